@@ -1,0 +1,1 @@
+//! loglinear, the native half.
