@@ -1,0 +1,284 @@
+"""Accuracy, and precision, recall and F1 over chunks, of label sequences.
+
+A chunk is a typed stretch of tokens: a phrase, an entity, a word. One rule reads every tagging scheme (`chunks`). On
+IOB1 and IOB2 it gives what the CoNLL script conlleval gives, and on these and IOBES what seqeval's default mode gives,
+on well-formed and on malformed sequences alike. Standard library only: the module imports at once.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from operator import eq
+from typing import Any, NamedTuple, TypedDict
+
+from loglinear.errors import DataError, OptionError
+
+Chunk = tuple[str, int, int]
+"""Type, first token, one past the last token."""
+
+# What a tag says of its token in every scheme: B begins, I continues, E ends a chunk; S is a chunk of its own.
+_ROLES = {"B": "B", "B2": "I", "B3": "I", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S"}
+
+_TAGS = {
+    "IOB": frozenset({"B", "I"}),
+    "IOBES": frozenset({"B", "I", "E", "S"}),
+    "BILOU": frozenset({"B", "I", "L", "U"}),
+    "BMES": frozenset({"B", "B2", "B3", "M", "E", "S"}),
+}
+
+_ALIASES = {"IOB1": "IOB", "IOB2": "IOB", "BIO": "IOB", "BIOES": "IOBES", "BMES6": "BMES"}
+
+
+class Score(TypedDict):
+    """Agreement of predicted with gold on one chunk type or one label; fractions from 0 to 1, 0 where undefined."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+    predicted: int
+    correct: int
+
+
+class Evaluation(NamedTuple):
+    """What `evaluate` finds. Fractions lie between 0 and 1; a quotient with denominator 0 is 0.
+
+    Attributes:
+        accuracy: tokens whose label is right.
+        sentence_accuracy: sentences whose labels are all right.
+        precision: predicted chunks that are gold chunks, all types together; None where the labels follow no scheme.
+        recall: gold chunks that were predicted; None likewise.
+        f1: harmonic mean of the two; None likewise.
+        per_type: chunk type -> `Score`, by name; empty where the labels follow no scheme.
+        per_label: label -> `Score` over tokens, by name; not in `to_dict`.
+        n_tokens: tokens compared.
+        n_sentences: sentences compared.
+        scheme: the tagging scheme the chunks were read by, or None.
+    """
+
+    accuracy: float
+    sentence_accuracy: float
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    per_type: dict[str, Score]
+    per_label: dict[str, Score]
+    n_tokens: int
+    n_sentences: int
+    scheme: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but `per_label`, ready for JSON."""
+        values = self._asdict()
+        del values["per_label"]
+        return values
+
+
+def detect_scheme(labels: Iterable[str]) -> str | None:
+    """Name the tagging scheme of a label set.
+
+    A label is read as TAG or TAG-TYPE, split at its first dash; "O" is outside every chunk. The schemes, in the order
+    they are tried:
+
+    - "IOB": the tags B and I, or nothing but O. IOB1 and IOB2 have the same labels and are read by the same rule.
+    - "IOBES" (or BIOES): B, I, E, S.
+    - "BILOU": B, I, L, U.
+    - "BMES": B, M, E, S, and the six tags B, B2, B3, M, E, S of Chinese word segmentation. It is tried first where no
+      label has a type and O is missing, as in a segmentation into words.
+
+    Any subset of a scheme's tags will do, and the order decides no chunk: all schemes are read by one rule (`chunks`).
+
+    Args:
+        labels: the distinct labels, or any labels: repetition is harmless.
+
+    Returns:
+        The name, or None: no label at all, or one that belongs to no scheme, such as a part of speech.
+    """
+    distinct = set(labels)
+    if not distinct:
+        return None
+    if distinct <= _TAGS["BMES"]:
+        return "BMES"
+    tags = {label.partition("-")[0] for label in distinct - {"O"}}
+    return next((scheme for scheme, known in _TAGS.items() if tags <= known), None)
+
+
+def chunks(labels: Sequence[str], scheme: str | None = None) -> list[Chunk]:
+    """Chunks of one label sequence, from left to right.
+
+    A chunk starts at B or S, at any tag other than O that follows O, E, S or the start of the sequence, and wherever
+    the type changes; it ends after E or S and before whatever is outside or starts another. Every sequence has chunks
+    by this rule, malformed ones too. M, B2 and B3 are read as I, L as E, U as S. Segmentation tags, which have no
+    types, tile the sequence with words.
+
+    Args:
+        labels: labels TAG or TAG-TYPE, split at the first dash, and "O".
+        scheme: "IOB" ("IOB1", "IOB2", "BIO"), "IOBES" ("BIOES"), "BILOU" or "BMES"; None detects it (`detect_scheme`).
+
+    Returns:
+        Triples (type, start, end), the end exclusive; the type is "" where the labels have none.
+
+    Raises:
+        DataError: a label does not belong to the scheme, or the labels follow none.
+        OptionError: no such scheme.
+    """
+    _require_scheme(set(labels), scheme)
+    return _chunks([_parse(label) for label in labels])
+
+
+def evaluate(
+    gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]], *, scheme: str | None = None
+) -> Evaluation:
+    """Compare predicted label sequences with gold ones.
+
+    One pass; both arguments may be generators, and no sentence is kept. An empty sentence counts as a sentence, and as
+    right.
+
+    Args:
+        gold: the true label sequences.
+        predicted: as many sequences, of the same lengths.
+        scheme: the tagging scheme of both, as in `chunks`; None detects it from all the labels met.
+
+    Raises:
+        DataError: sequences of different length, or a different number of them (the message names the sentence, counted
+            from 1), a string where a sequence of labels belongs, or labels outside the given scheme.
+        OptionError: no such scheme.
+    """
+    chunk_counts, label_counts = _Counts(), _Counts()
+    parsed: dict[str, tuple[str, str]] = {}
+    labels: set[str] = set()
+    n_tokens = n_sentences = n_right = n_right_sentences = 0
+    for true, guess in _pairs(gold, predicted):
+        n_sentences += 1
+        n_tokens += len(true)
+        n_right += sum(map(eq, true, guess))
+        n_right_sentences += true == guess
+        label_counts.add(true, guess, [t for t, g in zip(true, guess, strict=True) if t == g])
+        for label in {*true, *guess} - labels:
+            labels.add(label)
+            if _is_tag(label):
+                parsed[label] = _parse(label)
+        if len(parsed) == len(labels):
+            chunk_counts.add_chunks(_chunks([parsed[y] for y in true]), _chunks([parsed[y] for y in guess]))
+    if scheme is None:
+        scheme = detect_scheme(labels)
+    else:
+        scheme = _require_scheme(labels, scheme)
+    micro = chunk_counts.micro() if scheme else None
+    return Evaluation(
+        accuracy=_quotient(n_right, n_tokens),
+        sentence_accuracy=_quotient(n_right_sentences, n_sentences),
+        precision=micro["precision"] if micro else None,
+        recall=micro["recall"] if micro else None,
+        f1=micro["f1"] if micro else None,
+        per_type=chunk_counts.scores() if scheme else {},
+        per_label=label_counts.scores(),
+        n_tokens=n_tokens,
+        n_sentences=n_sentences,
+        scheme=scheme,
+    )
+
+
+class _Counts:
+    """Gold, predicted and correct items by name."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, list[int]] = {}
+
+    def add(self, gold: Iterable[str], predicted: Iterable[str], correct: Iterable[str]) -> None:
+        for column, names in enumerate((gold, predicted, correct)):
+            for name in names:
+                self.by_name.setdefault(name, [0, 0, 0])[column] += 1
+
+    def add_chunks(self, gold: list[Chunk], predicted: list[Chunk]) -> None:
+        both = set(gold) & set(predicted)
+        self.add(*([type_ for type_, _, _ in found] for found in (gold, predicted, both)))
+
+    def scores(self) -> dict[str, Score]:
+        return {name: _score(*self.by_name[name]) for name in sorted(self.by_name)}
+
+    def micro(self) -> Score:
+        support, predicted, correct = (sum(counts[i] for counts in self.by_name.values()) for i in range(3))
+        return _score(support, predicted, correct)
+
+
+def _score(support: int, predicted: int, correct: int) -> Score:
+    return {
+        "precision": _quotient(correct, predicted),
+        "recall": _quotient(correct, support),
+        "f1": _quotient(2 * correct, support + predicted),
+        "support": support,
+        "predicted": predicted,
+        "correct": correct,
+    }
+
+
+def _quotient(numerator: int, denominator: int) -> float:
+    return numerator / denominator if denominator else 0.0
+
+
+def _is_tag(label: str) -> bool:
+    return label == "O" or label.partition("-")[0] in _ROLES
+
+
+def _parse(label: str) -> tuple[str, str]:
+    """Role and type of a label that is a tag."""
+    if label == "O":
+        return "O", ""
+    tag, _, type_ = label.partition("-")
+    return _ROLES[tag], type_
+
+
+def _chunks(parsed: Sequence[tuple[str, str]]) -> list[Chunk]:
+    found: list[Chunk] = []
+    start, open_type = -1, ""
+    for i, (role, type_) in enumerate(parsed):
+        if start >= 0 and (role in "OBS" or type_ != open_type):
+            found.append((open_type, start, i))
+            start = -1
+        if role == "O":
+            continue
+        if start < 0:
+            start, open_type = i, type_
+        if role in "ES":
+            found.append((open_type, start, i + 1))
+            start = -1
+    if start >= 0:
+        found.append((open_type, start, len(parsed)))
+    return found
+
+
+def _require_scheme(labels: Iterable[str], scheme: str | None) -> str:
+    """The scheme's own name, once every label is known to belong to it."""
+    labels = sorted(labels)
+    if scheme is None:
+        detected = detect_scheme(labels)
+        if detected is None and labels:
+            message = (
+                f"the labels {', '.join(map(repr, labels[:8]))} follow no chunk tagging scheme ({', '.join(_TAGS)})"
+            )
+            raise DataError(message)
+        return detected or "IOB"
+    name = _ALIASES.get(scheme.upper(), scheme.upper())
+    if name not in _TAGS:
+        message = f"unknown tagging scheme {scheme!r}; known: {', '.join([*_TAGS, *_ALIASES])}"
+        raise OptionError(message)
+    for label in labels:
+        if label != "O" and label.partition("-")[0] not in _TAGS[name]:
+            message = f"label {label!r} does not belong to the scheme {name}; scheme=None detects the scheme"
+            raise DataError(message)
+    return name
+
+
+def _pairs(gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]) -> Iterator[tuple[list[str], list[str]]]:
+    for number, (true, guess) in enumerate(zip_longest(gold, predicted), start=1):
+        if true is None or guess is None:
+            short, long = ("gold", "predicted") if true is None else ("predicted", "gold")
+            message = f"sentence {number}: {short} has no more sequences, but {long} goes on"
+            raise DataError(message)
+        if isinstance(true, str) or isinstance(guess, str):
+            message = f"sentence {number} is a string; evaluate takes sequences of label sequences"
+            raise DataError(message)
+        if len(true) != len(guess):
+            message = f"sentence {number}: {len(true)} gold labels, but {len(guess)} predicted"
+            raise DataError(message)
+        yield list(true), list(guess)
