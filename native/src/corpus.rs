@@ -1,0 +1,306 @@
+//! Encoded data: sentences of tokens, tokens of attribute ids, in compressed sparse rows.
+
+use crate::error::{Error, Result};
+use crate::text::alphabet::Alphabet;
+use crate::text::sink::Sink;
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows of variable length, one after the other. `ends[i]` is where row i ends.
+#[derive(Clone, Default)]
+pub struct Rows {
+    pub ends: Vec<usize>,
+    pub ids: Vec<u32>,
+}
+
+impl Rows {
+    pub fn range(&self, row: usize) -> Range<usize> {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        start..self.ends[row]
+    }
+
+    pub fn row(&self, row: usize) -> &[u32] {
+        &self.ids[self.range(row)]
+    }
+
+    fn end_row(&mut self) {
+        self.ends.push(self.ids.len());
+    }
+
+    fn append(&mut self, other: Rows, map: &[u32]) {
+        let base = self.ids.len();
+        self.ends.extend(other.ends.iter().map(|end| base + end));
+        self.ids.extend(other.ids.iter().map(|&id| map[id as usize]));
+    }
+}
+
+/// Encoded sentences. Cheap to share: names sit behind `Arc`, so a subset costs its ids alone.
+#[derive(Clone)]
+pub struct Corpus {
+    pub attributes: Arc<Alphabet>,
+    /// Label names in byte order; empty when the data has no labels.
+    pub labels: Arc<Vec<String>>,
+    /// Sentence -> its last token plus one.
+    pub sentence_ends: Vec<usize>,
+    /// Token -> state attributes.
+    pub states: Rows,
+    /// Value of each entry of `states`; empty when all are 1.
+    pub values: Vec<f64>,
+    /// Token -> bigram attributes; empty when there are none.
+    pub bigrams: Rows,
+    /// Token -> label; empty when the data has no labels.
+    pub gold: Vec<u32>,
+    /// Sentence -> weight; empty when all are 1.
+    pub weights: Vec<f64>,
+}
+
+impl Corpus {
+    pub fn n_sentences(&self) -> usize {
+        self.sentence_ends.len()
+    }
+
+    pub fn n_tokens(&self) -> usize {
+        self.states.ends.len()
+    }
+
+    pub fn tokens(&self, sentence: usize) -> Range<usize> {
+        let start = if sentence == 0 { 0 } else { self.sentence_ends[sentence - 1] };
+        start..self.sentence_ends[sentence]
+    }
+
+    pub fn weight(&self, sentence: usize) -> f64 {
+        self.weights.get(sentence).copied().unwrap_or(1.0)
+    }
+
+    pub fn labelled(&self) -> bool {
+        !self.labels.is_empty()
+    }
+
+    pub fn bigrams_of(&self, token: usize) -> &[u32] {
+        if self.bigrams.ids.is_empty() { &[] } else { self.bigrams.row(token) }
+    }
+
+    /// The value of state entry `at`.
+    #[inline(always)]
+    pub fn value(&self, at: usize) -> f64 {
+        if self.values.is_empty() { 1.0 } else { self.values[at] }
+    }
+
+    /// A corpus of the given sentences, in that order.
+    pub fn select(&self, sentences: &[usize]) -> Result<Corpus> {
+        let mut chosen = Corpus {
+            attributes: Arc::clone(&self.attributes),
+            labels: Arc::clone(&self.labels),
+            ..Corpus::empty()
+        };
+        for &sentence in sentences {
+            if sentence >= self.n_sentences() {
+                let n = self.n_sentences();
+                return Err(Error::Data(format!("sentence {sentence} of a corpus of {n}")));
+            }
+            for token in self.tokens(sentence) {
+                let range = self.states.range(token);
+                chosen.states.ids.extend_from_slice(&self.states.ids[range.clone()]);
+                chosen.states.end_row();
+                if !self.values.is_empty() {
+                    chosen.values.extend_from_slice(&self.values[range]);
+                }
+                if !self.bigrams.ids.is_empty() {
+                    chosen.bigrams.ids.extend_from_slice(self.bigrams.row(token));
+                    chosen.bigrams.end_row();
+                }
+                chosen.gold.extend(self.gold.get(token));
+            }
+            chosen.sentence_ends.push(chosen.states.ends.len());
+            chosen.weights.extend(self.weights.get(sentence));
+        }
+        Ok(chosen)
+    }
+
+    fn empty() -> Corpus {
+        Corpus {
+            attributes: Arc::default(),
+            labels: Arc::default(),
+            sentence_ends: Vec::new(),
+            states: Rows::default(),
+            values: Vec::new(),
+            bigrams: Rows::default(),
+            gold: Vec::new(),
+            weights: Vec::new(),
+        }
+    }
+
+    /// Joins what was read piece by piece, in order: ids come out as if it had been read in one.
+    pub fn assemble(pieces: Vec<Builder>) -> Corpus {
+        let mut corpus = Corpus::empty();
+        let mut attributes = Alphabet::default();
+        let mut labels = Labels::default();
+        let valued = pieces.iter().any(|piece| !piece.values.is_empty());
+        let weighted = pieces.iter().any(|piece| !piece.weights.is_empty());
+        let bigrams = pieces.iter().any(|piece| !piece.bigrams.ids.is_empty());
+        let total = |count: fn(&Builder) -> usize| pieces.iter().map(count).sum::<usize>();
+        corpus.states.ids.reserve_exact(total(|piece| piece.states.ids.len()));
+        corpus.states.ends.reserve_exact(total(|piece| piece.states.ends.len()));
+        for mut piece in pieces {
+            let map =
+                if attributes.is_empty() { Vec::new() } else { attributes.absorb(&std::mem::take(&mut piece.attributes)) };
+            let map = if map.is_empty() {
+                // The first piece: its alphabet is the alphabet.
+                let first = std::mem::take(&mut piece.attributes);
+                let same = (0..first.len() as u32).collect();
+                if !first.is_empty() {
+                    attributes = first;
+                }
+                same
+            } else {
+                map
+            };
+            let label_map: Vec<u32> = piece.labels.names.iter().map(|name| labels.intern(name)).collect();
+            if valued {
+                let count = piece.states.ids.len();
+                piece.values.resize(count, 1.0);
+                corpus.values.append(&mut piece.values);
+            }
+            if weighted {
+                let count = piece.sentence_ends.len();
+                piece.weights.resize(count, 1.0);
+                corpus.weights.append(&mut piece.weights);
+            }
+            let tokens = corpus.states.ends.len();
+            corpus.sentence_ends.extend(piece.sentence_ends.iter().map(|end| tokens + end));
+            corpus.states.append(piece.states, &map);
+            if bigrams {
+                corpus.bigrams.append(piece.bigrams, &map);
+            }
+            corpus.gold.extend(piece.gold.iter().map(|&label| label_map[label as usize]));
+        }
+        attributes.shrink();
+        corpus.attributes = Arc::new(attributes);
+        corpus.sort_labels(labels);
+        corpus
+    }
+
+    fn sort_labels(&mut self, labels: Labels) {
+        let mut order: Vec<u32> = (0..labels.names.len() as u32).collect();
+        order.sort_by(|&a, &b| labels.names[a as usize].cmp(&labels.names[b as usize]));
+        let mut rank = vec![0; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            rank[old as usize] = new as u32;
+        }
+        self.gold.par_iter_mut().for_each(|label| *label = rank[*label as usize]);
+        let name = |&old: &u32| String::from_utf8_lossy(&labels.names[old as usize]).into_owned();
+        self.labels = Arc::new(order.iter().map(name).collect());
+    }
+}
+
+#[derive(Default)]
+struct Labels {
+    names: Vec<Vec<u8>>,
+    ids: HashMap<Vec<u8>, u32>,
+    last: u32,
+}
+
+impl Labels {
+    fn intern(&mut self, name: &[u8]) -> u32 {
+        if self.names.get(self.last as usize).is_some_and(|last| last == name) {
+            return self.last;
+        }
+        self.last = match self.ids.get(name) {
+            Some(&id) => id,
+            None => {
+                let id = self.names.len() as u32;
+                self.names.push(name.to_vec());
+                self.ids.insert(name.to_vec(), id);
+                id
+            }
+        };
+        self.last
+    }
+}
+
+/// Encodes what a reader reads; ids are its own until `Corpus::assemble`.
+#[derive(Default)]
+pub struct Builder {
+    attributes: Alphabet,
+    labels: Labels,
+    sentence_ends: Vec<usize>,
+    states: Rows,
+    values: Vec<f64>,
+    bigrams: Rows,
+    gold: Vec<u32>,
+    weights: Vec<f64>,
+}
+
+impl Sink for Builder {
+    #[inline(always)]
+    fn state(&mut self, key: u64, value: f64, write: impl FnOnce(&mut Vec<u8>)) {
+        let id = self.attributes.intern(key, write);
+        if value != 1.0 || !self.values.is_empty() {
+            self.values.resize(self.states.ids.len(), 1.0);
+            self.values.push(value);
+        }
+        self.states.ids.push(id);
+    }
+
+    fn bigram(&mut self, key: u64, write: impl FnOnce(&mut Vec<u8>)) {
+        let id = self.attributes.intern(key, write);
+        self.bigrams.ids.push(id);
+    }
+
+    fn end_token(&mut self, label: Option<&[u8]>) {
+        self.states.end_row();
+        self.bigrams.end_row();
+        if let Some(label) = label {
+            let id = self.labels.intern(label);
+            self.gold.push(id);
+        }
+    }
+
+    fn end_sentence(&mut self, weight: f64) {
+        if weight != 1.0 || !self.weights.is_empty() {
+            self.weights.resize(self.sentence_ends.len(), 1.0);
+            self.weights.push(weight);
+        }
+        self.sentence_ends.push(self.states.ends.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::hash::key_of;
+
+    fn build(sentences: &[&[(&str, &str, f64)]]) -> Builder {
+        let mut builder = Builder::default();
+        for sentence in sentences {
+            for (attribute, label, value) in *sentence {
+                let name = attribute.as_bytes();
+                builder.state(key_of(name), *value, |out| out.extend_from_slice(name));
+                builder.end_token(Some(label.as_bytes()));
+            }
+            builder.end_sentence(1.0);
+        }
+        builder
+    }
+
+    #[test]
+    fn pieces_assemble_to_what_one_piece_gives() {
+        let a: &[(&str, &str, f64)] = &[("x", "N", 1.0), ("y", "V", 1.0)];
+        let b: &[(&str, &str, f64)] = &[("y", "A", 0.5), ("z", "N", 1.0)];
+        let one = Corpus::assemble(vec![build(&[a, b])]);
+        let two = Corpus::assemble(vec![build(&[a]), build(&[]), build(&[b])]);
+        for corpus in [&one, &two] {
+            assert_eq!(corpus.states.ids, [0, 1, 1, 2]);
+            assert_eq!(corpus.values, [1.0, 1.0, 0.5, 1.0]);
+            assert_eq!(*corpus.labels, ["A", "N", "V"]);
+            assert_eq!(corpus.gold, [1, 2, 0, 1]);
+            assert_eq!(corpus.sentence_ends, [2, 4]);
+            assert_eq!(corpus.attributes.text(2), b"z");
+        }
+        let second = one.select(&[1]).unwrap();
+        assert_eq!((second.states.ids.as_slice(), second.gold.as_slice()), ([1, 2].as_slice(), [0, 1].as_slice()));
+        assert!(one.select(&[2]).is_err());
+    }
+}

@@ -1,0 +1,158 @@
+//! Inference in a linear chain: what the scores of one sentence say about its labels.
+//!
+//! `Transitions` holds what all sentences share, `Lattice` the scores of one sentence and the buffers to work in.
+
+mod log_space;
+mod scaled;
+mod transitions;
+mod viterbi;
+
+pub use transitions::Transitions;
+
+use crate::numeric;
+use pulp::Simd;
+
+/// Largest |state score| + |transition score| for which scaled probabilities cannot leave the range of a double:
+/// the entries of alpha and beta then stay within exp(+-600).
+const SCALED_LIMIT: f64 = 150.0;
+
+/// An addition to the score of one transition into one token, from an attribute-conditioned feature.
+#[derive(Clone, Copy, Debug)]
+pub struct Edge {
+    pub from: u32,
+    pub to: u32,
+    pub score: f64,
+    /// The feature it comes from, for the gradient.
+    pub feature: u32,
+    /// After `marginals`: the probability of this transition, times the factor given.
+    pub marginal: f64,
+}
+
+/// One sentence: its scores, and after inference its marginals.
+#[derive(Default)]
+pub struct Lattice {
+    pub tokens: usize,
+    labels: usize,
+    width: usize,
+    /// tokens x width log potentials of the states; `forward` exponentiates them in place when it can. Padding is 0.
+    pub scores: Vec<f64>,
+    /// tokens x width: forward variables, then (after `marginals`) the marginals times the factor given.
+    pub marginals: Vec<f64>,
+    /// Edges in order of their tokens; `edge_ends[t]` ends those into token t. Empty without bigram features.
+    pub edges: Vec<Edge>,
+    pub edge_ends: Vec<usize>,
+    /// Factors 1 / sum(alpha) by which the scaled recursions are kept in range.
+    rescale: Vec<f64>,
+    backward: Vec<f64>,
+    incoming: Vec<f64>,
+    log_space: bool,
+    log_z: f64,
+    /// Of the last token's alpha: Z in units of the scaling.
+    last_sum: f64,
+    patched: transitions::Patched,
+    best: Vec<f64>,
+}
+
+/// Expected transition counts, gathered over sentences.
+pub struct PairCounts {
+    /// labels x width sums of alpha(i) x(j), to be multiplied by exp(transition score).
+    pub outer: Vec<f64>,
+    /// labels x width sums that are probabilities already.
+    pub direct: Vec<f64>,
+}
+
+impl PairCounts {
+    pub fn new(transitions: &Transitions) -> Self {
+        let size = transitions.labels * transitions.width;
+        PairCounts { outer: vec![0.0; size], direct: vec![0.0; size] }
+    }
+
+    pub fn clear(&mut self) {
+        self.outer.fill(0.0);
+        self.direct.fill(0.0);
+    }
+
+    pub fn add(&mut self, other: &PairCounts) {
+        for (mine, theirs) in [(&mut self.outer, &other.outer), (&mut self.direct, &other.direct)] {
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
+        }
+    }
+
+    /// The expected count of each transition, by from * width + to.
+    pub fn expected(&self, transitions: &Transitions, at: usize) -> f64 {
+        self.outer[at] * transitions.exp[at] + self.direct[at]
+    }
+}
+
+impl Lattice {
+    /// Starts a sentence with all scores 0.
+    #[inline(always)]
+    pub fn begin(&mut self, tokens: usize, transitions: &Transitions) {
+        self.tokens = tokens;
+        self.labels = transitions.labels;
+        self.width = transitions.width;
+        self.scores.clear();
+        self.scores.resize(tokens * transitions.width, 0.0);
+        self.edges.clear();
+        self.edge_ends.clear();
+    }
+
+    /// Sets the buffers of a lattice up for a model's transitions. Call once before the first sentence of a pass.
+    pub fn prepare(&mut self, transitions: &Transitions) {
+        self.patched = transitions::Patched::new(transitions);
+    }
+
+    #[inline(always)]
+    fn edges_into(&self, token: usize) -> std::ops::Range<usize> {
+        match self.edge_ends.get(token) {
+            Some(&end) => (if token == 0 { 0 } else { self.edge_ends[token - 1] })..end,
+            None => 0..0,
+        }
+    }
+
+    /// The score of a labelling. To be called before `forward`, which may overwrite the scores.
+    pub fn score(&self, transitions: &Transitions, labels: impl Iterator<Item = u32>) -> f64 {
+        let mut total = 0.0;
+        let mut previous = None;
+        for (token, label) in labels.enumerate() {
+            let label = label as usize;
+            total += self.scores[token * self.width + label];
+            if let Some(previous) = previous {
+                total += transitions.scores[previous * self.width + label];
+                for edge in &self.edges[self.edges_into(token)] {
+                    if (edge.from as usize, edge.to as usize) == (previous, label) {
+                        total += edge.score;
+                    }
+                }
+            }
+            previous = Some(label);
+        }
+        total
+    }
+
+    /// Forward recursion; returns log Z. Scaled where scores allow it, else in log space.
+    #[inline(always)]
+    pub fn forward<S: Simd>(&mut self, simd: S, transitions: &Transitions) -> f64 {
+        let mut most = numeric::max_abs(simd, &self.scores) + transitions.max_abs;
+        if !self.edges.is_empty() {
+            most += self.patched.max_added(&self.edges);
+        }
+        // A score that is not finite makes the comparison fail.
+        self.log_space = !(most <= SCALED_LIMIT);
+        self.log_z = if self.log_space { self.forward_log(transitions) } else { self.forward_scaled(simd, transitions) };
+        self.log_z
+    }
+
+    /// After `forward`: leaves factor * p(y_t = j) in `marginals` and in the edges, and adds the pairwise ones to `pairs`.
+    #[inline(always)]
+    pub fn backward<S: Simd>(&mut self, simd: S, transitions: &Transitions, factor: f64, pairs: &mut PairCounts) {
+        if self.log_space {
+            self.backward_log(transitions, factor, pairs);
+        } else {
+            self.backward_scaled(simd, transitions, factor, pairs);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Transition scores, padded and exponentiated once for all sentences.
+
+use super::Edge;
+use crate::numeric::padded;
+
+/// Scores of label-to-label transitions.
+pub struct Transitions {
+    pub labels: usize,
+    /// Labels padded to a multiple of `numeric::LANES`: the length of a row.
+    pub width: usize,
+    /// labels x width, by the label come from; padding is -inf.
+    pub scores: Vec<f64>,
+    /// exp(scores); padding is 0.
+    pub exp: Vec<f64>,
+    /// The transpose: by the label gone to.
+    pub exp_transposed: Vec<f64>,
+    /// 1 for labels, 0 for padding.
+    pub ones: Vec<f64>,
+    /// The largest |score|.
+    pub max_abs: f64,
+}
+
+impl Transitions {
+    pub fn new(labels: usize) -> Self {
+        let width = padded(labels);
+        let mut transitions = Transitions {
+            labels,
+            width,
+            scores: vec![f64::NEG_INFINITY; labels * width],
+            exp: vec![0.0; labels * width],
+            exp_transposed: vec![0.0; labels * width],
+            ones: (0..width).map(|j| if j < labels { 1.0 } else { 0.0 }).collect(),
+            max_abs: 0.0,
+        };
+        transitions.set(std::iter::empty());
+        transitions
+    }
+
+    /// Sets the scores: those given as (from, to, score), all others 0.
+    pub fn set(&mut self, scores: impl Iterator<Item = (usize, usize, f64)>) {
+        let (labels, width) = (self.labels, self.width);
+        for row in self.scores.chunks_exact_mut(width) {
+            row[..labels].fill(0.0);
+        }
+        for (from, to, score) in scores {
+            self.scores[from * width + to] = score;
+        }
+        self.max_abs = 0.0;
+        for from in 0..labels {
+            for to in 0..labels {
+                let score = self.scores[from * width + to];
+                self.max_abs = self.max_abs.max(score.abs());
+                self.exp[from * width + to] = score.exp();
+                self.exp_transposed[to * width + from] = score.exp();
+            }
+        }
+    }
+}
+
+/// Transition matrices that can be changed for one token and changed back at the cost of the change.
+#[derive(Default)]
+pub struct Patched {
+    pub scores: Vec<f64>,
+    pub exp: Vec<f64>,
+    width: usize,
+}
+
+impl Patched {
+    pub fn new(transitions: &Transitions) -> Self {
+        Patched { scores: transitions.scores.clone(), exp: transitions.exp.clone(), width: transitions.width }
+    }
+
+    fn at(&self, edge: &Edge) -> usize {
+        edge.from as usize * self.width + edge.to as usize
+    }
+
+    pub fn apply(&mut self, edges: &[Edge]) {
+        for edge in edges {
+            let at = self.at(edge);
+            self.scores[at] += edge.score;
+        }
+        for edge in edges {
+            let at = self.at(edge);
+            self.exp[at] = self.scores[at].exp();
+        }
+    }
+
+    pub fn restore(&mut self, edges: &[Edge], transitions: &Transitions) {
+        for edge in edges {
+            let at = self.at(edge);
+            self.scores[at] = transitions.scores[at];
+            self.exp[at] = transitions.exp[at];
+        }
+    }
+
+    /// A bound on what edges add to any transition score of the sentence.
+    pub fn max_added(&self, edges: &[Edge]) -> f64 {
+        // Edges of one token and transition are few; sorting them out would cost more than a loose bound.
+        let mut most = 0.0f64;
+        let mut run = 0.0;
+        let mut previous = None;
+        for edge in edges {
+            let place = (edge.from, edge.to);
+            run = if previous == Some(place) { run + edge.score.abs() } else { edge.score.abs() };
+            previous = Some(place);
+            most = most.max(run);
+        }
+        most
+    }
+}

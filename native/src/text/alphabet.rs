@@ -1,0 +1,117 @@
+//! Attribute names: 64-bit key -> id in order of first appearance, with the strings kept apart.
+
+/// An open-addressing table from keys to ids. Ids count up from 0 in order of insertion.
+#[derive(Clone, Default)]
+pub struct Alphabet {
+    /// (key, id); key 0 marks an empty slot. The length is a power of two, at most 3/5 full.
+    slots: Vec<(u64, u32)>,
+    keys: Vec<u64>,
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Alphabet {
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    #[inline(always)]
+    fn find(&self, key: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut slot = key as usize & mask;
+        loop {
+            let found = self.slots[slot].0;
+            if found == key || found == 0 {
+                return slot;
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    #[inline]
+    pub fn get(&self, key: u64) -> Option<u32> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let (found, id) = self.slots[self.find(key)];
+        (found == key).then_some(id)
+    }
+
+    /// The id of the key; when it is new, `write` appends its string.
+    #[inline(always)]
+    pub fn intern(&mut self, key: u64, write: impl FnOnce(&mut Vec<u8>)) -> u32 {
+        if self.keys.len() * 5 >= self.slots.len() * 3 {
+            self.grow();
+        }
+        let slot = self.find(key);
+        if self.slots[slot].0 == key {
+            return self.slots[slot].1;
+        }
+        let id = u32::try_from(self.keys.len()).expect("fewer than 2^32 attributes");
+        self.slots[slot] = (key, id);
+        self.keys.push(key);
+        write(&mut self.text);
+        self.ends.push(self.text.len());
+        id
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let size = (self.slots.len() * 2).max(64);
+        self.slots = vec![(0, 0); size];
+        for (id, &key) in self.keys.iter().enumerate() {
+            let slot = self.find(key);
+            self.slots[slot] = (key, id as u32);
+        }
+    }
+
+    pub fn key(&self, id: u32) -> u64 {
+        self.keys[id as usize]
+    }
+
+    pub fn text(&self, id: u32) -> &[u8] {
+        let id = id as usize;
+        let start = if id == 0 { 0 } else { self.ends[id - 1] };
+        &self.text[start..self.ends[id]]
+    }
+
+    /// Takes in another alphabet's attributes in its order; returns its ids' new ids.
+    pub fn absorb(&mut self, other: &Alphabet) -> Vec<u32> {
+        (0..other.len() as u32)
+            .map(|id| self.intern(other.key(id), |text| text.extend_from_slice(other.text(id))))
+            .collect()
+    }
+
+    /// Gives back memory that only growing needed.
+    pub fn shrink(&mut self) {
+        self.keys.shrink_to_fit();
+        self.text.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::hash::key_of;
+
+    #[test]
+    fn ids_are_in_order_of_first_appearance_and_survive_growth() {
+        let mut alphabet = Alphabet::default();
+        assert_eq!(alphabet.get(key_of(b"x")), None);
+        for round in 0..2 {
+            for i in 0..1000u32 {
+                let name = format!("name{i}");
+                let id = alphabet.intern(key_of(name.as_bytes()), |t| t.extend_from_slice(name.as_bytes()));
+                assert_eq!(id, i, "round {round}");
+            }
+        }
+        assert_eq!(alphabet.text(999), b"name999");
+        assert_eq!(alphabet.get(key_of(b"name7")), Some(7));
+        assert_eq!(alphabet.get(key_of(b"name1000")), None);
+    }
+}

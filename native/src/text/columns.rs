@@ -1,0 +1,134 @@
+//! Column files: a token a line, cells between runs of spaces or tabs, the label last, a blank line between sentences.
+
+use super::cells::Cells;
+use super::input::lines;
+use crate::error::Located;
+use std::ops::Range;
+
+/// What every line of a column file has to look like.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Cells in a line, the label included when there is one.
+    pub columns: usize,
+    /// Cells the template may look at.
+    pub inputs: usize,
+    pub labelled: bool,
+}
+
+/// One sentence: its cells, its labels when there are any, and where its lines lie in the text.
+#[derive(Default)]
+pub struct Sentence<'t> {
+    pub cells: Cells<'t>,
+    pub labels: Vec<&'t [u8]>,
+    pub lines: Vec<Range<usize>>,
+}
+
+pub fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|&byte| matches!(byte, b' ' | b'\t' | b'\r'))
+}
+
+fn split(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|&byte| matches!(byte, b' ' | b'\t' | b'\r')).filter(|cell| !cell.is_empty())
+}
+
+/// The number of cells in the first line that is not blank; `None` in a text without any.
+pub fn count_columns(text: &[u8]) -> Option<usize> {
+    lines(text).find(|(_, line)| !is_blank(line)).map(|(_, line)| split(line).count())
+}
+
+/// Calls `each` for every sentence of `text[range]`. Offsets in errors count from the start of `text`.
+pub fn read<'t>(
+    text: &'t [u8],
+    range: Range<usize>,
+    shape: Shape,
+    mut each: impl FnMut(&Sentence<'t>),
+) -> Result<(), Located> {
+    let piece = &text[range.clone()];
+    if let Err(error) = std::str::from_utf8(piece) {
+        let message = "invalid UTF-8; convert the file to UTF-8 (for example with iconv)";
+        return Err(Located::new(range.start + error.valid_up_to(), message));
+    }
+    let mut sentence = Sentence::default();
+    sentence.cells.columns = shape.inputs;
+    for (start, line) in lines(piece) {
+        let start = range.start + start;
+        if is_blank(line) {
+            end(&mut sentence, &mut each);
+            continue;
+        }
+        let mut found = 0;
+        for cell in split(line) {
+            found += 1;
+            if found <= shape.inputs {
+                sentence.cells.cells.push(cell);
+            }
+            if found == shape.columns && shape.labelled {
+                sentence.labels.push(cell);
+            }
+        }
+        if found != shape.columns {
+            return Err(Located::new(start, wrong_count(found, shape)));
+        }
+        sentence.lines.push(start..start + line.len());
+    }
+    end(&mut sentence, &mut each);
+    Ok(())
+}
+
+fn end<'t>(sentence: &mut Sentence<'t>, each: &mut impl FnMut(&Sentence<'t>)) {
+    if !sentence.lines.is_empty() {
+        each(sentence);
+        sentence.cells.clear();
+        sentence.labels.clear();
+        sentence.lines.clear();
+    }
+}
+
+fn wrong_count(found: usize, shape: Shape) -> String {
+    let plural = if found == 1 { "" } else { "s" };
+    let expected = shape.columns;
+    let label = if shape.labelled { ", the last of them the label" } else { "" };
+    format!("{found} column{plural} where the first line of the data has {expected}{label}; every line needs the same number")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape = Shape { columns: 3, inputs: 2, labelled: true };
+
+    fn sentences(text: &str) -> Result<Vec<Vec<String>>, Located> {
+        let mut got = Vec::new();
+        read(text.as_bytes(), 0..text.len(), SHAPE, |sentence| {
+            let token = |i: usize| {
+                let cells = [sentence.cells.cell(i, 0), sentence.cells.cell(i, 1), sentence.labels[i]];
+                cells.map(|cell| String::from_utf8_lossy(cell).into_owned()).join("|")
+            };
+            got.push((0..sentence.cells.tokens()).map(token).collect());
+        })?;
+        Ok(got)
+    }
+
+    #[test]
+    fn any_run_of_blanks_separates_and_blank_lines_end_sentences() {
+        let got = sentences("a \t b  c\r\nd e\tf\n \t\n\n\ng h i").unwrap();
+        assert_eq!(got, [vec!["a|b|c", "d|e|f"], vec!["g|h|i"]]);
+        assert_eq!(count_columns(b"\n \na b c\n"), Some(3));
+        assert_eq!(count_columns(b"\n \n"), None);
+    }
+
+    #[test]
+    fn a_wrong_number_of_columns_is_located() {
+        let error = sentences("a b c\nd e\n").unwrap_err();
+        assert_eq!(error.offset, 6);
+        assert!(error.message.contains("2 columns where the first line of the data has 3"), "{}", error.message);
+        assert!(sentences("a b c d\n").is_err());
+    }
+
+    #[test]
+    fn invalid_utf8_is_located() {
+        let text = b"a b c\n\xff b c\n";
+        let error = read(text, 0..text.len(), SHAPE, |_| {}).unwrap_err();
+        assert_eq!(error.offset, 6);
+    }
+}

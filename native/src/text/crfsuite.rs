@@ -1,0 +1,164 @@
+//! CRFsuite's attribute files: label TAB attribute TAB attribute ..., a blank line between sequences.
+//!
+//! An attribute is `name` or `name:value`; `\:` and `\\` stand for a colon and a backslash. `@weight:2.5`, on a line of its own or
+//! before the label, weighs the sequence. As in CRFsuite, `a:1:2` gives `a` with value 1 and an attribute without name with value 2.
+//! Unlike CRFsuite, a value that is no finite number is an error (there it silently counts as 0), and CRLF line ends are accepted.
+
+use super::hash::key_of;
+use super::input::lines;
+use super::sink::Sink;
+use crate::error::Located;
+use std::ops::Range;
+
+/// Reads `text[range]` into a sink. Unlabelled data still has a first field, which is ignored.
+pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labelled: bool, sink: &mut S) -> Result<(), Located> {
+    let piece = &text[range.clone()];
+    if let Err(error) = std::str::from_utf8(piece) {
+        let message = "invalid UTF-8; convert the file to UTF-8 (for example with iconv)";
+        return Err(Located::new(range.start + error.valid_up_to(), message));
+    }
+    let (mut tokens, mut weight) = (0, 1.0);
+    let mut name = Vec::new();
+    for (start, line) in lines(piece) {
+        let start = range.start + start;
+        if line.is_empty() {
+            if tokens > 0 {
+                sink.end_sentence(weight);
+                (tokens, weight) = (0, 1.0);
+            }
+            continue;
+        }
+        let mut fields = line.split(|&byte| byte == b'\t').filter(|field| !field.is_empty()).peekable();
+        while let Some(declaration) = fields.next_if(|field| field.starts_with(b"@") && labelled) {
+            weight = parse_weight(declaration).map_err(|message| Located::new(start, message))?;
+        }
+        let Some(label) = fields.next() else { continue };
+        for field in fields {
+            each_attribute(field, &mut name, |name, value| {
+                sink.state(key_of(name), value, |out| out.extend_from_slice(name));
+            })
+            .map_err(|message| Located::new(start, message))?;
+        }
+        sink.end_token(labelled.then_some(label));
+        tokens += 1;
+    }
+    if tokens > 0 {
+        sink.end_sentence(weight);
+    }
+    Ok(())
+}
+
+fn parse_weight(declaration: &[u8]) -> Result<f64, String> {
+    let text = String::from_utf8_lossy(declaration);
+    let Some(weight) = text.strip_prefix("@weight:") else {
+        return Err(format!("'{text}': a first field that starts with @ has to be @weight:NUMBER; no label may start with @"));
+    };
+    match weight.parse::<f64>() {
+        Ok(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
+        _ => Err(format!("weight '{weight}' is not a finite number of at least 0")),
+    }
+}
+
+/// Splits a field at unescaped colons into names and values.
+fn each_attribute(field: &[u8], name: &mut Vec<u8>, mut emit: impl FnMut(&[u8], f64)) -> Result<(), String> {
+    if !field.iter().any(|&byte| matches!(byte, b':' | b'\\')) {
+        emit(field, 1.0);
+        return Ok(());
+    }
+    name.clear();
+    let mut at = 0;
+    let mut first = true;
+    while first || at < field.len() {
+        while at < field.len() && field[at] != b':' {
+            if field[at] == b'\\' && matches!(field.get(at + 1), Some(b':' | b'\\')) {
+                at += 1;
+            }
+            name.push(field[at]);
+            at += 1;
+        }
+        let end = field[(at + 1).min(field.len())..].iter().position(|&byte| byte == b':').map_or(field.len(), |n| at + 1 + n);
+        let value = &field[(at + 1).min(field.len())..end];
+        emit(name, parse_value(value, field)?);
+        name.clear();
+        at = end;
+        first = false;
+    }
+    Ok(())
+}
+
+fn parse_value(value: &[u8], field: &[u8]) -> Result<f64, String> {
+    if value.is_empty() {
+        return Ok(1.0);
+    }
+    let value = String::from_utf8_lossy(value);
+    match value.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        _ => Err(format!(
+            "attribute '{}': value '{value}' is not a finite number; write \\: for a colon that belongs to the name",
+            String::from_utf8_lossy(field)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attributes(field: &str) -> Result<Vec<(String, f64)>, String> {
+        let mut got = Vec::new();
+        each_attribute(field.as_bytes(), &mut Vec::new(), |name, value| {
+            got.push((String::from_utf8_lossy(name).into_owned(), value));
+        })?;
+        Ok(got)
+    }
+
+    #[test]
+    fn every_escape_of_the_format() {
+        let one = |name: &str, value: f64| Ok(vec![(name.to_owned(), value)]);
+        assert_eq!(attributes("w=a"), one("w=a", 1.0));
+        assert_eq!(attributes("w:2.5"), one("w", 2.5));
+        assert_eq!(attributes("w:-1e-3"), one("w", -1e-3));
+        assert_eq!(attributes("w:"), one("w", 1.0));
+        assert_eq!(attributes(r"a\:b"), one("a:b", 1.0));
+        assert_eq!(attributes(r"a\\:3"), one(r"a\", 3.0));
+        assert_eq!(attributes(r"a\b"), one(r"a\b", 1.0));
+        assert_eq!(attributes(r"a\"), one(r"a\", 1.0));
+        assert_eq!(attributes("a:1:2"), Ok(vec![("a".into(), 1.0), (String::new(), 2.0)]));
+        for bad in ["a:b", "a:nan", "a:inf", "a:1e999"] {
+            assert!(attributes(bad).unwrap_err().contains("finite"), "{bad}");
+        }
+    }
+
+    #[derive(Default)]
+    struct Shape(Vec<String>, usize);
+
+    impl Sink for Shape {
+        fn state(&mut self, _key: u64, _value: f64, _write: impl FnOnce(&mut Vec<u8>)) {
+            self.1 += 1;
+        }
+        fn bigram(&mut self, _key: u64, _write: impl FnOnce(&mut Vec<u8>)) {}
+        fn end_token(&mut self, label: Option<&[u8]>) {
+            let label = label.map_or("-".into(), String::from_utf8_lossy);
+            self.0.push(format!("{label}{}", std::mem::take(&mut self.1)));
+        }
+        fn end_sentence(&mut self, weight: f64) {
+            self.0.push(format!("end {weight}"));
+        }
+    }
+
+    fn read_all(text: &str, labelled: bool) -> Result<Vec<String>, Located> {
+        let mut sink = Shape::default();
+        read(text.as_bytes(), 0..text.len(), labelled, &mut sink)?;
+        Ok(sink.0)
+    }
+
+    #[test]
+    fn sequences_weights_and_stray_tabs() {
+        let text = "@weight:2\nA\tx\ty\n\t\nB\n\n\n@weight:0.5\tC\t\tz";
+        assert_eq!(read_all(text, true).unwrap(), ["A2", "B0", "end 2", "C1", "end 0.5"]);
+        assert_eq!(read_all("@x\ta\n", false).unwrap(), ["-1", "end 1"]);
+        let error = read_all("A\tx\n@home\tx\n", true).unwrap_err();
+        assert_eq!(error.offset, 4);
+        assert!(read_all("@weight:-1\nA\tx\n", true).is_err());
+    }
+}

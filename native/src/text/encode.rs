@@ -1,0 +1,138 @@
+//! From a text to a corpus, in parallel: pieces of the text are encoded apart and joined in order.
+
+use super::input::{self, Text};
+use super::template::{Expander, Template};
+use super::{columns, crfsuite, jsonl};
+use crate::corpus::{Builder, Corpus};
+use crate::error::{Error, Located, Result};
+use crate::text::sink::Sink;
+use crate::threads::Interrupt;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::str::FromStr;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    Columns,
+    Crfsuite,
+    Jsonl,
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Format> {
+        match name {
+            "columns" => Ok(Format::Columns),
+            "crfsuite" => Ok(Format::Crfsuite),
+            "jsonl" => Ok(Format::Jsonl),
+            _ => Err(Error::Option(format!("format '{name}' is unknown; choose columns, crfsuite or jsonl"))),
+        }
+    }
+}
+
+impl Format {
+    /// Where a text of this format can be cut without cutting a sentence.
+    pub fn ends(self, line: &[u8]) -> bool {
+        match self {
+            Format::Columns => columns::is_blank(line),
+            Format::Crfsuite => line.is_empty(),
+            Format::Jsonl => true,
+        }
+    }
+
+    /// The template, if this format takes one: columns need it, attribute files have no use for it.
+    pub fn check_template<'t>(self, template: Option<&'t Template>) -> Result<Option<&'t Template>> {
+        match (self, template) {
+            (Format::Columns, None) => Err(Error::Option(
+                "column files need a template or a preset that says which attributes to form (see `loglinear presets`)".into(),
+            )),
+            (Format::Crfsuite, Some(_)) => Err(Error::Option(
+                "attribute files hold their attributes already; leave out the template, or choose the format columns".into(),
+            )),
+            _ => Ok(template),
+        }
+    }
+}
+
+/// Encodes a whole text. The ids depend on the text alone, not on the number of threads.
+pub fn encode(
+    text: &Text,
+    format: Format,
+    template: Option<&Template>,
+    labelled: bool,
+    interrupt: &Interrupt,
+) -> Result<Corpus> {
+    let template = format.check_template(template)?;
+    let content = text.content();
+    let shape = match (format, template) {
+        (Format::Columns, Some(template)) => Some(column_shape(text, template, labelled)?),
+        _ => None,
+    };
+    let pieces = input::pieces(content, input::piece_size(content), |line| format.ends(line));
+    let builders: Vec<Result<Builder>> = pieces
+        .into_par_iter()
+        .map(|range| {
+            interrupt.check()?;
+            encode_piece(content, range, format, template, shape, labelled)
+                .map_err(|mistake| mistake.into_error(&text.name, content))
+        })
+        .collect();
+    let corpus = Corpus::assemble(builders.into_iter().collect::<Result<Vec<_>>>()?);
+    if corpus.n_sentences() == 0 {
+        let message = format!("{}: no sentences; the file is empty or holds only blank lines", text.name);
+        return Err(Error::Data(message));
+    }
+    if corpus.labels.len() > usize::from(u16::MAX) {
+        let message = format!("{}: {} labels, more than 65535; is the last column the label?", text.name, corpus.labels.len());
+        return Err(Error::Data(message));
+    }
+    Ok(corpus)
+}
+
+fn encode_piece(
+    content: &[u8],
+    range: Range<usize>,
+    format: Format,
+    template: Option<&Template>,
+    shape: Option<columns::Shape>,
+    labelled: bool,
+) -> std::result::Result<Builder, Located> {
+    let mut builder = Builder::default();
+    let mut expander = template.map(Expander::new);
+    match (format, &mut expander, shape) {
+        (Format::Columns, Some(expander), Some(shape)) => columns::read(content, range, shape, |sentence| {
+            expander.expand(&sentence.cells, &mut builder, |token| sentence.labels.get(token).copied());
+            builder.end_sentence(1.0);
+        })?,
+        (Format::Jsonl, expander, _) => {
+            let inputs = template.map_or(0, |template| template.columns);
+            jsonl::read(content, range, labelled, expander.as_mut(), inputs, &mut builder)?;
+        }
+        _ => crfsuite::read(content, range, labelled, &mut builder)?,
+    }
+    Ok(builder)
+}
+
+/// The shape that the first line of a column file gives, checked against the template.
+pub fn column_shape(text: &Text, template: &Template, labelled: bool) -> Result<columns::Shape> {
+    let Some(found) = columns::count_columns(text.content()) else {
+        let message = format!("{}: no sentences; the file is empty or holds only blank lines", text.name);
+        return Err(Error::Data(message));
+    };
+    let inputs = found - usize::from(labelled);
+    if labelled && inputs == 0 {
+        let message = format!("{}: one column; labelled data needs at least two, the label last", text.name);
+        return Err(Error::Data(message));
+    }
+    if inputs < template.columns {
+        let beside = if labelled { " beside the label" } else { "" };
+        return Err(Error::Template(format!(
+            "the template looks at column {} (counted from 0), but {} has {inputs} column{}{beside}",
+            template.columns - 1,
+            text.name,
+            if inputs == 1 { "" } else { "s" },
+        )));
+    }
+    Ok(columns::Shape { columns: found, inputs: template.columns, labelled })
+}

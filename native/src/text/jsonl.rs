@@ -1,0 +1,149 @@
+//! JSON lines: `{"tokens": [...], "labels": [...], "weight": 1.0}`, a sentence a line.
+//!
+//! A token is a string, a list of strings, or a dictionary of attributes. With a template, strings and lists are raw columns; without one they
+//! are attributes. Dictionaries are always attributes, named as python-crfsuite names them (`items`).
+
+use super::cells::Cells;
+use super::input::lines;
+use super::items::Items;
+use super::sink::Sink;
+use super::template::Expander;
+use crate::error::Located;
+use serde_json::Value;
+use std::ops::Range;
+
+/// Reads `text[range]` into a sink; labels are required where `labelled`.
+pub fn read<S: Sink>(
+    text: &[u8],
+    range: Range<usize>,
+    labelled: bool,
+    mut expander: Option<&mut Expander<'_>>,
+    columns: usize,
+    sink: &mut S,
+) -> Result<(), Located> {
+    for (start, line) in lines(&text[range.clone()]) {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        sentence(line, labelled, expander.as_deref_mut(), columns, sink)
+            .map_err(|message| Located::new(range.start + start, message))?;
+    }
+    Ok(())
+}
+
+fn sentence<S: Sink>(
+    line: &[u8],
+    labelled: bool,
+    expander: Option<&mut Expander<'_>>,
+    columns: usize,
+    sink: &mut S,
+) -> Result<(), String> {
+    let value: Value = serde_json::from_slice(line).map_err(|error| format!("not a JSON object: {error}"))?;
+    let tokens = value
+        .get("tokens")
+        .and_then(Value::as_array)
+        .ok_or("no \"tokens\" list; a line looks like {\"tokens\": [...], \"labels\": [...]}")?;
+    let labels = match value.get("labels") {
+        _ if !labelled => None,
+        Some(Value::Array(labels)) => Some(labels),
+        _ => return Err("no \"labels\" list, which training and evaluation need".into()),
+    };
+    if let Some(labels) = labels
+        && labels.len() != tokens.len()
+    {
+        return Err(format!("{} tokens but {} labels", tokens.len(), labels.len()));
+    }
+    let label_of = |token: usize| -> Result<Option<&[u8]>, String> {
+        labels
+            .map(|labels| labels[token].as_str().map(str::as_bytes).ok_or(format!("label {token} is not a string")))
+            .transpose()
+    };
+    let weight = value.get("weight").map_or(Some(1.0), Value::as_f64).filter(|weight| *weight >= 0.0);
+    let weight = weight.ok_or("\"weight\" is not a number of at least 0")?;
+    if tokens.is_empty() {
+        return Ok(());
+    }
+    match expander {
+        Some(expander) => {
+            let mut cells = Cells { columns, cells: Vec::with_capacity(tokens.len() * columns) };
+            for (index, token) in tokens.iter().enumerate() {
+                label_of(index)?;
+                let found = push_cells(token, &mut cells)
+                    .ok_or(format!("token {index}: a template needs a string or a list of strings"))?;
+                if found < columns {
+                    return Err(format!("token {index} has {found} of the {columns} columns that the template looks at"));
+                }
+            }
+            expander.expand(&cells, sink, |token| label_of(token).ok().flatten());
+        }
+        None => {
+            let mut items = Items::default();
+            for (index, token) in tokens.iter().enumerate() {
+                attributes(token, &mut items, sink).map_err(|message| format!("token {index}: {message}"))?;
+                sink.end_token(label_of(index)?);
+            }
+        }
+    }
+    sink.end_sentence(weight);
+    Ok(())
+}
+
+/// Pushes at most `cells.columns` cells; returns how many the token has.
+fn push_cells<'a>(token: &'a Value, cells: &mut Cells<'a>) -> Option<usize> {
+    let columns = cells.columns;
+    match token {
+        Value::String(text) => {
+            cells.cells.push(text.as_bytes());
+            Some(1)
+        }
+        Value::Array(list) => {
+            for cell in list.iter().take(columns) {
+                cells.cells.push(cell.as_str()?.as_bytes());
+            }
+            Some(list.len())
+        }
+        _ => None,
+    }
+}
+
+fn attributes<S: Sink>(token: &Value, items: &mut Items, sink: &mut S) -> Result<(), String> {
+    match token {
+        Value::String(name) => items.name(name, sink),
+        Value::Array(names) => {
+            for name in names {
+                items.name(name.as_str().ok_or("an attribute is not a string")?, sink);
+            }
+        }
+        Value::Object(map) => {
+            for (key, value) in map {
+                named(key, value, items, sink)?;
+            }
+        }
+        _ => return Err("a token is a string, a list of strings or a dictionary of attributes".into()),
+    }
+    Ok(())
+}
+
+fn named<S: Sink>(key: &str, value: &Value, items: &mut Items, sink: &mut S) -> Result<(), String> {
+    match value {
+        Value::Bool(flag) => items.number(key, f64::from(u8::from(*flag)), sink)?,
+        Value::Number(number) => items.number(key, number.as_f64().unwrap_or(f64::NAN), sink)?,
+        Value::String(text) => items.text(key, text, sink),
+        Value::Array(names) => {
+            let outer = items.enter(key);
+            for name in names {
+                items.name(name.as_str().ok_or_else(|| format!("'{key}': a list holds strings"))?, sink);
+            }
+            items.leave(outer);
+        }
+        Value::Object(map) => {
+            let outer = items.enter(key);
+            for (inner, value) in map {
+                named(inner, value, items, sink)?;
+            }
+            items.leave(outer);
+        }
+        Value::Null => return Err(format!("attribute '{key}' is null; leave it out instead")),
+    }
+    Ok(())
+}

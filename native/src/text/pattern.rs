@@ -1,0 +1,87 @@
+//! Regular expressions of `%t` and `%m`: Rust `regex` syntax with Wapiti's character classes.
+//!
+//! Wapiti's classes are ASCII: `\a` letter, `\d` digit, `\l` lower case, `\p` punctuation, `\s` space, `\u` upper case,
+//! `\w` letter, digit or underscore; the capital of each is its complement. `\p{..}` stays a Unicode property.
+
+use crate::error::{Error, Result};
+use regex::bytes::Regex;
+
+pub fn compile(pattern: &str) -> Result<Regex> {
+    let mut translated = String::with_capacity(pattern.len() + 16);
+    let mut characters = pattern.chars().peekable();
+    let mut in_brackets = false;
+    while let Some(character) = characters.next() {
+        if character != '\\' {
+            match character {
+                '[' => in_brackets = true,
+                ']' => in_brackets = false,
+                _ => {}
+            }
+            translated.push(character);
+            continue;
+        }
+        let Some(escaped) = characters.next() else {
+            return Err(bad(pattern, "it ends in a backslash"));
+        };
+        let property = matches!(escaped, 'p' | 'P') && characters.peek() == Some(&'{');
+        let class = match escaped.to_ascii_lowercase() {
+            _ if property => None,
+            'a' => Some("alpha"),
+            'd' => Some("digit"),
+            'l' => Some("lower"),
+            'p' => Some("punct"),
+            's' => Some("space"),
+            'u' => Some("upper"),
+            'w' => Some("word"),
+            _ => None,
+        };
+        match class {
+            Some(name) => {
+                let negation = if escaped.is_ascii_uppercase() { "^" } else { "" };
+                let (open, close) = if in_brackets { ("", "") } else { ("[", "]") };
+                translated.push_str(&format!("{open}[:{negation}{name}:]{close}"));
+            }
+            None => {
+                translated.push('\\');
+                translated.push(escaped);
+            }
+        }
+    }
+    Regex::new(&translated).map_err(|error| {
+        let reason = error.to_string();
+        bad(pattern, reason.lines().last().unwrap_or("it cannot be parsed"))
+    })
+}
+
+fn bad(pattern: &str, reason: &str) -> Error {
+    Error::Template(format!(
+        "regular expression \"{pattern}\": {reason}; characters such as ( [ + | have to be escaped with a backslash to stand for themselves"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first<'a>(pattern: &str, text: &'a str) -> Option<&'a str> {
+        compile(pattern).unwrap().find(text.as_bytes()).map(|m| std::str::from_utf8(m.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn wapiti_classes_and_their_complements() {
+        assert_eq!(first(r"^\u\l*", "Word7"), Some("Word"));
+        assert_eq!(first(r"\d", "Word7"), Some("7"));
+        assert_eq!(first(r"\p", "a-b"), Some("-"));
+        assert_eq!(first(r"\P", "-b"), Some("b"));
+        assert_eq!(first(r"\A", "ab1"), Some("1"));
+        assert_eq!(first(r"[\u\d]*$", "abC9"), Some("C9"));
+        assert_eq!(first(r"^.?.?", "é€x"), Some("é€"));
+        assert_eq!(first(r"\p{Greek}", "aβ"), Some("β"));
+    }
+
+    #[test]
+    fn a_bad_expression_says_how_to_mend_it() {
+        let message = compile("(").unwrap_err().to_string();
+        assert!(message.contains("escaped"), "{message}");
+    }
+}
