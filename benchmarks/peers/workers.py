@@ -1,0 +1,240 @@
+"""The measured programs, each a process of its own.
+
+    python benchmarks/peers/workers.py TASK '{"argument": value}'      # prints a JSON object
+
+Every answer carries `peak_bytes`, the process's peak resident memory.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from chunking_attributes import read_attributes, read_columns, sentence_attributes
+
+Answer = dict[str, Any]
+clock = time.perf_counter
+
+
+def peak_bytes() -> int:
+    """Peak resident memory of this process; ru_maxrss would count the parent that started it."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return next(int(line.split()[1]) * 1024 for line in status.read_text().splitlines() if "VmHWM" in line)
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def crfsuite_train(train: str, c1: float, c2: float, max_iterations: int, model: str) -> Answer:
+    """Trains with CRFsuite's L-BFGS (OWL-QN when c1 > 0); seconds count from the start of the optimisation."""
+    import pycrfsuite
+
+    trace: list[Answer] = []
+    marks: dict[str, float] = {}
+    peaks: list[int] = []
+
+    class Trainer(pycrfsuite.Trainer):
+        def on_start(self, log):
+            pass
+
+        def on_featgen_progress(self, log, percent):
+            pass
+
+        def on_featgen_end(self, log):
+            # Nothing runs between this message and the first evaluation but the allocation of the optimiser.
+            marks["optimisation"] = clock()
+
+        def on_prepared(self, log):
+            pass
+
+        def on_iteration(self, log, info):
+            seconds = clock() - marks["optimisation"]
+            trace.append({"iteration": info["num"], "seconds": seconds, "objective": info["loss"]})
+            trace[-1] |= {"nnz": info["active_features"], "evaluations": info["linesearch_trials"]}
+
+        def on_optimization_end(self, log):
+            peaks.append(peak_bytes())
+
+        def on_end(self, log):
+            pass
+
+    start = clock()
+    parameters = {"c1": c1, "c2": c2, "max_iterations": max_iterations, "epsilon": 1e-9, "delta": 1e-9}
+    trainer = Trainer("lbfgs", parameters)
+    for xs, ys in read_attributes(Path(train)):
+        trainer.append(xs, ys)
+    prepare = clock()
+    trainer.train(model)
+    features = trainer.logparser.featgen_num_features
+    return {
+        "n_features": features,
+        "read_seconds": prepare - start,
+        "prepare_seconds": marks["optimisation"] - prepare,
+        "iteration_seconds": typical_iteration(trace),
+        "trace": trace,
+        "peak_bytes": peaks[-1],
+        "model_bytes": Path(model).stat().st_size,
+    }
+
+
+def typical_iteration(trace: list[Answer]) -> float:
+    """Median seconds of an iteration, leaving out the first, which also sets up the optimiser."""
+    return statistics.median(b["seconds"] - a["seconds"] for a, b in pairwise(trace))
+
+
+def crfsuite_features(columns: str) -> Answer:
+    """A plain script: columns to attributes in Python, then append."""
+    import pycrfsuite
+
+    start = clock()
+    trainer = pycrfsuite.Trainer("lbfgs", verbose=False)
+    attributes = 0
+    for sentence in read_columns(Path(columns)):
+        xs = sentence_attributes(sentence)
+        attributes += sum(map(len, xs))
+        trainer.append(xs, [row[-1] for row in sentence])
+    return {"seconds": clock() - start, "attributes": attributes}
+
+
+def crfsuite_tag(model: str, columns: str, repeats: int) -> Answer:
+    """Tags with attributes ready in CRFsuite's own form, and from columns with Python's extraction."""
+    import pycrfsuite
+
+    tagger = pycrfsuite.Tagger()
+    tagger.open(model)
+    sentences = list(read_columns(Path(columns)))
+    ready = [pycrfsuite.ItemSequence(sentence_attributes(sentence)) for sentence in sentences]
+    extracted, whole = [], []
+    for _ in range(repeats):
+        start = clock()
+        for xs in ready:
+            tagger.tag(xs)
+        extracted.append(clock() - start)
+        start = clock()
+        for sentence in read_columns(Path(columns)):
+            tagger.tag(sentence_attributes(sentence))
+        whole.append(clock() - start)
+    tokens = sum(map(len, sentences))
+    return {
+        "tokens": tokens,
+        "tokens_per_second": tokens / statistics.median(extracted),
+        "tokens_per_second_columns": tokens / statistics.median(whole),
+    }
+
+
+def crfsuite_open(model: str, repeats: int) -> Answer:
+    """Opens the model again and again."""
+    import pycrfsuite
+
+    def once() -> None:
+        tagger = pycrfsuite.Tagger()
+        tagger.open(model)
+        tagger.close()
+
+    return {"seconds": median_seconds(once, repeats)}
+
+
+def median_seconds(once: Callable[[], object], repeats: int) -> float:
+    seconds = []
+    for _ in range(repeats):
+        start = clock()
+        once()
+        seconds.append(clock() - start)
+    return statistics.median(seconds)
+
+
+class TimedObjective:
+    """Passes everything on to an objective and notes the seconds of each evaluation."""
+
+    def __init__(self, objective: Any) -> None:
+        self.objective = objective
+        self.n_features: int = objective.n_features
+        self.n_samples: int = objective.n_samples
+        self.seconds: list[float] = []
+
+    def value_and_gradient(self, w: Any, out: Any = None) -> Any:
+        """Value and gradient at w."""
+        start = clock()
+        result = self.objective.value_and_gradient(w, out)
+        self.seconds.append(clock() - start)
+        return result
+
+
+def loglinear_train(train: str, l1: float, l2: float, threads: int, max_iterations: int) -> Answer:
+    """Trains with L-BFGS, or OWL-QN when l1 > 0; seconds count from the start of the optimisation."""
+    from loglinear import _core
+    from loglinear.minimize import Stop, minimize
+    from loglinear.penalty import ElasticNet
+    from loglinear.problem import Problem
+    from loglinear.solvers import make_solver
+
+    start = clock()
+    corpus = _core.Corpus.read(train, format="crfsuite", threads=threads)
+    prepare = clock()
+    objective = TimedObjective(_core.ChainObjective(corpus, threads=threads))
+    prepared = clock()
+    solver = make_solver("owlqn" if l1 > 0 else "lbfgs", tolerance=1e-9)
+    problem = Problem(objective, ElasticNet(l1=l1, l2=l2))
+    result = minimize(problem, solver, stop=Stop(max_iterations=max_iterations))
+    names = ("iteration", "seconds", "objective", "nnz", "gradient_evaluations")
+    trace = [{name: getattr(record, name) for name in names} for record in result.trace]
+    steps = trace[-1]["seconds"] - trace[0]["seconds"]
+    evaluations = sum(objective.seconds[trace[0]["gradient_evaluations"] :])
+    return {
+        "n_features": objective.n_features,
+        "read_seconds": prepare - start,
+        "prepare_seconds": prepared - prepare,
+        "gradient_seconds": statistics.median(objective.seconds),
+        "iteration_seconds": typical_iteration(trace),
+        "solver_share": 1 - evaluations / steps,
+        "trace": trace,
+    }
+
+
+def loglinear_features(columns: str, threads: int) -> Answer:
+    """Columns to encoded data with the `chunking` preset, all in the library."""
+    from loglinear import _core
+    from loglinear.features import preset
+
+    template = preset("chunking")
+    start = clock()
+    _core.Corpus.read(columns, format="columns", template=template, threads=threads)
+    return {"seconds": clock() - start}
+
+
+def loglinear_open(model: str, repeats: int) -> Answer:
+    """Opens the model again and again."""
+    from loglinear import ChainCRF
+
+    return {"seconds": median_seconds(lambda: ChainCRF.load(model), repeats)}
+
+
+TASKS: dict[str, Callable[..., Answer]] = {
+    task.__name__: task
+    for task in (
+        crfsuite_train,
+        crfsuite_features,
+        crfsuite_tag,
+        crfsuite_open,
+        loglinear_train,
+        loglinear_features,
+        loglinear_open,
+    )
+}
+
+
+def main() -> None:
+    answer = TASKS[sys.argv[1]](**json.loads(sys.argv[2]))
+    print(json.dumps({"peak_bytes": peak_bytes(), **answer}))
+
+
+if __name__ == "__main__":
+    main()
