@@ -1,0 +1,42 @@
+"""The embedded sample, and where larger data lie.
+
+The sample is a slice of the Universal Dependencies English Web Treebank, words with their parts of speech, under its
+own licence, CC BY-SA 4.0: see ATTRIBUTION.md beside this file.
+"""
+
+import os
+from pathlib import Path
+
+from loglinear.errors import DataError
+
+__all__ = ["data_dir", "demo_paths"]
+
+_HERE = Path(__file__).parent
+
+
+def demo_paths() -> tuple[Path, Path]:
+    """Training and test file of the embedded sample.
+
+    UTF-8 text compressed by xz; a line `word TAB XPOS TAB UPOS` per word, an empty line after each sentence. The labels
+    are the 17 UPOS tags. Words may begin with "#": no line is a comment.
+    """
+    return _HERE / "ud-english-ewt-train.txt.xz", _HERE / "ud-english-ewt-test.txt.xz"
+
+
+def data_dir() -> Path:
+    """The folder of the benchmark data sets, from the environment variable LOGLINEAR_DATA.
+
+    Raises:
+        DataError: the variable is unset, or names no folder.
+    """
+    value = os.environ.get("LOGLINEAR_DATA")
+    if not value:
+        message = (
+            "LOGLINEAR_DATA is not set: let it name the folder that holds the benchmark data sets, one folder each"
+        )
+        raise DataError(message)
+    path = Path(value).expanduser()
+    if not path.is_dir():
+        message = f"LOGLINEAR_DATA is {value!r}, which is no folder"
+        raise DataError(message)
+    return path
