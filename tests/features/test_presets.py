@@ -1,0 +1,128 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from loglinear import features
+from loglinear.errors import OptionError
+from loglinear.features import PRESETS, preset
+
+MACRO = re.compile(r"""%(shape|normal|substrings|[xtmXTM])\[([+-]?\d+),(\d+)(?:,("[^"]*"|\d+))?\]""")
+
+
+def patterns(name):
+    lines = preset(name).split("\n")
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def macros(name):
+    return [match for line in patterns(name) for match in MACRO.finditer(line)]
+
+
+def states(name):
+    """The state templates without their identifiers, macros short: w for column 0, t for 1, c for 2."""
+    short = MACRO.sub(lambda m: "wtc"[int(m[3])] + m[2] if m[1] == "x" else m[0], "\n".join(patterns(name)))
+    return [line.partition(":")[2] for line in short.split("\n") if line != "B"]
+
+
+WORDS = ["w-2", "w-1", "w0", "w1", "w2", "w-1/w0", "w0/w1"]
+TAGS = ["t-2", "t-1", "t0", "t1", "t2"]
+TAG_BIGRAMS = ["t-2/t-1", "t-1/t0", "t0/t1", "t1/t2"]
+TAG_TRIGRAMS = ["t-2/t-1/t0", "t-1/t0/t1", "t0/t1/t2"]
+CHUNKING = WORDS + TAGS + TAG_BIGRAMS + TAG_TRIGRAMS
+FORM = ["%substrings[0,0,9]", "%shape[0,0]"]
+
+
+def test_every_file_is_a_preset_and_every_preset_a_file():
+    folder = Path(features.__file__).parent / "presets"
+    assert {path.stem for path in folder.iterdir()} == set(PRESETS)
+    assert all(key == value.name for key, value in PRESETS.items())
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_head_cites_the_source(name):
+    citation = "\n".join(line for line in preset(name).split("\n") if line.startswith("#"))
+    assert PRESETS[name].source in citation
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_pattern_is_well_formed(name):
+    for line in patterns(name):
+        assert line == "B" or re.match(r"[UB*]\d\d:%", line)
+        assert "%" not in MACRO.sub("", line)
+        assert "#" not in line
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_identifiers_are_unique_and_ordered(name):
+    identifiers = [line.partition(":")[0] for line in patterns(name) if line != "B"]
+    assert identifiers == sorted(set(identifiers))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_model_has_transitions_once_and_last(name):
+    assert patterns(name).count("B") == 1
+    assert patterns(name)[-1] == "B"
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_columns_are_those_the_macros_read(name):
+    assert {int(match[3]) for match in macros(name)} == set(range(PRESETS[name].columns))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_data_with_too_few_columns_are_refused(name):
+    columns = PRESETS[name].columns
+    assert preset(name, columns) == preset(name, columns + 1) == PRESETS[name].text
+    with pytest.raises(OptionError, match=f"reads {columns} columns beside the label, but the data have {columns - 1}"):
+        preset(name, columns - 1)
+
+
+def test_an_unknown_name_lists_the_names():
+    with pytest.raises(OptionError, match="unknown preset 'chunk'; known: chunking, ner, ner-pos-chunk, pos, seg"):
+        preset("chunk")
+
+
+def test_chunking_has_the_19_state_templates_of_the_paper():
+    assert len(CHUNKING) == 19
+    assert states("chunking") == CHUNKING
+
+
+def test_ner_is_words_substrings_and_shape():
+    assert states("ner") == WORDS + FORM
+
+
+def test_ner_pos_chunk_adds_to_chunking():
+    assert states("ner-pos-chunk") == [*CHUNKING, "c-2", "c-1", "c0", "c1", "c2", *FORM]
+
+
+def test_pos_has_words_affixes_and_characteristics():
+    found = states("pos")
+    assert found[:7] == WORDS
+    assert found[-7:] == ["%normal[0,0]", *found[-6:-1], "%shape[0,0]"]
+    expressions = [match[4].strip('"') for match in macros("pos") if match[1] == "m"]
+    affixes = [[m[0] if (m := re.search(e, word)) else "" for e in expressions] for word in ("loglinear", "to")]
+    assert affixes == [["l", "lo", "log", "logl", "r", "ar", "ear", "near"], ["t", "to", "", "", "o", "to", "", ""]]
+
+
+@pytest.mark.parametrize(
+    ("word", "answers"),
+    [
+        ("IL-2", [True, True, True, True, False]),
+        ("USA", [False, False, True, True, True]),
+        ("iPod", [False, False, True, False, False]),
+        ("well-known", [False, True, False, False, False]),
+        ("to", [False] * 5),
+    ],
+)
+def test_characteristics_are_digit_hyphen_capital_first_capital_all_capitals(word, answers):
+    expressions = [match[4].strip('"').replace(r"\p{Lu}", "[A-Z]") for match in macros("pos") if match[1] == "t"]
+    assert [bool(re.search(e, word)) for e in expressions] == answers
+
+
+def test_segmentation_is_table_1():
+    assert states("segmentation") == ["w-1", "w0", "w1", "w-1/w0", "w0/w1", "w-1/w1"]
+
+
+def test_ner_characters_is_table_4():
+    assert states("ner-characters") == WORDS
