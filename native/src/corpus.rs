@@ -54,6 +54,8 @@ pub struct Corpus {
     pub gold: Vec<u32>,
     /// Sentence -> weight; empty when all are 1.
     pub weights: Vec<f64>,
+    /// Whether label bigrams are wanted: always, but for a template without a `B` line.
+    pub transitions: bool,
 }
 
 impl Corpus {
@@ -72,6 +74,17 @@ impl Corpus {
 
     pub fn weight(&self, sentence: usize) -> f64 {
         self.weights.get(sentence).copied().unwrap_or(1.0)
+    }
+
+    /// Memory taken by the encoded data.
+    pub fn n_bytes(&self) -> usize {
+        let rows = |rows: &Rows| size_of_val(rows.ids.as_slice()) + size_of_val(rows.ends.as_slice());
+        self.attributes.n_bytes()
+            + rows(&self.states)
+            + rows(&self.bigrams)
+            + size_of_val(self.values.as_slice())
+            + size_of_val(self.gold.as_slice())
+            + size_of_val(self.sentence_ends.as_slice())
     }
 
     pub fn labelled(&self) -> bool {
@@ -93,6 +106,7 @@ impl Corpus {
         let mut chosen = Corpus {
             attributes: Arc::clone(&self.attributes),
             labels: Arc::clone(&self.labels),
+            transitions: self.transitions,
             ..Corpus::empty()
         };
         for &sentence in sentences {
@@ -129,6 +143,7 @@ impl Corpus {
             bigrams: Rows::default(),
             gold: Vec::new(),
             weights: Vec::new(),
+            transitions: true,
         }
     }
 

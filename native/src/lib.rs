@@ -5,13 +5,15 @@
 pub mod corpus;
 pub mod error;
 pub mod inference;
-//MODEL pub mod model;
-//MODEL pub mod model_file;
+pub mod model;
+pub mod model_file;
+
 pub mod numeric;
-//MODEL pub mod objective;
+pub mod objective;
+pub mod tagger;
 pub mod text;
 pub mod threads;
-//MODEL pub mod vectors;
+pub mod vectors;
 
 #[cfg(feature = "python")]
 mod bindings;

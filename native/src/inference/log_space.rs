@@ -23,7 +23,14 @@ impl Lattice {
         log_sum_exp(self.marginals[last..last + labels].iter().copied())
     }
 
-    pub(super) fn backward_log(&mut self, transitions: &Transitions, factor: f64, pairs: &mut PairCounts) {
+    /// Calls `each` after every token but the first, with the pairs counted so far.
+    pub(super) fn backward_log(
+        &mut self,
+        transitions: &Transitions,
+        factor: f64,
+        pairs: &mut PairCounts,
+        mut each: impl FnMut(&mut PairCounts),
+    ) {
         let (width, labels) = (self.width, self.labels);
         let log_z = self.log_z;
         let mut beta = vec![0.0; labels];
@@ -56,6 +63,7 @@ impl Lattice {
                 edge.marginal = factor * (previous[from] + score + incoming[to] - log_z).exp();
             }
             self.patched.restore(&self.edges[edges], transitions);
+            each(pairs);
         }
     }
 }

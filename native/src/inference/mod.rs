@@ -41,6 +41,8 @@ pub struct Lattice {
     /// Edges in order of their tokens; `edge_ends[t]` ends those into token t. Empty without bigram features.
     pub edges: Vec<Edge>,
     pub edge_ends: Vec<usize>,
+    /// At most so many edges go from one label to another at one token.
+    pub overlap: usize,
     /// Factors 1 / sum(alpha) by which the scaled recursions are kept in range.
     rescale: Vec<f64>,
     backward: Vec<f64>,
@@ -80,7 +82,9 @@ impl PairCounts {
 
     /// The expected count of each transition, by from * width + to.
     pub fn expected(&self, transitions: &Transitions, at: usize) -> f64 {
-        self.outer[at] * transitions.exp[at] + self.direct[at]
+        // exp may be infinite, but then no sentence went the scaled way.
+        let outer = if self.outer[at] == 0.0 { 0.0 } else { self.outer[at] * transitions.exp[at] };
+        outer + self.direct[at]
     }
 }
 
@@ -95,6 +99,7 @@ impl Lattice {
         self.scores.resize(tokens * transitions.width, 0.0);
         self.edges.clear();
         self.edge_ends.clear();
+        self.overlap = 1;
     }
 
     /// Sets the buffers of a lattice up for a model's transitions. Call once before the first sentence of a pass.
@@ -135,7 +140,8 @@ impl Lattice {
     pub fn forward<S: Simd>(&mut self, simd: S, transitions: &Transitions) -> f64 {
         let mut most = numeric::max_abs(simd, &self.scores) + transitions.max_abs;
         if !self.edges.is_empty() {
-            most += self.patched.max_added(&self.edges);
+            let largest = self.edges.iter().fold(0.0f64, |most, edge| most.max(edge.score.abs()));
+            most += largest * self.overlap as f64;
         }
         // A score that is not finite makes the comparison fail.
         self.log_space = !(most <= SCALED_LIMIT);
@@ -147,10 +153,28 @@ impl Lattice {
     #[inline(always)]
     pub fn backward<S: Simd>(&mut self, simd: S, transitions: &Transitions, factor: f64, pairs: &mut PairCounts) {
         if self.log_space {
-            self.backward_log(transitions, factor, pairs);
+            self.backward_log(transitions, factor, pairs, |_| {});
         } else {
             self.backward_scaled(simd, transitions, factor, pairs);
         }
+    }
+}
+
+impl Lattice {
+    /// Marginals of neighbouring labels: (tokens - 1) x labels x labels. In log space throughout: clarity before speed.
+    pub fn pair_marginals(&mut self, transitions: &Transitions) -> Vec<f64> {
+        let square = self.labels * self.labels;
+        let mut all = Vec::with_capacity((self.tokens - 1) * square);
+        self.log_z = self.forward_log(transitions);
+        let mut pairs = PairCounts::new(transitions);
+        self.backward_log(transitions, 1.0, &mut pairs, |counts| {
+            let rows = counts.direct.chunks_exact(transitions.width).rev();
+            all.extend(rows.flat_map(|row| row[..transitions.labels].iter().rev()));
+            counts.clear();
+        });
+        // The recursion goes from the last token to the first.
+        all.reverse();
+        all
     }
 }
 

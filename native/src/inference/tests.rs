@@ -112,6 +112,7 @@ impl Problem {
         lattice.prepare(&transitions);
         let fill = |lattice: &mut Lattice| {
             lattice.begin(self.tokens, &transitions);
+            lattice.overlap = self.edges.len();
             for t in 0..self.tokens {
                 lattice.scores[t * width..][..l].copy_from_slice(&self.states[t * l..][..l]);
                 for &(_, from, to, score) in self.edges.iter().filter(|e| e.0 == t) {

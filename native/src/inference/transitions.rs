@@ -92,19 +92,4 @@ impl Patched {
             self.exp[at] = transitions.exp[at];
         }
     }
-
-    /// A bound on what edges add to any transition score of the sentence.
-    pub fn max_added(&self, edges: &[Edge]) -> f64 {
-        // Edges of one token and transition are few; sorting them out would cost more than a loose bound.
-        let mut most = 0.0f64;
-        let mut run = 0.0;
-        let mut previous = None;
-        for edge in edges {
-            let place = (edge.from, edge.to);
-            run = if previous == Some(place) { run + edge.score.abs() } else { edge.score.abs() };
-            previous = Some(place);
-            most = most.max(run);
-        }
-        most
-    }
 }

@@ -79,6 +79,14 @@ impl Alphabet {
         &self.text[start..self.ends[id]]
     }
 
+    /// Memory taken.
+    pub fn n_bytes(&self) -> usize {
+        size_of_val(self.slots.as_slice())
+            + size_of_val(self.keys.as_slice())
+            + size_of_val(self.ends.as_slice())
+            + self.text.len()
+    }
+
     /// Takes in another alphabet's attributes in its order; returns its ids' new ids.
     pub fn absorb(&mut self, other: &Alphabet) -> Vec<u32> {
         (0..other.len() as u32)

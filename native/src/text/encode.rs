@@ -78,7 +78,8 @@ pub fn encode(
                 .map_err(|mistake| mistake.into_error(&text.name, content))
         })
         .collect();
-    let corpus = Corpus::assemble(builders.into_iter().collect::<Result<Vec<_>>>()?);
+    let mut corpus = Corpus::assemble(builders.into_iter().collect::<Result<Vec<_>>>()?);
+    corpus.transitions = template.is_none_or(|template| template.transitions);
     if corpus.n_sentences() == 0 {
         let message = format!("{}: no sentences; the file is empty or holds only blank lines", text.name);
         return Err(Error::Data(message));

@@ -1,0 +1,314 @@
+//! `Corpus`: reading files, encoding Python sequences.
+
+use super::errors::DataError;
+use super::interrupt::interruptible;
+use crate::corpus::{self, Builder};
+use crate::text::cells::Cells;
+use crate::text::encode::{self, Format};
+use crate::text::input;
+use crate::text::items::Items;
+use crate::text::sink::Sink;
+use crate::text::template::{Expander, Template};
+use crate::threads;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyBool, PyDict, PyList, PyString};
+use std::sync::Arc;
+
+/// Sentences of attribute ids; shared with objectives, never copied.
+#[pyclass(frozen, module = "loglinear._core")]
+pub struct Corpus {
+    pub inner: Arc<corpus::Corpus>,
+}
+
+#[pymethods]
+impl Corpus {
+    #[staticmethod]
+    #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, threads=0))]
+    fn read(
+        py: Python<'_>,
+        path: &str,
+        format: &str,
+        template: Option<&str>,
+        labelled: bool,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let format: Format = format.parse()?;
+        let inner = interruptible(py, |interrupt| {
+            let template = template.map(Template::parse).transpose()?;
+            let text = input::read(path)?;
+            threads::pool(threads)?.install(|| encode::encode(&text, format, template.as_ref(), labelled, interrupt))
+        })?;
+        Ok(Corpus { inner: Arc::new(inner) })
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (sentences, labels=None, weights=None, *, template=None))]
+    fn encode(
+        sentences: &Bound<'_, PyAny>,
+        labels: Option<&Bound<'_, PyAny>>,
+        weights: Option<Vec<f64>>,
+        template: Option<&str>,
+    ) -> PyResult<Self> {
+        let template = template.map(Template::parse).transpose()?;
+        let mut encoder = Encoder {
+            builder: Builder::default(),
+            items: Items::default(),
+            expander: template.as_ref().map(Expander::new),
+            columns: template.as_ref().map_or(0, |template| template.columns),
+        };
+        let mut labels = labels.map(|labels| labels.try_iter()).transpose()?;
+        let mut count = 0;
+        for (index, sentence) in sentences.try_iter()?.enumerate() {
+            let sequence = match &mut labels {
+                Some(labels) => match labels.next() {
+                    Some(sequence) => Some(label_names(&sequence?, index)?),
+                    None => return Err(DataError::new_err(format!("more sentences than label sequences ({index})"))),
+                },
+                None => None,
+            };
+            let weight = match &weights {
+                Some(weights) => checked_weight(weights, index)?,
+                None => 1.0,
+            };
+            encoder
+                .sentence(&sentence?, sequence.as_deref(), weight)
+                .map_err(|problem| problem.located(sentences.py(), index))?;
+            count = index + 1;
+        }
+        if labels.is_some_and(|mut labels| labels.next().is_some()) {
+            return Err(DataError::new_err(format!("more label sequences than sentences ({count})")));
+        }
+        if let Some(weights) = weights
+            && weights.len() != count
+        {
+            return Err(DataError::new_err(format!("{} weights for {count} sentences", weights.len())));
+        }
+        let mut inner = corpus::Corpus::assemble(vec![encoder.builder]);
+        inner.transitions = template.as_ref().is_none_or(|template| template.transitions);
+        Ok(Corpus { inner: Arc::new(inner) })
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.n_sentences()
+    }
+
+    #[getter]
+    fn n_tokens(&self) -> usize {
+        self.inner.n_tokens()
+    }
+
+    #[getter]
+    fn n_attributes(&self) -> usize {
+        self.inner.attributes.len()
+    }
+
+    /// Bytes of the encoded data: ids, values, names.
+    #[getter]
+    fn n_bytes(&self) -> usize {
+        self.inner.n_bytes()
+    }
+
+    #[getter]
+    fn labels(&self) -> Vec<String> {
+        self.inner.labels.to_vec()
+    }
+
+    /// Tokens of each sentence.
+    fn lengths(&self) -> Vec<usize> {
+        (0..self.inner.n_sentences()).map(|sentence| self.inner.tokens(sentence).len()).collect()
+    }
+
+    fn select(&self, sentences: Vec<usize>) -> PyResult<Self> {
+        Ok(Corpus { inner: Arc::new(self.inner.select(&sentences)?) })
+    }
+
+    /// The labels of every sentence, or None for unlabelled data.
+    fn gold<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let corpus = &self.inner;
+        if !corpus.labelled() {
+            return Ok(None);
+        }
+        let sequences = (0..corpus.n_sentences()).map(|sentence| &corpus.gold[corpus.tokens(sentence)]);
+        label_lists(py, &corpus.labels, sequences).map(Some)
+    }
+}
+
+/// Sequences of label ids as lists of str, each name made once.
+pub fn label_lists<'py, 'a>(
+    py: Python<'py>,
+    labels: &[String],
+    sequences: impl ExactSizeIterator<Item = &'a [u32]>,
+) -> PyResult<Bound<'py, PyList>> {
+    let names: Vec<Bound<'py, PyString>> = labels.iter().map(|label| PyString::intern(py, label)).collect();
+    let list = PyList::empty(py);
+    for sequence in sequences {
+        list.append(PyList::new(py, sequence.iter().map(|&label| &names[label as usize]))?)?;
+    }
+    Ok(list)
+}
+
+fn label_names(sequence: &Bound<'_, PyAny>, index: usize) -> PyResult<Vec<PyBackedStr>> {
+    let wrong = || DataError::new_err(format!("labels of sentence {index}: expected a sequence of str"));
+    if sequence.is_instance_of::<PyString>() {
+        return Err(wrong());
+    }
+    let labels = sequence.try_iter().map_err(|_| wrong())?;
+    labels.map(|label| label?.extract::<PyBackedStr>().map_err(|_| wrong())).collect()
+}
+
+fn checked_weight(weights: &[f64], index: usize) -> PyResult<f64> {
+    match weights.get(index) {
+        Some(&weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
+        Some(weight) => {
+            Err(DataError::new_err(format!("weight {weight} of sentence {index} is not a finite number of at least 0")))
+        }
+        None => Err(DataError::new_err(format!("{} weights for more sentences than that", weights.len()))),
+    }
+}
+
+/// What is wrong with a token, before it is known in which sentence.
+enum Problem {
+    Message(String),
+    Python(PyErr),
+}
+
+impl Problem {
+    fn located(self, py: Python<'_>, sentence: usize) -> PyErr {
+        match self {
+            Problem::Message(message) => DataError::new_err(format!("sentence {sentence}: {message}")),
+            Problem::Python(error) if error.is_instance_of::<pyo3::exceptions::PyUnicodeError>(py) => {
+                DataError::new_err(format!("sentence {sentence}: text that is not valid Unicode: {error}"))
+            }
+            Problem::Python(error) => error,
+        }
+    }
+}
+
+impl From<String> for Problem {
+    fn from(message: String) -> Self {
+        Problem::Message(message)
+    }
+}
+
+impl From<PyErr> for Problem {
+    fn from(error: PyErr) -> Self {
+        Problem::Python(error)
+    }
+}
+
+struct Encoder<'t> {
+    builder: Builder,
+    items: Items,
+    expander: Option<Expander<'t>>,
+    columns: usize,
+}
+
+impl Encoder<'_> {
+    fn sentence(&mut self, sentence: &Bound<'_, PyAny>, labels: Option<&[PyBackedStr]>, weight: f64) -> Result<(), Problem> {
+        if sentence.is_instance_of::<PyString>() {
+            return Err("a sentence is a sequence of tokens, not a str".to_owned().into());
+        }
+        let tokens: Vec<Bound<'_, PyAny>> = sentence
+            .try_iter()
+            .map_err(|_| "a sentence is a sequence of tokens".to_owned())?
+            .collect::<PyResult<_>>()?;
+        if let Some(labels) = labels
+            && labels.len() != tokens.len()
+        {
+            return Err(format!("{} tokens but {} labels", tokens.len(), labels.len()).into());
+        }
+        let label_of = |token: usize| labels.map(|labels| labels[token].as_bytes());
+        if let Some(expander) = &mut self.expander {
+            let texts = cells(&tokens, self.columns)?;
+            let cells = Cells { columns: self.columns, cells: texts.iter().map(|text| text.as_bytes()).collect() };
+            // A template without macros looks at no cell, so the cells cannot tell how many tokens there are.
+            if self.columns == 0 && !tokens.is_empty() {
+                return Err("a template has to look at a column".to_owned().into());
+            }
+            expander.expand(&cells, &mut self.builder, label_of);
+        } else {
+            for (index, token) in tokens.iter().enumerate() {
+                attributes(token, &mut self.items, &mut self.builder).map_err(|problem| match problem {
+                    Problem::Message(message) => Problem::Message(format!("token {index}: {message}")),
+                    other => other,
+                })?;
+                self.builder.end_token(label_of(index));
+            }
+        }
+        self.builder.end_sentence(weight);
+        Ok(())
+    }
+}
+
+/// The first `columns` cells of every token.
+fn cells(tokens: &[Bound<'_, PyAny>], columns: usize) -> Result<Vec<PyBackedStr>, Problem> {
+    let mut texts = Vec::with_capacity(tokens.len() * columns);
+    for (index, token) in tokens.iter().enumerate() {
+        let before = texts.len();
+        let wrong = || format!("token {index}: with a template a token is a str or a sequence of str (its columns)");
+        if token.is_instance_of::<PyString>() {
+            texts.push(token.extract::<PyBackedStr>()?);
+        } else if token.is_instance_of::<PyDict>() {
+            return Err(wrong().into());
+        } else {
+            for cell in token.try_iter().map_err(|_| wrong())?.take(columns) {
+                texts.push(cell?.extract::<PyBackedStr>().map_err(|_| wrong())?);
+            }
+        }
+        let found = texts.len() - before;
+        if found < columns {
+            return Err(format!("token {index} has {found} of the {columns} columns that the template looks at").into());
+        }
+    }
+    Ok(texts)
+}
+
+fn attributes(token: &Bound<'_, PyAny>, items: &mut Items, builder: &mut Builder) -> Result<(), Problem> {
+    if let Ok(text) = token.cast::<PyString>() {
+        items.name(text.to_str()?, builder);
+        return Ok(());
+    }
+    if let Ok(map) = token.cast::<PyDict>() {
+        for (key, value) in map {
+            named(&key, &value, items, builder)?;
+        }
+        return Ok(());
+    }
+    let wrong = "a token is a str, a sequence of str or a dict of attributes";
+    for name in token.try_iter().map_err(|_| wrong.to_owned())? {
+        let name = name?;
+        let name = name.cast::<PyString>().map_err(|_| "an attribute is not a str".to_owned())?;
+        items.name(name.to_str()?, builder);
+    }
+    Ok(())
+}
+
+fn named(key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>, items: &mut Items, builder: &mut Builder) -> Result<(), Problem> {
+    let key = key.cast::<PyString>().map_err(|_| "an attribute's key is not a str".to_owned())?.to_str()?;
+    if let Ok(text) = value.cast::<PyString>() {
+        items.text(key, text.to_str()?, builder);
+    } else if let Ok(flag) = value.cast::<PyBool>() {
+        items.number(key, f64::from(u8::from(flag.is_true())), builder)?;
+    } else if let Ok(map) = value.cast::<PyDict>() {
+        let outer = items.enter(key);
+        for (inner, value) in map {
+            named(&inner, &value, items, builder)?;
+        }
+        items.leave(outer);
+    } else if let Ok(number) = value.extract::<f64>() {
+        items.number(key, number, builder)?;
+    } else {
+        let names = value
+            .try_iter()
+            .map_err(|_| format!("attribute '{key}': a value is a number, a bool, a str, a dict or a collection of str"))?;
+        let outer = items.enter(key);
+        for name in names {
+            let name = name?;
+            let name = name.cast::<PyString>().map_err(|_| format!("attribute '{key}': a collection holds str"))?;
+            items.name(name.to_str()?, builder);
+        }
+        items.leave(outer);
+    }
+    Ok(())
+}

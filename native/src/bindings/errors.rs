@@ -1,0 +1,31 @@
+//! Native errors as Python exceptions.
+
+use crate::error::Error;
+use pyo3::PyErr;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+
+pyo3::import_exception!(loglinear.errors, DataError);
+pyo3::import_exception!(loglinear.errors, TemplateError);
+pyo3::import_exception!(loglinear.errors, ModelFileError);
+pyo3::import_exception!(loglinear.errors, OptionError);
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> PyErr {
+        match error {
+            Error::Data(message) => DataError::new_err(message),
+            Error::Template(message) => TemplateError::new_err(message),
+            Error::ModelFile(message) => ModelFileError::new_err(message),
+            Error::Option(message) => OptionError::new_err(message),
+            Error::Io { path, source } => match source.raw_os_error() {
+                // With number, text and file name Python picks the subclass, such as FileNotFoundError.
+                Some(number) => {
+                    let text = source.to_string();
+                    let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+                    PyOSError::new_err((number, text, path))
+                }
+                None => PyOSError::new_err(format!("{path}: {source}")),
+            },
+            Error::Interrupted => PyKeyboardInterrupt::new_err("interrupted"),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Long native work: without the GIL, stopped by Ctrl-C, and with panics turned into exceptions.
+
+use crate::error::Result;
+use crate::threads::Interrupt;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often to look for a signal.
+const PERIOD: Duration = Duration::from_millis(50);
+
+/// Runs `work` on a thread of its own while this one looks for signals.
+pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&Interrupt) -> Result<T> + Send) -> PyResult<T> {
+    let interrupt = Interrupt::default();
+    let (outcome, signal) = py.detach(|| {
+        std::thread::scope(|scope| {
+            let (sender, receiver) = channel();
+            let interrupt = &interrupt;
+            scope.spawn(move || sender.send(catch_unwind(AssertUnwindSafe(|| work(interrupt)))));
+            let mut signal = None;
+            loop {
+                match receiver.recv_timeout(PERIOD) {
+                    Ok(outcome) => return (Some(outcome), signal),
+                    Err(RecvTimeoutError::Disconnected) => return (None, signal),
+                    Err(RecvTimeoutError::Timeout) if signal.is_none() => {
+                        if let Err(error) = Python::attach(|py| py.check_signals()) {
+                            interrupt.set();
+                            signal = Some(error);
+                        }
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+            }
+        })
+    });
+    match (signal, outcome) {
+        (Some(error), _) => Err(error),
+        (None, Some(Ok(result))) => Ok(result?),
+        (None, Some(Err(panic))) => {
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            let message = message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+            Err(PyRuntimeError::new_err(format!("internal error, please report it: {message}")))
+        }
+        (None, None) => Err(PyRuntimeError::new_err("internal error, please report it: a worker thread vanished")),
+    }
+}

@@ -1,0 +1,19 @@
+//! The Python module `loglinear._core`: converts and checks, nothing else.
+
+mod corpus;
+mod errors;
+mod interrupt;
+mod model;
+mod objective;
+mod vectors;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<corpus::Corpus>()?;
+    module.add_class::<objective::ChainObjective>()?;
+    module.add_class::<model::ChainModel>()?;
+    module.add_function(wrap_pyfunction!(model::check_template, module)?)?;
+    vectors::register(module)
+}

@@ -1,0 +1,179 @@
+//! `ChainModel`: a trained model that predicts, tags files, saves and opens.
+
+use super::corpus::{Corpus, label_lists};
+use super::interrupt::interruptible;
+use crate::model::Model;
+use crate::objective::chain::ChainObjective;
+use crate::tagger;
+use crate::text::encode::Format;
+use crate::text::input;
+use crate::text::template::Template;
+use crate::threads;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+use std::io::Write;
+use std::path::Path;
+
+#[pyclass(frozen, module = "loglinear._core")]
+pub struct ChainModel {
+    inner: Model,
+}
+
+impl ChainModel {
+    pub fn trained(objective: &ChainObjective, w: &[f64], settings: String, template: Option<&str>) -> PyResult<Self> {
+        Ok(ChainModel { inner: Model::new(objective, w, settings, template)? })
+    }
+}
+
+#[pymethods]
+impl ChainModel {
+    #[staticmethod]
+    fn open(path: &str) -> PyResult<Self> {
+        Ok(ChainModel { inner: Model::open(path)? })
+    }
+
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        Ok(ChainModel { inner: Model::from_bytes(bytes)? })
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.inner.bytes())
+    }
+
+    fn save(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        Ok(py.detach(|| self.inner.save(path))?)
+    }
+
+    #[getter]
+    fn labels(&self) -> Vec<String> {
+        self.inner.labels.clone()
+    }
+
+    #[getter]
+    fn template(&self) -> Option<&str> {
+        self.inner.template.as_ref().map(Template::source)
+    }
+
+    #[getter]
+    fn settings(&self) -> &str {
+        self.inner.settings()
+    }
+
+    #[getter]
+    fn n_attributes(&self) -> usize {
+        let weights = self.inner.weights();
+        weights.states.len() + weights.bigrams.len()
+    }
+
+    #[getter]
+    fn n_features(&self) -> usize {
+        let weights = self.inner.weights();
+        weights.state_weights.len() + weights.bigram_weights.len() + weights.transition_weights.len()
+    }
+
+    /// (attribute, label, weight)
+    fn state_features(&self) -> Vec<(&str, &str, f64)> {
+        let weights = self.inner.weights();
+        let mut all = Vec::with_capacity(weights.state_weights.len());
+        for (name, range) in weights.states.iter() {
+            for at in range {
+                all.push((name, self.label(weights.state_labels[at]), weights.state_weights[at]));
+            }
+        }
+        all
+    }
+
+    /// (label from, label to, weight)
+    fn transition_features(&self) -> Vec<(&str, &str, f64)> {
+        let weights = self.inner.weights();
+        let pairs = weights.transition_pairs.iter().zip(weights.transition_weights);
+        pairs.map(|(&[from, to], &weight)| (self.label(from), self.label(to), weight)).collect()
+    }
+
+    /// (attribute, label from, label to, weight)
+    fn bigram_features(&self) -> Vec<(&str, &str, &str, f64)> {
+        let weights = self.inner.weights();
+        let mut all = Vec::with_capacity(weights.bigram_weights.len());
+        for (name, range) in weights.bigrams.iter() {
+            for at in range {
+                let [from, to] = weights.bigram_pairs[at];
+                all.push((name, self.label(from), self.label(to), weights.bigram_weights[at]));
+            }
+        }
+        all
+    }
+
+    #[pyo3(signature = (corpus, *, threads=0))]
+    fn predict<'py>(&self, py: Python<'py>, corpus: &Corpus, threads: usize) -> PyResult<Bound<'py, PyList>> {
+        let paths = self.run(py, threads, |interrupt| self.inner.predict(&corpus.inner, interrupt))?;
+        label_lists(py, &self.inner.labels, paths.iter().map(Vec::as_slice))
+    }
+
+    /// For every sentence tokens x labels probabilities, row by row.
+    #[pyo3(signature = (corpus, *, threads=0))]
+    fn marginals(&self, py: Python<'_>, corpus: &Corpus, threads: usize) -> PyResult<Vec<Vec<f64>>> {
+        self.run(py, threads, |interrupt| self.inner.marginals(&corpus.inner, interrupt))
+    }
+
+    /// For every sentence (tokens - 1) x labels x labels probabilities, row by row.
+    #[pyo3(signature = (corpus, *, threads=0))]
+    fn transition_marginals(&self, py: Python<'_>, corpus: &Corpus, threads: usize) -> PyResult<Vec<Vec<f64>>> {
+        self.run(py, threads, |interrupt| self.inner.transition_marginals(&corpus.inner, interrupt))
+    }
+
+    /// For every sentence log Z and the score of its labels (-inf where a label is unknown).
+    #[pyo3(signature = (corpus, *, threads=0))]
+    fn log_partition(&self, py: Python<'_>, corpus: &Corpus, threads: usize) -> PyResult<Vec<(f64, f64)>> {
+        self.run(py, threads, |interrupt| self.inner.log_partition(&corpus.inner, interrupt))
+    }
+
+    /// Labels a file (`-` is stdin) and writes the result to a file, or to stdout for `-`. Returns the number of bytes written.
+    #[pyo3(signature = (path, output="-", *, format="columns", marginals=false, threads=0))]
+    fn tag_file(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        output: &str,
+        format: &str,
+        marginals: bool,
+        threads: usize,
+    ) -> PyResult<usize> {
+        let format: Format = format.parse()?;
+        let tagged = self.run(py, threads, |interrupt| {
+            let text = input::read(path)?;
+            tagger::tag(&self.inner, &text, format, marginals, interrupt)
+        })?;
+        py.detach(|| {
+            if output == "-" {
+                let mut stdout = std::io::stdout().lock();
+                let written = stdout.write_all(&tagged).and_then(|()| stdout.flush());
+                written.map_err(|source| crate::error::Error::io("<stdout>", source))
+            } else {
+                input::write_atomically(Path::new(output), |out| out.write_all(&tagged))
+            }
+        })?;
+        Ok(tagged.len())
+    }
+}
+
+impl ChainModel {
+    fn label(&self, id: u16) -> &str {
+        &self.inner.labels[usize::from(id)]
+    }
+
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        threads: usize,
+        work: impl FnOnce(&threads::Interrupt) -> crate::error::Result<T> + Send,
+    ) -> PyResult<T> {
+        interruptible(py, |interrupt| threads::pool(threads)?.install(|| work(interrupt)))
+    }
+}
+
+/// Parses a template for its mistakes; returns how many columns it looks at.
+#[pyfunction]
+pub fn check_template(template: &str) -> PyResult<usize> {
+    Ok(Template::parse(template)?.columns)
+}

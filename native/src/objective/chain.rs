@@ -1,0 +1,439 @@
+//! Negative log-likelihood of a linear-chain CRF and its gradient (Lafferty et al. 2001; Sutton & McCallum 2012, section 4).
+//!
+//!     value(w) = sum over sentences of weight * (log Z(x) - w . f(x, y))
+//!     gradient = sum over sentences of weight * (E[f(x, Y)] - f(x, y))
+//!
+//! Blocks of sentences go to threads; the sums of blocks are added up in the order of the blocks, so that the result is
+//! bitwise the same on any number of threads.
+
+use super::features::{Features, Selection};
+use super::layout::{self, Block, Entries};
+use crate::corpus::Corpus;
+use crate::error::{Error, Result};
+use crate::inference::{Edge, Lattice, PairCounts, Transitions};
+use crate::numeric;
+use crate::threads::{self, Interrupt};
+use pulp::{Arch, Simd, WithSimd};
+use rayon::ThreadPool;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub struct ChainObjective {
+    pub corpus: Arc<Corpus>,
+    pub features: Features,
+    blocks: Vec<Block>,
+    /// Counts of the features in the data: sum of weight * f(x, y).
+    empirical: Vec<f64>,
+    pool: Arc<ThreadPool>,
+    scratch: Mutex<Scratch>,
+}
+
+/// A panic elsewhere leaves buffers that are cleared before use: the lock may be taken all the same.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Buffers kept from one evaluation to the next.
+#[derive(Default)]
+struct Scratch {
+    /// Weights of the dense rows, n_dense x width.
+    rows: Vec<f64>,
+    sums: Vec<Sums>,
+    lattices: Vec<Lattice>,
+}
+
+/// What blocks share: to be added up.
+struct Sums {
+    value: f64,
+    rows: Vec<f64>,
+    shared: Vec<f64>,
+    bigrams: Vec<f64>,
+    pairs: PairCounts,
+}
+
+impl Sums {
+    fn clear(&mut self) {
+        self.value = 0.0;
+        self.rows.fill(0.0);
+        self.shared.fill(0.0);
+        self.bigrams.fill(0.0);
+        self.pairs.clear();
+    }
+}
+
+struct AddSums<'a>(&'a mut Sums, &'a Sums);
+
+impl WithSimd for AddSums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let AddSums(total, sums) = self;
+        total.value += sums.value;
+        numeric::add(simd, &mut total.rows, &sums.rows);
+        numeric::add(simd, &mut total.shared, &sums.shared);
+        numeric::add(simd, &mut total.bigrams, &sums.bigrams);
+        total.pairs.add(&sums.pairs);
+    }
+}
+
+impl ChainObjective {
+    pub fn new(corpus: Arc<Corpus>, selection: Selection, n_threads: usize) -> Result<Self> {
+        let pool = threads::pool(n_threads)?;
+        let (features, blocks) = pool.install(|| -> Result<_> {
+            let features = Features::new(&corpus, selection)?;
+            let blocks = layout::blocks(&corpus, &features);
+            Ok((features, blocks))
+        })?;
+        if features.is_empty() {
+            let message = "no features: every attribute was left out, and there are no transitions; lower min_count";
+            return Err(Error::Data(message.into()));
+        }
+        let mut objective =
+            ChainObjective { corpus, features, blocks, empirical: Vec::new(), pool, scratch: Mutex::default() };
+        objective.empirical = objective.empirical_counts();
+        Ok(objective)
+    }
+
+    pub fn n_threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Runs work on the objective's threads.
+    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.pool.install(work)
+    }
+
+    /// Writes the gradient at `w` and returns the value. Weights that are not finite give an infinite value.
+    pub fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64], interrupt: &Interrupt) -> Result<f64> {
+        assert_eq!((w.len(), gradient.len()), (self.features.len(), self.features.len()));
+        if !w.iter().all(|weight| weight.is_finite()) {
+            gradient.fill(0.0);
+            return Ok(f64::INFINITY);
+        }
+        let mut scratch = locked(&self.scratch);
+        let scratch = &mut *scratch;
+        let (transitions, first_state) = (self.transitions(w), self.features.first_state());
+        self.fill_rows(&w[first_state..], &mut scratch.rows, transitions.width);
+        let (leading, own_gradient) = gradient.split_at_mut(first_state + self.shared_end());
+        let total = self.sum_blocks(w, &transitions, own_gradient, scratch, interrupt)?;
+        self.finish(&transitions, &total, leading, own_gradient);
+        let value = total.value;
+        scratch.sums.push(total);
+        Ok(value)
+    }
+
+    /// Where the state features that belong to single blocks start.
+    fn shared_end(&self) -> usize {
+        self.features.state_range(0..self.features.n_dense + self.features.n_shared).end
+    }
+
+    fn transitions(&self, w: &[f64]) -> Transitions {
+        let mut transitions = Transitions::new(self.features.n_labels);
+        let pairs = self.features.transitions.iter().zip(w);
+        transitions.set(pairs.map(|(&(from, to), &score)| (usize::from(from), usize::from(to), score)));
+        transitions
+    }
+
+    fn fill_rows(&self, states: &[f64], rows: &mut Vec<f64>, width: usize) {
+        rows.resize(self.features.n_dense * width, 0.0);
+        let mut start = 0;
+        for (row, &(_, end)) in rows.chunks_exact_mut(width).zip(&self.features.state_attributes) {
+            let range = start..end as usize;
+            for (&label, &weight) in self.features.state_labels[range.clone()].iter().zip(&states[range]) {
+                row[usize::from(label)] = weight;
+            }
+            start = end as usize;
+        }
+    }
+
+    fn new_sums(&self, transitions: &Transitions) -> Sums {
+        let n_dense = self.features.n_dense;
+        Sums {
+            value: 0.0,
+            rows: vec![0.0; n_dense * transitions.width],
+            shared: vec![0.0; self.features.state_range(n_dense..n_dense + self.features.n_shared).len()],
+            bigrams: vec![0.0; self.features.n_bigrams()],
+            pairs: PairCounts::new(transitions),
+        }
+    }
+
+    fn sum_blocks(
+        &self,
+        w: &[f64],
+        transitions: &Transitions,
+        mut own_gradient: &mut [f64],
+        scratch: &mut Scratch,
+        interrupt: &Interrupt,
+    ) -> Result<Sums> {
+        let mut work = Vec::with_capacity(self.blocks.len());
+        for (index, block) in self.blocks.iter().enumerate() {
+            let (own, rest) = own_gradient.split_at_mut(block.own_range.len());
+            work.push((index, block, own));
+            own_gradient = rest;
+        }
+        let queue = Mutex::new(work.into_iter());
+        let spare = Mutex::new((std::mem::take(&mut scratch.sums), std::mem::take(&mut scratch.lattices)));
+        let reduction = Mutex::new(Reduction { next: 0, waiting: BTreeMap::new(), total: None });
+        let rows = scratch.rows.as_slice();
+        let next = || locked(&queue).next();
+        self.pool.install(|| {
+            rayon::scope(|scope| {
+                for _ in 0..self.pool.current_num_threads().min(self.blocks.len()) {
+                    scope.spawn(|_| {
+                        let mut lattice = locked(&spare).1.pop().unwrap_or_default();
+                        lattice.prepare(transitions);
+                        while let Some((index, block, own)) = next() {
+                            if interrupt.is_set() {
+                                break;
+                            }
+                            let known = locked(&spare).0.pop();
+                            let mut sums = known.unwrap_or_else(|| self.new_sums(transitions));
+                            sums.clear();
+                            let pass = BlockPass { objective: self, block, w, rows, transitions, lattice: &mut lattice };
+                            Arch::new().dispatch(WithSums(pass, &mut sums, own));
+                            let freed = locked(&reduction).add(index, sums);
+                            locked(&spare).0.extend(freed);
+                        }
+                        locked(&spare).1.push(lattice);
+                    });
+                }
+            });
+        });
+        (scratch.sums, scratch.lattices) = spare.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let reduction = reduction.into_inner().unwrap_or_else(PoisonError::into_inner);
+        interrupt.check()?;
+        Ok(reduction.total.expect("there is at least one block"))
+    }
+
+    /// gradient = expected - empirical counts, from the sums over blocks.
+    fn finish(&self, transitions: &Transitions, total: &Sums, leading: &mut [f64], own: &mut [f64]) {
+        let width = transitions.width;
+        let features = &self.features;
+        let (transition_part, rest) = leading.split_at_mut(features.transitions.len());
+        for (gradient, &(from, to)) in transition_part.iter_mut().zip(&features.transitions) {
+            *gradient = total.pairs.expected(transitions, usize::from(from) * width + usize::from(to));
+        }
+        let (bigram_part, state_part) = rest.split_at_mut(features.n_bigrams());
+        bigram_part.copy_from_slice(&total.bigrams);
+        let (row_part, shared_part) = state_part.split_at_mut(features.state_range(0..features.n_dense).end);
+        let mut start = 0;
+        for (row, &(_, end)) in total.rows.chunks_exact(width).zip(&features.state_attributes) {
+            let range = start..end as usize;
+            for (&label, gradient) in features.state_labels[range.clone()].iter().zip(&mut row_part[range]) {
+                *gradient = row[usize::from(label)];
+            }
+            start = end as usize;
+        }
+        shared_part.copy_from_slice(&total.shared);
+        let (leading_counts, own_counts) = self.empirical.split_at(leading.len());
+        leading.iter_mut().zip(leading_counts).for_each(|(gradient, count)| *gradient -= count);
+        own.iter_mut().zip(own_counts).for_each(|(gradient, count)| *gradient -= count);
+    }
+
+    fn empirical_counts(&self) -> Vec<f64> {
+        let (corpus, features) = (&self.corpus, &self.features);
+        let mut counts = vec![0.0; features.len()];
+        let places = features.places(corpus.attributes.len());
+        let find = |pairs: &[(u16, u16)], from: u32, to: u32| pairs.binary_search(&(from as u16, to as u16)).ok();
+        for sentence in 0..corpus.n_sentences() {
+            let weight = corpus.weight(sentence);
+            let tokens = corpus.tokens(sentence);
+            for token in tokens.clone() {
+                let label = corpus.gold[token];
+                let range = corpus.states.range(token);
+                for (at, &attribute) in range.clone().zip(&corpus.states.ids[range]) {
+                    let place = places[attribute as usize];
+                    let labels = &features.state_labels[place.start as usize..place.end as usize];
+                    if let Ok(found) = labels.binary_search(&(label as u16)) {
+                        counts[features.first_state() + place.start as usize + found] += weight * corpus.value(at);
+                    }
+                }
+                if token == tokens.start {
+                    continue;
+                }
+                let previous = corpus.gold[token - 1];
+                if let Some(found) = find(&features.transitions, previous, label) {
+                    counts[found] += weight;
+                }
+                for &attribute in corpus.bigrams_of(token) {
+                    let range = features.bigram_ranges[attribute as usize].clone();
+                    let range = range.start as usize..range.end as usize;
+                    if let Some(found) = find(&features.bigram_pairs[range.clone()], previous, label) {
+                        counts[features.transitions.len() + range.start + found] += weight;
+                    }
+                }
+            }
+        }
+        counts
+    }
+}
+
+/// Adds up the sums of blocks in the order of the blocks, whatever the order in which they arrive.
+struct Reduction {
+    next: usize,
+    waiting: BTreeMap<usize, Sums>,
+    total: Option<Sums>,
+}
+
+impl Reduction {
+    /// Takes a block's sums; returns buffers that are free again.
+    fn add(&mut self, index: usize, sums: Sums) -> Vec<Sums> {
+        self.waiting.insert(index, sums);
+        let mut freed = Vec::new();
+        while let Some(sums) = self.waiting.remove(&self.next) {
+            self.next += 1;
+            match &mut self.total {
+                None => self.total = Some(sums),
+                Some(total) => {
+                    Arch::new().dispatch(AddSums(total, &sums));
+                    freed.push(sums);
+                }
+            }
+        }
+        freed
+    }
+}
+
+/// One block's share of value and gradient.
+struct BlockPass<'a> {
+    objective: &'a ChainObjective,
+    block: &'a Block,
+    w: &'a [f64],
+    rows: &'a [f64],
+    transitions: &'a Transitions,
+    lattice: &'a mut Lattice,
+}
+
+struct WithSums<'a, 'b>(BlockPass<'a>, &'b mut Sums, &'b mut [f64]);
+
+impl WithSimd for WithSums<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let WithSums(pass, sums, own) = self;
+        let BlockPass { objective, block, w, rows, transitions, lattice } = pass;
+        let corpus = &*objective.corpus;
+        let features = &objective.features;
+        let states = &w[features.first_state()..];
+        let shared_start = features.state_range(0..features.n_dense).end;
+        let shared_weights = &states[..objective.shared_end()];
+        let own_weights = &states[block.own_range.clone()];
+        let width = transitions.width;
+        own.fill(0.0);
+        let mut start = 0;
+        for (at, &end) in block.sentence_ends.iter().enumerate() {
+            let tokens = start..end as usize;
+            start = end as usize;
+            let weight = corpus.weight(block.first_sentence + at);
+            if tokens.is_empty() || weight == 0.0 {
+                continue;
+            }
+            lattice.begin(tokens.len(), transitions);
+            for (token, scores) in tokens.clone().zip(lattice.scores.chunks_exact_mut(width)) {
+                add_rows(simd, &block.rows, token, rows, scores);
+                add_entries(&block.shared, token, shared_weights, scores);
+                add_entries(&block.own, token, own_weights, scores);
+            }
+            if features.n_bigrams() > 0 {
+                objective.fill_edges(w, block.first_token + tokens.start, lattice);
+            }
+            let gold = &corpus.gold[block.first_token + tokens.start..][..tokens.len()];
+            let score = lattice.score(transitions, gold.iter().copied());
+            let log_z = lattice.forward(simd, transitions);
+            sums.value += weight * (log_z - score);
+            lattice.backward(simd, transitions, weight, &mut sums.pairs);
+            for (token, marginals) in tokens.zip(lattice.marginals.chunks_exact(width)) {
+                spread_rows(simd, &block.rows, token, marginals, &mut sums.rows);
+                spread_entries(&block.shared, token, marginals, shared_start, &mut sums.shared);
+                spread_entries(&block.own, token, marginals, 0, own);
+            }
+            for edge in &lattice.edges {
+                sums.bigrams[edge.feature as usize] += edge.marginal;
+            }
+        }
+    }
+}
+
+impl ChainObjective {
+    fn fill_edges(&self, w: &[f64], first_token: usize, lattice: &mut Lattice) {
+        let weights = &w[self.features.transitions.len()..];
+        for token in 0..lattice.tokens {
+            let attributes = self.corpus.bigrams_of(first_token + token);
+            lattice.overlap = lattice.overlap.max(attributes.len());
+            for &attribute in attributes {
+                for feature in self.features.bigram_ranges[attribute as usize].clone() {
+                    let (from, to) = self.features.bigram_pairs[feature as usize];
+                    let score = weights[feature as usize];
+                    lattice.edges.push(Edge { from: from.into(), to: to.into(), score, feature, marginal: 0.0 });
+                }
+            }
+            lattice.edge_ends.push(lattice.edges.len());
+        }
+    }
+}
+
+/// scores += the token's rows.
+#[inline(always)]
+fn add_rows<S: Simd>(simd: S, entries: &Entries, token: usize, rows: &[f64], scores: &mut [f64]) {
+    let range = entries.range(token);
+    let width = scores.len();
+    if entries.values.is_empty() {
+        for &row in &entries.ids[range] {
+            numeric::add(simd, scores, &rows[row as usize * width..][..width]);
+        }
+    } else {
+        for (&row, &value) in entries.ids[range.clone()].iter().zip(&entries.values[range]) {
+            numeric::add_scaled(simd, scores, value, &rows[row as usize * width..][..width]);
+        }
+    }
+}
+
+/// The gradient of the token's rows += marginals.
+#[inline(always)]
+fn spread_rows<S: Simd>(simd: S, entries: &Entries, token: usize, marginals: &[f64], rows: &mut [f64]) {
+    let range = entries.range(token);
+    let width = marginals.len();
+    if entries.values.is_empty() {
+        for &row in &entries.ids[range] {
+            numeric::add(simd, &mut rows[row as usize * width..][..width], marginals);
+        }
+    } else {
+        for (&row, &value) in entries.ids[range.clone()].iter().zip(&entries.values[range]) {
+            numeric::add_scaled(simd, &mut rows[row as usize * width..][..width], value, marginals);
+        }
+    }
+}
+
+/// scores(label) += weight of each of the token's entries.
+#[inline(always)]
+fn add_entries(entries: &Entries, token: usize, weights: &[f64], scores: &mut [f64]) {
+    let range = entries.range(token);
+    let pairs = entries.ids[range.clone()].iter().zip(&entries.labels[range.clone()]);
+    if entries.values.is_empty() {
+        for (&id, &label) in pairs {
+            scores[usize::from(label)] += weights[id as usize];
+        }
+    } else {
+        for ((&id, &label), &value) in pairs.zip(&entries.values[range]) {
+            scores[usize::from(label)] += value * weights[id as usize];
+        }
+    }
+}
+
+/// The gradient of each of the token's entries += marginal(label).
+#[inline(always)]
+fn spread_entries(entries: &Entries, token: usize, marginals: &[f64], base: usize, gradient: &mut [f64]) {
+    let range = entries.range(token);
+    let pairs = entries.ids[range.clone()].iter().zip(&entries.labels[range.clone()]);
+    if entries.values.is_empty() {
+        for (&id, &label) in pairs {
+            gradient[id as usize - base] += marginals[usize::from(label)];
+        }
+    } else {
+        for ((&id, &label), &value) in pairs.zip(&entries.values[range]) {
+            gradient[id as usize - base] += value * marginals[usize::from(label)];
+        }
+    }
+}

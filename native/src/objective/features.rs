@@ -1,0 +1,320 @@
+//! Which features a chain model has, and the order of its weights.
+//!
+//! Order: transitions by (from, to); bigram features by attribute, then (from, to); state features by class, then attribute,
+//! then label. The classes serve the layout in memory (`layout`): attributes with many labels, which are kept as dense rows;
+//! the other attributes that occur in several blocks of the corpus; and those that occur in one block only, block by block.
+
+use crate::corpus::Corpus;
+use crate::error::{Error, Result};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// What features to make of a corpus.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection {
+    /// Every attribute with every label, not only with those it was seen with.
+    pub all_states: bool,
+    /// Every transition, not only those seen.
+    pub all_transitions: bool,
+    /// Attributes on fewer tokens are left out.
+    pub min_count: u32,
+}
+
+/// Attributes with at least so many labels, and on at least so many tokens, become dense rows.
+fn is_dense(labels: usize, tokens: u32, width: usize) -> bool {
+    labels * 8 >= width && labels > 1 && tokens >= 16
+}
+
+/// Tokens' attributes to a block: enough work to outweigh adding up a block's gradient.
+const BLOCK: usize = 400_000;
+const MOST_BLOCKS: usize = 64;
+
+pub struct Features {
+    pub n_labels: usize,
+    /// (from, to) of each transition feature; they come first.
+    pub transitions: Vec<(u16, u16)>,
+    /// Attribute -> its range in `bigram_pairs`; empty without bigram features.
+    pub bigram_ranges: Vec<Range<u32>>,
+    /// (from, to) of each bigram feature.
+    pub bigram_pairs: Vec<(u16, u16)>,
+    /// Attributes that have state features, in the order of those, with the end of their range in `state_labels`.
+    pub state_attributes: Vec<(u32, u32)>,
+    /// Label of each state feature.
+    pub state_labels: Vec<u16>,
+    /// The first `n_dense` of `state_attributes` are dense rows, then `n_shared` that several blocks share.
+    pub n_dense: usize,
+    pub n_shared: usize,
+    /// Sentences of each block, and its own range of `state_labels`.
+    pub blocks: Vec<(Range<usize>, Range<usize>)>,
+}
+
+/// Where the state features of an attribute are.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Index in `state_attributes`, or `NOWHERE`.
+    pub index: u32,
+    /// Start and end in `state_labels`.
+    pub start: u32,
+    pub end: u32,
+}
+
+pub const NOWHERE: u32 = u32::MAX;
+
+impl Features {
+    pub fn new(corpus: &Corpus, selection: Selection) -> Result<Features> {
+        if !corpus.labelled() {
+            return Err(Error::Data("training needs labelled data".into()));
+        }
+        let n_labels = corpus.labels.len();
+        let sentences = blocks(corpus);
+        let seen = Seen::new(corpus, &sentences);
+        let labels_of = observed_labels(corpus, &seen.counts);
+        let mut features = Features {
+            n_labels,
+            transitions: transitions(corpus, selection.all_transitions),
+            bigram_ranges: Vec::new(),
+            bigram_pairs: Vec::new(),
+            state_attributes: Vec::new(),
+            state_labels: Vec::new(),
+            n_dense: 0,
+            n_shared: 0,
+            blocks: Vec::new(),
+        };
+        features.add_bigrams(corpus, selection);
+        features.add_states(&seen, &labels_of, selection, sentences)?;
+        Ok(features)
+    }
+
+    pub fn n_bigrams(&self) -> usize {
+        self.bigram_pairs.len()
+    }
+
+    /// Where state features start among all features.
+    pub fn first_state(&self) -> usize {
+        self.transitions.len() + self.bigram_pairs.len()
+    }
+
+    pub fn len(&self) -> usize {
+        self.first_state() + self.state_labels.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where each attribute's state features are.
+    pub fn places(&self, n_attributes: usize) -> Vec<Place> {
+        let mut places = vec![Place { index: NOWHERE, start: 0, end: 0 }; n_attributes];
+        let mut start = 0;
+        for (index, &(attribute, end)) in self.state_attributes.iter().enumerate() {
+            places[attribute as usize] = Place { index: index as u32, start, end };
+            start = end;
+        }
+        places
+    }
+
+    /// The range in `state_labels` of the first `count` attributes.
+    pub fn state_range(&self, attributes: Range<usize>) -> Range<usize> {
+        let end = |count: usize| if count == 0 { 0 } else { self.state_attributes[count - 1].1 as usize };
+        end(attributes.start)..end(attributes.end)
+    }
+
+    fn add_bigrams(&mut self, corpus: &Corpus, selection: Selection) {
+        if corpus.bigrams.ids.is_empty() {
+            return;
+        }
+        let mut counts = vec![0u32; corpus.attributes.len()];
+        corpus.bigrams.ids.iter().for_each(|&attribute| counts[attribute as usize] += 1);
+        let mut triples = Vec::new();
+        for sentence in 0..corpus.n_sentences() {
+            for token in corpus.tokens(sentence).skip(1) {
+                let (from, to) = (corpus.gold[token - 1] as u16, corpus.gold[token] as u16);
+                triples.extend(corpus.bigrams_of(token).iter().map(|&attribute| (attribute, from, to)));
+            }
+        }
+        triples.par_sort_unstable();
+        triples.dedup();
+        let mut next = triples.iter().peekable();
+        for (attribute, &count) in counts.iter().enumerate() {
+            let start = self.bigram_pairs.len() as u32;
+            let kept = count >= selection.min_count.max(1);
+            while let Some(&&(_, from, to)) = next.peek().filter(|triple| triple.0 as usize == attribute) {
+                next.next();
+                if kept && !selection.all_transitions {
+                    self.bigram_pairs.push((from, to));
+                }
+            }
+            if kept && selection.all_transitions {
+                self.bigram_pairs.extend(all_pairs(self.n_labels));
+            }
+            self.bigram_ranges.push(start..self.bigram_pairs.len() as u32);
+        }
+    }
+
+    fn add_states(
+        &mut self,
+        seen: &Seen,
+        labels_of: &ObservedLabels,
+        selection: Selection,
+        sentences: Vec<Range<usize>>,
+    ) -> Result<()> {
+        let width = crate::numeric::padded(self.n_labels);
+        let n_blocks = sentences.len();
+        // Classes: 0 dense, 1 shared by blocks, 2 + b found in block b only.
+        let mut classes: Vec<Vec<u32>> = vec![Vec::new(); 2 + n_blocks];
+        for (attribute, &count) in seen.counts.iter().enumerate() {
+            if count < selection.min_count.max(1) {
+                continue;
+            }
+            let n_labels = if selection.all_states { self.n_labels } else { labels_of.of(attribute).len() };
+            let class = if is_dense(n_labels, count, width) {
+                0
+            } else if seen.first[attribute] == seen.last[attribute] {
+                2 + usize::from(seen.first[attribute])
+            } else {
+                1
+            };
+            classes[class].push(attribute as u32);
+        }
+        (self.n_dense, self.n_shared) = (classes[0].len(), classes[1].len());
+        let mut block_ranges = Vec::with_capacity(n_blocks);
+        for (class, attributes) in classes.iter().enumerate() {
+            let start = self.state_labels.len();
+            for &attribute in attributes {
+                if selection.all_states {
+                    self.state_labels.extend(0..self.n_labels as u16);
+                } else {
+                    self.state_labels.extend_from_slice(labels_of.of(attribute as usize));
+                }
+                let end = u32::try_from(self.state_labels.len())
+                    .map_err(|_| Error::Data("more than 2^32 features; raise min_count or leave out all_states".into()))?;
+                self.state_attributes.push((attribute, end));
+            }
+            if class >= 2 {
+                block_ranges.push(start..self.state_labels.len());
+            }
+        }
+        self.blocks = sentences.into_iter().zip(block_ranges).collect();
+        Ok(())
+    }
+}
+
+pub fn all_pairs(n_labels: usize) -> impl Iterator<Item = (u16, u16)> {
+    let n = n_labels as u16;
+    (0..n).flat_map(move |from| (0..n).map(move |to| (from, to)))
+}
+
+fn transitions(corpus: &Corpus, all: bool) -> Vec<(u16, u16)> {
+    if !corpus.transitions {
+        return Vec::new();
+    }
+    let n_labels = corpus.labels.len();
+    let mut seen = vec![all; n_labels * n_labels];
+    for sentence in 0..corpus.n_sentences() {
+        for pair in corpus.gold[corpus.tokens(sentence)].windows(2) {
+            seen[pair[0] as usize * n_labels + pair[1] as usize] = true;
+        }
+    }
+    all_pairs(n_labels).zip(seen).filter_map(|(pair, seen)| seen.then_some(pair)).collect()
+}
+
+/// Cuts the corpus into blocks of whole sentences. They depend on the corpus alone, so that sums are added up in
+/// the same order on any number of threads.
+fn blocks(corpus: &Corpus) -> Vec<Range<usize>> {
+    let work = |sentence: usize| {
+        let tokens = corpus.tokens(sentence);
+        corpus.states.ends.get(tokens.end.wrapping_sub(1)).copied().unwrap_or(0) + tokens.end
+    };
+    let n = corpus.n_sentences();
+    let total = if n == 0 { 0 } else { work(n - 1) };
+    let count = (total / BLOCK).clamp(1, MOST_BLOCKS);
+    let mut blocks = Vec::with_capacity(count);
+    let mut start = 0;
+    for block in 0..count {
+        let goal = total * (block + 1) / count;
+        let mut end = start;
+        while end < n && (work(end) <= goal || block + 1 == count) {
+            end += 1;
+        }
+        blocks.push(start..end);
+        start = end;
+    }
+    blocks
+}
+
+/// Attribute -> tokens it is on, first and last block it is in.
+struct Seen {
+    counts: Vec<u32>,
+    first: Vec<u8>,
+    last: Vec<u8>,
+}
+
+impl Seen {
+    fn new(corpus: &Corpus, blocks: &[Range<usize>]) -> Seen {
+        let n = corpus.attributes.len();
+        let mut seen = Seen { counts: vec![0; n], first: vec![0; n], last: vec![0; n] };
+        for (block, sentences) in blocks.iter().enumerate() {
+            for sentence in sentences.clone() {
+                for token in corpus.tokens(sentence) {
+                    for &attribute in corpus.states.row(token) {
+                        let attribute = attribute as usize;
+                        if seen.counts[attribute] == 0 {
+                            seen.first[attribute] = block as u8;
+                        }
+                        seen.last[attribute] = block as u8;
+                        seen.counts[attribute] += 1;
+                    }
+                }
+            }
+        }
+        seen
+    }
+}
+
+/// Attribute -> the labels it was seen with, sorted.
+struct ObservedLabels {
+    starts: Vec<usize>,
+    lengths: Vec<u16>,
+    labels: Vec<u16>,
+}
+
+impl ObservedLabels {
+    fn of(&self, attribute: usize) -> &[u16] {
+        &self.labels[self.starts[attribute]..][..usize::from(self.lengths[attribute])]
+    }
+}
+
+fn observed_labels(corpus: &Corpus, counts: &[u32]) -> ObservedLabels {
+    let mut next: Vec<usize> = counts
+        .iter()
+        .scan(0, |total, &count| {
+            let start = *total;
+            *total += count as usize;
+            Some(start)
+        })
+        .collect();
+    let mut labels = vec![0u16; corpus.states.ids.len()];
+    for token in 0..corpus.n_tokens() {
+        let label = corpus.gold[token] as u16;
+        for &attribute in corpus.states.row(token) {
+            let slot = &mut next[attribute as usize];
+            labels[*slot] = label;
+            *slot += 1;
+        }
+    }
+    let starts: Vec<usize> = next.iter().zip(counts).map(|(end, &count)| end - count as usize).collect();
+    let mut lengths = Vec::with_capacity(counts.len());
+    for (&start, &count) in starts.iter().zip(counts) {
+        let all = &mut labels[start..start + count as usize];
+        all.sort_unstable();
+        let mut kept = 0;
+        for at in 0..all.len() {
+            if at == 0 || all[at] != all[kept - 1] {
+                all[kept] = all[at];
+                kept += 1;
+            }
+        }
+        lengths.push(kept as u16);
+    }
+    ObservedLabels { starts, lengths, labels }
+}

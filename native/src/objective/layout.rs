@@ -1,0 +1,118 @@
+//! The corpus as the inner loops want it: per token, which weights to add and where.
+//!
+//! Attributes with many labels are rows of a dense, padded matrix: a token adds whole rows with vector instructions. Of all
+//! others each (attribute, label) is an entry (feature, label). Features met in one block only are that block's own: it writes their
+//! gradient in place, and only the rest has to be added up over blocks.
+
+use super::features::{Features, NOWHERE, Place};
+use crate::corpus::Corpus;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Entries of tokens, in compressed sparse rows.
+#[derive(Default)]
+pub struct Entries {
+    pub ends: Vec<u32>,
+    /// Row of the dense matrix, or index of a state feature.
+    pub ids: Vec<u32>,
+    /// Label of each entry; empty for rows.
+    pub labels: Vec<u16>,
+    /// Value of each entry; empty when all are 1.
+    pub values: Vec<f64>,
+}
+
+impl Entries {
+    #[inline(always)]
+    pub fn range(&self, token: usize) -> Range<usize> {
+        let start = if token == 0 { 0 } else { self.ends[token - 1] as usize };
+        start..self.ends[token] as usize
+    }
+
+    fn push(&mut self, id: u32, label: Option<u16>, value: f64, valued: bool) {
+        self.ids.push(id);
+        self.labels.extend(label);
+        if valued {
+            self.values.push(value);
+        }
+    }
+
+    fn shrink(&mut self) {
+        self.ends.shrink_to_fit();
+        self.ids.shrink_to_fit();
+        self.labels.shrink_to_fit();
+        self.values.shrink_to_fit();
+    }
+}
+
+/// A run of sentences that one thread works through.
+pub struct Block {
+    /// Sentence -> its last token plus one, counted within the block.
+    pub sentence_ends: Vec<u32>,
+    pub first_sentence: usize,
+    pub first_token: usize,
+    pub rows: Entries,
+    pub shared: Entries,
+    /// Indices count from the block's first own feature.
+    pub own: Entries,
+    /// The block's own features among the state features.
+    pub own_range: Range<usize>,
+}
+
+pub fn blocks(corpus: &Corpus, features: &Features) -> Vec<Block> {
+    let places = features.places(corpus.attributes.len());
+    features
+        .blocks
+        .par_iter()
+        .map(|(sentences, own_range)| block(corpus, features, &places, sentences.clone(), own_range.clone()))
+        .collect()
+}
+
+fn block(
+    corpus: &Corpus,
+    features: &Features,
+    places: &[Place],
+    sentences: Range<usize>,
+    own_range: Range<usize>,
+) -> Block {
+    let valued = !corpus.values.is_empty();
+    let mut block = Block {
+        sentence_ends: Vec::with_capacity(sentences.len()),
+        first_sentence: sentences.start,
+        first_token: if sentences.is_empty() { 0 } else { corpus.tokens(sentences.start).start },
+        rows: Entries::default(),
+        shared: Entries::default(),
+        own: Entries::default(),
+        own_range,
+    };
+    for sentence in sentences {
+        for token in corpus.tokens(sentence) {
+            let range = corpus.states.range(token);
+            for (at, &attribute) in range.clone().zip(&corpus.states.ids[range]) {
+                let place = places[attribute as usize];
+                if place.index == NOWHERE {
+                    continue;
+                }
+                let value = corpus.value(at);
+                if (place.index as usize) < features.n_dense {
+                    block.rows.push(place.index, None, value, valued);
+                    continue;
+                }
+                let own = place.start as usize >= block.own_range.start && (place.end as usize) <= block.own_range.end;
+                let (entries, base) =
+                    if own { (&mut block.own, block.own_range.start as u32) } else { (&mut block.shared, 0) };
+                for feature in place.start..place.end {
+                    let label = features.state_labels[feature as usize];
+                    entries.push(feature - base, Some(label), value, valued);
+                }
+            }
+            for entries in [&mut block.rows, &mut block.shared, &mut block.own] {
+                entries.ends.push(u32::try_from(entries.ids.len()).expect("a block has fewer than 2^32 entries"));
+            }
+        }
+        block.sentence_ends.push(block.rows.ends.len() as u32);
+    }
+    block.rows.shrink();
+    block.shared.shrink();
+    block.own.shrink();
+    block
+}

@@ -1,0 +1,5 @@
+//! Value and gradient of negative log-likelihoods.
+
+pub mod chain;
+pub mod features;
+mod layout;

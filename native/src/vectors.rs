@@ -1,0 +1,1 @@
+//! Vector work of the optimisers.
