@@ -1,0 +1,181 @@
+"""The only loop of the library: step, record, stop, checkpoint, interrupt."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import vectors
+from .errors import OptionError
+from .problem import Problem
+from .result import Result, State, Status
+from .solvers import Solver
+from .trace import Trace, TraceRecord
+
+__all__ = ["Callback", "Stop", "minimize"]
+
+Callback = Callable[[TraceRecord, Any], "bool | None"]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Limits of a minimisation; None is no limit. Whatever holds first stops it, after a complete step.
+
+    Args:
+        max_iterations: steps since the solver's start, those before a checkpoint included, >= 0.
+        max_passes: effective passes over the data, likewise, >= 0.
+        max_seconds: solver seconds of this call, >= 0.
+        violation: stop, as converged, when the optimality violation is at most this, >= 0.
+
+    Raises:
+        OptionError: a limit is negative or no number.
+    """
+
+    max_iterations: int | None = None
+    max_passes: float | None = None
+    max_seconds: float | None = None
+    violation: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_iterations", "max_passes", "max_seconds", "violation"):
+            limit = getattr(self, name)
+            if limit is None:
+                continue
+            number = not isinstance(limit, bool) and isinstance(limit, (int, float, np.integer, np.floating))
+            if not number or not limit >= 0:
+                message = f"{name}={limit!r} is not a limit; give a number >= 0, or None for no limit"
+                raise OptionError(message)
+        if self.max_iterations is not None and self.max_iterations != int(min(self.max_iterations, 2**62)):
+            message = f"max_iterations={self.max_iterations!r} is not a whole number; give one, or None for no limit"
+            raise OptionError(message)
+
+    def status(self, state: State, seconds: float) -> Status:
+        """Return why to stop in this state; the solver's own verdict comes first, RUNNING is to go on."""
+        if state.status is not Status.RUNNING:
+            return state.status
+        if self.violation is not None and state.violation <= self.violation:
+            return Status.VIOLATION_REACHED
+        if self.max_iterations is not None and state.iteration >= self.max_iterations:
+            return Status.MAX_ITERATIONS
+        if self.max_passes is not None and state.passes >= self.max_passes:
+            return Status.MAX_PASSES
+        if self.max_seconds is not None and seconds >= self.max_seconds:
+            return Status.MAX_SECONDS
+        return Status.RUNNING
+
+
+def minimize(
+    problem: Problem,
+    solver: Solver[Any],
+    w0: npt.ArrayLike | None = None,
+    *,
+    stop: Stop = Stop(),
+    callbacks: Iterable[Callback] = (),
+    state: Any = None,
+) -> Result:
+    """Minimise the penalised objective of ``problem``, in nats, with ``solver``.
+
+    Each step, and the starting point before them, gives a ``TraceRecord``. Every callback is then called with the
+    record and the solver's state, and stops the minimisation by returning True. The state is valid during the call;
+    its arrays are recycled later, so copy what is to be kept. Callbacks see a record in their order: one that
+    fills in ``record.dev`` stands before a ``TraceWriter``.
+
+    Ctrl-C ends the minimisation with Status.INTERRUPTED and the weights of the last complete step. Not converging is
+    a status as well.
+
+    Args:
+        problem: objective and penalty.
+        solver: see ``loglinear.solvers``.
+        w0: starting weights, shape (n_features,), finite; zeros by default. They are copied.
+        stop: limits.
+        callbacks: called as callback(record, state) after each record.
+        state: a solver's state, such as ``Result.state``, to be continued instead of starting at w0. It must come
+            from the same solver with the same options on the same problem; the steps are then bitwise those of an
+            uninterrupted run. The state is used up: pickle or deepcopy it first to use it twice.
+
+    Returns:
+        Weights, status, trace, and the optimality violation they were left with.
+
+    Raises:
+        OptionError: w0 does not fit, or w0 and state are both given.
+        ObjectiveError: the objective or its gradient is not finite at w0.
+    """
+    callbacks = tuple(callbacks)
+    seconds = 0.0
+    if state is None:
+        weights = _starting_weights(problem, w0)
+        began = time.perf_counter()
+        state = solver.init(problem, weights)
+        seconds = time.perf_counter() - began
+    elif w0 is not None:
+        message = "both w0 and state are given; a state holds its weights, so leave out w0"
+        raise OptionError(message)
+    elif np.shape(state.w) != (problem.n_features,):
+        message = f"state has weights of shape {np.shape(state.w)}, the problem has {problem.n_features} features"
+        raise OptionError(message)
+    trace = Trace()
+    try:
+        while True:
+            record = _record(state, seconds)
+            trace.append(record)
+            stopped = [callback(record, state) for callback in callbacks]
+            status = stop.status(state, seconds)
+            if status is Status.RUNNING and any(stopped):
+                status = Status.STOPPED_BY_CALLBACK
+            if status is not Status.RUNNING:
+                break
+            began = time.perf_counter()
+            state = solver.step(problem, state)
+            seconds += time.perf_counter() - began
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    return Result(
+        w=state.w.copy(),
+        status=status,
+        trace=trace,
+        objective=state.objective,
+        nll=state.nll,
+        violation=state.violation,
+        iterations=state.iteration,
+        passes=state.passes,
+        gradient_evaluations=state.gradient_evaluations,
+        seconds=seconds,
+        state=state,
+    )
+
+
+def _starting_weights(problem: Problem, w0: npt.ArrayLike | None) -> vectors.Vector:
+    if w0 is None:
+        return np.zeros(problem.n_features)
+    try:
+        weights = np.array(w0, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        message = f"w0 is no array of numbers: {error}"
+        raise OptionError(message) from error
+    if weights.shape != (problem.n_features,):
+        message = f"w0 has shape {weights.shape}; the problem has {problem.n_features} features"
+        raise OptionError(message)
+    if not np.isfinite(weights).all():
+        place = int(np.flatnonzero(~np.isfinite(weights))[0])
+        message = f"w0[{place}] is {weights[place]}; starting weights must be finite"
+        raise OptionError(message)
+    return weights
+
+
+def _record(state: State, seconds: float) -> TraceRecord:
+    return TraceRecord(
+        iteration=state.iteration,
+        passes=state.passes,
+        gradient_evaluations=state.gradient_evaluations,
+        seconds=seconds,
+        objective=state.objective,
+        nll=state.nll,
+        nnz=vectors.count_nonzero(state.w),
+        violation=state.violation,
+        working_set=getattr(state, "working_set", None),
+    )

@@ -1,0 +1,94 @@
+"""The elastic-net penalty, and what solvers and optimality checks need of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import vectors
+from .errors import OptionError
+from .vectors import Vector
+
+__all__ = ["ElasticNet"]
+
+
+@dataclass(frozen=True)
+class ElasticNet:
+    """The penalty l1 * |w|_1 + (l2 / 2) * |w|^2, in nats, beside an NLL that is summed over samples.
+
+    CRFsuite's c1 is l1 and its c2 is l2 / 2; scikit-learn's C is 1 / l1 or 1 / l2. Everywhere below, w has shape
+    (n_features,) and g is the gradient of the *unpenalised* NLL at w.
+
+    Args:
+        l1: weight of the L1 norm, finite, >= 0; makes weights exactly zero.
+        l2: weight of half the squared L2 norm, finite, >= 0.
+
+    Raises:
+        OptionError: l1 or l2 is negative, infinite or no number.
+    """
+
+    l1: float = 0.0
+    l2: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("l1", "l2"):
+            given = getattr(self, name)
+            try:
+                number = float(given)
+            except (TypeError, ValueError):
+                number = math.nan
+            if not 0.0 <= number < math.inf:
+                message = f"{name}={given!r} is not a penalty; give a finite number >= 0 (0 switches it off)"
+                raise OptionError(message)
+            object.__setattr__(self, name, number)
+
+    def value(self, w: Vector) -> float:
+        """Return l1 |w|_1 + (l2 / 2) |w|^2."""
+        return self.value_from_norms(*vectors.norms(w))
+
+    def value_from_norms(self, l1_norm: float, squared_norm: float) -> float:
+        """Return the penalty of a w with these values of |w|_1 and |w|^2, which a sweep may already have given."""
+        # A factor of zero must hide an infinite norm: 0 * inf is NaN.
+        return (self.l1 * l1_norm if self.l1 else 0.0) + (0.5 * self.l2 * squared_norm if self.l2 else 0.0)
+
+    def smooth_value(self, w: Vector) -> float:
+        """Return the differentiable part, (l2 / 2) |w|^2."""
+        return self.value_from_norms(0.0, vectors.norms(w)[1])
+
+    def smooth_gradient(self, w: Vector, g: Vector, out: Vector | None = None) -> Vector:
+        """Return g + l2 w, the gradient of the NLL and of the differentiable part."""
+        out = np.empty_like(g) if out is None else out
+        vectors.pseudo_gradient(w, g, 0.0, self.l2, out)
+        return out
+
+    def pseudo_gradient(self, w: Vector, g: Vector, out: Vector | None = None) -> Vector:
+        """Return the subgradient of minimum norm of the full objective at w.
+
+        Source: Andrew & Gao (2007), Eq. 4, with l2 in the smooth part. It is zero exactly at a minimum of a
+        convex objective, and its negative is the direction of steepest descent.
+        """
+        out = np.empty_like(g) if out is None else out
+        vectors.pseudo_gradient(w, g, self.l1, self.l2, out)
+        return out
+
+    def prox(self, v: Vector, step: float, out: Vector | None = None) -> Vector:
+        """Return argmin over u of |u - v|^2 / (2 step) + penalty(u): shrink by step * l1, divide by 1 + step * l2.
+
+        Raises:
+            OptionError: step is not positive and finite.
+        """
+        if not 0.0 < step < math.inf:
+            message = f"step={step!r} is not a step size; give a finite number > 0"
+            raise OptionError(message)
+        out = np.empty_like(v) if out is None else out
+        vectors.shrink(v, step * self.l1, 1.0 / (1.0 + step * self.l2), out)
+        return out
+
+    def violation(self, w: Vector, g: Vector) -> float:
+        """Return how far w is from optimal: the max-norm of the subgradient of minimum norm, in nats.
+
+        Zero at a minimum. NaN or infinite if g is.
+        """
+        return vectors.pseudo_gradient(w, g, self.l1, self.l2, np.empty_like(g))[0]

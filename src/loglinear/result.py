@@ -1,0 +1,109 @@
+"""What a minimisation ends with: why it stopped, and what it reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+from .trace import Trace
+from .vectors import Vector
+
+__all__ = ["Result", "State", "Status"]
+
+
+class Status(Enum):
+    """Why a solver or the loop stopped; the value is a message for people."""
+
+    RUNNING = "not finished"
+    CONVERGED = "converged: the solver's own stopping criterion holds"
+    VIOLATION_REACHED = "converged: the optimality violation is within the limit asked for"
+    MAX_ITERATIONS = "stopped at the limit on iterations, before convergence"
+    MAX_PASSES = "stopped at the limit on passes over the data, before convergence"
+    MAX_SECONDS = "stopped at the time limit, before convergence"
+    STOPPED_BY_CALLBACK = "stopped by a callback, before convergence"
+    INTERRUPTED = "interrupted from the keyboard; the weights are those of the last complete iteration"
+    LINE_SEARCH_FAILED = (
+        "no step that decreases the objective was found; check that the gradient belongs to the objective, "
+        "or accept the weights if the optimality violation is small"
+    )
+
+    @property
+    def message(self) -> str:
+        """The sentence for people."""
+        return self.value
+
+    @property
+    def converged(self) -> bool:
+        """Whether a criterion of optimality or of progress was met, not a limit or a failure."""
+        return self in (Status.CONVERGED, Status.VIOLATION_REACHED)
+
+
+class State(Protocol):
+    """What the loop reads of a solver's state; a solver adds what it needs to continue exactly.
+
+    A step may recycle the arrays of the states before the one that it returns: copy what is to be kept.
+    """
+
+    @property
+    def w(self) -> Vector:
+        """Weights, shape (n_features,)."""
+
+    @property
+    def objective(self) -> float:
+        """Penalised objective at w, nats."""
+
+    @property
+    def nll(self) -> float:
+        """Unpenalised NLL at w, nats."""
+
+    @property
+    def violation(self) -> float:
+        """Max-norm of the subgradient of minimum norm at w."""
+
+    @property
+    def iteration(self) -> int:
+        """Steps taken since ``init``."""
+
+    @property
+    def passes(self) -> float:
+        """Evaluations of log-probability and gradient, over n_samples."""
+
+    @property
+    def gradient_evaluations(self) -> int:
+        """Calls of ``value_and_gradient``, line searches included."""
+
+    @property
+    def status(self) -> Status:
+        """RUNNING until the solver itself decides otherwise."""
+
+
+@dataclass
+class Result:
+    """The end of a minimisation.
+
+    Attributes:
+        w: weights reached, shape (n_features,).
+        status: why it stopped; ``status.converged`` and ``status.message``.
+        trace: a record per step, the starting point included.
+        objective: penalised objective at w, nats, summed over samples.
+        nll: unpenalised negative log-likelihood at w, nats.
+        violation: max-norm of the subgradient of minimum norm at w; zero at an optimum.
+        iterations: steps since the solver's start, those before a checkpoint included.
+        passes: effective passes over the data, likewise.
+        gradient_evaluations: calls of ``value_and_gradient``, likewise.
+        seconds: solver time of this call, without traces and callbacks.
+        state: the solver's final state: a checkpoint, picklable, that ``minimize(..., state=state)`` continues exactly.
+    """
+
+    w: Vector = field(repr=False)
+    status: Status
+    trace: Trace = field(repr=False)
+    objective: float
+    nll: float
+    violation: float
+    iterations: int
+    passes: float
+    gradient_evaluations: int
+    seconds: float
+    state: State = field(repr=False)

@@ -1,0 +1,62 @@
+"""Solvers by name. A solver knows how to start and how to take a step; ``loglinear.minimize`` does the rest."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+from ..errors import OptionError
+from ..penalty import ElasticNet
+from ..problem import Problem
+from ..result import State
+from ..vectors import Vector
+from .lbfgs import LBFGS
+from .owlqn import OWLQN
+
+__all__ = ["LBFGS", "OWLQN", "SOLVERS", "Solver", "default_solver", "make_solver"]
+
+S = TypeVar("S", bound=State)
+
+
+class Solver(Protocol[S]):
+    """A method of minimisation.
+
+    A solver never loops to convergence, prints, counts time or touches files.
+    """
+
+    def init(self, problem: Problem, w0: Vector) -> S:
+        """Return the state at w0, which is copied."""
+
+    def step(self, problem: Problem, state: S) -> S:
+        """Return the state after one iteration of a batch method, or one pass of a stochastic one.
+
+        The arrays of ``state`` may be recycled, but only once the step is complete: an exception, Ctrl-C included,
+        leaves ``state`` as it was.
+        """
+
+
+SOLVERS: dict[str, type[Any]] = {
+    "lbfgs": LBFGS,
+    "owlqn": OWLQN,
+}
+
+
+def make_solver(name: str, **options: Any) -> Solver[Any]:
+    """Return the solver of this name, with the options of its class.
+
+    Raises:
+        OptionError: the name is unknown, or the solver has no such option, or an option is out of its range.
+    """
+    if name not in SOLVERS:
+        message = f"there is no solver {name!r}; the solvers are {', '.join(sorted(SOLVERS))}"
+        raise OptionError(message)
+    try:
+        solver: Solver[Any] = SOLVERS[name](**options)
+    except TypeError as error:
+        message = f"solver {name}: {error}; see help(loglinear.solvers.{SOLVERS[name].__name__}) for its options"
+        raise OptionError(message) from error
+    return solver
+
+
+def default_solver(penalty: ElasticNet) -> str:
+    """Return the name of the solver to use when none is asked for: owlqn with L1, lbfgs without."""
+    return "owlqn" if penalty.l1 > 0.0 else "lbfgs"

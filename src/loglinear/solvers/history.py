@@ -1,0 +1,316 @@
+"""The limited-memory approximation H of the inverse Hessian, and the solver state built on it.
+
+Source: Nocedal & Wright, Numerical Optimization (2nd ed. 2006), Algorithm 7.4 (two-loop recursion) and Eq. 7.20
+(scaling gamma). The recursion runs on inner products instead of vectors, as in Chen, Wang & Zhou (NIPS 2014,
+"Large-scale L-BFGS using MapReduce"): with S'Y and Y'Y kept, H v takes two sweeps over the history, one for the
+inner products of the newest y and of v with all rows, one for the combination of the rows.
+
+Symbols: s = w_new - w, y = the change of the gradient of the smooth part, rho = 1 / s.y, gamma = s.y / y.y, alpha
+and beta as in Algorithm 7.4.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .. import vectors
+from ..errors import ObjectiveError, OptionError
+from ..problem import Problem
+from ..result import Status
+from ..vectors import Vector
+
+__all__ = ["History", "LimitedMemory", "QuasiNewtonState", "Trial"]
+
+# Byrd, Lu, Nocedal & Zhu (1995), Eq. 3.9: a pair is used only if s.y > EPSILON * y.y.
+EPSILON = 2.2e-16
+# A predicted decrease of this fraction of |F| cannot be seen in float64 values of F.
+ROUNDING = 64 * EPSILON
+# The mean relative decrease is taken over this many steps.
+WINDOW = 5
+
+
+@dataclass
+class History:
+    """The newest pairs (s, y), at most ``memory`` of them, in a ring of memory + 1 rows.
+
+    The spare row takes the next pair, so ``append`` leaves the history that it is called on intact until the
+    history that it returns is appended to in turn.
+
+    Attributes:
+        S: rows s, shape (memory + 1, n).
+        Y: rows y, shape (memory + 1, n).
+        SY: SY[i, j] = s_i . y_j for live rows with s_i not newer than y_j, shape (memory + 1, memory + 1).
+        YY: YY[i, j] = y_i . y_j for live rows, likewise.
+        live: rows in use, oldest first.
+        spare: the row that the next pair goes to.
+        fresh: whether SY and YY still lack the newest pair.
+    """
+
+    S: Vector
+    Y: Vector
+    SY: Vector
+    YY: Vector
+    live: tuple[int, ...] = ()
+    spare: int = 0
+    fresh: bool = False
+
+    @classmethod
+    def empty(cls, memory: int, n: int) -> History:
+        """Return a history without pairs for vectors of length n; its pages are not touched before they are used."""
+        rows, gram = (memory + 1, n), (memory + 1, memory + 1)
+        return cls(np.zeros(rows), np.zeros(rows), np.zeros(gram), np.zeros(gram))
+
+    @property
+    def memory(self) -> int:
+        """Most pairs kept."""
+        return len(self.SY) - 1
+
+    def append(self, w_new: Vector, w: Vector, g_new: Vector, g: Vector, l2: float) -> History:
+        """Return the history with the pair of two points and their NLL gradients, the oldest dropped if it is full.
+
+        A pair without positive curvature, s.y <= 2.2e-16 y.y, is skipped: H stays positive definite.
+        """
+        sy, yy = vectors.difference_pair(w_new, w, g_new, g, l2, self.S[self.spare], self.Y[self.spare])
+        if not math.isfinite(sy + yy):  # keep infinities out of the sweeps, where even a weight of zero spreads them
+            self.S[self.spare].fill(0.0)
+            self.Y[self.spare].fill(0.0)
+        if not (EPSILON * yy < sy < math.inf and 0.0 < yy < math.inf):
+            return self
+        if self.fresh:  # the product that would have taken this pair's inner products was never asked for
+            self._complete(self.Y[self.live[-1]])
+        live = (*self.live[-(self.memory - 1) :], self.spare) if self.memory > 1 else (self.spare,)
+        spare = next(row for row in range(self.memory + 1) if row not in live)
+        return replace(self, live=live, spare=spare, fresh=True)
+
+    def cleared(self) -> History:
+        """Return the history without its pairs."""
+        return replace(self, live=(), fresh=False)
+
+    def product(self, v: Vector, out: Vector, factor: float = 1.0) -> None:
+        """Write factor * H v to ``out``; H is the identity while there are no pairs."""
+        if not self.live:
+            vectors.scale(v, factor, out)
+            return
+        Sv, Yv = self._complete(v)
+        on_s, on_y, gamma = self._coefficients(Sv, Yv)
+        used = len(on_s)
+        vectors.combine(self.S[:used], factor * on_s, self.Y[:used], factor * on_y, v, factor * gamma, out)
+
+    def _complete(self, v: Vector) -> tuple[Vector, Vector]:
+        """Return S v and Y v, and enter the newest pair into SY and YY in the same sweep."""
+        used = max(self.live) + 1
+        newest = self.live[-1]
+        xs = (v, self.Y[newest]) if self.fresh else (v,)
+        on_s, on_y = np.empty((len(xs), used)), np.empty((len(xs), used))
+        vectors.dots(self.S[:used], xs, on_s)
+        vectors.dots(self.Y[:used], xs, on_y)
+        if self.fresh:
+            self.SY[:used, newest] = on_s[1]
+            self.YY[:used, newest] = self.YY[newest, :used] = on_y[1]
+            self.fresh = False
+        return on_s[0], on_y[0]
+
+    def _coefficients(self, Sv: Vector, Yv: Vector) -> tuple[Vector, Vector, float]:
+        """Return the weights of the rows of S, of the rows of Y and of v in H v (Algorithm 7.4 on inner products)."""
+        live, SY, YY = np.array(self.live), self.SY, self.YY
+        rho = 1.0 / SY.diagonal()[live]
+        gamma = SY[live[-1], live[-1]] / YY[live[-1], live[-1]]
+        alpha, beta = np.zeros(len(live)), np.zeros(len(live))
+        for i in reversed(range(len(live))):
+            newer = live[i + 1 :]
+            alpha[i] = rho[i] * (Sv[live[i]] - alpha[i + 1 :] @ SY[live[i], newer])
+        for i in range(len(live)):
+            older = live[:i]
+            r_y = gamma * (Yv[live[i]] - alpha @ YY[live, live[i]]) + (alpha - beta)[:i] @ SY[older, live[i]]
+            beta[i] = rho[i] * r_y
+        on_s, on_y = np.zeros(len(Sv)), np.zeros(len(Sv))
+        on_s[live] = alpha - beta
+        on_y[live] = -gamma * alpha
+        return on_s, on_y, float(gamma)
+
+
+@dataclass
+class QuasiNewtonState:
+    """State of L-BFGS and OWL-QN; saving it (pickle) is a checkpoint.
+
+    A step writes to the spare arrays only and returns a state with them swapped in. So a step that is interrupted
+    leaves its argument intact, and a step that is finished uses its argument up.
+
+    Attributes:
+        w: weights, shape (n,).
+        gradient: of the unpenalised NLL at w, shape (n,).
+        pseudo_gradient: of the penalised objective at w, shape (n,); the gradient when there is no L1.
+        objective: penalised, nats.
+        nll: unpenalised, nats.
+        violation: max-norm of ``pseudo_gradient``.
+        norm: Euclidean norm of ``pseudo_gradient``.
+        history: pairs (s, y).
+        gradient_evaluations: so far.
+        iteration: steps taken.
+        status: RUNNING, CONVERGED or LINE_SEARCH_FAILED.
+        recent: objectives of the last steps, at most 6, the newest last.
+        spare_w: scratch, shape (n,).
+        spare_gradient: scratch, shape (n,).
+        spare_pseudo_gradient: scratch, shape (n,).
+        direction: scratch, shape (n,).
+    """
+
+    w: Vector
+    gradient: Vector
+    pseudo_gradient: Vector
+    objective: float
+    nll: float
+    violation: float
+    norm: float
+    history: History
+    gradient_evaluations: int
+    iteration: int
+    status: Status
+    recent: tuple[float, ...]
+    spare_w: Vector
+    spare_gradient: Vector
+    spare_pseudo_gradient: Vector
+    direction: Vector
+
+    @property
+    def passes(self) -> float:
+        """Effective passes over the data: a batch method looks at every sample in every evaluation."""
+        return float(self.gradient_evaluations)
+
+
+@dataclass
+class Trial:
+    """A point that a line search looked at.
+
+    w, gradient and pseudo-gradient of the point looked at last are in the state's spare arrays.
+
+    Attributes:
+        objective: penalised, nats; infinite if it or its gradient is not finite.
+        nll: unpenalised, nats.
+        violation: max-norm of the pseudo-gradient.
+        norm: Euclidean norm of the pseudo-gradient.
+        w_norm: Euclidean norm of w.
+        alpha: step.
+        slope: derivative of the objective along the direction, where the line search asks for it.
+    """
+
+    objective: float
+    nll: float = math.nan
+    violation: float = math.nan
+    norm: float = math.nan
+    w_norm: float = math.nan
+    alpha: float = 0.0
+    slope: float = math.nan
+
+
+class LimitedMemory:
+    """Options, start and stopping rule that L-BFGS and OWL-QN share.
+
+    Args:
+        memory: stored (s, y) pairs, >= 1.
+        tolerance: see the solvers; >= 0.
+        gradient_tolerance: see the solvers; >= 0.
+        max_line_search: most evaluations in one line search, >= 1.
+
+    Raises:
+        OptionError: an option is out of its range.
+    """
+
+    def __init__(self, memory: int, tolerance: float, gradient_tolerance: float, max_line_search: int) -> None:
+        for name, count in (("memory", memory), ("max_line_search", max_line_search)):
+            if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+                message = f"{name}={count!r} is not a count; give a whole number of at least 1"
+                raise OptionError(message)
+        for name, bound in (("tolerance", tolerance), ("gradient_tolerance", gradient_tolerance)):
+            if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not 0.0 <= bound < math.inf:
+                message = f"{name}={bound!r} is not a tolerance; give a finite number >= 0 (0 switches the test off)"
+                raise OptionError(message)
+        self.memory = int(memory)
+        self.tolerance = float(tolerance)
+        self.gradient_tolerance = float(gradient_tolerance)
+        self.max_line_search = int(max_line_search)
+
+    def init(self, problem: Problem, w0: Vector) -> QuasiNewtonState:
+        """Evaluate the objective at w0 (one gradient evaluation) and return the starting state; w0 is copied.
+
+        Raises:
+            ObjectiveError: the objective or its gradient is not finite at w0.
+        """
+        w = np.array(w0, dtype=np.float64)
+        gradient, pseudo_gradient = np.zeros_like(w), np.zeros_like(w)
+        nll = problem.evaluate(w, gradient)
+        l1_norm, squared = vectors.norms(w)
+        objective = nll + problem.penalty.value_from_norms(l1_norm, squared)
+        penalty = problem.penalty
+        violation, norm2 = vectors.pseudo_gradient(w, gradient, penalty.l1, penalty.l2, pseudo_gradient)
+        for name, number in (("objective", objective), ("gradient's largest entry", violation)):
+            if not math.isfinite(number):
+                message = f"the {name} is {number} at the starting point; check the data, or start from other weights"
+                raise ObjectiveError(message)
+        return QuasiNewtonState(
+            w=w,
+            gradient=gradient,
+            pseudo_gradient=pseudo_gradient,
+            objective=objective,
+            nll=nll,
+            violation=violation,
+            norm=math.sqrt(norm2),
+            history=History.empty(self.memory, w.size),
+            gradient_evaluations=1,
+            iteration=0,
+            status=self._status((objective,), violation, math.sqrt(squared)),
+            recent=(objective,),
+            spare_w=np.zeros_like(w),
+            spare_gradient=np.zeros_like(w),
+            spare_pseudo_gradient=np.zeros_like(w),
+            direction=np.zeros_like(w),
+        )
+
+    def _first_step(self, state: QuasiNewtonState) -> float:
+        """Return the step to try first: 1 once H has a scale, 1 / |v| while it is the identity."""
+        return 1.0 if state.history.live or state.norm == 0.0 else 1.0 / state.norm
+
+    def _moved(self, problem: Problem, state: QuasiNewtonState, trial: Trial, evaluations: int) -> QuasiNewtonState:
+        """Return the state at the point of ``trial``, with its pair in the history."""
+        recent = (*state.recent[-WINDOW:], trial.objective)
+        return replace(
+            state,
+            w=state.spare_w,
+            gradient=state.spare_gradient,
+            pseudo_gradient=state.spare_pseudo_gradient,
+            objective=trial.objective,
+            nll=trial.nll,
+            violation=trial.violation,
+            norm=trial.norm,
+            history=state.history.append(
+                state.spare_w, state.w, state.spare_gradient, state.gradient, problem.penalty.l2
+            ),
+            gradient_evaluations=state.gradient_evaluations + evaluations,
+            iteration=state.iteration + 1,
+            status=self._status(recent, trial.violation, trial.w_norm),
+            recent=recent,
+            spare_w=state.w,
+            spare_gradient=state.gradient,
+            spare_pseudo_gradient=state.pseudo_gradient,
+        )
+
+    def _stuck(self, state: QuasiNewtonState, predicted: float, evaluations: int) -> QuasiNewtonState:
+        """Return the state, unmoved, after line searches that found no decrease where ``predicted`` was to be had."""
+        at_rounding = 0.0 < predicted <= ROUNDING * abs(state.objective)
+        return replace(
+            state,
+            gradient_evaluations=state.gradient_evaluations + evaluations,
+            iteration=state.iteration + 1,
+            status=Status.CONVERGED if at_rounding else Status.LINE_SEARCH_FAILED,
+        )
+
+    def _status(self, recent: tuple[float, ...], violation: float, w_norm: float) -> Status:
+        if violation == 0.0 or violation <= self.gradient_tolerance * max(1.0, w_norm):
+            return Status.CONVERGED
+        decrease = (recent[0] - recent[-1]) / WINDOW
+        if self.tolerance > 0.0 and len(recent) > WINDOW and decrease <= self.tolerance * abs(recent[-1]):
+            return Status.CONVERGED
+        return Status.RUNNING

@@ -1,0 +1,194 @@
+"""The course of a minimisation: one record per step, kept in memory and as JSON lines on disk."""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, overload
+
+from .errors import DataError, OptionError
+
+__all__ = ["Trace", "TraceRecord", "TraceWriter"]
+
+_REQUIRED = ("iteration", "passes", "gradient_evaluations", "seconds", "objective", "nll", "nnz", "violation")
+_WHOLE = ("iteration", "gradient_evaluations", "nnz", "working_set")
+
+
+@dataclass
+class TraceRecord:
+    """One step of a solver.
+
+    Attributes:
+        iteration: steps taken; 0 is the starting point.
+        passes: effective passes: log-probability-and-gradient evaluations over n_samples, line searches included.
+        gradient_evaluations: calls of ``value_and_gradient``.
+        seconds: solver time, without the time spent on records and callbacks.
+        objective: penalised objective, nats, summed over samples.
+        nll: unpenalised negative log-likelihood, nats.
+        nnz: weights that are not zero.
+        violation: max-norm of the subgradient of minimum norm.
+        working_set: features that the solver looks at, if it keeps a working set.
+        dev: metrics on a development set, if a callback filled them in.
+    """
+
+    iteration: int
+    passes: float
+    gradient_evaluations: int
+    seconds: float
+    objective: float
+    nll: float
+    nnz: int
+    violation: float
+    working_set: int | None = None
+    dev: dict[str, float] | None = None
+
+    def to_json(self) -> str:
+        """Return the record as one line of JSON, without line end; a number that is not finite becomes null."""
+        row: dict[str, Any] = {name: _plain(getattr(self, name)) for name in _REQUIRED}
+        if self.working_set is not None:
+            row["working_set"] = int(self.working_set)
+        if self.dev is not None:
+            row["dev"] = {name: _plain(value) for name, value in self.dev.items()}
+        return json.dumps(row)
+
+    @classmethod
+    def from_json(cls, line: str) -> TraceRecord:
+        """Return the record that ``to_json`` wrote.
+
+        Raises:
+            ValueError: the line is no JSON object with the keys of a record.
+        """
+        row = json.loads(line)
+        if not isinstance(row, dict):
+            message = f"{row!r} is not a JSON object"
+            raise ValueError(message)
+        missing = [name for name in _REQUIRED if name not in row]
+        if missing:
+            message = f"the record has no {', '.join(missing)}"
+            raise ValueError(message)
+        names = [*_REQUIRED, *(name for name in ("working_set", "dev") if name in row)]
+        return cls(**{name: _parsed(name, row[name]) for name in names})
+
+
+class Trace(Sequence[TraceRecord]):
+    """The records of one minimisation, in order; behaves like a list of them."""
+
+    def __init__(self, records: Iterable[TraceRecord] = ()) -> None:
+        self._records = list(records)
+
+    @overload
+    def __getitem__(self, index: int) -> TraceRecord: ...
+    @overload
+    def __getitem__(self, index: slice) -> Trace: ...
+    def __getitem__(self, index: int | slice) -> TraceRecord | Trace:
+        return Trace(self._records[index]) if isinstance(index, slice) else self._records[index]
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[TraceRecord]:
+        return iter(self._records)
+
+    def __eq__(self, other: object) -> bool:
+        return self._records == other._records if isinstance(other, Trace) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Trace of {len(self)} records"
+
+    def append(self, record: TraceRecord) -> None:
+        """Add a record at the end."""
+        self._records.append(record)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write all records to ``path`` as JSON lines; the file is replaced whole or not at all."""
+        _replace(Path(path), "".join(record.to_json() + "\n" for record in self))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Trace:
+        """Return the trace in a file of JSON lines.
+
+        A last line without line end that cannot be read is what a killed run leaves: it is passed over.
+
+        Raises:
+            DataError: a line is not a record; names file and line.
+            OSError: the file cannot be read.
+        """
+        text = Path(path).read_text(encoding="utf-8")
+        trace = cls()
+        for number, line in enumerate(text.splitlines(keepends=True), start=1):
+            if not line.strip():
+                continue
+            try:
+                trace.append(TraceRecord.from_json(line))
+            except (ValueError, TypeError) as error:
+                if not line.endswith("\n"):
+                    break
+                message = f"{os.fspath(path)}, line {number}: not a trace record: {error}; delete or repair the line"
+                raise DataError(message) from error
+        return trace
+
+
+class TraceWriter:
+    """A callback of ``minimize`` that writes each record as it comes, so a killed run keeps its trace.
+
+    Args:
+        path: file of JSON lines.
+        append: continue the file of an earlier run that is resumed: its records are kept, and records no newer than
+            its last one are not written again. Otherwise the file starts anew.
+
+    Raises:
+        DataError: ``append`` and the file is no trace.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, append: bool = False) -> None:
+        if not isinstance(append, bool):
+            message = f"append={append!r} is neither True nor False"
+            raise OptionError(message)
+        self.path = Path(path)
+        kept = Trace.read(self.path) if append and self.path.exists() else Trace()
+        self._last = kept[-1].iteration if kept else -1
+        kept.write(self.path)
+
+    def __call__(self, record: TraceRecord, state: object) -> None:
+        """Append the record to the file; it is closed again before this returns."""
+        if record.iteration <= self._last:
+            return
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(record.to_json() + "\n")
+        self._last = record.iteration
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _parsed(name: str, value: Any) -> Any:
+    if name == "dev":
+        return value
+    if name == "working_set" and value is None:
+        return None
+    if name in _WHOLE:
+        if isinstance(value, int):
+            return value
+        message = f"{name} is {value!r}, not a whole number"
+        raise ValueError(message)
+    return math.nan if value is None else float(value)
+
+
+def _replace(path: Path, text: str) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,190 @@
+"""Laws of OWL-QN."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loglinear import vectors
+from loglinear.minimize import Stop, minimize
+from loglinear.penalty import ElasticNet
+from loglinear.problem import Problem
+from loglinear.result import Status
+from loglinear.solvers.owlqn import GAMMA, OWLQN
+
+
+class Quadratic:
+    """0.5 w'Aw - b'w."""
+
+    def __init__(self, n=15, seed=0, condition=100.0):
+        rng = np.random.default_rng(seed)
+        q, _ = np.linalg.qr(rng.normal(size=(n, n)))
+        self.a = (q * np.geomspace(1.0, condition, n)) @ q.T
+        self.b = rng.normal(size=n) * 5.0
+        self.n_features, self.n_samples, self.calls = n, 1, 0
+
+    def value_and_gradient(self, w, out=None):
+        self.calls += 1
+        out = np.empty_like(w) if out is None else out
+        out[...] = self.a @ w - self.b
+        return float(0.5 * w @ self.a @ w - self.b @ w), out
+
+
+def steps(problem, w0, count=40, **options):
+    solver = OWLQN(tolerance=0.0, gradient_tolerance=0.0, **options)
+    seen = []
+
+    def keep(record, state):
+        seen.append((state.w.copy(), state.objective, state.pseudo_gradient.copy(), state.gradient.copy()))
+
+    minimize(problem, solver, w0, callbacks=[keep], stop=Stop(max_iterations=count))
+    return seen
+
+
+penalties = st.builds(ElasticNet, l1=st.floats(0.1, 4.0), l2=st.sampled_from([0.0, 0.5]))
+problems = st.builds(lambda seed, penalty: Problem(Quadratic(seed=seed), penalty), st.integers(0, 1000), penalties)
+few = settings(deadline=None, max_examples=25)
+
+
+@few
+@given(problem=problems, seed=st.integers(0, 1000))
+def test_stays_in_the_orthant(problem, seed):
+    w0 = np.random.default_rng(seed).normal(size=15)
+    w0[::3] = 0.0
+    seen = steps(problem, w0)
+    for (w, _, v, _), (w_new, _, _, _) in itertools.pairwise(seen):
+        orthant = np.where(w != 0.0, np.sign(w), np.sign(-v))
+        assert ((w_new == 0.0) | (np.sign(w_new) == orthant)).all()
+
+
+@few
+@given(problem=problems, seed=st.integers(0, 1000))
+def test_zero_is_never_crossed_in_one_step(problem, seed):
+    seen = steps(problem, np.random.default_rng(seed).normal(size=15))
+    for (w, *_), (w_new, *_) in itertools.pairwise(seen):
+        assert (w * w_new >= 0.0).all()
+
+
+@few
+@given(problem=problems, memory=st.integers(1, 12))
+def test_decrease_is_monotone_and_sufficient(problem, memory):
+    seen = steps(problem, np.ones(15), memory=memory)
+    for (w, f, v, _), (w_new, f_new, _, _) in itertools.pairwise(seen):
+        assert f_new <= f
+        assert f_new <= f + GAMMA * (v @ (w_new - w)) + 1e-14 * abs(f)
+
+
+def test_weight_without_need_stays_exactly_zero():
+    problem = Problem(Quadratic(), ElasticNet(l1=3.0))
+    result = minimize(problem, OWLQN(tolerance=0.0))
+    assert result.status is Status.CONVERGED
+    zero = result.w == 0.0
+    assert 0 < zero.sum() < 15
+    g = problem.objective.value_and_gradient(result.w)[1]
+    assert (np.abs(g[zero]) <= 3.0).all()
+    np.testing.assert_allclose(g[~zero], -3.0 * np.sign(result.w[~zero]), atol=1e-5)
+
+
+def test_first_trial_step_has_length_one_and_goes_along_the_pseudo_gradient():
+    seen = []
+
+    class Spy(Quadratic):
+        def value_and_gradient(self, w, out=None):
+            seen.append(w.copy())
+            return super().value_and_gradient(w, out)
+
+    problem, solver = Problem(Spy(), ElasticNet(l1=0.5)), OWLQN()
+    state = solver.init(problem, np.zeros(15))
+    v = state.pseudo_gradient.copy()
+    solver.step(problem, state)
+    np.testing.assert_allclose(seen[1], -v / np.linalg.norm(v))
+
+
+def test_pair_uses_the_gradient_of_the_smooth_part():
+    problem, solver = Problem(Quadratic(), ElasticNet(l1=0.5, l2=2.0)), OWLQN()
+    state = solver.step(problem, solver.init(problem, np.zeros(15)))
+    s, y = state.history.S[0], state.history.Y[0]
+    np.testing.assert_allclose(y, problem.objective.a @ s + 2.0 * s, atol=1e-10)
+
+
+@given(seed=st.integers(0, 1000), alpha=st.floats(0.01, 3.0))
+def test_orthant_step_equals_the_definition(seed, alpha):
+    rng = np.random.default_rng(seed)
+    w, d, v = rng.normal(size=(3, 50)) * (rng.random((3, 50)) < 0.6)
+    out = np.empty(50)
+    l1_norm, squared, product = vectors.orthant_step(w, alpha, d, v, out)
+    xi = np.where(w != 0.0, np.sign(w), np.sign(-v))
+    moved = w + alpha * d
+    np.testing.assert_array_equal(out, np.where(np.sign(moved) == xi, moved, 0.0))
+    assert l1_norm == pytest.approx(np.abs(out).sum())
+    assert squared == pytest.approx(out @ out)
+    assert product == pytest.approx(v @ (out - w), abs=1e-12)
+
+
+@given(seed=st.integers(0, 1000))
+def test_aligned_direction_has_the_signs_of_steepest_descent(seed):
+    rng = np.random.default_rng(seed)
+    d, v = rng.normal(size=(2, 50)) * (rng.random((2, 50)) < 0.7)
+    expected = np.where(np.sign(d) == np.sign(-v), d, 0.0)
+    assert vectors.align(d, v) == pytest.approx(expected @ v)
+    np.testing.assert_array_equal(d, expected)
+
+
+def test_without_l1_it_is_plain_lbfgs_and_crosses_zero():
+    objective = Quadratic()
+    result = minimize(Problem(objective), OWLQN(tolerance=0.0), np.linspace(-9.0, 9.0, 15))
+    assert result.status is Status.CONVERGED
+    np.testing.assert_allclose(result.w, np.linalg.solve(objective.a, objective.b), atol=1e-5)
+
+
+@pytest.mark.parametrize("wall", [math.inf, math.nan])
+@pytest.mark.parametrize("part", ["value", "gradient"])
+def test_trial_point_that_is_not_finite_is_backed_away_from(part, wall):
+    class Barrier:
+        n_features, n_samples = 1, 1
+
+        def value_and_gradient(self, w, out=None):
+            if w[0] <= 0.0:
+                return (wall, w * 0.0) if part == "value" else (-5.0, w * 0.0 + wall)
+            return float(w[0] - math.log(w[0])), 1.0 - 1.0 / w
+
+    for start in (5.9, 1e-3):
+        result = minimize(Problem(Barrier(), ElasticNet(l1=1.0)), OWLQN(tolerance=0.0), [start])
+        assert result.w[0] == pytest.approx(0.5, abs=1e-5)
+
+
+def test_gradient_that_lies_ends_in_a_failed_line_search_and_keeps_the_weights():
+    class Liar(Quadratic):
+        def value_and_gradient(self, w, out=None):
+            value, g = super().value_and_gradient(w, out)
+            g *= -1.0
+            return value, g
+
+    objective = Liar()
+    problem, w0 = Problem(objective, ElasticNet(l1=0.1)), np.full(15, 20.0)
+    result = minimize(problem, OWLQN(), w0)
+    assert result.status is Status.LINE_SEARCH_FAILED
+    np.testing.assert_array_equal(result.w, w0)
+    assert result.gradient_evaluations == objective.calls
+
+
+def test_stops_by_itself_where_float64_ends():
+    problem = Problem(Quadratic(), ElasticNet(l1=0.5))
+    solver = OWLQN(tolerance=0.0, gradient_tolerance=0.0)
+    result = minimize(problem, solver, stop=Stop(max_iterations=2000))
+    assert result.violation < 1e-5
+    assert result.objective <= minimize(problem, OWLQN()).objective
+
+
+def test_converged_means_the_documented_mean_relative_decrease():
+    result = minimize(Problem(Quadratic(condition=1e5), ElasticNet(l1=0.5)), OWLQN(tolerance=1e-3))
+    objectives = [r.objective for r in result.trace]
+    assert result.status is Status.CONVERGED
+    means = [(objectives[k - 5] - objectives[k]) / 5 / abs(objectives[k]) for k in range(5, len(objectives))]
+    assert means[-1] <= 1e-3
+    assert all(mean > 1e-3 for mean in means[:-1])

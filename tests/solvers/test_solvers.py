@@ -1,0 +1,204 @@
+"""Every solver on every problem it accepts, against SciPy, optimality conditions and one another."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+from loglinear.errors import OptionError
+from loglinear.minimize import Stop, minimize
+from loglinear.penalty import ElasticNet
+from loglinear.problem import Problem
+from loglinear.solvers import SOLVERS, default_solver, make_solver
+
+
+class Quadratic:
+    """0.5 w'Aw - b'w with eigenvalues from 1 to ``condition``."""
+
+    def __init__(self, n=20, condition=10.0, seed=0):
+        rng = np.random.default_rng(seed)
+        q, _ = np.linalg.qr(rng.normal(size=(n, n)))
+        self.a, self.b = (q * np.geomspace(1.0, condition, n)) @ q.T, rng.normal(size=n) * 3.0
+        self.n_features, self.n_samples = n, 1
+
+    def value_and_gradient(self, w, out=None):
+        out = np.empty_like(w) if out is None else out
+        out[...] = self.a @ w - self.b
+        return float(0.5 * w @ self.a @ w - self.b @ w), out
+
+
+class Logistic:
+    """Binary logistic regression on random data."""
+
+    def __init__(self, n=25, samples=200, seed=1):
+        rng = np.random.default_rng(seed)
+        self.x = rng.normal(size=(samples, n))
+        self.t = np.where(self.x @ rng.normal(size=n) + 5.0 * rng.normal(size=samples) > 0.0, 1.0, -1.0)
+        self.n_features, self.n_samples = n, samples
+
+    def value_and_gradient(self, w, out=None):
+        out = np.empty_like(w) if out is None else out
+        margin = self.t * (self.x @ w)
+        out[...] = self.x.T @ (-self.t * np.exp(-np.logaddexp(0.0, margin)))
+        return float(np.logaddexp(0.0, -margin).sum()), out
+
+
+OBJECTIVES = {
+    "quadratic": Quadratic(),
+    "ill-conditioned": Quadratic(condition=1e3),
+    "logistic": Logistic(),
+    "wide logistic": Logistic(n=80, samples=30),
+}
+PENALTIES = {
+    "none": ElasticNet(),
+    "l2": ElasticNet(l2=0.7),
+    "l1": ElasticNet(l1=1.5),
+    "elastic net": ElasticNet(l1=0.8, l2=0.4),
+}
+MATRIX = [
+    pytest.param(solver, objective, penalty, id=f"{solver}-{objective}-{penalty}")
+    for solver in SOLVERS
+    for objective in OBJECTIVES
+    for penalty in PENALTIES
+    if not (solver == "lbfgs" and PENALTIES[penalty].l1) and not (objective == "wide logistic" and penalty == "none")
+]
+LIMIT = Stop(max_iterations=20_000)
+
+
+def scipy_minimum(objective, penalty):
+    """Minimise over w = p - q with p, q >= 0, which makes the L1 norm linear."""
+    n = objective.n_features
+
+    def fun(pq):
+        w = pq[:n] - pq[n:]
+        value, g = objective.value_and_gradient(w)
+        g = g + penalty.l2 * w
+        value += penalty.l1 * pq.sum() + 0.5 * penalty.l2 * (w @ w)
+        return value, np.concatenate([g + penalty.l1, -g + penalty.l1])
+
+    options = {"maxiter": 50_000, "maxfun": 100_000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 30}
+    found = scipy.optimize.minimize(
+        fun, np.full(2 * n, 0.01), jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * (2 * n), options=options
+    )
+    return found.fun
+
+
+@pytest.mark.parametrize(("name", "objective", "penalty"), MATRIX)
+def test_reaches_the_minimum(name, objective, penalty):
+    f, r = OBJECTIVES[objective], PENALTIES[penalty]
+    result = minimize(Problem(f, r), make_solver(name, tolerance=0.0), stop=LIMIT)
+    g = f.value_and_gradient(result.w)[1]
+    assert result.status.converged, result
+    assert r.violation(result.w, g) <= 1e-5 * max(1.0, np.linalg.norm(result.w))
+    expected = scipy_minimum(f, r)
+    assert result.objective <= expected + 1e-8 * abs(expected)
+    assert result.objective >= expected - 1e-5 * abs(expected)
+
+
+@pytest.mark.parametrize(("name", "objective", "penalty"), MATRIX)
+def test_decrease_is_monotone(name, objective, penalty):
+    problem = Problem(OBJECTIVES[objective], PENALTIES[penalty])
+    objectives = [r.objective for r in minimize(problem, make_solver(name), stop=LIMIT).trace]
+    assert all(after <= before for before, after in itertools.pairwise(objectives))
+
+
+@pytest.mark.parametrize(("name", "objective", "penalty"), MATRIX)
+def test_default_tolerance_is_near_the_minimum(name, objective, penalty):
+    problem = Problem(OBJECTIVES[objective], PENALTIES[penalty])
+    rough = minimize(problem, make_solver(name), stop=LIMIT)
+    fine = minimize(problem, make_solver(name, tolerance=0.0), stop=LIMIT)
+    assert rough.status.converged
+    assert rough.objective <= fine.objective + 1e-2 * abs(fine.objective)
+
+
+@pytest.mark.parametrize("penalty", ["none", "l2"])
+@pytest.mark.parametrize("objective", ["quadratic", "logistic"])
+def test_solvers_agree_with_one_another(objective, penalty):
+    problem = Problem(OBJECTIVES[objective], PENALTIES[penalty])
+    found = [minimize(problem, make_solver(name, tolerance=0.0), stop=LIMIT).w for name in SOLVERS]
+    for w in found[1:]:
+        np.testing.assert_allclose(w, found[0], atol=2e-5)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_start_does_not_matter_on_a_convex_problem(name):
+    problem = Problem(OBJECTIVES["logistic"], ElasticNet(l2=0.7))
+    solver = make_solver(name, tolerance=0.0)
+    starts = np.random.default_rng(0).normal(size=(3, 25)) * 10.0
+    found = [minimize(problem, solver, w0, stop=LIMIT).w for w0 in starts]
+    np.testing.assert_allclose(found[1], found[0], atol=2e-5)
+    np.testing.assert_allclose(found[2], found[0], atol=2e-5)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_step_does_not_touch_the_starting_array_and_repeats_bitwise(name):
+    problem, solver = Problem(OBJECTIVES["logistic"], ElasticNet(l2=0.1)), make_solver(name)
+    w0 = np.full(25, 0.5)
+    first, second = (minimize(problem, solver, w0) for _ in range(2))
+    assert (w0 == 0.5).all()
+    assert first.w.tobytes() == second.w.tobytes()
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_no_vector_is_allocated_in_the_steady_state(name):
+    import tracemalloc
+
+    n = 200_000
+    curvature = np.linspace(1.0, 50.0, n)
+
+    class Diagonal:
+        n_features, n_samples = n, 1
+
+        def value_and_gradient(self, w, out=None):
+            np.multiply(curvature, w, out=out)
+            value = 0.5 * float(np.einsum("i,i->", out, w))
+            np.subtract(out, 1.0, out=out)
+            return value - float(w.sum()), out
+
+    problem = Problem(Diagonal(), ElasticNet(l2=0.1) if name == "lbfgs" else ElasticNet(l1=0.1, l2=0.1))
+    solver = make_solver(name, memory=3, tolerance=0.0, gradient_tolerance=0.0)
+    state = solver.init(problem, np.zeros(n))
+    for _ in range(5):
+        state = solver.step(problem, state)
+    tracemalloc.start()
+    try:
+        for _ in range(3):
+            state = solver.step(problem, state)
+        assert tracemalloc.get_traced_memory()[1] < 8 * n
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize(
+    ("option", "bad"),
+    [
+        ("memory", 0),
+        ("memory", 2.5),
+        ("memory", True),
+        ("max_line_search", 0),
+        ("tolerance", -1e-3),
+        ("tolerance", math.nan),
+        ("tolerance", "small"),
+        ("gradient_tolerance", math.inf),
+    ],
+)
+def test_absurd_options_raise_option_error(name, option, bad):
+    with pytest.raises(OptionError, match=f"{option}="):
+        make_solver(name, **{option: bad})
+
+
+def test_unknown_solver_and_unknown_option_are_named_with_the_remedy():
+    with pytest.raises(OptionError, match=r"'adam'.*lbfgs, owlqn"):
+        make_solver("adam")
+    with pytest.raises(OptionError, match="learning_rate"):
+        make_solver("owlqn", learning_rate=0.1)
+
+
+def test_default_solver_follows_the_penalty():
+    assert default_solver(ElasticNet(l2=1.0)) == "lbfgs"
+    assert default_solver(ElasticNet(l1=1e-9)) == "owlqn"
