@@ -85,6 +85,8 @@ def minimize(
     its arrays are recycled later, so copy what is to be kept. Callbacks see a record in their order: one that
     fills in ``record.dev`` stands before a ``TraceWriter``.
 
+    Vector work runs on as many threads as the objective does, if it says so in ``n_threads``, else on all cores.
+
     Ctrl-C ends the minimisation with Status.INTERRUPTED and the weights of the last complete step. Not converging is
     a status as well.
 
@@ -105,7 +107,18 @@ def minimize(
         OptionError: w0 does not fit, or w0 and state are both given.
         ObjectiveError: the objective or its gradient is not finite at w0.
     """
-    callbacks = tuple(callbacks)
+    with vectors.on_threads(getattr(problem.objective, "n_threads", 0)):
+        return _minimize(problem, solver, w0, stop, tuple(callbacks), state)
+
+
+def _minimize(
+    problem: Problem,
+    solver: Solver[Any],
+    w0: npt.ArrayLike | None,
+    stop: Stop,
+    callbacks: tuple[Callback, ...],
+    state: Any,
+) -> Result:
     seconds = 0.0
     if state is None:
         weights = _starting_weights(problem, w0)

@@ -1,17 +1,20 @@
-"""Every O(n_features) operation of the optimisers, each one sweep over its arguments.
+"""Every O(n_features) operation of the optimisers, each one sweep over its arguments, in native code.
 
 Arrays are C-contiguous float64; a name ``out`` (or a documented output) is overwritten and may not overlap the
-inputs unless the docstring allows it. No vector of length n is allocated: the bodies work in blocks that stay in
-cache. Sums are taken block by block in a fixed order without BLAS, so results do not depend on the number of threads.
-A non-finite input gives a non-finite result and no warning.
+inputs unless the docstring allows it. Sums are formed over chunks of a fixed size and added up in order, so results are
+bitwise the same on any number of threads. A non-finite input gives a non-finite result and no warning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 import numpy.typing as npt
+
+from ._core import vectors as _native
 
 __all__ = [
     "Vector",
@@ -22,6 +25,7 @@ __all__ = [
     "dot",
     "dots",
     "norms",
+    "on_threads",
     "orthant_step",
     "pseudo_gradient",
     "scale",
@@ -31,32 +35,27 @@ __all__ = [
 
 Vector = npt.NDArray[np.float64]
 
-_BLOCK = 8192
+_threads: ContextVar[int] = ContextVar("threads", default=0)
 
 
-def _blocks(n: int) -> Iterator[slice]:
-    for start in range(0, n, _BLOCK):
-        yield slice(start, min(start + _BLOCK, n))
-
-
-def _inner(x: Vector, y: Vector) -> float:
-    return float(np.einsum("i,i->", x, y))
+@contextmanager
+def on_threads(count: int) -> Iterator[None]:
+    """Run the operations inside on so many threads; 0, the default, stands for all cores."""
+    token = _threads.set(count)
+    try:
+        yield
+    finally:
+        _threads.reset(token)
 
 
 def dot(x: Vector, y: Vector) -> float:
     """Return x . y."""
-    with np.errstate(all="ignore"):
-        return sum(_inner(x[b], y[b]) for b in _blocks(x.size))
+    return _native.dot(x, y, _threads.get())
 
 
 def norms(x: Vector) -> tuple[float, float]:
     """Return |x|_1 and |x|_2 squared."""
-    l1_norm = squared = 0.0
-    with np.errstate(all="ignore"):
-        for b in _blocks(x.size):
-            l1_norm += float(np.abs(x[b]).sum())
-            squared += _inner(x[b], x[b])
-    return l1_norm, squared
+    return _native.norms(x, _threads.get())
 
 
 def count_nonzero(x: Vector) -> int:
@@ -78,12 +77,7 @@ def dots(rows: Vector, xs: tuple[Vector, ...], out: Vector) -> None:
         xs: k vectors of shape (n,); they share the sweep over ``rows``.
         out: shape (k, m).
     """
-    out[...] = 0.0
-    with np.errstate(all="ignore"):
-        for b in _blocks(rows.shape[1]):
-            block = rows[:, b]
-            for j, x in enumerate(xs):
-                out[j] += np.einsum("ij,j->i", block, x[b])
+    _native.dots(rows, xs, out, _threads.get())
 
 
 def combine(
@@ -106,12 +100,9 @@ def combine(
         factor: multiplies v.
         out: shape (n,).
     """
-    with np.errstate(all="ignore"):
-        for b in _blocks(v.size):
-            part = np.einsum("i,ij->j", s_coefficients, s_rows[:, b])
-            part += np.einsum("i,ij->j", y_coefficients, y_rows[:, b])
-            np.multiply(v[b], factor, out=out[b])
-            out[b] += part
+    _native.combine(
+        s_rows, s_coefficients, y_rows, y_coefficients, v, factor, out, _threads.get()
+    )
 
 
 def pseudo_gradient(w: Vector, g: Vector, l1: float, l2: float, out: Vector) -> tuple[float, float]:
@@ -122,19 +113,7 @@ def pseudo_gradient(w: Vector, g: Vector, l1: float, l2: float, out: Vector) -> 
     Returns:
         Its max-norm (NaN or infinite if any entry is) and its Euclidean norm squared.
     """
-    largest = squared = 0.0
-    with np.errstate(all="ignore"):
-        for b in _blocks(w.size):
-            x, o = w[b], out[b]
-            np.multiply(x, l2, out=o)
-            o += g[b]
-            if l1 > 0.0:
-                # Where w = 0 the subdifferential is [o - l1, o + l1]: its point nearest to zero.
-                at_zero = o - np.clip(o, -l1, l1)
-                o[...] = np.where(x == 0.0, at_zero, o + l1 * np.sign(x))
-            largest = float(np.maximum(largest, np.abs(o).max()))  # unlike max(), keeps NaN
-            squared += _inner(o, o)
-    return largest, squared
+    return _native.pseudo_gradient(w, g, l1, l2, out, _threads.get())
 
 
 def align(direction: Vector, v: Vector) -> float:
@@ -142,26 +121,12 @@ def align(direction: Vector, v: Vector) -> float:
 
     Andrew & Gao (2007), Algorithm 1: the projection pi(d; -v). The result is <= 0.
     """
-    product = 0.0
-    with np.errstate(all="ignore"):
-        for b in _blocks(v.size):
-            d = direction[b]
-            d *= d * v[b] < 0.0
-            d += 0.0  # no -0.0
-            product += _inner(d, v[b])
-    return product
+    return _native.align(direction, v, _threads.get())
 
 
 def step_along(w: Vector, alpha: float, direction: Vector, out: Vector) -> float:
     """Write w + alpha * direction to ``out`` and return its Euclidean norm squared."""
-    squared = 0.0
-    with np.errstate(all="ignore"):
-        for b in _blocks(w.size):
-            o = out[b]
-            np.multiply(direction[b], alpha, out=o)
-            o += w[b]
-            squared += _inner(o, o)
-    return squared
+    return _native.step_along(w, alpha, direction, out, _threads.get())
 
 
 def orthant_step(w: Vector, alpha: float, direction: Vector, v: Vector, out: Vector) -> tuple[float, float, float]:
@@ -173,40 +138,17 @@ def orthant_step(w: Vector, alpha: float, direction: Vector, v: Vector, out: Vec
     Returns:
         |out|_1, |out|_2 squared, and v . (out - w).
     """
-    l1_norm = squared = product = 0.0
-    with np.errstate(all="ignore"):
-        for b in _blocks(w.size):
-            x, o, pg = w[b], out[b], v[b]
-            np.multiply(direction[b], alpha, out=o)
-            o += x
-            o *= o * np.where(x != 0.0, x, -pg) > 0.0
-            o += 0.0  # no -0.0
-            l1_norm += float(np.abs(o).sum())
-            squared += _inner(o, o)
-            product += _inner(o - x, pg)
-    return l1_norm, squared, product
+    return _native.orthant_step(w, alpha, direction, v, out, _threads.get())
 
 
 def difference_pair(
     w_new: Vector, w: Vector, g_new: Vector, g: Vector, l2: float, s: Vector, y: Vector
 ) -> tuple[float, float]:
     """Write s = w_new - w and y = g_new - g + l2 * s, and return s . y and y . y."""
-    sy = yy = 0.0
-    with np.errstate(all="ignore"):
-        for b in _blocks(w.size):
-            np.subtract(w_new[b], w[b], out=s[b])
-            np.subtract(g_new[b], g[b], out=y[b])
-            if l2 != 0.0:
-                y[b] += l2 * s[b]
-            sy += _inner(s[b], y[b])
-            yy += _inner(y[b], y[b])
-    return sy, yy
+    return _native.difference_pair(w_new, w, g_new, g, l2, s, y, _threads.get())
 
 
 def shrink(v: Vector, threshold: float, factor: float, out: Vector) -> None:
     """Write factor * sign(v) * max(|v| - threshold, 0) to ``out``, which may be v itself."""
-    with np.errstate(all="ignore"):
-        for b in _blocks(v.size):
-            x = v[b]
-            np.subtract(x, np.clip(x, -threshold, threshold), out=out[b])
-            out[b] *= factor
+    np.subtract(v, np.clip(v, -threshold, threshold), out=out)
+    out *= factor

@@ -1,7 +1,182 @@
-//! Vector work of the optimisers.
+//! Vector operations for `loglinear.vectors`. The last argument is a number of threads; 0 stands for all cores.
 
+use super::errors::OptionError;
+use crate::vectors;
+use numpy::{PyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray};
 use pyo3::prelude::*;
 
-pub fn register(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+type In<'py> = PyReadonlyArray1<'py, f64>;
+type Out<'a, 'py> = &'a Bound<'py, PyArray1<f64>>;
+
+fn read<'a, D: numpy::ndarray::Dimension>(array: &'a PyReadonlyArray<'_, f64, D>) -> PyResult<&'a [f64]> {
+    array.as_slice().map_err(|_| OptionError::new_err("arrays have to be contiguous"))
+}
+
+fn writable<'py, D: numpy::ndarray::Dimension>(
+    array: &Bound<'py, PyArray<f64, D>>,
+) -> PyResult<PyReadwriteArray<'py, f64, D>> {
+    array.try_readwrite().map_err(|error| OptionError::new_err(format!("an output cannot be written to: {error}")))
+}
+
+fn write<'a, D: numpy::ndarray::Dimension>(array: &'a mut PyReadwriteArray<'_, f64, D>) -> PyResult<&'a mut [f64]> {
+    array.as_slice_mut().map_err(|_| OptionError::new_err("arrays have to be contiguous"))
+}
+
+fn same(lengths: &[usize]) -> PyResult<()> {
+    if lengths.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Ok(());
+    }
+    Err(OptionError::new_err(format!("arrays of different lengths: {lengths:?}")))
+}
+
+#[pyfunction]
+fn dot(py: Python<'_>, x: In<'_>, y: In<'_>, threads: usize) -> PyResult<f64> {
+    let (x, y) = (read(&x)?, read(&y)?);
+    same(&[x.len(), y.len()])?;
+    Ok(py.detach(|| vectors::dot(x, y, threads)))
+}
+
+#[pyfunction]
+fn norms(py: Python<'_>, x: In<'_>, threads: usize) -> PyResult<(f64, f64)> {
+    let x = read(&x)?;
+    Ok(py.detach(|| vectors::norms(x, threads)).into())
+}
+
+#[pyfunction]
+fn dots(
+    py: Python<'_>,
+    rows: PyReadonlyArray2<'_, f64>,
+    xs: Vec<In<'_>>,
+    out: &Bound<'_, PyArray2<f64>>,
+    threads: usize,
+) -> PyResult<()> {
+    let mut out = writable(out)?;
+    let (rows, out) = (read(&rows)?, write(&mut out)?);
+    let xs = xs.iter().map(read).collect::<PyResult<Vec<_>>>()?;
+    let n = xs.first().map_or(0, |x| x.len());
+    same(&xs.iter().map(|x| x.len()).collect::<Vec<_>>())?;
+    same(&[rows.len() * xs.len(), out.len() * n])?;
+    if n > 0 {
+        py.detach(|| vectors::dots(rows, &xs, out, threads));
+    } else {
+        out.fill(0.0);
+    }
     Ok(())
+}
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn combine(
+    py: Python<'_>,
+    s_rows: PyReadonlyArray2<'_, f64>,
+    s_coefficients: In<'_>,
+    y_rows: PyReadonlyArray2<'_, f64>,
+    y_coefficients: In<'_>,
+    v: In<'_>,
+    factor: f64,
+    out: Out<'_, '_>,
+    threads: usize,
+) -> PyResult<()> {
+    let mut out = writable(out)?;
+    let (v, out) = (read(&v)?, write(&mut out)?);
+    same(&[v.len(), out.len()])?;
+    let mut rows = Vec::new();
+    for (matrix, coefficients) in [(&s_rows, &s_coefficients), (&y_rows, &y_coefficients)] {
+        let (matrix, coefficients) = (read(matrix)?, read(coefficients)?);
+        same(&[matrix.len(), coefficients.len() * v.len()])?;
+        // A row without weight is not read: what it holds may be stale.
+        let pairs = matrix.chunks_exact(v.len().max(1)).zip(coefficients.iter().copied());
+        rows.extend(pairs.filter(|(_, coefficient)| *coefficient != 0.0));
+    }
+    py.detach(|| vectors::combine(&rows, v, factor, out, threads));
+    Ok(())
+}
+
+#[pyfunction]
+fn pseudo_gradient(
+    py: Python<'_>,
+    w: In<'_>,
+    g: In<'_>,
+    l1: f64,
+    l2: f64,
+    out: Out<'_, '_>,
+    threads: usize,
+) -> PyResult<(f64, f64)> {
+    let mut out = writable(out)?;
+    let (w, g, out) = (read(&w)?, read(&g)?, write(&mut out)?);
+    same(&[w.len(), g.len(), out.len()])?;
+    Ok(py.detach(|| vectors::pseudo_gradient(w, g, l1, l2, out, threads)).into())
+}
+
+#[pyfunction]
+fn align(py: Python<'_>, direction: Out<'_, '_>, v: In<'_>, threads: usize) -> PyResult<f64> {
+    let mut direction = writable(direction)?;
+    let (direction, v) = (write(&mut direction)?, read(&v)?);
+    same(&[direction.len(), v.len()])?;
+    Ok(py.detach(|| vectors::align(direction, v, threads)))
+}
+
+#[pyfunction]
+fn step_along(
+    py: Python<'_>,
+    w: In<'_>,
+    alpha: f64,
+    direction: In<'_>,
+    out: Out<'_, '_>,
+    threads: usize,
+) -> PyResult<f64> {
+    let mut out = writable(out)?;
+    let (w, direction, out) = (read(&w)?, read(&direction)?, write(&mut out)?);
+    same(&[w.len(), direction.len(), out.len()])?;
+    Ok(py.detach(|| vectors::step_along(w, alpha, direction, out, threads)))
+}
+
+#[pyfunction]
+fn orthant_step(
+    py: Python<'_>,
+    w: In<'_>,
+    alpha: f64,
+    direction: In<'_>,
+    v: In<'_>,
+    out: Out<'_, '_>,
+    threads: usize,
+) -> PyResult<(f64, f64, f64)> {
+    let mut out = writable(out)?;
+    let (w, direction, v, out) = (read(&w)?, read(&direction)?, read(&v)?, write(&mut out)?);
+    same(&[w.len(), direction.len(), v.len(), out.len()])?;
+    Ok(py.detach(|| vectors::orthant_step(w, alpha, direction, v, out, threads)).into())
+}
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn difference_pair(
+    py: Python<'_>,
+    w_new: In<'_>,
+    w: In<'_>,
+    g_new: In<'_>,
+    g: In<'_>,
+    l2: f64,
+    s: Out<'_, '_>,
+    y: Out<'_, '_>,
+    threads: usize,
+) -> PyResult<(f64, f64)> {
+    let (mut s, mut y) = (writable(s)?, writable(y)?);
+    let (w_new, w, g_new, g) = (read(&w_new)?, read(&w)?, read(&g_new)?, read(&g)?);
+    let (s, y) = (write(&mut s)?, write(&mut y)?);
+    same(&[w_new.len(), w.len(), g_new.len(), g.len(), s.len(), y.len()])?;
+    Ok(py.detach(|| vectors::difference_pair(w_new, w, g_new, g, l2, s, y, threads)).into())
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let vectors = PyModule::new(module.py(), "vectors")?;
+    vectors.add_function(wrap_pyfunction!(dot, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(norms, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(dots, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(combine, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(pseudo_gradient, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(align, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(step_along, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(orthant_step, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(difference_pair, &vectors)?)?;
+    module.add_submodule(&vectors)
 }

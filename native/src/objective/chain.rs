@@ -1,7 +1,7 @@
 //! Negative log-likelihood of a linear-chain CRF and its gradient (Lafferty et al. 2001; Sutton & McCallum 2012, section 4).
 //!
-//!     value(w) = sum over sentences of weight * (log Z(x) - w . f(x, y))
-//!     gradient = sum over sentences of weight * (E[f(x, Y)] - f(x, y))
+//! `value(w)` = sum over sentences of weight * (log Z(x) - w . f(x, y))
+//! `gradient` = sum over sentences of weight * (E[f(x, Y)] - f(x, y))
 //!
 //! Blocks of sentences go to threads; the sums of blocks are added up in the order of the blocks, so that the result is
 //! bitwise the same on any number of threads.

@@ -26,8 +26,8 @@ __all__ = ["History", "LimitedMemory", "QuasiNewtonState", "Trial"]
 
 # Byrd, Lu, Nocedal & Zhu (1995), Eq. 3.9: a pair is used only if s.y > EPSILON * y.y.
 EPSILON = 2.2e-16
-# A predicted decrease of this fraction of |F| cannot be seen in float64 values of F.
-ROUNDING = 64 * EPSILON
+# A predicted decrease of this fraction of |F| can drown in the rounding errors of F, a sum of many terms.
+ROUNDING = 1024 * EPSILON
 # The mean relative decrease is taken over this many steps.
 WINDOW = 5
 
