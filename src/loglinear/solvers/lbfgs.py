@@ -35,7 +35,7 @@ class LBFGS(LimitedMemory):
     - (F[k-5] - F[k]) / 5 <= tolerance * |F[k]|, the mean relative decrease over the last 5 steps (k >= 5);
     - violation <= gradient_tolerance * max(1, |w|), the max-norm of the gradient against the Euclidean norm of w;
     - the line searches fail, and the decrease -p.gradient that the quasi-Newton direction promised is at most
-      1.4e-14 |F|, which float64 values of F do not show.
+      2.3e-13 |F|, which the rounding errors of F can hide.
 
     Args:
         memory: stored (s, y) pairs, >= 1.
