@@ -8,16 +8,16 @@ use crate::threads;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-/// Elements of a chunk: a few chunks fit the first-level cache.
-const CHUNK: usize = 2048;
+/// Elements of a chunk: several fit the second-level cache, and a row's part is long enough to be fetched ahead.
+const CHUNK: usize = 8192;
 /// Shorter vectors are not worth waking threads for.
-const SMALL: usize = 16 * CHUNK;
+const SMALL: usize = 4 * CHUNK;
 const LANES: usize = 8;
 
 /// Runs `work` on the pool of so many threads if the vectors are long.
 fn on_threads<R: Send>(n: usize, n_threads: usize, work: impl FnOnce() -> R + Send) -> R {
     match threads::pool(n_threads) {
-        Ok(pool) if n > SMALL && pool.current_num_threads() > 1 => pool.install(work),
+        Ok(pool) if n > SMALL => pool.install(work),
         _ => work(),
     }
 }
@@ -69,21 +69,32 @@ fn lanes<const K: usize>(n: usize, mut terms: impl FnMut(usize) -> [f64; K]) -> 
     total
 }
 
+/// sums(lane) += x(lane) y(lane)
 #[inline(always)]
-fn chunk_dot(x: &[f64], y: &[f64]) -> f64 {
-    let y = &y[..x.len()];
-    let mut sums = [[0.0; LANES]; 4];
-    let mut xs = x.chunks_exact(4 * LANES);
-    let mut ys = y.chunks_exact(4 * LANES);
-    for (a, b) in (&mut xs).zip(&mut ys) {
-        for group in 0..4 {
-            for lane in 0..LANES {
-                sums[group][lane] += a[group * LANES + lane] * b[group * LANES + lane];
-            }
-        }
+fn multiply_add<T: Copy + Into<f64>>(sums: &mut [f64; LANES], x: &[T; LANES], y: &[f64; LANES]) {
+    for lane in 0..LANES {
+        sums[lane] += x[lane].into() * y[lane];
     }
-    let rest: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(a, b)| a * b).sum();
-    (0..LANES).map(|lane| (sums[0][lane] + sums[1][lane]) + (sums[2][lane] + sums[3][lane])).sum::<f64>() + rest
+}
+
+#[inline(always)]
+fn chunk_dot<T: Copy + Into<f64>>(x: &[T], y: &[f64]) -> f64 {
+    let (xs, x_rest) = x.as_chunks::<LANES>();
+    let (ys, y_rest) = y[..x.len()].as_chunks::<LANES>();
+    let (mut a, mut b, mut c, mut d) = ([0.0; LANES], [0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    let (fours, x_single) = xs.as_chunks::<4>();
+    let (y_fours, y_single) = ys.as_chunks::<4>();
+    for (x, y) in fours.iter().zip(y_fours) {
+        multiply_add(&mut a, &x[0], &y[0]);
+        multiply_add(&mut b, &x[1], &y[1]);
+        multiply_add(&mut c, &x[2], &y[2]);
+        multiply_add(&mut d, &x[3], &y[3]);
+    }
+    for (x, y) in x_single.iter().zip(y_single) {
+        multiply_add(&mut a, x, y);
+    }
+    let rest: f64 = x_rest.iter().zip(y_rest).map(|(&x, y)| x.into() * y).sum();
+    (0..LANES).map(|lane| (a[lane] + b[lane]) + (c[lane] + d[lane])).sum::<f64>() + rest
 }
 
 /// x . y
@@ -102,57 +113,65 @@ pub fn norms(x: &[f64], n_threads: usize) -> [f64; 2] {
     total(&parts)
 }
 
-/// out[j * m + i] = row i . x_j, rows one after the other, m of them; one sweep over the rows for all x.
-pub fn dots(rows: &[f64], xs: &[&[f64]], out: &mut [f64], n_threads: usize) {
-    let n = xs[0].len();
-    let m = out.len() / xs.len();
-    let n_chunks = n.div_ceil(CHUNK);
-    let mut parts = vec![0.0; n_chunks * out.len()];
+/// out[i] = row i . v and, with `y`, out[m + i] = row i . y; the m rows stand one after the other. One sweep over the rows.
+pub fn dots(rows: &[f32], v: &[f64], y: Option<&[f32]>, out: &mut [f64], n_threads: usize) {
+    let n = v.len();
+    let size = out.len();
+    let m = if y.is_some() { size / 2 } else { size };
+    let mut parts = vec![0.0; n.div_ceil(CHUNK) * size];
     on_threads(n, n_threads, || {
-        parts.par_chunks_mut(out.len()).enumerate().for_each(|(chunk, parts)| {
+        parts.par_chunks_mut(size).enumerate().for_each(|(chunk, parts)| {
             let range = chunk * CHUNK..((chunk + 1) * CHUNK).min(n);
             dispatched(|| {
+                let y: Option<Vec<f64>> = y.map(|y| y[range.clone()].iter().map(|&value| value.into()).collect());
                 for i in 0..m {
                     let row = &rows[i * n..(i + 1) * n][range.clone()];
-                    for (j, x) in xs.iter().enumerate() {
-                        parts[j * m + i] = chunk_dot(row, &x[range.clone()]);
+                    parts[i] = chunk_dot(row, &v[range.clone()]);
+                    if let Some(y) = &y {
+                        parts[m + i] = chunk_dot(row, y);
                     }
                 }
             });
         });
     });
     out.fill(0.0);
-    for part in parts.chunks_exact(out.len()) {
+    for part in parts.chunks_exact(size) {
         out.iter_mut().zip(part).for_each(|(out, part)| *out += part);
     }
 }
 
-/// out = factor * v + the rows, each times its coefficient.
-pub fn combine(rows: &[(&[f64], f64)], v: &[f64], factor: f64, out: &mut [f64], n_threads: usize) {
-    on_threads(v.len(), n_threads, || {
-        out.par_chunks_mut(CHUNK).zip(v.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (out, v))| {
-            let start = chunk * CHUNK;
-            dispatched(|| {
-                for i in 0..out.len() {
-                    out[i] = factor * v[i];
-                }
-                // Rows by twos: half the traffic to `out`.
-                for pair in rows.chunks(2) {
-                    let (a, a_factor) = (&pair[0].0[start..start + out.len()], pair[0].1);
-                    if let [_, (b, b_factor)] = pair {
-                        let b = &b[start..start + out.len()];
-                        for i in 0..out.len() {
-                            out[i] += a_factor * a[i] + b_factor * b[i];
-                        }
-                    } else {
-                        for i in 0..out.len() {
-                            out[i] += a_factor * a[i];
+/// out = factor * v + the rows, each times its coefficient; returns out . v.
+pub fn combine(rows: &[(&[f32], f64)], v: &[f64], factor: f64, out: &mut [f64], n_threads: usize) -> f64 {
+    let parts: Vec<[f64; 1]> = on_threads(v.len(), n_threads, || {
+        out.par_chunks_mut(CHUNK)
+            .zip(v.par_chunks(CHUNK))
+            .enumerate()
+            .map(|(chunk, (out, v))| {
+                let start = chunk * CHUNK;
+                dispatched(|| {
+                    for i in 0..out.len() {
+                        out[i] = factor * v[i];
+                    }
+                    // Rows by twos: half the traffic to `out`.
+                    for pair in rows.chunks(2) {
+                        let (a, a_factor) = (&pair[0].0[start..start + out.len()], pair[0].1);
+                        if let [_, (b, b_factor)] = pair {
+                            let b = &b[start..start + out.len()];
+                            for i in 0..out.len() {
+                                out[i] += a_factor * f64::from(a[i]) + b_factor * f64::from(b[i]);
+                            }
+                        } else {
+                            for i in 0..out.len() {
+                                out[i] += a_factor * f64::from(a[i]);
+                            }
                         }
                     }
-                }
-            });
-        });
+                    [chunk_dot(out, v)]
+                })
+            })
+            .collect()
     });
+    total(&parts)[0]
 }
 
 /// Writes the pseudo-gradient (Andrew & Gao 2007, Eq. 4); returns its max-norm, NaN if it has one, and its squared norm.
@@ -247,7 +266,7 @@ pub fn orthant_step(w: &[f64], alpha: f64, direction: &[f64], v: &[f64], out: &m
     total(&parts)
 }
 
-/// s = w_new - w and y = g_new - g + l2 s; returns s . y and y . y.
+/// s = w_new - w and y = g_new - g + l2 s, rounded to f32; returns s . y and y . y of the rounded vectors.
 #[allow(clippy::too_many_arguments)]
 pub fn difference_pair(
     w_new: &[f64],
@@ -255,8 +274,8 @@ pub fn difference_pair(
     g_new: &[f64],
     g: &[f64],
     l2: f64,
-    s: &mut [f64],
-    y: &mut [f64],
+    s: &mut [f32],
+    y: &mut [f32],
     n_threads: usize,
 ) -> [f64; 2] {
     let parts: Vec<[f64; 2]> = on_threads(w.len(), n_threads, || {
@@ -268,9 +287,11 @@ pub fn difference_pair(
             .map(|((s, y), ((w_new, w), (g_new, g)))| {
                 dispatched(|| {
                     lanes(s.len(), |i| {
-                        s[i] = w_new[i] - w[i];
-                        y[i] = g_new[i] - g[i] + l2 * s[i];
-                        [s[i] * y[i], y[i] * y[i]]
+                        let step = w_new[i] - w[i];
+                        s[i] = step as f32;
+                        y[i] = (g_new[i] - g[i] + l2 * step) as f32;
+                        let (s, y) = (f64::from(s[i]), f64::from(y[i]));
+                        [s * y, y * y]
                     })
                 })
             })
@@ -300,18 +321,18 @@ mod tests {
         let n = SMALL * 3 + 17;
         let [a, b, c, d] = [1, 2, 3, 4].map(|seed| vector(n, seed));
         let run = |threads: usize| {
-            let (mut out, mut other) = (vec![0.0; n], vec![0.0; n]);
+            let (mut out, mut s, mut y) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
             let mut all = vec![dot(&a, &b, threads)];
             all.extend(norms(&a, threads));
             all.extend(pseudo_gradient(&a, &b, 0.3, 0.1, &mut out, threads));
             all.extend(orthant_step(&a, 0.5, &b, &c, &mut out, threads));
-            all.extend(difference_pair(&a, &b, &c, &d, 0.1, &mut out, &mut other, threads));
+            all.extend(difference_pair(&a, &b, &c, &d, 0.1, &mut s, &mut y, threads));
             all.push(step_along(&a, 0.5, &b, &mut out, threads));
             all.push(align(&mut out, &d, threads));
             let mut products = vec![0.0; 4];
-            let rows: Vec<f64> = a.iter().chain(&b).copied().collect();
-            dots(&rows, &[&c, &d], &mut products, threads);
-            combine(&[(&a, 0.5), (&b, -1.0), (&c, 2.0)], &d, 3.0, &mut out, threads);
+            let rows: Vec<f32> = s.iter().chain(&y).copied().collect();
+            dots(&rows, &c, Some(&y), &mut products, threads);
+            all.push(combine(&[(&s, 0.5), (&y, -1.0), (&s, 2.0)], &d, 3.0, &mut out, threads));
             all.into_iter().chain(products).chain(out).map(f64::to_bits).collect::<Vec<_>>()
         };
         let one = run(1);
@@ -325,10 +346,10 @@ mod tests {
         let plain: f64 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
         assert!((dot(&a, &b, 1) - plain).abs() < 1e-10);
         let mut products = vec![0.0; 2];
-        let rows: Vec<f64> = b.iter().chain(&a).copied().collect();
-        dots(&rows, &[&a], &mut products, 1);
-        assert!((products[0] - plain).abs() < 1e-10);
-        assert!((products[1] - norms(&a, 1)[1]).abs() < 1e-10);
+        let rows: Vec<f32> = b.iter().chain(&a).map(|&x| x as f32).collect();
+        dots(&rows, &a, None, &mut products, 1);
+        assert!((products[0] - plain).abs() < 1e-4);
+        assert!((products[1] - norms(&a, 1)[1]).abs() < 1e-4);
     }
 
     #[test]

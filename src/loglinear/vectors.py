@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ._core import vectors as _native
 
 __all__ = [
+    "Rows",
     "Vector",
     "align",
     "combine",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 Vector = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.float32]
 
 _threads: ContextVar[int] = ContextVar("threads", default=0)
 
@@ -69,40 +71,39 @@ def scale(x: Vector, factor: float, out: Vector) -> None:
         np.multiply(x, factor, out=out)
 
 
-def dots(rows: Vector, xs: tuple[Vector, ...], out: Vector) -> None:
-    """Write rows[i] . xs[j] to ``out[j, i]``.
+def dots(rows: Rows, v: Vector, y: Rows | None, out: Vector) -> None:
+    """Write rows[i] . v to ``out[0, i]`` and, with y, rows[i] . y to ``out[1, i]``, in one sweep over ``rows``.
 
     Args:
-        rows: shape (m, n).
-        xs: k vectors of shape (n,); they share the sweep over ``rows``.
-        out: shape (k, m).
+        rows: shape (m, n), float32.
+        v: shape (n,).
+        y: shape (n,), float32.
+        out: shape (1, m), or (2, m) with y.
     """
-    _native.dots(rows, xs, out, _threads.get())
+    _native.dots(rows, v, y, out, _threads.get())
 
 
 def combine(
-    s_rows: Vector,
+    s_rows: Rows,
     s_coefficients: Vector,
-    y_rows: Vector,
+    y_rows: Rows,
     y_coefficients: Vector,
     v: Vector,
     factor: float,
     out: Vector,
-) -> None:
-    """Write s_coefficients @ s_rows + y_coefficients @ y_rows + factor * v to ``out``.
+) -> float:
+    """Write s_coefficients @ s_rows + y_coefficients @ y_rows + factor * v to ``out`` and return out . v.
 
     Args:
-        s_rows: shape (m, n).
+        s_rows: shape (m, n), float32.
         s_coefficients: shape (m,).
-        y_rows: shape (m, n).
+        y_rows: shape (m, n), float32.
         y_coefficients: shape (m,).
         v: shape (n,).
         factor: multiplies v.
         out: shape (n,).
     """
-    _native.combine(
-        s_rows, s_coefficients, y_rows, y_coefficients, v, factor, out, _threads.get()
-    )
+    return _native.combine(s_rows, s_coefficients, y_rows, y_coefficients, v, factor, out, _threads.get())
 
 
 def pseudo_gradient(w: Vector, g: Vector, l1: float, l2: float, out: Vector) -> tuple[float, float]:
@@ -142,9 +143,9 @@ def orthant_step(w: Vector, alpha: float, direction: Vector, v: Vector, out: Vec
 
 
 def difference_pair(
-    w_new: Vector, w: Vector, g_new: Vector, g: Vector, l2: float, s: Vector, y: Vector
+    w_new: Vector, w: Vector, g_new: Vector, g: Vector, l2: float, s: Rows, y: Rows
 ) -> tuple[float, float]:
-    """Write s = w_new - w and y = g_new - g + l2 * s, and return s . y and y . y."""
+    """Write s = w_new - w and y = g_new - g + l2 * s, rounded to float32, and return s . y and y . y of what is written."""
     return _native.difference_pair(w_new, w, g_new, g, l2, s, y, _threads.get())
 
 

@@ -109,7 +109,7 @@ def test_pair_uses_the_gradient_of_the_smooth_part():
     problem, solver = Problem(Quadratic(), ElasticNet(l1=0.5, l2=2.0)), OWLQN()
     state = solver.step(problem, solver.init(problem, np.zeros(15)))
     s, y = state.history.S[0], state.history.Y[0]
-    np.testing.assert_allclose(y, problem.objective.a @ s + 2.0 * s, atol=1e-10)
+    np.testing.assert_allclose(y, problem.objective.a @ s + 2.0 * s, rtol=1e-6, atol=1e-6)
 
 
 @given(seed=st.integers(0, 1000), alpha=st.floats(0.01, 3.0))

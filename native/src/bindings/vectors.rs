@@ -2,23 +2,25 @@
 
 use super::errors::OptionError;
 use crate::vectors;
-use numpy::{PyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray};
+use numpy::ndarray::Dimension;
+use numpy::{Element, PyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray};
 use pyo3::prelude::*;
 
 type In<'py> = PyReadonlyArray1<'py, f64>;
+type Rows<'py> = PyReadonlyArray2<'py, f32>;
 type Out<'a, 'py> = &'a Bound<'py, PyArray1<f64>>;
 
-fn read<'a, D: numpy::ndarray::Dimension>(array: &'a PyReadonlyArray<'_, f64, D>) -> PyResult<&'a [f64]> {
+fn read<'a, T: Element, D: Dimension>(array: &'a PyReadonlyArray<'_, T, D>) -> PyResult<&'a [T]> {
     array.as_slice().map_err(|_| OptionError::new_err("arrays have to be contiguous"))
 }
 
-fn writable<'py, D: numpy::ndarray::Dimension>(
-    array: &Bound<'py, PyArray<f64, D>>,
-) -> PyResult<PyReadwriteArray<'py, f64, D>> {
+fn writable<'py, T: Element, D: Dimension>(
+    array: &Bound<'py, PyArray<T, D>>,
+) -> PyResult<PyReadwriteArray<'py, T, D>> {
     array.try_readwrite().map_err(|error| OptionError::new_err(format!("an output cannot be written to: {error}")))
 }
 
-fn write<'a, D: numpy::ndarray::Dimension>(array: &'a mut PyReadwriteArray<'_, f64, D>) -> PyResult<&'a mut [f64]> {
+fn write<'a, T: Element, D: Dimension>(array: &'a mut PyReadwriteArray<'_, T, D>) -> PyResult<&'a mut [T]> {
     array.as_slice_mut().map_err(|_| OptionError::new_err("arrays have to be contiguous"))
 }
 
@@ -45,21 +47,21 @@ fn norms(py: Python<'_>, x: In<'_>, threads: usize) -> PyResult<(f64, f64)> {
 #[pyfunction]
 fn dots(
     py: Python<'_>,
-    rows: PyReadonlyArray2<'_, f64>,
-    xs: Vec<In<'_>>,
+    rows: Rows<'_>,
+    v: In<'_>,
+    y: Option<PyReadonlyArray1<'_, f32>>,
     out: &Bound<'_, PyArray2<f64>>,
     threads: usize,
 ) -> PyResult<()> {
     let mut out = writable(out)?;
-    let (rows, out) = (read(&rows)?, write(&mut out)?);
-    let xs = xs.iter().map(read).collect::<PyResult<Vec<_>>>()?;
-    let n = xs.first().map_or(0, |x| x.len());
-    same(&xs.iter().map(|x| x.len()).collect::<Vec<_>>())?;
-    same(&[rows.len() * xs.len(), out.len() * n])?;
-    if n > 0 {
-        py.detach(|| vectors::dots(rows, &xs, out, threads));
-    } else {
+    let (rows, v, out) = (read(&rows)?, read(&v)?, write(&mut out)?);
+    let y = y.as_ref().map(read).transpose()?;
+    same(&[v.len(), y.map_or(v.len(), <[f32]>::len)])?;
+    same(&[rows.len() * if y.is_some() { 2 } else { 1 }, out.len() * v.len()])?;
+    if v.is_empty() {
         out.fill(0.0);
+    } else {
+        py.detach(|| vectors::dots(rows, v, y, out, threads));
     }
     Ok(())
 }
@@ -68,15 +70,15 @@ fn dots(
 #[allow(clippy::too_many_arguments)]
 fn combine(
     py: Python<'_>,
-    s_rows: PyReadonlyArray2<'_, f64>,
+    s_rows: Rows<'_>,
     s_coefficients: In<'_>,
-    y_rows: PyReadonlyArray2<'_, f64>,
+    y_rows: Rows<'_>,
     y_coefficients: In<'_>,
     v: In<'_>,
     factor: f64,
     out: Out<'_, '_>,
     threads: usize,
-) -> PyResult<()> {
+) -> PyResult<f64> {
     let mut out = writable(out)?;
     let (v, out) = (read(&v)?, write(&mut out)?);
     same(&[v.len(), out.len()])?;
@@ -88,8 +90,7 @@ fn combine(
         let pairs = matrix.chunks_exact(v.len().max(1)).zip(coefficients.iter().copied());
         rows.extend(pairs.filter(|(_, coefficient)| *coefficient != 0.0));
     }
-    py.detach(|| vectors::combine(&rows, v, factor, out, threads));
-    Ok(())
+    Ok(py.detach(|| vectors::combine(&rows, v, factor, out, threads)))
 }
 
 #[pyfunction]
@@ -156,8 +157,8 @@ fn difference_pair(
     g_new: In<'_>,
     g: In<'_>,
     l2: f64,
-    s: Out<'_, '_>,
-    y: Out<'_, '_>,
+    s: &Bound<'_, PyArray1<f32>>,
+    y: &Bound<'_, PyArray1<f32>>,
     threads: usize,
 ) -> PyResult<(f64, f64)> {
     let (mut s, mut y) = (writable(s)?, writable(y)?);

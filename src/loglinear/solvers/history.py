@@ -3,7 +3,8 @@
 Source: Nocedal & Wright, Numerical Optimization (2nd ed. 2006), Algorithm 7.4 (two-loop recursion) and Eq. 7.20
 (scaling gamma). The recursion runs on inner products instead of vectors, as in Chen, Wang & Zhou (NIPS 2014,
 "Large-scale L-BFGS using MapReduce"): with S'Y and Y'Y kept, H v takes two sweeps over the history, one for the
-inner products of the newest y and of v with all rows, one for the combination of the rows.
+inner products of the newest y and of v with all rows, one for the combination of the rows. The pairs are kept in
+float32: H remains positive definite, being formed exactly from the rounded pairs, and half as much memory is swept.
 
 Symbols: s = w_new - w, y = the change of the gradient of the smooth part, rho = 1 / s.y, gamma = s.y / y.y, alpha
 and beta as in Algorithm 7.4.
@@ -20,7 +21,7 @@ from .. import vectors
 from ..errors import ObjectiveError, OptionError
 from ..problem import Problem
 from ..result import Status
-from ..vectors import Vector
+from ..vectors import Rows, Vector
 
 __all__ = ["History", "LimitedMemory", "QuasiNewtonState", "Trial"]
 
@@ -49,8 +50,8 @@ class History:
         fresh: whether SY and YY still lack the newest pair.
     """
 
-    S: Vector
-    Y: Vector
+    S: Rows
+    Y: Rows
     SY: Vector
     YY: Vector
     live: tuple[int, ...] = ()
@@ -61,7 +62,7 @@ class History:
     def empty(cls, memory: int, n: int) -> History:
         """Return a history without pairs for vectors of length n; its pages are not touched before they are used."""
         rows, gram = (memory + 1, n), (memory + 1, memory + 1)
-        return cls(np.zeros(rows), np.zeros(rows), np.zeros(gram), np.zeros(gram))
+        return cls(np.zeros(rows, np.float32), np.zeros(rows, np.float32), np.zeros(gram), np.zeros(gram))
 
     @property
     def memory(self) -> int:
@@ -80,7 +81,7 @@ class History:
         if not (EPSILON * yy < sy < math.inf and 0.0 < yy < math.inf):
             return self
         if self.fresh:  # the product that would have taken this pair's inner products was never asked for
-            self._complete(self.Y[self.live[-1]])
+            self._complete(self.Y[self.live[-1]].astype(np.float64))
         live = (*self.live[-(self.memory - 1) :], self.spare) if self.memory > 1 else (self.spare,)
         spare = next(row for row in range(self.memory + 1) if row not in live)
         return replace(self, live=live, spare=spare, fresh=True)
@@ -89,24 +90,24 @@ class History:
         """Return the history without its pairs."""
         return replace(self, live=(), fresh=False)
 
-    def product(self, v: Vector, out: Vector, factor: float = 1.0) -> None:
-        """Write factor * H v to ``out``; H is the identity while there are no pairs."""
+    def product(self, v: Vector, out: Vector, factor: float = 1.0) -> float:
+        """Write factor * H v to ``out`` and return out . v; H is the identity while there are no pairs."""
         if not self.live:
             vectors.scale(v, factor, out)
-            return
+            return vectors.dot(out, v)
         Sv, Yv = self._complete(v)
         on_s, on_y, gamma = self._coefficients(Sv, Yv)
         used = len(on_s)
-        vectors.combine(self.S[:used], factor * on_s, self.Y[:used], factor * on_y, v, factor * gamma, out)
+        return vectors.combine(self.S[:used], factor * on_s, self.Y[:used], factor * on_y, v, factor * gamma, out)
 
     def _complete(self, v: Vector) -> tuple[Vector, Vector]:
         """Return S v and Y v, and enter the newest pair into SY and YY in the same sweep."""
         used = max(self.live) + 1
         newest = self.live[-1]
-        xs = (v, self.Y[newest]) if self.fresh else (v,)
-        on_s, on_y = np.empty((len(xs), used)), np.empty((len(xs), used))
-        vectors.dots(self.S[:used], xs, on_s)
-        vectors.dots(self.Y[:used], xs, on_y)
+        y = self.Y[newest] if self.fresh else None
+        on_s, on_y = np.empty((1 + self.fresh, used)), np.empty((1 + self.fresh, used))
+        vectors.dots(self.S[:used], v, y, on_s)
+        vectors.dots(self.Y[:used], v, y, on_y)
         if self.fresh:
             self.SY[:used, newest] = on_s[1]
             self.YY[:used, newest] = self.YY[newest, :used] = on_y[1]

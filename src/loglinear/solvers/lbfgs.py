@@ -72,8 +72,7 @@ class LBFGS(LimitedMemory):
     def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
         """Take one iteration of Algorithm 7.5; ``state`` is used up, unless an exception comes out."""
         gradient, p = state.pseudo_gradient, state.direction
-        state.history.product(gradient, out=p, factor=-1.0)
-        slope = vectors.dot(p, gradient)
+        slope = state.history.product(gradient, out=p, factor=-1.0)
         trial, evaluations = self._line_search(problem, state, self._first_step(state), slope)
         if trial is None:
             vectors.scale(gradient, -1.0, out=p)
