@@ -41,6 +41,12 @@ impl ChainModel {
         PyBytes::new(py, self.inner.bytes())
     }
 
+    /// Pickles as the bytes of its file.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let maker = slf.get_type().getattr("from_bytes")?;
+        Ok((maker, (slf.get().to_bytes(slf.py()),)))
+    }
+
     fn save(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         Ok(py.detach(|| self.inner.save(path))?)
     }

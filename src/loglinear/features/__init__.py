@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loglinear.errors import OptionError
 
-__all__ = ["PRESETS", "Preset", "preset"]
+__all__ = ["PRESETS", "Preset", "preset", "template_text"]
 
 _FOLDER = Path(__file__).parent / "presets"
 
@@ -82,3 +82,17 @@ def preset(name: str, n_columns: int | None = None) -> str:
         message = f"preset {name!r} reads {found.columns} columns beside the label, but the data have {n_columns}"
         raise OptionError(f"{message}; presets that fit: {fitting}" if fitting else message)
     return found.text
+
+
+def template_text(template: str | None) -> str | None:
+    """The text of a template given by the name of a preset or as its text.
+
+    Raises:
+        OptionError: it is neither.
+    """
+    if template is None or template in PRESETS:
+        return template and PRESETS[template].text
+    if "\n" in template or "%" in template:
+        return template
+    message = f"template {template!r} is neither a preset ({', '.join(PRESETS)}) nor the text of a template"
+    raise OptionError(message)

@@ -1,0 +1,83 @@
+"""Training of log-linear models: linear-chain CRFs today.
+
+Names are imported when they are first used, so that the command line starts without NumPy and scikit-learn.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .corpus import Corpus
+    from .errors import DataError, LogLinearError, ModelFileError, ObjectiveError, OptionError, TemplateError
+    from .metrics import evaluate
+    from .minimize import Stop, minimize
+    from .models.chain import ChainCRF
+    from .penalty import ElasticNet
+    from .problem import Objective, Problem
+    from .result import Result, Status
+    from .solvers import LBFGS, OWLQN
+    from .trace import Trace, TraceRecord
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Corpus": "corpus",
+    "DataError": "errors",
+    "LogLinearError": "errors",
+    "ModelFileError": "errors",
+    "ObjectiveError": "errors",
+    "OptionError": "errors",
+    "TemplateError": "errors",
+    "evaluate": "metrics",
+    "Stop": "minimize",
+    "minimize": "minimize",
+    "ChainCRF": "models.chain",
+    "ElasticNet": "penalty",
+    "Objective": "problem",
+    "Problem": "problem",
+    "Result": "result",
+    "Status": "result",
+    "LBFGS": "solvers",
+    "OWLQN": "solvers",
+    "Trace": "trace",
+    "TraceRecord": "trace",
+}
+
+__all__ = [
+    "LBFGS",
+    "OWLQN",
+    "ChainCRF",
+    "Corpus",
+    "DataError",
+    "ElasticNet",
+    "LogLinearError",
+    "ModelFileError",
+    "Objective",
+    "ObjectiveError",
+    "OptionError",
+    "Problem",
+    "Result",
+    "Status",
+    "Stop",
+    "TemplateError",
+    "Trace",
+    "TraceRecord",
+    "evaluate",
+    "minimize",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    # A module may have the name of what it holds (minimize): the function wins.
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,5 @@
+"""`python -m loglinear`."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,134 @@
+"""Encoded data: read or encode once, train on it many times."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from . import _core
+from .errors import DataError
+from .features import template_text
+
+__all__ = ["FORMATS", "Corpus"]
+
+FORMATS = ("columns", "crfsuite", "jsonl")
+
+
+class Corpus:
+    """Sentences of tokens of attribute ids, in native memory, with labels where the data has them.
+
+    Attributes:
+        template: the template the attributes were formed with; None where the data held attributes.
+        format: the format of the file it was read from; "python" if it was encoded from Python objects.
+    """
+
+    def __init__(self, core: _core.Corpus, template: str | None, format: str) -> None:
+        self.core = core
+        self.template = template
+        self.format = format
+
+    @classmethod
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        format: str = "columns",
+        template: str | None = None,
+        labelled: bool = True,
+        threads: int = 0,
+    ) -> Corpus:
+        """Read a file, in parallel; gzip and xz are recognised, `-` is standard input.
+
+        Args:
+            path: the file.
+            format: `columns` (a token a line, the label last), `crfsuite` (attribute files) or `jsonl`.
+            template: name of a preset or text of a template; needed for columns.
+            labelled: whether the data has labels: the last column, the first field, or `labels`.
+            threads: 0 for all cores.
+
+        Raises:
+            DataError: bad content; names file and line.
+            TemplateError: a bad template, or one that looks at a column which is not there.
+            OSError: the file cannot be read.
+        """
+        text = template_text(template)
+        core = _core.Corpus.read(os.fspath(path), format, text, labelled=labelled, threads=threads)
+        return cls(core, text, format)
+
+    @classmethod
+    def encode(
+        cls,
+        X: Iterable[Any],
+        y: Iterable[Sequence[str]] | None = None,
+        *,
+        template: str | None = None,
+        sample_weight: Iterable[float] | None = None,
+    ) -> Corpus:
+        """Encode sentences given as Python objects.
+
+        Args:
+            X: sentences, each a sequence of tokens. With a template a token is a str or a sequence of str, its columns. Without
+                one it is a sequence of attribute names, or a dict of attributes as python-crfsuite takes them (number or
+                bool: value; str: `key:value`; collection: names behind `key:`).
+            y: a sequence of labels for every sentence; None for unlabelled data.
+            template: name of a preset or text of a template.
+            sample_weight: a weight of at least 0 for every sentence.
+
+        Raises:
+            DataError: lengths that differ, values that are not finite, tokens of another type; names the sentence.
+        """
+        text = template_text(template)
+        weights = None if sample_weight is None else [float(weight) for weight in sample_weight]
+        return cls(_core.Corpus.encode(X, y, weights, template=text), text, "python")
+
+    def __len__(self) -> int:
+        return len(self.core)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(number of sentences,), for scikit-learn's splitters."""
+        return (len(self),)
+
+    def __getitem__(self, index: Any) -> Corpus:
+        """A corpus of some of the sentences: an int, a slice, ints, or a mask of bools. Names are shared, not copied."""
+        if isinstance(index, tuple) and len(index) == 2 and index[1] is Ellipsis:
+            index = index[0]
+        if isinstance(index, slice):
+            chosen = list(range(*index.indices(len(self))))
+        elif hasattr(index, "__index__"):
+            chosen = [operator.index(index)]
+        else:
+            chosen = list(index.tolist() if hasattr(index, "tolist") else index)
+            if len(chosen) == len(self) and all(isinstance(each, bool) for each in chosen):
+                chosen = [at for at, wanted in enumerate(chosen) if wanted]
+        n = len(self)
+        chosen = [at + n if at < 0 else at for at in chosen]
+        if any(not 0 <= at < n for at in chosen):
+            message = f"a sentence index is out of range; the corpus has {n} sentences"
+            raise IndexError(message)
+        return Corpus(self.core.select(chosen), self.template, self.format)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Corpus of {len(self)} sentences, {self.core.n_tokens} tokens, "
+            f"{self.core.n_attributes} attributes, {len(self.core.labels)} labels>"
+        )
+
+    @property
+    def labels(self) -> list[str]:
+        """Label names in byte order; empty for unlabelled data."""
+        return self.core.labels
+
+    def gold(self) -> list[list[str]]:
+        """The labels of every sentence.
+
+        Raises:
+            DataError: the data has no labels.
+        """
+        gold = self.core.gold()
+        if gold is None:
+            message = "the data has no labels"
+            raise DataError(message)
+        return gold

@@ -1,0 +1,1 @@
+"""Estimators, and the training they share with the command line."""

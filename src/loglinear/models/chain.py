@@ -1,0 +1,262 @@
+"""The linear-chain CRF as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _core
+from ..corpus import Corpus
+from ..errors import DataError, ModelFileError, OptionError
+from ..minimize import Callback
+from ..result import Result
+from ..solvers import Solver
+from ..trace import TraceRecord
+from .training import DevScores, TrainingOptions, train_chain
+
+__all__ = ["ChainCRF"]
+
+Labels = Sequence[Sequence[str]]
+
+
+class ChainCRF(BaseEstimator):  # type: ignore[misc]
+    """Linear-chain conditional random field of first order.
+
+    p(y | x) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x), trained by minimising the sum over sentences of
+    -log p(y | x) + l1 |w|_1 + (l2 / 2) |w|^2, in nats.
+
+    Source: Lafferty, McCallum & Pereira (2001); Sutton & McCallum (2012), sections 2.3 and 4.
+    Cost: one pass over the data an iteration, threaded; the weights are the same on any number of threads.
+
+    X is a sequence of sentences, or a `Corpus` that holds them encoded (then y is None, its labels are inside). A sentence is a
+    sequence of tokens; a token is a sequence of attribute names, a dict of attributes, or with a template a str or a
+    sequence of str, its columns (see `Corpus.encode`).
+
+    Args:
+        l1: strength of the L1 penalty, >= 0; CRFsuite's c1, CRF++'s 1 / C.
+        l2: strength of the L2 penalty, >= 0; twice CRFsuite's c2, CRF++'s 1 / C. None: 1 without l1, 0 with it.
+        solver: "lbfgs", "owlqn", a solver object, or None: owlqn with l1, lbfgs without.
+        template: name of a preset or text of a template, for raw tokens.
+        all_states: a feature for every attribute with every label, not only for those seen together.
+        all_transitions: a feature for every transition, not only for those seen.
+        min_count: attributes on fewer tokens are left out, >= 1.
+        max_iterations: limit on the solver's steps; None for no limit.
+        tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5 steps
+            is below it.
+        n_jobs: threads; None and -1 stand for all cores.
+        verbose: whether to print a line to stderr at every iteration.
+
+    Attributes:
+        classes_: label names, sorted.
+        result_: status, trace, optimality violation of the training; None for a loaded model.
+        model_: the native model.
+    """
+
+    def __init__(
+        self,
+        *,
+        l1: float = 0.0,
+        l2: float | None = None,
+        solver: str | Solver[Any] | None = None,
+        template: str | None = None,
+        all_states: bool = False,
+        all_transitions: bool = False,
+        min_count: int = 1,
+        max_iterations: int | None = 1000,
+        tolerance: float = 1e-5,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.l1 = l1
+        self.l2 = l2
+        self.solver = solver
+        self.template = template
+        self.all_states = all_states
+        self.all_transitions = all_transitions
+        self.min_count = min_count
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Labels | None = None,
+        *,
+        sample_weight: Iterable[float] | None = None,
+        X_dev: Any = None,
+        y_dev: Labels | None = None,
+        callbacks: Iterable[Callback] = (),
+    ) -> ChainCRF:
+        """Train on sentences and their labels.
+
+        Args:
+            X: sentences or a labelled Corpus.
+            y: a sequence of labels for each sentence; None with a Corpus.
+            sample_weight: a weight of at least 0 for each sentence.
+            X_dev: sentences to score on every tenth step; the scores are in the trace.
+            y_dev: their labels.
+            callbacks: called as callback(record, state) after every step; True stops.
+
+        Raises:
+            OptionError: an option is out of its range.
+            DataError: data that cannot be used; names the sentence.
+        """
+        corpus = self._corpus(X, y, self.template, sample_weight)
+        options = TrainingOptions(
+            l1=self.l1,
+            l2=self.l2,
+            solver=self.solver,
+            all_states=self.all_states,
+            all_transitions=self.all_transitions,
+            min_count=self.min_count,
+            max_iterations=self.max_iterations,
+            tolerance=self.tolerance,
+        )
+        dev = None
+        if X_dev is not None:
+            dev = DevScores(self._corpus(X_dev, y_dev, self.template), threads=self._threads())
+        if self.verbose:
+            callbacks = (*callbacks, _print_record)
+        model, result = train_chain(corpus, options, threads=self._threads(), callbacks=callbacks, dev=dev)
+        if not result.status.converged:
+            message = f"{result.status.message} (violation {result.violation:.3g}; see result_)"
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        self.model_ = model
+        # The solver's state is as large as its history; who wants to resume calls `minimize`.
+        self.result_: Result | None = replace(result, state=None)  # type: ignore[arg-type]
+        self.classes_ = model.labels
+        return self
+
+    def predict(self, X: Any) -> list[list[str]]:
+        """The most probable labelling of each sentence (Viterbi)."""
+        model, corpus = self._inputs(X)
+        return model.predict(corpus.core, threads=self._threads())
+
+    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
+        """For each token of each sentence p(label | sentence) by label."""
+        return [
+            [dict(zip(self.classes_, row, strict=True)) for row in sentence.tolist()]
+            for sentence in self.marginals(X)
+        ]
+
+    def marginals(self, X: Any) -> list[npt.NDArray[np.float64]]:
+        """For each sentence p(label | sentence), shape (tokens, labels), labels as in `classes_`."""
+        model, corpus = self._inputs(X)
+        size = len(self.classes_)
+        return [np.array(row).reshape(-1, size) for row in model.marginals(corpus.core, threads=self._threads())]
+
+    def transition_marginals(self, X: Any) -> list[npt.NDArray[np.float64]]:
+        """For each sentence p(y[t], y[t+1] | sentence), shape (tokens - 1, labels, labels)."""
+        model, corpus = self._inputs(X)
+        size = len(self.classes_)
+        pairs = model.transition_marginals(corpus.core, threads=self._threads())
+        return [np.array(row).reshape(-1, size, size) for row in pairs]
+
+    def log_partition(self, X: Any) -> npt.NDArray[np.float64]:
+        """Log Z(x) of each sentence, in nats, shape (sentences,)."""
+        model, corpus = self._inputs(X)
+        return np.array([z for z, _ in model.log_partition(corpus.core, threads=self._threads())])
+
+    def log_probability(self, X: Any, y: Labels | None = None) -> npt.NDArray[np.float64]:
+        """Log p(y | x) of each sentence, in nats, shape (sentences,); -inf where a label is unknown."""
+        model, corpus = self._inputs(X, y)
+        corpus.gold()
+        pairs = model.log_partition(corpus.core, threads=self._threads())
+        return np.array([score - z for z, score in pairs])
+
+    def score(self, X: Any, y: Labels | None = None, sample_weight: Iterable[float] | None = None) -> float:
+        """Share of tokens labelled right; with weights each token counts as its sentence does."""
+        model, corpus = self._inputs(X, y)
+        weights = [1.0] * len(corpus) if sample_weight is None else [float(weight) for weight in sample_weight]
+        right = total = 0.0
+        pairs = zip(corpus.gold(), model.predict(corpus.core, threads=self._threads()), weights, strict=True)
+        for gold, predicted, weight in pairs:
+            right += weight * sum(a == b for a, b in zip(gold, predicted, strict=True))
+            total += weight * len(gold)
+        return right / total if total else 0.0
+
+    @property
+    def state_features_(self) -> dict[tuple[str, str], float]:
+        """{(attribute, label): weight} of the weights that are not 0."""
+        check_is_fitted(self, "model_")
+        return {(attribute, label): weight for attribute, label, weight in self.model_.state_features()}
+
+    @property
+    def transition_features_(self) -> dict[tuple[str, str], float]:
+        """{(label from, label to): weight} of the weights that are not 0."""
+        check_is_fitted(self, "model_")
+        return {(before, label): weight for before, label, weight in self.model_.transition_features()}
+
+    @property
+    def bigram_features_(self) -> dict[tuple[str, str, str], float]:
+        """{(attribute, label from, label to): weight} of attribute-conditioned transitions, those not 0."""
+        check_is_fitted(self, "model_")
+        return {(name, before, label): weight for name, before, label, weight in self.model_.bigram_features()}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, which is replaced whole or not at all.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        check_is_fitted(self, "model_")
+        self.model_.save(os.fspath(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ChainCRF:
+        """Open a model file, of this class or of the command line; the file is mapped, not read into memory.
+
+        Raises:
+            ModelFileError: the file is damaged or of another kind.
+            OSError: the file cannot be read.
+        """
+        model = _core.ChainModel.open(os.fspath(path))
+        settings = json.loads(model.settings)
+        if settings.get("model") != "chain":
+            message = f"{os.fspath(path)}: not a chain model"
+            raise ModelFileError(message)
+        options = {name: settings[name] for name in cls._get_param_names() if name in settings}
+        crf = cls(**options, template=model.template)
+        crf.model_, crf.result_, crf.classes_ = model, None, model.labels
+        return crf
+
+    def _threads(self) -> int:
+        if self.n_jobs is None or self.n_jobs == -1:
+            return 0
+        if isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, int) or self.n_jobs < 1:
+            message = f"n_jobs={self.n_jobs!r} is no number of threads; give one of at least 1, or -1 for all cores"
+            raise OptionError(message)
+        return self.n_jobs
+
+    def _inputs(self, X: Any, y: Labels | None = None) -> tuple[_core.ChainModel, Corpus]:
+        check_is_fitted(self, "model_")
+        return self.model_, self._corpus(X, y, self.model_.template)
+
+    @staticmethod
+    def _corpus(
+        X: Any, y: Labels | None, template: str | None, sample_weight: Iterable[float] | None = None
+    ) -> Corpus:
+        if not isinstance(X, Corpus):
+            return Corpus.encode(X, y, template=template, sample_weight=sample_weight)
+        if y is not None or sample_weight is not None:
+            message = "a Corpus holds its labels and weights already; leave out y and sample_weight"
+            raise DataError(message)
+        return X
+
+
+def _print_record(record: TraceRecord, state: Any) -> None:
+    line = f"{record.iteration:5d}  objective {record.objective:.6g}  active {record.nnz}  {record.seconds:.2f} s"
+    print(line, file=sys.stderr, flush=True)

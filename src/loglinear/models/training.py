@@ -1,0 +1,163 @@
+"""Training a chain model from a corpus: what the estimator and the command line both call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import __version__, _core
+from ..corpus import Corpus
+from ..errors import OptionError
+from ..metrics import Evaluation, evaluate
+from ..minimize import Callback, Stop, minimize
+from ..penalty import ElasticNet
+from ..problem import Problem
+from ..result import Result
+from ..solvers import Solver, default_solver, make_solver
+from ..trace import TraceRecord
+
+__all__ = ["DevScores", "TrainingOptions", "evaluate_model", "train_chain"]
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How to train a chain model.
+
+    Args:
+        l1: strength of the L1 penalty, l1 * |w|_1 in nats, summed over sentences, >= 0 (CRFsuite's c1).
+        l2: strength of the L2 penalty, (l2 / 2) * |w|^2, >= 0 (twice CRFsuite's c2). None: 1 without l1, 0 with it.
+        solver: a name, a solver, or None: owlqn with l1, lbfgs without.
+        all_states: every attribute with every label, not only with those it was seen with.
+        all_transitions: every transition, not only those seen.
+        min_count: attributes on fewer tokens are left out.
+        max_iterations: limit on the solver's steps; None for no limit.
+        tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5 steps is
+            below it.
+    """
+
+    l1: float = 0.0
+    l2: float | None = None
+    solver: str | Solver[Any] | None = None
+    all_states: bool = False
+    all_transitions: bool = False
+    min_count: int = 1
+    max_iterations: int | None = 1000
+    tolerance: float = 1e-5
+
+    def penalty(self) -> ElasticNet:
+        """The penalty, with the default for l2 filled in."""
+        l2 = self.l2
+        if l2 is None:
+            l2 = 0.0 if self.l1 else 1.0
+        return ElasticNet(l1=self.l1, l2=l2)
+
+    def make_solver(self) -> tuple[str, Solver[Any]]:
+        """The solver with its name."""
+        if self.solver is None or isinstance(self.solver, str):
+            name = self.solver or default_solver(self.penalty())
+            return name, make_solver(name, tolerance=self.tolerance)
+        return type(self.solver).__name__.lower(), self.solver
+
+
+def train_chain(
+    corpus: Corpus,
+    options: TrainingOptions = TrainingOptions(),
+    *,
+    threads: int = 0,
+    callbacks: Iterable[Callback] = (),
+    dev: DevScores | None = None,
+) -> tuple[_core.ChainModel, Result]:
+    """Train a linear-chain CRF.
+
+    Minimises the sum over sentences of -log p(y | x; w), plus the penalty. Interrupting it gives the model reached.
+
+    Args:
+        corpus: labelled sentences.
+        options: penalty, features, solver.
+        threads: 0 for all cores. The weights do not depend on it.
+        callbacks: see `minimize`.
+        dev: fills in the development set's scores before the other callbacks see a record.
+
+    Raises:
+        OptionError: an option is out of its range.
+        DataError: the corpus has no labels or yields no feature.
+    """
+    penalty = options.penalty()
+    name, solver = options.make_solver()
+    stop = Stop(max_iterations=options.max_iterations)
+    if isinstance(options.min_count, bool) or not 1 <= options.min_count < 2**32:
+        message = f"min_count={options.min_count!r} is not a count; give a whole number of at least 1"
+        raise OptionError(message)
+    objective = _core.ChainObjective(
+        corpus.core,
+        all_states=options.all_states,
+        all_transitions=options.all_transitions,
+        min_count=options.min_count,
+        threads=threads,
+    )
+    if dev is not None:
+        dev.objective = objective
+        callbacks = (dev, *callbacks)
+    result = minimize(Problem(objective, penalty), solver, stop=stop, callbacks=callbacks)
+    settings = {
+        "loglinear": __version__,
+        "model": "chain",
+        "format": corpus.format,
+        "l1": penalty.l1,
+        "l2": penalty.l2,
+        "solver": name,
+        "tolerance": options.tolerance,
+        "max_iterations": options.max_iterations,
+        "all_states": options.all_states,
+        "all_transitions": options.all_transitions,
+        "min_count": options.min_count,
+        "training": {
+            "n_sentences": len(corpus),
+            "n_tokens": corpus.core.n_tokens,
+            "n_features": objective.n_features,
+            "status": result.status.name.lower(),
+            "objective": result.objective,
+            "nll": result.nll,
+            "violation": result.violation,
+            "iterations": result.iterations,
+            "passes": result.passes,
+            "seconds": round(result.seconds, 3),
+        },
+    }
+    return objective.model(result.w, json.dumps(settings), corpus.template), result
+
+
+def evaluate_model(model: _core.ChainModel, corpus: Corpus, *, threads: int = 0) -> Evaluation:
+    """Compare a model's labels with those of a corpus; a label the model does not know counts as missed."""
+    return evaluate(corpus.gold(), model.predict(corpus.core, threads=threads))
+
+
+class DevScores:
+    """A callback that scores the weights on a development set every `period` steps.
+
+    Args:
+        corpus: labelled sentences.
+        period: steps from one scoring to the next.
+        threads: 0 for all cores.
+    """
+
+    def __init__(self, corpus: Corpus, *, period: int = 10, threads: int = 0) -> None:
+        self.corpus = corpus
+        self.period = period
+        self.threads = threads
+        self.objective: _core.ChainObjective | None = None
+
+    def unknown_labels(self, known: Sequence[str]) -> list[str]:
+        """Labels of the development set that training cannot have learnt."""
+        return sorted(set(self.corpus.labels) - set(known))
+
+    def __call__(self, record: TraceRecord, state: Any) -> None:
+        """Fill in `record.dev`."""
+        if self.objective is None or record.iteration % self.period:
+            return
+        model = self.objective.model(state.w, "{}", self.corpus.template)
+        scores = evaluate_model(model, self.corpus, threads=self.threads).to_dict()
+        names = ("accuracy", "sentence_accuracy", "precision", "recall", "f1")
+        record.dev = {name: scores[name] for name in names if scores[name] is not None}
