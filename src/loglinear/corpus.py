@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 from . import _core
@@ -97,8 +97,8 @@ class Corpus:
             index = index[0]
         if isinstance(index, slice):
             chosen = list(range(*index.indices(len(self))))
-        elif hasattr(index, "__index__"):
-            chosen = [operator.index(index)]
+        elif isinstance(index, Integral):
+            chosen = [int(index)]
         else:
             chosen = list(index.tolist() if hasattr(index, "tolist") else index)
             if len(chosen) == len(self) and all(isinstance(each, bool) for each in chosen):

@@ -1,0 +1,56 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .._core import ChainModel
+
+__all__ = ["add_format", "add_json", "add_model", "add_threads", "model_format", "open_model"]
+
+
+def add_threads(parser: ArgumentParser) -> None:
+    """Add --threads."""
+    parser.add_argument("-j", "--threads", type=_count, default=0, metavar="N", help="threads; all cores by default")
+
+
+def add_format(parser: ArgumentParser) -> None:
+    """Add --format, by default that of the training data."""
+    parser.add_argument("-f", "--format", help="columns, crfsuite or jsonl; that of the training data by default")
+
+
+def add_model(parser: ArgumentParser) -> None:
+    """Add --model, of a model to read."""
+    parser.add_argument("-m", "--model", required=True, metavar="MODEL", help="model file")
+
+
+def add_json(parser: ArgumentParser) -> None:
+    """Add --json."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
+_count.__name__ = "whole number of at least 0"
+
+
+def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
+    """Open a model with its settings."""
+    from .._core import ChainModel
+
+    model = ChainModel.open(path)
+    return model, json.loads(model.settings)
+
+
+def model_format(format: str | None, settings: dict[str, Any]) -> str:
+    """The format asked for, else that of the training data."""
+    trained = str(settings.get("format", "columns"))
+    return format or ("jsonl" if trained == "python" else trained)

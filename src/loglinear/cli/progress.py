@@ -1,0 +1,89 @@
+"""Progress of a training: a bar on a terminal, a line now and then otherwise. Always on stderr."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+from ..trace import TraceRecord
+
+__all__ = ["Progress", "say"]
+
+_WINDOW = 5
+_PERIOD = 2.0
+
+
+def say(message: str) -> None:
+    """Print a line to stderr."""
+    print(message, file=sys.stderr, flush=True)
+
+
+class Progress:
+    """A callback of `minimize`. How far it is it reads off the relative decrease, on the way to the tolerance.
+
+    Args:
+        tolerance: where training stops.
+        quiet: print nothing.
+    """
+
+    def __init__(self, tolerance: float, *, quiet: bool = False) -> None:
+        self._tolerance = max(tolerance, 1e-12)
+        self._quiet = quiet
+        self._objectives: list[float] = []
+        self._share = 0.0
+        self._last = 0.0
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Progress:
+        if not self._quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import Progress as Bar
+
+            columns = (TextColumn("training"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+            self._bar = Bar(*columns, console=Console(stderr=True))
+            self._task = self._bar.add_task("", total=1.0)
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            if kind is None:
+                self._bar.update(self._task, completed=1.0)
+            self._bar.stop()
+
+    def note(self, message: str) -> None:
+        """Print a line beside the bar."""
+        if self._bar is not None:
+            self._bar.console.print(message, highlight=False)
+        elif not self._quiet:
+            say(message)
+
+    def __call__(self, record: TraceRecord, state: Any) -> None:
+        """Show a step."""
+        if self._quiet:
+            return
+        self._objectives.append(record.objective)
+        text = f"iteration {record.iteration}, objective {record.objective:,.1f}, active features {record.nnz:,}"
+        if record.dev is not None:
+            name = "f1" if "f1" in record.dev else "accuracy"
+            text += f", dev {name} {record.dev[name]:.4f}"
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self._progress(), description=text)
+        elif time.monotonic() - self._last >= _PERIOD:
+            self._last = time.monotonic()
+            say(f"{record.seconds:7.1f} s  {text}")
+
+    def _progress(self) -> float:
+        """The share of the way, on a logarithmic scale, from a relative decrease of 1 to the tolerance."""
+        if len(self._objectives) > _WINDOW and self._objectives[-1]:
+            first, last = self._objectives[-1 - _WINDOW], self._objectives[-1]
+            decrease = max((first - last) / _WINDOW / abs(last), self._tolerance)
+            self._share = max(self._share, min(math.log(decrease) / math.log(self._tolerance), 1.0))
+        return self._share

@@ -1,0 +1,63 @@
+"""Train a linear-chain CRF on a file of labelled sentences."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from .options import add_threads
+
+EXAMPLE = "example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt"
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add = parser.add_argument
+    add("train", metavar="TRAIN", help="training data; gzip and xz too; - for stdin")
+    add("-m", "--model", required=True, metavar="MODEL", help="model file to write")
+    add("-f", "--format", default="columns", help="columns (the default), crfsuite or jsonl")
+    templates = parser.add_mutually_exclusive_group()
+    templates.add_argument("--preset", metavar="NAME", help="named template; see `loglinear presets`")
+    templates.add_argument("--template", metavar="FILE", help="template file in CRF++'s or Wapiti's language")
+    add("--l1", type=float, default=0.0, metavar="X", help="L1 penalty l1 * |w|_1 (CRFsuite's c1)")
+    l2 = "L2 penalty l2 / 2 * |w|^2 (twice CRFsuite's c2); by default 1 without --l1, 0 with it"
+    add("--l2", type=float, metavar="X", help=l2)
+    add("--solver", metavar="NAME", help="lbfgs or owlqn; by default owlqn with --l1, lbfgs without")
+    add("--all-states", action="store_true", help="every attribute with every label, not only those seen together")
+    add("--all-transitions", action="store_true", help="every transition, not only those seen")
+    add("--min-count", type=int, default=1, metavar="N", help="leave out attributes on fewer tokens")
+    add("--max-iterations", type=int, default=1000, metavar="N", help="limit on iterations (1000)")
+    tolerance = "stop at this mean relative decrease of the objective over 5 iterations (1e-5)"
+    add("--tolerance", type=float, default=1e-5, metavar="X", help=tolerance)
+    add("--dev", metavar="FILE", help="labelled data to score every 10 iterations")
+    add("--trace", metavar="FILE", help="write a JSON line per iteration to this file")
+    add("--seed", type=int, default=0, metavar="N", help="seed of stochastic solvers; lbfgs and owlqn draw nothing")
+    add("-q", "--quiet", action="store_true", help="no progress")
+    add_threads(parser)
+
+
+def run(arguments: Namespace) -> None:
+    """Train, write the model, say how it went."""
+    from ..models.training import TrainingOptions
+    from .fit import fit
+    from .progress import Progress, say
+
+    names = ("l1", "l2", "solver", "all_states", "all_transitions", "min_count", "max_iterations", "tolerance")
+    options = TrainingOptions(**{name: getattr(arguments, name) for name in names})
+    with Progress(options.tolerance, quiet=arguments.quiet) as progress:
+        result = fit(
+            arguments.train,
+            arguments.model,
+            options,
+            preset=arguments.preset,
+            template=arguments.template,
+            format=arguments.format,
+            dev=arguments.dev,
+            trace=arguments.trace,
+            threads=arguments.threads,
+            progress=progress,
+        )
+    if not arguments.quiet:
+        say(f"{result.status.message}: objective {result.objective:.2f}, violation {result.violation:.3g}")
+        say(f"{arguments.model}: written; label text with: loglinear tag --model {arguments.model} FILE")
+    if result.status.name == "INTERRUPTED":
+        raise KeyboardInterrupt
