@@ -159,8 +159,11 @@ impl Corpus {
         corpus.states.ids.reserve_exact(total(|piece| piece.states.ids.len()));
         corpus.states.ends.reserve_exact(total(|piece| piece.states.ends.len()));
         for mut piece in pieces {
-            let map =
-                if attributes.is_empty() { Vec::new() } else { attributes.absorb(&std::mem::take(&mut piece.attributes)) };
+            let map = if attributes.is_empty() {
+                Vec::new()
+            } else {
+                attributes.absorb(&std::mem::take(&mut piece.attributes))
+            };
             let map = if map.is_empty() {
                 // The first piece: its alphabet is the alphabet.
                 let first = std::mem::take(&mut piece.attributes);

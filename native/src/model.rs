@@ -250,7 +250,8 @@ impl Model {
         for (attributes, n) in
             [(&weights.states, weights.state_weights.len()), (&weights.bigrams, weights.bigram_weights.len())]
         {
-            let ascending = |ends: &[u64], most: usize| ends.is_sorted() && ends.last().is_none_or(|&end| end as usize <= most);
+            let ascending =
+                |ends: &[u64], most: usize| ends.is_sorted() && ends.last().is_none_or(|&end| end as usize <= most);
             let (mut filled, mut in_range) = (0, true);
             for &[key, place] in attributes.slots {
                 filled += usize::from(key != 0);

@@ -112,7 +112,9 @@ pub fn encode(tensors: Vec<Tensor<'_>>, mut metadata: HashMap<String, String>) -
 pub fn decode(bytes: &[u8], name: &str, expected: &[(&str, Dtype, usize)]) -> Result<Contents> {
     let foreign = |why: &str| Error::ModelFile(format!("{name}: not a loglinear model ({why})"));
     let damaged = || {
-        Error::ModelFile(format!("{name}: the model file is damaged or cut short (its checksum is wrong); copy or train it again"))
+        Error::ModelFile(format!(
+            "{name}: the model file is damaged or cut short (its checksum is wrong); copy or train it again"
+        ))
     };
     if bytes.len() < 16 {
         return Err(damaged());
@@ -132,7 +134,8 @@ pub fn decode(bytes: &[u8], name: &str, expected: &[(&str, Dtype, usize)]) -> Re
         Some(version) if version == VERSION => {}
         other => {
             let version = other.map_or("?", String::as_str);
-            let message = format!("{name}: model version {version}; this program reads version {VERSION}: train the model again");
+            let message =
+                format!("{name}: model version {version}; this program reads version {VERSION}: train the model again");
             return Err(Error::ModelFile(message));
         }
     }
@@ -158,8 +161,12 @@ mod tests {
     use super::*;
 
     fn sample() -> Storage {
-        let tensors =
-            vec![Tensor { name: "numbers", kind: Dtype::U16, shape: vec![3], bytes: bytemuck::cast_slice(&[1u16, 2, 3]) }];
+        let tensors = vec![Tensor {
+            name: "numbers",
+            kind: Dtype::U16,
+            shape: vec![3],
+            bytes: bytemuck::cast_slice(&[1u16, 2, 3]),
+        }];
         encode(tensors, HashMap::from([("labels".into(), "[]".into())])).unwrap()
     }
 

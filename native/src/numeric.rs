@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn exp_is_exact_to_two_units_in_the_last_place_on_every_instruction_set() {
-        let inputs: Vec<f64> = (-70_000..=70_000).map(|i| f64::from(i) * 0.010_000_37).filter(|x| x.abs() <= 700.0).collect();
+        let inputs: Vec<f64> =
+            (-70_000..=70_000).map(|i| f64::from(i) * 0.010_000_37).filter(|x| x.abs() <= 700.0).collect();
         let mut dispatched = inputs.clone();
         Arch::new().dispatch(Exp(&mut dispatched));
         let mut scalar = inputs.clone();

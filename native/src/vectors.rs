@@ -244,7 +244,14 @@ pub fn step_along(w: &[f64], alpha: f64, direction: &[f64], out: &mut [f64], n_t
 
 /// out = w + alpha * direction, with entries that leave the orthant of (w, v) set to 0 (Andrew & Gao 2007, Algorithm 1).
 /// Returns |out|_1, |out|_2 squared and v . (out - w).
-pub fn orthant_step(w: &[f64], alpha: f64, direction: &[f64], v: &[f64], out: &mut [f64], n_threads: usize) -> [f64; 3] {
+pub fn orthant_step(
+    w: &[f64],
+    alpha: f64,
+    direction: &[f64],
+    v: &[f64],
+    out: &mut [f64],
+    n_threads: usize,
+) -> [f64; 3] {
     let parts: Vec<[f64; 3]> = on_threads(w.len(), n_threads, || {
         out.par_chunks_mut(CHUNK)
             .zip(w.par_chunks(CHUNK).zip(direction.par_chunks(CHUNK).zip(v.par_chunks(CHUNK))))

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-
 class Corpus:
     @staticmethod
     def read(

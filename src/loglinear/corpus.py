@@ -69,9 +69,9 @@ class Corpus:
         """Encode sentences given as Python objects.
 
         Args:
-            X: sentences, each a sequence of tokens. With a template a token is a str or a sequence of str, its columns. Without
-                one it is a sequence of attribute names, or a dict of attributes as python-crfsuite takes them (number or
-                bool: value; str: `key:value`; collection: names behind `key:`).
+            X: sentences, each a sequence of tokens. With a template a token is a str or a sequence of str, its columns.
+                Without one it is a sequence of attribute names, or a dict of attributes as python-crfsuite takes them
+                (number or bool: value; str: `key:value`; collection: names behind `key:`).
             y: a sequence of labels for every sentence; None for unlabelled data.
             template: name of a preset or text of a template.
             sample_weight: a weight of at least 0 for every sentence.
@@ -92,7 +92,7 @@ class Corpus:
         return (len(self),)
 
     def __getitem__(self, index: Any) -> Corpus:
-        """A corpus of some of the sentences: an int, a slice, ints, or a mask of bools. Names are shared, not copied."""
+        """Select sentences by an int, a slice, ints, or a mask of bools. Names are shared, not copied."""
         if isinstance(index, tuple) and len(index) == 2 and index[1] is Ellipsis:
             index = index[0]
         if isinstance(index, slice):

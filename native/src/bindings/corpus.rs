@@ -205,7 +205,12 @@ struct Encoder<'t> {
 }
 
 impl Encoder<'_> {
-    fn sentence(&mut self, sentence: &Bound<'_, PyAny>, labels: Option<&[PyBackedStr]>, weight: f64) -> Result<(), Problem> {
+    fn sentence(
+        &mut self,
+        sentence: &Bound<'_, PyAny>,
+        labels: Option<&[PyBackedStr]>,
+        weight: f64,
+    ) -> Result<(), Problem> {
         if sentence.is_instance_of::<PyString>() {
             return Err("a sentence is a sequence of tokens, not a str".to_owned().into());
         }
@@ -284,7 +289,12 @@ fn attributes(token: &Bound<'_, PyAny>, items: &mut Items, builder: &mut Builder
     Ok(())
 }
 
-fn named(key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>, items: &mut Items, builder: &mut Builder) -> Result<(), Problem> {
+fn named(
+    key: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+    items: &mut Items,
+    builder: &mut Builder,
+) -> Result<(), Problem> {
     let key = key.cast::<PyString>().map_err(|_| "an attribute's key is not a str".to_owned())?.to_str()?;
     if let Ok(text) = value.cast::<PyString>() {
         items.text(key, text.to_str()?, builder);
@@ -299,9 +309,9 @@ fn named(key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>, items: &mut Items, bu
     } else if let Ok(number) = value.extract::<f64>() {
         items.number(key, number, builder)?;
     } else {
-        let names = value
-            .try_iter()
-            .map_err(|_| format!("attribute '{key}': a value is a number, a bool, a str, a dict or a collection of str"))?;
+        let names = value.try_iter().map_err(|_| {
+            format!("attribute '{key}': a value is a number, a bool, a str, a dict or a collection of str")
+        })?;
         let outer = items.enter(key);
         for name in names {
             let name = name?;

@@ -3,7 +3,10 @@
 use super::errors::OptionError;
 use crate::vectors;
 use numpy::ndarray::Dimension;
-use numpy::{Element, PyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray};
+use numpy::{
+    Element, PyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2,
+    PyReadwriteArray,
+};
 use pyo3::prelude::*;
 
 type In<'py> = PyReadonlyArray1<'py, f64>;
@@ -14,9 +17,7 @@ fn read<'a, T: Element, D: Dimension>(array: &'a PyReadonlyArray<'_, T, D>) -> P
     array.as_slice().map_err(|_| OptionError::new_err("arrays have to be contiguous"))
 }
 
-fn writable<'py, T: Element, D: Dimension>(
-    array: &Bound<'py, PyArray<T, D>>,
-) -> PyResult<PyReadwriteArray<'py, T, D>> {
+fn writable<'py, T: Element, D: Dimension>(array: &Bound<'py, PyArray<T, D>>) -> PyResult<PyReadwriteArray<'py, T, D>> {
     array.try_readwrite().map_err(|error| OptionError::new_err(format!("an output cannot be written to: {error}")))
 }
 

@@ -143,9 +143,9 @@ impl Lattice {
             let largest = self.edges.iter().fold(0.0f64, |most, edge| most.max(edge.score.abs()));
             most += largest * self.overlap as f64;
         }
-        // A score that is not finite makes the comparison fail.
-        self.log_space = !(most <= SCALED_LIMIT);
-        self.log_z = if self.log_space { self.forward_log(transitions) } else { self.forward_scaled(simd, transitions) };
+        self.log_space = most > SCALED_LIMIT || most.is_nan();
+        self.log_z =
+            if self.log_space { self.forward_log(transitions) } else { self.forward_scaled(simd, transitions) };
         self.log_z
     }
 

@@ -190,7 +190,8 @@ impl ChainObjective {
                             let known = locked(&spare).0.pop();
                             let mut sums = known.unwrap_or_else(|| self.new_sums(transitions));
                             sums.clear();
-                            let pass = BlockPass { objective: self, block, w, rows, transitions, lattice: &mut lattice };
+                            let pass =
+                                BlockPass { objective: self, block, w, rows, transitions, lattice: &mut lattice };
                             Arch::new().dispatch(WithSums(pass, &mut sums, own));
                             let freed = locked(&reduction).add(index, sums);
                             locked(&spare).0.extend(freed);

@@ -186,8 +186,9 @@ impl Features {
                 } else {
                     self.state_labels.extend_from_slice(labels_of.of(attribute as usize));
                 }
-                let end = u32::try_from(self.state_labels.len())
-                    .map_err(|_| Error::Data("more than 2^32 features; raise min_count or leave out all_states".into()))?;
+                let end = u32::try_from(self.state_labels.len()).map_err(|_| {
+                    Error::Data("more than 2^32 features; raise min_count or leave out all_states".into())
+                })?;
                 self.state_attributes.push((attribute, end));
             }
             if class >= 2 {

@@ -13,7 +13,7 @@ impl<'a> Cells<'a> {
     }
 
     pub fn tokens(&self) -> usize {
-        if self.columns == 0 { 0 } else { self.cells.len() / self.columns }
+        self.cells.len().checked_div(self.columns).unwrap_or(0)
     }
 
     pub fn cell(&self, token: usize, column: usize) -> &'a [u8] {

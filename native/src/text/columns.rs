@@ -88,7 +88,9 @@ fn wrong_count(found: usize, shape: Shape) -> String {
     let plural = if found == 1 { "" } else { "s" };
     let expected = shape.columns;
     let label = if shape.labelled { ", the last of them the label" } else { "" };
-    format!("{found} column{plural} where the first line of the data has {expected}{label}; every line needs the same number")
+    format!(
+        "{found} column{plural} where the first line of the data has {expected}{label}; every line needs the same number"
+    )
 }
 
 #[cfg(test)]

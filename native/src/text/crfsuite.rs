@@ -51,7 +51,9 @@ pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labelled: bool, sink: &mu
 fn parse_weight(declaration: &[u8]) -> Result<f64, String> {
     let text = String::from_utf8_lossy(declaration);
     let Some(weight) = text.strip_prefix("@weight:") else {
-        return Err(format!("'{text}': a first field that starts with @ has to be @weight:NUMBER; no label may start with @"));
+        return Err(format!(
+            "'{text}': a first field that starts with @ has to be @weight:NUMBER; no label may start with @"
+        ));
     };
     match weight.parse::<f64>() {
         Ok(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
@@ -76,7 +78,10 @@ fn each_attribute(field: &[u8], name: &mut Vec<u8>, mut emit: impl FnMut(&[u8], 
             name.push(field[at]);
             at += 1;
         }
-        let end = field[(at + 1).min(field.len())..].iter().position(|&byte| byte == b':').map_or(field.len(), |n| at + 1 + n);
+        let end = field[(at + 1).min(field.len())..]
+            .iter()
+            .position(|&byte| byte == b':')
+            .map_or(field.len(), |n| at + 1 + n);
         let value = &field[(at + 1).min(field.len())..end];
         emit(name, parse_value(value, field)?);
         name.clear();

@@ -42,13 +42,15 @@ impl Format {
     }
 
     /// The template, if this format takes one: columns need it, attribute files have no use for it.
-    pub fn check_template<'t>(self, template: Option<&'t Template>) -> Result<Option<&'t Template>> {
+    pub fn check_template(self, template: Option<&Template>) -> Result<Option<&Template>> {
         match (self, template) {
             (Format::Columns, None) => Err(Error::Option(
-                "column files need a template or a preset that says which attributes to form (see `loglinear presets`)".into(),
+                "column files need a template or a preset that says which attributes to form (see `loglinear presets`)"
+                    .into(),
             )),
             (Format::Crfsuite, Some(_)) => Err(Error::Option(
-                "attribute files hold their attributes already; leave out the template, or choose the format columns".into(),
+                "attribute files hold their attributes already; leave out the template, or choose the format columns"
+                    .into(),
             )),
             _ => Ok(template),
         }
@@ -85,7 +87,8 @@ pub fn encode(
         return Err(Error::Data(message));
     }
     if corpus.labels.len() > usize::from(u16::MAX) {
-        let message = format!("{}: {} labels, more than 65535; is the last column the label?", text.name, corpus.labels.len());
+        let message =
+            format!("{}: {} labels, more than 65535; is the last column the label?", text.name, corpus.labels.len());
         return Err(Error::Data(message));
     }
     Ok(corpus)

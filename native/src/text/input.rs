@@ -114,7 +114,7 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::
         .suffix(".tmp")
         .permissions(permissions(path))
         .tempfile_in(folder)
-        .map_err(|error| fail(error))?;
+        .map_err(fail)?;
     let file = temporary.as_file_mut();
     let mut buffered = std::io::BufWriter::with_capacity(1 << 20, &mut *file);
     write(&mut buffered).and_then(|()| buffered.flush()).map_err(fail)?;

@@ -71,7 +71,9 @@ fn sentence<S: Sink>(
                 let found = push_cells(token, &mut cells)
                     .ok_or(format!("token {index}: a template needs a string or a list of strings"))?;
                 if found < columns {
-                    return Err(format!("token {index} has {found} of the {columns} columns that the template looks at"));
+                    return Err(format!(
+                        "token {index} has {found} of the {columns} columns that the template looks at"
+                    ));
                 }
             }
             expander.expand(&cells, sink, |token| label_of(token).ok().flatten());

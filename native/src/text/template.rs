@@ -99,7 +99,9 @@ impl View {
     fn same_as(&self, other: &View) -> bool {
         match (self, other) {
             (View::Cell { column: a, lower: l }, View::Cell { column: b, lower: m }) => a == b && l == m,
-            (View::Test { column: a, regex: r }, View::Test { column: b, regex: s }) => a == b && r.as_str() == s.as_str(),
+            (View::Test { column: a, regex: r }, View::Test { column: b, regex: s }) => {
+                a == b && r.as_str() == s.as_str()
+            }
             (View::Match { column: a, regex: r, lower: l }, View::Match { column: b, regex: s, lower: m }) => {
                 a == b && l == m && r.as_str() == s.as_str()
             }
@@ -125,8 +127,13 @@ fn map_characters(cell: &[u8], map: impl Fn(char) -> char) -> Cow<'_, [u8]> {
 impl Template {
     /// Parses a template; errors name the line of the template.
     pub fn parse(source: &str) -> Result<Template> {
-        let mut template =
-            Template { source: source.to_owned(), lines: Vec::new(), views: Vec::new(), transitions: false, columns: 0 };
+        let mut template = Template {
+            source: source.to_owned(),
+            lines: Vec::new(),
+            views: Vec::new(),
+            transitions: false,
+            columns: 0,
+        };
         for (index, line) in source.lines().enumerate() {
             let line = without_comment(line);
             if !line.is_empty() {
@@ -171,7 +178,8 @@ impl Template {
 
     /// Parses one macro at the start of `text`, which starts with `%`; returns what follows it.
     fn parse_macro<'t>(&mut self, text: &'t str, line: &mut Line) -> Result<&'t str> {
-        let malformed = |what: &str| Error::Template(format!("{what}; a macro looks like %x[-1,0] or %t[0,0,\"^\\u\"]"));
+        let malformed =
+            |what: &str| Error::Template(format!("{what}; a macro looks like %x[-1,0] or %t[0,0,\"^\\u\"]"));
         let open = text.find('[').ok_or_else(|| malformed("'%' without a macro"))?;
         let name = &text[1..open];
         let mut arguments = Arguments { rest: &text[open + 1..] };
@@ -334,7 +342,12 @@ impl<'t> Expander<'t> {
     }
 
     /// Hands every attribute of every token to the sink; `label_of(token)` gives its label. Does not end the sentence.
-    pub fn expand<'l, S: Sink>(&mut self, cells: &Cells<'_>, sink: &mut S, label_of: impl Fn(usize) -> Option<&'l [u8]>) {
+    pub fn expand<'l, S: Sink>(
+        &mut self,
+        cells: &Cells<'_>,
+        sink: &mut S,
+        label_of: impl Fn(usize) -> Option<&'l [u8]>,
+    ) {
         let tokens = cells.tokens();
         let template = self.template;
         self.pieces.clear();

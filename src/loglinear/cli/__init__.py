@@ -1,7 +1,7 @@
 """The command line: a file per command. Results go to stdout, progress and messages to stderr.
 
-Exit codes: 0 done, 1 failed, 2 misuse or bad input. Only the module of the command asked for is imported, and it imports
-what is heavy when it needs it: labelling one sentence takes less time than importing NumPy.
+Exit codes: 0 done, 1 failed, 2 misuse or bad input. Only the module of the command asked for is imported, and it
+imports what is heavy when it needs it: labelling one sentence takes less time than importing NumPy.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(error, 2)
     except BrokenPipeError:
         # Whoever read stdout has gone (`| head`): nothing is left to say, not even when the interpreter flushes.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         sys.exit(1)
     except OSError as error:
         misuse = isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError))
@@ -73,7 +73,7 @@ def _overview(arguments: list[str]) -> NoReturn:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"loglinear {__version__}")
-    known, unknown = parser.parse_known_args(arguments)
+    _, unknown = parser.parse_known_args(arguments)
     if unknown:
         parser.error(f"there is no command {unknown[0]!r}; choose from {', '.join(COMMANDS)}")
     parser.print_help(sys.stderr)

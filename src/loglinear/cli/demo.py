@@ -24,8 +24,8 @@ def run(arguments: Namespace) -> None:
     from ..corpus import Corpus
     from ..datasets import demo_paths
     from ..models.training import TrainingOptions, evaluate_model
-    from .progress import Progress
     from .fit import fit
+    from .progress import Progress
 
     model, threads = arguments.model, arguments.threads
     train, test = map(str, demo_paths())

@@ -60,8 +60,8 @@ def render(report: dict[str, Any]) -> str:
     if report["status"] is not None:
         lines += [
             f"                 on {report['n_sentences']:,} sentences, {report['n_tokens']:,} tokens",
-            f"ended            {report['status']} after {report['iterations']} iterations, {report['passes']:g} passes, "
-            f"{report['seconds']:.1f} s",
+            f"ended            {report['status']} after {report['iterations']} iterations, "
+            f"{report['passes']:g} passes, {report['seconds']:.1f} s",
             f"                 objective {report['objective']:.4f}, violation {report['violation']:.3g}",
         ]
     for title, features in (("states", report["top_states"]), ("transitions", report["top_transitions"])):

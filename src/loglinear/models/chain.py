@@ -33,15 +33,15 @@ Labels = Sequence[Sequence[str]]
 class ChainCRF(BaseEstimator):  # type: ignore[misc]
     """Linear-chain conditional random field of first order.
 
-    p(y | x) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x), trained by minimising the sum over sentences of
-    -log p(y | x) + l1 |w|_1 + (l2 / 2) |w|^2, in nats.
+    p(y | x) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x), trained by minimising the sum over sentences
+    of -log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats.
 
     Source: Lafferty, McCallum & Pereira (2001); Sutton & McCallum (2012), sections 2.3 and 4.
     Cost: one pass over the data an iteration, threaded; the weights are the same on any number of threads.
 
-    X is a sequence of sentences, or a `Corpus` that holds them encoded (then y is None, its labels are inside). A sentence is a
-    sequence of tokens; a token is a sequence of attribute names, a dict of attributes, or with a template a str or a
-    sequence of str, its columns (see `Corpus.encode`).
+    X is a sequence of sentences, or a `Corpus` that holds them encoded (then y is None, its labels are inside). A
+    sentence is a sequence of tokens; a token is a sequence of attribute names, a dict of attributes, or with a template
+    a str or a sequence of str, its columns (see `Corpus.encode`).
 
     Args:
         l1: strength of the L1 penalty, >= 0; CRFsuite's c1, CRF++'s 1 / C.
@@ -52,8 +52,8 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
         all_transitions: a feature for every transition, not only for those seen.
         min_count: attributes on fewer tokens are left out, >= 1.
         max_iterations: limit on the solver's steps; None for no limit.
-        tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5 steps
-            is below it.
+        tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5
+            steps is below it.
         n_jobs: threads; None and -1 stand for all cores.
         verbose: whether to print a line to stderr at every iteration.
 
@@ -148,8 +148,7 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
     def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
         """For each token of each sentence p(label | sentence) by label."""
         return [
-            [dict(zip(self.classes_, row, strict=True)) for row in sentence.tolist()]
-            for sentence in self.marginals(X)
+            [dict(zip(self.classes_, row, strict=True)) for row in sentence.tolist()] for sentence in self.marginals(X)
         ]
 
     def marginals(self, X: Any) -> list[npt.NDArray[np.float64]]:
@@ -246,9 +245,7 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
         return self.model_, self._corpus(X, y, self.model_.template)
 
     @staticmethod
-    def _corpus(
-        X: Any, y: Labels | None, template: str | None, sample_weight: Iterable[float] | None = None
-    ) -> Corpus:
+    def _corpus(X: Any, y: Labels | None, template: str | None, sample_weight: Iterable[float] | None = None) -> Corpus:
         if not isinstance(X, Corpus):
             return Corpus.encode(X, y, template=template, sample_weight=sample_weight)
         if y is not None or sample_weight is not None:

@@ -33,8 +33,8 @@ class TrainingOptions:
         all_transitions: every transition, not only those seen.
         min_count: attributes on fewer tokens are left out.
         max_iterations: limit on the solver's steps; None for no limit.
-        tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5 steps is
-            below it.
+        tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5
+            steps is below it.
     """
 
     l1: float = 0.0
