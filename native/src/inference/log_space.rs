@@ -6,12 +6,12 @@ use crate::numeric::log_sum_exp;
 impl Lattice {
     pub(super) fn forward_log(&mut self, transitions: &Transitions) -> f64 {
         let (width, labels) = (self.width, self.labels);
-        self.marginals.resize(self.tokens * width, 0.0);
-        self.marginals[..width].copy_from_slice(&self.scores[..width]);
+        self.alpha.resize(self.tokens * width, 0.0);
+        self.alpha[..width].copy_from_slice(&self.scores[..width]);
         for token in 1..self.tokens {
             let edges = self.edges_into(token);
             self.patched.apply(&self.edges[edges.clone()]);
-            let (before, rest) = self.marginals.split_at_mut(token * width);
+            let (before, rest) = self.alpha.split_at_mut(token * width);
             let previous = &before[(token - 1) * width..];
             for to in 0..labels {
                 let paths = (0..labels).map(|from| previous[from] + self.patched.scores[from * width + to]);
@@ -20,7 +20,7 @@ impl Lattice {
             self.patched.restore(&self.edges[edges], transitions);
         }
         let last = (self.tokens - 1) * width;
-        log_sum_exp(self.marginals[last..last + labels].iter().copied())
+        log_sum_exp(self.alpha[last..last + labels].iter().copied())
     }
 
     /// Calls `each` after every token but the first, with the pairs counted so far.
@@ -35,18 +35,20 @@ impl Lattice {
         let log_z = self.log_z;
         let mut beta = vec![0.0; labels];
         let mut incoming = vec![0.0; labels];
+        self.marginals.resize(self.tokens * width, 0.0);
         for token in (0..self.tokens).rev() {
-            let (before, rest) = self.marginals.split_at_mut(token * width);
+            let alpha = &self.alpha[token * width..];
+            let marginals = &mut self.marginals[token * width..(token + 1) * width];
             let scores = &self.scores[token * width..];
             for label in 0..labels {
                 incoming[label] = scores[label] + beta[label];
-                rest[label] = factor * (rest[label] + beta[label] - log_z).exp();
+                marginals[label] = factor * (alpha[label] + beta[label] - log_z).exp();
             }
-            rest[labels..width].fill(0.0);
+            marginals[labels..].fill(0.0);
             if token == 0 {
                 break;
             }
-            let previous = &before[(token - 1) * width..];
+            let previous = &self.alpha[(token - 1) * width..];
             let edges = self.edge_ends.get(token).map_or(0..0, |&end| self.edge_ends[token - 1]..end);
             self.patched.apply(&self.edges[edges.clone()]);
             for from in 0..labels {

@@ -24,7 +24,7 @@ pub struct Edge {
     pub score: f64,
     /// The feature it comes from, for the gradient.
     pub feature: u32,
-    /// After `marginals`: the probability of this transition, times the factor given.
+    /// After `backward`: the probability of this transition, times the factor given.
     pub marginal: f64,
 }
 
@@ -36,7 +36,9 @@ pub struct Lattice {
     width: usize,
     /// tokens x width log potentials of the states; `forward` exponentiates them in place when it can. Padding is 0.
     pub scores: Vec<f64>,
-    /// tokens x width: forward variables, then (after `marginals`) the marginals times the factor given.
+    /// tokens x width forward variables.
+    alpha: Vec<f64>,
+    /// tokens x width: after `backward` the marginals times the factor given.
     pub marginals: Vec<f64>,
     /// Edges in order of their tokens; `edge_ends[t]` ends those into token t. Empty without bigram features.
     pub edges: Vec<Edge>,
@@ -46,7 +48,6 @@ pub struct Lattice {
     /// Factors 1 / sum(alpha) by which the scaled recursions are kept in range.
     rescale: Vec<f64>,
     backward: Vec<f64>,
-    incoming: Vec<f64>,
     log_space: bool,
     log_z: f64,
     /// Of the last token's alpha: Z in units of the scaling.

@@ -12,12 +12,12 @@ impl Lattice {
     pub(super) fn forward_scaled<S: Simd>(&mut self, simd: S, transitions: &Transitions) -> f64 {
         let width = self.width;
         numeric::exp_in_place(simd, &mut self.scores);
-        self.marginals.resize(self.tokens * width, 0.0);
+        self.alpha.resize(self.tokens * width, 0.0);
         self.rescale.resize(self.tokens.max(1), 1.0);
-        multiply(simd, &mut self.marginals[..width], &self.scores[..width], &transitions.ones, 1.0);
+        multiply(simd, &mut self.alpha[..width], &self.scores[..width], &transitions.ones, 1.0);
         let mut product = LogProduct::default();
         for token in 1..self.tokens {
-            let (before, rest) = self.marginals.split_at_mut(token * width);
+            let (before, rest) = self.alpha.split_at_mut(token * width);
             let previous = &before[(token - 1) * width..];
             let current = &mut rest[..width];
             let total = numeric::sum(simd, previous);
@@ -35,7 +35,7 @@ impl Lattice {
             }
             multiply_in_place(simd, current, potentials, rescale);
         }
-        self.last_sum = numeric::sum(simd, &self.marginals[(self.tokens - 1) * width..]);
+        self.last_sum = numeric::sum(simd, &self.alpha[(self.tokens - 1) * width..]);
         product.log() + self.last_sum.ln()
     }
 
@@ -49,38 +49,34 @@ impl Lattice {
     ) {
         let (width, labels) = (self.width, self.labels);
         self.backward.resize(width, 0.0);
-        self.incoming.resize(width, 0.0);
         // With beta_last = factor / Z the marginals come out multiplied by the factor.
         let scale = factor / self.last_sum;
         for (beta, one) in self.backward.iter_mut().zip(&transitions.ones) {
             *beta = scale * one;
         }
+        self.marginals.resize(self.tokens * width, 0.0);
         for token in (0..self.tokens).rev() {
-            let (before, rest) = self.marginals.split_at_mut(token * width);
-            let current = &mut rest[..width];
+            let at = token * width..(token + 1) * width;
+            multiply(simd, &mut self.marginals[at.clone()], &self.alpha[at.clone()], &self.backward, 1.0);
             if token == 0 {
-                multiply_in_place(simd, current, &self.backward, 1.0);
                 break;
             }
-            let potentials = &self.scores[token * width..(token + 1) * width];
-            multiply(simd, &mut self.incoming, potentials, &self.backward, self.rescale[token]);
-            multiply_in_place(simd, current, &self.backward, 1.0);
-            let previous = &before[(token - 1) * width..][..labels];
+            // What comes in over transitions into this token takes the place of its potentials, which are done with.
+            let incoming = &mut self.scores[at];
+            multiply_in_place(simd, incoming, &self.backward, self.rescale[token]);
             let edges = self.edge_ends.get(token).map_or(0..0, |&end| self.edge_ends[token - 1]..end);
             if edges.is_empty() {
-                for (&alpha, row) in previous.iter().zip(pairs.outer.chunks_exact_mut(width)) {
-                    numeric::add_scaled(simd, row, alpha, &self.incoming);
-                }
-                vector_matrix(simd, &self.incoming[..labels], &transitions.exp_transposed, &mut self.backward);
+                vector_matrix(simd, &incoming[..labels], &transitions.exp_transposed, &mut self.backward);
                 continue;
             }
+            let previous = &self.alpha[(token - 1) * width..][..labels];
             self.patched.apply(&self.edges[edges.clone()]);
             self.backward.fill(0.0);
             for (from, &alpha) in previous.iter().enumerate() {
                 let at = from * width;
                 let mut total = 0.0;
                 for to in 0..labels {
-                    let onward = self.patched.exp[at + to] * self.incoming[to];
+                    let onward = self.patched.exp[at + to] * incoming[to];
                     total += onward;
                     pairs.direct[at + to] += alpha * onward;
                 }
@@ -88,9 +84,69 @@ impl Lattice {
             }
             for edge in &mut self.edges[edges.clone()] {
                 let (from, to) = (edge.from as usize, edge.to as usize);
-                edge.marginal = previous[from] * self.patched.exp[from * width + to] * self.incoming[to];
+                edge.marginal = previous[from] * self.patched.exp[from * width + to] * incoming[to];
             }
             self.patched.restore(&self.edges[edges], transitions);
+            // Counted already; the sum over tokens below is for transitions without edges.
+            incoming.fill(0.0);
+        }
+        let before = &self.alpha[..(self.tokens - 1) * width];
+        transposed_product(simd, before, &self.scores[width..], width, labels, &mut pairs.outer);
+    }
+}
+
+/// out(i, j) += sum over t of a(t, i) * b(t, j), for i below `rows`; all three have rows of length `width`.
+#[inline(always)]
+fn transposed_product<S: Simd>(simd: S, a: &[f64], b: &[f64], width: usize, rows: usize, out: &mut [f64]) {
+    let (b, _) = S::as_simd_f64s(b);
+    let (out, _) = S::as_mut_simd_f64s(out);
+    let stride = out.len() / rows;
+    let mut row = 0;
+    while row < rows {
+        let mut at = 0;
+        while at < stride {
+            let tile = Tile { row, width, stride, at };
+            match (rows - row >= 4, stride - at) {
+                (true, 1) => tile.add::<S, 4, 1>(simd, a, b, out),
+                (true, 2) => tile.add::<S, 4, 2>(simd, a, b, out),
+                (true, _) => tile.add::<S, 4, 3>(simd, a, b, out),
+                (false, 1) => tile.add::<S, 1, 1>(simd, a, b, out),
+                (false, 2) => tile.add::<S, 1, 2>(simd, a, b, out),
+                (false, _) => tile.add::<S, 1, 3>(simd, a, b, out),
+            }
+            at += 3;
+        }
+        row += if rows - row >= 4 { 4 } else { 1 };
+    }
+}
+
+/// A part of the result that stays in registers over all tokens.
+struct Tile {
+    row: usize,
+    width: usize,
+    stride: usize,
+    at: usize,
+}
+
+impl Tile {
+    #[inline(always)]
+    fn add<S: Simd, const R: usize, const N: usize>(self, simd: S, a: &[f64], b: &[S::f64s], out: &mut [S::f64s]) {
+        let Tile { row, width, stride, at } = self;
+        let mut sums = [[simd.splat_f64s(0.0); N]; R];
+        for (a, b) in a.chunks_exact(width).zip(b.chunks_exact(stride)) {
+            let (a, b) = (&a[row..row + R], &b[at..at + N]);
+            for r in 0..R {
+                let factor = simd.splat_f64s(a[r]);
+                for n in 0..N {
+                    sums[r][n] = simd.mul_add_e_f64s(factor, b[n], sums[r][n]);
+                }
+            }
+        }
+        for r in 0..R {
+            let out = &mut out[(row + r) * stride + at..][..N];
+            for n in 0..N {
+                out[n] = simd.add_f64s(out[n], sums[r][n]);
+            }
         }
     }
 }

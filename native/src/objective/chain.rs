@@ -375,20 +375,58 @@ impl ChainObjective {
     }
 }
 
-/// scores += the token's rows.
+/// scores += the token's rows, times their values if there are any.
 #[inline(always)]
 fn add_rows<S: Simd>(simd: S, entries: &Entries, token: usize, rows: &[f64], scores: &mut [f64]) {
     let range = entries.range(token);
-    let width = scores.len();
-    if entries.values.is_empty() {
-        for &row in &entries.ids[range] {
-            numeric::add(simd, scores, &rows[row as usize * width..][..width]);
+    let ids = &entries.ids[range.clone()];
+    let values = if entries.values.is_empty() { &[] } else { &entries.values[range] };
+    let (scores, _) = S::as_mut_simd_f64s(scores);
+    let (rows, _) = S::as_simd_f64s(rows);
+    let stride = scores.len();
+    let mut at = 0;
+    while at < stride {
+        match stride - at {
+            1 => add_tile::<S, 1>(simd, ids, values, rows, stride, at, scores),
+            2 => add_tile::<S, 2>(simd, ids, values, rows, stride, at, scores),
+            3 => add_tile::<S, 3>(simd, ids, values, rows, stride, at, scores),
+            _ => add_tile::<S, 4>(simd, ids, values, rows, stride, at, scores),
+        }
+        at += 4;
+    }
+}
+
+/// N vectors of columns of a sum of rows, in registers.
+#[inline(always)]
+fn add_tile<S: Simd, const N: usize>(
+    simd: S,
+    ids: &[u32],
+    values: &[f64],
+    rows: &[S::f64s],
+    stride: usize,
+    at: usize,
+    scores: &mut [S::f64s],
+) {
+    let scores = &mut scores[at..at + N];
+    let mut sums = [simd.splat_f64s(0.0); N];
+    sums.copy_from_slice(scores);
+    if values.is_empty() {
+        for &id in ids {
+            let row = &rows[id as usize * stride + at..][..N];
+            for n in 0..N {
+                sums[n] = simd.add_f64s(sums[n], row[n]);
+            }
         }
     } else {
-        for (&row, &value) in entries.ids[range.clone()].iter().zip(&entries.values[range]) {
-            numeric::add_scaled(simd, scores, value, &rows[row as usize * width..][..width]);
+        for (&id, &value) in ids.iter().zip(values) {
+            let row = &rows[id as usize * stride + at..][..N];
+            let value = simd.splat_f64s(value);
+            for n in 0..N {
+                sums[n] = simd.mul_add_e_f64s(value, row[n], sums[n]);
+            }
         }
     }
+    scores.copy_from_slice(&sums);
 }
 
 /// The gradient of the token's rows += marginals.

@@ -22,7 +22,7 @@ pub struct Selection {
 
 /// Attributes with at least so many labels, and on at least so many tokens, become dense rows.
 fn is_dense(labels: usize, tokens: u32, width: usize) -> bool {
-    labels * 8 >= width && labels > 1 && tokens >= 16
+    labels * 8 >= width && labels > 1 && tokens >= 64
 }
 
 /// Tokens' attributes to a block: enough work to outweigh adding up a block's gradient.
