@@ -158,6 +158,7 @@ class TimedObjective:
         self.objective = objective
         self.n_features: int = objective.n_features
         self.n_samples: int = objective.n_samples
+        self.n_threads: int = objective.n_threads
         self.seconds: list[float] = []
 
     def value_and_gradient(self, w: Any, out: Any = None) -> Any:

@@ -32,7 +32,7 @@ impl Rows {
     fn append(&mut self, other: Rows, map: &[u32]) {
         let base = self.ids.len();
         self.ends.extend(other.ends.iter().map(|end| base + end));
-        self.ids.extend(other.ids.iter().map(|&id| map[id as usize]));
+        self.ids.par_extend(other.ids.into_par_iter().map(|id| map[id as usize]));
     }
 }
 
@@ -158,22 +158,18 @@ impl Corpus {
         let total = |count: fn(&Builder) -> usize| pieces.iter().map(count).sum::<usize>();
         corpus.states.ids.reserve_exact(total(|piece| piece.states.ids.len()));
         corpus.states.ends.reserve_exact(total(|piece| piece.states.ends.len()));
+        // Pieces share about half of their attributes.
+        let expected = total(|piece| piece.attributes.len()) / 2;
         for mut piece in pieces {
-            let map = if attributes.is_empty() {
-                Vec::new()
-            } else {
-                attributes.absorb(&std::mem::take(&mut piece.attributes))
-            };
-            let map = if map.is_empty() {
-                // The first piece: its alphabet is the alphabet.
-                let first = std::mem::take(&mut piece.attributes);
-                let same = (0..first.len() as u32).collect();
-                if !first.is_empty() {
-                    attributes = first;
-                }
+            let piece_attributes = std::mem::take(&mut piece.attributes);
+            let map: Vec<u32> = if attributes.is_empty() {
+                // The first piece's alphabet is the alphabet.
+                let same = (0..piece_attributes.len() as u32).collect();
+                attributes = piece_attributes;
+                attributes.reserve(expected);
                 same
             } else {
-                map
+                attributes.absorb(&piece_attributes)
             };
             let label_map: Vec<u32> = piece.labels.names.iter().map(|name| labels.intern(name)).collect();
             if valued {

@@ -61,11 +61,22 @@ impl Alphabet {
 
     #[cold]
     fn grow(&mut self) {
-        let size = (self.slots.len() * 2).max(64);
+        self.resize((self.slots.len() * 2).max(1 << 12));
+    }
+
+    fn resize(&mut self, size: usize) {
         self.slots = vec![(0, 0); size];
         for (id, &key) in self.keys.iter().enumerate() {
             let slot = self.find(key);
             self.slots[slot] = (key, id as u32);
+        }
+    }
+
+    /// Makes room for so many attributes in all.
+    pub fn reserve(&mut self, count: usize) {
+        let size = (count * 5 / 3 + 1).next_power_of_two();
+        if size > self.slots.len() {
+            self.resize(size);
         }
     }
 
@@ -89,9 +100,20 @@ impl Alphabet {
 
     /// Takes in another alphabet's attributes in its order; returns its ids' new ids.
     pub fn absorb(&mut self, other: &Alphabet) -> Vec<u32> {
-        (0..other.len() as u32)
-            .map(|id| self.intern(other.key(id), |text| text.extend_from_slice(other.text(id))))
-            .collect()
+        const BATCH: usize = 32;
+        let mut map = Vec::with_capacity(other.len());
+        for keys in other.keys.chunks(BATCH) {
+            // Looking at all slots of a batch first lets the processor wait for many cache lines at once.
+            if !self.slots.is_empty() {
+                let mask = self.slots.len() - 1;
+                std::hint::black_box(keys.iter().fold(0, |all, &key| all ^ self.slots[key as usize & mask].0));
+            }
+            for &key in keys {
+                let id = map.len() as u32;
+                map.push(self.intern(key, |text| text.extend_from_slice(other.text(id))));
+            }
+        }
+        map
     }
 
     /// Gives back memory that only growing needed.

@@ -47,6 +47,13 @@ impl Piece {
         Piece { hash: reduce(shifted), power: multiply(self.power, next.power) }
     }
 
+    /// The key of the concatenation of some pieces: as `then`, without the powers that only further pieces would need.
+    #[inline(always)]
+    pub fn joined_key(pieces: impl Iterator<Item = Piece>) -> u64 {
+        let join = |hash, next: Piece| reduce(u128::from(hash) * u128::from(next.power) + u128::from(next.hash));
+        Piece { hash: pieces.fold(0, join), power: 0 }.key()
+    }
+
     /// The 64-bit key under which an attribute is stored: mixed, and never 0, which marks an empty slot.
     #[inline(always)]
     pub fn key(self) -> u64 {
@@ -75,6 +82,7 @@ mod tests {
             let joined: Vec<u8> = a.iter().chain(&b).chain(&c).copied().collect();
             let pieces = Piece::of(&a).then(Piece::of(&b)).then(Piece::of(&c));
             prop_assert_eq!(pieces, Piece::of(&joined));
+            prop_assert_eq!(Piece::joined_key([&a, &b, &c].into_iter().map(|x| Piece::of(x))), pieces.key());
             prop_assert_eq!(Piece::EMPTY.then(Piece::of(&a)), Piece::of(&a));
         }
     }

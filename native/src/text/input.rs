@@ -72,7 +72,7 @@ pub fn pieces(text: &[u8], size: usize, ends: impl Fn(&[u8]) -> bool) -> Vec<Ran
 
 /// The size of pieces for a text: enough of them to keep many threads busy, not so many that merging them shows.
 pub fn piece_size(text: &[u8]) -> usize {
-    (text.len() / 64).max(256 << 10)
+    (text.len() / 64).max(768 << 10)
 }
 
 fn next_line(text: &[u8], from: usize) -> usize {

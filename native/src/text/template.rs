@@ -376,15 +376,11 @@ impl<'t> Expander<'t> {
 
     #[inline(always)]
     fn joined(&self, line: &Line, token: usize, tokens: usize, substring: Option<(usize, Piece)>) -> u64 {
-        let mut joined = Piece::EMPTY;
-        for (index, part) in line.parts.iter().enumerate() {
-            joined = joined.then(match (part, substring) {
-                (_, Some((at, piece))) if at == index => piece,
-                (Part::Literal(_, piece), _) => *piece,
-                (Part::Cell { view, row }, _) => self.piece(*view, *row, token, tokens),
-            });
-        }
-        joined.key()
+        Piece::joined_key(line.parts.iter().enumerate().map(|(index, part)| match (part, substring) {
+            (_, Some((at, piece))) if at == index => piece,
+            (Part::Literal(_, piece), _) => *piece,
+            (Part::Cell { view, row }, _) => self.piece(*view, *row, token, tokens),
+        }))
     }
 
     fn expand_substrings<S: Sink>(
