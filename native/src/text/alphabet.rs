@@ -1,10 +1,13 @@
 //! Attribute names: 64-bit key -> id in order of first appearance, with the strings kept apart.
 
+const EMPTY: u32 = u32::MAX;
+
 /// An open-addressing table from keys to ids. Ids count up from 0 in order of insertion.
 #[derive(Clone, Default)]
 pub struct Alphabet {
-    /// (key, id); key 0 marks an empty slot. The length is a power of two, at most 3/5 full.
-    slots: Vec<(u64, u32)>,
+    /// Ids, or `EMPTY`; their keys are looked at in `keys`, which keeps the table small. The length is a power of two, at
+    /// most 3/5 full.
+    slots: Vec<u32>,
     keys: Vec<u64>,
     text: Vec<u8>,
     ends: Vec<usize>,
@@ -19,13 +22,14 @@ impl Alphabet {
         self.keys.is_empty()
     }
 
+    /// The slot of the key: where it is, or where it would go.
     #[inline(always)]
     fn find(&self, key: u64) -> usize {
         let mask = self.slots.len() - 1;
         let mut slot = key as usize & mask;
         loop {
-            let found = self.slots[slot].0;
-            if found == key || found == 0 {
+            let id = self.slots[slot];
+            if id == EMPTY || self.keys[id as usize] == key {
                 return slot;
             }
             slot = (slot + 1) & mask;
@@ -37,22 +41,22 @@ impl Alphabet {
         if self.slots.is_empty() {
             return None;
         }
-        let (found, id) = self.slots[self.find(key)];
-        (found == key).then_some(id)
+        Some(self.slots[self.find(key)]).filter(|&id| id != EMPTY)
     }
 
     /// The id of the key; when it is new, `write` appends its string.
     #[inline(always)]
     pub fn intern(&mut self, key: u64, write: impl FnOnce(&mut Vec<u8>)) -> u32 {
         if self.keys.len() * 5 >= self.slots.len() * 3 {
-            self.grow();
+            self.resize((self.slots.len() * 2).max(1 << 12));
         }
         let slot = self.find(key);
-        if self.slots[slot].0 == key {
-            return self.slots[slot].1;
+        let id = self.slots[slot];
+        if id != EMPTY {
+            return id;
         }
-        let id = u32::try_from(self.keys.len()).expect("fewer than 2^32 attributes");
-        self.slots[slot] = (key, id);
+        let id = u32::try_from(self.keys.len()).ok().filter(|&id| id != EMPTY).expect("fewer than 2^32 - 1 attributes");
+        self.slots[slot] = id;
         self.keys.push(key);
         write(&mut self.text);
         self.ends.push(self.text.len());
@@ -60,15 +64,16 @@ impl Alphabet {
     }
 
     #[cold]
-    fn grow(&mut self) {
-        self.resize((self.slots.len() * 2).max(1 << 12));
-    }
-
     fn resize(&mut self, size: usize) {
-        self.slots = vec![(0, 0); size];
+        self.slots = vec![EMPTY; size];
+        let mask = size - 1;
         for (id, &key) in self.keys.iter().enumerate() {
-            let slot = self.find(key);
-            self.slots[slot] = (key, id as u32);
+            // Keys differ from one another: only free slots have to be looked for.
+            let mut slot = key as usize & mask;
+            while self.slots[slot] != EMPTY {
+                slot = (slot + 1) & mask;
+            }
+            self.slots[slot] = id as u32;
         }
     }
 
@@ -106,7 +111,7 @@ impl Alphabet {
             // Looking at all slots of a batch first lets the processor wait for many cache lines at once.
             if !self.slots.is_empty() {
                 let mask = self.slots.len() - 1;
-                std::hint::black_box(keys.iter().fold(0, |all, &key| all ^ self.slots[key as usize & mask].0));
+                std::hint::black_box(keys.iter().fold(0, |all, &key| all ^ self.slots[key as usize & mask]));
             }
             for &key in keys {
                 let id = map.len() as u32;
