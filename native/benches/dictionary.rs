@@ -9,7 +9,7 @@
 use loglinear_core::corpus::Corpus;
 use loglinear_core::text::encode::{Format, encode};
 use loglinear_core::text::hash::key_of;
-use loglinear_core::text::input;
+use loglinear_core::text::input::Source;
 use loglinear_core::text::template::Template;
 use loglinear_core::threads::Interrupt;
 use std::hint::black_box;
@@ -19,9 +19,9 @@ const TEMPLATE: &str = include_str!("../../src/loglinear/features/presets/chunki
 
 fn read(name: &str) -> Corpus {
     let folder = std::env::var("LOGLINEAR_DATA").expect("LOGLINEAR_DATA names the folder of the data");
-    let text = input::read(&format!("{folder}/conll2000/{name}.txt")).expect("the data is there");
+    let source = Source::open(&format!("{folder}/conll2000/{name}.txt")).expect("the data is there");
     let template = Template::parse(TEMPLATE).expect("the preset is sound");
-    encode(&text, Format::Columns, Some(&template), true, &Interrupt::default()).expect("the data is sound")
+    encode(source, Format::Columns, Some(&template), true, &Interrupt::default()).expect("the data is sound")
 }
 
 /// Median nanoseconds a look-up, and how many were found.

@@ -147,53 +147,11 @@ impl Corpus {
         }
     }
 
-    /// Joins what was read piece by piece, in order: ids come out as if it had been read in one.
+    /// The corpus of some pieces.
     pub fn assemble(pieces: Vec<Builder>) -> Corpus {
-        let mut corpus = Corpus::empty();
-        let mut attributes = Alphabet::default();
-        let mut labels = Labels::default();
-        let valued = pieces.iter().any(|piece| !piece.values.is_empty());
-        let weighted = pieces.iter().any(|piece| !piece.weights.is_empty());
-        let bigrams = pieces.iter().any(|piece| !piece.bigrams.ids.is_empty());
-        let total = |count: fn(&Builder) -> usize| pieces.iter().map(count).sum::<usize>();
-        corpus.states.ids.reserve_exact(total(|piece| piece.states.ids.len()));
-        corpus.states.ends.reserve_exact(total(|piece| piece.states.ends.len()));
-        // Pieces share about half of their attributes.
-        let expected = total(|piece| piece.attributes.len()) / 2;
-        for mut piece in pieces {
-            let piece_attributes = std::mem::take(&mut piece.attributes);
-            let map: Vec<u32> = if attributes.is_empty() {
-                // The first piece's alphabet is the alphabet.
-                let same = (0..piece_attributes.len() as u32).collect();
-                attributes = piece_attributes;
-                attributes.reserve(expected);
-                same
-            } else {
-                attributes.absorb(&piece_attributes)
-            };
-            let label_map: Vec<u32> = piece.labels.names.iter().map(|name| labels.intern(name)).collect();
-            if valued {
-                let count = piece.states.ids.len();
-                piece.values.resize(count, 1.0);
-                corpus.values.append(&mut piece.values);
-            }
-            if weighted {
-                let count = piece.sentence_ends.len();
-                piece.weights.resize(count, 1.0);
-                corpus.weights.append(&mut piece.weights);
-            }
-            let tokens = corpus.states.ends.len();
-            corpus.sentence_ends.extend(piece.sentence_ends.iter().map(|end| tokens + end));
-            corpus.states.append(piece.states, &map);
-            if bigrams {
-                corpus.bigrams.append(piece.bigrams, &map);
-            }
-            corpus.gold.extend(piece.gold.iter().map(|&label| label_map[label as usize]));
-        }
-        attributes.shrink();
-        corpus.attributes = Arc::new(attributes);
-        corpus.sort_labels(labels);
-        corpus
+        let mut assembly = Assembly::default();
+        pieces.into_iter().for_each(|piece| assembly.push(piece));
+        assembly.finish()
     }
 
     fn sort_labels(&mut self, labels: Labels) {
@@ -234,7 +192,65 @@ impl Labels {
     }
 }
 
-/// Encodes what a reader reads; ids are its own until `Corpus::assemble`.
+/// Joins what was read piece by piece, in order: ids come out as if it had been read in one.
+#[derive(Default)]
+pub struct Assembly {
+    attributes: Alphabet,
+    labels: Labels,
+    joined: Builder,
+}
+
+impl Assembly {
+    pub fn push(&mut self, mut piece: Builder) {
+        let attributes = std::mem::take(&mut piece.attributes);
+        let map: Vec<u32> = if self.attributes.is_empty() {
+            // The first piece's alphabet is the alphabet.
+            self.attributes = attributes;
+            (0..self.attributes.len() as u32).collect()
+        } else {
+            self.attributes.absorb(&attributes)
+        };
+        let label_map: Vec<u32> = piece.labels.names.iter().map(|name| self.labels.intern(name)).collect();
+        let joined = &mut self.joined;
+        join_sparse(&mut joined.values, joined.states.ids.len(), piece.values, piece.states.ids.len());
+        join_sparse(&mut joined.weights, joined.sentence_ends.len(), piece.weights, piece.sentence_ends.len());
+        let tokens = joined.states.ends.len();
+        joined.sentence_ends.extend(piece.sentence_ends.iter().map(|end| tokens + end));
+        joined.states.append(piece.states, &map);
+        joined.bigrams.append(piece.bigrams, &map);
+        joined.gold.extend(piece.gold.iter().map(|&label| label_map[label as usize]));
+    }
+
+    pub fn finish(self) -> Corpus {
+        let Assembly { mut attributes, labels, mut joined } = self;
+        attributes.shrink();
+        joined.states.ids.shrink_to_fit();
+        joined.values.shrink_to_fit();
+        let mut corpus = Corpus {
+            attributes: Arc::new(attributes),
+            sentence_ends: joined.sentence_ends,
+            states: joined.states,
+            values: joined.values,
+            bigrams: if joined.bigrams.ids.is_empty() { Rows::default() } else { joined.bigrams },
+            gold: joined.gold,
+            weights: joined.weights,
+            ..Corpus::empty()
+        };
+        corpus.sort_labels(labels);
+        corpus
+    }
+}
+
+/// Appends numbers that are left out while all of them are 1.
+fn join_sparse(all: &mut Vec<f64>, count: usize, mut more: Vec<f64>, more_count: usize) {
+    if !all.is_empty() || !more.is_empty() {
+        all.resize(count, 1.0);
+        more.resize(more_count, 1.0);
+        all.append(&mut more);
+    }
+}
+
+/// Encodes what a reader reads; ids are its own until they are joined (`Assembly`).
 #[derive(Default)]
 pub struct Builder {
     attributes: Alphabet,

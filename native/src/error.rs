@@ -39,9 +39,10 @@ impl Located {
         Located { offset, message: message.into() }
     }
 
-    pub fn into_error(self, name: &str, text: &[u8]) -> Error {
+    /// The error, for a text that starts behind so many lines of the file.
+    pub fn into_error(self, name: &str, text: &[u8], lines_before: usize) -> Error {
         let before = &text[..self.offset.min(text.len())];
-        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        let line = 1 + lines_before + before.iter().filter(|&&byte| byte == b'\n').count();
         Error::Data(format!("{name}, line {line}: {}", self.message))
     }
 }

@@ -115,6 +115,9 @@ impl<'m> Scorer<'m> {
     }
 }
 
+/// Bytes of text that a thread labels at a time.
+const PIECE: usize = 64 << 10;
+
 /// Labels a text. Column files come back line by line with a column more (and the marginals behind it, as `label:probability`);
 /// attribute files give the label alone; JSON lines get a field `predicted` (and `marginals`).
 pub fn tag(model: &Model, text: &Text, format: Format, marginals: bool, interrupt: &Interrupt) -> Result<Vec<u8>> {
@@ -124,16 +127,16 @@ pub fn tag(model: &Model, text: &Text, format: Format, marginals: bool, interrup
         return Ok(Vec::new());
     }
     let shape = match (format, template) {
-        (Format::Columns, Some(template)) => Some(column_shape(text, template, false)?),
+        (Format::Columns, Some(template)) => column_shape(&text.name, content, template, false)?,
         _ => None,
     };
-    let pieces = input::pieces(content, (input::piece_size(content) / 4).max(64 << 10), |line| format.ends(line));
+    let pieces = input::pieces(content, PIECE, |line| format.ends(line));
     let tagged: Vec<Result<Vec<u8>>> = pieces
         .into_par_iter()
         .map(|range| {
             interrupt.check()?;
             tag_piece(model, content, range, format, shape, marginals)
-                .map_err(|mistake| mistake.into_error(&text.name, content))
+                .map_err(|mistake| mistake.into_error(&text.name, content, 0))
         })
         .collect();
     let mut out = Vec::with_capacity(content.len() * 3 / 2);

@@ -5,7 +5,7 @@ use super::interrupt::interruptible;
 use crate::corpus::{self, Builder};
 use crate::text::cells::Cells;
 use crate::text::encode::{self, Format};
-use crate::text::input;
+use crate::text::input::Source;
 use crate::text::items::Items;
 use crate::text::sink::Sink;
 use crate::text::template::{Expander, Template};
@@ -36,8 +36,8 @@ impl Corpus {
         let format: Format = format.parse()?;
         let inner = interruptible(py, |interrupt| {
             let template = template.map(Template::parse).transpose()?;
-            let text = input::read(path)?;
-            threads::pool(threads)?.install(|| encode::encode(&text, format, template.as_ref(), labelled, interrupt))
+            let source = Source::open(path)?;
+            threads::pool(threads)?.install(|| encode::encode(source, format, template.as_ref(), labelled, interrupt))
         })?;
         Ok(Corpus { inner: Arc::new(inner) })
     }

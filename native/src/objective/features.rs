@@ -66,6 +66,9 @@ impl Features {
             return Err(Error::Data("training needs labelled data".into()));
         }
         let n_labels = corpus.labels.len();
+        if n_labels > usize::from(u16::MAX) {
+            return Err(Error::Data(format!("{n_labels} labels, more than 65535; is the last column the label?")));
+        }
         let sentences = blocks(corpus);
         let seen = Seen::new(corpus, &sentences);
         let labels_of = observed_labels(corpus, &seen.counts);

@@ -77,14 +77,6 @@ impl Alphabet {
         }
     }
 
-    /// Makes room for so many attributes in all.
-    pub fn reserve(&mut self, count: usize) {
-        let size = (count * 5 / 3 + 1).next_power_of_two();
-        if size > self.slots.len() {
-            self.resize(size);
-        }
-    }
-
     pub fn key(&self, id: u32) -> u64 {
         self.keys[id as usize]
     }

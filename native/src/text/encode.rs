@@ -1,9 +1,9 @@
 //! From a text to a corpus, in parallel: pieces of the text are encoded apart and joined in order.
 
-use super::input::{self, Text};
+use super::input::{self, PIECE, Source, Windows};
 use super::template::{Expander, Template};
 use super::{columns, crfsuite, jsonl};
-use crate::corpus::{Builder, Corpus};
+use crate::corpus::{Assembly, Builder, Corpus};
 use crate::error::{Error, Located, Result};
 use crate::text::sink::Sink;
 use crate::threads::Interrupt;
@@ -57,39 +57,48 @@ impl Format {
     }
 }
 
-/// Encodes a whole text. The ids depend on the text alone, not on the number of threads.
+/// Bytes of text in memory at a time.
+const WINDOW: usize = 16 << 20;
+
+/// Encodes a file. The ids depend on its content alone, not on the number of threads.
 pub fn encode(
-    text: &Text,
+    source: Source,
     format: Format,
     template: Option<&Template>,
     labelled: bool,
     interrupt: &Interrupt,
 ) -> Result<Corpus> {
     let template = format.check_template(template)?;
-    let content = text.content();
-    let shape = match (format, template) {
-        (Format::Columns, Some(template)) => Some(column_shape(text, template, labelled)?),
-        _ => None,
-    };
-    let pieces = input::pieces(content, input::piece_size(content), |line| format.ends(line));
-    let builders: Vec<Result<Builder>> = pieces
-        .into_par_iter()
-        .map(|range| {
-            interrupt.check()?;
-            encode_piece(content, range, format, template, shape, labelled)
-                .map_err(|mistake| mistake.into_error(&text.name, content))
-        })
-        .collect();
-    let mut corpus = Corpus::assemble(builders.into_iter().collect::<Result<Vec<_>>>()?);
+    let ends = |line: &[u8]| format.ends(line);
+    let mut windows = Windows::new(source, WINDOW, &ends);
+    let mut assembly = Assembly::default();
+    let mut shape = None;
+    while let Some(window) = windows.next()? {
+        let (name, content) = (&windows.source.name, window.bytes.as_slice());
+        if let (None, Format::Columns, Some(template)) = (shape, format, template) {
+            shape = column_shape(name, content, template, labelled)?;
+            if shape.is_none() {
+                continue;
+            }
+        }
+        let pieces = input::pieces(content, PIECE, ends);
+        let builders: Vec<Result<Builder>> = pieces
+            .into_par_iter()
+            .map(|range| {
+                interrupt.check()?;
+                encode_piece(content, range, format, template, shape, labelled)
+                    .map_err(|mistake| mistake.into_error(name, content, window.lines_before))
+            })
+            .collect();
+        for builder in builders {
+            assembly.push(builder?);
+        }
+    }
+    let mut corpus = assembly.finish();
     corpus.transitions = template.is_none_or(|template| template.transitions);
     if corpus.n_sentences() == 0 {
-        let message = format!("{}: no sentences; the file is empty or holds only blank lines", text.name);
-        return Err(Error::Data(message));
-    }
-    if corpus.labels.len() > usize::from(u16::MAX) {
-        let message =
-            format!("{}: {} labels, more than 65535; is the last column the label?", text.name, corpus.labels.len());
-        return Err(Error::Data(message));
+        let name = &windows.source.name;
+        return Err(Error::Data(format!("{name}: no sentences; the file is empty or holds only blank lines")));
     }
     Ok(corpus)
 }
@@ -118,25 +127,21 @@ fn encode_piece(
     Ok(builder)
 }
 
-/// The shape that the first line of a column file gives, checked against the template.
-pub fn column_shape(text: &Text, template: &Template, labelled: bool) -> Result<columns::Shape> {
-    let Some(found) = columns::count_columns(text.content()) else {
-        let message = format!("{}: no sentences; the file is empty or holds only blank lines", text.name);
-        return Err(Error::Data(message));
-    };
+/// The shape that the first line of a column file gives, checked against the template; `None` if all lines are blank.
+pub fn column_shape(name: &str, content: &[u8], template: &Template, labelled: bool) -> Result<Option<columns::Shape>> {
+    let Some(found) = columns::count_columns(content) else { return Ok(None) };
     let inputs = found - usize::from(labelled);
     if labelled && inputs == 0 {
-        let message = format!("{}: one column; labelled data needs at least two, the label last", text.name);
+        let message = format!("{name}: one column; labelled data needs at least two, the label last");
         return Err(Error::Data(message));
     }
     if inputs < template.columns {
         let beside = if labelled { " beside the label" } else { "" };
         return Err(Error::Template(format!(
-            "the template looks at column {} (counted from 0), but {} has {inputs} column{}{beside}",
+            "the template looks at column {} (counted from 0), but {name} has {inputs} column{}{beside}",
             template.columns - 1,
-            text.name,
             if inputs == 1 { "" } else { "s" },
         )));
     }
-    Ok(columns::Shape { columns: found, inputs: template.columns, labelled })
+    Ok(Some(columns::Shape { columns: found, inputs: template.columns, labelled }))
 }

@@ -6,47 +6,133 @@ use std::io::{Read, Write};
 use std::ops::Range;
 use std::path::Path;
 
-/// A whole text in memory, with the name to use in messages.
+/// A file to read from, decompressed if need be, with the name to use in messages.
+pub struct Source {
+    pub name: String,
+    reader: Box<dyn Read + Send>,
+    path: String,
+}
+
+impl Source {
+    pub fn open(path: &str) -> Result<Source> {
+        let name = if path == "-" { "<stdin>".to_owned() } else { path.to_owned() };
+        let mut raw: Box<dyn Read + Send> = if path == "-" {
+            Box::new(std::io::stdin())
+        } else {
+            let file = File::open(path).map_err(|source| Error::io(path, source))?;
+            if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+                return Err(Error::Data(format!("{name}: is a directory, not a data file")));
+            }
+            Box::new(file)
+        };
+        let mut start = Vec::with_capacity(6);
+        raw.by_ref().take(6).read_to_end(&mut start).map_err(|source| Error::io(&name, source))?;
+        let (gzip, xz) = (start.starts_with(&[0x1f, 0x8b]), start == [0xfd, b'7', b'z', b'X', b'Z', 0]);
+        let raw = std::io::Cursor::new(start).chain(raw);
+        let reader: Box<dyn Read + Send> = match (gzip, xz) {
+            (true, _) => Box::new(flate2::read::MultiGzDecoder::new(raw)),
+            (_, true) => Box::new(liblzma::read::XzDecoder::new_multi_decoder(raw)),
+            _ => Box::new(raw),
+        };
+        Ok(Source { name, reader, path: if gzip || xz { String::new() } else { path.to_owned() } })
+    }
+
+    /// Appends up to `limit` bytes; returns how many there were.
+    fn read(&mut self, limit: usize, into: &mut Vec<u8>) -> Result<usize> {
+        self.reader.by_ref().take(limit as u64).read_to_end(into).map_err(|source| {
+            if self.path.is_empty() {
+                Error::Data(format!("{}: the compressed data is damaged or cut short ({source})", self.name))
+            } else {
+                Error::io(&self.name, source)
+            }
+        })
+    }
+}
+
+/// A whole text in memory.
 pub struct Text {
     pub name: String,
-    pub bytes: Vec<u8>,
+    bytes: Vec<u8>,
 }
 
-/// Reads and, if need be, decompresses a file.
+/// Reads a whole file.
 pub fn read(path: &str) -> Result<Text> {
-    let name = if path == "-" { "<stdin>".to_owned() } else { path.to_owned() };
-    let mut raw = Vec::new();
-    if path == "-" {
-        std::io::stdin().lock().read_to_end(&mut raw).map_err(|source| Error::io(&name, source))?;
-    } else {
-        let mut file = File::open(path).map_err(|source| Error::io(path, source))?;
-        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            return Err(Error::Data(format!("{name}: is a directory, not a data file")));
-        }
-        file.read_to_end(&mut raw).map_err(|source| Error::io(path, source))?;
-    }
-    let bytes = decompress(raw)
-        .map_err(|source| Error::Data(format!("{name}: the compressed data is damaged or cut short ({source})")))?;
-    Ok(Text { name, bytes })
-}
-
-fn decompress(raw: Vec<u8>) -> std::io::Result<Vec<u8>> {
+    let mut source = Source::open(path)?;
     let mut bytes = Vec::new();
-    if raw.starts_with(&[0x1f, 0x8b]) {
-        flate2::read::MultiGzDecoder::new(raw.as_slice()).read_to_end(&mut bytes)?;
-    } else if raw.starts_with(&[0xfd, b'7', b'z', b'X', b'Z', 0]) {
-        liblzma::read::XzDecoder::new_multi_decoder(raw.as_slice()).read_to_end(&mut bytes)?;
-    } else {
-        bytes = raw;
-    }
-    Ok(bytes)
+    source.read(usize::MAX >> 1, &mut bytes)?;
+    Ok(Text { name: source.name, bytes })
 }
 
 impl Text {
     /// The text without a byte order mark.
     pub fn content(&self) -> &[u8] {
-        self.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.bytes)
+        without_mark(&self.bytes)
     }
+}
+
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+/// A source window by window, so that a text need not be in memory as a whole. Windows end where `ends` accepts a line.
+pub struct Windows<'e> {
+    pub source: Source,
+    ends: &'e dyn Fn(&[u8]) -> bool,
+    size: usize,
+    /// What was read beyond the end of the last window.
+    rest: Vec<u8>,
+    /// Lines in the windows given so far.
+    lines: usize,
+    started: bool,
+}
+
+/// Some of a text, and how many lines there are before it.
+pub struct Window {
+    pub bytes: Vec<u8>,
+    pub lines_before: usize,
+}
+
+impl<'e> Windows<'e> {
+    pub fn new(source: Source, size: usize, ends: &'e dyn Fn(&[u8]) -> bool) -> Self {
+        // A byte order mark has to fit the first window.
+        Windows { source, ends, size: size.max(16), rest: Vec::new(), lines: 0, started: false }
+    }
+
+    /// The next window, `None` at the end.
+    pub fn next(&mut self) -> Result<Option<Window>> {
+        let mut bytes = std::mem::take(&mut self.rest);
+        loop {
+            let wanted = self.size.max(bytes.len());
+            let at_end = self.source.read(wanted, &mut bytes)? < wanted;
+            if !self.started {
+                self.started = true;
+                bytes.drain(..bytes.len() - without_mark(&bytes).len());
+            }
+            let end = if at_end { bytes.len() } else { last_end(&bytes, self.ends) };
+            if at_end && bytes.is_empty() {
+                return Ok(None);
+            }
+            if end > 0 {
+                self.rest = bytes.split_off(end);
+                let lines_before = self.lines;
+                self.lines += bytes.iter().filter(|&&byte| byte == b'\n').count();
+                return Ok(Some(Window { bytes, lines_before }));
+            }
+        }
+    }
+}
+
+/// The end of the last whole line that `ends` accepts; 0 if there is none.
+fn last_end(text: &[u8], ends: &dyn Fn(&[u8]) -> bool) -> usize {
+    let mut end = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    while end > 0 {
+        let start = text[..end - 1].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        if ends(trim_newline(&text[start..end])) {
+            return end;
+        }
+        end = start;
+    }
+    0
 }
 
 /// Cuts a text into pieces of about `size` bytes, each ending after a line that `ends` accepts.
@@ -70,10 +156,8 @@ pub fn pieces(text: &[u8], size: usize, ends: impl Fn(&[u8]) -> bool) -> Vec<Ran
     pieces
 }
 
-/// The size of pieces for a text: enough of them to keep many threads busy, not so many that merging them shows.
-pub fn piece_size(text: &[u8]) -> usize {
-    (text.len() / 64).max(768 << 10)
-}
+/// The size of pieces: enough of them to keep many threads busy, not so many that joining them shows.
+pub const PIECE: usize = 768 << 10;
 
 fn next_line(text: &[u8], from: usize) -> usize {
     text[from..].iter().position(|&byte| byte == b'\n').map_or(text.len(), |at| from + at + 1)
@@ -153,6 +237,24 @@ mod tests {
                 expected = piece.end;
             }
             prop_assert_eq!(expected, text.len());
+        }
+    }
+
+    #[test]
+    fn windows_join_to_the_text_and_know_their_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text").display().to_string();
+        let text: String = (0..200).map(|i| if i % 7 == 3 { "\n".into() } else { format!("line {i}\n") }).collect();
+        std::fs::write(&path, format!("\u{feff}{text}")).unwrap();
+        for size in [1, 10, 64, 100_000] {
+            let mut windows = Windows::new(Source::open(&path).unwrap(), size, &|line| line.is_empty());
+            let mut joined = Vec::new();
+            while let Some(window) = windows.next().unwrap() {
+                assert_eq!(window.lines_before, joined.iter().filter(|&&byte| byte == b'\n').count());
+                joined.extend_from_slice(&window.bytes);
+                assert!(joined.ends_with(b"\n\n") || joined.len() == text.len());
+            }
+            assert!(joined == text.as_bytes());
         }
     }
 

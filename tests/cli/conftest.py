@@ -1,0 +1,164 @@
+"""Runs of `python -m loglinear`, and small slices of the embedded sample to run it on."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from loglinear.datasets import demo_paths
+
+COMMAND = [sys.executable, "-m", "loglinear"]
+
+TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[1,0]\nU3:%m[0,0,\"..$\"]\nB\n"
+
+
+def run_command(*arguments, wrapper=(), **options):
+    """Run the command line. Whatever happens, nobody gets to see a traceback or a panic."""
+    command = [*wrapper, *COMMAND, *map(os.fspath, arguments)]
+    options = {"capture_output": True, "encoding": "utf-8", "errors": "replace", "timeout": 30} | options
+    if "stdin" not in options and "input" not in options:
+        options["stdin"] = subprocess.DEVNULL
+    done = subprocess.run(command, **options)
+    said = done.stderr if isinstance(done.stderr, str) else (done.stderr or b"").decode(errors="replace")
+    for word in ("Traceback", "panicked", "Exception ignored", "internal error"):
+        assert word not in said, said
+    return done
+
+
+def sentences(path, first, last):
+    """Sentences of a file of the sample: lists of [word, XPOS, UPOS]."""
+    blocks = lzma.open(path, "rt", encoding="utf-8").read().split("\n\n")
+    return [[line.split("\t") for line in block.split("\n")] for block in blocks[first:last]]
+
+
+def column_text(data):
+    return "".join("".join("\t".join(row) + "\n" for row in sentence) + "\n" for sentence in data)
+
+
+def chunked(data):
+    """Noun and verb groups by rule, in IOB2: [word, UPOS, label]."""
+    kinds = dict.fromkeys(("DET", "ADJ", "NOUN", "PROPN", "NUM"), "NP") | dict.fromkeys(("AUX", "VERB", "PART"), "VP")
+    made = []
+    for sentence in data:
+        before, rows = None, []
+        for word, _, tag in sentence:
+            kind = kinds.get(tag)
+            label = f"{'I' if kind == before else 'B'}-{kind}" if kind else "O"
+            rows.append([word, tag, label])
+            before = kind
+        made.append(rows)
+    return made
+
+
+def read_columns(text):
+    """Sentences of a column text: lists of rows."""
+    return [[line.split() for line in block.split("\n")] for block in text.strip("\n").split("\n\n")]
+
+
+@pytest.fixture(scope="session")
+def run():
+    return run_command
+
+
+@pytest.fixture(scope="session")
+def done():
+    """Run what has to succeed."""
+
+    def succeed(*arguments, **options):
+        finished = run_command(*arguments, **options)
+        assert finished.returncode == 0, finished.stderr
+        return finished
+
+    return succeed
+
+
+@pytest.fixture(scope="session")
+def misuse():
+    """Run what has to be refused in one line; returns the line."""
+
+    def refuse(*arguments, code=2, **options):
+        finished = run_command(*arguments, **options)
+        assert finished.returncode == code, finished.stderr
+        assert finished.stderr.startswith("loglinear: error: "), finished.stderr
+        assert finished.stderr.count("\n") == 1, finished.stderr
+        assert not finished.stdout
+        return finished.stderr.removeprefix("loglinear: error: ").rstrip("\n")
+
+    return refuse
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory, done):
+    """The same sentences in the three formats, and a model trained on each by the command line."""
+    folder = tmp_path_factory.mktemp("sample")
+    train, test = demo_paths()
+    data = {"train": sentences(train, 0, 120), "test": sentences(test, 0, 40)}
+    models = {}
+    (folder / "template").write_text(TEMPLATE)
+    for name, part in data.items():
+        (folder / f"{name}.columns").write_text(column_text(part), encoding="utf-8")
+        with (folder / f"{name}.crfsuite").open("w", encoding="utf-8") as file:
+            for sentence in part:
+                for at, (word, _, tag) in enumerate(sentence):
+                    before = sentence[at - 1][0] if at else "<s>"
+                    cells = [f"w={word}", f"end={word[-2:]}", f"before={before}"]
+                    escaped = [cell.replace("\\", "\\\\").replace(":", "\\:") for cell in cells]
+                    file.write("\t".join([tag, *escaped]) + "\n")
+                file.write("\n")
+        with (folder / f"{name}.jsonl").open("w", encoding="utf-8") as file:
+            for sentence in part:
+                tokens = [{"w": word, "end": word[-2:], "capital": word.istitle()} for word, _, _ in sentence]
+                file.write(json.dumps({"tokens": tokens, "labels": [row[2] for row in sentence]}) + "\n")
+    for kind in ("columns", "crfsuite", "jsonl"):
+        models[kind] = folder / f"{kind}.model"
+        options = ["--template", folder / "template"] if kind == "columns" else []
+        done("train", folder / f"train.{kind}", "-f", kind, *options, "-m", models[kind], "--tolerance", "1e-3", "-q")
+    return SimpleNamespace(
+        folder=folder, data=data, models=models, model=models["columns"], template=folder / "template",
+        train=folder / "train.columns", test=folder / "test.columns", path=lambda part, kind: folder / f"{part}.{kind}",
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def chunker(tmp_path_factory, done):
+    """Chunked sentences and a chunker that makes mistakes."""
+    folder = tmp_path_factory.mktemp("chunker")
+    train, test = demo_paths()
+    found = SimpleNamespace(train=folder / "train.txt", test=folder / "test.txt", model=folder / "model")
+    found.train.write_text(column_text(chunked(sentences(train, 0, 80))), encoding="utf-8")
+    found.test.write_text(column_text(chunked(sentences(test, 0, 60))), encoding="utf-8")
+    done("train", found.train, "--preset", "ner", "--l1", "1", "-m", found.model, "--tolerance", "1e-2", "-q")
+    return found
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """Two sentences, enough to train on, in the current test's folder."""
+    path = tmp_path / "tiny.txt"
+    path.write_text("the DT D\ndog NN N\n\nit PRP N\nbarks VBZ V\n")
+    return path
+
+
+@pytest.fixture
+def full_device(tmp_path):
+    """A device that is always full, without putting the system's own at risk of being replaced."""
+    path = tmp_path / "full"
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    if os.geteuid() != 0:
+        path.symlink_to("/dev/full")
+        return path
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 7))
+        path.open("wb").close()
+    except OSError as error:
+        pytest.skip(f"cannot make a device: {error}")
+    return path

@@ -1,0 +1,38 @@
+"""Laws of `loglinear demo`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+
+import pytest
+
+
+def test_demo_is_accurate_and_its_model_tags(done, tmp_path):
+    finished = done("demo", cwd=tmp_path, timeout=120)
+    accuracy = re.search(r"accuracy on [\d,]+ unseen words: ([\d.]+) %", finished.stdout)
+    assert accuracy is not None, finished.stdout
+    assert float(accuracy[1]) > 90.0
+    assert [path.name for path in tmp_path.iterdir()] == ["demo.loglinear"]
+    lines = finished.stdout.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.strip().startswith("The quick"))
+    words, tags = lines[at].split(), lines[at + 1].split()
+    assert tags[0] == "DET"
+    tagged = done("tag", "-m", "demo.loglinear", input="\n".join(words) + "\n", cwd=tmp_path).stdout
+    assert [line.split("\t") for line in tagged.strip().split("\n")] == [list(pair) for pair in zip(words, tags, strict=True)]
+    # It ends with what to try next; the command on its own model works as it stands.
+    (command,) = [line for line in lines if line.strip().startswith("loglinear inspect")]
+    assert "strongest states" in done(*shlex.split(command)[1:], cwd=tmp_path).stdout
+
+
+def test_help_shows_an_example(done):
+    assert "example: loglinear demo" in done("demo", "--help").stdout
+
+
+@pytest.mark.parametrize("model", ["nowhere/m", "."])
+def test_place_that_cannot_hold_a_model_is_found_before_the_training(run, tmp_path, model):
+    finished = run("demo", "-m", tmp_path / model)
+    assert finished.returncode == 2
+    assert os.fspath(tmp_path / model) in finished.stderr
+    assert finished.stderr.startswith("loglinear: error: ")

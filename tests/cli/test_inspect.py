@@ -1,0 +1,85 @@
+"""Laws of `loglinear inspect`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import loglinear
+from loglinear import _core
+
+KEYS = {
+    "n_features", "n_active", "n_attributes", "labels", "solver", "status", "objective", "violation", "passes", "seconds",
+}  # fmt: skip
+
+
+def test_help_shows_an_example(done):
+    assert "example: loglinear inspect" in done("inspect", "--help").stdout
+
+
+@pytest.mark.parametrize("kind", ["columns", "crfsuite", "jsonl"])
+def test_json_has_the_keys_of_the_contract(done, sample, kind):
+    report = json.loads(done("inspect", sample.models[kind], "--json").stdout)
+    assert set(report) >= KEYS
+    model = _core.ChainModel.open(str(sample.models[kind]))
+    assert report["n_active"] == model.n_features
+    assert report["n_attributes"] == model.n_attributes
+    assert report["labels"] == model.labels == sorted(model.labels)
+    assert report["n_active"] <= report["n_features"]
+    assert (report["solver"], report["status"], report["format"]) == ("lbfgs", "converged", kind)
+    assert report["objective"] > 0
+    assert report["violation"] >= 0
+    assert report["passes"] >= 1
+    assert report["seconds"] >= 0
+    assert report["n_sentences"] == len(sample.data["train"])
+    assert report["template"] == (sample.template.read_text() if kind == "columns" else None)
+
+
+def test_strongest_weights_come_first_and_are_those_of_python(done, sample):
+    report = json.loads(done("inspect", sample.model, "--json", "--top", "7").stdout)
+    crf = loglinear.ChainCRF.load(sample.model)
+    for shown, weights in (
+        ([(each["attribute"], each["label"], each["weight"]) for each in report["top_states"]], crf.state_features_),
+        ([(each["from"], each["label"], each["weight"]) for each in report["top_transitions"]], crf.transition_features_),
+    ):
+        assert len(shown) == 7
+        sizes = [abs(weight) for *_, weight in shown]
+        assert sizes == sorted(map(abs, weights.values()), reverse=True)[:7]
+        assert all(weights[a, b] == weight for a, b, weight in shown)
+
+
+def test_report_for_people_names_the_same(done, sample):
+    report = json.loads(done("inspect", sample.model, "--json", "--top", "3").stdout)
+    shown = done("inspect", sample.model, "--top", "3").stdout
+    assert f"{report['n_active']:,} of {report['n_features']:,}" in shown
+    assert " ".join(report["labels"]) in shown
+    for each in report["top_states"]:
+        assert f"{each['weight']:+.4f}  {each['attribute']}  -> {each['label']}" in shown
+    for each in report["top_transitions"]:
+        assert f"{each['weight']:+.4f}  {each['from']} -> {each['label']}" in shown
+    assert sample.template.read_text().rstrip() in shown
+
+
+@pytest.mark.parametrize("top", ["0", "-3", "1000000"])
+def test_any_number_of_weights(done, sample, top):
+    report = json.loads(done("inspect", sample.model, "--json", "--top", top).stdout)
+    assert len(report["top_states"]) == (len(loglinear.ChainCRF.load(sample.model).state_features_) if len(top) > 3 else 0)
+
+
+def test_attribute_conditioned_transitions_are_among_the_transitions(done, tiny, tmp_path):
+    (tmp_path / "template").write_text("B1:%x[0,0]\n")
+    done("train", tiny, "--template", tmp_path / "template", "-m", tmp_path / "m")
+    report = json.loads(done("inspect", tmp_path / "m", "--json").stdout)
+    assert {(each["attribute"], each["from"], each["label"]) for each in report["top_transitions"]} == {
+        ("B1:dog", "D", "N"), ("B1:barks", "N", "V"),
+    }  # fmt: skip
+    assert "B1:dog  D -> N" in done("inspect", tmp_path / "m").stdout
+
+
+def test_names_that_the_terminal_cannot_show_are_no_reason_to_crash(done, tmp_path):
+    data = tmp_path / "data"
+    data.write_text("Ä\té😀\tx\nB\ty\n", encoding="utf-8")
+    done("train", data, "-f", "crfsuite", "-m", tmp_path / "m")
+    assert "é😀" in done("inspect", tmp_path / "m", env={"PYTHONIOENCODING": "utf-8"}).stdout
+    assert "-> B" in done("inspect", tmp_path / "m", env={"PYTHONIOENCODING": "ascii"}).stdout

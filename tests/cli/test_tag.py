@@ -1,0 +1,221 @@
+"""Laws of `loglinear tag`."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import subprocess
+import sys
+
+import pytest
+
+import loglinear
+
+from .conftest import COMMAND, column_text, read_columns
+
+FORMATS = ["columns", "crfsuite", "jsonl"]
+
+
+def labels_of(text, kind):
+    """The predicted labels in what `tag` prints."""
+    if kind == "jsonl":
+        return [json.loads(line)["predicted"] for line in text.splitlines()]
+    return [[line.split("\t")[-1] for line in block.split("\n")] for block in text.rstrip("\n").split("\n\n")]
+
+
+def unlabelled(sample, part, kind):
+    """Sentences of the sample as Python objects that stand for the file of this format."""
+    if kind == "columns":
+        return [[row[:2] for row in sentence] for sentence in sample.data[part]]
+    return loglinear.Corpus.read(sample.path(part, kind), format=kind, labelled=kind == "jsonl")
+
+
+def test_help_shows_an_example(done):
+    assert "loglinear tag --model" in done("tag", "--help").stdout.split("example:")[1]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_labels_are_those_that_python_predicts(done, sample, kind):
+    printed = done("tag", "-m", sample.models[kind], sample.path("test", kind)).stdout
+    predicted = loglinear.ChainCRF.load(sample.models[kind]).predict(unlabelled(sample, "test", kind))
+    assert labels_of(printed, kind) == predicted
+    assert len({label for sentence in predicted for label in sentence}) > 5
+
+
+def test_column_files_keep_every_column_and_the_bounds_of_sentences(done, sample):
+    printed = done("tag", "-m", sample.model, sample.test).stdout
+    # The gold label stands where it stood; the prediction follows it.
+    assert [[row[:3] for row in sentence] for sentence in read_columns(printed)] == sample.data["test"]
+    assert {len(row) for sentence in read_columns(printed) for row in sentence} == {4}
+    assert printed.endswith("\n\n")
+
+
+def test_labels_do_not_depend_on_the_gold_column_nor_on_its_absence(done, sample, tmp_path):
+    bare = tmp_path / "bare"
+    bare.write_text(column_text([[row[:1] for row in sentence] for sentence in sample.data["test"]]))
+    with_gold = done("tag", "-m", sample.model, sample.test).stdout
+    assert labels_of(done("tag", "-m", sample.model, bare).stdout, "columns") == labels_of(with_gold, "columns")
+
+
+def test_spacing_of_the_input_is_kept_and_stray_blanks_are_not(done, sample):
+    printed = done("tag", "-m", sample.model, input="the  DT\t x \t\r\ndog NN y\n \t\n\n\nit PRP z").stdout
+    rows = printed.split("\n")
+    assert [row.rsplit("\t", 1)[0] for row in rows] == ["the  DT\t x", "dog NN y", "", "it PRP z", "", ""]
+
+
+def test_standard_input_is_the_default_and_output_may_be_a_file(done, sample, tmp_path):
+    expected = done("tag", "-m", sample.model, sample.test).stdout
+    text = sample.test.read_text()
+    assert done("tag", "-m", sample.model, input=text).stdout == expected
+    assert done("tag", "-m", sample.model, "-", input=text).stdout == expected
+    assert done("tag", "-m", sample.model, sample.test, "--output", tmp_path / "out").stdout == ""
+    assert (tmp_path / "out").read_text() == expected
+    packed = tmp_path / "packed"
+    packed.write_bytes(lzma.compress(sample.test.read_bytes()))
+    assert done("tag", "-m", sample.model, packed).stdout == expected
+
+
+def test_number_of_threads_changes_nothing(done, sample, tmp_path):
+    large = tmp_path / "large"
+    large.write_text(sample.test.read_text() * 60)
+    one, two = (done("tag", "-m", sample.model, large, "-j", str(n), "--marginals").stdout for n in (1, 2))
+    assert one == two
+    assert one == done("tag", "-m", sample.model, sample.test, "--marginals").stdout * 60
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_marginals_sum_to_one_and_are_those_of_python(done, sample, kind):
+    printed = done("tag", "-m", sample.models[kind], sample.path("test", kind), "--marginals").stdout
+    expected = loglinear.ChainCRF.load(sample.models[kind]).predict_marginals(unlabelled(sample, "test", kind))
+    if kind == "jsonl":
+        found = [json.loads(line)["marginals"] for line in printed.splitlines()]
+    else:
+        # label:probability cells stand behind the prediction, a cell for every label.
+        n = len(expected[0][0])
+        pairs = [
+            [[cell.rsplit(":", 1) for cell in row.split("\t")[-n:]] for row in block.split("\n")]
+            for block in printed.rstrip("\n").split("\n\n")
+        ]
+        found = [[{label: float(p) for label, p in token} for token in sentence] for sentence in pairs]
+    exact = kind == "jsonl"
+    for sentence, wanted in zip(found, expected, strict=True):
+        for token, probabilities in zip(sentence, wanted, strict=True):
+            assert token == pytest.approx(probabilities, abs=1e-12 if exact else 5.1e-7)
+            assert sum(token.values()) == pytest.approx(1.0, abs=1e-9 if exact else 1e-5)
+
+
+def test_json_lines_keep_their_other_fields(done, sample):
+    line = '{"id": "é", "tokens": [{"w": "the"}, {"w": "dog", "capital": false}], "deep": {"a": [1, 2.5, null]}}\n'
+    printed = done("tag", "-m", sample.models["jsonl"], input=line + "\n" + line).stdout
+    for row in printed.splitlines():
+        found = json.loads(row)
+        assert len(found.pop("predicted")) == 2
+        assert found == json.loads(line)
+    assert len(printed.splitlines()) == 2
+
+
+def test_column_model_tags_json_lines_of_raw_tokens(done, sample):
+    lines = "".join(json.dumps({"tokens": [row[0] for row in sentence]}) + "\n" for sentence in sample.data["test"])
+    printed = done("tag", "-m", sample.model, "-f", "jsonl", input=lines).stdout
+    assert labels_of(printed, "jsonl") == labels_of(done("tag", "-m", sample.model, sample.test).stdout, "columns")
+
+
+def test_no_input_gives_no_output(done, sample):
+    for text in ("", "\n \n\t\n"):
+        assert done("tag", "-m", sample.model, input=text).stdout == ""
+
+
+def test_cells_that_no_label_can_match_are_tagged(done, sample):
+    words = ["😀", "a\0b", "\u00a0", "\u3000", "\N{ZERO WIDTH SPACE}", "#", "%x[0,0]", "\\", "x" * 10_000, "e\u0301"]
+    printed = done("tag", "-m", sample.model, input="\n".join(f"{word} X" for word in words) + "\n").stdout
+    assert [row.split("\t")[0] for row in printed.strip("\n").split("\n")] == [f"{word} X" for word in words]
+
+
+def test_sentence_of_a_hundred_thousand_tokens(done, tmp_path):
+    tokens, data, model = 100_000, tmp_path / "long", tmp_path / "m"
+    labels = [("A", "B", "B", "C")[(at * at + at // 7) % 4] for at in range(tokens)]
+    data.write_text("".join(f"{label.lower()}{at % 3} {label}\n" for at, label in enumerate(labels)))
+    (tmp_path / "template").write_text("U:%x[0,0]\nU:%x[-1,0]\nB\n")
+    done("train", data, "--template", tmp_path / "template", "-m", model, "--max-iterations", "15", "-q")
+    rows = done("tag", "-m", model, data, "--marginals").stdout.splitlines()
+    assert len(rows) == tokens + 1
+    cells = [row.split("\t") for row in rows[:-1]]
+    assert [row[1] for row in cells] == labels
+    assert all(0.99999 < sum(float(cell[2:]) for cell in row[2:]) < 1.00001 for row in cells[::97])
+    assert json.loads(done("evaluate", "-m", model, data, "--json").stdout)["accuracy"] == 1.0
+
+
+def test_attribute_and_word_of_a_megabyte(done, tmp_path):
+    model, name = tmp_path / "m", "é" * 500_000
+    data = tmp_path / "data.crfsuite"
+    data.write_text(f"A\t{name}\tx\nB\ty\n\n", encoding="utf-8")
+    done("train", data, "-f", "crfsuite", "-m", model)
+    assert (name, "A") in loglinear.ChainCRF.load(model).state_features_
+    assert done("tag", "-m", model, data).stdout == "A\nB\n\n"
+    report = json.loads(done("inspect", model, "--json").stdout)
+    assert name in {feature.get("attribute") for feature in report["top_states"]}
+    words = tmp_path / "words"
+    words.write_text(f"{name} A\ny B\n", encoding="utf-8")
+    (tmp_path / "template").write_text("U1:%X[0,0]/%x[1,0]\nU2:%m[0,0,\".$\"]\nU3:%shape[0,0]\nB\n")
+    done("train", words, "--template", tmp_path / "template", "-m", model)
+    assert done("tag", "-m", model, words).stdout == f"{name} A\tA\ny B\tB\n\n"
+
+
+def test_thousands_of_columns(done, tmp_path):
+    n, data, model = 5000, tmp_path / "wide", tmp_path / "m"
+    data.write_text("".join(" ".join(f"{row}{at}" for at in range(n)) + f" {row.upper()}\n" for row in "abab"))
+    (tmp_path / "template").write_text(f"U:%x[0,{n - 1}]\nB\n")
+    done("train", data, "--template", tmp_path / "template", "-m", model)
+    rows = done("tag", "-m", model, data).stdout.strip().split("\n")
+    assert [row.split("\t")[-1] for row in rows] == list("ABAB")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+@pytest.mark.parametrize("arguments", [["tag"], ["inspect"], ["presets"], ["presets", "pos"], ["--help"]])
+def test_reader_that_has_gone_is_no_reason_to_complain(sample, tmp_path, arguments):
+    large = tmp_path / "large"
+    large.write_text(sample.test.read_text() * 20)
+    more = {"tag": ["-m", sample.model, large], "inspect": [sample.model, "--json"]}.get(arguments[0], [])
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        finished = subprocess.run(
+            [*COMMAND, *arguments, *map(str, more)], stdout=writing, stderr=subprocess.PIPE, timeout=20
+        )
+    finally:
+        os.close(writing)
+    assert finished.stderr == b""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_head_of_a_long_output(run, sample, tmp_path):
+    large = tmp_path / "large"
+    large.write_text(sample.test.read_text() * 20)
+    piped = ["sh", "-c", '"$@" | head -1', "sh"]
+    shown = run("tag", "-m", sample.model, large, wrapper=piped)
+    assert shown.stderr == ""
+    assert shown.stdout.startswith(sample.test.read_text().split("\n", 1)[0] + "\t")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_closed_standard_stream_is_no_reason_to_crash(run, sample, tmp_path, closed):
+    """A service may start us with stdout or stderr closed."""
+    wrapper = ["sh", "-c", f'"$@" {closed}>&-', "sh"]
+    finished = run("tag", "-m", sample.model, sample.test, "-o", tmp_path / "out", wrapper=wrapper)
+    assert finished.returncode == 0, finished.stderr
+    finished = run("train", sample.test, "--preset", "pos", "-m", tmp_path / "m", "--max-iterations", "1",
+                   wrapper=wrapper)  # fmt: skip
+    assert finished.returncode == 0, finished.stderr
+    assert not finished.stdout
+    assert (tmp_path / "m").exists()
+
+
+def test_tagging_imports_nothing_heavy(sample):
+    code = (
+        "import sys; from loglinear.cli import main; main(sys.argv[1:]); "
+        "sys.exit(' '.join({'numpy', 'sklearn', 'scipy', 'rich'} & set(sys.modules)) or None)"
+    )
+    command = [sys.executable, "-c", code, "tag", "-m", sample.model, sample.test]
+    assert subprocess.run(command, capture_output=True, timeout=20).stderr == b""

@@ -1,0 +1,342 @@
+"""Laws of `loglinear train`."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+
+import loglinear
+from loglinear import _core
+from loglinear.datasets import demo_paths
+
+from .conftest import COMMAND, TEMPLATE
+
+KEYS = ["iteration", "passes", "gradient_evaluations", "seconds", "objective", "nll", "nnz", "violation"]
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
+
+
+def features(path):
+    model = _core.ChainModel.open(os.fspath(path))
+    return model.state_features(), model.transition_features(), model.bigram_features()
+
+
+def test_help_shows_an_example(done):
+    shown = done("train", "--help").stdout
+    assert "example: loglinear train" in shown
+    for option in ("--preset", "--template", "--l1", "--l2", "--solver", "--threads", "--trace", "--dev", "--format"):
+        assert option in shown
+
+
+def test_messages_go_to_stderr_and_results_nowhere_else(done, tiny, tmp_path):
+    finished = done("train", tiny, "--preset", "pos", "-m", tmp_path / "m")
+    assert finished.stdout == ""
+    assert "2 sentences, 4 tokens" in finished.stderr
+    assert "converged" in finished.stderr
+    assert f"{tmp_path / 'm'}: written" in finished.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "tiny.txt"]
+
+
+def test_quiet_says_nothing(done, tiny, tmp_path):
+    assert done("train", tiny, "--preset", "pos", "-m", tmp_path / "m", "--quiet").stderr == ""
+
+
+def test_trace_has_the_keys_of_the_contract_and_agrees_with_inspect(done, sample, tmp_path):
+    trace, model = tmp_path / "t.jsonl", tmp_path / "m"
+    done("train", sample.train, "--preset", "pos", "--l1", "0.5", "-m", model, "--trace", trace, "--tolerance", "1e-2")
+    records = [json.loads(line) for line in trace.read_text().splitlines()]
+    assert all(list(record) == KEYS for record in records)
+    assert [record["iteration"] for record in records] == list(range(len(records)))
+    objectives = [record["objective"] for record in records]
+    assert objectives == sorted(objectives, reverse=True)
+    passes = [record["passes"] for record in records]
+    assert passes == sorted(passes)
+    assert [record["gradient_evaluations"] for record in records] == passes
+    report = json.loads(done("inspect", model, "--json").stdout)
+    last = records[-1]
+    assert report["n_active"] == last["nnz"]
+    for name in ("objective", "nll", "violation", "passes"):
+        assert report[name] == last[name]
+    assert report["solver"] == "owlqn"
+    assert report["status"] == "converged"
+
+
+def test_solver_by_default_is_owlqn_with_l1_and_lbfgs_without(done, tiny, tmp_path):
+    for options, solver in (([], "lbfgs"), (["--l1", "0.1"], "owlqn"), (["--l1", "0.1", "--l2", "1"], "owlqn")):
+        done("train", tiny, "--preset", "pos", "-m", tmp_path / "m", *options)
+        assert json.loads(done("inspect", tmp_path / "m", "--json").stdout)["solver"] == solver
+
+
+@pytest.mark.parametrize("penalty", [["--l1", "0.3"], ["--l2", "0.7"]])
+def test_weights_are_bitwise_equal_on_one_thread_and_two(done, sample, tmp_path, penalty):
+    for threads in (1, 2):
+        model = tmp_path / f"m{threads}"
+        done("train", sample.train, "--preset", "pos", *penalty, "--threads", str(threads), "-m", model,
+             "--tolerance", "1e-3")  # fmt: skip
+    one, two = features(tmp_path / "m1"), features(tmp_path / "m2")
+    assert len(one[0]) > 100
+    assert one == two
+
+
+def test_command_line_and_python_train_the_same_model(done, sample, tmp_path):
+    done("train", sample.train, "--preset", "pos", "--l1", "0.5", "-m", tmp_path / "m", "--tolerance", "1e-2")
+    corpus = loglinear.Corpus.read(sample.train, template="pos")
+    fitted = loglinear.ChainCRF(l1=0.5, tolerance=1e-2, template="pos").fit(corpus)
+    loaded = loglinear.ChainCRF.load(tmp_path / "m")
+    assert loaded.state_features_ == fitted.state_features_
+    assert loaded.transition_features_ == fitted.transition_features_
+    assert loaded.classes_ == fitted.classes_
+    assert (loaded.l1, loaded.l2, loaded.solver, loaded.tolerance) == (0.5, 0.0, "owlqn", 1e-2)
+
+
+def test_model_saved_in_python_serves_the_command_line(done, sample, tmp_path):
+    words = [[row[0] for row in sentence] for sentence in sample.data["train"]]
+    tags = [[row[2] for row in sentence] for sentence in sample.data["train"]]
+    fitted = loglinear.ChainCRF(tolerance=1e-2, template="pos").fit(words, tags)
+    fitted.save(tmp_path / "m")
+    test = [[row[0] for row in sentence] for sentence in sample.data["test"]]
+    tagged = done("tag", "-m", tmp_path / "m", "-f", "columns", sample.test).stdout
+    predicted = [[line.split("\t")[-1] for line in block.split("\n")] for block in tagged.strip().split("\n\n")]
+    assert predicted == fitted.predict(test)
+    report = json.loads(done("inspect", tmp_path / "m", "--json").stdout)
+    assert report["labels"] == fitted.classes_
+    # Without --format such a model reads JSON lines: the nearest to what it was trained on.
+    lines = "".join(json.dumps({"tokens": sentence}) + "\n" for sentence in test)
+    tagged = done("tag", "-m", tmp_path / "m", input=lines).stdout
+    assert [json.loads(line)["predicted"] for line in tagged.splitlines()] == predicted
+
+
+def test_templates_of_crfpp_and_of_wapiti(done, sample, tmp_path):
+    crfpp = "# Unigram\nU00:%x[-1,0]\nU01:%x[0,0]\nU02:%x[-1,0]/%x[0,1]\n\n# Bigram\nB\n"
+    wapiti = '*:pre=%X[ -1,0]\nu:suf=%m[0,0,".?.$"]  # a comment\nu:up=%t[0,0,"^\\u"]\nb:pos %x[0,1]\nU:%x[@1,0]\nb\n'
+    for name, text in (("crfpp", crfpp), ("wapiti", wapiti)):
+        (tmp_path / name).write_text(text)
+        done("train", sample.train, "--template", tmp_path / name, "-m", tmp_path / "m", "--max-iterations", "5")
+        states, transitions, bigrams = features(tmp_path / "m")
+        names = {attribute for attribute, _, _ in states}
+        assert transitions
+        if name == "crfpp":
+            assert {"U00:_B-1", "U01:Zaman", "U02:Zaman/:"} <= names
+            assert not bigrams
+        else:
+            assert {"*:pre=_B-1", "*:pre=zaman", "u:suf=an", "u:up=true", "u:up=false", "U:Al"} <= names
+            assert {attribute[:5] for attribute, *_ in bigrams} == {"*:pre", "b:pos"}
+            assert not any(attribute == "*:pre=_B-1" for attribute, *_ in bigrams)
+
+
+def test_template_files_may_have_windows_line_ends_and_a_byte_order_mark(done, tiny, tmp_path):
+    done("train", tiny, "--template", _write(tmp_path / "plain", TEMPLATE.encode()), "-m", tmp_path / "m")
+    expected = features(tmp_path / "m")
+    windows = _write(tmp_path / "windows", TEMPLATE.replace("\n", "\r\n").encode())
+    done("train", tiny, "--template", windows, "-m", tmp_path / "m")
+    assert features(tmp_path / "m") == expected
+    marked = _write(tmp_path / "marked", b"\xef\xbb\xbf" + TEMPLATE.encode())
+    done("train", tiny, "--template", marked, "-m", tmp_path / "m")
+    assert features(tmp_path / "m") == expected
+
+
+@pytest.mark.parametrize("template", ["B\n", "U00\nB\n"], ids=["transitions", "bias"])
+def test_template_that_looks_at_no_column_still_sees_every_token(done, tiny, tmp_path, template):
+    path = _write(tmp_path / "template", template.encode())
+    done("train", tiny, "--template", path, "-m", tmp_path / "m")
+    assert features(tmp_path / "m")[1]
+    tagged = done("tag", "-m", tmp_path / "m", tiny).stdout
+    assert len(tagged.split()) == 4 * 4
+
+
+def _write(path, content):
+    path.write_bytes(content)
+    return path
+
+
+def test_data_may_come_from_stdin_and_compressed(done, tiny, tmp_path):
+    done("train", tiny, "--preset", "pos", "-m", tmp_path / "m")
+    expected = features(tmp_path / "m")
+    done("train", "-", "--preset", "pos", "-m", tmp_path / "m", input=tiny.read_text())
+    assert features(tmp_path / "m") == expected
+    packed = gzip.compress(tiny.read_bytes())
+    done("train", "-", "--preset", "pos", "-m", tmp_path / "m", input=packed, encoding=None, errors=None)
+    assert features(tmp_path / "m") == expected
+
+
+def test_dev_scores_are_in_the_trace_every_tenth_step(done, chunker, tmp_path):
+    trace = tmp_path / "t"
+    done("train", chunker.train, "--preset", "ner", "-m", tmp_path / "m", "--dev", chunker.test, "--trace", trace,
+         "--max-iterations", "20")  # fmt: skip
+    records = [json.loads(line) for line in trace.read_text().splitlines()]
+    assert [record["iteration"] for record in records if "dev" in record] == [0, 10, 20]
+    last = records[-1]["dev"]
+    scores = json.loads(done("evaluate", "-m", tmp_path / "m", chunker.test, "--json").stdout)
+    assert last == {name: scores[name] for name in last}
+    assert last["f1"] > 0.5
+
+
+def test_labels_of_the_dev_file_never_seen_are_a_warning(done, tiny, tmp_path):
+    dev = tmp_path / "dev"
+    dev.write_text("the DT D\nwow UH INTJ\n")
+    finished = done("train", tiny, "--preset", "pos", "-m", tmp_path / "m", "--dev", dev, "-q")
+    (line,) = finished.stderr.splitlines()
+    assert line.startswith("warning: ")
+    assert str(dev) in line
+    assert line.endswith("INTJ")
+
+
+def test_feature_selection_changes_the_number_of_features(done, tiny, tmp_path):
+    def count(*options):
+        done("train", tiny, "--template", template, "-m", tmp_path / "m", *options)
+        return json.loads(done("inspect", tmp_path / "m", "--json").stdout)["n_features"]
+
+    template = _write(tmp_path / "template", b"U:%x[0,0]\nU:bias%m[0,0,\"^\"]\nB\n")
+    # Words 4, bias with D, N, V: 3; transitions D-N, N-V.
+    assert count() == 4 + 3 + 2
+    assert count("--all-states") == 5 * 3 + 2
+    assert count("--all-transitions") == 4 + 3 + 9
+    assert count("--min-count", "2") == 3 + 2
+    assert count("--min-count", "3") == 3 + 2
+    assert count("--seed", "7") == 9
+
+
+def test_no_convergence_is_no_failure(done, sample, tmp_path):
+    finished = done("train", sample.train, "--preset", "pos", "-m", tmp_path / "m", "--max-iterations", "2")
+    assert "stopped at the limit on iterations" in finished.stderr
+    assert json.loads(done("inspect", tmp_path / "m", "--json").stdout)["status"] == "max_iterations"
+
+
+def test_model_of_zero_iterations_or_of_a_huge_penalty_tags(done, tiny, tmp_path):
+    for options in (["--max-iterations", "0"], ["--l1", "1e9"]):
+        done("train", tiny, "--preset", "pos", "-m", tmp_path / "m", *options)
+        assert features(tmp_path / "m")[0] == []
+        assert done("tag", "-m", tmp_path / "m", tiny).stdout.startswith("the DT D\tD\n")
+
+
+def test_training_replaces_an_older_model(done, tiny, tmp_path):
+    model = tmp_path / "m"
+    model.write_bytes(b"old")
+    model.chmod(0o640)
+    done("train", tiny, "--preset", "pos", "-m", model)
+    _core.ChainModel.open(os.fspath(model))
+    assert model.stat().st_mode & 0o777 == 0o640
+
+
+@posix
+def test_terminal_gets_a_bar(tiny, tmp_path):
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    command = [*COMMAND, "train", tiny, "--preset", "pos", "-m", tmp_path / "m"]
+    try:
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs) as process:
+            os.close(theirs)
+            shown = b""
+            deadline = time.monotonic() + 20
+            while time.monotonic() < deadline and select.select([ours], [], [], 20)[0]:
+                try:
+                    piece = os.read(ours, 65536)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                shown += piece
+            assert process.wait(20) == 0
+            assert process.stdout.read() == b""
+    finally:
+        os.close(ours)
+    assert b"training" in shown
+    assert b"Traceback" not in shown
+    assert b"written" in shown
+
+
+class Interruptible:
+    """A training that can be interrupted; killed when the test is over."""
+
+    def __init__(self, *arguments, **options):
+        command = [*COMMAND, "train", *map(os.fspath, arguments)]
+        options = {"stdin": subprocess.DEVNULL} | options
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+    def __enter__(self):
+        return self.process
+
+    def __exit__(self, *_):
+        self.process.kill()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+        self.process.wait()
+
+
+def until(condition, seconds=20.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened"
+        time.sleep(0.01)
+
+
+@posix
+def test_interrupted_training_keeps_what_it_reached(done, sample, tmp_path):
+    train, _ = demo_paths()
+    trace, model = tmp_path / "t", tmp_path / "m"
+    model.write_bytes(b"old")
+    options = ["--preset", "pos", "--tolerance", "0", "--max-iterations", "1000000", "-m", model, "--trace", trace]
+    with Interruptible(train, *options) as process:
+        until(lambda: trace.exists() and trace.read_text().count("\n") >= 3)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert "Traceback" not in said
+    assert "interrupted from the keyboard" in said
+    assert f"{model}: written" in said
+    assert said.endswith("loglinear: error: interrupted\n")
+    records = [json.loads(line) for line in trace.read_text().splitlines()]
+    report = json.loads(done("inspect", model, "--json").stdout)
+    assert report["status"] == "interrupted"
+    assert report["iterations"] == records[-1]["iteration"]
+    assert report["objective"] == records[-1]["objective"]
+    assert done("tag", "-m", model, sample.test).stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "t"]
+
+
+@posix
+def test_interrupted_reading_leaves_the_old_model(tmp_path, tiny):
+    model, data = tmp_path / "m", tmp_path / "data"
+    model.write_bytes(b"old")
+    os.mkfifo(data)
+    with Interruptible(data, "--preset", "pos", "-m", model) as process:
+        with data.open("w") as writer:  # blocks until the command has opened it
+            writer.write(tiny.read_text())
+            writer.flush()
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        _, said = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert said == "loglinear: error: interrupted\n"
+    assert model.read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "m", "tiny.txt"]
+
+
+@posix
+@pytest.mark.parametrize("command", ["train", "tag"])
+def test_interrupt_ends_the_wait_for_stdin(sample, tmp_path, command):
+    """Whoever forgets to name a file presses Ctrl-C; that has to work while nothing arrives."""
+    arguments = ["train", "-", "--preset", "pos"] if command == "train" else ["tag"]
+    model = tmp_path / "m" if command == "train" else sample.model
+    process = subprocess.Popen(
+        [*COMMAND, *arguments, "-m", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        # Past the imports once it sleeps in a read: a second is plenty, and too short is harmless.
+        time.sleep(0.8)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(3) == 1
+        assert process.stderr.read() == b"loglinear: error: interrupted\n"
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            pipe.close()
