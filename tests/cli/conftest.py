@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -13,11 +14,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from loglinear.cli import main
 from loglinear.datasets import demo_paths
 
 COMMAND = [sys.executable, "-m", "loglinear"]
 
-TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[1,0]\nU3:%m[0,0,\"..$\"]\nB\n"
+TEMPLATE = 'U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[1,0]\nU3:%m[0,0,"..$"]\nB\n'
 
 
 def run_command(*arguments, wrapper=(), **options):
@@ -91,6 +93,25 @@ def misuse():
         assert finished.stderr.count("\n") == 1, finished.stderr
         assert not finished.stdout
         return finished.stderr.removeprefix("loglinear: error: ").rstrip("\n")
+
+    return refuse
+
+
+@pytest.fixture
+def refused(capfd):
+    """Like `misuse`, in this process: for tables of mistakes, each of which would start an interpreter."""
+
+    def refuse(*arguments, usage=False):
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(list(map(os.fspath, arguments)))
+        out, said = capfd.readouterr()
+        assert (ended.value.code, out) == (2, ""), said
+        *before, line = said.splitlines()
+        assert usage or not before, said
+        found = re.match(r"loglinear( train)?: error: " if usage else "loglinear: error: ", line)
+        assert found, said
+        return line[found.end() :]
 
     return refuse
 

@@ -20,7 +20,9 @@ def test_demo_is_accurate_and_its_model_tags(done, tmp_path):
     words, tags = lines[at].split(), lines[at + 1].split()
     assert tags[0] == "DET"
     tagged = done("tag", "-m", "demo.loglinear", input="\n".join(words) + "\n", cwd=tmp_path).stdout
-    assert [line.split("\t") for line in tagged.strip().split("\n")] == [list(pair) for pair in zip(words, tags, strict=True)]
+    assert [line.split("\t") for line in tagged.strip().split("\n")] == [
+        list(pair) for pair in zip(words, tags, strict=True)
+    ]
     # It ends with what to try next; the command on its own model works as it stands.
     (command,) = [line for line in lines if line.strip().startswith("loglinear inspect")]
     assert "strongest states" in done(*shlex.split(command)[1:], cwd=tmp_path).stdout

@@ -10,7 +10,8 @@ import loglinear
 from loglinear import _core
 
 KEYS = {
-    "n_features", "n_active", "n_attributes", "labels", "solver", "status", "objective", "violation", "passes", "seconds",
+    "n_features", "n_active", "n_attributes", "labels",
+    "solver", "status", "objective", "violation", "passes", "seconds",
 }  # fmt: skip
 
 
@@ -41,7 +42,10 @@ def test_strongest_weights_come_first_and_are_those_of_python(done, sample):
     crf = loglinear.ChainCRF.load(sample.model)
     for shown, weights in (
         ([(each["attribute"], each["label"], each["weight"]) for each in report["top_states"]], crf.state_features_),
-        ([(each["from"], each["label"], each["weight"]) for each in report["top_transitions"]], crf.transition_features_),
+        (
+            [(each["from"], each["label"], each["weight"]) for each in report["top_transitions"]],
+            crf.transition_features_,
+        ),
     ):
         assert len(shown) == 7
         sizes = [abs(weight) for *_, weight in shown]
@@ -64,7 +68,9 @@ def test_report_for_people_names_the_same(done, sample):
 @pytest.mark.parametrize("top", ["0", "-3", "1000000"])
 def test_any_number_of_weights(done, sample, top):
     report = json.loads(done("inspect", sample.model, "--json", "--top", top).stdout)
-    assert len(report["top_states"]) == (len(loglinear.ChainCRF.load(sample.model).state_features_) if len(top) > 3 else 0)
+    assert len(report["top_states"]) == (
+        len(loglinear.ChainCRF.load(sample.model).state_features_) if len(top) > 3 else 0
+    )
 
 
 def test_attribute_conditioned_transitions_are_among_the_transitions(done, tiny, tmp_path):

@@ -136,7 +136,7 @@ def test_sentence_of_a_hundred_thousand_tokens(done, tmp_path):
     tokens, data, model = 100_000, tmp_path / "long", tmp_path / "m"
     labels = [("A", "B", "B", "C")[(at * at + at // 7) % 4] for at in range(tokens)]
     data.write_text("".join(f"{label.lower()}{at % 3} {label}\n" for at, label in enumerate(labels)))
-    (tmp_path / "template").write_text("U:%x[0,0]\nU:%x[-1,0]\nB\n")
+    (tmp_path / "template").write_text("U0:%x[0,0]\nU1:%x[-1,0]\nB\n")
     done("train", data, "--template", tmp_path / "template", "-m", model, "--max-iterations", "15", "-q")
     rows = done("tag", "-m", model, data, "--marginals").stdout.splitlines()
     assert len(rows) == tokens + 1
@@ -157,7 +157,7 @@ def test_attribute_and_word_of_a_megabyte(done, tmp_path):
     assert name in {feature.get("attribute") for feature in report["top_states"]}
     words = tmp_path / "words"
     words.write_text(f"{name} A\ny B\n", encoding="utf-8")
-    (tmp_path / "template").write_text("U1:%X[0,0]/%x[1,0]\nU2:%m[0,0,\".$\"]\nU3:%shape[0,0]\nB\n")
+    (tmp_path / "template").write_text('U1:%X[0,0]/%x[1,0]\nU2:%m[0,0,".$"]\nU3:%shape[0,0]\nB\n')
     done("train", words, "--template", tmp_path / "template", "-m", model)
     assert done("tag", "-m", model, words).stdout == f"{name} A\tA\ny B\tB\n\n"
 

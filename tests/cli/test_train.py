@@ -193,7 +193,7 @@ def test_feature_selection_changes_the_number_of_features(done, tiny, tmp_path):
         done("train", tiny, "--template", template, "-m", tmp_path / "m", *options)
         return json.loads(done("inspect", tmp_path / "m", "--json").stdout)["n_features"]
 
-    template = _write(tmp_path / "template", b"U:%x[0,0]\nU:bias%m[0,0,\"^\"]\nB\n")
+    template = _write(tmp_path / "template", b'U:%x[0,0]\nU:bias%m[0,0,"^"]\nB\n')
     # Words 4, bias with D, N, V: 3; transitions D-N, N-V.
     assert count() == 4 + 3 + 2
     assert count("--all-states") == 5 * 3 + 2
@@ -333,7 +333,7 @@ def test_interrupt_ends_the_wait_for_stdin(sample, tmp_path, command):
         # Past the imports once it sleeps in a read: a second is plenty, and too short is harmless.
         time.sleep(0.8)
         process.send_signal(signal.SIGINT)
-        assert process.wait(3) == 1
+        assert process.wait(2) == 1
         assert process.stderr.read() == b"loglinear: error: interrupted\n"
     finally:
         process.kill()
