@@ -18,8 +18,8 @@ from loglinear.errors import DataError, OptionError
 ATTRIBUTES = ["a", "b", "c", "d:e", "é", ""]
 VALUES = st.sampled_from([1.0, 1.0, -1.0, 0.5, -2.25, 3.0, 0.0])
 WEIGHTS = st.sampled_from([1.0, 1.0, 2.0, 0.0, 0.3])
-LAWS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-FEW = settings(LAWS, max_examples=20)
+LAWS = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(LAWS, max_examples=60)
 
 # A line of a template, and the same in Python: what it gives for token t of a sentence of (word, tag).
 CELLS = {
