@@ -56,6 +56,8 @@ pub struct Corpus {
     pub weights: Vec<f64>,
     /// Whether label bigrams are wanted: always, but for a template without a `B` line.
     pub transitions: bool,
+    /// Whether the data has labels; without tokens there may be none to be seen.
+    pub labelled: bool,
 }
 
 impl Corpus {
@@ -87,10 +89,6 @@ impl Corpus {
             + size_of_val(self.sentence_ends.as_slice())
     }
 
-    pub fn labelled(&self) -> bool {
-        !self.labels.is_empty()
-    }
-
     pub fn bigrams_of(&self, token: usize) -> &[u32] {
         if self.bigrams.ids.is_empty() { &[] } else { self.bigrams.row(token) }
     }
@@ -107,6 +105,7 @@ impl Corpus {
             attributes: Arc::clone(&self.attributes),
             labels: Arc::clone(&self.labels),
             transitions: self.transitions,
+            labelled: self.labelled,
             ..Corpus::empty()
         };
         for &sentence in sentences {
@@ -144,6 +143,7 @@ impl Corpus {
             gold: Vec::new(),
             weights: Vec::new(),
             transitions: true,
+            labelled: false,
         }
     }
 
@@ -234,6 +234,7 @@ impl Assembly {
             bigrams: if joined.bigrams.ids.is_empty() { Rows::default() } else { joined.bigrams },
             gold: joined.gold,
             weights: joined.weights,
+            labelled: !labels.names.is_empty(),
             ..Corpus::empty()
         };
         corpus.sort_labels(labels);

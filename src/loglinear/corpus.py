@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Sequence
 from numbers import Integral
@@ -11,7 +12,7 @@ from . import _core
 from .errors import DataError
 from .features import template_text
 
-__all__ = ["FORMATS", "Corpus"]
+__all__ = ["FORMATS", "Corpus", "checked_weights"]
 
 FORMATS = ("columns", "crfsuite", "jsonl")
 
@@ -80,7 +81,7 @@ class Corpus:
             DataError: lengths that differ, values that are not finite, tokens of another type; names the sentence.
         """
         text = template_text(template)
-        weights = None if sample_weight is None else [float(weight) for weight in sample_weight]
+        weights = None if sample_weight is None else checked_weights(sample_weight)
         return cls(_core.Corpus.encode(X, y, weights, template=text), text, "python")
 
     def __len__(self) -> int:
@@ -101,7 +102,10 @@ class Corpus:
             chosen = [int(index)]
         else:
             chosen = list(index.tolist() if hasattr(index, "tolist") else index)
-            if len(chosen) == len(self) and all(isinstance(each, bool) for each in chosen):
+            if chosen and all(isinstance(each, bool) for each in chosen):
+                if len(chosen) != len(self):
+                    message = f"a mask of {len(chosen)} for a corpus of {len(self)} sentences"
+                    raise IndexError(message)
                 chosen = [at for at, wanted in enumerate(chosen) if wanted]
         n = len(self)
         chosen = [at + n if at < 0 else at for at in chosen]
@@ -132,3 +136,22 @@ class Corpus:
             message = "the data has no labels"
             raise DataError(message)
         return gold
+
+
+def checked_weights(weights: Iterable[float]) -> list[float]:
+    """Sample weights as finite numbers of at least 0.
+
+    Raises:
+        DataError: one is not.
+    """
+    checked = []
+    for sentence, weight in enumerate(weights):
+        try:
+            number = float(weight)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not 0.0 <= number < math.inf:
+            message = f"weight {weight!r} of sentence {sentence} is not a finite number of at least 0"
+            raise DataError(message)
+        checked.append(number)
+    return checked

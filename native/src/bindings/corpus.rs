@@ -1,7 +1,7 @@
 //! `Corpus`: reading files, encoding Python sequences.
 
 use super::errors::DataError;
-use super::interrupt::interruptible;
+use super::interrupt::{interruptible, read_stdin};
 use crate::corpus::{self, Builder};
 use crate::text::cells::Cells;
 use crate::text::encode::{self, Format};
@@ -34,9 +34,13 @@ impl Corpus {
         threads: usize,
     ) -> PyResult<Self> {
         let format: Format = format.parse()?;
+        let piped = if path == "-" { Some(read_stdin(py)?) } else { None };
         let inner = interruptible(py, |interrupt| {
             let template = template.map(Template::parse).transpose()?;
-            let source = Source::open(path)?;
+            let source = match piped {
+                Some(text) => Source::of_bytes("<stdin>", text)?,
+                None => Source::open(path)?,
+            };
             threads::pool(threads)?.install(|| encode::encode(source, format, template.as_ref(), labelled, interrupt))
         })?;
         Ok(Corpus { inner: Arc::new(inner) })
@@ -57,6 +61,7 @@ impl Corpus {
             expander: template.as_ref().map(Expander::new),
             columns: template.as_ref().map_or(0, |template| template.columns),
         };
+        let labelled = labels.is_some();
         let mut labels = labels.map(|labels| labels.try_iter()).transpose()?;
         let mut count = 0;
         for (index, sentence) in sentences.try_iter()?.enumerate() {
@@ -85,6 +90,7 @@ impl Corpus {
             return Err(DataError::new_err(format!("{} weights for {count} sentences", weights.len())));
         }
         let mut inner = corpus::Corpus::assemble(vec![encoder.builder]);
+        inner.labelled = labelled;
         inner.transitions = template.as_ref().is_none_or(|template| template.transitions);
         Ok(Corpus { inner: Arc::new(inner) })
     }
@@ -126,7 +132,7 @@ impl Corpus {
     /// The labels of every sentence, or None for unlabelled data.
     fn gold<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         let corpus = &self.inner;
-        if !corpus.labelled() {
+        if !corpus.labelled {
             return Ok(None);
         }
         let sequences = (0..corpus.n_sentences()).map(|sentence| &corpus.gold[corpus.tokens(sentence)]);
@@ -227,10 +233,6 @@ impl Encoder<'_> {
         if let Some(expander) = &mut self.expander {
             let texts = cells(&tokens, self.columns)?;
             let cells = Cells { columns: self.columns, cells: texts.iter().map(|text| text.as_bytes()).collect() };
-            // A template without macros looks at no cell, so the cells cannot tell how many tokens there are.
-            if self.columns == 0 && !tokens.is_empty() {
-                return Err("a template has to look at a column".to_owned().into());
-            }
             expander.expand(&cells, &mut self.builder, label_of);
         } else {
             for (index, token) in tokens.iter().enumerate() {

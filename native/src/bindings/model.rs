@@ -1,12 +1,12 @@
 //! `ChainModel`: a trained model that predicts, tags files, saves and opens.
 
 use super::corpus::{Corpus, label_lists};
-use super::interrupt::interruptible;
+use super::interrupt::{interruptible, read_stdin};
 use crate::model::Model;
 use crate::objective::chain::ChainObjective;
 use crate::tagger;
 use crate::text::encode::Format;
-use crate::text::input;
+use crate::text::input::{Source, write_atomically};
 use crate::text::template::Template;
 use crate::threads;
 use pyo3::prelude::*;
@@ -146,8 +146,13 @@ impl ChainModel {
         threads: usize,
     ) -> PyResult<usize> {
         let format: Format = format.parse()?;
+        let piped = if path == "-" { Some(read_stdin(py)?) } else { None };
         let tagged = self.run(py, threads, |interrupt| {
-            let text = input::read(path)?;
+            let source = match piped {
+                Some(text) => Source::of_bytes("<stdin>", text)?,
+                None => Source::open(path)?,
+            };
+            let text = source.text()?;
             tagger::tag(&self.inner, &text, format, marginals, interrupt)
         })?;
         py.detach(|| {
@@ -156,7 +161,7 @@ impl ChainModel {
                 let written = stdout.write_all(&tagged).and_then(|()| stdout.flush());
                 written.map_err(|source| crate::error::Error::io("<stdout>", source))
             } else {
-                input::write_atomically(Path::new(output), |out| out.write_all(&tagged))
+                write_atomically(Path::new(output), |out| out.write_all(&tagged))
             }
         })?;
         Ok(tagged.len())

@@ -62,15 +62,15 @@ pub const NOWHERE: u32 = u32::MAX;
 
 impl Features {
     pub fn new(corpus: &Corpus, selection: Selection) -> Result<Features> {
-        if !corpus.labelled() {
-            return Err(Error::Data("training needs labelled data".into()));
+        if !corpus.labelled || corpus.labels.is_empty() {
+            return Err(Error::Data("training needs tokens with labels, and there are none".into()));
         }
         let n_labels = corpus.labels.len();
         if n_labels > usize::from(u16::MAX) {
             return Err(Error::Data(format!("{n_labels} labels, more than 65535; is the last column the label?")));
         }
         let sentences = blocks(corpus);
-        let seen = Seen::new(corpus, &sentences);
+        let seen = Seen::new(corpus, &sentences, selection.min_count);
         let labels_of = observed_labels(corpus, &seen.counts);
         let mut features = Features {
             n_labels,
@@ -126,8 +126,7 @@ impl Features {
         if corpus.bigrams.ids.is_empty() {
             return;
         }
-        let mut counts = vec![0u32; corpus.attributes.len()];
-        corpus.bigrams.ids.iter().for_each(|&attribute| counts[attribute as usize] += 1);
+        let counts = token_counts(corpus, |token| corpus.bigrams_of(token));
         let mut triples = Vec::new();
         for sentence in 0..corpus.n_sentences() {
             for token in corpus.tokens(sentence).skip(1) {
@@ -166,7 +165,7 @@ impl Features {
         // Classes: 0 dense, 1 shared by blocks, 2 + b found in block b only.
         let mut classes: Vec<Vec<u32>> = vec![Vec::new(); 2 + n_blocks];
         for (attribute, &count) in seen.counts.iter().enumerate() {
-            if count < selection.min_count.max(1) {
+            if count == 0 || seen.tokens[attribute] < selection.min_count {
                 continue;
             }
             let n_labels = if selection.all_states { self.n_labels } else { labels_of.of(attribute).len() };
@@ -246,17 +245,32 @@ fn blocks(corpus: &Corpus) -> Vec<Range<usize>> {
     blocks
 }
 
-/// Attribute -> tokens it is on, first and last block it is in.
+/// Attribute -> the number of tokens it is on; twice on a token counts once.
+fn token_counts<'c>(corpus: &'c Corpus, attributes_of: impl Fn(usize) -> &'c [u32]) -> Vec<u32> {
+    let mut counts = vec![0u32; corpus.attributes.len()];
+    let mut last = vec![usize::MAX; corpus.attributes.len()];
+    for token in 0..corpus.n_tokens() {
+        for &attribute in attributes_of(token) {
+            let attribute = attribute as usize;
+            counts[attribute] += u32::from(last[attribute] != token);
+            last[attribute] = token;
+        }
+    }
+    counts
+}
+
+/// Attribute -> how often it occurs, on how many tokens, first and last block it is in.
 struct Seen {
     counts: Vec<u32>,
+    tokens: Vec<u32>,
     first: Vec<u8>,
     last: Vec<u8>,
 }
 
 impl Seen {
-    fn new(corpus: &Corpus, blocks: &[Range<usize>]) -> Seen {
+    fn new(corpus: &Corpus, blocks: &[Range<usize>], min_count: u32) -> Seen {
         let n = corpus.attributes.len();
-        let mut seen = Seen { counts: vec![0; n], first: vec![0; n], last: vec![0; n] };
+        let mut seen = Seen { counts: vec![0; n], tokens: Vec::new(), first: vec![0; n], last: vec![0; n] };
         for (block, sentences) in blocks.iter().enumerate() {
             for sentence in sentences.clone() {
                 for token in corpus.tokens(sentence) {
@@ -271,6 +285,9 @@ impl Seen {
                 }
             }
         }
+        // An attribute that occurs is on one token at least: no need to count them for that.
+        seen.tokens =
+            if min_count > 1 { token_counts(corpus, |token| corpus.states.row(token)) } else { seen.counts.clone() };
         seen
     }
 }

@@ -95,6 +95,7 @@ pub fn encode(
         }
     }
     let mut corpus = assembly.finish();
+    corpus.labelled = labelled;
     corpus.transitions = template.is_none_or(|template| template.transitions);
     if corpus.n_sentences() == 0 {
         let name = &windows.source.name;

@@ -1,4 +1,4 @@
-//! Opening files: `-` is standard input; gzip and xz are recognised by their first bytes.
+//! Opening files; gzip and xz are recognised by their first bytes.
 
 use crate::error::{Error, Result};
 use std::fs::File;
@@ -10,23 +10,26 @@ use std::path::Path;
 pub struct Source {
     pub name: String,
     reader: Box<dyn Read + Send>,
-    path: String,
+    compressed: bool,
 }
 
 impl Source {
     pub fn open(path: &str) -> Result<Source> {
-        let name = if path == "-" { "<stdin>".to_owned() } else { path.to_owned() };
-        let mut raw: Box<dyn Read + Send> = if path == "-" {
-            Box::new(std::io::stdin())
-        } else {
-            let file = File::open(path).map_err(|source| Error::io(path, source))?;
-            if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-                return Err(Error::Data(format!("{name}: is a directory, not a data file")));
-            }
-            Box::new(file)
-        };
+        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(Error::Data(format!("{path}: is a directory, not a data file")));
+        }
+        Source::new(path, Box::new(file))
+    }
+
+    /// A text that has been read already, under the name to use in messages.
+    pub fn of_bytes(name: &str, text: Vec<u8>) -> Result<Source> {
+        Source::new(name, Box::new(std::io::Cursor::new(text)))
+    }
+
+    fn new(name: &str, mut raw: Box<dyn Read + Send>) -> Result<Source> {
         let mut start = Vec::with_capacity(6);
-        raw.by_ref().take(6).read_to_end(&mut start).map_err(|source| Error::io(&name, source))?;
+        raw.by_ref().take(6).read_to_end(&mut start).map_err(|source| Error::io(name, source))?;
         let (gzip, xz) = (start.starts_with(&[0x1f, 0x8b]), start == [0xfd, b'7', b'z', b'X', b'Z', 0]);
         let raw = std::io::Cursor::new(start).chain(raw);
         let reader: Box<dyn Read + Send> = match (gzip, xz) {
@@ -34,13 +37,20 @@ impl Source {
             (_, true) => Box::new(liblzma::read::XzDecoder::new_multi_decoder(raw)),
             _ => Box::new(raw),
         };
-        Ok(Source { name, reader, path: if gzip || xz { String::new() } else { path.to_owned() } })
+        Ok(Source { name: name.to_owned(), reader, compressed: gzip || xz })
+    }
+
+    /// The whole text.
+    pub fn text(mut self) -> Result<Text> {
+        let mut bytes = Vec::new();
+        self.read(usize::MAX >> 1, &mut bytes)?;
+        Ok(Text { name: self.name, bytes })
     }
 
     /// Appends up to `limit` bytes; returns how many there were.
     fn read(&mut self, limit: usize, into: &mut Vec<u8>) -> Result<usize> {
         self.reader.by_ref().take(limit as u64).read_to_end(into).map_err(|source| {
-            if self.path.is_empty() {
+            if self.compressed {
                 Error::Data(format!("{}: the compressed data is damaged or cut short ({source})", self.name))
             } else {
                 Error::io(&self.name, source)
@@ -53,14 +63,6 @@ impl Source {
 pub struct Text {
     pub name: String,
     bytes: Vec<u8>,
-}
-
-/// Reads a whole file.
-pub fn read(path: &str) -> Result<Text> {
-    let mut source = Source::open(path)?;
-    let mut bytes = Vec::new();
-    source.read(usize::MAX >> 1, &mut bytes)?;
-    Ok(Text { name: source.name, bytes })
 }
 
 impl Text {
@@ -198,7 +200,7 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::
         .suffix(".tmp")
         .permissions(permissions(path))
         .tempfile_in(folder)
-        .map_err(fail)?;
+        .map_err(|error| fail(plain(error)))?;
     let file = temporary.as_file_mut();
     let mut buffered = std::io::BufWriter::with_capacity(1 << 20, &mut *file);
     write(&mut buffered).and_then(|()| buffered.flush()).map_err(fail)?;
@@ -206,6 +208,16 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::
     file.sync_all().map_err(fail)?;
     temporary.persist(path).map_err(|error| fail(error.error))?;
     Ok(())
+}
+
+/// The operating system's error without the name of the temporary file around it.
+fn plain(error: std::io::Error) -> std::io::Error {
+    let inner =
+        error.get_ref().and_then(|inner| inner.source()).and_then(|inner| inner.downcast_ref::<std::io::Error>());
+    match inner.and_then(std::io::Error::raw_os_error) {
+        Some(number) => std::io::Error::from_raw_os_error(number),
+        None => error,
+    }
 }
 
 #[cfg(unix)]

@@ -38,7 +38,11 @@ fn sentence<S: Sink>(
     columns: usize,
     sink: &mut S,
 ) -> Result<(), String> {
-    let value: Value = serde_json::from_slice(line).map_err(|error| format!("not a JSON object: {error}"))?;
+    let value: Value = serde_json::from_slice(line).map_err(|error| {
+        // The parser counts the line as its first.
+        let reason = error.to_string().replace(" at line 1 column", " at column");
+        format!("not a JSON object: {reason}")
+    })?;
     let tokens = value
         .get("tokens")
         .and_then(Value::as_array)

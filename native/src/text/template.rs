@@ -30,7 +30,7 @@ pub struct Template {
     views: Vec<View>,
     /// A `B` line without macros asks for transitions.
     pub transitions: bool,
-    /// Columns the macros look at: the largest index plus one.
+    /// Columns the macros look at: the largest index plus one. At least 1: a token is in the data by its first cell.
     pub columns: usize,
 }
 
@@ -132,7 +132,7 @@ impl Template {
             lines: Vec::new(),
             views: Vec::new(),
             transitions: false,
-            columns: 0,
+            columns: 1,
         };
         for (index, line) in source.lines().enumerate() {
             let line = without_comment(line);

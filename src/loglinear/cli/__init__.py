@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from typing import NoReturn
 
@@ -29,6 +30,7 @@ COMMANDS = {
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    _prepare_streams()
     if not arguments or arguments[0] not in COMMANDS:
         _overview(arguments)
     name = arguments[0]
@@ -48,7 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(error, 2)
     except BrokenPipeError:
         # Whoever read stdout has gone (`| head`): nothing is left to say, not even when the interpreter flushes.
-        sys.stdout = None
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")
         sys.exit(1)
     except OSError as error:
         misuse = isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError))
@@ -59,6 +61,16 @@ def main(arguments: list[str] | None = None) -> None:
         _fail("interrupted", 1)
     except RuntimeError as error:
         _fail(error, 1)
+
+
+def _prepare_streams() -> None:
+    """Write UTF-8 whatever the locale, and nothing to streams that are closed."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        else:
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _overview(arguments: list[str]) -> NoReturn:

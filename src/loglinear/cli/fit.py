@@ -38,7 +38,7 @@ def fit(
     text = preset_text(preset) if preset is not None else None
     if template is not None:
         try:
-            text = Path(template).read_text(encoding="utf-8")
+            text = Path(template).read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
             message = f"{template}: invalid UTF-8 in a template ({error.reason} at byte {error.start})"
             raise OptionError(message) from error

@@ -90,8 +90,13 @@ def template_text(template: str | None) -> str | None:
     Raises:
         OptionError: it is neither.
     """
-    if template is None or template in PRESETS:
-        return template and PRESETS[template].text
+    if template is None:
+        return None
+    if not isinstance(template, str):
+        message = f"template={template!r} is neither the name of a preset nor the text of a template"
+        raise OptionError(message)
+    if template in PRESETS:
+        return PRESETS[template].text
     if "\n" in template or "%" in template:
         return template
     message = f"template {template!r} is neither a preset ({', '.join(PRESETS)}) nor the text of a template"

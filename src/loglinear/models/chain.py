@@ -17,13 +17,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from ..corpus import Corpus
-from ..errors import DataError, ModelFileError, OptionError
+from ..corpus import Corpus, checked_weights
+from ..errors import DataError, ModelFileError
 from ..minimize import Callback
 from ..result import Result
 from ..solvers import Solver
 from ..trace import TraceRecord
-from .training import DevScores, TrainingOptions, train_chain
+from .training import DevScores, TrainingOptions, train_chain, whole_number
 
 __all__ = ["ChainCRF"]
 
@@ -179,7 +179,10 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Labels | None = None, sample_weight: Iterable[float] | None = None) -> float:
         """Share of tokens labelled right; with weights each token counts as its sentence does."""
         model, corpus = self._inputs(X, y)
-        weights = [1.0] * len(corpus) if sample_weight is None else [float(weight) for weight in sample_weight]
+        weights = [1.0] * len(corpus) if sample_weight is None else checked_weights(sample_weight)
+        if len(weights) != len(corpus):
+            message = f"{len(weights)} weights for {len(corpus)} sentences"
+            raise DataError(message)
         right = total = 0.0
         pairs = zip(corpus.gold(), model.predict(corpus.core, threads=self._threads()), weights, strict=True)
         for gold, predicted, weight in pairs:
@@ -235,10 +238,7 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
     def _threads(self) -> int:
         if self.n_jobs is None or self.n_jobs == -1:
             return 0
-        if isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, int) or self.n_jobs < 1:
-            message = f"n_jobs={self.n_jobs!r} is no number of threads; give one of at least 1, or -1 for all cores"
-            raise OptionError(message)
-        return self.n_jobs
+        return whole_number("n_jobs", self.n_jobs, 1, 2**16)
 
     def _inputs(self, X: Any, y: Labels | None = None) -> tuple[_core.ChainModel, Corpus]:
         check_is_fitted(self, "model_")

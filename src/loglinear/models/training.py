@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from ..result import Result
 from ..solvers import Solver, default_solver, make_solver
 from ..trace import TraceRecord
 
-__all__ = ["DevScores", "TrainingOptions", "evaluate_model", "train_chain"]
+__all__ = ["DevScores", "TrainingOptions", "evaluate_model", "train_chain", "whole_number"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,26 @@ class TrainingOptions:
         if self.solver is None or isinstance(self.solver, str):
             name = self.solver or default_solver(self.penalty())
             return name, make_solver(name, tolerance=self.tolerance)
+        if not callable(getattr(self.solver, "init", None)) or not callable(getattr(self.solver, "step", None)):
+            message = f"solver={self.solver!r} is neither the name of a solver nor an object with init and step"
+            raise OptionError(message)
         return type(self.solver).__name__.lower(), self.solver
+
+
+def whole_number(name: str, value: Any, least: int, most: int) -> int:
+    """The value of an option as an int, NumPy's integers included.
+
+    Raises:
+        OptionError: it is none, or out of its range.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or not least <= number <= most:
+        message = f"{name}={value!r} is not a whole number from {least} to {most}"
+        raise OptionError(message)
+    return number
 
 
 def train_chain(
@@ -87,14 +107,12 @@ def train_chain(
     penalty = options.penalty()
     name, solver = options.make_solver()
     stop = Stop(max_iterations=options.max_iterations)
-    if isinstance(options.min_count, bool) or not 1 <= options.min_count < 2**32:
-        message = f"min_count={options.min_count!r} is not a count; give a whole number of at least 1"
-        raise OptionError(message)
+    min_count = whole_number("min_count", options.min_count, 1, 2**32 - 1)
     objective = _core.ChainObjective(
         corpus.core,
         all_states=options.all_states,
         all_transitions=options.all_transitions,
-        min_count=options.min_count,
+        min_count=min_count,
         threads=threads,
     )
     if dev is not None:
@@ -109,10 +127,10 @@ def train_chain(
         "l2": penalty.l2,
         "solver": name,
         "tolerance": options.tolerance,
-        "max_iterations": options.max_iterations,
+        "max_iterations": None if options.max_iterations is None else int(options.max_iterations),
         "all_states": options.all_states,
         "all_transitions": options.all_transitions,
-        "min_count": options.min_count,
+        "min_count": min_count,
         "training": {
             "n_sentences": len(corpus),
             "n_tokens": corpus.core.n_tokens,
