@@ -405,6 +405,24 @@ def test_line_numbers_are_right_in_every_piece(read, large):
             read("\n".join(damaged), threads=2)
 
 
+def test_files_of_many_megabytes_are_read_as_small_ones_are(read, large):
+    """Padded with blanks beyond the 16 MB that are held at a time, plain and compressed."""
+    text = "".join("".join(" ".join(row) + "\n" for row in s) + "\n" for s in large)
+    expected = facts(read(text))
+    padded = text.replace("\n", " " * 330 + "\r\n").encode()
+    assert len(padded) > 18 << 20
+    assert facts(read(padded)) == expected
+    packed = gzip.compress(padded, 1)
+    assert facts(read(packed)) == expected
+    with pytest.raises(DataError, match="damaged or cut short"):
+        read(packed[:-9])
+    n_lines = text.count("\n")
+    with pytest.raises(DataError, match=rf"data, line {n_lines + 1}: 1 column "):
+        read(padded + b"broken\r\n")
+    with pytest.raises(DataError, match=rf"data, line {n_lines + 2}: invalid UTF-8"):
+        read(padded + b"a B L\r\n\xff B L\r\n")
+
+
 def test_sentence_longer_than_a_piece_stays_whole(read):
     text = "".join(f"w{at % 100} P {'AB'[at % 2]}\n" for at in range(150_000))
     corpus = read(text + "\nlast P A\n")
