@@ -13,13 +13,14 @@ use loglinear_core::text::input::Source;
 use loglinear_core::text::template::Template;
 use loglinear_core::threads::Interrupt;
 use std::hint::black_box;
+use std::path::Path;
 use std::time::Instant;
 
 const TEMPLATE: &str = include_str!("../../src/loglinear/features/presets/chunking.txt");
 
 fn read(name: &str) -> Corpus {
     let folder = std::env::var("LOGLINEAR_DATA").expect("LOGLINEAR_DATA names the folder of the data");
-    let source = Source::open(&format!("{folder}/conll2000/{name}.txt")).expect("the data is there");
+    let source = Source::open(Path::new(&format!("{folder}/conll2000/{name}.txt"))).expect("the data is there");
     let template = Template::parse(TEMPLATE).expect("the preset is sound");
     encode(source, Format::Columns, Some(&template), true, &Interrupt::default()).expect("the data is sound")
 }

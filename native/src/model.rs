@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use safetensors::tensor::Dtype;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::path::Path;
 
 const TENSORS: [(&str, Dtype, usize); 14] = [
     ("states.slots", Dtype::U64, 2),
@@ -199,8 +200,8 @@ impl Model {
         Model::from_storage(model_file::encode(tensors, metadata)?, "the model")
     }
 
-    pub fn open(path: &str) -> Result<Model> {
-        Model::from_storage(Storage::map(path)?, path)
+    pub fn open(path: &Path) -> Result<Model> {
+        Model::from_storage(Storage::map(path)?, &path.display().to_string())
     }
 
     pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
@@ -308,7 +309,7 @@ impl Model {
         self.contents.metadata.get("settings").map_or("{}", String::as_str)
     }
 
-    pub fn save(&self, path: &str) -> Result<()> {
+    pub fn save(&self, path: &Path) -> Result<()> {
         model_file::save(&self.storage, path)
     }
 

@@ -51,15 +51,16 @@ impl Storage {
         Storage::Owned { words, length: bytes.len() }
     }
 
-    pub fn map(path: &str) -> Result<Storage> {
+    pub fn map(path: &Path) -> Result<Storage> {
+        let name = path.display();
         let fail = |source| Error::io(path, source);
         let file = File::open(path).map_err(fail)?;
         let metadata = file.metadata().map_err(fail)?;
         if metadata.is_dir() {
-            return Err(Error::ModelFile(format!("{path}: is a directory, not a model file")));
+            return Err(Error::ModelFile(format!("{name}: is a directory, not a model file")));
         }
         if metadata.len() == 0 {
-            return Err(Error::ModelFile(format!("{path}: the file is empty; it is no loglinear model")));
+            return Err(Error::ModelFile(format!("{name}: the file is empty; it is no loglinear model")));
         }
         // SAFETY: the map is read-only and private to this value. A model file is never changed in place: saving writes a new
         // file and renames it. Should another program truncate the file all the same, reading it would end the process.
@@ -152,8 +153,8 @@ pub fn decode(bytes: &[u8], name: &str, expected: &[(&str, Dtype, usize)]) -> Re
     Ok(Contents { ranges, metadata })
 }
 
-pub fn save(bytes: &[u8], path: &str) -> Result<()> {
-    write_atomically(Path::new(path), |out| out.write_all(bytes))
+pub fn save(bytes: &[u8], path: &Path) -> Result<()> {
+    write_atomically(path, |out| out.write_all(bytes))
 }
 
 #[cfg(test)]
@@ -192,7 +193,7 @@ mod tests {
     #[test]
     fn a_saved_model_can_be_replaced_while_it_is_mapped() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("model").display().to_string();
+        let path = folder.path().join("model");
         let bytes = sample();
         save(&bytes, &path).unwrap();
         let mapped = Storage::map(&path).unwrap();

@@ -6,6 +6,8 @@ Names are imported when they are first used, so that the command line starts wit
 from __future__ import annotations
 
 import importlib
+import sys
+import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -69,12 +71,22 @@ __all__ = [
 ]
 
 
+class _Package(types.ModuleType):
+    """Keeps a module from hiding what it holds under the same name: `loglinear.minimize` is the function."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME and isinstance(value, types.ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
     value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
-    # A module may have the name of what it holds (minimize): the function wins.
     globals()[name] = value
     return value
 

@@ -7,6 +7,7 @@ import math
 import numbers
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
@@ -160,7 +161,7 @@ class TraceWriter:
         """Append the record to the file; it is closed again before this returns."""
         if record.iteration <= self._last:
             return
-        with self.path.open("a", encoding="utf-8") as file:
+        with _named(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(record.to_json() + "\n")
         self._last = record.iteration
 
@@ -185,10 +186,24 @@ def _parsed(name: str, value: Any) -> Any:
     return math.nan if value is None else float(value)
 
 
-def _replace(path: Path, text: str) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Make errors of writing name the file that was asked for."""
     try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        error.filename = str(path)
+        raise
+
+
+def _replace(path: Path, text: str) -> None:
+    with _named(path):
+        if path.is_dir() or (path.exists() and not path.is_file()):
+            path.write_text(text, encoding="utf-8")  # a device or a pipe is written to, never replaced
+            return
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)

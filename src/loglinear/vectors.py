@@ -145,7 +145,7 @@ def orthant_step(w: Vector, alpha: float, direction: Vector, v: Vector, out: Vec
 def difference_pair(
     w_new: Vector, w: Vector, g_new: Vector, g: Vector, l2: float, s: Rows, y: Rows
 ) -> tuple[float, float]:
-    """Write s = w_new - w and y = g_new - g + l2 * s, rounded to float32, and return s . y and y . y of what is written."""
+    """Write s = w_new - w and y = g_new - g + l2 * s, in float32, and return s . y and y . y of what is written."""
     return _native.difference_pair(w_new, w, g_new, g, l2, s, y, _threads.get())
 
 

@@ -13,6 +13,7 @@ use crate::threads;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PyDict, PyList, PyString};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Sentences of attribute ids; shared with objectives, never copied.
@@ -27,19 +28,19 @@ impl Corpus {
     #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, threads=0))]
     fn read(
         py: Python<'_>,
-        path: &str,
+        path: PathBuf,
         format: &str,
         template: Option<&str>,
         labelled: bool,
         threads: usize,
     ) -> PyResult<Self> {
         let format: Format = format.parse()?;
-        let piped = if path == "-" { Some(read_stdin(py)?) } else { None };
+        let piped = if path.as_os_str() == "-" { Some(read_stdin(py)?) } else { None };
         let inner = interruptible(py, |interrupt| {
             let template = template.map(Template::parse).transpose()?;
             let source = match piped {
                 Some(text) => Source::of_bytes("<stdin>", text)?,
-                None => Source::open(path)?,
+                None => Source::open(&path)?,
             };
             threads::pool(threads)?.install(|| encode::encode(source, format, template.as_ref(), labelled, interrupt))
         })?;

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use std::io::ErrorKind;
 
 pyo3::import_exception!(loglinear.errors, DataError);
 pyo3::import_exception!(loglinear.errors, TemplateError);
@@ -16,7 +17,7 @@ impl From<Error> for PyErr {
             Error::Template(message) => TemplateError::new_err(message),
             Error::ModelFile(message) => ModelFileError::new_err(message),
             Error::Option(message) => OptionError::new_err(message),
-            Error::Io { path, source } => match source.raw_os_error() {
+            Error::Io { path, source } => match source.raw_os_error().or(number_of(source.kind())) {
                 // With number, text and file name Python picks the subclass, such as FileNotFoundError.
                 Some(number) => {
                     let text = source.to_string();
@@ -28,4 +29,17 @@ impl From<Error> for PyErr {
             Error::Interrupted => PyKeyboardInterrupt::new_err("interrupted"),
         }
     }
+}
+
+/// The number of an error of which only the kind is known, on systems that count as Linux does.
+fn number_of(kind: ErrorKind) -> Option<i32> {
+    Some(match kind {
+        ErrorKind::NotFound => 2,
+        ErrorKind::PermissionDenied => 13,
+        ErrorKind::NotADirectory => 20,
+        ErrorKind::IsADirectory => 21,
+        ErrorKind::StorageFull => 28,
+        ErrorKind::ReadOnlyFilesystem => 30,
+        _ => return None,
+    })
 }

@@ -11,6 +11,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // A panic becomes an exception that carries its message (see `interrupt`); nothing is printed beside it.
+    std::panic::set_hook(Box::new(|_| {}));
     module.add_class::<corpus::Corpus>()?;
     module.add_class::<objective::ChainObjective>()?;
     module.add_class::<model::ChainModel>()?;

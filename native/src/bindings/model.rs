@@ -12,7 +12,7 @@ use crate::threads;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ChainModel {
@@ -28,8 +28,8 @@ impl ChainModel {
 #[pymethods]
 impl ChainModel {
     #[staticmethod]
-    fn open(path: &str) -> PyResult<Self> {
-        Ok(ChainModel { inner: Model::open(path)? })
+    fn open(path: PathBuf) -> PyResult<Self> {
+        Ok(ChainModel { inner: Model::open(&path)? })
     }
 
     #[staticmethod]
@@ -47,8 +47,8 @@ impl ChainModel {
         Ok((maker, (slf.get().to_bytes(slf.py()),)))
     }
 
-    fn save(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        Ok(py.detach(|| self.inner.save(path))?)
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        Ok(py.detach(|| self.inner.save(&path))?)
     }
 
     #[getter]
@@ -135,33 +135,33 @@ impl ChainModel {
     }
 
     /// Labels a file (`-` is stdin) and writes the result to a file, or to stdout for `-`. Returns the number of bytes written.
-    #[pyo3(signature = (path, output="-", *, format="columns", marginals=false, threads=0))]
+    #[pyo3(signature = (path, output=PathBuf::from("-"), *, format="columns", marginals=false, threads=0))]
     fn tag_file(
         &self,
         py: Python<'_>,
-        path: &str,
-        output: &str,
+        path: PathBuf,
+        output: PathBuf,
         format: &str,
         marginals: bool,
         threads: usize,
     ) -> PyResult<usize> {
         let format: Format = format.parse()?;
-        let piped = if path == "-" { Some(read_stdin(py)?) } else { None };
+        let piped = if path.as_os_str() == "-" { Some(read_stdin(py)?) } else { None };
         let tagged = self.run(py, threads, |interrupt| {
             let source = match piped {
                 Some(text) => Source::of_bytes("<stdin>", text)?,
-                None => Source::open(path)?,
+                None => Source::open(&path)?,
             };
             let text = source.text()?;
             tagger::tag(&self.inner, &text, format, marginals, interrupt)
         })?;
         py.detach(|| {
-            if output == "-" {
+            if output.as_os_str() == "-" {
                 let mut stdout = std::io::stdout().lock();
                 let written = stdout.write_all(&tagged).and_then(|()| stdout.flush());
                 written.map_err(|source| crate::error::Error::io("<stdout>", source))
             } else {
-                write_atomically(Path::new(output), |out| out.write_all(&tagged))
+                write_atomically(&output, |out| out.write_all(&tagged))
             }
         })?;
         Ok(tagged.len())

@@ -28,6 +28,8 @@ fn is_dense(labels: usize, tokens: u32, width: usize) -> bool {
 /// Tokens' attributes to a block: enough work to outweigh adding up a block's gradient.
 const BLOCK: usize = 400_000;
 const MOST_BLOCKS: usize = 64;
+/// Tables of all label pairs are held in memory, several for each thread: 128 MiB each for so many labels.
+const MOST_LABELS: usize = 4096;
 
 pub struct Features {
     pub n_labels: usize,
@@ -62,12 +64,17 @@ pub const NOWHERE: u32 = u32::MAX;
 
 impl Features {
     pub fn new(corpus: &Corpus, selection: Selection) -> Result<Features> {
-        if !corpus.labelled || corpus.labels.is_empty() {
-            return Err(Error::Data("training needs tokens with labels, and there are none".into()));
+        if !corpus.labelled {
+            return Err(Error::Data("training needs labelled data".into()));
+        }
+        if corpus.labels.is_empty() {
+            let what = if corpus.n_sentences() == 0 { "no sentences" } else { "no tokens in any sentence" };
+            return Err(Error::Data(format!("{what}: there is nothing to train on")));
         }
         let n_labels = corpus.labels.len();
-        if n_labels > usize::from(u16::MAX) {
-            return Err(Error::Data(format!("{n_labels} labels, more than 65535; is the last column the label?")));
+        if n_labels > MOST_LABELS {
+            let message = format!("{n_labels} labels, more than {MOST_LABELS}; is the last column really the label?");
+            return Err(Error::Data(message));
         }
         let sentences = blocks(corpus);
         let seen = Seen::new(corpus, &sentences, selection.min_count);

@@ -14,12 +14,13 @@ pub struct Source {
 }
 
 impl Source {
-    pub fn open(path: &str) -> Result<Source> {
+    pub fn open(path: &Path) -> Result<Source> {
         let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        let name = path.display().to_string();
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            return Err(Error::Data(format!("{path}: is a directory, not a data file")));
+            return Err(Error::Data(format!("{name}: is a directory, not a data file")));
         }
-        Source::new(path, Box::new(file))
+        Source::new(&name, Box::new(file))
     }
 
     /// A text that has been read already, under the name to use in messages.
@@ -200,7 +201,8 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::
         .suffix(".tmp")
         .permissions(permissions(path))
         .tempfile_in(folder)
-        .map_err(|error| fail(plain(error)))?;
+        // Its kind alone: the error itself names the temporary file.
+        .map_err(|error| fail(error.kind().into()))?;
     let file = temporary.as_file_mut();
     let mut buffered = std::io::BufWriter::with_capacity(1 << 20, &mut *file);
     write(&mut buffered).and_then(|()| buffered.flush()).map_err(fail)?;
@@ -208,16 +210,6 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::
     file.sync_all().map_err(fail)?;
     temporary.persist(path).map_err(|error| fail(error.error))?;
     Ok(())
-}
-
-/// The operating system's error without the name of the temporary file around it.
-fn plain(error: std::io::Error) -> std::io::Error {
-    let inner =
-        error.get_ref().and_then(|inner| inner.source()).and_then(|inner| inner.downcast_ref::<std::io::Error>());
-    match inner.and_then(std::io::Error::raw_os_error) {
-        Some(number) => std::io::Error::from_raw_os_error(number),
-        None => error,
-    }
 }
 
 #[cfg(unix)]
@@ -259,7 +251,7 @@ mod tests {
         let text: String = (0..200).map(|i| if i % 7 == 3 { "\n".into() } else { format!("line {i}\n") }).collect();
         std::fs::write(&path, format!("\u{feff}{text}")).unwrap();
         for size in [1, 10, 64, 100_000] {
-            let mut windows = Windows::new(Source::open(&path).unwrap(), size, &|line| line.is_empty());
+            let mut windows = Windows::new(Source::open(Path::new(&path)).unwrap(), size, &|line| line.is_empty());
             let mut joined = Vec::new();
             while let Some(window) = windows.next().unwrap() {
                 assert_eq!(window.lines_before, joined.iter().filter(|&&byte| byte == b'\n').count());

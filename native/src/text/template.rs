@@ -186,7 +186,10 @@ impl Template {
         let row = parse_row(arguments.next(',').ok_or_else(|| malformed("no row"))?)?;
         let needs_more = matches!(name, "t" | "T" | "m" | "M" | "substrings");
         let column = arguments.next(if needs_more { ',' } else { ']' }).ok_or_else(|| malformed("no column"))?;
-        let column: usize = column.parse().map_err(|_| malformed(&format!("column '{column}' is not a number")))?;
+        let column = match column.parse::<u16>() {
+            Ok(number) => usize::from(number),
+            Err(_) => return Err(malformed(&format!("column '{column}' is not a number from 0 to 65535"))),
+        };
         let lower = name.chars().all(char::is_uppercase);
         let mut regex = || -> Result<Regex> {
             let quoted = arguments.quoted().ok_or_else(|| malformed("no \"expression\""))?;

@@ -10,7 +10,7 @@ import argparse
 import importlib
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .. import __version__
 from ..errors import LogLinearError
@@ -27,25 +27,22 @@ COMMANDS = {
 }
 
 
+class _Parser(argparse.ArgumentParser):
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # The method that this replaces passes over errors of writing, such as a full disk.
+        (file or sys.stderr).write(message)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr."""
     arguments = sys.argv[1:] if arguments is None else arguments
     _prepare_streams()
-    if not arguments or arguments[0] not in COMMANDS:
-        _overview(arguments)
-    name = arguments[0]
-    module = importlib.import_module(f".{name}", __name__)
-    parser = argparse.ArgumentParser(
-        prog=f"loglinear {name}",
-        description=module.__doc__,
-        epilog=module.EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    module.configure(parser)
     try:
-        module.run(parser.parse_args(arguments[1:]))
-        sys.stdout.flush()
+        try:
+            _run(arguments)
+        finally:
+            # Here, where a full disk can still be reported.
+            sys.stdout.flush()
     except LogLinearError as error:
         _fail(error, 2)
     except BrokenPipeError:
@@ -63,12 +60,28 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(error, 1)
 
 
+def _run(arguments: list[str]) -> None:
+    if not arguments or arguments[0] not in COMMANDS:
+        _overview(arguments)
+    name = arguments[0]
+    module = importlib.import_module(f".{name}", __name__)
+    parser = _Parser(
+        prog=f"loglinear {name}",
+        description=module.__doc__,
+        epilog=module.EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.configure(parser)
+    module.run(parser.parse_args(arguments[1:]))
+
+
 def _prepare_streams() -> None:
     """Write UTF-8 whatever the locale, and nothing to streams that are closed."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
         else:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
@@ -76,7 +89,7 @@ def _prepare_streams() -> None:
 def _overview(arguments: list[str]) -> NoReturn:
     """Deal with what is no command: help, the version, a mistake."""
     width = max(map(len, COMMANDS))
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="loglinear",
         usage="loglinear COMMAND ...",
         description="Train linear-chain CRFs, label text with them, look into them.\n\ncommands:\n"

@@ -26,12 +26,14 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Evaluate."""
     from ..corpus import Corpus
+    from ..features import TemplateText
     from ..models.training import evaluate_model
     from .progress import say
 
     model, settings = open_model(arguments.model)
     format = model_format(arguments.format, settings)
-    corpus = Corpus.read(arguments.file, format=format, template=model.template, threads=arguments.threads)
+    template = None if model.template is None else TemplateText(model.template)
+    corpus = Corpus.read(arguments.file, format=format, template=template, threads=arguments.threads)
     unknown = sorted(set(corpus.labels) - set(model.labels))
     if unknown:
         names = ", ".join(unknown)

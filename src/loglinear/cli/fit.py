@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..corpus import Corpus
 from ..errors import OptionError
+from ..features import TemplateText
 from ..features import preset as preset_text
 from ..minimize import Callback
 from ..models.training import DevScores, TrainingOptions, train_chain
@@ -35,10 +36,12 @@ def fit(
     options.penalty()
     options.make_solver()
     check_writable(model_path)
+    if trace is not None:
+        check_writable(trace)
     text = preset_text(preset) if preset is not None else None
     if template is not None:
         try:
-            text = Path(template).read_text(encoding="utf-8-sig")
+            text = TemplateText(Path(template).read_text(encoding="utf-8-sig"))
         except UnicodeDecodeError as error:
             message = f"{template}: invalid UTF-8 in a template ({error.reason} at byte {error.start})"
             raise OptionError(message) from error
@@ -62,14 +65,16 @@ def fit(
 
 
 def check_writable(path: str) -> None:
-    """Raise OptionError if a model cannot be written to this place."""
+    """Raise OptionError if a file cannot be written to this place."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        return  # a device or a pipe: written to as it is
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
-        message = f"{path}: the folder {folder} does not exist; make it first"
+        message = f"{path}: its folder does not exist; make it first"
         raise OptionError(message)
     if os.path.isdir(path):
         message = f"{path}: is a folder; give the name of a file"
         raise OptionError(message)
     if not os.access(folder, os.W_OK):
-        message = f"{path}: the folder {folder} cannot be written to"
+        message = f"{path}: its folder cannot be written to"
         raise OptionError(message)

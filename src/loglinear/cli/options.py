@@ -34,7 +34,7 @@ def add_json(parser: ArgumentParser) -> None:
 
 def _count(text: str) -> int:
     number = int(text)
-    if number < 0:
+    if not 0 <= number <= 2**16:
         raise ValueError
     return number
 

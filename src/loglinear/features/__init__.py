@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loglinear.errors import OptionError
 
-__all__ = ["PRESETS", "Preset", "preset", "template_text"]
+__all__ = ["PRESETS", "Preset", "TemplateText", "preset", "template_text"]
 
 _FOLDER = Path(__file__).parent / "presets"
 
@@ -84,20 +84,26 @@ def preset(name: str, n_columns: int | None = None) -> str:
     return found.text
 
 
+class TemplateText(str):
+    """The text of a template, whatever it looks like: never taken for the name of a preset."""
+
+    __slots__ = ()
+
+
 def template_text(template: str | None) -> str | None:
     """The text of a template given by the name of a preset or as its text.
 
     Raises:
         OptionError: it is neither.
     """
-    if template is None:
-        return None
+    if template is None or isinstance(template, TemplateText):
+        return template
     if not isinstance(template, str):
         message = f"template={template!r} is neither the name of a preset nor the text of a template"
         raise OptionError(message)
     if template in PRESETS:
-        return PRESETS[template].text
+        return TemplateText(PRESETS[template].text)
     if "\n" in template or "%" in template:
-        return template
+        return TemplateText(template)
     message = f"template {template!r} is neither a preset ({', '.join(PRESETS)}) nor the text of a template"
     raise OptionError(message)

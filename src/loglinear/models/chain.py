@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _core
 from ..corpus import Corpus, checked_weights
 from ..errors import DataError, ModelFileError
+from ..features import TemplateText
 from ..minimize import Callback
 from ..result import Result
 from ..solvers import Solver
@@ -242,7 +243,8 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
 
     def _inputs(self, X: Any, y: Labels | None = None) -> tuple[_core.ChainModel, Corpus]:
         check_is_fitted(self, "model_")
-        return self.model_, self._corpus(X, y, self.model_.template)
+        template = self.model_.template
+        return self.model_, self._corpus(X, y, None if template is None else TemplateText(template))
 
     @staticmethod
     def _corpus(X: Any, y: Labels | None, template: str | None, sample_weight: Iterable[float] | None = None) -> Corpus:

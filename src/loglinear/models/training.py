@@ -76,7 +76,7 @@ def whole_number(name: str, value: Any, least: int, most: int) -> int:
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or not least <= number <= most:
-        message = f"{name}={value!r} is not a whole number from {least} to {most}"
+        message = f"{name}={value!r} is not a whole number of at least {least} and at most {most}"
         raise OptionError(message)
     return number
 
