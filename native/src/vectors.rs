@@ -9,10 +9,14 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 /// Elements of a chunk: several fit the second-level cache, and a row's part is long enough to be fetched ahead.
-const CHUNK: usize = 8192;
+const CHUNK: usize = 4096;
 /// Shorter vectors are not worth waking threads for.
-const SMALL: usize = 4 * CHUNK;
+const SMALL: usize = 8 * CHUNK;
 const LANES: usize = 8;
+/// Elements that are left out together where nothing is to be done: a cache line of f32.
+const BLOCK: usize = 16;
+/// Rows that are swept side by side: so many streams keep the memory busy, and their sums still fit the registers.
+const ROWS: usize = 4;
 
 /// Runs `work` on the pool of so many threads if the vectors are long.
 fn on_threads<R: Send>(n: usize, n_threads: usize, work: impl FnOnce() -> R + Send) -> R {
@@ -113,23 +117,55 @@ pub fn norms(x: &[f64], n_threads: usize) -> [f64; 2] {
     total(&parts)
 }
 
-/// out[i] = row i . v and, with `y`, out[m + i] = row i . y; the m rows stand one after the other. One sweep over the rows.
-pub fn dots(rows: &[f32], v: &[f64], y: Option<&[f32]>, out: &mut [f64], n_threads: usize) {
-    let n = v.len();
-    let size = out.len();
-    let m = if y.is_some() { size / 2 } else { size };
+/// K rows . v and K rows . y.
+#[inline(always)]
+fn chunk_dots<const K: usize>(rows: [&[f32]; K], v: &[f64], y: &[f64]) -> [[f64; K]; 2] {
+    let (vs, v_rest) = v.as_chunks::<LANES>();
+    let (ys, y_rest) = y[..v.len()].as_chunks::<LANES>();
+    let lanes = rows.map(|row| &row[..v.len()].as_chunks::<LANES>().0[..vs.len()]);
+    let (mut on_v, mut on_y) = ([[0.0; LANES]; K], [[0.0; LANES]; K]);
+    for (i, (v, y)) in vs.iter().zip(ys).enumerate() {
+        for k in 0..K {
+            multiply_add(&mut on_v[k], &lanes[k][i], v);
+            multiply_add(&mut on_y[k], &lanes[k][i], y);
+        }
+    }
+    let total = |sums: [[f64; LANES]; K], other: &[f64]| {
+        std::array::from_fn(|k| {
+            let rest = rows[k][v.len() - other.len()..v.len()].iter().zip(other).map(|(&x, y)| f64::from(x) * y);
+            sums[k].iter().sum::<f64>() + rest.sum::<f64>()
+        })
+    };
+    [total(on_v, v_rest), total(on_y, y_rest)]
+}
+
+/// out[i] = row i . v and, with `y`, out[m + i] = row i . y for m rows. One sweep over the rows, v and y.
+pub fn dots(rows: &[&[f32]], v: &[f64], y: Option<&[f32]>, out: &mut [f64], n_threads: usize) {
+    let (n, m, size) = (v.len(), rows.len(), out.len());
     let mut parts = vec![0.0; n.div_ceil(CHUNK) * size];
     on_threads(n, n_threads, || {
         parts.par_chunks_mut(size).enumerate().for_each(|(chunk, parts)| {
             let range = chunk * CHUNK..((chunk + 1) * CHUNK).min(n);
             dispatched(|| {
-                let y: Option<Vec<f64>> = y.map(|y| y[range.clone()].iter().map(|&value| value.into()).collect());
-                for i in 0..m {
-                    let row = &rows[i * n..(i + 1) * n][range.clone()];
-                    parts[i] = chunk_dot(row, &v[range.clone()]);
-                    if let Some(y) = &y {
-                        parts[m + i] = chunk_dot(row, y);
+                let v = &v[range.clone()];
+                let mut buffer = [0.0; CHUNK];
+                if let Some(y) = y {
+                    buffer.iter_mut().zip(&y[range.clone()]).for_each(|(wide, &y)| *wide = y.into());
+                }
+                let mut enter = |at: usize, [on_v, on_y]: [&[f64]; 2]| {
+                    parts[at..at + on_v.len()].copy_from_slice(on_v);
+                    if y.is_some() {
+                        parts[m + at..m + at + on_y.len()].copy_from_slice(on_y);
                     }
+                };
+                let (fours, rest) = rows.as_chunks::<ROWS>();
+                for (at, four) in fours.iter().enumerate() {
+                    let [on_v, on_y] = chunk_dots(four.map(|row| &row[range.clone()]), v, &buffer);
+                    enter(at * ROWS, [&on_v, &on_y]);
+                }
+                for (at, row) in rest.iter().enumerate() {
+                    let [on_v, on_y] = chunk_dots([&row[range.clone()]], v, &buffer);
+                    enter(fours.len() * ROWS + at, [&on_v, &on_y]);
                 }
             });
         });
@@ -140,8 +176,53 @@ pub fn dots(rows: &[f32], v: &[f64], y: Option<&[f32]>, out: &mut [f64], n_threa
     }
 }
 
+/// out += K rows, each times its coefficient.
+#[inline(always)]
+fn add_rows<const K: usize>(rows: [(&[f32], f64); K], out: &mut [f64]) {
+    let rows = rows.map(|(row, coefficient)| (&row[..out.len()], coefficient));
+    for i in 0..out.len() {
+        let mut sum = out[i];
+        for (row, coefficient) in rows {
+            sum += coefficient * f64::from(row[i]);
+        }
+        out[i] = sum;
+    }
+}
+
+/// Calls `work` with every longest range of blocks in which v is not zero throughout.
+#[inline(always)]
+fn active(v: &[f64], mut work: impl FnMut(std::ops::Range<usize>)) {
+    let mut start = None;
+    for (block, v_block) in v.chunks(BLOCK).enumerate() {
+        let at = block * BLOCK;
+        // NaN is not zero.
+        let zero = v_block.iter().fold(true, |zero, &v| zero & (v == 0.0));
+        if zero {
+            if let Some(start) = start.take() {
+                work(start..at);
+            }
+        } else {
+            start.get_or_insert(at);
+        }
+    }
+    if let Some(start) = start {
+        work(start..v.len());
+    }
+}
+
 /// out = factor * v + the rows, each times its coefficient; returns out . v.
-pub fn combine(rows: &[(&[f32], f64)], v: &[f64], factor: f64, out: &mut [f64], n_threads: usize) -> f64 {
+///
+/// With `aligned`, entries whose sign is not that of -v are set to 0 (Andrew & Gao 2007, Algorithm 1). An entry of v that
+/// is 0 makes one of out 0 then, so that where v is 0 over a whole block the rows are not even read.
+pub fn combine(
+    rows: &[(&[f32], f64)],
+    v: &[f64],
+    factor: f64,
+    aligned: bool,
+    out: &mut [f64],
+    n_threads: usize,
+) -> f64 {
+    let (fours, rest) = rows.as_chunks::<ROWS>();
     let parts: Vec<[f64; 1]> = on_threads(v.len(), n_threads, || {
         out.par_chunks_mut(CHUNK)
             .zip(v.par_chunks(CHUNK))
@@ -152,21 +233,22 @@ pub fn combine(rows: &[(&[f32], f64)], v: &[f64], factor: f64, out: &mut [f64], 
                     for i in 0..out.len() {
                         out[i] = factor * v[i];
                     }
-                    // Rows by twos: half the traffic to `out`.
-                    for pair in rows.chunks(2) {
-                        let (a, a_factor) = (&pair[0].0[start..start + out.len()], pair[0].1);
-                        if let [_, (b, b_factor)] = pair {
-                            let b = &b[start..start + out.len()];
-                            for i in 0..out.len() {
-                                out[i] += a_factor * f64::from(a[i]) + b_factor * f64::from(b[i]);
-                            }
-                        } else {
-                            for i in 0..out.len() {
-                                out[i] += a_factor * f64::from(a[i]);
-                            }
+                    let mut add = |range: std::ops::Range<usize>| {
+                        let out = &mut out[range.clone()];
+                        for four in fours {
+                            add_rows(four.map(|(row, by)| (&row[start..][range.clone()], by)), out);
                         }
+                        for (row, by) in rest {
+                            add_rows([(&row[start..][range.clone()], *by)], out);
+                        }
+                    };
+                    if aligned {
+                        active(v, add);
+                        chunk_align(out, v)
+                    } else {
+                        add(0..v.len());
+                        [chunk_dot(out, v)]
                     }
-                    [chunk_dot(out, v)]
                 })
             })
             .collect()
@@ -174,54 +256,53 @@ pub fn combine(rows: &[(&[f32], f64)], v: &[f64], factor: f64, out: &mut [f64], 
     total(&parts)[0]
 }
 
-/// Writes the pseudo-gradient (Andrew & Gao 2007, Eq. 4); returns its max-norm, NaN if it has one, and its squared norm.
-pub fn pseudo_gradient(w: &[f64], g: &[f64], l1: f64, l2: f64, out: &mut [f64], n_threads: usize) -> [f64; 2] {
-    let parts: Vec<[f64; 2]> = on_threads(w.len(), n_threads, || {
+/// Writes the pseudo-gradient (Andrew & Gao 2007, Eq. 4); returns its max-norm, NaN if it has one, its squared norm, and
+/// its product with `direction`.
+pub fn pseudo_gradient(
+    w: &[f64],
+    g: &[f64],
+    l1: f64,
+    l2: f64,
+    direction: &[f64],
+    out: &mut [f64],
+    n_threads: usize,
+) -> [f64; 3] {
+    let parts: Vec<[f64; 3]> = on_threads(w.len(), n_threads, || {
         out.par_chunks_mut(CHUNK)
-            .zip(w.par_chunks(CHUNK).zip(g.par_chunks(CHUNK)))
-            .map(|(out, (w, g))| {
+            .zip(w.par_chunks(CHUNK).zip(g.par_chunks(CHUNK).zip(direction.par_chunks(CHUNK))))
+            .map(|(out, (w, (g, direction)))| {
                 dispatched(|| {
                     let mut largest = [0.0f64; LANES];
-                    let [squared, bad] = lanes(out.len(), |i| {
+                    let [squared, bad, slope] = lanes(out.len(), |i| {
                         let smooth = g[i] + l2 * w[i];
                         let at_zero = (smooth.abs() - l1).max(0.0).copysign(smooth);
                         let elsewhere = smooth + l1.copysign(w[i]);
                         let value = if w[i] == 0.0 { at_zero } else { elsewhere };
                         out[i] = value;
                         largest[i % LANES] = largest[i % LANES].max(value.abs());
-                        // max drops NaN, and so does the maximum at zero: x - x finds both NaN and infinities.
-                        [value * value, smooth - smooth]
+                        // max drops NaN, and so does the maximum at zero: 0 x finds both NaN and infinities.
+                        [value * value, 0.0 * smooth, value * direction[i]]
                     });
-                    [largest.iter().copied().fold(0.0, f64::max) + bad, squared + bad]
+                    [largest.iter().copied().fold(0.0, f64::max) + bad, squared + bad, slope]
                 })
             })
             .collect()
     });
-    parts.iter().fold([0.0, 0.0], |[most, squared], part| {
+    parts.iter().fold([0.0; 3], |[most, squared, slope], part| {
         let larger = if part[0] > most || part[0].is_nan() { part[0] } else { most };
-        [larger, squared + part[1]]
+        [larger, squared + part[1], slope + part[2]]
     })
 }
 
-/// Zeroes the entries of `direction` whose sign is not that of -v (Andrew & Gao 2007, Algorithm 1); returns direction . v.
-pub fn align(direction: &mut [f64], v: &[f64], n_threads: usize) -> f64 {
-    let parts: Vec<[f64; 1]> = on_threads(v.len(), n_threads, || {
-        direction
-            .par_chunks_mut(CHUNK)
-            .zip(v.par_chunks(CHUNK))
-            .map(|(direction, v)| {
-                dispatched(|| {
-                    lanes(v.len(), |i| {
-                        let product = direction[i] * v[i];
-                        let kept = product < 0.0;
-                        direction[i] = if kept { direction[i] } else { 0.0 };
-                        [if kept { product } else { 0.0 }]
-                    })
-                })
-            })
-            .collect()
-    });
-    total(&parts)[0]
+/// Zeroes the entries of `direction` whose sign is not that of -v; returns direction . v.
+#[inline(always)]
+fn chunk_align(direction: &mut [f64], v: &[f64]) -> [f64; 1] {
+    lanes(v.len(), |i| {
+        let product = direction[i] * v[i];
+        let kept = product < 0.0;
+        direction[i] = if kept { direction[i] } else { 0.0 };
+        [if kept { product } else { 0.0 }]
+    })
 }
 
 /// out = w + alpha * direction; returns its squared norm.
@@ -331,19 +412,36 @@ mod tests {
             let (mut out, mut s, mut y) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
             let mut all = vec![dot(&a, &b, threads)];
             all.extend(norms(&a, threads));
-            all.extend(pseudo_gradient(&a, &b, 0.3, 0.1, &mut out, threads));
+            all.extend(pseudo_gradient(&a, &b, 0.3, 0.1, &c, &mut out, threads));
             all.extend(orthant_step(&a, 0.5, &b, &c, &mut out, threads));
             all.extend(difference_pair(&a, &b, &c, &d, 0.1, &mut s, &mut y, threads));
             all.push(step_along(&a, 0.5, &b, &mut out, threads));
-            all.push(align(&mut out, &d, threads));
-            let mut products = vec![0.0; 4];
-            let rows: Vec<f32> = s.iter().chain(&y).copied().collect();
-            dots(&rows, &c, Some(&y), &mut products, threads);
-            all.push(combine(&[(&s, 0.5), (&y, -1.0), (&s, 2.0)], &d, 3.0, &mut out, threads));
+            let mut products = vec![0.0; 10];
+            dots(&[&s, &y, &s, &y, &s], &c, Some(&y), &mut products, threads);
+            let mut aligned = vec![0.0; n];
+            let rows: [(&[f32], f64); 5] = [(&s, 0.5), (&y, -1.0), (&s, 2.0), (&y, 0.1), (&s, -0.2)];
+            all.push(combine(&rows, &d, 3.0, true, &mut aligned, threads));
+            all.push(combine(&rows, &d, 3.0, false, &mut out, threads));
+            all.extend(aligned);
             all.into_iter().chain(products).chain(out).map(f64::to_bits).collect::<Vec<_>>()
         };
         let one = run(1);
         assert!(run(2) == one && run(3) == one);
+    }
+
+    #[test]
+    fn blocks_left_out_change_no_bit_of_an_aligned_combination() {
+        let n = 3 * CHUNK + 5;
+        let rows: Vec<Vec<f32>> = (1..8).map(|k| vector(n, k).into_iter().map(|x| x as f32).collect()).collect();
+        let rows: Vec<(&[f32], f64)> = rows.iter().map(|row| (&row[..], 0.3)).collect();
+        let mut v = vector(n, 9);
+        v.iter_mut().enumerate().filter(|(i, _)| (i / 37) % 3 != 0).for_each(|(_, v)| *v = 0.0);
+        let (mut out, mut expected) = (vec![1.0; n], vec![1.0; n]);
+        let slope = combine(&rows, &v, -1.0, true, &mut out, 1);
+        combine(&rows, &v, -1.0, false, &mut expected, 1);
+        let parts: Vec<_> = expected.chunks_mut(CHUNK).zip(v.chunks(CHUNK)).map(|(d, v)| chunk_align(d, v)).collect();
+        assert_eq!(slope.to_bits(), total(&parts)[0].to_bits());
+        assert!(out.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()));
     }
 
     #[test]
@@ -353,8 +451,8 @@ mod tests {
         let plain: f64 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
         assert!((dot(&a, &b, 1) - plain).abs() < 1e-10);
         let mut products = vec![0.0; 2];
-        let rows: Vec<f32> = b.iter().chain(&a).map(|&x| x as f32).collect();
-        dots(&rows, &a, None, &mut products, 1);
+        let [a32, b32] = [&a, &b].map(|x| x.iter().map(|&x| x as f32).collect::<Vec<f32>>());
+        dots(&[&b32, &a32], &a, None, &mut products, 1);
         assert!((products[0] - plain).abs() < 1e-4);
         assert!((products[1] - norms(&a, 1)[1]).abs() < 1e-4);
     }
@@ -365,7 +463,7 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let mut g = vec![1.0; 20];
             g[13] = bad;
-            let [most, squared] = pseudo_gradient(&w, &g, 0.5, 0.0, &mut vec![0.0; 20], 1);
+            let [most, squared, _] = pseudo_gradient(&w, &g, 0.5, 0.0, &w, &mut vec![0.0; 20], 1);
             assert!(!most.is_finite() && !squared.is_finite());
         }
     }

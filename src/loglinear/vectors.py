@@ -7,7 +7,7 @@ bitwise the same on any number of threads. A non-finite input gives a non-finite
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -19,12 +19,12 @@ from ._core import vectors as _native
 __all__ = [
     "Rows",
     "Vector",
-    "align",
     "combine",
     "count_nonzero",
     "difference_pair",
     "dot",
     "dots",
+    "gradient_along",
     "norms",
     "on_threads",
     "orthant_step",
@@ -71,16 +71,20 @@ def scale(x: Vector, factor: float, out: Vector) -> None:
         np.multiply(x, factor, out=out)
 
 
-def dots(rows: Rows, v: Vector, y: Rows | None, out: Vector) -> None:
-    """Write rows[i] . v to ``out[0, i]`` and, with y, rows[i] . y to ``out[1, i]``, in one sweep over ``rows``.
+def dots(s_rows: Rows, y_rows: Rows, live: Sequence[int], v: Vector, y: Rows | None, out: Vector) -> None:
+    """Write the inner products of the live rows with v, and with y, to ``out``, in one sweep over all of them.
+
+    out[0, 0, i] = s_rows[live[i]] . v and out[0, 1, i] = y_rows[live[i]] . v; out[1] holds the same with y for v.
 
     Args:
-        rows: shape (m, n), float32.
+        s_rows: shape (m, n), float32.
+        y_rows: shape (m, n), float32.
+        live: numbers of the k rows that count.
         v: shape (n,).
-        y: shape (n,), float32.
-        out: shape (1, m), or (2, m) with y.
+        y: shape (n,), float32, or None.
+        out: shape (1, 2, k), or (2, 2, k) with y.
     """
-    _native.dots(rows, v, y, out, _threads.get())
+    _native.dots(s_rows, y_rows, live, v, y, out, _threads.get())
 
 
 def combine(
@@ -88,22 +92,29 @@ def combine(
     s_coefficients: Vector,
     y_rows: Rows,
     y_coefficients: Vector,
+    live: Sequence[int],
     v: Vector,
     factor: float,
     out: Vector,
+    *,
+    aligned: bool = False,
 ) -> float:
-    """Write s_coefficients @ s_rows + y_coefficients @ y_rows + factor * v to ``out`` and return out . v.
+    """Write s_coefficients @ s_rows[live] + y_coefficients @ y_rows[live] + factor * v to ``out`` and return out . v.
 
     Args:
         s_rows: shape (m, n), float32.
-        s_coefficients: shape (m,).
+        s_coefficients: shape (k,).
         y_rows: shape (m, n), float32.
-        y_coefficients: shape (m,).
+        y_coefficients: shape (k,).
+        live: numbers of the k rows that count.
         v: shape (n,).
         factor: multiplies v.
         out: shape (n,).
+        aligned: set the entries of ``out`` whose sign is not that of -v to zero, the projection pi(d; -v) of Andrew &
+            Gao (2007), Algorithm 1. The result is then <= 0, and rows are not read where v is zero.
     """
-    return _native.combine(s_rows, s_coefficients, y_rows, y_coefficients, v, factor, out, _threads.get())
+    threads = _threads.get()
+    return _native.combine(s_rows, s_coefficients, y_rows, y_coefficients, live, v, factor, aligned, out, threads)
 
 
 def pseudo_gradient(w: Vector, g: Vector, l1: float, l2: float, out: Vector) -> tuple[float, float]:
@@ -114,15 +125,12 @@ def pseudo_gradient(w: Vector, g: Vector, l1: float, l2: float, out: Vector) -> 
     Returns:
         Its max-norm (NaN or infinite if any entry is) and its Euclidean norm squared.
     """
-    return _native.pseudo_gradient(w, g, l1, l2, out, _threads.get())
+    return _native.pseudo_gradient(w, g, l1, l2, w, out, _threads.get())[:2]
 
 
-def align(direction: Vector, v: Vector) -> float:
-    """Zero, in place, the entries of ``direction`` whose sign is not that of -v, and return direction . v.
-
-    Andrew & Gao (2007), Algorithm 1: the projection pi(d; -v). The result is <= 0.
-    """
-    return _native.align(direction, v, _threads.get())
+def gradient_along(w: Vector, g: Vector, l2: float, direction: Vector, out: Vector) -> tuple[float, float, float]:
+    """Write g + l2 w to ``out``; return its max-norm, its Euclidean norm squared, and ``direction`` . out."""
+    return _native.pseudo_gradient(w, g, 0.0, l2, direction, out, _threads.get())
 
 
 def step_along(w: Vector, alpha: float, direction: Vector, out: Vector) -> float:
@@ -145,7 +153,7 @@ def orthant_step(w: Vector, alpha: float, direction: Vector, v: Vector, out: Vec
 def difference_pair(
     w_new: Vector, w: Vector, g_new: Vector, g: Vector, l2: float, s: Rows, y: Rows
 ) -> tuple[float, float]:
-    """Write s = w_new - w and y = g_new - g + l2 * s, in float32, and return s . y and y . y of what is written."""
+    """Write s = w_new - w and y = g_new - g + l2 * s, rounded to float32; return s . y and y . y of what is written."""
     return _native.difference_pair(w_new, w, g_new, g, l2, s, y, _threads.get())
 
 

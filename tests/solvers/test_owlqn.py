@@ -126,13 +126,19 @@ def test_orthant_step_equals_the_definition(seed, alpha):
     assert product == pytest.approx(v @ (out - w), abs=1e-12)
 
 
-@given(seed=st.integers(0, 1000))
-def test_aligned_direction_has_the_signs_of_steepest_descent(seed):
+@given(seed=st.integers(0, 1000), n=st.sampled_from([1, 50, 9_000]))
+def test_aligned_direction_has_the_signs_of_steepest_descent(seed, n):
     rng = np.random.default_rng(seed)
-    d, v = rng.normal(size=(2, 50)) * (rng.random((2, 50)) < 0.7)
+    s_rows, y_rows = rng.normal(size=(2, 4, n)).astype(np.float32)
+    on_s, on_y = rng.normal(size=(2, 3))
+    v = rng.normal(size=n) * (rng.random(n) < 0.7) * np.repeat(rng.random(n // 40 + 1) < 0.5, 40)[:n]
+    d, aligned = np.empty((2, n))
+    vectors.combine(s_rows, on_s, y_rows, on_y, (0, 1, 3), v, -0.5, d)
+    slope = vectors.combine(s_rows, on_s, y_rows, on_y, (0, 1, 3), v, -0.5, aligned, aligned=True)
+    np.testing.assert_allclose(d, on_s @ s_rows[[0, 1, 3]] + on_y @ y_rows[[0, 1, 3]] - 0.5 * v, atol=1e-12)
     expected = np.where(np.sign(d) == np.sign(-v), d, 0.0)
-    assert vectors.align(d, v) == pytest.approx(expected @ v)
-    np.testing.assert_array_equal(d, expected)
+    np.testing.assert_array_equal(aligned, expected)
+    assert slope == pytest.approx(expected @ v)
 
 
 def test_without_l1_it_is_plain_lbfgs_and_crosses_zero():

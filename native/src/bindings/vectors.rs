@@ -4,7 +4,7 @@ use super::errors::OptionError;
 use crate::vectors;
 use numpy::ndarray::Dimension;
 use numpy::{
-    Element, PyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2,
+    Element, PyArray, PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2,
     PyReadwriteArray,
 };
 use pyo3::prelude::*;
@@ -45,24 +45,34 @@ fn norms(py: Python<'_>, x: In<'_>, threads: usize) -> PyResult<(f64, f64)> {
     Ok(py.detach(|| vectors::norms(x, threads)).into())
 }
 
+/// The rows of so many columns with these numbers.
+fn chosen<'a>(matrix: &'a [f32], columns: usize, live: &[usize]) -> PyResult<Vec<&'a [f32]>> {
+    let row = |&i: &usize| matrix.get(i.saturating_mul(columns)..)?.get(..columns);
+    let rows: Option<Vec<_>> = live.iter().map(row).collect();
+    rows.ok_or_else(|| OptionError::new_err(format!("rows {live:?} of {columns} columns exceed the matrix")))
+}
+
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 fn dots(
     py: Python<'_>,
-    rows: Rows<'_>,
+    s_rows: Rows<'_>,
+    y_rows: Rows<'_>,
+    live: Vec<usize>,
     v: In<'_>,
     y: Option<PyReadonlyArray1<'_, f32>>,
-    out: &Bound<'_, PyArray2<f64>>,
+    out: &Bound<'_, PyArray3<f64>>,
     threads: usize,
 ) -> PyResult<()> {
     let mut out = writable(out)?;
-    let (rows, v, out) = (read(&rows)?, read(&v)?, write(&mut out)?);
+    let (v, out) = (read(&v)?, write(&mut out)?);
     let y = y.as_ref().map(read).transpose()?;
+    let mut rows = chosen(read(&s_rows)?, v.len(), &live)?;
+    rows.extend(chosen(read(&y_rows)?, v.len(), &live)?);
     same(&[v.len(), y.map_or(v.len(), <[f32]>::len)])?;
-    same(&[rows.len() * if y.is_some() { 2 } else { 1 }, out.len() * v.len()])?;
-    if v.is_empty() {
-        out.fill(0.0);
-    } else {
-        py.detach(|| vectors::dots(rows, v, y, out, threads));
+    same(&[rows.len() * if y.is_some() { 2 } else { 1 }, out.len()])?;
+    if !out.is_empty() {
+        py.detach(|| vectors::dots(&rows, v, y, out, threads));
     }
     Ok(())
 }
@@ -75,8 +85,10 @@ fn combine(
     s_coefficients: In<'_>,
     y_rows: Rows<'_>,
     y_coefficients: In<'_>,
+    live: Vec<usize>,
     v: In<'_>,
     factor: f64,
+    aligned: bool,
     out: Out<'_, '_>,
     threads: usize,
 ) -> PyResult<f64> {
@@ -85,37 +97,29 @@ fn combine(
     same(&[v.len(), out.len()])?;
     let mut rows = Vec::new();
     for (matrix, coefficients) in [(&s_rows, &s_coefficients), (&y_rows, &y_coefficients)] {
-        let (matrix, coefficients) = (read(matrix)?, read(coefficients)?);
-        same(&[matrix.len(), coefficients.len() * v.len()])?;
-        // A row without weight is not read: what it holds may be stale.
-        let pairs = matrix.chunks_exact(v.len().max(1)).zip(coefficients.iter().copied());
-        rows.extend(pairs.filter(|(_, coefficient)| *coefficient != 0.0));
+        let (matrix, coefficients) = (chosen(read(matrix)?, v.len(), &live)?, read(coefficients)?);
+        same(&[matrix.len(), coefficients.len()])?;
+        rows.extend(matrix.into_iter().zip(coefficients.iter().copied()));
     }
-    Ok(py.detach(|| vectors::combine(&rows, v, factor, out, threads)))
+    Ok(py.detach(|| vectors::combine(&rows, v, factor, aligned, out, threads)))
 }
 
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 fn pseudo_gradient(
     py: Python<'_>,
     w: In<'_>,
     g: In<'_>,
     l1: f64,
     l2: f64,
+    direction: In<'_>,
     out: Out<'_, '_>,
     threads: usize,
-) -> PyResult<(f64, f64)> {
+) -> PyResult<(f64, f64, f64)> {
     let mut out = writable(out)?;
-    let (w, g, out) = (read(&w)?, read(&g)?, write(&mut out)?);
-    same(&[w.len(), g.len(), out.len()])?;
-    Ok(py.detach(|| vectors::pseudo_gradient(w, g, l1, l2, out, threads)).into())
-}
-
-#[pyfunction]
-fn align(py: Python<'_>, direction: Out<'_, '_>, v: In<'_>, threads: usize) -> PyResult<f64> {
-    let mut direction = writable(direction)?;
-    let (direction, v) = (write(&mut direction)?, read(&v)?);
-    same(&[direction.len(), v.len()])?;
-    Ok(py.detach(|| vectors::align(direction, v, threads)))
+    let (w, g, direction, out) = (read(&w)?, read(&g)?, read(&direction)?, write(&mut out)?);
+    same(&[w.len(), g.len(), direction.len(), out.len()])?;
+    Ok(py.detach(|| vectors::pseudo_gradient(w, g, l1, l2, direction, out, threads)).into())
 }
 
 #[pyfunction]
@@ -176,7 +180,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     vectors.add_function(wrap_pyfunction!(dots, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(combine, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(pseudo_gradient, &vectors)?)?;
-    vectors.add_function(wrap_pyfunction!(align, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(step_along, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(orthant_step, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(difference_pair, &vectors)?)?;

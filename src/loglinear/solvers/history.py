@@ -75,9 +75,6 @@ class History:
         A pair without positive curvature, s.y <= 2.2e-16 y.y, is skipped: H stays positive definite.
         """
         sy, yy = vectors.difference_pair(w_new, w, g_new, g, l2, self.S[self.spare], self.Y[self.spare])
-        if not math.isfinite(sy + yy):  # keep infinities out of the sweeps, where even a weight of zero spreads them
-            self.S[self.spare].fill(0.0)
-            self.Y[self.spare].fill(0.0)
         if not (EPSILON * yy < sy < math.inf and 0.0 < yy < math.inf):
             return self
         if self.fresh:  # the product that would have taken this pair's inner products was never asked for
@@ -90,47 +87,41 @@ class History:
         """Return the history without its pairs."""
         return replace(self, live=(), fresh=False)
 
-    def product(self, v: Vector, out: Vector, factor: float = 1.0) -> float:
-        """Write factor * H v to ``out`` and return out . v; H is the identity while there are no pairs."""
-        if not self.live:
-            vectors.scale(v, factor, out)
-            return vectors.dot(out, v)
-        Sv, Yv = self._complete(v)
-        on_s, on_y, gamma = self._coefficients(Sv, Yv)
-        used = len(on_s)
-        return vectors.combine(self.S[:used], factor * on_s, self.Y[:used], factor * on_y, v, factor * gamma, out)
+    def product(self, v: Vector, out: Vector, factor: float = 1.0, *, aligned: bool = False) -> float:
+        """Write factor * H v to ``out`` and return out . v; H is the identity while there are no pairs.
+
+        With ``aligned``, entries of the product whose sign is not that of -v are set to zero.
+        """
+        on_s, on_y, gamma = np.empty(0), np.empty(0), 1.0
+        if self.live:
+            on_s, on_y, gamma = self._coefficients(*self._complete(v))
+        on_s, on_y = factor * on_s, factor * on_y
+        return vectors.combine(self.S, on_s, self.Y, on_y, self.live, v, factor * gamma, out, aligned=aligned)
 
     def _complete(self, v: Vector) -> tuple[Vector, Vector]:
-        """Return S v and Y v, and enter the newest pair into SY and YY in the same sweep."""
-        used = max(self.live) + 1
-        newest = self.live[-1]
-        y = self.Y[newest] if self.fresh else None
-        on_s, on_y = np.empty((1 + self.fresh, used)), np.empty((1 + self.fresh, used))
-        vectors.dots(self.S[:used], v, y, on_s)
-        vectors.dots(self.Y[:used], v, y, on_y)
+        """Return S v and Y v for the live rows, and enter the newest pair into SY and YY in the same sweep."""
+        live, newest = list(self.live), self.live[-1]
+        products = np.empty((1 + self.fresh, 2, len(live)))
+        vectors.dots(self.S, self.Y, self.live, v, self.Y[newest] if self.fresh else None, products)
         if self.fresh:
-            self.SY[:used, newest] = on_s[1]
-            self.YY[:used, newest] = self.YY[newest, :used] = on_y[1]
+            self.SY[live, newest] = products[1, 0]
+            self.YY[live, newest] = self.YY[newest, live] = products[1, 1]
             self.fresh = False
-        return on_s[0], on_y[0]
+        return products[0, 0], products[0, 1]
 
     def _coefficients(self, Sv: Vector, Yv: Vector) -> tuple[Vector, Vector, float]:
-        """Return the weights of the rows of S, of the rows of Y and of v in H v (Algorithm 7.4 on inner products)."""
-        live, SY, YY = np.array(self.live), self.SY, self.YY
-        rho = 1.0 / SY.diagonal()[live]
-        gamma = SY[live[-1], live[-1]] / YY[live[-1], live[-1]]
+        """Return the weights of the live rows of S and Y and of v in H v (Algorithm 7.4 on inner products)."""
+        live = np.array(self.live)
+        SY, YY = self.SY[np.ix_(live, live)], self.YY[np.ix_(live, live)]
+        rho = 1.0 / SY.diagonal()
+        gamma = float(SY[-1, -1] / YY[-1, -1])
         alpha, beta = np.zeros(len(live)), np.zeros(len(live))
         for i in reversed(range(len(live))):
-            newer = live[i + 1 :]
-            alpha[i] = rho[i] * (Sv[live[i]] - alpha[i + 1 :] @ SY[live[i], newer])
+            alpha[i] = rho[i] * (Sv[i] - alpha[i + 1 :] @ SY[i, i + 1 :])
         for i in range(len(live)):
-            older = live[:i]
-            r_y = gamma * (Yv[live[i]] - alpha @ YY[live, live[i]]) + (alpha - beta)[:i] @ SY[older, live[i]]
+            r_y = gamma * (Yv[i] - alpha @ YY[:, i]) + (alpha - beta)[:i] @ SY[:i, i]
             beta[i] = rho[i] * r_y
-        on_s, on_y = np.zeros(len(Sv)), np.zeros(len(Sv))
-        on_s[live] = alpha - beta
-        on_y[live] = -gamma * alpha
-        return on_s, on_y, float(gamma)
+        return alpha - beta, -gamma * alpha, gamma
 
 
 @dataclass

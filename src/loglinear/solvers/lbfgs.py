@@ -129,10 +129,9 @@ def _evaluate(problem: Problem, state: QuasiNewtonState, alpha: float) -> Trial:
     objective = nll + penalty.value_from_norms(0.0, squared)
     if not math.isfinite(objective):
         return Trial(math.inf, alpha=alpha)
-    violation, norm2 = vectors.pseudo_gradient(
-        state.spare_w, state.spare_gradient, 0.0, penalty.l2, out=state.spare_pseudo_gradient
+    violation, norm2, slope = vectors.gradient_along(
+        state.spare_w, state.spare_gradient, penalty.l2, state.direction, out=state.spare_pseudo_gradient
     )
-    slope = vectors.dot(state.spare_pseudo_gradient, state.direction)
     if not (math.isfinite(norm2) and math.isfinite(slope)):
         return Trial(math.inf, alpha=alpha)
     return Trial(objective, nll, violation, math.sqrt(norm2), math.sqrt(squared), alpha, slope)

@@ -59,9 +59,7 @@ class OWLQN(LimitedMemory):
     def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
         """Take one iteration of Algorithm 1; ``state`` is used up, unless an exception comes out."""
         v, p = state.pseudo_gradient, state.direction
-        slope = state.history.product(v, out=p, factor=-1.0)
-        if problem.penalty.l1:
-            slope = vectors.align(p, v)
+        slope = state.history.product(v, out=p, factor=-1.0, aligned=problem.penalty.l1 > 0.0)
         trial, evaluations = self._line_search(problem, state, self._first_step(state), slope)
         if trial is None:
             vectors.scale(v, -1.0, out=p)
