@@ -399,7 +399,7 @@ mod tests {
                 x ^= x << 13;
                 x ^= x >> 7;
                 x ^= x << 17;
-                if x % 5 == 0 { 0.0 } else { (x >> 11) as f64 / (1u64 << 52) as f64 - 1.0 }
+                if x.is_multiple_of(5) { 0.0 } else { (x >> 11) as f64 / (1u64 << 52) as f64 - 1.0 }
             })
             .collect()
     }
@@ -463,7 +463,7 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let mut g = vec![1.0; 20];
             g[13] = bad;
-            let [most, squared, _] = pseudo_gradient(&w, &g, 0.5, 0.0, &w, &mut vec![0.0; 20], 1);
+            let [most, squared, _] = pseudo_gradient(&w, &g, 0.5, 0.0, &w, &mut [0.0; 20], 1);
             assert!(!most.is_finite() && !squared.is_finite());
         }
     }

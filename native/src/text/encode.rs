@@ -73,7 +73,7 @@ pub fn encode(
     let mut windows = Windows::new(source, WINDOW, &ends);
     let mut assembly = Assembly::default();
     let mut shape = None;
-    while let Some(window) = windows.next()? {
+    while let Some(window) = windows.advance()? {
         let (name, content) = (&windows.source.name, window.bytes.as_slice());
         if let (None, Format::Columns, Some(template)) = (shape, format, template) {
             shape = column_shape(name, content, template, labelled)?;

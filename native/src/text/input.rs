@@ -102,7 +102,7 @@ impl<'e> Windows<'e> {
     }
 
     /// The next window, `None` at the end.
-    pub fn next(&mut self) -> Result<Option<Window>> {
+    pub fn advance(&mut self) -> Result<Option<Window>> {
         let mut bytes = std::mem::take(&mut self.rest);
         loop {
             let wanted = self.size.max(bytes.len());
@@ -253,7 +253,7 @@ mod tests {
         for size in [1, 10, 64, 100_000] {
             let mut windows = Windows::new(Source::open(Path::new(&path)).unwrap(), size, &|line| line.is_empty());
             let mut joined = Vec::new();
-            while let Some(window) = windows.next().unwrap() {
+            while let Some(window) = windows.advance().unwrap() {
                 assert_eq!(window.lines_before, joined.iter().filter(|&&byte| byte == b'\n').count());
                 joined.extend_from_slice(&window.bytes);
                 assert!(joined.ends_with(b"\n\n") || joined.len() == text.len());
