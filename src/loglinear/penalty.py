@@ -37,7 +37,7 @@ class ElasticNet:
             given = getattr(self, name)
             try:
                 number = float(given)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 number = math.nan
             if not 0.0 <= number < math.inf:
                 message = f"{name}={given!r} is not a penalty; give a finite number >= 0 (0 switches it off)"
