@@ -1,7 +1,7 @@
 //! Column files: a token a line, cells between runs of spaces or tabs, the label last, a blank line between sentences.
 
 use super::cells::Cells;
-use super::input::lines;
+use super::input::{check_utf8, lines};
 use crate::error::Located;
 use std::ops::Range;
 
@@ -44,10 +44,7 @@ pub fn read<'t>(
     mut each: impl FnMut(&Sentence<'t>),
 ) -> Result<(), Located> {
     let piece = &text[range.clone()];
-    if let Err(error) = std::str::from_utf8(piece) {
-        let message = "invalid UTF-8; convert the file to UTF-8 (for example with iconv)";
-        return Err(Located::new(range.start + error.valid_up_to(), message));
-    }
+    check_utf8(piece, range.start)?;
     let mut sentence = Sentence::default();
     sentence.cells.columns = shape.inputs;
     for (start, line) in lines(piece) {

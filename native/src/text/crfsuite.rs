@@ -5,7 +5,7 @@
 //! Unlike CRFsuite, a value that is no finite number is an error (there it silently counts as 0), and CRLF line ends are accepted.
 
 use super::hash::key_of;
-use super::input::lines;
+use super::input::{check_utf8, lines};
 use super::sink::Sink;
 use crate::error::Located;
 use std::ops::Range;
@@ -13,10 +13,7 @@ use std::ops::Range;
 /// Reads `text[range]` into a sink. Unlabelled data still has a first field, which is ignored.
 pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labelled: bool, sink: &mut S) -> Result<(), Located> {
     let piece = &text[range.clone()];
-    if let Err(error) = std::str::from_utf8(piece) {
-        let message = "invalid UTF-8; convert the file to UTF-8 (for example with iconv)";
-        return Err(Located::new(range.start + error.valid_up_to(), message));
-    }
+    check_utf8(piece, range.start)?;
     let (mut tokens, mut weight) = (0, 1.0);
     let mut name = Vec::new();
     for (start, line) in lines(piece) {

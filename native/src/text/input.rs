@@ -1,6 +1,6 @@
 //! Opening files; gzip and xz are recognised by their first bytes.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Located, Result};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::ops::Range;
@@ -169,6 +169,14 @@ fn next_line(text: &[u8], from: usize) -> usize {
 fn trim_newline(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Refuses a piece of text, which starts at an offset, that is not UTF-8.
+pub fn check_utf8(piece: &[u8], offset: usize) -> std::result::Result<(), Located> {
+    std::str::from_utf8(piece).map(|_| ()).map_err(|error| {
+        let message = "invalid UTF-8; convert the file to UTF-8 (for example with iconv)";
+        Located::new(offset + error.valid_up_to(), message)
+    })
 }
 
 /// Lines with the offset of their first byte, without line ends (LF or CRLF).

@@ -265,6 +265,24 @@ class LimitedMemory:
         """Return the step to try first: 1 once H has a scale, 1 / |v| while it is the identity."""
         return 1.0 if state.history.live or state.norm == 0.0 else 1.0 / state.norm
 
+    def _line_search(
+        self, problem: Problem, state: QuasiNewtonState, alpha: float, slope: float
+    ) -> tuple[Trial | None, int]:
+        """Search along ``state.direction`` from alpha; return the point found, if any, and the evaluations spent."""
+        raise NotImplementedError
+
+    def _advance(self, problem: Problem, state: QuasiNewtonState, slope: float) -> QuasiNewtonState:
+        """Search along ``state.direction``; if in vain, drop the history and search along steepest descent once."""
+        trial, evaluations = self._line_search(problem, state, self._first_step(state), slope)
+        if trial is None:
+            vectors.scale(state.pseudo_gradient, -1.0, out=state.direction)
+            trial, more = self._line_search(problem, state, 1.0 / state.norm if state.norm else 0.0, -(state.norm**2))
+            evaluations += more
+            if trial is None:
+                return self._stuck(state, -slope, evaluations)
+            state = replace(state, history=state.history.cleared())
+        return self._moved(problem, state, trial, evaluations)
+
     def _moved(self, problem: Problem, state: QuasiNewtonState, trial: Trial, evaluations: int) -> QuasiNewtonState:
         """Return the state at the point of ``trial``, with its pair in the history."""
         recent = (*state.recent[-WINDOW:], trial.objective)

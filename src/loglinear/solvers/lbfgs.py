@@ -6,7 +6,6 @@ Symbols: p the direction, alpha the step, phi(alpha) = F(w + alpha p), c1 and c2
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from .. import vectors
 from ..errors import OptionError
@@ -71,17 +70,8 @@ class LBFGS(LimitedMemory):
 
     def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
         """Take one iteration of Algorithm 7.5; ``state`` is used up, unless an exception comes out."""
-        gradient, p = state.pseudo_gradient, state.direction
-        slope = state.history.product(gradient, out=p, factor=-1.0)
-        trial, evaluations = self._line_search(problem, state, self._first_step(state), slope)
-        if trial is None:
-            vectors.scale(gradient, -1.0, out=p)
-            trial, more = self._line_search(problem, state, 1.0 / state.norm if state.norm else 0.0, -(state.norm**2))
-            evaluations += more
-            if trial is None:
-                return self._stuck(state, -slope, evaluations)
-            state = replace(state, history=state.history.cleared())
-        return self._moved(problem, state, trial, evaluations)
+        slope = state.history.product(state.pseudo_gradient, out=state.direction, factor=-1.0)
+        return self._advance(problem, state, slope)
 
     def _line_search(
         self, problem: Problem, state: QuasiNewtonState, alpha: float, slope: float

@@ -7,7 +7,6 @@ alpha the step, gamma the constant of sufficient decrease.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from .. import vectors
 from ..problem import Problem
@@ -58,17 +57,9 @@ class OWLQN(LimitedMemory):
 
     def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
         """Take one iteration of Algorithm 1; ``state`` is used up, unless an exception comes out."""
-        v, p = state.pseudo_gradient, state.direction
-        slope = state.history.product(v, out=p, factor=-1.0, aligned=problem.penalty.l1 > 0.0)
-        trial, evaluations = self._line_search(problem, state, self._first_step(state), slope)
-        if trial is None:
-            vectors.scale(v, -1.0, out=p)
-            trial, more = self._line_search(problem, state, 1.0 / state.norm if state.norm else 0.0, -(state.norm**2))
-            evaluations += more
-            if trial is None:
-                return self._stuck(state, -slope, evaluations)
-            state = replace(state, history=state.history.cleared())
-        return self._moved(problem, state, trial, evaluations)
+        aligned = problem.penalty.l1 > 0.0
+        slope = state.history.product(state.pseudo_gradient, out=state.direction, factor=-1.0, aligned=aligned)
+        return self._advance(problem, state, slope)
 
     def _line_search(
         self, problem: Problem, state: QuasiNewtonState, alpha: float, slope: float
