@@ -2,7 +2,7 @@
 //!
 //! Vectors are cut into chunks of a fixed size; sums are formed per chunk and added up in the order of the chunks, so
 //! that results are bitwise the same on any number of threads. Only `pulp`'s dispatch is used of it: the loops over lanes are
-//! turned into vector instructions by the compiler, and without fused multiply-add give the same sums on every machine.
+//! turned into vector instructions by the compiler, and add up in the same order on every machine.
 
 use crate::threads;
 use pulp::{Arch, Simd, WithSimd};
@@ -13,7 +13,7 @@ const CHUNK: usize = 4096;
 /// Shorter vectors are not worth waking threads for.
 const SMALL: usize = 8 * CHUNK;
 const LANES: usize = 8;
-/// Elements that are left out together where nothing is to be done: a cache line of f32.
+/// Elements that are left out together where nothing is to be done.
 const BLOCK: usize = 16;
 /// Rows that are swept side by side: so many streams keep the memory busy, and their sums still fit the registers.
 const ROWS: usize = 4;
@@ -73,16 +73,29 @@ fn lanes<const K: usize>(n: usize, mut terms: impl FnMut(usize) -> [f64; K]) -> 
     total
 }
 
+/// The bfloat16 nearest to x, ties to even: the upper half of a float32.
+#[inline(always)]
+fn narrow(x: f64) -> u16 {
+    let bits = (x as f32).to_bits();
+    let rounded = (bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16) as u16;
+    if x.is_nan() { 0x7fc0 } else { rounded }
+}
+
+#[inline(always)]
+fn widen(x: u16) -> f64 {
+    f64::from(f32::from_bits(u32::from(x) << 16))
+}
+
 /// sums(lane) += x(lane) y(lane)
 #[inline(always)]
-fn multiply_add<T: Copy + Into<f64>>(sums: &mut [f64; LANES], x: &[T; LANES], y: &[f64; LANES]) {
+fn multiply_add(sums: &mut [f64; LANES], x: &[f64; LANES], y: &[f64; LANES]) {
     for lane in 0..LANES {
-        sums[lane] += x[lane].into() * y[lane];
+        sums[lane] = x[lane].mul_add(y[lane], sums[lane]);
     }
 }
 
 #[inline(always)]
-fn chunk_dot<T: Copy + Into<f64>>(x: &[T], y: &[f64]) -> f64 {
+fn chunk_dot(x: &[f64], y: &[f64]) -> f64 {
     let (xs, x_rest) = x.as_chunks::<LANES>();
     let (ys, y_rest) = y[..x.len()].as_chunks::<LANES>();
     let (mut a, mut b, mut c, mut d) = ([0.0; LANES], [0.0; LANES], [0.0; LANES], [0.0; LANES]);
@@ -97,14 +110,22 @@ fn chunk_dot<T: Copy + Into<f64>>(x: &[T], y: &[f64]) -> f64 {
     for (x, y) in x_single.iter().zip(y_single) {
         multiply_add(&mut a, x, y);
     }
-    let rest: f64 = x_rest.iter().zip(y_rest).map(|(&x, y)| x.into() * y).sum();
+    let rest: f64 = x_rest.iter().zip(y_rest).map(|(x, y)| x * y).sum();
     (0..LANES).map(|lane| (a[lane] + b[lane]) + (c[lane] + d[lane])).sum::<f64>() + rest
 }
 
 /// x . y
 pub fn dot(x: &[f64], y: &[f64], n_threads: usize) -> f64 {
     let parts: Vec<[f64; 1]> = on_threads(x.len(), n_threads, || {
-        x.par_chunks(CHUNK).zip(y.par_chunks(CHUNK)).map(|(x, y)| dispatched(|| [chunk_dot(x, y)])).collect()
+        x.par_chunks(CHUNK)
+            .zip(y.par_chunks(CHUNK))
+            .map(|(x, y)| {
+                dispatched(
+                    #[inline(always)]
+                    || [chunk_dot(x, y)],
+                )
+            })
+            .collect()
     });
     total(&parts)[0]
 }
@@ -112,80 +133,79 @@ pub fn dot(x: &[f64], y: &[f64], n_threads: usize) -> f64 {
 /// (|x|_1, |x|_2 squared)
 pub fn norms(x: &[f64], n_threads: usize) -> [f64; 2] {
     let parts: Vec<[f64; 2]> = on_threads(x.len(), n_threads, || {
-        x.par_chunks(CHUNK).map(|x| dispatched(|| lanes(x.len(), |i| [x[i].abs(), x[i] * x[i]]))).collect()
+        x.par_chunks(CHUNK)
+            .map(|x| {
+                dispatched(
+                    #[inline(always)]
+                    || {
+                        lanes(
+                            x.len(),
+                            #[inline(always)]
+                            |i| [x[i].abs(), x[i] * x[i]],
+                        )
+                    },
+                )
+            })
+            .collect()
     });
     total(&parts)
 }
 
 /// K rows . v and K rows . y.
 #[inline(always)]
-fn chunk_dots<const K: usize>(rows: [&[f32]; K], v: &[f64], y: &[f64]) -> [[f64; K]; 2] {
+fn chunk_dots<const K: usize>(rows: [&[u16]; K], v: &[f64], y: &[f64]) -> [[f64; K]; 2] {
     let (vs, v_rest) = v.as_chunks::<LANES>();
     let (ys, y_rest) = y[..v.len()].as_chunks::<LANES>();
     let lanes = rows.map(|row| &row[..v.len()].as_chunks::<LANES>().0[..vs.len()]);
     let (mut on_v, mut on_y) = ([[0.0; LANES]; K], [[0.0; LANES]; K]);
     for (i, (v, y)) in vs.iter().zip(ys).enumerate() {
         for k in 0..K {
-            multiply_add(&mut on_v[k], &lanes[k][i], v);
-            multiply_add(&mut on_y[k], &lanes[k][i], y);
+            let row = lanes[k][i].map(widen);
+            multiply_add(&mut on_v[k], &row, v);
+            multiply_add(&mut on_y[k], &row, y);
         }
     }
     let total = |sums: [[f64; LANES]; K], other: &[f64]| {
-        std::array::from_fn(|k| {
-            let rest = rows[k][v.len() - other.len()..v.len()].iter().zip(other).map(|(&x, y)| f64::from(x) * y);
-            sums[k].iter().sum::<f64>() + rest.sum::<f64>()
-        })
+        std::array::from_fn(
+            #[inline(always)]
+            |k| {
+                let rest = rows[k][v.len() - other.len()..v.len()].iter().zip(other).map(|(&x, y)| widen(x) * y);
+                sums[k].iter().sum::<f64>() + rest.sum::<f64>()
+            },
+        )
     };
     [total(on_v, v_rest), total(on_y, y_rest)]
 }
 
-/// out[i] = row i . v and, with `y`, out[m + i] = row i . y for m rows. One sweep over the rows, v and y.
-pub fn dots(rows: &[&[f32]], v: &[f64], y: Option<&[f32]>, out: &mut [f64], n_threads: usize) {
-    let (n, m, size) = (v.len(), rows.len(), out.len());
-    let mut parts = vec![0.0; n.div_ceil(CHUNK) * size];
-    on_threads(n, n_threads, || {
-        parts.par_chunks_mut(size).enumerate().for_each(|(chunk, parts)| {
-            let range = chunk * CHUNK..((chunk + 1) * CHUNK).min(n);
-            dispatched(|| {
-                let v = &v[range.clone()];
-                let mut buffer = [0.0; CHUNK];
-                if let Some(y) = y {
-                    buffer.iter_mut().zip(&y[range.clone()]).for_each(|(wide, &y)| *wide = y.into());
-                }
-                let mut enter = |at: usize, [on_v, on_y]: [&[f64]; 2]| {
-                    parts[at..at + on_v.len()].copy_from_slice(on_v);
-                    if y.is_some() {
-                        parts[m + at..m + at + on_y.len()].copy_from_slice(on_y);
-                    }
-                };
-                let (fours, rest) = rows.as_chunks::<ROWS>();
-                for (at, four) in fours.iter().enumerate() {
-                    let [on_v, on_y] = chunk_dots(four.map(|row| &row[range.clone()]), v, &buffer);
-                    enter(at * ROWS, [&on_v, &on_y]);
-                }
-                for (at, row) in rest.iter().enumerate() {
-                    let [on_v, on_y] = chunk_dots([&row[range.clone()]], v, &buffer);
-                    enter(fours.len() * ROWS + at, [&on_v, &on_y]);
-                }
-            });
-        });
-    });
-    out.fill(0.0);
-    for part in parts.chunks_exact(size) {
-        out.iter_mut().zip(part).for_each(|(out, part)| *out += part);
-    }
-}
-
 /// out += K rows, each times its coefficient.
 #[inline(always)]
-fn add_rows<const K: usize>(rows: [(&[f32], f64); K], out: &mut [f64]) {
+fn add_rows<const K: usize>(rows: [(&[u16], f64); K], out: &mut [f64]) {
     let rows = rows.map(|(row, coefficient)| (&row[..out.len()], coefficient));
     for i in 0..out.len() {
         let mut sum = out[i];
         for (row, coefficient) in rows {
-            sum += coefficient * f64::from(row[i]);
+            sum = widen(row[i]).mul_add(coefficient, sum);
         }
         out[i] = sum;
+    }
+}
+
+/// out += the rows, each times its coefficient, over a range of the chunk that begins at `start`.
+#[inline(always)]
+fn add_all(rows: &[(&[u16], f64)], start: usize, range: std::ops::Range<usize>, out: &mut [f64]) {
+    let out = &mut out[range.clone()];
+    let (fours, rest) = rows.as_chunks::<ROWS>();
+    for four in fours {
+        add_rows(
+            four.map(
+                #[inline(always)]
+                |(row, by)| (&row[start..][range.clone()], by),
+            ),
+            out,
+        );
+    }
+    for &(row, by) in rest {
+        add_rows([(&row[start..][range.clone()], by)], out);
     }
 }
 
@@ -210,182 +230,227 @@ fn active(v: &[f64], mut work: impl FnMut(std::ops::Range<usize>)) {
     }
 }
 
-/// out = factor * v + the rows, each times its coefficient; returns out . v.
-///
-/// With `aligned`, entries whose sign is not that of -v are set to 0 (Andrew & Gao 2007, Algorithm 1). An entry of v that
-/// is 0 makes one of out 0 then, so that where v is 0 over a whole block the rows are not even read.
-pub fn combine(
-    rows: &[(&[f32], f64)],
-    v: &[f64],
-    factor: f64,
-    aligned: bool,
-    out: &mut [f64],
-    n_threads: usize,
-) -> f64 {
-    let (fours, rest) = rows.as_chunks::<ROWS>();
-    let parts: Vec<[f64; 1]> = on_threads(v.len(), n_threads, || {
-        out.par_chunks_mut(CHUNK)
-            .zip(v.par_chunks(CHUNK))
-            .enumerate()
-            .map(|(chunk, (out, v))| {
-                let start = chunk * CHUNK;
-                dispatched(|| {
-                    for i in 0..out.len() {
-                        out[i] = factor * v[i];
-                    }
-                    let mut add = |range: std::ops::Range<usize>| {
-                        let out = &mut out[range.clone()];
-                        for four in fours {
-                            add_rows(four.map(|(row, by)| (&row[start..][range.clone()], by)), out);
-                        }
-                        for (row, by) in rest {
-                            add_rows([(&row[start..][range.clone()], *by)], out);
-                        }
-                    };
-                    if aligned {
-                        active(v, add);
-                        chunk_align(out, v)
-                    } else {
-                        add(0..v.len());
-                        [chunk_dot(out, v)]
-                    }
-                })
-            })
-            .collect()
-    });
-    total(&parts)[0]
-}
-
-/// Writes the pseudo-gradient (Andrew & Gao 2007, Eq. 4); returns its max-norm, NaN if it has one, its squared norm, and
-/// its product with `direction`.
-pub fn pseudo_gradient(
-    w: &[f64],
-    g: &[f64],
-    l1: f64,
-    l2: f64,
-    direction: &[f64],
-    out: &mut [f64],
-    n_threads: usize,
-) -> [f64; 3] {
-    let parts: Vec<[f64; 3]> = on_threads(w.len(), n_threads, || {
-        out.par_chunks_mut(CHUNK)
-            .zip(w.par_chunks(CHUNK).zip(g.par_chunks(CHUNK).zip(direction.par_chunks(CHUNK))))
-            .map(|(out, (w, (g, direction)))| {
-                dispatched(|| {
-                    let mut largest = [0.0f64; LANES];
-                    let [squared, bad, slope] = lanes(out.len(), |i| {
-                        let smooth = g[i] + l2 * w[i];
-                        let at_zero = (smooth.abs() - l1).max(0.0).copysign(smooth);
-                        let elsewhere = smooth + l1.copysign(w[i]);
-                        let value = if w[i] == 0.0 { at_zero } else { elsewhere };
-                        out[i] = value;
-                        largest[i % LANES] = largest[i % LANES].max(value.abs());
-                        // max drops NaN, and so does the maximum at zero: 0 x finds both NaN and infinities.
-                        [value * value, 0.0 * smooth, value * direction[i]]
-                    });
-                    [largest.iter().copied().fold(0.0, f64::max) + bad, squared + bad, slope]
-                })
-            })
-            .collect()
-    });
-    parts.iter().fold([0.0; 3], |[most, squared, slope], part| {
-        let larger = if part[0] > most || part[0].is_nan() { part[0] } else { most };
-        [larger, squared + part[1], slope + part[2]]
-    })
-}
-
-/// Zeroes the entries of `direction` whose sign is not that of -v; returns direction . v.
+/// The pseudo-gradient of one weight (Andrew & Gao 2007, Eq. 4); `smooth` is the derivative of all but the L1 norm.
 #[inline(always)]
-fn chunk_align(direction: &mut [f64], v: &[f64]) -> [f64; 1] {
-    lanes(v.len(), |i| {
-        let product = direction[i] * v[i];
-        let kept = product < 0.0;
-        direction[i] = if kept { direction[i] } else { 0.0 };
-        [if kept { product } else { 0.0 }]
-    })
+fn pseudo_derivative(w: f64, smooth: f64, l1: f64) -> f64 {
+    let at_zero = (smooth.abs() - l1).max(0.0).copysign(smooth);
+    if w == 0.0 { at_zero } else { smooth + l1.copysign(w) }
 }
 
-/// out = w + alpha * direction; returns its squared norm.
-pub fn step_along(w: &[f64], alpha: f64, direction: &[f64], out: &mut [f64], n_threads: usize) -> f64 {
-    let parts: Vec<[f64; 1]> = on_threads(w.len(), n_threads, || {
+/// Size of a pseudo-gradient.
+#[derive(Clone, Copy, Default, Debug, PartialEq)]
+pub struct Size {
+    /// Max-norm, NaN if an entry is not finite.
+    pub most: f64,
+    /// Euclidean norm squared, likewise.
+    pub squared: f64,
+    /// Product with the step that led to the point.
+    pub slope: f64,
+}
+
+impl Size {
+    fn total(parts: impl IntoIterator<Item = Size>) -> Size {
+        parts.into_iter().fold(Size::default(), |total, part| Size {
+            most: if part.most > total.most || part.most.is_nan() { part.most } else { total.most },
+            squared: total.squared + part.squared,
+            slope: total.slope + part.slope,
+        })
+    }
+}
+
+/// Writes the pseudo-gradient to `out`. `step(i)` is the i-th entry of the step that led to w.
+#[inline(always)]
+fn chunk_pseudo_gradient(
+    (w, g): (&[f64], &[f64]),
+    (l1, l2): (f64, f64),
+    step: impl Fn(usize) -> f64,
+    out: &mut [f64],
+) -> Size {
+    let mut largest = [0.0f64; LANES];
+    let [squared, bad, slope] = lanes(
+        out.len(),
+        #[inline(always)]
+        |i| {
+            let smooth = g[i] + l2 * w[i];
+            let value = pseudo_derivative(w[i], smooth, l1);
+            out[i] = value;
+            largest[i % LANES] = largest[i % LANES].max(value.abs());
+            // max drops NaN, and so does the maximum at zero: 0 x finds both NaN and infinities.
+            [value * value, 0.0 * smooth, value * step(i)]
+        },
+    );
+    Size { most: largest.iter().copied().fold(0.0, f64::max) + bad, squared: squared + bad, slope }
+}
+
+/// Writes the pseudo-gradient of f(w) + l1 |w|_1 + (l2 / 2) |w|^2, g being the gradient of f.
+pub fn pseudo_gradient(w: &[f64], g: &[f64], l1: f64, l2: f64, out: &mut [f64], n_threads: usize) -> Size {
+    let parts: Vec<Size> = on_threads(w.len(), n_threads, || {
         out.par_chunks_mut(CHUNK)
-            .zip(w.par_chunks(CHUNK).zip(direction.par_chunks(CHUNK)))
-            .map(|(out, (w, d))| {
-                dispatched(|| {
-                    lanes(out.len(), |i| {
-                        out[i] = w[i] + alpha * d[i];
-                        [out[i] * out[i]]
-                    })
-                })
+            .zip(w.par_chunks(CHUNK).zip(g.par_chunks(CHUNK)))
+            .map(|(out, point)| {
+                dispatched(
+                    #[inline(always)]
+                    || chunk_pseudo_gradient(point, (l1, l2), |_| 0.0, out),
+                )
             })
             .collect()
     });
-    total(&parts)[0]
+    Size::total(parts)
 }
 
-/// out = w + alpha * direction, with entries that leave the orthant of (w, v) set to 0 (Andrew & Gao 2007, Algorithm 1).
-/// Returns |out|_1, |out|_2 squared and v . (out - w).
-pub fn orthant_step(
-    w: &[f64],
+/// A point and the gradient of the unpenalised objective there.
+#[derive(Clone, Copy)]
+pub struct Point<'a> {
+    pub w: &'a [f64],
+    pub g: &'a [f64],
+}
+
+/// Everything that a quasi-Newton method needs to know of the step from `old` to `new`, in one sweep over memory.
+///
+/// Writes s = w_new - w and y = g_new - g + l2 s as bfloat16, and to `products` the inner products of the rows, of s and of
+/// y, in this order, first with v, the pseudo-gradient at `new`, then with y.
+#[allow(clippy::too_many_arguments)]
+pub fn secant_pair(
+    new: Point<'_>,
+    old: Point<'_>,
+    (l1, l2): (f64, f64),
+    rows: &[&[u16]],
+    s: &mut [u16],
+    y: &mut [u16],
+    products: &mut [f64],
+    n_threads: usize,
+) -> Size {
+    let (n, m) = (s.len(), rows.len() + 2);
+    let mut parts = vec![0.0; n.div_ceil(CHUNK) * 2 * m];
+    let written = s.par_chunks_mut(CHUNK).zip(y.par_chunks_mut(CHUNK));
+    let sizes: Vec<Size> = on_threads(n, n_threads, || {
+        written
+            .zip(parts.par_chunks_mut(2 * m))
+            .enumerate()
+            .map(|(chunk, ((s, y), parts))| {
+                let range = chunk * CHUNK..chunk * CHUNK + s.len();
+                let [w_new, w, g_new, g] = [new.w, old.w, new.g, old.g].map(|x| &x[range.clone()]);
+                let (on_v, on_y) = parts.split_at_mut(m);
+                dispatched(
+                    #[inline(always)]
+                    || {
+                        let (mut v, mut wide) = ([0.0; CHUNK], [0.0; CHUNK]);
+                        let v = &mut v[..s.len()];
+                        let size = chunk_pseudo_gradient((w_new, g_new), (l1, l2), |i| w_new[i] - w[i], v);
+                        for i in 0..v.len() {
+                            let step = w_new[i] - w[i];
+                            s[i] = narrow(step);
+                            y[i] = narrow(g_new[i] - g[i] + l2 * step);
+                            wide[i] = widen(y[i]);
+                        }
+                        let mut enter = |at: usize, [with_v, with_y]: [&[f64]; 2]| {
+                            on_v[at..at + with_v.len()].copy_from_slice(with_v);
+                            on_y[at..at + with_y.len()].copy_from_slice(with_y);
+                        };
+                        let (fours, rest) = rows.as_chunks::<ROWS>();
+                        for (at, four) in fours.iter().enumerate() {
+                            let [with_v, with_y] = chunk_dots(four.map(|row| &row[range.clone()]), v, &wide);
+                            enter(at * ROWS, [&with_v, &with_y]);
+                        }
+                        for (at, row) in rest.iter().enumerate() {
+                            let [with_v, with_y] = chunk_dots([&row[range.clone()]], v, &wide);
+                            enter(fours.len() * ROWS + at, [&with_v, &with_y]);
+                        }
+                        let [with_v, with_y] = chunk_dots([s, y], v, &wide);
+                        enter(rows.len(), [&with_v, &with_y]);
+                        size
+                    },
+                )
+            })
+            .collect()
+    });
+    products.fill(0.0);
+    for part in parts.chunks_exact(2 * m) {
+        products.iter_mut().zip(part).for_each(|(product, part)| *product += part);
+    }
+    Size::total(sizes)
+}
+
+/// What a line search asks of a trial point w + alpha d.
+#[derive(Clone, Copy, Default, Debug, PartialEq)]
+pub struct Step {
+    /// d . v
+    pub slope: f64,
+    /// v . (out - w)
+    pub change: f64,
+    /// |out|_1
+    pub l1_norm: f64,
+    /// |out|_2 squared
+    pub squared: f64,
+}
+
+/// out = w + alpha d, with d = factor v + the rows, each times its coefficient, and v the pseudo-gradient.
+///
+/// With l1 > 0, the two projections of Andrew & Gao (2007), Algorithm 1: entries of d whose sign is not that of -v are set
+/// to 0, then those of out that leave the orthant of (w, v). An entry of v that is 0 makes one of d 0, so that where v is 0
+/// over a whole block the rows are not even read.
+pub fn quasi_newton_step(
+    at: Point<'_>,
+    (l1, l2): (f64, f64),
+    rows: &[(&[u16], f64)],
+    factor: f64,
     alpha: f64,
-    direction: &[f64],
-    v: &[f64],
     out: &mut [f64],
     n_threads: usize,
-) -> [f64; 3] {
-    let parts: Vec<[f64; 3]> = on_threads(w.len(), n_threads, || {
+) -> Step {
+    let parts: Vec<[f64; 4]> = on_threads(out.len(), n_threads, || {
         out.par_chunks_mut(CHUNK)
-            .zip(w.par_chunks(CHUNK).zip(direction.par_chunks(CHUNK).zip(v.par_chunks(CHUNK))))
-            .map(|(out, (w, (d, v)))| {
-                dispatched(|| {
-                    lanes(out.len(), |i| {
-                        let moved = w[i] + alpha * d[i];
-                        let orthant = if w[i] == 0.0 { -v[i] } else { w[i] };
-                        let inside = (moved > 0.0) & (orthant > 0.0) | (moved < 0.0) & (orthant < 0.0);
-                        // NaN and infinity are kept: the objective has to see them.
-                        let kept = if inside | !moved.is_finite() { moved } else { 0.0 };
-                        out[i] = kept;
-                        [kept.abs(), kept * kept, v[i] * (kept - w[i])]
-                    })
-                })
+            .zip(at.w.par_chunks(CHUNK).zip(at.g.par_chunks(CHUNK)))
+            .enumerate()
+            .map(|(chunk, (out, (w, g)))| {
+                let start = chunk * CHUNK;
+                dispatched(
+                    #[inline(always)]
+                    || {
+                        let mut v = [0.0; CHUNK];
+                        let v = &mut v[..out.len()];
+                        for i in 0..out.len() {
+                            v[i] = pseudo_derivative(w[i], g[i] + l2 * w[i], l1);
+                            out[i] = factor * v[i];
+                        }
+                        if l1 > 0.0 {
+                            active(
+                                v,
+                                #[inline(always)]
+                                |range| add_all(rows, start, range, out),
+                            );
+                            lanes(
+                                out.len(),
+                                #[inline(always)]
+                                |i| {
+                                    let d = if out[i] * v[i] < 0.0 { out[i] } else { 0.0 };
+                                    let moved = w[i] + alpha * d;
+                                    let orthant = if w[i] == 0.0 { -v[i] } else { w[i] };
+                                    let inside = (moved > 0.0) & (orthant > 0.0) | (moved < 0.0) & (orthant < 0.0);
+                                    // NaN and infinity are kept: the objective has to see them.
+                                    out[i] = if inside | !moved.is_finite() { moved } else { 0.0 };
+                                    [d * v[i], v[i] * (out[i] - w[i]), out[i].abs(), out[i] * out[i]]
+                                },
+                            )
+                        } else {
+                            add_all(rows, start, 0..out.len(), out);
+                            lanes(
+                                out.len(),
+                                #[inline(always)]
+                                |i| {
+                                    let slope = out[i] * v[i];
+                                    out[i] = w[i] + alpha * out[i];
+                                    [slope, alpha * slope, out[i].abs(), out[i] * out[i]]
+                                },
+                            )
+                        }
+                    },
+                )
             })
             .collect()
     });
-    total(&parts)
-}
-
-/// s = w_new - w and y = g_new - g + l2 s, rounded to f32; returns s . y and y . y of the rounded vectors.
-#[allow(clippy::too_many_arguments)]
-pub fn difference_pair(
-    w_new: &[f64],
-    w: &[f64],
-    g_new: &[f64],
-    g: &[f64],
-    l2: f64,
-    s: &mut [f32],
-    y: &mut [f32],
-    n_threads: usize,
-) -> [f64; 2] {
-    let parts: Vec<[f64; 2]> = on_threads(w.len(), n_threads, || {
-        let outputs = s.par_chunks_mut(CHUNK).zip(y.par_chunks_mut(CHUNK));
-        let points = w_new.par_chunks(CHUNK).zip(w.par_chunks(CHUNK));
-        let gradients = g_new.par_chunks(CHUNK).zip(g.par_chunks(CHUNK));
-        outputs
-            .zip(points.zip(gradients))
-            .map(|((s, y), ((w_new, w), (g_new, g)))| {
-                dispatched(|| {
-                    lanes(s.len(), |i| {
-                        let step = w_new[i] - w[i];
-                        s[i] = step as f32;
-                        y[i] = (g_new[i] - g[i] + l2 * step) as f32;
-                        let (s, y) = (f64::from(s[i]), f64::from(y[i]));
-                        [s * y, y * y]
-                    })
-                })
-            })
-            .collect()
-    });
-    total(&parts)
+    let [slope, change, l1_norm, squared] = total(&parts);
+    Step { slope, change, l1_norm, squared }
 }
 
 #[cfg(test)]
@@ -408,21 +473,22 @@ mod tests {
     fn results_are_bitwise_the_same_on_any_number_of_threads() {
         let n = SMALL * 3 + 17;
         let [a, b, c, d] = [1, 2, 3, 4].map(|seed| vector(n, seed));
+        let old: Vec<Vec<u16>> = (5..11).map(|seed| vector(n, seed).into_iter().map(narrow).collect()).collect();
         let run = |threads: usize| {
-            let (mut out, mut s, mut y) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+            let (mut out, mut s, mut y) = (vec![0.0; n], vec![0; n], vec![0; n]);
             let mut all = vec![dot(&a, &b, threads)];
             all.extend(norms(&a, threads));
-            all.extend(pseudo_gradient(&a, &b, 0.3, 0.1, &c, &mut out, threads));
-            all.extend(orthant_step(&a, 0.5, &b, &c, &mut out, threads));
-            all.extend(difference_pair(&a, &b, &c, &d, 0.1, &mut s, &mut y, threads));
-            all.push(step_along(&a, 0.5, &b, &mut out, threads));
-            let mut products = vec![0.0; 10];
-            dots(&[&s, &y, &s, &y, &s], &c, Some(&y), &mut products, threads);
-            let mut aligned = vec![0.0; n];
-            let rows: [(&[f32], f64); 5] = [(&s, 0.5), (&y, -1.0), (&s, 2.0), (&y, 0.1), (&s, -0.2)];
-            all.push(combine(&rows, &d, 3.0, true, &mut aligned, threads));
-            all.push(combine(&rows, &d, 3.0, false, &mut out, threads));
-            all.extend(aligned);
+            let mut products = vec![0.0; 2 * (old.len() + 2)];
+            let (new, from) = (Point { w: &a, g: &b }, Point { w: &c, g: &d });
+            let rows: Vec<&[u16]> = old.iter().map(|row| &row[..]).collect();
+            let size = secant_pair(new, from, (0.3, 0.1), &rows, &mut s, &mut y, &mut products, threads);
+            all.extend([size.most, size.squared, size.slope]);
+            let rows: [(&[u16], f64); 5] = [(&s, 0.5), (&y, -1.0), (&s, 2.0), (&y, 0.1), (&s, -0.2)];
+            for l1 in [0.0, 0.3] {
+                let step = quasi_newton_step(new, (l1, 0.1), &rows, -3.0, 0.5, &mut out, threads);
+                all.extend([step.slope, step.change, step.l1_norm, step.squared]);
+                all.extend(&out);
+            }
             all.into_iter().chain(products).chain(out).map(f64::to_bits).collect::<Vec<_>>()
         };
         let one = run(1);
@@ -430,18 +496,24 @@ mod tests {
     }
 
     #[test]
-    fn blocks_left_out_change_no_bit_of_an_aligned_combination() {
+    fn blocks_left_out_change_no_bit() {
         let n = 3 * CHUNK + 5;
-        let rows: Vec<Vec<f32>> = (1..8).map(|k| vector(n, k).into_iter().map(|x| x as f32).collect()).collect();
-        let rows: Vec<(&[f32], f64)> = rows.iter().map(|row| (&row[..], 0.3)).collect();
-        let mut v = vector(n, 9);
-        v.iter_mut().enumerate().filter(|(i, _)| (i / 37) % 3 != 0).for_each(|(_, v)| *v = 0.0);
-        let (mut out, mut expected) = (vec![1.0; n], vec![1.0; n]);
-        let slope = combine(&rows, &v, -1.0, true, &mut out, 1);
-        combine(&rows, &v, -1.0, false, &mut expected, 1);
-        let parts: Vec<_> = expected.chunks_mut(CHUNK).zip(v.chunks(CHUNK)).map(|(d, v)| chunk_align(d, v)).collect();
-        assert_eq!(slope.to_bits(), total(&parts)[0].to_bits());
-        assert!(out.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()));
+        let rows: Vec<Vec<u16>> = (1..8).map(|k| vector(n, k).into_iter().map(narrow).collect()).collect();
+        let rows: Vec<(&[u16], f64)> = rows.iter().map(|row| (&row[..], 0.3)).collect();
+        let (l1, zero) = (0.25, vec![0.0; n]);
+        let mut g = vector(n, 9);
+        g.iter_mut().enumerate().filter(|(i, _)| (i / 37) % 3 != 0).for_each(|(_, g)| *g = 0.0);
+        let at = Point { w: &zero, g: &g };
+        let mut out = zero.clone();
+        let step = quasi_newton_step(at, (l1, 0.0), &rows, -1.0, 1.0, &mut out, 1);
+        let expected: Vec<f64> = (0..n)
+            .map(|i| {
+                let v = pseudo_derivative(0.0, g[i], l1);
+                let d = rows.iter().fold(-v, |d, (row, by)| widen(row[i]).mul_add(*by, d));
+                if d * v < 0.0 { d } else { 0.0 }
+            })
+            .collect();
+        assert!(out == expected && step.slope < 0.0 && out.iter().any(|&x| x != 0.0));
     }
 
     #[test]
@@ -450,11 +522,29 @@ mod tests {
         let [a, b] = [7, 8].map(|seed| vector(n, seed));
         let plain: f64 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
         assert!((dot(&a, &b, 1) - plain).abs() < 1e-10);
-        let mut products = vec![0.0; 2];
-        let [a32, b32] = [&a, &b].map(|x| x.iter().map(|&x| x as f32).collect::<Vec<f32>>());
-        dots(&[&b32, &a32], &a, None, &mut products, 1);
-        assert!((products[0] - plain).abs() < 1e-4);
-        assert!((products[1] - norms(&a, 1)[1]).abs() < 1e-4);
+        let zero = vec![0.0; n];
+        let (mut s, mut y, mut products) = (vec![0; n], vec![0; n], vec![0.0; 6]);
+        let row: Vec<u16> = a.iter().copied().map(narrow).collect();
+        let (new, old) = (Point { w: &a, g: &b }, Point { w: &zero, g: &zero });
+        let size = secant_pair(new, old, (0.0, 0.5), &[&row], &mut s, &mut y, &mut products, 1);
+        let v: Vec<f64> = a.iter().zip(&b).map(|(a, b)| b + 0.5 * a).collect();
+        assert_eq!(s, row);
+        assert_eq!(y, v.iter().copied().map(narrow).collect::<Vec<_>>());
+        assert!((size.slope - dot(&a, &v, 1)).abs() < 1e-10 && (size.squared - norms(&v, 1)[1]).abs() < 1e-10);
+        let [s, y] = [s, y].map(|x| x.into_iter().map(widen).collect::<Vec<f64>>());
+        let plain = [dot(&s, &v, 1), dot(&s, &v, 1), dot(&y, &v, 1), dot(&s, &y, 1), dot(&s, &y, 1), dot(&y, &y, 1)];
+        assert!(products.iter().zip(plain).all(|(product, plain)| (product - plain).abs() < 1e-10));
+    }
+
+    #[test]
+    fn bfloat16_is_the_nearest() {
+        for x in [0.0, 1.0, -2.5, 1e-30, 3e38] {
+            assert!((widen(narrow(x)) - x).abs() <= x.abs() / 256.0);
+        }
+        // Halfway between 1 and 1 + 1/128, and between that and the next: ties go to the even one.
+        assert_eq!([1.0 + 1.0 / 256.0, 1.0 + 3.0 / 256.0].map(|x| widen(narrow(x))), [1.0, 1.0 + 2.0 / 128.0]);
+        assert_eq!([f64::INFINITY, -1e300].map(|x| widen(narrow(x))), [f64::INFINITY, f64::NEG_INFINITY]);
+        assert!([f64::NAN, -f64::NAN].iter().all(|&x| widen(narrow(x)).is_nan()));
     }
 
     #[test]
@@ -463,8 +553,8 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let mut g = vec![1.0; 20];
             g[13] = bad;
-            let [most, squared, _] = pseudo_gradient(&w, &g, 0.5, 0.0, &w, &mut [0.0; 20], 1);
-            assert!(!most.is_finite() && !squared.is_finite());
+            let size = pseudo_gradient(&w, &g, 0.5, 0.0, &mut [0.0; 20], 1);
+            assert!(!size.most.is_finite() && !size.squared.is_finite());
         }
     }
 }

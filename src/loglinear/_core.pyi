@@ -86,7 +86,7 @@ class ChainModel:
 def check_template(template: str) -> int: ...
 
 _Vector = npt.NDArray[np.float64]
-_Rows = npt.NDArray[np.float32]
+_Rows = npt.NDArray[np.uint16]
 
 class vectors:
     """Vector work, see `loglinear.vectors`; `threads` is a number of threads, 0 for all cores."""
@@ -96,33 +96,37 @@ class vectors:
     @staticmethod
     def norms(x: _Vector, threads: int) -> tuple[float, float]: ...
     @staticmethod
-    def dots(
-        s_rows: _Rows, y_rows: _Rows, live: Sequence[int], v: _Vector, y: _Rows | None, out: _Vector, threads: int
-    ) -> None: ...
+    def pseudo_gradient(
+        w: _Vector, g: _Vector, l1: float, l2: float, out: _Vector, threads: int
+    ) -> tuple[float, float]: ...
     @staticmethod
-    def combine(
+    def secant_pair(
+        w_new: _Vector,
+        g_new: _Vector,
+        w: _Vector,
+        g: _Vector,
+        l1: float,
+        l2: float,
+        s_rows: _Rows,
+        y_rows: _Rows,
+        live: Sequence[int],
+        spare: int,
+        products: _Vector,
+        threads: int,
+    ) -> tuple[float, float, float]: ...
+    @staticmethod
+    def quasi_newton_step(
+        w: _Vector,
+        g: _Vector,
+        l1: float,
+        l2: float,
         s_rows: _Rows,
         s_coefficients: _Vector,
         y_rows: _Rows,
         y_coefficients: _Vector,
         live: Sequence[int],
-        v: _Vector,
         factor: float,
-        aligned: bool,
+        alpha: float,
         out: _Vector,
         threads: int,
-    ) -> float: ...
-    @staticmethod
-    def pseudo_gradient(
-        w: _Vector, g: _Vector, l1: float, l2: float, direction: _Vector, out: _Vector, threads: int
-    ) -> tuple[float, float, float]: ...
-    @staticmethod
-    def step_along(w: _Vector, alpha: float, direction: _Vector, out: _Vector, threads: int) -> float: ...
-    @staticmethod
-    def orthant_step(
-        w: _Vector, alpha: float, direction: _Vector, v: _Vector, out: _Vector, threads: int
-    ) -> tuple[float, float, float]: ...
-    @staticmethod
-    def difference_pair(
-        w_new: _Vector, w: _Vector, g_new: _Vector, g: _Vector, l2: float, s: _Rows, y: _Rows, threads: int
-    ) -> tuple[float, float]: ...
+    ) -> tuple[float, float, float, float]: ...

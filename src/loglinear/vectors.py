@@ -19,23 +19,19 @@ from ._core import vectors as _native
 __all__ = [
     "Rows",
     "Vector",
-    "combine",
     "count_nonzero",
-    "difference_pair",
     "dot",
-    "dots",
-    "gradient_along",
     "norms",
     "on_threads",
-    "orthant_step",
     "pseudo_gradient",
-    "scale",
+    "quasi_newton_step",
+    "secant_pair",
     "shrink",
-    "step_along",
 ]
 
 Vector = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.float32]
+# bfloat16, the upper halves of float32: NumPy has no such type, so they are kept as bits.
+Rows = npt.NDArray[np.uint16]
 
 _threads: ContextVar[int] = ContextVar("threads", default=0)
 
@@ -65,58 +61,6 @@ def count_nonzero(x: Vector) -> int:
     return int(np.count_nonzero(x))
 
 
-def scale(x: Vector, factor: float, out: Vector) -> None:
-    """Write factor * x to ``out``."""
-    with np.errstate(all="ignore"):
-        np.multiply(x, factor, out=out)
-
-
-def dots(s_rows: Rows, y_rows: Rows, live: Sequence[int], v: Vector, y: Rows | None, out: Vector) -> None:
-    """Write the inner products of the live rows with v, and with y, to ``out``, in one sweep over all of them.
-
-    out[0, 0, i] = s_rows[live[i]] . v and out[0, 1, i] = y_rows[live[i]] . v; out[1] holds the same with y for v.
-
-    Args:
-        s_rows: shape (m, n), float32.
-        y_rows: shape (m, n), float32.
-        live: numbers of the k rows that count.
-        v: shape (n,).
-        y: shape (n,), float32, or None.
-        out: shape (1, 2, k), or (2, 2, k) with y.
-    """
-    _native.dots(s_rows, y_rows, live, v, y, out, _threads.get())
-
-
-def combine(
-    s_rows: Rows,
-    s_coefficients: Vector,
-    y_rows: Rows,
-    y_coefficients: Vector,
-    live: Sequence[int],
-    v: Vector,
-    factor: float,
-    out: Vector,
-    *,
-    aligned: bool = False,
-) -> float:
-    """Write s_coefficients @ s_rows[live] + y_coefficients @ y_rows[live] + factor * v to ``out`` and return out . v.
-
-    Args:
-        s_rows: shape (m, n), float32.
-        s_coefficients: shape (k,).
-        y_rows: shape (m, n), float32.
-        y_coefficients: shape (k,).
-        live: numbers of the k rows that count.
-        v: shape (n,).
-        factor: multiplies v.
-        out: shape (n,).
-        aligned: set the entries of ``out`` whose sign is not that of -v to zero, the projection pi(d; -v) of Andrew &
-            Gao (2007), Algorithm 1. The result is then <= 0, and rows are not read where v is zero.
-    """
-    threads = _threads.get()
-    return _native.combine(s_rows, s_coefficients, y_rows, y_coefficients, live, v, factor, aligned, out, threads)
-
-
 def pseudo_gradient(w: Vector, g: Vector, l1: float, l2: float, out: Vector) -> tuple[float, float]:
     """Write the pseudo-gradient of f(w) + l1 |w|_1 + (l2 / 2) |w|^2 to ``out``, where g is the gradient of f.
 
@@ -125,36 +69,87 @@ def pseudo_gradient(w: Vector, g: Vector, l1: float, l2: float, out: Vector) -> 
     Returns:
         Its max-norm (NaN or infinite if any entry is) and its Euclidean norm squared.
     """
-    return _native.pseudo_gradient(w, g, l1, l2, w, out, _threads.get())[:2]
+    return _native.pseudo_gradient(w, g, l1, l2, out, _threads.get())
 
 
-def gradient_along(w: Vector, g: Vector, l2: float, direction: Vector, out: Vector) -> tuple[float, float, float]:
-    """Write g + l2 w to ``out``; return its max-norm, its Euclidean norm squared, and ``direction`` . out."""
-    return _native.pseudo_gradient(w, g, 0.0, l2, direction, out, _threads.get())
+def secant_pair(
+    w_new: Vector,
+    g_new: Vector,
+    w: Vector,
+    g: Vector,
+    l1: float,
+    l2: float,
+    s_rows: Rows,
+    y_rows: Rows,
+    live: Sequence[int],
+    spare: int,
+    products: Vector,
+) -> tuple[float, float, float]:
+    """Take what a quasi-Newton method has to know of the step from w to w_new, in one sweep over memory.
 
+    The spare rows become s = w_new - w and y = g_new - g + l2 s, rounded to bfloat16. v is the pseudo-gradient there.
 
-def step_along(w: Vector, alpha: float, direction: Vector, out: Vector) -> float:
-    """Write w + alpha * direction to ``out`` and return its Euclidean norm squared."""
-    return _native.step_along(w, alpha, direction, out, _threads.get())
-
-
-def orthant_step(w: Vector, alpha: float, direction: Vector, v: Vector, out: Vector) -> tuple[float, float, float]:
-    """Write the projection of w + alpha * direction onto the orthant of (w, v) to ``out``.
-
-    Andrew & Gao (2007), Algorithm 1: the orthant is xi_i = sign(w_i), or sign(-v_i) where w_i = 0; entries
-    that leave it become zero.
+    Args:
+        w_new: shape (n,).
+        g_new: gradient of the unpenalised objective at w_new, shape (n,).
+        w: shape (n,).
+        g: gradient at w, shape (n,).
+        l1: strength of the L1 penalty.
+        l2: strength of the L2 penalty.
+        s_rows: shape (m, n), bfloat16.
+        y_rows: shape (m, n), bfloat16.
+        live: numbers of the k rows that count.
+        spare: number of the row to write.
+        products: shape (2, 2 k + 2); becomes the inner products of the live rows of S, those of Y, s and y, with v in
+            row 0 and with y in row 1.
 
     Returns:
-        |out|_1, |out|_2 squared, and v . (out - w).
+        The max-norm of v (NaN or infinite if any entry is), its Euclidean norm squared, and (w_new - w) . v.
     """
-    return _native.orthant_step(w, alpha, direction, v, out, _threads.get())
+    return _native.secant_pair(w_new, g_new, w, g, l1, l2, s_rows, y_rows, live, spare, products, _threads.get())
 
 
-def difference_pair(
-    w_new: Vector, w: Vector, g_new: Vector, g: Vector, l2: float, s: Rows, y: Rows
-) -> tuple[float, float]:
-    """Write s = w_new - w and y = g_new - g + l2 * s, rounded to float32; return s . y and y . y of what is written."""
-    return _native.difference_pair(w_new, w, g_new, g, l2, s, y, _threads.get())
+def quasi_newton_step(
+    w: Vector,
+    g: Vector,
+    l1: float,
+    l2: float,
+    s_rows: Rows,
+    s_coefficients: Vector,
+    y_rows: Rows,
+    y_coefficients: Vector,
+    live: Sequence[int],
+    factor: float,
+    alpha: float,
+    out: Vector,
+) -> tuple[float, float, float, float]:
+    """Write w + alpha d to ``out``, with d = s_coefficients @ S[live] + y_coefficients @ Y[live] + factor * v.
+
+    v is the pseudo-gradient at w. With l1 > 0 come the two projections of Andrew & Gao (2007), Algorithm 1: pi(d; -v)
+    sets the entries of d to zero whose sign is not that of -v; then entries of ``out`` that leave the orthant
+    xi_i = sign(w_i), or sign(-v_i) where w_i = 0, become zero.
+
+    Args:
+        w: shape (n,).
+        g: gradient of the unpenalised objective at w, shape (n,).
+        l1: strength of the L1 penalty.
+        l2: strength of the L2 penalty.
+        s_rows: S, shape (m, n), bfloat16.
+        s_coefficients: shape (k,).
+        y_rows: Y, shape (m, n), bfloat16.
+        y_coefficients: shape (k,).
+        live: numbers of the k rows that count.
+        factor: multiplies v.
+        alpha: length of the step.
+        out: shape (n,).
+
+    Returns:
+        d . v, v . (out - w), |out|_1 and |out|_2 squared.
+    """
+    threads = _threads.get()
+    return _native.quasi_newton_step(
+        w, g, l1, l2, s_rows, s_coefficients, y_rows, y_coefficients, live, factor, alpha, out, threads
+    )
 
 
 def shrink(v: Vector, threshold: float, factor: float, out: Vector) -> None:

@@ -52,7 +52,7 @@ def test_every_step_satisfies_the_strong_wolfe_conditions():
     problem = Problem(rosenbrock(), ElasticNet(l2=1e-3))
 
     def keep(record, state):
-        points.append((state.w.copy(), state.objective, state.pseudo_gradient.copy()))
+        points.append((state.w.copy(), state.objective, problem.penalty.smooth_gradient(state.w, state.gradient)))
 
     minimize(problem, LBFGS(**TIGHT), [-1.2, 1.0], callbacks=[keep], stop=Stop(max_iterations=25))
     assert len(points) > 15

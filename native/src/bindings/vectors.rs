@@ -4,13 +4,14 @@ use super::errors::OptionError;
 use crate::vectors;
 use numpy::ndarray::Dimension;
 use numpy::{
-    Element, PyArray, PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2,
+    Element, PyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2,
     PyReadwriteArray,
 };
 use pyo3::prelude::*;
 
 type In<'py> = PyReadonlyArray1<'py, f64>;
-type Rows<'py> = PyReadonlyArray2<'py, f32>;
+/// Rows of bfloat16, as their bits.
+type Rows<'py> = PyReadonlyArray2<'py, u16>;
 type Out<'a, 'py> = &'a Bound<'py, PyArray1<f64>>;
 
 fn read<'a, T: Element, D: Dimension>(array: &'a PyReadonlyArray<'_, T, D>) -> PyResult<&'a [T]> {
@@ -46,142 +47,111 @@ fn norms(py: Python<'_>, x: In<'_>, threads: usize) -> PyResult<(f64, f64)> {
 }
 
 /// The rows of so many columns with these numbers.
-fn chosen<'a>(matrix: &'a [f32], columns: usize, live: &[usize]) -> PyResult<Vec<&'a [f32]>> {
+fn chosen<'a>(matrix: &'a [u16], columns: usize, live: &[usize]) -> PyResult<Vec<&'a [u16]>> {
     let row = |&i: &usize| matrix.get(i.saturating_mul(columns)..)?.get(..columns);
     let rows: Option<Vec<_>> = live.iter().map(row).collect();
     rows.ok_or_else(|| OptionError::new_err(format!("rows {live:?} of {columns} columns exceed the matrix")))
 }
 
-#[pyfunction]
-#[allow(clippy::too_many_arguments)]
-fn dots(
-    py: Python<'_>,
-    s_rows: Rows<'_>,
-    y_rows: Rows<'_>,
-    live: Vec<usize>,
-    v: In<'_>,
-    y: Option<PyReadonlyArray1<'_, f32>>,
-    out: &Bound<'_, PyArray3<f64>>,
-    threads: usize,
-) -> PyResult<()> {
-    let mut out = writable(out)?;
-    let (v, out) = (read(&v)?, write(&mut out)?);
-    let y = y.as_ref().map(read).transpose()?;
-    let mut rows = chosen(read(&s_rows)?, v.len(), &live)?;
-    rows.extend(chosen(read(&y_rows)?, v.len(), &live)?);
-    same(&[v.len(), y.map_or(v.len(), <[f32]>::len)])?;
-    same(&[rows.len() * if y.is_some() { 2 } else { 1 }, out.len()])?;
-    if !out.is_empty() {
-        py.detach(|| vectors::dots(&rows, v, y, out, threads));
-    }
-    Ok(())
+/// The spare row of so many columns, to write to, and the live rows.
+fn spared<'a>(
+    matrix: &'a mut [u16],
+    columns: usize,
+    live: &[usize],
+    spare: usize,
+) -> PyResult<(&'a mut [u16], Vec<&'a [u16]>)> {
+    let mut rows: Vec<Option<&mut [u16]>> = matrix.chunks_exact_mut(columns.max(1)).map(Some).collect();
+    let written = rows.get_mut(spare).and_then(Option::take);
+    let rows: Vec<Option<&[u16]>> = rows.into_iter().map(|row| row.map(|row| &*row)).collect();
+    let read: Option<Vec<_>> = live.iter().map(|&i| *rows.get(i)?).collect();
+    written.zip(read).ok_or_else(|| OptionError::new_err(format!("rows {live:?} and the spare {spare} do not fit")))
 }
 
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
-fn combine(
+fn secant_pair(
     py: Python<'_>,
+    w_new: In<'_>,
+    g_new: In<'_>,
+    w: In<'_>,
+    g: In<'_>,
+    l1: f64,
+    l2: f64,
+    s_rows: &Bound<'_, PyArray2<u16>>,
+    y_rows: &Bound<'_, PyArray2<u16>>,
+    live: Vec<usize>,
+    spare: usize,
+    products: &Bound<'_, PyArray2<f64>>,
+    threads: usize,
+) -> PyResult<(f64, f64, f64)> {
+    let (mut s_rows, mut y_rows, mut products) = (writable(s_rows)?, writable(y_rows)?, writable(products)?);
+    let (w_new, g_new, w, g) = (read(&w_new)?, read(&g_new)?, read(&w)?, read(&g)?);
+    same(&[w_new.len(), g_new.len(), w.len(), g.len()])?;
+    let (s, mut rows) = spared(write(&mut s_rows)?, w.len(), &live, spare)?;
+    let (y, more) = spared(write(&mut y_rows)?, w.len(), &live, spare)?;
+    rows.extend(more);
+    let products = write(&mut products)?;
+    same(&[2 * (rows.len() + 2), products.len()])?;
+    let (new, old) = (vectors::Point { w: w_new, g: g_new }, vectors::Point { w, g });
+    let size = py.detach(|| vectors::secant_pair(new, old, (l1, l2), &rows, s, y, products, threads));
+    Ok((size.most, size.squared, size.slope))
+}
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn quasi_newton_step(
+    py: Python<'_>,
+    w: In<'_>,
+    g: In<'_>,
+    l1: f64,
+    l2: f64,
     s_rows: Rows<'_>,
     s_coefficients: In<'_>,
     y_rows: Rows<'_>,
     y_coefficients: In<'_>,
     live: Vec<usize>,
-    v: In<'_>,
     factor: f64,
-    aligned: bool,
+    alpha: f64,
     out: Out<'_, '_>,
     threads: usize,
-) -> PyResult<f64> {
+) -> PyResult<(f64, f64, f64, f64)> {
     let mut out = writable(out)?;
-    let (v, out) = (read(&v)?, write(&mut out)?);
-    same(&[v.len(), out.len()])?;
+    let (w, g, out) = (read(&w)?, read(&g)?, write(&mut out)?);
+    same(&[w.len(), g.len(), out.len()])?;
     let mut rows = Vec::new();
     for (matrix, coefficients) in [(&s_rows, &s_coefficients), (&y_rows, &y_coefficients)] {
-        let (matrix, coefficients) = (chosen(read(matrix)?, v.len(), &live)?, read(coefficients)?);
+        let (matrix, coefficients) = (chosen(read(matrix)?, w.len(), &live)?, read(coefficients)?);
         same(&[matrix.len(), coefficients.len()])?;
         rows.extend(matrix.into_iter().zip(coefficients.iter().copied()));
     }
-    Ok(py.detach(|| vectors::combine(&rows, v, factor, aligned, out, threads)))
+    let at = vectors::Point { w, g };
+    let step = py.detach(|| vectors::quasi_newton_step(at, (l1, l2), &rows, factor, alpha, out, threads));
+    Ok((step.slope, step.change, step.l1_norm, step.squared))
 }
 
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 fn pseudo_gradient(
     py: Python<'_>,
     w: In<'_>,
     g: In<'_>,
     l1: f64,
     l2: f64,
-    direction: In<'_>,
     out: Out<'_, '_>,
-    threads: usize,
-) -> PyResult<(f64, f64, f64)> {
-    let mut out = writable(out)?;
-    let (w, g, direction, out) = (read(&w)?, read(&g)?, read(&direction)?, write(&mut out)?);
-    same(&[w.len(), g.len(), direction.len(), out.len()])?;
-    Ok(py.detach(|| vectors::pseudo_gradient(w, g, l1, l2, direction, out, threads)).into())
-}
-
-#[pyfunction]
-fn step_along(
-    py: Python<'_>,
-    w: In<'_>,
-    alpha: f64,
-    direction: In<'_>,
-    out: Out<'_, '_>,
-    threads: usize,
-) -> PyResult<f64> {
-    let mut out = writable(out)?;
-    let (w, direction, out) = (read(&w)?, read(&direction)?, write(&mut out)?);
-    same(&[w.len(), direction.len(), out.len()])?;
-    Ok(py.detach(|| vectors::step_along(w, alpha, direction, out, threads)))
-}
-
-#[pyfunction]
-fn orthant_step(
-    py: Python<'_>,
-    w: In<'_>,
-    alpha: f64,
-    direction: In<'_>,
-    v: In<'_>,
-    out: Out<'_, '_>,
-    threads: usize,
-) -> PyResult<(f64, f64, f64)> {
-    let mut out = writable(out)?;
-    let (w, direction, v, out) = (read(&w)?, read(&direction)?, read(&v)?, write(&mut out)?);
-    same(&[w.len(), direction.len(), v.len(), out.len()])?;
-    Ok(py.detach(|| vectors::orthant_step(w, alpha, direction, v, out, threads)).into())
-}
-
-#[pyfunction]
-#[allow(clippy::too_many_arguments)]
-fn difference_pair(
-    py: Python<'_>,
-    w_new: In<'_>,
-    w: In<'_>,
-    g_new: In<'_>,
-    g: In<'_>,
-    l2: f64,
-    s: &Bound<'_, PyArray1<f32>>,
-    y: &Bound<'_, PyArray1<f32>>,
     threads: usize,
 ) -> PyResult<(f64, f64)> {
-    let (mut s, mut y) = (writable(s)?, writable(y)?);
-    let (w_new, w, g_new, g) = (read(&w_new)?, read(&w)?, read(&g_new)?, read(&g)?);
-    let (s, y) = (write(&mut s)?, write(&mut y)?);
-    same(&[w_new.len(), w.len(), g_new.len(), g.len(), s.len(), y.len()])?;
-    Ok(py.detach(|| vectors::difference_pair(w_new, w, g_new, g, l2, s, y, threads)).into())
+    let mut out = writable(out)?;
+    let (w, g, out) = (read(&w)?, read(&g)?, write(&mut out)?);
+    same(&[w.len(), g.len(), out.len()])?;
+    let size = py.detach(|| vectors::pseudo_gradient(w, g, l1, l2, out, threads));
+    Ok((size.most, size.squared))
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let vectors = PyModule::new(module.py(), "vectors")?;
     vectors.add_function(wrap_pyfunction!(dot, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(norms, &vectors)?)?;
-    vectors.add_function(wrap_pyfunction!(dots, &vectors)?)?;
-    vectors.add_function(wrap_pyfunction!(combine, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(quasi_newton_step, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(pseudo_gradient, &vectors)?)?;
-    vectors.add_function(wrap_pyfunction!(step_along, &vectors)?)?;
-    vectors.add_function(wrap_pyfunction!(orthant_step, &vectors)?)?;
-    vectors.add_function(wrap_pyfunction!(difference_pair, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(secant_pair, &vectors)?)?;
     module.add_submodule(&vectors)
 }

@@ -2,23 +2,25 @@
 
 Source: Nocedal & Wright, Numerical Optimization (2nd ed. 2006), Algorithm 7.4 (two-loop recursion) and Eq. 7.20
 (scaling gamma). The recursion runs on inner products instead of vectors, as in Chen, Wang & Zhou (NIPS 2014,
-"Large-scale L-BFGS using MapReduce"): with S'Y and Y'Y kept, H v takes two sweeps over the history, one for the
+"Large-scale L-BFGS using MapReduce"): with S'Y and Y'Y kept, a step takes two sweeps over the history, one for the
 inner products of the newest y and of v with all rows, one for the combination of the rows. The pairs are kept in
-float32: H remains positive definite, being formed exactly from the rounded pairs, and half as much memory is swept.
+bfloat16: H remains positive definite, being formed exactly from the rounded pairs; on text data the same number of
+iterations is needed as with float64, and a quarter of the memory is swept, which is what a step's time goes into.
 
-Symbols: s = w_new - w, y = the change of the gradient of the smooth part, rho = 1 / s.y, gamma = s.y / y.y, alpha
-and beta as in Algorithm 7.4.
+Symbols: s = w_new - w, y = the change of the gradient of the smooth part, v the pseudo-gradient at w_new, d the
+direction, rho = 1 / s.y, gamma = s.y / y.y, alpha and beta as in Algorithm 7.4.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from .. import vectors
 from ..errors import ObjectiveError, OptionError
+from ..penalty import ElasticNet
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Rows, Vector
@@ -37,79 +39,97 @@ WINDOW = 5
 class History:
     """The newest pairs (s, y), at most ``memory`` of them, in a ring of memory + 1 rows.
 
-    The spare row takes the next pair, so ``append`` leaves the history that it is called on intact until the
-    history that it returns is appended to in turn.
+    The spare row takes the next pair, so ``advance`` leaves the history that it is called on intact until the
+    history that it returns is advanced in turn.
 
     Attributes:
-        S: rows s, shape (memory + 1, n).
-        Y: rows y, shape (memory + 1, n).
+        S: rows s, shape (memory + 1, n), bfloat16.
+        Y: rows y, shape (memory + 1, n), bfloat16.
         SY: SY[i, j] = s_i . y_j for live rows with s_i not newer than y_j, shape (memory + 1, memory + 1).
         YY: YY[i, j] = y_i . y_j for live rows, likewise.
+        Sv: inner products of the live rows of S, in order, with the v of the last ``advance``.
+        Yv: those of Y.
         live: rows in use, oldest first.
         spare: the row that the next pair goes to.
-        fresh: whether SY and YY still lack the newest pair.
     """
 
     S: Rows
     Y: Rows
     SY: Vector
     YY: Vector
+    Sv: Vector = field(default_factory=lambda: np.empty(0))
+    Yv: Vector = field(default_factory=lambda: np.empty(0))
     live: tuple[int, ...] = ()
     spare: int = 0
-    fresh: bool = False
 
     @classmethod
     def empty(cls, memory: int, n: int) -> History:
         """Return a history without pairs for vectors of length n; its pages are not touched before they are used."""
         rows, gram = (memory + 1, n), (memory + 1, memory + 1)
-        return cls(np.zeros(rows, np.float32), np.zeros(rows, np.float32), np.zeros(gram), np.zeros(gram))
+        return cls(np.zeros(rows, np.uint16), np.zeros(rows, np.uint16), np.zeros(gram), np.zeros(gram))
 
     @property
     def memory(self) -> int:
         """Most pairs kept."""
         return len(self.SY) - 1
 
-    def append(self, w_new: Vector, w: Vector, g_new: Vector, g: Vector, l2: float) -> History:
-        """Return the history with the pair of two points and their NLL gradients, the oldest dropped if it is full.
+    def advance(
+        self, w_new: Vector, g_new: Vector, w: Vector, g: Vector, penalty: ElasticNet
+    ) -> tuple[History, float, float, float]:
+        """Take up the pair of two points and their NLL gradients; v is the pseudo-gradient at the new one.
 
-        A pair without positive curvature, s.y <= 2.2e-16 y.y, is skipped: H stays positive definite.
+        The oldest pair goes if the history is full. A pair without positive curvature, s.y <= 2.2e-16 y.y, is skipped:
+        H stays positive definite.
+
+        Returns:
+            The history that follows, the max-norm of v, its Euclidean norm squared, and (w_new - w) . v.
         """
-        sy, yy = vectors.difference_pair(w_new, w, g_new, g, l2, self.S[self.spare], self.Y[self.spare])
+        k, spare = len(self.live), self.spare
+        products = np.empty((2, 2 * k + 2))
+        violation, squared, slope = vectors.secant_pair(
+            w_new, g_new, w, g, penalty.l1, penalty.l2, self.S, self.Y, self.live, spare, products
+        )
+        on_s, on_y = [*range(k), 2 * k], [*range(k, 2 * k), 2 * k + 1]
+        sy, yy = products[1, 2 * k :]
         if not (EPSILON * yy < sy < math.inf and 0.0 < yy < math.inf):
-            return self
-        if self.fresh:  # the product that would have taken this pair's inner products was never asked for
-            self._complete(self.Y[self.live[-1]].astype(np.float64))
-        live = (*self.live[-(self.memory - 1) :], self.spare) if self.memory > 1 else (self.spare,)
-        spare = next(row for row in range(self.memory + 1) if row not in live)
-        return replace(self, live=live, spare=spare, fresh=True)
+            history = replace(self, Sv=products[0, on_s[:-1]], Yv=products[0, on_y[:-1]])
+            return history, violation, squared, slope
+        first = max(k + 1 - self.memory, 0)
+        on_s, on_y, live = on_s[first:], on_y[first:], (*self.live, spare)[first:]
+        rows, SY, YY = list(live), self.SY.copy(), self.YY.copy()
+        SY[rows, spare] = products[1, on_s]
+        YY[rows, spare] = YY[spare, rows] = products[1, on_y]
+        history = replace(
+            self,
+            SY=SY,
+            YY=YY,
+            Sv=products[0, on_s],
+            Yv=products[0, on_y],
+            live=live,
+            spare=next(row for row in range(self.memory + 1) if row not in live),
+        )
+        return history, violation, squared, slope
 
     def cleared(self) -> History:
         """Return the history without its pairs."""
-        return replace(self, live=(), fresh=False)
+        return replace(self, Sv=np.empty(0), Yv=np.empty(0), live=())
 
-    def product(self, v: Vector, out: Vector, factor: float = 1.0, *, aligned: bool = False) -> float:
-        """Write factor * H v to ``out`` and return out . v; H is the identity while there are no pairs.
+    def step(
+        self, w: Vector, g: Vector, penalty: ElasticNet, alpha: float, out: Vector
+    ) -> tuple[float, float, float, float]:
+        """Write w + alpha d to ``out``, with d = -H v and v the pseudo-gradient at w, which ``advance`` came to last.
 
-        With ``aligned``, entries of the product whose sign is not that of -v are set to zero.
+        H is the identity while there are no pairs. With L1 both are projected, see ``vectors.quasi_newton_step``.
+
+        Returns:
+            d . v, v . (out - w), |out|_1 and |out|_2 squared.
         """
-        on_s, on_y, gamma = np.empty(0), np.empty(0), 1.0
-        if self.live:
-            on_s, on_y, gamma = self._coefficients(*self._complete(v))
-        on_s, on_y = factor * on_s, factor * on_y
-        return vectors.combine(self.S, on_s, self.Y, on_y, self.live, v, factor * gamma, out, aligned=aligned)
+        on_s, on_y, gamma = self._coefficients() if self.live else (np.empty(0), np.empty(0), 1.0)
+        return vectors.quasi_newton_step(
+            w, g, penalty.l1, penalty.l2, self.S, -on_s, self.Y, -on_y, self.live, -gamma, alpha, out
+        )
 
-    def _complete(self, v: Vector) -> tuple[Vector, Vector]:
-        """Return S v and Y v for the live rows, and enter the newest pair into SY and YY in the same sweep."""
-        live, newest = list(self.live), self.live[-1]
-        products = np.empty((1 + self.fresh, 2, len(live)))
-        vectors.dots(self.S, self.Y, self.live, v, self.Y[newest] if self.fresh else None, products)
-        if self.fresh:
-            self.SY[live, newest] = products[1, 0]
-            self.YY[live, newest] = self.YY[newest, live] = products[1, 1]
-            self.fresh = False
-        return products[0, 0], products[0, 1]
-
-    def _coefficients(self, Sv: Vector, Yv: Vector) -> tuple[Vector, Vector, float]:
+    def _coefficients(self) -> tuple[Vector, Vector, float]:
         """Return the weights of the live rows of S and Y and of v in H v (Algorithm 7.4 on inner products)."""
         live = np.array(self.live)
         SY, YY = self.SY[np.ix_(live, live)], self.YY[np.ix_(live, live)]
@@ -117,9 +137,9 @@ class History:
         gamma = float(SY[-1, -1] / YY[-1, -1])
         alpha, beta = np.zeros(len(live)), np.zeros(len(live))
         for i in reversed(range(len(live))):
-            alpha[i] = rho[i] * (Sv[i] - alpha[i + 1 :] @ SY[i, i + 1 :])
+            alpha[i] = rho[i] * (self.Sv[i] - alpha[i + 1 :] @ SY[i, i + 1 :])
         for i in range(len(live)):
-            r_y = gamma * (Yv[i] - alpha @ YY[:, i]) + (alpha - beta)[:i] @ SY[:i, i]
+            r_y = gamma * (self.Yv[i] - alpha @ YY[:, i]) + (alpha - beta)[:i] @ SY[:i, i]
             beta[i] = rho[i] * r_y
         return alpha - beta, -gamma * alpha, gamma
 
@@ -134,11 +154,10 @@ class QuasiNewtonState:
     Attributes:
         w: weights, shape (n,).
         gradient: of the unpenalised NLL at w, shape (n,).
-        pseudo_gradient: of the penalised objective at w, shape (n,); the gradient when there is no L1.
         objective: penalised, nats.
         nll: unpenalised, nats.
-        violation: max-norm of ``pseudo_gradient``.
-        norm: Euclidean norm of ``pseudo_gradient``.
+        violation: max-norm of the pseudo-gradient of the penalised objective at w.
+        norm: its Euclidean norm.
         history: pairs (s, y).
         gradient_evaluations: so far.
         iteration: steps taken.
@@ -146,13 +165,10 @@ class QuasiNewtonState:
         recent: objectives of the last steps, at most 6, the newest last.
         spare_w: scratch, shape (n,).
         spare_gradient: scratch, shape (n,).
-        spare_pseudo_gradient: scratch, shape (n,).
-        direction: scratch, shape (n,).
     """
 
     w: Vector
     gradient: Vector
-    pseudo_gradient: Vector
     objective: float
     nll: float
     violation: float
@@ -164,8 +180,6 @@ class QuasiNewtonState:
     recent: tuple[float, ...]
     spare_w: Vector
     spare_gradient: Vector
-    spare_pseudo_gradient: Vector
-    direction: Vector
 
     @property
     def passes(self) -> float:
@@ -175,31 +189,38 @@ class QuasiNewtonState:
 
 @dataclass
 class Trial:
-    """A point that a line search looked at.
+    """A point w + alpha d that a line search looked at.
 
-    w, gradient and pseudo-gradient of the point looked at last are in the state's spare arrays.
+    w and gradient of the point looked at last are in the state's spare arrays, and its pair in the spare rows of the
+    history.
 
     Attributes:
         objective: penalised, nats; infinite if it or its gradient is not finite.
+        alpha: step.
+        descent: derivative of the objective along d where the search began.
+        change: v . (w_new - w), the decrease that v promises.
         nll: unpenalised, nats.
+        w_norm: Euclidean norm of w.
         violation: max-norm of the pseudo-gradient.
         norm: Euclidean norm of the pseudo-gradient.
-        w_norm: Euclidean norm of w.
-        alpha: step.
-        slope: derivative of the objective along the direction, where the line search asks for it.
+        slope: derivative of the objective along d.
+        history: with the pair of the step from the state's w.
     """
 
     objective: float
-    nll: float = math.nan
-    violation: float = math.nan
-    norm: float = math.nan
-    w_norm: float = math.nan
-    alpha: float = 0.0
-    slope: float = math.nan
+    alpha: float
+    descent: float
+    change: float
+    nll: float
+    w_norm: float
+    violation: float
+    norm: float
+    slope: float
+    history: History
 
 
 class LimitedMemory:
-    """Options, start and stopping rule that L-BFGS and OWL-QN share.
+    """Options, start, step and stopping rule that L-BFGS and OWL-QN share; they differ in the line search.
 
     Args:
         memory: stored (s, y) pairs, >= 1.
@@ -232,12 +253,12 @@ class LimitedMemory:
             ObjectiveError: the objective or its gradient is not finite at w0.
         """
         w = np.array(w0, dtype=np.float64)
-        gradient, pseudo_gradient = np.zeros_like(w), np.zeros_like(w)
+        gradient, spare_w = np.zeros_like(w), np.zeros_like(w)
         nll = problem.evaluate(w, gradient)
         l1_norm, squared = vectors.norms(w)
         objective = nll + problem.penalty.value_from_norms(l1_norm, squared)
         penalty = problem.penalty
-        violation, norm2 = vectors.pseudo_gradient(w, gradient, penalty.l1, penalty.l2, pseudo_gradient)
+        violation, norm2 = vectors.pseudo_gradient(w, gradient, penalty.l1, penalty.l2, out=spare_w)
         for name, number in (("objective", objective), ("gradient's largest entry", violation)):
             if not math.isfinite(number):
                 message = f"the {name} is {number} at the starting point; check the data, or start from other weights"
@@ -245,7 +266,6 @@ class LimitedMemory:
         return QuasiNewtonState(
             w=w,
             gradient=gradient,
-            pseudo_gradient=pseudo_gradient,
             objective=objective,
             nll=nll,
             violation=violation,
@@ -255,56 +275,72 @@ class LimitedMemory:
             iteration=0,
             status=self._status((objective,), violation, math.sqrt(squared)),
             recent=(objective,),
-            spare_w=np.zeros_like(w),
+            spare_w=spare_w,
             spare_gradient=np.zeros_like(w),
-            spare_pseudo_gradient=np.zeros_like(w),
-            direction=np.zeros_like(w),
         )
 
-    def _first_step(self, state: QuasiNewtonState) -> float:
-        """Return the step to try first: 1 once H has a scale, 1 / |v| while it is the identity."""
-        return 1.0 if state.history.live or state.norm == 0.0 else 1.0 / state.norm
+    def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
+        """Search along -H v; if in vain, drop the history and search along -v once.
 
-    def _line_search(
-        self, problem: Problem, state: QuasiNewtonState, alpha: float, slope: float
-    ) -> tuple[Trial | None, int]:
-        """Search along ``state.direction`` from alpha; return the point found, if any, and the evaluations spent."""
-        raise NotImplementedError
-
-    def _advance(self, problem: Problem, state: QuasiNewtonState, slope: float) -> QuasiNewtonState:
-        """Search along ``state.direction``; if in vain, drop the history and search along steepest descent once."""
-        trial, evaluations = self._line_search(problem, state, self._first_step(state), slope)
+        ``state`` is used up, unless an exception comes out.
+        """
+        steepest = 1.0 / state.norm if state.norm else 0.0
+        trial, descent, evaluations = self._line_search(problem, state, 1.0 if state.history.live else steepest)
         if trial is None:
-            vectors.scale(state.pseudo_gradient, -1.0, out=state.direction)
-            trial, more = self._line_search(problem, state, 1.0 / state.norm if state.norm else 0.0, -(state.norm**2))
+            restarted = replace(state, history=state.history.cleared())
+            trial, _, more = self._line_search(problem, restarted, steepest)
             evaluations += more
             if trial is None:
-                return self._stuck(state, -slope, evaluations)
-            state = replace(state, history=state.history.cleared())
-        return self._moved(problem, state, trial, evaluations)
+                return self._stuck(state, -descent, evaluations)
+        return self._moved(state, trial, evaluations)
 
-    def _moved(self, problem: Problem, state: QuasiNewtonState, trial: Trial, evaluations: int) -> QuasiNewtonState:
+    def _line_search(self, problem: Problem, state: QuasiNewtonState, alpha: float) -> tuple[Trial | None, float, int]:
+        """Search along the direction from alpha; return the point found, if any, d . v, and the evaluations spent."""
+        raise NotImplementedError
+
+    def _move(self, problem: Problem, state: QuasiNewtonState, alpha: float) -> Trial:
+        """Move to w + alpha d and evaluate the objective there, unless d does not descend."""
+        penalty, w = problem.penalty, state.spare_w
+        descent, change, l1_norm, squared = state.history.step(state.w, state.gradient, penalty, alpha, out=w)
+        nll = objective = math.inf
+        if -math.inf < descent < 0.0:
+            nll = problem.evaluate(w, state.spare_gradient)
+            objective = nll + penalty.value_from_norms(l1_norm, squared)
+        if not math.isfinite(objective):
+            objective = math.inf
+        w_norm = math.sqrt(squared) if squared >= 0.0 else math.nan
+        return Trial(objective, alpha, descent, change, nll, w_norm, math.nan, math.nan, math.nan, state.history)
+
+    def _measure(self, problem: Problem, state: QuasiNewtonState, trial: Trial) -> Trial:
+        """Return ``trial``, the point moved to last, with what its gradient tells; infinite if that is not finite."""
+        if trial.objective == math.inf:
+            return trial
+        history, violation, norm2, slope = state.history.advance(
+            state.spare_w, state.spare_gradient, state.w, state.gradient, problem.penalty
+        )
+        if not (math.isfinite(norm2) and math.isfinite(slope)):
+            return replace(trial, objective=math.inf)
+        slope /= trial.alpha
+        return replace(trial, violation=violation, norm=math.sqrt(norm2), slope=slope, history=history)
+
+    def _moved(self, state: QuasiNewtonState, trial: Trial, evaluations: int) -> QuasiNewtonState:
         """Return the state at the point of ``trial``, with its pair in the history."""
         recent = (*state.recent[-WINDOW:], trial.objective)
         return replace(
             state,
             w=state.spare_w,
             gradient=state.spare_gradient,
-            pseudo_gradient=state.spare_pseudo_gradient,
             objective=trial.objective,
             nll=trial.nll,
             violation=trial.violation,
             norm=trial.norm,
-            history=state.history.append(
-                state.spare_w, state.w, state.spare_gradient, state.gradient, problem.penalty.l2
-            ),
+            history=trial.history,
             gradient_evaluations=state.gradient_evaluations + evaluations,
             iteration=state.iteration + 1,
             status=self._status(recent, trial.violation, trial.w_norm),
             recent=recent,
             spare_w=state.w,
             spare_gradient=state.gradient,
-            spare_pseudo_gradient=state.pseudo_gradient,
         )
 
     def _stuck(self, state: QuasiNewtonState, predicted: float, evaluations: int) -> QuasiNewtonState:

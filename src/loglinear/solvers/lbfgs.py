@@ -1,13 +1,13 @@
 """L-BFGS with a line search for the strong Wolfe conditions.
 
-Symbols: p the direction, alpha the step, phi(alpha) = F(w + alpha p), c1 and c2 the constants of the Wolfe conditions.
+Symbols: d the direction, alpha the step, phi(alpha) = F(w + alpha d), c1 and c2 the constants of the Wolfe conditions.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
-from .. import vectors
 from ..errors import OptionError
 from ..problem import Problem
 from ..vectors import Vector
@@ -33,7 +33,7 @@ class LBFGS(LimitedMemory):
 
     - (F[k-5] - F[k]) / 5 <= tolerance * |F[k]|, the mean relative decrease over the last 5 steps (k >= 5);
     - violation <= gradient_tolerance * max(1, |w|), the max-norm of the gradient against the Euclidean norm of w;
-    - the line searches fail, and the decrease -p.gradient that the quasi-Newton direction promised is at most
+    - the line searches fail, and the decrease -d.gradient that the quasi-Newton direction promised is at most
       2.3e-13 |F|, which the rounding errors of F can hide.
 
     Args:
@@ -68,31 +68,24 @@ class LBFGS(LimitedMemory):
             raise OptionError(message)
         return super().init(problem, w0)
 
-    def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
-        """Take one iteration of Algorithm 7.5; ``state`` is used up, unless an exception comes out."""
-        slope = state.history.product(state.pseudo_gradient, out=state.direction, factor=-1.0)
-        return self._advance(problem, state, slope)
-
-    def _line_search(
-        self, problem: Problem, state: QuasiNewtonState, alpha: float, slope: float
-    ) -> tuple[Trial | None, int]:
+    def _line_search(self, problem: Problem, state: QuasiNewtonState, alpha: float) -> tuple[Trial | None, float, int]:
         """Algorithms 3.5 and 3.6 in one loop: 3.5 is 3.6 with alpha_high at infinity, where it extrapolates.
 
         The point returned is the one evaluated last. alpha_low has sufficient decrease, or is 0.
         """
-        if not -math.inf < slope < 0.0:
-            return None, 0
-        low = start = Trial(state.objective, slope=slope)
+        trial = self._evaluate(problem, state, alpha)
+        descent = trial.descent
+        if not -math.inf < descent < 0.0:
+            return None, descent, 0
+        low = start = replace(trial, objective=state.objective, alpha=0.0, slope=descent)
         high: Trial | None = None
-        trial, evaluations = start, 0
-        while evaluations < self.max_line_search:
-            trial = _evaluate(problem, state, alpha)
-            evaluations += 1
+        evaluations = 1
+        while True:
             before = low
-            if trial.objective > start.objective + C1 * alpha * slope or trial.objective >= low.objective:
+            if trial.objective > start.objective + C1 * alpha * descent or trial.objective >= low.objective:
                 high = trial
-            elif abs(trial.slope) <= -C2 * slope:
-                return trial, evaluations
+            elif abs(trial.slope) <= -C2 * descent:
+                return trial, descent, evaluations
             else:
                 towards_high = 1.0 if high is None else high.alpha - low.alpha
                 if trial.slope * towards_high >= 0.0:
@@ -104,27 +97,19 @@ class LBFGS(LimitedMemory):
                 break
             else:
                 alpha = _interpolate(low, high)
-        if low is start:
-            return None, evaluations
-        if low is not trial:
-            low = _evaluate(problem, state, low.alpha)
+            if evaluations == self.max_line_search:
+                break
+            trial = self._evaluate(problem, state, alpha)
             evaluations += 1
-        return low, evaluations
+        if low is start:
+            return None, descent, evaluations
+        if low is not trial:
+            low = self._evaluate(problem, state, low.alpha)
+            evaluations += 1
+        return low, descent, evaluations
 
-
-def _evaluate(problem: Problem, state: QuasiNewtonState, alpha: float) -> Trial:
-    penalty = problem.penalty
-    squared = vectors.step_along(state.w, alpha, state.direction, out=state.spare_w)
-    nll = problem.evaluate(state.spare_w, state.spare_gradient)
-    objective = nll + penalty.value_from_norms(0.0, squared)
-    if not math.isfinite(objective):
-        return Trial(math.inf, alpha=alpha)
-    violation, norm2, slope = vectors.gradient_along(
-        state.spare_w, state.spare_gradient, penalty.l2, state.direction, out=state.spare_pseudo_gradient
-    )
-    if not (math.isfinite(norm2) and math.isfinite(slope)):
-        return Trial(math.inf, alpha=alpha)
-    return Trial(objective, nll, violation, math.sqrt(norm2), math.sqrt(squared), alpha, slope)
+    def _evaluate(self, problem: Problem, state: QuasiNewtonState, alpha: float) -> Trial:
+        return self._measure(problem, state, self._move(problem, state, alpha))
 
 
 def _cubic(a: Trial, b: Trial) -> float:

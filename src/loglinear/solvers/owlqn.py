@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 
-from .. import vectors
 from ..problem import Problem
 from .history import LimitedMemory, QuasiNewtonState, Trial
 
@@ -55,32 +54,17 @@ class OWLQN(LimitedMemory):
     ) -> None:
         super().__init__(memory, tolerance, gradient_tolerance, max_line_search)
 
-    def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
-        """Take one iteration of Algorithm 1; ``state`` is used up, unless an exception comes out."""
-        aligned = problem.penalty.l1 > 0.0
-        slope = state.history.product(state.pseudo_gradient, out=state.direction, factor=-1.0, aligned=aligned)
-        return self._advance(problem, state, slope)
-
-    def _line_search(
-        self, problem: Problem, state: QuasiNewtonState, alpha: float, slope: float
-    ) -> tuple[Trial | None, int]:
-        """Backtrack from alpha until F(w_new) <= F(w) + gamma v . (w_new - w); returns trial and evaluations."""
-        if not -math.inf < slope < 0.0:
-            return None, 0
-        penalty = problem.penalty
-        w, v, p, w_new, g_new = state.w, state.pseudo_gradient, state.direction, state.spare_w, state.spare_gradient
+    def _line_search(self, problem: Problem, state: QuasiNewtonState, alpha: float) -> tuple[Trial | None, float, int]:
+        """Backtrack from alpha until F(w_new) <= F(w) + gamma v . (w_new - w)."""
+        descent = math.nan
         for evaluations in range(1, self.max_line_search + 1):
-            if penalty.l1:
-                l1_norm, squared, change = vectors.orthant_step(w, alpha, p, v, out=w_new)
-            else:
-                l1_norm, squared, change = 0.0, vectors.step_along(w, alpha, p, out=w_new), alpha * slope
-            nll = problem.evaluate(w_new, g_new)
-            objective = nll + penalty.value_from_norms(l1_norm, squared)
-            if math.isfinite(objective) and objective <= state.objective + GAMMA * change:
-                violation, norm2 = vectors.pseudo_gradient(
-                    w_new, g_new, penalty.l1, penalty.l2, out=state.spare_pseudo_gradient
-                )
-                if math.isfinite(norm2):
-                    return Trial(objective, nll, violation, math.sqrt(norm2), math.sqrt(squared)), evaluations
+            trial = self._move(problem, state, alpha)
+            descent = trial.descent
+            if not -math.inf < descent < 0.0:
+                return None, descent, evaluations - 1
+            if trial.objective <= state.objective + GAMMA * trial.change:
+                trial = self._measure(problem, state, trial)
+                if trial.objective < math.inf:
+                    return trial, descent, evaluations
             alpha *= BACKTRACK
-        return None, self.max_line_search
+        return None, descent, self.max_line_search
