@@ -9,12 +9,14 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 /// Elements of a chunk: several fit the second-level cache, and a row's part is long enough to be fetched ahead.
-const CHUNK: usize = 4096;
+const CHUNK: usize = 2048;
 /// Shorter vectors are not worth waking threads for.
 const SMALL: usize = 8 * CHUNK;
 const LANES: usize = 8;
 /// Elements that are left out together where nothing is to be done.
 const BLOCK: usize = 16;
+/// Elements between two requests for memory ahead.
+const PIECE: usize = 64;
 /// Rows that are swept side by side: so many streams keep the memory busy, and their sums still fit the registers.
 const ROWS: usize = 4;
 
@@ -151,6 +153,34 @@ pub fn norms(x: &[f64], n_threads: usize) -> [f64; 2] {
     total(&parts)
 }
 
+/// Asks for the cache lines of the piece of x that begins a chunk after `at`, which the next chunk will need: between short
+/// pieces of many vectors, memory is otherwise idle while the processor computes, and the other way round.
+#[inline(always)]
+fn fetch_ahead<T>(x: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..PIECE).step_by(64 / size_of::<T>()) {
+        let next = x.as_ptr().wrapping_add(at + CHUNK + line);
+        // SAFETY: a prefetch is a hint; it reads nothing and does not fault, whatever the address.
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(next.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (x, at);
+}
+
+/// Calls `work` with the ranges of pieces of so many elements; the compiler sees that all but the last are whole.
+#[inline(always)]
+fn pieces(n: usize, mut work: impl FnMut(std::ops::Range<usize>)) {
+    let whole = n - n % PIECE;
+    let mut at = 0;
+    while at < whole {
+        work(at..at + PIECE);
+        at += PIECE;
+    }
+    if whole < n {
+        work(whole..n);
+    }
+}
+
 /// K rows . v and K rows . y.
 #[inline(always)]
 fn chunk_dots<const K: usize>(rows: [&[u16]; K], v: &[f64], y: &[f64]) -> [[f64; K]; 2] {
@@ -158,11 +188,17 @@ fn chunk_dots<const K: usize>(rows: [&[u16]; K], v: &[f64], y: &[f64]) -> [[f64;
     let (ys, y_rest) = y[..v.len()].as_chunks::<LANES>();
     let lanes = rows.map(|row| &row[..v.len()].as_chunks::<LANES>().0[..vs.len()]);
     let (mut on_v, mut on_y) = ([[0.0; LANES]; K], [[0.0; LANES]; K]);
-    for (i, (v, y)) in vs.iter().zip(ys).enumerate() {
-        for k in 0..K {
-            let row = lanes[k][i].map(widen);
-            multiply_add(&mut on_v[k], &row, v);
-            multiply_add(&mut on_y[k], &row, y);
+    for (piece, (vs, ys)) in vs.chunks(PIECE / LANES).zip(ys.chunks(PIECE / LANES)).enumerate() {
+        for row in rows {
+            fetch_ahead(row, piece * PIECE);
+        }
+        let lanes = lanes.map(|row| &row[piece * (PIECE / LANES)..][..vs.len()]);
+        for (i, (v, y)) in vs.iter().zip(ys).enumerate() {
+            for k in 0..K {
+                let row = lanes[k][i].map(widen);
+                multiply_add(&mut on_v[k], &row, v);
+                multiply_add(&mut on_y[k], &row, y);
+            }
         }
     }
     let total = |sums: [[f64; LANES]; K], other: &[f64]| {
@@ -181,13 +217,26 @@ fn chunk_dots<const K: usize>(rows: [&[u16]; K], v: &[f64], y: &[f64]) -> [[f64;
 #[inline(always)]
 fn add_rows<const K: usize>(rows: [(&[u16], f64); K], out: &mut [f64]) {
     let rows = rows.map(|(row, coefficient)| (&row[..out.len()], coefficient));
-    for i in 0..out.len() {
-        let mut sum = out[i];
-        for (row, coefficient) in rows {
-            sum = widen(row[i]).mul_add(coefficient, sum);
-        }
-        out[i] = sum;
-    }
+    pieces(
+        out.len(),
+        #[inline(always)]
+        |range| {
+            for (row, _) in rows {
+                fetch_ahead(row, range.start);
+            }
+            let rows = rows.map(
+                #[inline(always)]
+                |(row, coefficient)| (&row[range.clone()], coefficient),
+            );
+            for (i, out) in out[range].iter_mut().enumerate() {
+                let mut sum = *out;
+                for (row, coefficient) in rows {
+                    sum = widen(row[i]).mul_add(coefficient, sum);
+                }
+                *out = sum;
+            }
+        },
+    );
 }
 
 /// out += the rows, each times its coefficient, over a range of the chunk that begins at `start`.
@@ -337,12 +386,30 @@ pub fn secant_pair(
                         let (mut v, mut wide) = ([0.0; CHUNK], [0.0; CHUNK]);
                         let v = &mut v[..s.len()];
                         let size = chunk_pseudo_gradient((w_new, g_new), (l1, l2), |i| w_new[i] - w[i], v);
-                        for i in 0..v.len() {
-                            let step = w_new[i] - w[i];
-                            s[i] = narrow(step);
-                            y[i] = narrow(g_new[i] - g[i] + l2 * step);
-                            wide[i] = widen(y[i]);
-                        }
+                        pieces(
+                            v.len(),
+                            #[inline(always)]
+                            |range| {
+                                for x in [w_new, w, g_new, g] {
+                                    fetch_ahead(x, range.start);
+                                }
+                                for x in [&*s, &*y] {
+                                    fetch_ahead(x, range.start);
+                                }
+                                let (s, y, wide) =
+                                    (&mut s[range.clone()], &mut y[range.clone()], &mut wide[range.clone()]);
+                                let [w_new, w, g_new, g] = [w_new, w, g_new, g].map(
+                                    #[inline(always)]
+                                    |x| &x[range.clone()],
+                                );
+                                for i in 0..range.len() {
+                                    let step = w_new[i] - w[i];
+                                    s[i] = narrow(step);
+                                    y[i] = narrow(g_new[i] - g[i] + l2 * step);
+                                    wide[i] = widen(y[i]);
+                                }
+                            },
+                        );
                         let mut enter = |at: usize, [with_v, with_y]: [&[f64]; 2]| {
                             on_v[at..at + with_v.len()].copy_from_slice(with_v);
                             on_y[at..at + with_y.len()].copy_from_slice(with_y);

@@ -131,17 +131,18 @@ class History:
 
     def _coefficients(self) -> tuple[Vector, Vector, float]:
         """Return the weights of the live rows of S and Y and of v in H v (Algorithm 7.4 on inner products)."""
-        live = np.array(self.live)
-        SY, YY = self.SY[np.ix_(live, live)], self.YY[np.ix_(live, live)]
-        rho = 1.0 / SY.diagonal()
-        gamma = float(SY[-1, -1] / YY[-1, -1])
-        alpha, beta = np.zeros(len(live)), np.zeros(len(live))
-        for i in reversed(range(len(live))):
-            alpha[i] = rho[i] * (self.Sv[i] - alpha[i + 1 :] @ SY[i, i + 1 :])
-        for i in range(len(live)):
-            r_y = gamma * (self.Yv[i] - alpha @ YY[:, i]) + (alpha - beta)[:i] @ SY[:i, i]
-            beta[i] = rho[i] * r_y
-        return alpha - beta, -gamma * alpha, gamma
+        live = np.ix_(self.live, self.live)
+        SY, YY = self.SY[live].tolist(), self.YY[live].tolist()  # a few numbers: Python's own are quicker than arrays
+        m, gamma = len(SY), SY[-1][-1] / YY[-1][-1]
+        Sv, Yv = self.Sv.tolist(), self.Yv.tolist()
+        alpha, beta = [0.0] * m, [0.0] * m
+        for i in reversed(range(m)):
+            alpha[i] = (Sv[i] - sum(alpha[j] * SY[i][j] for j in range(i + 1, m))) / SY[i][i]
+        for i in range(m):
+            r_y = gamma * (Yv[i] - sum(alpha[j] * YY[j][i] for j in range(m)))
+            r_y += sum((alpha[j] - beta[j]) * SY[j][i] for j in range(i))
+            beta[i] = r_y / SY[i][i]
+        return np.subtract(alpha, beta), -gamma * np.array(alpha), gamma
 
 
 @dataclass

@@ -47,7 +47,7 @@ class OWLQN(LimitedMemory):
     def __init__(
         self,
         *,
-        memory: int = 10,
+        memory: int = 6,
         tolerance: float = 1e-5,
         gradient_tolerance: float = 1e-6,
         max_line_search: int = 20,
