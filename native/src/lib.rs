@@ -7,9 +7,9 @@ pub mod error;
 pub mod inference;
 pub mod model;
 pub mod model_file;
-
 pub mod numeric;
 pub mod objective;
+pub mod stochastic;
 pub mod tagger;
 pub mod text;
 pub mod threads;

@@ -53,6 +53,20 @@ class ChainObjective:
     def value_and_gradient(
         self, w: npt.NDArray[np.float64], out: npt.NDArray[np.float64] | None = None
     ) -> tuple[float, npt.NDArray[np.float64]]: ...
+    def sgd_l1_pass(
+        self,
+        w: npt.NDArray[np.float64],
+        q: npt.NDArray[np.float64],
+        u: float,
+        *,
+        order: npt.NDArray[np.int64],
+        rates: npt.NDArray[np.float64],
+        l1: float,
+        l2: float,
+        penalty: str,
+        line_search: tuple[int, float] | None = None,
+    ) -> tuple[float, int, float]: ...
+    def sample(self, order: npt.NDArray[np.int64]) -> ChainObjective: ...
     def model(self, w: npt.NDArray[np.float64], settings: str, template: str | None = None) -> ChainModel: ...
 
 class ChainModel:

@@ -120,6 +120,7 @@ def _minimize(
     state: Any,
 ) -> Result:
     seconds = 0.0
+    measure = getattr(solver, "measure", None) or (lambda problem, state: state)
     if state is None:
         weights = _starting_weights(problem, w0)
         began = time.perf_counter()
@@ -134,6 +135,7 @@ def _minimize(
     trace = Trace()
     try:
         while True:
+            state = measure(problem, state)
             record = _record(state, seconds)
             trace.append(record)
             stopped = [callback(record, state) for callback in callbacks]

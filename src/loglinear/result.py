@@ -18,6 +18,7 @@ class Status(Enum):
     RUNNING = "not finished"
     CONVERGED = "converged: the solver's own stopping criterion holds"
     VIOLATION_REACHED = "converged: the optimality violation is within the limit asked for"
+    PASSES_MADE = "finished: the solver made the passes asked for; the violation tells how far from the optimum it is"
     MAX_ITERATIONS = "stopped at the limit on iterations, before convergence"
     MAX_PASSES = "stopped at the limit on passes over the data, before convergence"
     MAX_SECONDS = "stopped at the time limit, before convergence"
@@ -35,8 +36,8 @@ class Status(Enum):
 
     @property
     def converged(self) -> bool:
-        """Whether a criterion of optimality or of progress was met, not a limit or a failure."""
-        return self in (Status.CONVERGED, Status.VIOLATION_REACHED)
+        """Whether the solver came to its own end, not to a limit or a failure."""
+        return self in (Status.CONVERGED, Status.VIOLATION_REACHED, Status.PASSES_MADE)
 
 
 class State(Protocol):

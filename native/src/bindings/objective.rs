@@ -6,9 +6,14 @@ use super::interrupt::interruptible;
 use super::model::ChainModel;
 use crate::objective::chain;
 use crate::objective::features::Selection;
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use crate::stochastic::sgd_l1::{self, LineSearch, Penalty, Settings};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use std::sync::Arc;
+
+fn writable<'py>(array: &Bound<'py, PyArray1<f64>>) -> PyResult<PyReadwriteArray1<'py, f64>> {
+    array.try_readwrite().map_err(|error| OptionError::new_err(format!("an array cannot be written to: {error}")))
+}
 
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ChainObjective {
@@ -77,6 +82,63 @@ impl ChainObjective {
             interruptible(py, |interrupt| self.inner.value_and_gradient(w, gradient, interrupt))?
         };
         Ok((value, out))
+    }
+
+    /// A pass of stochastic gradient descent with L1 (see `loglinear.solvers.sgd_l1`); updates w and q in place.
+    ///
+    /// l1 and l2 are what a sample bears of the penalty. Returns u, the number of evaluations of a sample, and the sum of
+    /// the samples' -log p(y|x), each before its update.
+    #[pyo3(signature = (w, q, u, *, order, rates, l1, l2, penalty, line_search=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn sgd_l1_pass(
+        &self,
+        py: Python<'_>,
+        w: &Bound<'_, PyArray1<f64>>,
+        q: &Bound<'_, PyArray1<f64>>,
+        u: f64,
+        order: PyReadonlyArray1<'_, i64>,
+        rates: PyReadonlyArray1<'_, f64>,
+        l1: f64,
+        l2: f64,
+        penalty: &str,
+        line_search: Option<(usize, f64)>,
+    ) -> PyResult<(f64, usize, f64)> {
+        let penalty = match penalty {
+            "naive" => Penalty::Naive,
+            "clipping" => Penalty::Clipping,
+            "clipping_lazy" => Penalty::ClippingLazy,
+            "cumulative" => Penalty::Cumulative,
+            other => return Err(OptionError::new_err(format!("there is no penalty {other:?}"))),
+        };
+        let line_search = line_search.map(|(trials, decay)| LineSearch { trials, decay });
+        if line_search.is_some() && !matches!(penalty, Penalty::Cumulative | Penalty::ClippingLazy) {
+            return Err(OptionError::new_err("the line search needs a penalty that touches a sample's weights alone"));
+        }
+        let uneven = |_| OptionError::new_err("arrays have to be contiguous");
+        let (mut w, mut q) = (writable(w)?, writable(q)?);
+        let (w, q) = (w.as_slice_mut().map_err(uneven)?, q.as_slice_mut().map_err(uneven)?);
+        let rates = rates.as_slice().map_err(uneven)?;
+        let (n, samples) = (self.inner.features.len(), self.inner.corpus.n_sentences());
+        let order: Option<Vec<usize>> =
+            order.as_array().iter().map(|&i| usize::try_from(i).ok().filter(|&i| i < samples)).collect();
+        let order = order.ok_or_else(|| OptionError::new_err(format!("order names samples outside 0..{samples}")))?;
+        if w.len() != n || q.len() != n || rates.len() != order.len() {
+            let (w, q, rates, order) = (w.len(), q.len(), rates.len(), order.len());
+            let message = format!("w and q need {n} entries, have {w} and {q}; {rates} rates for {order} samples");
+            return Err(OptionError::new_err(message));
+        }
+        let settings = Settings { penalty, l1, l2, rates, order: &order, line_search };
+        let marks = py.detach(|| self.inner.marks());
+        let outcome = interruptible(py, |interrupt| sgd_l1::pass(&self.inner, marks, w, q, u, &settings, interrupt))?;
+        Ok((outcome.u, outcome.evaluations, outcome.loss))
+    }
+
+    /// The objective on some of the samples, with the features that occur there.
+    fn sample(&self, py: Python<'_>, order: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
+        let sentences: Vec<usize> =
+            order.as_array().iter().map(|&i| usize::try_from(i).unwrap_or(usize::MAX)).collect();
+        let inner = interruptible(py, |_| self.inner.sample(&sentences))?;
+        Ok(ChainObjective { inner })
     }
 
     /// A model of the features whose weights are not 0, with its settings (JSON) and the template it reads text with.

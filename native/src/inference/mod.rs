@@ -103,13 +103,20 @@ impl Lattice {
         self.overlap = 1;
     }
 
-    /// Sets the buffers of a lattice up for a model's transitions. Call once before the first sentence of a pass.
+    /// Sets the buffers of a lattice up for a model's transitions. Call before the first sentence of a pass, and whenever
+    /// the transitions have changed.
     pub fn prepare(&mut self, transitions: &Transitions) {
-        self.patched = transitions::Patched::new(transitions);
+        self.patched.copy(transitions);
     }
 
+    /// Length of a token's row: the labels, padded.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The edges into a token.
     #[inline(always)]
-    fn edges_into(&self, token: usize) -> std::ops::Range<usize> {
+    pub fn edges_into(&self, token: usize) -> std::ops::Range<usize> {
         match self.edge_ends.get(token) {
             Some(&end) => (if token == 0 { 0 } else { self.edge_ends[token - 1] })..end,
             None => 0..0,

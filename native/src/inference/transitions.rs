@@ -1,7 +1,11 @@
 //! Transition scores, padded and exponentiated once for all sentences.
 
 use super::Edge;
-use crate::numeric::padded;
+use crate::numeric::{self, padded};
+use pulp::Simd;
+
+/// As far as `numeric::exp_in_place` goes.
+const MOST_FOR_EXP: f64 = 700.0;
 
 /// Scores of label-to-label transitions.
 pub struct Transitions {
@@ -57,6 +61,27 @@ impl Transitions {
     }
 }
 
+impl Transitions {
+    /// Gives new scores to some transitions, at from * width + to: those in `places`, and `scores` in their order.
+    #[inline(always)]
+    pub fn update<S: Simd>(&mut self, simd: S, places: &[u32], scores: &mut [f64]) {
+        self.max_abs = numeric::max_abs(simd, scores);
+        for (&at, &score) in places.iter().zip(&*scores) {
+            self.scores[at as usize] = score;
+        }
+        if self.max_abs <= MOST_FOR_EXP {
+            numeric::exp_in_place(simd, scores);
+        } else {
+            scores.iter_mut().for_each(|score| *score = score.exp());
+        }
+        for (&at, &exp) in places.iter().zip(&*scores) {
+            let (from, to) = (at as usize / self.width, at as usize % self.width);
+            self.exp[at as usize] = exp;
+            self.exp_transposed[to * self.width + from] = exp;
+        }
+    }
+}
+
 /// Transition matrices that can be changed for one token and changed back at the cost of the change.
 #[derive(Default)]
 pub struct Patched {
@@ -66,8 +91,10 @@ pub struct Patched {
 }
 
 impl Patched {
-    pub fn new(transitions: &Transitions) -> Self {
-        Patched { scores: transitions.scores.clone(), exp: transitions.exp.clone(), width: transitions.width }
+    pub fn copy(&mut self, transitions: &Transitions) {
+        self.scores.clone_from(&transitions.scores);
+        self.exp.clone_from(&transitions.exp);
+        self.width = transitions.width;
     }
 
     fn at(&self, edge: &Edge) -> usize {

@@ -12,20 +12,25 @@ use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::inference::{Edge, Lattice, PairCounts, Transitions};
 use crate::numeric;
+use crate::stochastic::marks::Marks;
 use crate::threads::{self, Interrupt};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::ThreadPool;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub struct ChainObjective {
     pub corpus: Arc<Corpus>,
     pub features: Features,
-    blocks: Vec<Block>,
+    selection: Selection,
+    pub(crate) blocks: Vec<Block>,
     /// Counts of the features in the data: sum of weight * f(x, y).
     empirical: Vec<f64>,
     pool: Arc<ThreadPool>,
     scratch: Mutex<Scratch>,
+    marks: OnceLock<Vec<Marks>>,
 }
 
 /// A panic elsewhere leaves buffers that are cleared before use: the lock may be taken all the same.
@@ -89,14 +94,32 @@ impl ChainObjective {
             let message = "no features: every attribute was left out, and there are no transitions; lower min_count";
             return Err(Error::Data(message.into()));
         }
-        let mut objective =
-            ChainObjective { corpus, features, blocks, empirical: Vec::new(), pool, scratch: Mutex::default() };
+        let mut objective = ChainObjective {
+            corpus,
+            features,
+            selection,
+            blocks,
+            empirical: Vec::new(),
+            pool,
+            scratch: Mutex::default(),
+            marks: OnceLock::new(),
+        };
         objective.empirical = objective.empirical_counts();
         Ok(objective)
     }
 
+    /// The objective on some of the sentences, with the features that occur there.
+    pub fn sample(&self, sentences: &[usize]) -> Result<Self> {
+        ChainObjective::new(Arc::new(self.corpus.select(sentences)?), self.selection, self.n_threads())
+    }
+
     pub fn n_threads(&self) -> usize {
         self.pool.current_num_threads()
+    }
+
+    /// What stochastic methods need of each block besides; made when first asked for.
+    pub fn marks(&self) -> &[Marks] {
+        self.marks.get_or_init(|| self.pool.install(|| self.blocks.par_iter().map(Marks::new).collect()))
     }
 
     /// Runs work on the objective's threads.
@@ -124,18 +147,18 @@ impl ChainObjective {
     }
 
     /// Where the state features that belong to single blocks start.
-    fn shared_end(&self) -> usize {
+    pub(crate) fn shared_end(&self) -> usize {
         self.features.state_range(0..self.features.n_dense + self.features.n_shared).end
     }
 
-    fn transitions(&self, w: &[f64]) -> Transitions {
+    pub(crate) fn transitions(&self, w: &[f64]) -> Transitions {
         let mut transitions = Transitions::new(self.features.n_labels);
         let pairs = self.features.transitions.iter().zip(w);
         transitions.set(pairs.map(|(&(from, to), &score)| (usize::from(from), usize::from(to), score)));
         transitions
     }
 
-    fn fill_rows(&self, states: &[f64], rows: &mut Vec<f64>, width: usize) {
+    pub(crate) fn fill_rows(&self, states: &[f64], rows: &mut Vec<f64>, width: usize) {
         rows.resize(self.features.n_dense * width, 0.0);
         let mut start = 0;
         for (row, &(_, end)) in rows.chunks_exact_mut(width).zip(&self.features.state_attributes) {
@@ -332,11 +355,7 @@ impl WithSimd for WithSums<'_, '_> {
                 continue;
             }
             lattice.begin(tokens.len(), transitions);
-            for (token, scores) in tokens.clone().zip(lattice.scores.chunks_exact_mut(width)) {
-                add_rows(simd, &block.rows, token, rows, scores);
-                add_entries(&block.shared, token, shared_weights, scores);
-                add_entries(&block.own, token, own_weights, scores);
-            }
+            fill_scores(simd, block, tokens.clone(), rows, shared_weights, own_weights, lattice);
             if features.n_bigrams() > 0 {
                 objective.fill_edges(w, block.first_token + tokens.start, lattice);
             }
@@ -358,7 +377,7 @@ impl WithSimd for WithSums<'_, '_> {
 }
 
 impl ChainObjective {
-    fn fill_edges(&self, w: &[f64], first_token: usize, lattice: &mut Lattice) {
+    pub(crate) fn fill_edges(&self, w: &[f64], first_token: usize, lattice: &mut Lattice) {
         let weights = &w[self.features.transitions.len()..];
         for token in 0..lattice.tokens {
             let attributes = self.corpus.bigrams_of(first_token + token);
@@ -372,6 +391,25 @@ impl ChainObjective {
             }
             lattice.edge_ends.push(lattice.edges.len());
         }
+    }
+}
+
+/// Scores of the states of a sentence, from the weights of the dense rows and of the other state features.
+#[inline(always)]
+pub(crate) fn fill_scores<S: Simd>(
+    simd: S,
+    block: &Block,
+    tokens: Range<usize>,
+    rows: &[f64],
+    shared_weights: &[f64],
+    own_weights: &[f64],
+    lattice: &mut Lattice,
+) {
+    let width = lattice.width();
+    for (token, scores) in tokens.zip(lattice.scores.chunks_exact_mut(width)) {
+        add_rows(simd, &block.rows, token, rows, scores);
+        add_entries(&block.shared, token, shared_weights, scores);
+        add_entries(&block.own, token, own_weights, scores);
     }
 }
 

@@ -2,4 +2,4 @@
 
 pub mod chain;
 pub mod features;
-mod layout;
+pub(crate) mod layout;

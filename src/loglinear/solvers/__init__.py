@@ -11,8 +11,21 @@ from ..result import State
 from ..vectors import Vector
 from .lbfgs import LBFGS
 from .owlqn import OWLQN
+from .sgd_l1 import SGDL1
+from .tuning import tune_learning_rate
+from .two_stage import TwoStage
 
-__all__ = ["LBFGS", "OWLQN", "SOLVERS", "Solver", "default_solver", "make_solver"]
+__all__ = [
+    "LBFGS",
+    "OWLQN",
+    "SGDL1",
+    "SOLVERS",
+    "Solver",
+    "TwoStage",
+    "default_solver",
+    "make_solver",
+    "tune_learning_rate",
+]
 
 S = TypeVar("S", bound=State)
 
@@ -31,12 +44,17 @@ class Solver(Protocol[S]):
 
         The arrays of ``state`` may be recycled, but only once the step is complete: an exception, Ctrl-C included,
         leaves ``state`` as it was.
+
+        A solver that can do without objective, nll and violation has a method measure(problem, state) besides, which
+        returns the state with them; the loop calls it for the trace, and does not count its time.
         """
 
 
 SOLVERS: dict[str, type[Any]] = {
     "lbfgs": LBFGS,
     "owlqn": OWLQN,
+    "sgd_l1": SGDL1,
+    "two_stage": TwoStage,
 }
 
 

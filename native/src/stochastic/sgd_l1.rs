@@ -1,0 +1,596 @@
+//! Stochastic gradient descent with an L1 penalty (Tsuruoka, Tsujii & Ananiadou 2009), one sentence an update, and the
+//! heuristic line search for its rate (Zhou et al. 2011, Algorithm 1).
+//!
+//! Symbols as in the papers: eta the learning rate, u the penalty that any weight could have received so far (Eq. 3), q the
+//! penalty that a weight has received (Eq. 4), z a weight before its penalty. An L2 penalty is applied lazily: w = scale * v,
+//! so that shrinking every weight is one multiplication. v, q and u are then all in units of w / scale.
+//!
+//! An update costs what the features of the sentence cost, but for `Naive` and `Clipping`, which by definition touch all.
+
+use super::marks::Marks;
+use crate::error::Result;
+use crate::inference::{Lattice, PairCounts, Transitions};
+use crate::numeric;
+use crate::objective::chain::{ChainObjective, fill_scores};
+use crate::objective::layout::{Block, Entries};
+use crate::threads::Interrupt;
+use pulp::{Arch, Simd, WithSimd};
+use std::ops::Range;
+
+/// How the L1 penalty is applied (section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Penalty {
+    /// A subgradient step on every weight (section 3.1).
+    Naive,
+    /// Every weight is clipped at zero (section 3.1).
+    Clipping,
+    /// The same, applied to a weight when it is next used. `q` then holds the u up to which a weight has been penalised.
+    ClippingLazy,
+    /// Cumulative penalty (section 3.2, Figure 2).
+    Cumulative,
+}
+
+/// The heuristic line search of Zhou et al. (2011).
+#[derive(Clone, Copy, Debug)]
+pub struct LineSearch {
+    pub trials: usize,
+    pub decay: f64,
+}
+
+pub struct Settings<'a> {
+    pub penalty: Penalty,
+    /// C / N and the L2 penalty over N: what one sample bears of the penalty.
+    pub l1: f64,
+    pub l2: f64,
+    /// The learning rate of each update.
+    pub rates: &'a [f64],
+    /// Sentences in the order of the updates.
+    pub order: &'a [usize],
+    pub line_search: Option<LineSearch>,
+}
+
+/// What a pass leaves besides weights and received penalties.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    pub u: f64,
+    /// Evaluations of a sample's log-probability, with or without its gradient.
+    pub evaluations: usize,
+    /// Sum over the updates of -log p(y|x), each at the weights before its update.
+    pub loss: f64,
+}
+
+/// One pass: updates w and q in place.
+pub fn pass(
+    objective: &ChainObjective,
+    marks: &[Marks],
+    w: &mut [f64],
+    q: &mut [f64],
+    u: f64,
+    settings: &Settings<'_>,
+    interrupt: &Interrupt,
+) -> Result<Outcome> {
+    let mut pass = Pass::new(objective, marks, w, q, u);
+    Arch::new().dispatch(Run { pass: &mut pass, settings, interrupt });
+    interrupt.check()?;
+    Ok(pass.finish(settings.penalty))
+}
+
+/// A weight and what is kept with it, after its penalty. Where q is NaN there is no feature, and the weight stays 0.
+#[inline(always)]
+fn penalised(penalty: Penalty, z: f64, q: f64, u: f64) -> (f64, f64) {
+    let (down, up) = if penalty == Penalty::Cumulative { (u + q, u - q) } else { (u - q, u - q) };
+    let positive = if z - down > 0.0 { z - down } else { 0.0 };
+    let negative = if z + up < 0.0 { z + up } else { 0.0 };
+    let one_sided = if z > 0.0 { positive } else { negative };
+    let w = if z == 0.0 || q.is_nan() { 0.0 } else { one_sided };
+    let received = if penalty == Penalty::Cumulative { q + (w - z) } else { u + 0.0 * q };
+    (w, received)
+}
+
+#[inline(always)]
+fn penalise(penalty: Penalty, v: &mut [f64], q: &mut [f64], u: f64) {
+    for (v, q) in v.iter_mut().zip(q) {
+        (*v, *q) = penalised(penalty, *v, *q, u);
+    }
+}
+
+/// Sets v back to 0 where there is no feature.
+#[inline(always)]
+fn clear_missing(v: &mut [f64], q: &[f64]) {
+    for (v, q) in v.iter_mut().zip(q) {
+        *v = if q.is_nan() { 0.0 } else { *v };
+    }
+}
+
+/// |w|_1 and |w|_2 squared of the weights that a sample uses.
+#[derive(Clone, Copy, Default)]
+struct Norms {
+    l1: f64,
+    squared: f64,
+}
+
+impl Norms {
+    #[inline(always)]
+    fn add(&mut self, v: &[f64]) {
+        for v in v {
+            self.l1 += v.abs();
+            self.squared += v * v;
+        }
+    }
+}
+
+struct Pass<'a> {
+    objective: &'a ChainObjective,
+    marks: &'a [Marks],
+    /// Block of each sentence's place: sentences before `block_ends[b]` are in blocks up to b.
+    block_ends: Vec<usize>,
+    w: &'a mut [f64],
+    q: &'a mut [f64],
+    scale: f64,
+    u: f64,
+    /// The dense rows of w and q, as in `layout`.
+    rows: Matrix,
+    /// Transitions as labels x width.
+    pairs: Matrix,
+    /// Place of each transition feature in `pairs`.
+    pair_places: Vec<u32>,
+    pair_scores: Vec<f64>,
+    transitions: Transitions,
+    lattice: Lattice,
+    expected: PairCounts,
+    /// Bigram features of the sentence, each once.
+    bigrams: Vec<u32>,
+    saved: Vec<f64>,
+    evaluations: usize,
+    loss: f64,
+}
+
+/// Rows of labels, padded: v, and q with NaN where there is no feature.
+struct Matrix {
+    width: usize,
+    v: Vec<f64>,
+    q: Vec<f64>,
+}
+
+impl Matrix {
+    fn new(rows: usize, width: usize) -> Matrix {
+        Matrix { width, v: vec![0.0; rows * width], q: vec![f64::NAN; rows * width] }
+    }
+
+    #[inline(always)]
+    fn row(&mut self, row: usize) -> (&mut [f64], &mut [f64]) {
+        let at = row * self.width;
+        (&mut self.v[at..at + self.width], &mut self.q[at..at + self.width])
+    }
+
+    /// Copies features in or out: `place` gives the entry of each of them.
+    fn exchange(&mut self, places: impl Iterator<Item = usize>, w: &mut [f64], q: &mut [f64], load: bool) {
+        for ((at, w), q) in places.zip(w).zip(q) {
+            if load {
+                (self.v[at], self.q[at]) = (*w, *q);
+            } else {
+                (*w, *q) = (self.v[at], self.q[at]);
+            }
+        }
+    }
+}
+
+/// A sentence with what belongs to its block.
+#[derive(Clone, Copy)]
+struct Sample<'a> {
+    block: &'a Block,
+    marks: &'a Marks,
+    first_token: usize,
+    end_token: usize,
+    weight: f64,
+}
+
+impl<'a> Sample<'a> {
+    fn tokens(&self) -> Range<usize> {
+        self.first_token..self.end_token
+    }
+
+    fn gold(&self, objective: &'a ChainObjective) -> &'a [u32] {
+        &objective.corpus.gold[self.block.first_token + self.first_token..][..self.end_token - self.first_token]
+    }
+}
+
+impl<'a> Pass<'a> {
+    fn new(objective: &'a ChainObjective, marks: &'a [Marks], w: &'a mut [f64], q: &'a mut [f64], u: f64) -> Self {
+        let features = &objective.features;
+        let transitions = Transitions::new(features.n_labels);
+        let width = transitions.width;
+        let place = |&(from, to): &(u16, u16)| u32::from(from) * width as u32 + u32::from(to);
+        let pair_places: Vec<u32> = features.transitions.iter().map(place).collect();
+        let mut pass = Pass {
+            objective,
+            marks,
+            block_ends: objective.blocks.iter().map(|block| block.first_sentence + block.sentence_ends.len()).collect(),
+            w,
+            q,
+            scale: 1.0,
+            u,
+            rows: Matrix::new(features.n_dense, width),
+            pairs: Matrix::new(features.n_labels, width),
+            pair_scores: vec![0.0; pair_places.len()],
+            pair_places,
+            lattice: Lattice::default(),
+            expected: PairCounts::new(&transitions),
+            transitions,
+            bigrams: Vec::new(),
+            saved: Vec::new(),
+            evaluations: 0,
+            loss: 0.0,
+        };
+        pass.exchange(true);
+        pass
+    }
+
+    /// Copies the weights of transitions and dense rows from w and q to the matrices, or back.
+    fn exchange(&mut self, load: bool) {
+        let features = &self.objective.features;
+        let pairs = 0..features.transitions.len();
+        let places = self.pair_places.iter().map(|&at| at as usize);
+        self.pairs.exchange(places, &mut self.w[pairs.clone()], &mut self.q[pairs], load);
+        let dense = features.state_range(0..features.n_dense);
+        let states = features.first_state()..features.first_state() + dense.end;
+        let width = self.rows.width;
+        let mut start = 0;
+        let places = features.state_attributes[..features.n_dense].iter().enumerate().flat_map(|(row, &(_, end))| {
+            let labels = &features.state_labels[start..end as usize];
+            start = end as usize;
+            labels.iter().map(move |&label| row * width + usize::from(label))
+        });
+        self.rows.exchange(places, &mut self.w[states.clone()], &mut self.q[states], load);
+    }
+
+    fn finish(mut self, penalty: Penalty) -> Outcome {
+        if penalty == Penalty::ClippingLazy {
+            let u = self.u;
+            self.everywhere(|v, q| penalise(penalty, v, q, u));
+        }
+        self.exchange(false);
+        if self.scale != 1.0 {
+            let scale = self.scale;
+            self.w.iter_mut().chain(self.q.iter_mut()).for_each(|x| *x *= scale);
+        }
+        Outcome { u: self.u * self.scale, evaluations: self.evaluations, loss: self.loss }
+    }
+
+    /// Calls `work` with all weights: O(n_features).
+    #[inline(always)]
+    fn everywhere(&mut self, mut work: impl FnMut(&mut [f64], &mut [f64])) {
+        let features = &self.objective.features;
+        let dense = features.first_state() + features.state_range(0..features.n_dense).end;
+        let bigrams = features.transitions.len()..features.first_state();
+        work(&mut self.pairs.v, &mut self.pairs.q);
+        work(&mut self.rows.v, &mut self.rows.q);
+        work(&mut self.w[bigrams.clone()], &mut self.q[bigrams]);
+        work(&mut self.w[dense..], &mut self.q[dense..]);
+    }
+
+    fn sample(&self, sentence: usize) -> Sample<'a> {
+        let at = self.block_ends.partition_point(|&end| end <= sentence);
+        let block = &self.objective.blocks[at];
+        let within = sentence - block.first_sentence;
+        Sample {
+            block,
+            marks: &self.marks[at],
+            first_token: if within == 0 { 0 } else { block.sentence_ends[within - 1] as usize },
+            end_token: block.sentence_ends[within] as usize,
+            weight: self.objective.corpus.weight(sentence),
+        }
+    }
+
+    /// Calls `work` once with every weight that the sample uses, transitions included.
+    #[inline(always)]
+    fn touched(&mut self, sample: Sample<'_>, mut work: impl FnMut(&mut [f64], &mut [f64])) {
+        if sample.tokens().len() > 1 {
+            work(&mut self.pairs.v, &mut self.pairs.q);
+        }
+        for token in sample.tokens() {
+            for at in sample.block.rows.range(token) {
+                if sample.marks.rows[at] {
+                    let (v, q) = self.rows.row(sample.block.rows.ids[at] as usize);
+                    work(v, q);
+                }
+            }
+            for (entries, marks, base) in self.sparse(sample) {
+                for at in entries.range(token) {
+                    if marks[at] {
+                        let id = base + entries.ids[at] as usize;
+                        work(&mut self.w[id..=id], &mut self.q[id..=id]);
+                    }
+                }
+            }
+        }
+        let base = self.objective.features.transitions.len();
+        for &feature in &self.bigrams {
+            let id = base + feature as usize;
+            work(&mut self.w[id..=id], &mut self.q[id..=id]);
+        }
+    }
+
+    /// The sparse entries of a sample's block, their marks, and where their features start.
+    #[inline(always)]
+    fn sparse<'b>(&self, sample: Sample<'b>) -> [(&'b Entries, &'b [bool], usize); 2] {
+        let first_state = self.objective.features.first_state();
+        [
+            (&sample.block.shared, &sample.marks.shared, first_state),
+            (&sample.block.own, &sample.marks.own, first_state + sample.block.own_range.start),
+        ]
+    }
+
+    /// Scores of the sample at the current weights, then the forward recursion; returns -log p(y|x).
+    #[inline(always)]
+    fn evaluate<S: Simd>(&mut self, simd: S, sample: Sample<'_>) -> f64 {
+        let features = &self.objective.features;
+        for (score, &at) in self.pair_scores.iter_mut().zip(&self.pair_places) {
+            *score = self.scale * self.pairs.v[at as usize];
+        }
+        self.transitions.update(simd, &self.pair_places, &mut self.pair_scores);
+        let lattice = &mut self.lattice;
+        lattice.prepare(&self.transitions);
+        let tokens = sample.tokens();
+        lattice.begin(tokens.len(), &self.transitions);
+        let states = &self.w[features.first_state()..];
+        let own = &states[sample.block.own_range.clone()];
+        let shared = &states[..self.objective.shared_end()];
+        fill_scores(simd, sample.block, tokens, &self.rows.v, shared, own, lattice);
+        if features.n_bigrams() > 0 {
+            self.objective.fill_edges(self.w, sample.block.first_token + sample.first_token, lattice);
+        }
+        if self.scale != 1.0 {
+            lattice.scores.iter_mut().for_each(|score| *score *= self.scale);
+            lattice.edges.iter_mut().for_each(|edge| edge.score *= self.scale);
+        }
+        let score = lattice.score(&self.transitions, sample.gold(self.objective).iter().copied());
+        self.evaluations += 1;
+        lattice.forward(simd, &self.transitions) - score
+    }
+
+    /// After `evaluate`: the sample's gradient of log p(y|x), times its weight, in marginals, edges and pair counts.
+    #[inline(always)]
+    fn gradient<S: Simd>(&mut self, simd: S, sample: Sample<'_>) {
+        self.expected.clear();
+        self.lattice.backward(simd, &self.transitions, sample.weight, &mut self.expected);
+        let gold = sample.gold(self.objective);
+        let width = self.lattice.width();
+        for (marginals, &label) in self.lattice.marginals.chunks_exact_mut(width).zip(gold) {
+            marginals.iter_mut().for_each(|p| *p = -*p);
+            marginals[label as usize] += sample.weight;
+        }
+        let counts = self.expected.direct.iter_mut().zip(&self.expected.outer).zip(&self.transitions.exp);
+        for ((direct, &outer), &exp) in counts {
+            // exp may be infinite, but then outer is 0.
+            let outer = if outer == 0.0 { 0.0 } else { outer * exp };
+            *direct = -(*direct + outer);
+        }
+        for pair in gold.windows(2) {
+            self.expected.direct[pair[0] as usize * width + pair[1] as usize] += sample.weight;
+        }
+        for token in 1..self.lattice.tokens {
+            let range = self.lattice.edges_into(token);
+            for edge in &mut self.lattice.edges[range] {
+                let is_gold = (edge.from, edge.to) == (gold[token - 1], gold[token]);
+                edge.marginal = if is_gold { sample.weight } else { 0.0 } - edge.marginal;
+            }
+        }
+    }
+
+    /// UPDATEWEIGHTS (Figure 2): a step of length eta along the sample's gradient, and the penalty.
+    #[inline(always)]
+    fn update<S: Simd>(&mut self, simd: S, sample: Sample<'_>, settings: &Settings<'_>, eta: f64) {
+        // Shrinking by 1 / (1 + eta l2 / N) is the proximal step: for small rates the same as 1 - eta l2 / N.
+        self.scale /= 1.0 + eta * settings.l2;
+        let (step, penalty) = (eta / self.scale, settings.penalty);
+        let c = step * settings.l1;
+        if penalty == Penalty::Naive && c > 0.0 {
+            self.everywhere(|v, _| v.iter_mut().for_each(|v| *v -= if *v == 0.0 { 0.0 } else { c.copysign(*v) }));
+        }
+        self.u += c;
+        let u = self.u;
+        let at_once = matches!(penalty, Penalty::Cumulative | Penalty::ClippingLazy);
+        for (v, gradient) in self.pairs.v.iter_mut().zip(&self.expected.direct) {
+            *v += step * gradient;
+        }
+        if at_once && sample.tokens().len() > 1 {
+            penalise(penalty, &mut self.pairs.v, &mut self.pairs.q, u);
+        } else {
+            clear_missing(&mut self.pairs.v, &self.pairs.q);
+        }
+        let width = self.rows.width;
+        let valued = !sample.block.rows.values.is_empty();
+        for (token, gradient) in sample.tokens().zip(self.lattice.marginals.chunks_exact(width)) {
+            for at in sample.block.rows.range(token) {
+                let (v, q) = self.rows.row(sample.block.rows.ids[at] as usize);
+                let step = if valued { step * sample.block.rows.values[at] } else { step };
+                numeric::add_scaled(simd, v, step, gradient);
+                if !at_once {
+                    clear_missing(v, q);
+                } else if sample.marks.rows[at] {
+                    penalise(penalty, v, q, u);
+                }
+            }
+            for (entries, marks, base) in self.sparse(sample) {
+                let valued = !entries.values.is_empty();
+                for at in entries.range(token) {
+                    let id = base + entries.ids[at] as usize;
+                    let step = if valued { step * entries.values[at] } else { step };
+                    let z = self.w[id] + step * gradient[usize::from(entries.labels[at])];
+                    self.w[id] = z;
+                    if at_once && marks[at] {
+                        (self.w[id], self.q[id]) = penalised(penalty, z, self.q[id], u);
+                    }
+                }
+            }
+        }
+        let base = self.objective.features.transitions.len();
+        for edge in &self.lattice.edges {
+            self.w[base + edge.feature as usize] += step * edge.marginal;
+        }
+        if at_once {
+            for &feature in &self.bigrams {
+                let id = base + feature as usize;
+                (self.w[id], self.q[id]) = penalised(penalty, self.w[id], self.q[id], u);
+            }
+        }
+        if penalty == Penalty::Clipping && c > 0.0 {
+            self.everywhere(|v, _| {
+                for v in v {
+                    *v = if v.abs() > c { *v - c.copysign(*v) } else { 0.0 };
+                }
+            });
+        }
+    }
+}
+
+impl Pass<'_> {
+    /// LEARNINGRATE of Algorithm 1: the rate with the best Eq. 14 among the trials. Weights are as before afterwards.
+    #[inline(always)]
+    fn search<S: Simd>(
+        &mut self,
+        simd: S,
+        sample: Sample<'_>,
+        settings: &Settings<'_>,
+        search: LineSearch,
+        scheduled: f64,
+        nll: f64,
+    ) -> f64 {
+        // Trials overwrite the lattice, but the step needs its gradient.
+        let gradient = (std::mem::take(&mut self.lattice.marginals), std::mem::take(&mut self.lattice.edges));
+        let mut trial_gradient = (Vec::new(), Vec::new());
+        let initial = self.sample_objective(sample, settings, nll);
+        let (mut rate, mut flag) = (scheduled, false);
+        let (mut best, mut best_rate) = (f64::INFINITY, scheduled);
+        self.save(sample);
+        let before = (self.scale, self.u);
+        (self.lattice.marginals, self.lattice.edges) = gradient;
+        for _ in 0..search.trials {
+            self.update(simd, sample, settings, rate);
+            std::mem::swap(&mut self.lattice.marginals, &mut trial_gradient.0);
+            std::mem::swap(&mut self.lattice.edges, &mut trial_gradient.1);
+            let nll = self.evaluate(simd, sample);
+            let objective = self.sample_objective(sample, settings, nll);
+            std::mem::swap(&mut self.lattice.marginals, &mut trial_gradient.0);
+            std::mem::swap(&mut self.lattice.edges, &mut trial_gradient.1);
+            (self.scale, self.u) = before;
+            self.restore(sample);
+            if objective < best {
+                (best, best_rate) = (objective, rate);
+            }
+            let worse = objective.is_nan() || objective > initial;
+            rate = match (worse && !flag, flag) {
+                (true, _) => scheduled * search.decay,
+                (false, false) => rate / search.decay,
+                (false, true) => rate * search.decay,
+            };
+            flag |= worse;
+        }
+        best_rate
+    }
+
+    /// Eq. 14: -log p(y|x) + C/N |w|_1 (+ l2 / 2N |w|^2) over the weights that the sample uses.
+    #[inline(always)]
+    fn sample_objective(&mut self, sample: Sample<'_>, settings: &Settings<'_>, nll: f64) -> f64 {
+        let mut norms = Norms::default();
+        self.touched(sample, |v, _| norms.add(v));
+        let scale = self.scale;
+        sample.weight * nll + settings.l1 * scale * norms.l1 + 0.5 * settings.l2 * scale * scale * norms.squared
+    }
+
+    #[inline(always)]
+    fn save(&mut self, sample: Sample<'_>) {
+        let mut saved = std::mem::take(&mut self.saved);
+        saved.clear();
+        self.touched(sample, |v, q| {
+            saved.extend_from_slice(v);
+            saved.extend_from_slice(q);
+        });
+        self.saved = saved;
+    }
+
+    #[inline(always)]
+    fn restore(&mut self, sample: Sample<'_>) {
+        let saved = std::mem::take(&mut self.saved);
+        let mut at = 0;
+        self.touched(sample, |v, q| {
+            let n = v.len();
+            v.copy_from_slice(&saved[at..at + n]);
+            q.copy_from_slice(&saved[at + n..at + 2 * n]);
+            at += 2 * n;
+        });
+        self.saved = saved;
+    }
+
+    /// The bigram features of the sample, each once.
+    fn collect_bigrams(&mut self, sample: Sample<'_>) {
+        let features = &self.objective.features;
+        if features.n_bigrams() == 0 {
+            return;
+        }
+        self.bigrams.clear();
+        for token in sample.tokens().skip(1) {
+            for &attribute in self.objective.corpus.bigrams_of(sample.block.first_token + token) {
+                self.bigrams.extend(features.bigram_ranges[attribute as usize].clone());
+            }
+        }
+        self.bigrams.sort_unstable();
+        self.bigrams.dedup();
+    }
+
+    /// Multiplies the scale into the weights before it leaves the range of a double: O(n_features), and rare.
+    fn rescale(&mut self) {
+        let scale = self.scale;
+        self.everywhere(|v, q| v.iter_mut().chain(q).for_each(|x| *x *= scale));
+        self.u *= scale;
+        self.scale = 1.0;
+    }
+}
+
+/// Sentences between two looks at the interrupt flag.
+const PERIOD: usize = 64;
+const SMALLEST_SCALE: f64 = 1e-100;
+
+struct Run<'a, 'b> {
+    pass: &'a mut Pass<'b>,
+    settings: &'a Settings<'a>,
+    interrupt: &'a Interrupt,
+}
+
+impl WithSimd for Run<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Run { pass, settings, interrupt } = self;
+        for (k, (&sentence, &scheduled)) in settings.order.iter().zip(settings.rates).enumerate() {
+            if k % PERIOD == 0 && interrupt.is_set() {
+                return;
+            }
+            let sample = pass.sample(sentence);
+            pass.collect_bigrams(sample);
+            if sample.tokens().is_empty() {
+                pass.lattice.begin(0, &pass.transitions);
+                pass.expected.clear();
+                pass.update(simd, sample, settings, scheduled);
+                continue;
+            }
+            if settings.penalty == Penalty::ClippingLazy {
+                let u = pass.u;
+                pass.touched(sample, |v, q| penalise(Penalty::ClippingLazy, v, q, u));
+            }
+            let nll = pass.evaluate(simd, sample);
+            pass.loss += sample.weight * nll;
+            pass.gradient(simd, sample);
+            let eta = match settings.line_search {
+                Some(search) => pass.search(simd, sample, settings, search, scheduled, nll),
+                None => scheduled,
+            };
+            pass.update(simd, sample, settings, eta);
+            if pass.scale < SMALLEST_SCALE {
+                pass.rescale();
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+"""Stochastic gradient descent with an L1 penalty, one sample an update.
+
+Symbols: eta the learning rate, C the L1 penalty (l1), N the number of samples, k the number of updates made, u the penalty
+that any weight could have received so far (Eq. 3), q the penalty that a weight has received (Eq. 4), alpha the decay.
+The updates themselves are native: `native/src/stochastic/sgd_l1.rs`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ObjectiveError, OptionError
+from ..problem import Problem
+from ..result import Status
+from ..vectors import Vector
+from .tuning import tuned
+
+__all__ = ["SGDL1", "SGDL1Objective", "SGDL1State"]
+
+PENALTIES = ("naive", "clipping", "clipping_lazy", "cumulative")
+SCHEDULES = ("exponential", "inverse")
+# Zhou et al. (2011), section 3.5: trials of the heuristic line search, and the factor between their rates.
+TRIALS = 3
+RATE_FACTOR = 0.5
+# Passes over a sample after which learning rates are compared.
+TUNING_PASSES = 5
+
+
+class SGDL1Objective(Protocol):
+    """An objective that can make a pass over its samples; `loglinear.ChainCRF`'s is one."""
+
+    def sgd_l1_pass(
+        self,
+        w: Vector,
+        q: Vector,
+        u: float,
+        *,
+        order: npt.NDArray[np.int64],
+        rates: Vector,
+        l1: float,
+        l2: float,
+        penalty: str,
+        line_search: tuple[int, float] | None,
+    ) -> tuple[float, int, float]:
+        """Update w and q in place, sample after sample; return u, evaluations of a sample, and the sum of the losses."""
+
+    def sample(self, order: npt.NDArray[np.int64]) -> Any:
+        """Return the objective on some of the samples."""
+
+
+@dataclass(frozen=True)
+class SGDL1State:
+    """State of SGD-L1 between two passes; saving it (pickle) is a checkpoint.
+
+    Attributes:
+        w: weights, shape (n,).
+        q: what each weight has received of the penalty; with ``clipping_lazy`` the u up to which it has, shape (n,).
+        u: what any weight could have received.
+        learning_rate: eta_0 in use.
+        iteration: passes over the data.
+        evaluations: of a sample's log-probability, line searches included.
+        n_samples: N.
+        status: RUNNING or PASSES_MADE.
+        objective: penalised, nats; NaN until it is measured.
+        nll: unpenalised, nats; NaN until it is measured.
+        violation: max-norm of the pseudo-gradient; NaN until it is measured.
+    """
+
+    w: Vector
+    q: Vector
+    u: float
+    learning_rate: float
+    iteration: int
+    evaluations: int
+    n_samples: int
+    status: Status
+    objective: float = math.nan
+    nll: float = math.nan
+    violation: float = math.nan
+
+    @property
+    def passes(self) -> float:
+        """Effective passes over the data."""
+        return self.evaluations / self.n_samples
+
+    @property
+    def gradient_evaluations(self) -> int:
+        """Evaluations of the whole gradient: none, but for the trace."""
+        return 0
+
+
+@dataclass(frozen=True)
+class SGDL1:
+    """SGD-L1: stochastic gradient descent for L1 and elastic-net problems, with sparse weights at any time.
+
+    Source: Tsuruoka, Tsujii & Ananiadou (2009): section 3.1 (naive, clipping), section 3.2 with Figure 2 (cumulative),
+    Eq. 5 (``inverse``: eta_0 / (1 + k/N)) and Eq. 6 (``exponential``: eta_0 alpha^(k/N)); ``tail`` adds footnote 3's
+    tail * eta_0 / (1 + k/N). ``line_search``: Zhou et al. (2011), Algorithm 1 with Eq. 14, 3 trials, factor 0.5.
+    Departures: an L2 penalty, which the papers do not have, shrinks all weights by 1 / (1 + eta l2 / N) before a step,
+    lazily; it enters Eq. 14 as well. Without a learning rate, one is chosen on a sample of the data (`tune_learning_rate`).
+    Cost: an update costs what the features of its sample cost, whatever the number of features of the model; ``naive``
+    and ``clipping`` touch all features. A pass adds O(n_features) once.
+
+    It stops after ``passes`` passes, with Status.PASSES_MADE.
+
+    Args:
+        penalty: "cumulative", "clipping_lazy", "clipping" or "naive".
+        schedule: "exponential" or "inverse".
+        learning_rate: eta_0 > 0; None to choose it.
+        decay: alpha of the exponential schedule, in (0, 1].
+        tail: weight of the added O(1/k) term, >= 0.
+        passes: passes over the data, >= 1.
+        line_search: calibrate the rate of each update; with ``cumulative`` and ``clipping_lazy`` only.
+        seed: of the order of the samples, which is shuffled for each pass; >= 0.
+
+    Raises:
+        OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample.
+    """
+
+    penalty: str = "cumulative"
+    schedule: str = "exponential"
+    learning_rate: float | None = None
+    decay: float = 0.85
+    tail: float = 0.0
+    passes: int = 30
+    line_search: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, choices in (("penalty", PENALTIES), ("schedule", SCHEDULES)):
+            if getattr(self, name) not in choices:
+                message = f"{name}={getattr(self, name)!r} is none of {', '.join(choices)}"
+                raise OptionError(message)
+        if self.learning_rate is not None:
+            _check(self, "learning_rate", "a finite number > 0, or None to choose it", lambda x: 0.0 < x < math.inf)
+        _check(self, "decay", "a number above 0 and at most 1", lambda x: 0.0 < x <= 1.0)
+        _check(self, "tail", "a finite number >= 0", lambda x: 0.0 <= x < math.inf)
+        for name, least in (("passes", 1), ("seed", 0)):
+            _check_whole(self, name, least)
+        if not isinstance(self.line_search, (bool, np.bool_)):
+            message = f"line_search={self.line_search!r} is neither True nor False"
+            raise OptionError(message)
+        if self.line_search and self.penalty in ("naive", "clipping"):
+            message = f"line_search=True goes with penalty cumulative or clipping_lazy, not with {self.penalty}"
+            raise OptionError(message)
+
+    def init(self, problem: Problem, w0: Vector) -> SGDL1State:
+        """Return the state before the first pass, with a learning rate chosen if none is given; w0 is copied."""
+        if not callable(getattr(problem.objective, "sgd_l1_pass", None)):
+            name = type(problem.objective).__name__
+            message = f"sgd_l1 goes sample by sample, which {name} cannot: it has no sgd_l1_pass; use lbfgs or owlqn"
+            raise OptionError(message)
+        rate = self.learning_rate
+        if rate is None:
+            rate = tuned(problem, replace(self, passes=TUNING_PASSES)).learning_rate
+        w = np.array(w0, dtype=np.float64)
+        n_samples = int(problem.objective.n_samples)
+        return SGDL1State(w, np.zeros_like(w), 0.0, float(rate), 0, 0, n_samples, Status.RUNNING)
+
+    def step(self, problem: Problem, state: SGDL1State) -> SGDL1State:
+        """Make a pass over the samples in a new order; ``state`` is left as it was."""
+        objective: Any = problem.objective
+        w, q = state.w.copy(), state.q.copy()
+        n, number = state.n_samples, state.iteration
+        u, evaluations, _ = objective.sgd_l1_pass(
+            w,
+            q,
+            state.u,
+            order=np.random.default_rng([self.seed, number]).permutation(n),
+            rates=self.rates(state.learning_rate, np.arange(number * n, (number + 1) * n) / n),
+            l1=problem.penalty.l1 / n,
+            l2=problem.penalty.l2 / n,
+            penalty=self.penalty,
+            line_search=(TRIALS, RATE_FACTOR) if self.line_search else None,
+        )
+        if not (math.isfinite(u) and np.isfinite(w).all()):
+            message = f"the weights left the range of numbers at learning_rate={state.learning_rate:g}; give a smaller one"
+            raise ObjectiveError(message)
+        return replace(
+            state,
+            w=w,
+            q=q,
+            u=u,
+            iteration=number + 1,
+            evaluations=state.evaluations + evaluations,
+            status=Status.PASSES_MADE if number + 1 >= self.passes else Status.RUNNING,
+            objective=math.nan,
+            nll=math.nan,
+            violation=math.nan,
+        )
+
+    def measure(self, problem: Problem, state: SGDL1State) -> SGDL1State:
+        """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
+        gradient = np.zeros_like(state.w)
+        nll = problem.evaluate(state.w, gradient)
+        objective = nll + problem.penalty.value(state.w)
+        violation = problem.penalty.violation(state.w, gradient)
+        return replace(state, objective=objective, nll=nll, violation=violation)
+
+    def rates(self, learning_rate: float, passed: Vector) -> Vector:
+        """Return the learning rates after so many passes, k / N (Eq. 5, Eq. 6 and footnote 3)."""
+        inverse = 1.0 / (1.0 + passed)
+        main = self.decay**passed if self.schedule == "exponential" else inverse
+        return learning_rate * (main + self.tail * inverse)
+
+
+def _check(solver: SGDL1, name: str, meaning: str, fits: Any) -> None:
+    value = getattr(solver, name)
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not fits(value):
+        message = f"{name}={value!r} is out of range; give {meaning}"
+        raise OptionError(message)
+
+
+def _check_whole(solver: SGDL1, name: str, least: int) -> None:
+    value = getattr(solver, name)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or number < least:
+        message = f"{name}={value!r} is out of range; give a whole number of at least {least}"
+        raise OptionError(message)

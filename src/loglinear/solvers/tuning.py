@@ -1,0 +1,102 @@
+"""Choosing the learning rate of a stochastic solver by the training objective that it reaches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..errors import ObjectiveError
+from ..penalty import ElasticNet
+from ..problem import Problem
+from ..result import Status
+
+__all__ = ["LEARNING_RATES", "SAMPLE", "tune_learning_rate", "tuned"]
+
+T = TypeVar("T", bound=Any)
+
+# Tsuruoka et al. (2009), section 4.1.
+LEARNING_RATES = (1.0, 0.5, 0.2, 0.1)
+# Samples that choose a learning rate when there are more.
+SAMPLE = 1000
+# How far beyond the grid to look while its end is the best.
+SMALLEST, LARGEST = 1e-6, 1e3
+
+
+def tune_learning_rate(
+    problem: Problem,
+    solver: T,
+    *,
+    learning_rates: Sequence[float] = LEARNING_RATES,
+    decays: Sequence[float] = (),
+    sample: int | None = SAMPLE,
+    seed: int = 0,
+) -> T:
+    """Return the solver with the learning rate, then the decay, that reach the lowest training objective.
+
+    Source: Tsuruoka et al. (2009), section 4.1: first eta_0 from a grid, then alpha with that eta_0, each by the objective
+    after the solver's passes. Departures: on a sample when there are more data, with the penalty scaled down likewise; a grid whose
+    end is the best is continued in steps of 1, 2, 5, 10.
+
+    Args:
+        problem: what is to be minimised.
+        solver: a stochastic solver; all its other options are kept.
+        learning_rates: to be tried.
+        decays: to be tried with the best of them; none to keep the solver's.
+        sample: most samples to use, drawn with the seed; None for all.
+        seed: of the draw.
+    """
+    problem = _sampled(problem, sample, seed)
+    tried = {rate: _reached(problem, replace(solver, learning_rate=rate)) for rate in learning_rates}
+    while True:
+        best = min(tried, key=lambda rate: (tried[rate], rate))
+        if best == max(tried) and best < LARGEST:
+            following = _next(best, 1)
+        elif best == min(tried) and best > SMALLEST:
+            following = _next(best, -1)
+        else:
+            break
+        tried[following] = _reached(problem, replace(solver, learning_rate=following))
+    solver = replace(solver, learning_rate=best)
+    if decays:
+        reached = {decay: _reached(problem, replace(solver, decay=decay)) for decay in decays}
+        solver = replace(solver, decay=min(reached, key=lambda decay: (reached[decay], decay)))
+    return solver
+
+
+def tuned(problem: Problem, solver: T) -> T:
+    """Return the solver with a learning rate chosen quickly, for users who set none."""
+    return tune_learning_rate(problem, solver, seed=solver.seed)
+
+
+def _sampled(problem: Problem, sample: int | None, seed: int) -> Problem:
+    objective: Any = problem.objective
+    n = int(objective.n_samples)
+    if sample is None or sample >= n:
+        return problem
+    chosen = np.sort(np.random.default_rng(seed).permutation(n)[:sample])
+    share = sample / n
+    penalty = ElasticNet(l1=problem.penalty.l1 * share, l2=problem.penalty.l2 * share)
+    return Problem(objective.sample(chosen), penalty)
+
+
+def _reached(problem: Problem, solver: Any) -> float:
+    """The objective after the solver's passes; infinite if it diverges."""
+    state = solver.init(problem, np.zeros(problem.n_features))
+    try:
+        while state.status is Status.RUNNING:
+            state = solver.step(problem, state)
+    except ObjectiveError:
+        return math.inf
+    objective = float(solver.measure(problem, state).objective)
+    return objective if math.isfinite(objective) else math.inf
+
+
+def _next(rate: float, direction: int) -> float:
+    """The neighbour of a rate in 1, 2, 5, 10, ..."""
+    grid = [digit * 10.0**power for power in range(-8, 5) for digit in (1.0, 2.0, 5.0)]
+    apart = [(abs(math.log(value / rate)), at) for at, value in enumerate(grid)]
+    return float(f"{grid[min(apart)[1] + direction]:.12g}")

@@ -1,0 +1,379 @@
+"""SGD-L1 and the two-stage trainer against a plain implementation of the papers' equations, update by update."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loglinear import Corpus
+from loglinear._core import ChainObjective
+from loglinear.errors import ObjectiveError, OptionError
+from loglinear.minimize import Stop, minimize
+from loglinear.penalty import ElasticNet
+from loglinear.problem import Problem
+from loglinear.result import Status
+from loglinear.solvers import OWLQN, SGDL1, TwoStage, tune_learning_rate
+
+LAWS = settings(max_examples=40, deadline=None)
+
+
+def sentences(n, seed, *, kinds=6, valued=False):
+    """Random labelled sentences, short ones, one-token and empty ones among them; frequent attributes become dense rows."""
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(n):
+        length = int(rng.choice([0, 1, 2, 5, 8], p=[0.05, 0.15, 0.2, 0.3, 0.3]))
+        names = [[f"a{i}" for i in rng.integers(0, kinds, 2)] + [f"rare{rng.integers(0, 40)}"] for _ in range(length)]
+        if valued:
+            X.append([{name: float(rng.normal()) for name in token} for token in names])
+        else:
+            X.append(names)
+        y.append([str(rng.choice(["A", "B", "C"])) for _ in range(length)])
+    if not any(y):
+        X[0], y[0] = X[0] + [["a0"]] if not valued else [{"a0": 1.0}], ["A"]
+    return X, y
+
+
+class PerSample:
+    """The objective of the whole and of each sample, all over the same features: other samples get weight 0."""
+
+    def __init__(self, X, y, weights=None, template=None):
+        weights = [1.0] * len(X) if weights is None else weights
+        make = lambda w: ChainObjective(Corpus.encode(X, y, sample_weight=w, template=template).core, threads=1)  # noqa: E731
+        self.whole = make(weights)
+        alone = [[w if i == j else 0.0 for i, w in enumerate(weights)] for j in range(len(X))]
+        self.samples = [make(w) for w in alone]
+        unit = [make([float(i == j) for i in range(len(X))]) for j in range(len(X))]
+        at = np.random.default_rng(0).normal(size=self.whole.n_features)
+        self.used = [objective.value_and_gradient(at)[1] != 0.0 for objective in unit]
+
+
+class Reference:
+    """The papers' updates over full vectors. v, q and u are in units of w / scale."""
+
+    def __init__(self, data, penalty, l1, l2, w, q, u):
+        self.data, self.penalty, self.l1, self.l2 = data, penalty, l1, l2
+        self.v, self.q, self.u, self.scale = w.copy(), q.copy(), u, 1.0
+
+    def penalise(self, used):
+        """APPLYPENALTY of Figure 2, or clipping by what is owed since the last time."""
+        for i in np.flatnonzero(used):
+            z = self.v[i]
+            down, up = self.u + self.q[i], self.u - self.q[i]
+            if self.penalty == "clipping_lazy":
+                down = up
+            if z > 0.0:
+                self.v[i] = max(0.0, z - down)
+            elif z < 0.0:
+                self.v[i] = min(0.0, z + up)
+            self.q[i] = self.u if self.penalty == "clipping_lazy" else self.q[i] + (self.v[i] - z)
+
+    def update(self, j, eta, gradient):
+        self.scale /= 1.0 + eta * self.l2
+        c = eta * self.l1 / self.scale
+        if self.penalty == "naive":
+            self.v -= c * np.sign(self.v)
+        self.u += c
+        self.v -= eta / self.scale * gradient
+        if self.penalty in ("cumulative", "clipping_lazy"):
+            self.penalise(self.data.used[j])
+        elif self.penalty == "clipping":
+            self.v = np.sign(self.v) * np.maximum(np.abs(self.v) - c, 0.0)
+
+    def objective(self, j):
+        """Zhou et al. (2011), Eq. 14."""
+        w = self.scale * self.v
+        used = w[self.data.used[j]]
+        nll, gradient = self.data.samples[j].value_and_gradient(w)
+        return nll + self.l1 * np.abs(used).sum() + 0.5 * self.l2 * used @ used, gradient
+
+    def rate(self, j, scheduled, gradient):
+        """Zhou et al. (2011), Algorithm 1."""
+        initial, rate, flag, tried = self.objective(j)[0], scheduled, False, []
+        for _ in range(3):
+            before = self.v.copy(), self.q.copy(), self.u, self.scale
+            self.update(j, rate, gradient)
+            tried.append((self.objective(j)[0], len(tried), rate))
+            self.v, self.q, self.u, self.scale = before
+            changed = tried[-1][0] > initial and not flag
+            flag = flag or changed
+            rate = scheduled * 0.5 if changed else (rate * 0.5 if flag else rate / 0.5)
+        return min(tried)[2]
+
+    def run(self, order, rates, line_search):
+        for j, scheduled in zip(order, rates, strict=True):
+            if self.penalty == "clipping_lazy":
+                self.penalise(self.data.used[j])
+            gradient = self.objective(j)[1]
+            searched = line_search and self.data.used[j].any()
+            eta = self.rate(j, scheduled, gradient) if searched else scheduled
+            self.update(j, eta, gradient)
+        if self.penalty == "clipping_lazy":
+            self.penalise(np.ones(len(self.v), bool))
+        return self.scale * self.v, self.scale * self.q, self.scale * self.u
+
+
+CASES = dict(
+    seed=st.integers(0, 10_000),
+    valued=st.booleans(),
+    l1=st.sampled_from([0.0, 0.02, 0.2]),
+    l2=st.sampled_from([0.0, 0.0, 0.3]),
+    eta=st.sampled_from([0.1, 0.7]),
+)
+
+
+def compare(data, seed, penalty, l1, l2, eta, line_search=False):
+    rng = np.random.default_rng(seed)
+    n, samples = data.whole.n_features, data.whole.n_samples
+    w, q, u = rng.normal(size=n) * (rng.random(n) < 0.5), np.zeros(n), 0.0
+    for _ in range(2):
+        order, rates = rng.permutation(samples), eta * rng.uniform(0.5, 1.0, samples)
+        expected = Reference(data, penalty, l1, l2, w, q, u).run(order, rates, line_search)
+        w, q = w.copy(), q.copy()
+        search = (3, 0.5) if line_search else None
+        u, evaluations, _ = data.whole.sgd_l1_pass(
+            w, q, u, order=order, rates=rates, l1=l1, l2=l2, penalty=penalty, line_search=search
+        )
+        np.testing.assert_allclose(w, expected[0], rtol=1e-9, atol=1e-12)
+        if penalty in ("cumulative", "clipping_lazy"):
+            np.testing.assert_allclose(q, expected[1], rtol=1e-9, atol=1e-12)
+        assert u == pytest.approx(expected[2])
+        assert evaluations == (4 if line_search else 1) * sum(used.any() for used in data.used)
+
+
+@LAWS
+@pytest.mark.parametrize("penalty", ["naive", "clipping", "clipping_lazy", "cumulative"])
+@given(**CASES)
+def test_pass_equals_the_equations(penalty, seed, valued, l1, l2, eta):
+    data = PerSample(*sentences(12, seed, valued=valued))
+    compare(data, seed, penalty, l1, l2, eta)
+
+
+@LAWS
+@pytest.mark.parametrize("penalty", ["clipping_lazy", "cumulative"])
+@given(**CASES)
+def test_line_search_equals_algorithm_1(penalty, seed, valued, l1, l2, eta):
+    data = PerSample(*sentences(8, seed, valued=valued))
+    compare(data, seed, penalty, l1, l2, eta, line_search=True)
+
+
+@pytest.mark.parametrize("line_search", [False, True])
+@pytest.mark.parametrize("penalty", ["clipping_lazy", "cumulative"])
+@pytest.mark.parametrize("seed", range(4))
+def test_pass_equals_the_equations_with_bigram_features_weights_and_dense_rows(penalty, line_search, seed):
+    rng = np.random.default_rng(seed)
+    X, y = sentences(30, seed, kinds=3)
+    X = [[(token[0], token[2]) for token in sentence] for sentence in X]
+    template = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[0,1]\nB\nB1:%x[0,0]\n"
+    data = PerSample(X, y, list(rng.choice([1.0, 2.0, 0.5], len(X))), template)
+    assert data.whole.feature_counts[1] > 0
+    compare(data, seed, penalty, 0.05, 0.1, 0.4, line_search)
+
+
+@given(seed=st.integers(0, 1000), l2=st.sampled_from([0.0, 0.3]))
+@LAWS
+def test_lazy_and_eager_clipping_give_the_same_weights(seed, l2):
+    objective = PerSample(*sentences(15, seed)).whole
+    rng = np.random.default_rng(seed)
+    order, rates = rng.permutation(15), rng.uniform(0.1, 0.5, 15)
+    found = []
+    for penalty in ("clipping", "clipping_lazy"):
+        w, q = np.random.default_rng(1).normal(size=objective.n_features), np.zeros(objective.n_features)
+        objective.sgd_l1_pass(w, q, 0.0, order=order, rates=rates, l1=0.03, l2=l2, penalty=penalty)
+        found.append(w)
+    np.testing.assert_allclose(*found, rtol=1e-10, atol=1e-12)
+
+
+def test_with_the_full_batch_the_cumulative_penalty_equals_clipping():
+    """A corpus of one sentence: its gradient is the true one. No weight may be clipped, section 3.2 assumes its orthant."""
+    X, y = sentences(40, 3)
+    objective = ChainObjective(Corpus.encode([sum(X, [])], [sum(y, [])]).core)
+    found = []
+    for penalty in ("clipping", "cumulative"):
+        start = np.random.default_rng(0).uniform(1.0, 2.0, objective.n_features)
+        start[::3] *= -1.0
+        w, q, u = start.copy(), np.zeros_like(start), 0.0
+        for _ in range(30):
+            rates = np.array([0.0005])
+            u, _, _ = objective.sgd_l1_pass(
+                w, q, u, order=np.array([0]), rates=rates, l1=3.0, l2=0.0, penalty=penalty
+            )
+        found.append(w)
+    np.testing.assert_allclose(*found, atol=1e-10)
+    assert (found[0] * start > 0.0).all()
+    assert np.abs(found[0] - start).max() > 0.04
+
+
+@LAWS
+@given(seed=st.integers(0, 1000), l1=st.sampled_from([0.05, 1.0, 1e9]))
+def test_a_weight_never_crosses_zero_in_a_penalty_step_and_q_and_u_obey_their_definition(seed, l1):
+    """With a rate so small that the gradient does nothing, a pass is penalty alone."""
+    objective = PerSample(*sentences(10, seed)).whole
+    n = objective.n_features
+    w = np.random.default_rng(seed).normal(size=n)
+    before, q = w.copy(), np.zeros(n)
+    rates = np.full(10, 1e-14)
+    u, _, _ = objective.sgd_l1_pass(
+        w, q, 0.0, order=np.arange(10), rates=rates, l1=l1 * 1e12, l2=0.0, penalty="cumulative"
+    )
+    assert u == pytest.approx(l1 * 1e12 * rates.sum())  # Eq. 3
+    assert (w * before >= 0.0).all()
+    assert (np.abs(w) <= np.abs(before) + 1e-10).all()
+    np.testing.assert_allclose(q, w - before, atol=1e-10)  # Eq. 4: the penalty alone has moved the weights
+
+
+def chunky(n=60, seed=5):
+    """Sentences whose labels depend on their attributes and neighbours."""
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(n):
+        words = rng.integers(0, 12, rng.integers(2, 9))
+        X.append([[f"w{w}", f"p{w % 3}"] for w in words])
+        y.append([("A", "B", "C")[(w + (w // 4) * (t % 2)) % 3] for t, w in enumerate(words)])
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return Problem(ChainObjective(Corpus.encode(*chunky()).core), ElasticNet(l1=1.0))
+
+
+@pytest.fixture(scope="module")
+def optimum(problem):
+    return minimize(problem, OWLQN(tolerance=1e-12, gradient_tolerance=1e-8)).objective
+
+
+@pytest.mark.parametrize("options", [{}, {"schedule": "inverse"}, {"tail": 0.05}, {"line_search": True}])
+@pytest.mark.parametrize("penalty", ["clipping_lazy", "cumulative"])
+def test_comes_near_the_optimum(problem, optimum, penalty, options):
+    result = minimize(problem, SGDL1(penalty=penalty, passes=60, **options))
+    assert result.status is Status.PASSES_MADE
+    assert result.status.converged
+    assert optimum <= result.objective < optimum * (1.15 if penalty == "cumulative" else 1.3)
+    assert result.trace[-1].passes == pytest.approx(60 * (4 if "line_search" in options else 1))
+    assert result.objective == pytest.approx(result.nll + result.w.size * 0 + np.abs(result.w).sum())
+
+
+def test_cumulative_penalty_leaves_fewer_features_than_clipping(problem):
+    counts = [
+        np.count_nonzero(minimize(problem, SGDL1(penalty=penalty, learning_rate=0.3)).w)
+        for penalty in ("naive", "clipping_lazy", "cumulative")
+    ]
+    assert counts[0] >= counts[1] > counts[2]
+
+
+@pytest.mark.parametrize("penalty", [ElasticNet(l1=1.0), ElasticNet(l1=0.3, l2=0.5), ElasticNet(l2=1.0)])
+def test_two_stages_end_at_the_optimum_of_owlqn(problem, penalty):
+    problem = Problem(problem.objective, penalty)
+    tight = {"tolerance": 1e-12, "gradient_tolerance": 1e-9}
+    expected = minimize(problem, OWLQN(**tight))
+    result = minimize(problem, TwoStage(**tight))
+    assert result.status is Status.CONVERGED
+    assert result.objective == pytest.approx(expected.objective, rel=1e-9)
+    assert [record.gradient_evaluations for record in result.trace][:6] == [0] * 6
+    assert result.trace[6].passes >= 5 * 4 + 2  # five passes with three trials each, and OWL-QN's start and step
+
+
+@pytest.mark.parametrize("solver", [SGDL1(passes=6), SGDL1(passes=6, penalty="clipping_lazy"), TwoStage(passes=3)])
+def test_resuming_from_a_checkpoint_is_exact(problem, solver):
+    whole = minimize(problem, solver, stop=Stop(max_iterations=6))
+    half = minimize(problem, solver, stop=Stop(max_iterations=3))
+    rest = minimize(problem, solver, state=pickle.loads(pickle.dumps(half.state)), stop=Stop(max_iterations=6))
+    np.testing.assert_array_equal(rest.w, whole.w)
+
+
+def test_the_seed_decides_the_order_and_threads_do_not():
+    corpus = Corpus.encode(*chunky())
+    found = {}
+    for seed, threads in [(0, 1), (0, 2), (1, 1)]:
+        problem = Problem(ChainObjective(corpus.core, threads=threads), ElasticNet(l1=0.5))
+        found[seed, threads] = minimize(problem, SGDL1(passes=3, seed=seed)).w
+    np.testing.assert_array_equal(found[0, 1], found[0, 2])
+    assert not np.array_equal(found[0, 1], found[1, 1])
+
+
+def test_schedules_are_equations_5_and_6_and_footnote_3():
+    passed = np.array([0.0, 0.5, 1.0, 7.25])
+    np.testing.assert_allclose(SGDL1(schedule="inverse").rates(0.5, passed), 0.5 / (1.0 + passed))
+    np.testing.assert_allclose(SGDL1(decay=0.9).rates(0.5, passed), 0.5 * 0.9**passed)
+    np.testing.assert_allclose(
+        SGDL1(decay=0.9, tail=0.1).rates(2.0, passed), 2.0 * 0.9**passed + 0.2 / (1.0 + passed)
+    )
+
+
+def test_tuning_takes_the_best_of_the_grid_and_looks_beyond_its_ends(problem):
+    solver = SGDL1(passes=3)
+    reached = {}
+    for rate in (0.001, 0.01, 0.1, 1.0, 10.0):
+        reached[rate] = minimize(problem, SGDL1(passes=3, learning_rate=rate)).objective
+    for grid in [(0.01,), (50.0,), (1.0, 0.5, 0.2, 0.1)]:
+        tuned = tune_learning_rate(problem, solver, learning_rates=grid, decays=(0.9, 0.5))
+        objective = minimize(problem, tuned).objective
+        assert objective <= min(reached.values()) * 1.02, (grid, tuned)
+    sampled = tune_learning_rate(problem, solver, sample=20)
+    assert 0.01 < sampled.learning_rate < 10.0
+
+
+ABSURD = [
+    (SGDL1(learning_rate=1e6), ElasticNet(l1=1.0)),
+    (SGDL1(learning_rate=1e6, line_search=True), ElasticNet(l1=1.0)),
+    (SGDL1(learning_rate=1e6), ElasticNet(l1=0.1, l2=1e6)),
+    (SGDL1(), ElasticNet(l1=1e9)),
+    (SGDL1(learning_rate=1e-9), ElasticNet(l1=1.0)),
+    (SGDL1(decay=1e-9), ElasticNet(l1=1.0)),
+    (SGDL1(learning_rate=1e300), ElasticNet(l1=1.0)),
+    (TwoStage(learning_rate=1e6), ElasticNet(l1=1.0)),
+    (TwoStage(), ElasticNet(l1=1e9)),
+]
+
+
+@pytest.mark.parametrize(("solver", "penalty"), ABSURD)
+@pytest.mark.parametrize("data", [chunky(), ([[["a"]]], [["A"]]), ([[["a"]], []], [["A"], []])])
+def test_absurd_settings_end_in_an_error_or_a_finite_model(data, solver, penalty):
+    problem = Problem(ChainObjective(Corpus.encode(*data).core), penalty)
+    try:
+        result = minimize(problem, solver, stop=Stop(max_iterations=40))
+    except ObjectiveError as error:
+        assert "learning_rate" in str(error)  # noqa: PT017
+        return
+    assert np.isfinite(result.w).all()
+    assert math.isfinite(result.objective)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"penalty": "ridge"}, "penalty"),
+        ({"schedule": "cosine"}, "schedule"),
+        ({"learning_rate": 0.0}, "learning_rate"),
+        ({"learning_rate": math.nan}, "learning_rate"),
+        ({"learning_rate": "fast"}, "learning_rate"),
+        ({"decay": 0.0}, "decay"),
+        ({"decay": 1.5}, "decay"),
+        ({"tail": -1.0}, "tail"),
+        ({"passes": 0}, "passes"),
+        ({"passes": 2.5}, "passes"),
+        ({"seed": -1}, "seed"),
+        ({"line_search": "yes"}, "line_search"),
+        ({"line_search": True, "penalty": "naive"}, "line_search"),
+    ],
+)
+def test_options_out_of_range_are_named(options, named):
+    with pytest.raises(OptionError, match=named):
+        SGDL1(**options)
+
+
+def test_an_objective_that_cannot_go_sample_by_sample_is_refused():
+    class Batch:
+        n_features, n_samples = 1, 1
+
+        def value_and_gradient(self, w, out=None):
+            return 0.0, w
+
+    with pytest.raises(OptionError, match="sample by sample"):
+        minimize(Problem(Batch()), SGDL1())
