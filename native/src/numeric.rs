@@ -11,6 +11,26 @@ pub fn padded(n: usize) -> usize {
     n.div_ceil(LANES) * LANES
 }
 
+/// Asks for the cache line of x[at], which need not exist: a hint, for what will be read soon.
+#[inline(always)]
+pub fn prefetch<T>(x: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing and does not fault, whatever the address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(x.as_ptr().wrapping_add(at).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (x, at);
+}
+
+/// Asks for all cache lines of a range of x.
+#[inline(always)]
+pub fn prefetch_range<T>(x: &[T], range: std::ops::Range<usize>) {
+    for at in range.step_by(64 / size_of::<T>()) {
+        prefetch(x, at);
+    }
+}
+
 #[inline(always)]
 fn mul_add<S: Simd>(a: f64, b: f64, c: f64) -> f64 {
     // Without an instruction for it, `f64::mul_add` is a slow function call.

@@ -4,6 +4,7 @@
 //! that results are bitwise the same on any number of threads. Only `pulp`'s dispatch is used of it: the loops over lanes are
 //! turned into vector instructions by the compiler, and add up in the same order on every machine.
 
+use crate::numeric;
 use crate::threads;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
@@ -157,14 +158,7 @@ pub fn norms(x: &[f64], n_threads: usize) -> [f64; 2] {
 /// pieces of many vectors, memory is otherwise idle while the processor computes, and the other way round.
 #[inline(always)]
 fn fetch_ahead<T>(x: &[T], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    for line in (0..PIECE).step_by(64 / size_of::<T>()) {
-        let next = x.as_ptr().wrapping_add(at + CHUNK + line);
-        // SAFETY: a prefetch is a hint; it reads nothing and does not fault, whatever the address.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(next.cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (x, at);
+    numeric::prefetch_range(x, at + CHUNK..at + CHUNK + PIECE);
 }
 
 /// Calls `work` with the ranges of pieces of so many elements; the compiler sees that all but the last are whole.

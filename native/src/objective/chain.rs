@@ -342,7 +342,7 @@ impl WithSimd for WithSums<'_, '_> {
         let features = &objective.features;
         let states = &w[features.first_state()..];
         let shared_start = features.state_range(0..features.n_dense).end;
-        let shared_weights = &states[..objective.shared_end()];
+        let shared_weights = &states[shared_start..objective.shared_end()];
         let own_weights = &states[block.own_range.clone()];
         let width = transitions.width;
         own.fill(0.0);
@@ -355,7 +355,7 @@ impl WithSimd for WithSums<'_, '_> {
                 continue;
             }
             lattice.begin(tokens.len(), transitions);
-            fill_scores(simd, block, tokens.clone(), rows, shared_weights, own_weights, lattice);
+            fill_scores(simd, block, tokens.clone(), rows, (shared_weights, shared_start), own_weights, lattice);
             if features.n_bigrams() > 0 {
                 objective.fill_edges(w, block.first_token + tokens.start, lattice);
             }
@@ -394,22 +394,23 @@ impl ChainObjective {
     }
 }
 
-/// Scores of the states of a sentence, from the weights of the dense rows and of the other state features.
+/// Scores of the states of a sentence, from the weights of the dense rows, of the features that blocks share, which start at
+/// `shared_start` among the state features, and of the block's own.
 #[inline(always)]
-pub(crate) fn fill_scores<S: Simd>(
+pub(crate) fn fill_scores<S: Simd, W: Weight>(
     simd: S,
     block: &Block,
     tokens: Range<usize>,
     rows: &[f64],
-    shared_weights: &[f64],
-    own_weights: &[f64],
+    (shared_weights, shared_start): (&[W], usize),
+    own_weights: &[W],
     lattice: &mut Lattice,
 ) {
     let width = lattice.width();
     for (token, scores) in tokens.zip(lattice.scores.chunks_exact_mut(width)) {
         add_rows(simd, &block.rows, token, rows, scores);
-        add_entries(&block.shared, token, shared_weights, scores);
-        add_entries(&block.own, token, own_weights, scores);
+        add_entries(&block.shared, token, shared_weights, shared_start, scores);
+        add_entries(&block.own, token, own_weights, 0, scores);
     }
 }
 
@@ -483,18 +484,37 @@ fn spread_rows<S: Simd>(simd: S, entries: &Entries, token: usize, marginals: &[f
     }
 }
 
-/// scores(label) += weight of each of the token's entries.
+/// A weight, perhaps with what a trainer keeps beside it.
+pub(crate) trait Weight: Copy {
+    fn get(self) -> f64;
+}
+
+impl Weight for f64 {
+    #[inline(always)]
+    fn get(self) -> f64 {
+        self
+    }
+}
+
+impl Weight for [f64; 2] {
+    #[inline(always)]
+    fn get(self) -> f64 {
+        self[0]
+    }
+}
+
+/// scores(label) += weight of each of the token's entries; weights[0] is that of the entry `base`.
 #[inline(always)]
-fn add_entries(entries: &Entries, token: usize, weights: &[f64], scores: &mut [f64]) {
+fn add_entries<W: Weight>(entries: &Entries, token: usize, weights: &[W], base: usize, scores: &mut [f64]) {
     let range = entries.range(token);
     let pairs = entries.ids[range.clone()].iter().zip(&entries.labels[range.clone()]);
     if entries.values.is_empty() {
         for (&id, &label) in pairs {
-            scores[usize::from(label)] += weights[id as usize];
+            scores[usize::from(label)] += weights[id as usize - base].get();
         }
     } else {
         for ((&id, &label), &value) in pairs.zip(&entries.values[range]) {
-            scores[usize::from(label)] += value * weights[id as usize];
+            scores[usize::from(label)] += value * weights[id as usize - base].get();
         }
     }
 }

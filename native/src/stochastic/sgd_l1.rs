@@ -76,15 +76,17 @@ pub fn pass(
 }
 
 /// A weight and what is kept with it, after its penalty. Where q is NaN there is no feature, and the weight stays 0.
+///
+/// Cumulative: |q| <= u at all times, so that both cases of Figure 2 are one soft threshold of z - q at u, and the q that
+/// follows is what the threshold took off, negated.
 #[inline(always)]
 fn penalised(penalty: Penalty, z: f64, q: f64, u: f64) -> (f64, f64) {
-    let (down, up) = if penalty == Penalty::Cumulative { (u + q, u - q) } else { (u - q, u - q) };
-    let positive = if z - down > 0.0 { z - down } else { 0.0 };
-    let negative = if z + up < 0.0 { z + up } else { 0.0 };
-    let one_sided = if z > 0.0 { positive } else { negative };
-    let w = if z == 0.0 || q.is_nan() { 0.0 } else { one_sided };
-    let received = if penalty == Penalty::Cumulative { q + (w - z) } else { u + 0.0 * q };
-    (w, received)
+    let (p, bound) = if penalty == Penalty::Cumulative { (z - q, u) } else { (z, u - q) };
+    // In this order of comparison, NaN stays NaN.
+    let below = if p > bound { bound } else { p };
+    let taken = if below < -bound { -bound } else { below };
+    let w = if q.is_nan() { 0.0 } else { p - taken };
+    (w, if penalty == Penalty::Cumulative { -taken } else { u + 0.0 * q })
 }
 
 #[inline(always)]
@@ -126,6 +128,10 @@ struct Pass<'a> {
     block_ends: Vec<usize>,
     w: &'a mut [f64],
     q: &'a mut [f64],
+    /// v and q of the sparse state features, side by side: an update has to fetch both from far away.
+    cells: Vec<[f64; 2]>,
+    /// Where `cells` starts among all features.
+    first_cell: usize,
     scale: f64,
     u: f64,
     /// The dense rows of w and q, as in `layout`.
@@ -198,6 +204,7 @@ impl<'a> Sample<'a> {
 impl<'a> Pass<'a> {
     fn new(objective: &'a ChainObjective, marks: &'a [Marks], w: &'a mut [f64], q: &'a mut [f64], u: f64) -> Self {
         let features = &objective.features;
+        let first_cell = features.first_state() + features.state_range(0..features.n_dense).end;
         let transitions = Transitions::new(features.n_labels);
         let width = transitions.width;
         let place = |&(from, to): &(u16, u16)| u32::from(from) * width as u32 + u32::from(to);
@@ -206,6 +213,8 @@ impl<'a> Pass<'a> {
             objective,
             marks,
             block_ends: objective.blocks.iter().map(|block| block.first_sentence + block.sentence_ends.len()).collect(),
+            cells: w[first_cell..].iter().zip(&q[first_cell..]).map(|(&w, &q)| [w, q]).collect(),
+            first_cell,
             w,
             q,
             scale: 1.0,
@@ -247,9 +256,11 @@ impl<'a> Pass<'a> {
     fn finish(mut self, penalty: Penalty) -> Outcome {
         if penalty == Penalty::ClippingLazy {
             let u = self.u;
-            self.everywhere(|v, q| penalise(penalty, v, q, u));
+            self.everywhere(|v, q| (*v, *q) = penalised(penalty, *v, *q, u));
         }
         self.exchange(false);
+        let sparse = self.w[self.first_cell..].iter_mut().zip(&mut self.q[self.first_cell..]);
+        sparse.zip(&self.cells).for_each(|((w, q), cell)| [*w, *q] = *cell);
         if self.scale != 1.0 {
             let scale = self.scale;
             self.w.iter_mut().chain(self.q.iter_mut()).for_each(|x| *x *= scale);
@@ -257,16 +268,15 @@ impl<'a> Pass<'a> {
         Outcome { u: self.u * self.scale, evaluations: self.evaluations, loss: self.loss }
     }
 
-    /// Calls `work` with all weights: O(n_features).
+    /// Calls `work` with every weight and its q: O(n_features).
     #[inline(always)]
-    fn everywhere(&mut self, mut work: impl FnMut(&mut [f64], &mut [f64])) {
-        let features = &self.objective.features;
-        let dense = features.first_state() + features.state_range(0..features.n_dense).end;
-        let bigrams = features.transitions.len()..features.first_state();
-        work(&mut self.pairs.v, &mut self.pairs.q);
-        work(&mut self.rows.v, &mut self.rows.q);
-        work(&mut self.w[bigrams.clone()], &mut self.q[bigrams]);
-        work(&mut self.w[dense..], &mut self.q[dense..]);
+    fn everywhere(&mut self, mut work: impl FnMut(&mut f64, &mut f64)) {
+        for matrix in [&mut self.pairs, &mut self.rows] {
+            matrix.v.iter_mut().zip(&mut matrix.q).for_each(|(v, q)| work(v, q));
+        }
+        let bigrams = self.objective.features.transitions.len()..self.objective.features.first_state();
+        self.w[bigrams.clone()].iter_mut().zip(&mut self.q[bigrams]).for_each(|(v, q)| work(v, q));
+        self.cells.iter_mut().for_each(|[v, q]| work(v, q));
     }
 
     fn sample(&self, sentence: usize) -> Sample<'a> {
@@ -295,11 +305,11 @@ impl<'a> Pass<'a> {
                     work(v, q);
                 }
             }
-            for (entries, marks, base) in self.sparse(sample) {
+            for (entries, marks, start, base) in self.sparse(sample) {
                 for at in entries.range(token) {
                     if marks[at] {
-                        let id = base + entries.ids[at] as usize;
-                        work(&mut self.w[id..=id], &mut self.q[id..=id]);
+                        let [v, q] = &mut self.cells[start + entries.ids[at] as usize - base];
+                        work(std::slice::from_mut(v), std::slice::from_mut(q));
                     }
                 }
             }
@@ -311,14 +321,38 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The sparse entries of a sample's block, their marks, and where their features start.
+    /// The sparse entries of a sample's block, their marks, and what to add to and take off an id to find its cell.
     #[inline(always)]
-    fn sparse<'b>(&self, sample: Sample<'b>) -> [(&'b Entries, &'b [bool], usize); 2] {
-        let first_state = self.objective.features.first_state();
-        [
-            (&sample.block.shared, &sample.marks.shared, first_state),
-            (&sample.block.own, &sample.marks.own, first_state + sample.block.own_range.start),
-        ]
+    fn sparse<'b>(&self, sample: Sample<'b>) -> [(&'b Entries, &'b [bool], usize, usize); 2] {
+        let dense = self.first_cell - self.objective.features.first_state();
+        let own = sample.block.own_range.start - dense;
+        [(&sample.block.shared, &sample.marks.shared, 0, dense), (&sample.block.own, &sample.marks.own, own, 0)]
+    }
+
+    /// Asks for what a sample soon to come will need: first its entries, later the weights that these name.
+    #[inline(always)]
+    fn fetch(&self, sample: Sample<'_>, weights: bool) {
+        let tokens = sample.tokens();
+        let Some(last) = tokens.end.checked_sub(1) else { return };
+        let spans = |entries: &Entries| entries.range(tokens.start).start..entries.range(last).end;
+        if tokens.is_empty() {
+            return;
+        }
+        for (entries, marks, start, base) in self.sparse(sample) {
+            let range = spans(entries);
+            if weights {
+                for &id in &entries.ids[range] {
+                    numeric::prefetch(&self.cells, start + id as usize - base);
+                }
+            } else {
+                numeric::prefetch_range(&entries.ids, range.clone());
+                numeric::prefetch_range(&entries.labels, range.clone());
+                numeric::prefetch_range(marks, range);
+            }
+        }
+        if !weights {
+            numeric::prefetch_range(&sample.block.rows.ids, spans(&sample.block.rows));
+        }
     }
 
     /// Scores of the sample at the current weights, then the forward recursion; returns -log p(y|x).
@@ -333,10 +367,9 @@ impl<'a> Pass<'a> {
         lattice.prepare(&self.transitions);
         let tokens = sample.tokens();
         lattice.begin(tokens.len(), &self.transitions);
-        let states = &self.w[features.first_state()..];
-        let own = &states[sample.block.own_range.clone()];
-        let shared = &states[..self.objective.shared_end()];
-        fill_scores(simd, sample.block, tokens, &self.rows.v, shared, own, lattice);
+        let dense = self.first_cell - features.first_state();
+        let own = &self.cells[sample.block.own_range.start - dense..];
+        fill_scores(simd, sample.block, tokens, &self.rows.v, (&self.cells, dense), own, lattice);
         if features.n_bigrams() > 0 {
             self.objective.fill_edges(self.w, sample.block.first_token + sample.first_token, lattice);
         }
@@ -386,7 +419,7 @@ impl<'a> Pass<'a> {
         let (step, penalty) = (eta / self.scale, settings.penalty);
         let c = step * settings.l1;
         if penalty == Penalty::Naive && c > 0.0 {
-            self.everywhere(|v, _| v.iter_mut().for_each(|v| *v -= if *v == 0.0 { 0.0 } else { c.copysign(*v) }));
+            self.everywhere(|v, _| *v -= if *v == 0.0 { 0.0 } else { c.copysign(*v) });
         }
         self.u += c;
         let u = self.u;
@@ -412,15 +445,14 @@ impl<'a> Pass<'a> {
                     penalise(penalty, v, q, u);
                 }
             }
-            for (entries, marks, base) in self.sparse(sample) {
+            for (entries, marks, start, base) in self.sparse(sample) {
                 let valued = !entries.values.is_empty();
                 for at in entries.range(token) {
-                    let id = base + entries.ids[at] as usize;
+                    let cell = &mut self.cells[start + entries.ids[at] as usize - base];
                     let step = if valued { step * entries.values[at] } else { step };
-                    let z = self.w[id] + step * gradient[usize::from(entries.labels[at])];
-                    self.w[id] = z;
+                    cell[0] += step * gradient[usize::from(entries.labels[at])];
                     if at_once && marks[at] {
-                        (self.w[id], self.q[id]) = penalised(penalty, z, self.q[id], u);
+                        *cell = penalised(penalty, cell[0], cell[1], u).into();
                     }
                 }
             }
@@ -436,11 +468,7 @@ impl<'a> Pass<'a> {
             }
         }
         if penalty == Penalty::Clipping && c > 0.0 {
-            self.everywhere(|v, _| {
-                for v in v {
-                    *v = if v.abs() > c { *v - c.copysign(*v) } else { 0.0 };
-                }
-            });
+            self.everywhere(|v, _| *v = if v.abs() > c { *v - c.copysign(*v) } else { 0.0 });
         }
     }
 }
@@ -542,7 +570,7 @@ impl Pass<'_> {
     /// Multiplies the scale into the weights before it leaves the range of a double: O(n_features), and rare.
     fn rescale(&mut self) {
         let scale = self.scale;
-        self.everywhere(|v, q| v.iter_mut().chain(q).for_each(|x| *x *= scale));
+        self.everywhere(|v, q| (*v, *q) = (*v * scale, *q * scale));
         self.u *= scale;
         self.scale = 1.0;
     }
@@ -569,6 +597,11 @@ impl WithSimd for Run<'_, '_> {
                 return;
             }
             let sample = pass.sample(sentence);
+            for (ahead, weights) in [(1, true), (2, false)] {
+                if let Some(&next) = settings.order.get(k + ahead) {
+                    pass.fetch(pass.sample(next), weights);
+                }
+            }
             pass.collect_bigrams(sample);
             if sample.tokens().is_empty() {
                 pass.lattice.begin(0, &pass.transitions);
