@@ -103,8 +103,8 @@ impl Lattice {
         self.overlap = 1;
     }
 
-    /// Sets the buffers of a lattice up for a model's transitions. Call before the first sentence of a pass, and whenever
-    /// the transitions have changed.
+    /// Sets the buffers of a lattice up for a model's transitions. Call before the first sentence of a pass, and, if there
+    /// are edges, whenever the transitions have changed.
     pub fn prepare(&mut self, transitions: &Transitions) {
         self.patched.copy(transitions);
     }
@@ -152,6 +152,9 @@ impl Lattice {
             most += largest * self.overlap as f64;
         }
         self.log_space = most > SCALED_LIMIT || most.is_nan();
+        if self.log_space {
+            self.patched.copy(transitions);
+        }
         self.log_z =
             if self.log_space { self.forward_log(transitions) } else { self.forward_scaled(simd, transitions) };
         self.log_z

@@ -96,6 +96,23 @@ fn penalise(penalty: Penalty, v: &mut [f64], q: &mut [f64], u: f64) {
     }
 }
 
+/// A step on a row and `penalised` in one sweep.
+#[inline(always)]
+fn step_and_penalise<S: Simd>(simd: S, lazy: bool, v: &mut [f64], q: &mut [f64], step: f64, gradient: &[f64], u: f64) {
+    let (v, _) = S::as_mut_simd_f64s(v);
+    let (q, _) = S::as_mut_simd_f64s(q);
+    let (gradient, _) = S::as_simd_f64s(gradient);
+    let (step, u, zero) = (simd.splat_f64s(step), simd.splat_f64s(u), simd.splat_f64s(0.0));
+    for ((v, q), &gradient) in v.iter_mut().zip(q).zip(gradient) {
+        let z = simd.mul_add_e_f64s(step, gradient, *v);
+        let (p, bound) = if lazy { (z, simd.sub_f64s(u, *q)) } else { (simd.sub_f64s(z, *q), u) };
+        let taken = simd.max_f64s(simd.neg_f64s(bound), simd.min_f64s(bound, p));
+        let is_feature = simd.equal_f64s(*q, *q);
+        *v = simd.select_f64s(is_feature, simd.sub_f64s(p, taken), zero);
+        *q = simd.select_f64s(is_feature, if lazy { u } else { simd.neg_f64s(taken) }, *q);
+    }
+}
+
 /// Sets v back to 0 where there is no feature.
 #[inline(always)]
 fn clear_missing(v: &mut [f64], q: &[f64]) {
@@ -364,7 +381,9 @@ impl<'a> Pass<'a> {
         }
         self.transitions.update(simd, &self.pair_places, &mut self.pair_scores);
         let lattice = &mut self.lattice;
-        lattice.prepare(&self.transitions);
+        if features.n_bigrams() > 0 {
+            lattice.prepare(&self.transitions);
+        }
         let tokens = sample.tokens();
         lattice.begin(tokens.len(), &self.transitions);
         let dense = self.first_cell - features.first_state();
@@ -438,11 +457,13 @@ impl<'a> Pass<'a> {
             for at in sample.block.rows.range(token) {
                 let (v, q) = self.rows.row(sample.block.rows.ids[at] as usize);
                 let step = if valued { step * sample.block.rows.values[at] } else { step };
-                numeric::add_scaled(simd, v, step, gradient);
+                match (at_once && sample.marks.rows[at], penalty) {
+                    (true, Penalty::Cumulative) => step_and_penalise(simd, false, v, q, step, gradient, u),
+                    (true, _) => step_and_penalise(simd, true, v, q, step, gradient, u),
+                    (false, _) => numeric::add_scaled(simd, v, step, gradient),
+                }
                 if !at_once {
                     clear_missing(v, q);
-                } else if sample.marks.rows[at] {
-                    penalise(penalty, v, q, u);
                 }
             }
             for (entries, marks, start, base) in self.sparse(sample) {
