@@ -206,6 +206,8 @@ struct Sample<'a> {
     first_token: usize,
     end_token: usize,
     weight: f64,
+    /// Its part of the block's rows, shared and own entries.
+    parts: [(usize, usize); 3],
 }
 
 impl<'a> Sample<'a> {
@@ -300,12 +302,19 @@ impl<'a> Pass<'a> {
         let at = self.block_ends.partition_point(|&end| end <= sentence);
         let block = &self.objective.blocks[at];
         let within = sentence - block.first_sentence;
+        let first_token = if within == 0 { 0 } else { block.sentence_ends[within - 1] as usize };
+        let end_token = block.sentence_ends[within] as usize;
+        let part = |entries: &Entries| match end_token {
+            end if end > first_token => (entries.range(first_token).start, entries.range(end - 1).end),
+            _ => (0, 0),
+        };
         Sample {
             block,
             marks: &self.marks[at],
-            first_token: if within == 0 { 0 } else { block.sentence_ends[within - 1] as usize },
-            end_token: block.sentence_ends[within] as usize,
+            first_token,
+            end_token,
             weight: self.objective.corpus.weight(sentence),
+            parts: [part(&block.rows), part(&block.shared), part(&block.own)],
         }
     }
 
@@ -348,27 +357,27 @@ impl<'a> Pass<'a> {
 
     /// Asks for what a sample soon to come will need: first its entries, later the weights that these name.
     #[inline(always)]
-    fn fetch(&self, sample: Sample<'_>, weights: bool) {
-        let tokens = sample.tokens();
-        let Some(last) = tokens.end.checked_sub(1) else { return };
-        let spans = |entries: &Entries| entries.range(tokens.start).start..entries.range(last).end;
-        if tokens.is_empty() {
-            return;
-        }
-        for (entries, marks, start, base) in self.sparse(sample) {
-            let range = spans(entries);
+    fn fetch(&self, sample: &Sample<'_>, weights: bool) {
+        for ((entries, marks, start, base), (from, to)) in
+            self.sparse(*sample).into_iter().zip(sample.parts[1..].iter())
+        {
             if weights {
-                for &id in &entries.ids[range] {
+                for &id in &entries.ids[*from..*to] {
                     numeric::prefetch(&self.cells, start + id as usize - base);
                 }
-            } else {
-                numeric::prefetch_range(&entries.ids, range.clone());
-                numeric::prefetch_range(&entries.labels, range.clone());
-                numeric::prefetch_range(marks, range);
+                continue;
             }
+            numeric::prefetch_range(&entries.ids, *from..*to);
+            numeric::prefetch_range(&entries.labels, *from..*to);
+            numeric::prefetch_range(marks, *from..*to);
+            numeric::prefetch_range(&entries.ends, sample.tokens());
         }
         if !weights {
-            numeric::prefetch_range(&sample.block.rows.ids, spans(&sample.block.rows));
+            let (from, to) = sample.parts[0];
+            numeric::prefetch_range(&sample.block.rows.ids, from..to);
+            numeric::prefetch_range(&sample.marks.rows, from..to);
+            numeric::prefetch_range(&sample.block.rows.ends, sample.tokens());
+            numeric::prefetch_range(sample.gold(self.objective), 0..sample.tokens().len());
         }
     }
 
@@ -443,13 +452,12 @@ impl<'a> Pass<'a> {
         self.u += c;
         let u = self.u;
         let at_once = matches!(penalty, Penalty::Cumulative | Penalty::ClippingLazy);
-        for (v, gradient) in self.pairs.v.iter_mut().zip(&self.expected.direct) {
-            *v += step * gradient;
-        }
+        let (v, q, gradient) = (&mut self.pairs.v, &mut self.pairs.q, &self.expected.direct);
         if at_once && sample.tokens().len() > 1 {
-            penalise(penalty, &mut self.pairs.v, &mut self.pairs.q, u);
+            step_and_penalise(simd, penalty == Penalty::ClippingLazy, v, q, step, gradient, u);
         } else {
-            clear_missing(&mut self.pairs.v, &self.pairs.q);
+            numeric::add_scaled(simd, v, step, gradient);
+            clear_missing(v, q);
         }
         let width = self.rows.width;
         let valued = !sample.block.rows.values.is_empty();
@@ -613,14 +621,14 @@ impl WithSimd for Run<'_, '_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Run { pass, settings, interrupt } = self;
-        for (k, (&sentence, &scheduled)) in settings.order.iter().zip(settings.rates).enumerate() {
+        let samples: Vec<Sample<'_>> = settings.order.iter().map(|&sentence| pass.sample(sentence)).collect();
+        for (k, (&sample, &scheduled)) in samples.iter().zip(settings.rates).enumerate() {
             if k % PERIOD == 0 && interrupt.is_set() {
                 return;
             }
-            let sample = pass.sample(sentence);
             for (ahead, weights) in [(1, true), (2, false)] {
-                if let Some(&next) = settings.order.get(k + ahead) {
-                    pass.fetch(pass.sample(next), weights);
+                if let Some(next) = samples.get(k + ahead) {
+                    pass.fetch(next, weights);
                 }
             }
             pass.collect_bigrams(sample);
