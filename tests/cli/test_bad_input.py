@@ -182,6 +182,13 @@ OPTIONS = [
     (["--preset", "pos", "--min-count", "99999999999"], ["min_count=99999999999"]),
     (["--preset", "pos", "--tolerance", "-1"], ["tolerance=-1", ">= 0"]),
     (["--preset", "pos", "--tolerance", "nan"], ["tolerance=nan", ">= 0"]),
+    (["--preset", "pos", "--solver", "sgd_l1", "-p", "learning_rate=0"], ["learning_rate=0", "> 0"]),
+    (["--preset", "pos", "--solver", "sgd_l1", "-p", "decay=2"], ["decay=2", "at most 1"]),
+    (["--preset", "pos", "--solver", "sgd_l1", "-p", "penalty=ridge"], ["penalty='ridge'", "cumulative"]),
+    (["--preset", "pos", "--solver", "sgd_l1", "-p", "colour=red"], ["sgd_l1", "colour"]),
+    (["--preset", "pos", "--solver", "sgd_l1", "-p", "passes"], ["NAME=VALUE", "passes"]),
+    (["--preset", "pos", "--solver", "sgd_l1", "--tolerance", "1e-3"], ["sgd_l1", "tolerance"]),
+    (["--preset", "pos", "--solver", "two_stage", "--seed", "-1"], ["seed=-1"]),
     (["--preset", "pos", "--max-iterations", "-1"], ["max_iterations=-1", ">= 0"]),
     (["--preset", "pos", "--max-iterations", "1" + "0" * 30], ["max_iterations=1000"]),
 ]

@@ -59,9 +59,10 @@ PENALTIES = {
     "l1": ElasticNet(l1=1.5),
     "elastic net": ElasticNet(l1=0.8, l2=0.4),
 }
+BATCH = [name for name in SOLVERS if name not in ("sgd_l1", "two_stage")]  # those have a matrix in test_sgd_l1.py
 MATRIX = [
     pytest.param(solver, objective, penalty, id=f"{solver}-{objective}-{penalty}")
-    for solver in SOLVERS
+    for solver in BATCH
     for objective in OBJECTIVES
     for penalty in PENALTIES
     if not (solver == "lbfgs" and PENALTIES[penalty].l1) and not (objective == "wide logistic" and penalty == "none")
@@ -119,12 +120,12 @@ def test_default_tolerance_is_near_the_minimum(name, objective, penalty):
 @pytest.mark.parametrize("objective", ["quadratic", "logistic"])
 def test_solvers_agree_with_one_another(objective, penalty):
     problem = Problem(OBJECTIVES[objective], PENALTIES[penalty])
-    found = [minimize(problem, make_solver(name, tolerance=0.0), stop=LIMIT).w for name in SOLVERS]
+    found = [minimize(problem, make_solver(name, tolerance=0.0), stop=LIMIT).w for name in BATCH]
     for w in found[1:]:
         np.testing.assert_allclose(w, found[0], atol=2e-5)
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", BATCH)
 def test_start_does_not_matter_on_a_convex_problem(name):
     problem = Problem(OBJECTIVES["logistic"], ElasticNet(l2=0.7))
     solver = make_solver(name, tolerance=0.0)
@@ -134,7 +135,7 @@ def test_start_does_not_matter_on_a_convex_problem(name):
     np.testing.assert_allclose(found[2], found[0], atol=2e-5)
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", BATCH)
 def test_step_does_not_touch_the_starting_array_and_repeats_bitwise(name):
     problem, solver = Problem(OBJECTIVES["logistic"], ElasticNet(l2=0.1)), make_solver(name)
     w0 = np.full(25, 0.5)
@@ -143,7 +144,7 @@ def test_step_does_not_touch_the_starting_array_and_repeats_bitwise(name):
     assert first.w.tobytes() == second.w.tobytes()
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", BATCH)
 def test_no_vector_is_allocated_in_the_steady_state(name):
     import tracemalloc
 
@@ -173,7 +174,7 @@ def test_no_vector_is_allocated_in_the_steady_state(name):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", BATCH)
 @pytest.mark.parametrize(
     ("option", "bad"),
     [

@@ -31,7 +31,7 @@ def run(arguments: Namespace) -> None:
     train, test = map(str, demo_paths())
     print("Part-of-speech tagging on English web text (a slice of UD English EWT, CC BY-SA 4.0)")
     options = TrainingOptions(l1=0.5, tolerance=2e-3)
-    with Progress(options.tolerance) as progress:
+    with Progress(options.make_solver()[1]) as progress:
         result = fit(train, model, options, preset="pos", threads=threads, progress=progress)
     opened = _core.ChainModel.open(model)
     scores = evaluate_model(opened, Corpus.read(test, template="pos", threads=threads), threads=threads)

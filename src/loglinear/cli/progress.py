@@ -22,15 +22,18 @@ def say(message: str) -> None:
 
 
 class Progress:
-    """A callback of `minimize`. How far it is it reads off the relative decrease, on the way to the tolerance.
+    """A callback of `minimize` that shows how far it is.
+
+    That is read off the relative decrease, on the way to the solver's tolerance, or off the passes if they end it.
 
     Args:
-        tolerance: where training stops.
+        solver: whose steps to show.
         quiet: print nothing.
     """
 
-    def __init__(self, tolerance: float, *, quiet: bool = False) -> None:
-        self._tolerance = max(tolerance, 1e-12)
+    def __init__(self, solver: Any, *, quiet: bool = False) -> None:
+        self._tolerance = max(getattr(solver, "tolerance", 0.0), 1e-12)
+        self._passes: int | None = None if hasattr(solver, "tolerance") else getattr(solver, "passes", None)
         self._quiet = quiet
         self._objectives: list[float] = []
         self._share = 0.0
@@ -81,7 +84,9 @@ class Progress:
             say(f"{record.seconds:7.1f} s  {text}")
 
     def _progress(self) -> float:
-        """The share of the way, on a logarithmic scale, from a relative decrease of 1 to the tolerance."""
+        """The share of the passes, or of the way, on a logarithmic scale, from a decrease of 1 to the tolerance."""
+        if self._passes is not None:
+            return min((len(self._objectives) - 1) / self._passes, 1.0)
         if len(self._objectives) > _WINDOW and self._objectives[-1]:
             first, last = self._objectives[-1 - _WINDOW], self._objectives[-1]
             decrease = max((first - last) / _WINDOW / abs(last), self._tolerance)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, Namespace
+from typing import Any
 
 from .options import add_threads
 
@@ -21,18 +23,35 @@ def configure(parser: ArgumentParser) -> None:
     add("--l1", type=float, default=0.0, metavar="X", help="L1 penalty l1 * |w|_1 (CRFsuite's c1)")
     l2 = "L2 penalty l2 / 2 * |w|^2 (twice CRFsuite's c2); by default 1 without --l1, 0 with it"
     add("--l2", type=float, metavar="X", help=l2)
-    add("--solver", metavar="NAME", help="lbfgs or owlqn; by default owlqn with --l1, lbfgs without")
+    solver = "lbfgs, owlqn, sgd_l1 or two_stage; by default owlqn with --l1, lbfgs without"
+    add("--solver", metavar="NAME", help=solver)
+    options = "an option of the solver, such as learning_rate=0.5 or passes=10; can be given several times"
+    add("-p", "--set", dest="solver_options", type=_option, action="append", metavar="NAME=VALUE", help=options)
     add("--all-states", action="store_true", help="every attribute with every label, not only those seen together")
     add("--all-transitions", action="store_true", help="every transition, not only those seen")
     add("--min-count", type=int, default=1, metavar="N", help="leave out attributes on fewer tokens")
     add("--max-iterations", type=int, default=1000, metavar="N", help="limit on iterations (1000)")
-    tolerance = "stop at this mean relative decrease of the objective over 5 iterations (1e-5)"
-    add("--tolerance", type=float, default=1e-5, metavar="X", help=tolerance)
+    tolerance = "stop at this mean relative decrease of the objective over 5 iterations (1e-5; two_stage: 1e-4)"
+    add("--tolerance", type=float, metavar="X", help=tolerance)
     add("--dev", metavar="FILE", help="labelled data to score every 10 iterations")
     add("--trace", metavar="FILE", help="write a JSON line per iteration to this file")
-    add("--seed", type=int, default=0, metavar="N", help="seed of stochastic solvers; lbfgs and owlqn draw nothing")
+    seed = "seed of stochastic solvers (0); lbfgs and owlqn draw nothing"
+    add("--seed", dest="random_state", type=int, default=0, metavar="N", help=seed)
     add("-q", "--quiet", action="store_true", help="no progress")
     add_threads(parser)
+
+
+def _option(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise ValueError
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, {"True": True, "False": False, "None": None}.get(value, value)
+
+
+_option.__name__ = "NAME=VALUE"
 
 
 def run(arguments: Namespace) -> None:
@@ -42,8 +61,12 @@ def run(arguments: Namespace) -> None:
     from .progress import Progress, say
 
     names = ("l1", "l2", "solver", "all_states", "all_transitions", "min_count", "max_iterations", "tolerance")
-    options = TrainingOptions(**{name: getattr(arguments, name) for name in names})
-    with Progress(options.tolerance, quiet=arguments.quiet) as progress:
+    options = TrainingOptions(
+        **{name: getattr(arguments, name) for name in names},
+        solver_options=dict(arguments.solver_options or ()),
+        random_state=arguments.random_state,
+    )
+    with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
         result = fit(
             arguments.train,
             arguments.model,

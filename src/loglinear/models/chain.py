@@ -47,14 +47,16 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
     Args:
         l1: strength of the L1 penalty, >= 0; CRFsuite's c1, CRF++'s 1 / C.
         l2: strength of the L2 penalty, >= 0; twice CRFsuite's c2, CRF++'s 1 / C. None: 1 without l1, 0 with it.
-        solver: "lbfgs", "owlqn", a solver object, or None: owlqn with l1, lbfgs without.
+        solver: "lbfgs", "owlqn", "sgd_l1", "two_stage", a solver object, or None: owlqn with l1, lbfgs without.
         template: name of a preset or text of a template, for raw tokens.
         all_states: a feature for every attribute with every label, not only for those seen together.
         all_transitions: a feature for every transition, not only for those seen.
         min_count: attributes on fewer tokens are left out, >= 1.
         max_iterations: limit on the solver's steps; None for no limit.
         tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5
-            steps is below it.
+            steps is below it; None for the solver's own.
+        solver_options: a dict of further options of a solver given by name; see its class in `loglinear.solvers`.
+        random_state: seed of a stochastic solver given by name.
         n_jobs: threads; None and -1 stand for all cores.
         verbose: whether to print a line to stderr at every iteration.
 
@@ -75,7 +77,9 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
         all_transitions: bool = False,
         min_count: int = 1,
         max_iterations: int | None = 1000,
-        tolerance: float = 1e-5,
+        tolerance: float | None = None,
+        solver_options: dict[str, Any] | None = None,
+        random_state: int = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -88,6 +92,8 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
         self.min_count = min_count
         self.max_iterations = max_iterations
         self.tolerance = tolerance
+        self.solver_options = solver_options
+        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -125,6 +131,8 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
             min_count=self.min_count,
             max_iterations=self.max_iterations,
             tolerance=self.tolerance,
+            solver_options=self.solver_options,
+            random_state=self.random_state,
         )
         dev = None
         if X_dev is not None:

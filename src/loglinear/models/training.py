@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 from .. import __version__, _core
@@ -16,7 +17,7 @@ from ..minimize import Callback, Stop, minimize
 from ..penalty import ElasticNet
 from ..problem import Problem
 from ..result import Result
-from ..solvers import Solver, default_solver, make_solver
+from ..solvers import SOLVERS, Solver, default_solver, make_solver
 from ..trace import TraceRecord
 
 __all__ = ["DevScores", "TrainingOptions", "evaluate_model", "train_chain", "whole_number"]
@@ -35,7 +36,9 @@ class TrainingOptions:
         min_count: attributes on fewer tokens are left out.
         max_iterations: limit on the solver's steps; None for no limit.
         tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5
-            steps is below it.
+            steps is below it; None for the solver's own.
+        solver_options: further options of a solver given by name.
+        random_state: seed of a stochastic solver given by name.
     """
 
     l1: float = 0.0
@@ -45,7 +48,9 @@ class TrainingOptions:
     all_transitions: bool = False
     min_count: int = 1
     max_iterations: int | None = 1000
-    tolerance: float = 1e-5
+    tolerance: float | None = None
+    solver_options: Mapping[str, Any] | None = None
+    random_state: int = 0
 
     def penalty(self) -> ElasticNet:
         """The penalty, with the default for l2 filled in."""
@@ -58,7 +63,15 @@ class TrainingOptions:
         """The solver with its name."""
         if self.solver is None or isinstance(self.solver, str):
             name = self.solver or default_solver(self.penalty())
-            return name, make_solver(name, tolerance=self.tolerance)
+            options = dict(self.solver_options or {})
+            if self.tolerance is not None:
+                options["tolerance"] = self.tolerance
+            if name in SOLVERS and "seed" in signature(SOLVERS[name]).parameters:
+                options.setdefault("seed", self.random_state)
+            return name, make_solver(name, **options)
+        if self.solver_options:
+            message = f"solver_options={self.solver_options!r} go with the name of a solver; give them to the object"
+            raise OptionError(message)
         if not callable(getattr(self.solver, "init", None)) or not callable(getattr(self.solver, "step", None)):
             message = f"solver={self.solver!r} is neither the name of a solver nor an object with init and step"
             raise OptionError(message)
@@ -127,6 +140,8 @@ def train_chain(
         "l2": penalty.l2,
         "solver": name,
         "tolerance": options.tolerance,
+        "solver_options": dict(options.solver_options or {}),
+        "random_state": options.random_state,
         "max_iterations": None if options.max_iterations is None else int(options.max_iterations),
         "all_states": options.all_states,
         "all_transitions": options.all_transitions,

@@ -1,7 +1,7 @@
 """Stochastic gradient descent with an L1 penalty, one sample an update.
 
-Symbols: eta the learning rate, C the L1 penalty (l1), N the number of samples, k the number of updates made, u the penalty
-that any weight could have received so far (Eq. 3), q the penalty that a weight has received (Eq. 4), alpha the decay.
+Symbols: eta the learning rate, alpha its decay, C the L1 penalty (l1), N the number of samples, k that of the updates,
+u the penalty that any weight could have received so far (Eq. 3), q the penalty that a weight has received (Eq. 4).
 The updates themselves are native: `native/src/stochastic/sgd_l1.rs`.
 """
 
@@ -19,7 +19,7 @@ from ..errors import ObjectiveError, OptionError
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .tuning import tuned
+from .tuning import tuned_rate
 
 __all__ = ["SGDL1", "SGDL1Objective", "SGDL1State"]
 
@@ -28,8 +28,6 @@ SCHEDULES = ("exponential", "inverse")
 # Zhou et al. (2011), section 3.5: trials of the heuristic line search, and the factor between their rates.
 TRIALS = 3
 RATE_FACTOR = 0.5
-# Passes over a sample after which learning rates are compared.
-TUNING_PASSES = 5
 
 
 class SGDL1Objective(Protocol):
@@ -48,7 +46,7 @@ class SGDL1Objective(Protocol):
         penalty: str,
         line_search: tuple[int, float] | None,
     ) -> tuple[float, int, float]:
-        """Update w and q in place, sample after sample; return u, evaluations of a sample, and the sum of the losses."""
+        """Update w and q in place, sample by sample; return u, evaluations of a sample, and the sum of the losses."""
 
     def sample(self, order: npt.NDArray[np.int64]) -> Any:
         """Return the objective on some of the samples."""
@@ -103,7 +101,7 @@ class SGDL1:
     Eq. 5 (``inverse``: eta_0 / (1 + k/N)) and Eq. 6 (``exponential``: eta_0 alpha^(k/N)); ``tail`` adds footnote 3's
     tail * eta_0 / (1 + k/N). ``line_search``: Zhou et al. (2011), Algorithm 1 with Eq. 14, 3 trials, factor 0.5.
     Departures: an L2 penalty, which the papers do not have, shrinks all weights by 1 / (1 + eta l2 / N) before a step,
-    lazily; it enters Eq. 14 as well. Without a learning rate, one is chosen on a sample of the data (`tune_learning_rate`).
+    lazily; it enters Eq. 14 as well. Without a learning rate, one is chosen on a sample (`tune_learning_rate`).
     Cost: an update costs what the features of its sample cost, whatever the number of features of the model; ``naive``
     and ``clipping`` touch all features. A pass adds O(n_features) once.
 
@@ -158,7 +156,7 @@ class SGDL1:
             raise OptionError(message)
         rate = self.learning_rate
         if rate is None:
-            rate = tuned(problem, replace(self, passes=TUNING_PASSES)).learning_rate
+            rate = tuned_rate(problem, self)
         w = np.array(w0, dtype=np.float64)
         n_samples = int(problem.objective.n_samples)
         return SGDL1State(w, np.zeros_like(w), 0.0, float(rate), 0, 0, n_samples, Status.RUNNING)
@@ -180,7 +178,9 @@ class SGDL1:
             line_search=(TRIALS, RATE_FACTOR) if self.line_search else None,
         )
         if not (math.isfinite(u) and np.isfinite(w).all()):
-            message = f"the weights left the range of numbers at learning_rate={state.learning_rate:g}; give a smaller one"
+            message = (
+                f"the weights left the range of numbers at learning_rate={state.learning_rate:g}; give a smaller one"
+            )
             raise ObjectiveError(message)
         return replace(
             state,

@@ -14,14 +14,15 @@ from ..penalty import ElasticNet
 from ..problem import Problem
 from ..result import Status
 
-__all__ = ["LEARNING_RATES", "SAMPLE", "tune_learning_rate", "tuned"]
+__all__ = ["LEARNING_RATES", "SAMPLE", "tune_learning_rate", "tuned_rate"]
 
 T = TypeVar("T", bound=Any)
 
 # Tsuruoka et al. (2009), section 4.1.
 LEARNING_RATES = (1.0, 0.5, 0.2, 0.1)
-# Samples that choose a learning rate when there are more.
-SAMPLE = 1000
+# Samples that choose a learning rate when there are more, and passes over them that stand for a solver's more.
+PASSES = 10
+SAMPLE = 500
 # How far beyond the grid to look while its end is the best.
 SMALLEST, LARGEST = 1e-6, 1e3
 
@@ -37,9 +38,9 @@ def tune_learning_rate(
 ) -> T:
     """Return the solver with the learning rate, then the decay, that reach the lowest training objective.
 
-    Source: Tsuruoka et al. (2009), section 4.1: first eta_0 from a grid, then alpha with that eta_0, each by the objective
-    after the solver's passes. Departures: on a sample when there are more data, with the penalty scaled down likewise; a grid whose
-    end is the best is continued in steps of 1, 2, 5, 10.
+    Source: Tsuruoka et al. (2009), section 4.1: first eta_0 from a grid, then alpha with that eta_0, each by the
+    objective after the solver's passes. Departures: when there are more data, on a sample, with the penalty scaled down
+    likewise; a grid whose end is the best is continued in steps of 1, 2, 5, 10.
 
     Args:
         problem: what is to be minimised.
@@ -67,9 +68,14 @@ def tune_learning_rate(
     return solver
 
 
-def tuned(problem: Problem, solver: T) -> T:
-    """Return the solver with a learning rate chosen quickly, for users who set none."""
-    return tune_learning_rate(problem, solver, seed=solver.seed)
+def tuned_rate(problem: Problem, solver: Any) -> float:
+    """Return a learning rate chosen quickly, for users who set none.
+
+    Fewer passes stand for the solver's, with a decay that ends them at the same rate.
+    """
+    passes = min(solver.passes, PASSES)
+    quick = replace(solver, passes=passes, decay=solver.decay ** (solver.passes / passes))
+    return float(tune_learning_rate(problem, quick, seed=solver.seed).learning_rate)
 
 
 def _sampled(problem: Problem, sample: int | None, seed: int) -> Problem:
