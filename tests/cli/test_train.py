@@ -78,7 +78,7 @@ def test_solver_by_default_is_owlqn_with_l1_and_lbfgs_without(done, tiny, tmp_pa
 def test_stochastic_solvers_train_from_the_command_line(done, sample, tmp_path, options):
     common = ["train", sample.train, "--preset", "pos", "--l1", "0.5", "--solver", *options]
     for name, seed, threads in (("a", 1, 1), ("b", 1, 2), ("c", 2, 1)):
-        done(*common, "-m", tmp_path / name, "--seed", seed, "--threads", threads)
+        done(*common, "-m", tmp_path / name, "--seed", str(seed), "--threads", str(threads))
     assert features(tmp_path / "a") == features(tmp_path / "b")
     assert features(tmp_path / "a") != features(tmp_path / "c")
     report = json.loads(done("inspect", tmp_path / "a", "--json").stdout)

@@ -1,0 +1,35 @@
+"""Figures of the papers' benchmarks: objective and active features against passes and against seconds, as SVG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("svg")
+mpl.rcParams.update({"svg.hashsalt": "loglinear", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3})
+
+import matplotlib.pyplot as plt  # noqa: E402
+
+
+def curves(rows: list[dict[str, Any]], title: str, path: Path, *, top: float = 1.6) -> None:
+    """Four panels: objective over the best and active features, against passes and seconds."""
+    best = min(point[2] for row in rows for point in row["curve"])
+    figure, axes = plt.subplots(2, 2, figsize=(9.5, 6.5), layout="constrained")
+    for row in rows:
+        passes, seconds, objective, features = zip(*row["curve"], strict=True)
+        for column, x in enumerate((passes, seconds)):
+            axes[0, column].plot(x, [value / best for value in objective], label=row["method"], linewidth=1.3)
+            axes[1, column].plot(x, features, label=row["method"], linewidth=1.3)
+    for column, label in enumerate(("effective passes", "seconds")):
+        longest = max(row["curve"][-1][column] for row in rows if "OWL-QN" in row["method"])
+        axes[0, column].set(ylim=(0.99, top), ylabel="objective / best objective")
+        axes[1, column].set(yscale="log", ylabel="active features", xlabel=label)
+        for line in axes[:, column]:
+            line.set_xlim(0, longest)
+    axes[0, 1].legend(fontsize=8)
+    figure.suptitle(title)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)

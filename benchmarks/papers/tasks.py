@@ -1,0 +1,191 @@
+"""The papers' tasks: data, features and score of each, and the runs that both scripts make."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loglinear import Corpus, ElasticNet, _core
+from loglinear.metrics import evaluate
+from loglinear.minimize import Stop, minimize
+from loglinear.problem import Problem
+from loglinear.solvers import OWLQN
+
+HELD_OUT = 1000
+STRENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
+
+Sentence = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Data of a table: what to read, with which preset, and what to score."""
+
+    name: str
+    preset: str
+    read: Callable[[Path], tuple[list[Sentence], list[Sentence]]]
+    score: str = "f1"
+
+
+def columns(path: Path, keep: tuple[int, ...] = ()) -> list[Sentence]:
+    """Sentences of a column file, of certain columns if asked for; lines of document marks are left out."""
+    sentences: list[Sentence] = [[]]
+    for line in path.read_text(encoding="utf-8").splitlines():
+        cells = line.split()
+        if not cells:
+            sentences.append([])
+        elif not cells[0].startswith(("-DOCSTART-", "###MEDLINE")):
+            sentences[-1].append(tuple(cells[i] for i in keep) if keep else tuple(cells))
+    return [sentence for sentence in sentences if sentence]
+
+
+def six_tags(lines: Iterable[str]) -> Iterator[Sentence]:
+    """Characters with the tags B, B2, B3, M, E, S of Zhou et al. (2011), section 4.1, from words between spaces."""
+    for line in lines:
+        sentence: Sentence = []
+        for word in line.split():
+            inside = ["B", "B2", "B3"] + ["M"] * len(word)
+            tags = ["S"] if len(word) == 1 else [*inside[: len(word) - 1], "E"]
+            sentence.extend(zip(word, tags, strict=True))
+        if sentence:
+            yield sentence
+
+
+def words(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8-sig").splitlines()
+
+
+def read_pku(data: Path) -> tuple[list[Sentence], list[Sentence]]:
+    """Train on PFR 199801, test on SIGHAN 2005 PKU; sentences of the test set are taken out of the training set."""
+    test = words(data / "sighan2005-pku/pku_test_gold.utf8")
+    seen = {"".join(line.split()) for line in test}
+    train = [line for line in words(data / "pfr199801/words.txt") if "".join(line.split()) not in seen]
+    return list(six_tags(train)), list(six_tags(test))
+
+
+def read_sxu(data: Path) -> tuple[list[Sentence], list[Sentence]]:
+    folder = data / "sighan2008-sxu"
+    return list(six_tags(words(folder / "train.txt"))), list(six_tags(words(folder / "test.txt")))
+
+
+TASKS = {
+    task.name: task
+    for task in (
+        Task(
+            "conll2000", "chunking", lambda d: (columns(d / "conll2000/train.txt"), columns(d / "conll2000/test.txt"))
+        ),
+        Task(
+            "jnlpba2004",
+            "ner",
+            lambda d: (columns(d / "jnlpba2004/Genia4ERtask1.iob2"), columns(d / "jnlpba2004/Genia4EReval1.iob2")),
+        ),
+        Task(
+            "masc-pos",
+            "pos",
+            lambda d: (columns(d / "masc-pos/train.txt"), columns(d / "masc-pos/test.txt")),
+            "accuracy",
+        ),
+        Task("pku", "segmentation", read_pku, "words"),
+        Task("sxu", "segmentation", read_sxu, "words"),
+        Task(
+            "msra-ner",
+            "ner-characters",
+            lambda d: (columns(d / "msra-ner/train_data"), columns(d / "msra-ner/test_data")),
+        ),
+    )
+}
+
+
+class Data:
+    """A task's corpora and the objective of its training data.
+
+    Args:
+        task: which.
+        size: most training sentences; None for all.
+        threads: 0 for all cores.
+    """
+
+    def __init__(self, task: Task, size: int | None, threads: int) -> None:
+        self.task, self.threads = task, threads
+        if "LOGLINEAR_DATA" not in os.environ:
+            message = "set the environment variable LOGLINEAR_DATA to the folder of the corpora"
+            raise SystemExit(message)
+        train, test = task.read(Path(os.environ["LOGLINEAR_DATA"]))
+        order = np.random.default_rng(0).permutation(len(train))[:size]
+        self.train = self._encode([train[i] for i in order])
+        self.test = self._encode(test)
+        self.objective = _core.ChainObjective(self.train.core, threads=threads)
+
+    def _encode(self, sentences: list[Sentence]) -> Corpus:
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
+            for sentence in sentences:
+                file.writelines("\t".join(token) + "\n" for token in sentence)
+                file.write("\n")
+            file.flush()
+            return Corpus.read(file.name, template=self.task.preset, threads=self.threads)
+
+    def problem(self, l1: float) -> Problem:
+        """The training objective with an L1 penalty."""
+        return Problem(self.objective, ElasticNet(l1=l1))
+
+    def score(self, w: Any, corpus: Corpus | None = None) -> float:
+        """F1 (of words, where the task is to find them) or accuracy on the test data, in per cent."""
+        corpus = corpus or self.test
+        gold = corpus.gold()
+        predicted = self.objective.model(w, "{}", corpus.template).predict(corpus.core, threads=self.threads)
+        if self.task.score == "words":
+            gold, predicted = ([[_word(tag) for tag in tags] for tags in each] for each in (gold, predicted))
+        scores = evaluate(gold, predicted).to_dict()
+        return 100.0 * float(scores["accuracy" if self.task.score == "accuracy" else "f1"])
+
+    def best_strength(self) -> float:
+        """C by the log-likelihood of held-out training sentences, OWL-QN's model being asked (tsuruoka2009, 4.1)."""
+        held = min(HELD_OUT, len(self.train) // 5)
+        rest, dev = self.train[held:], self.train[:held]
+        objective = _core.ChainObjective(rest.core, threads=self.threads)
+        likelihood = {}
+        w = None
+        for l1 in reversed(STRENGTHS):  # from strong to weak, each from the weights before
+            result = minimize(Problem(objective, ElasticNet(l1=l1)), OWLQN(tolerance=1e-3), w)
+            w = result.w
+            model = objective.model(w, "{}", dev.template)
+            likelihood[l1] = sum(score - z for z, score in model.log_partition(dev.core, threads=self.threads))
+        return max(likelihood, key=lambda l1: likelihood[l1])
+
+
+def _word(tag: str) -> str:
+    return "B-W" if tag in ("B", "S") else "I-W"
+
+
+def run(data: Data, l1: float, name: str, solver: Any, **about: Any) -> dict[str, Any]:
+    """Train and score; a row of the table with its curves."""
+    result = minimize(data.problem(l1), solver, stop=Stop(max_iterations=3000))
+    records = result.trace
+    row = {
+        "task": data.task.name,
+        "method": name,
+        "passes": result.passes,
+        "iterations": result.iterations,
+        "objective": result.objective,
+        "per_sample": -result.objective / data.objective.n_samples,
+        "features": records[-1].nnz,
+        "candidates": data.objective.n_features,
+        "seconds": result.seconds,
+        "score": data.score(result.w),
+        "status": result.status.name,
+        "l1": l1,
+        **about,
+        "curve": [[r.passes, r.seconds, r.objective, r.nnz] for r in records],
+    }
+    print(
+        f"{data.task.name:11s} {name:34s} passes {row['passes']:6.1f}  objective {row['objective']:12.1f}  features "
+        f"{row['features']:9,}  {row['seconds']:8.1f} s  score {row['score']:6.2f}  {row['status']}",
+        flush=True,
+    )
+    return row
