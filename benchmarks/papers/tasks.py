@@ -18,7 +18,7 @@ from loglinear.problem import Problem
 from loglinear.solvers import OWLQN
 
 HELD_OUT = 1000
-STRENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
+STRENGTHS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 Sentence = list[tuple[str, ...]]
 

@@ -254,8 +254,19 @@ class LimitedMemory:
             ObjectiveError: the objective or its gradient is not finite at w0.
         """
         w = np.array(w0, dtype=np.float64)
-        gradient, spare_w = np.zeros_like(w), np.zeros_like(w)
+        gradient = np.zeros_like(w)
         nll = problem.evaluate(w, gradient)
+        return self.start(problem, w, nll, gradient, History.empty(self.memory, w.size))
+
+    def start(
+        self, problem: Problem, w: Vector, nll: float, gradient: Vector, history: History, evaluations: int = 1
+    ) -> QuasiNewtonState:
+        """Return the state at w, whose NLL and gradient are known; a history with pairs has come to w last.
+
+        Raises:
+            ObjectiveError: the objective or its gradient is not finite at w.
+        """
+        spare_w = np.zeros_like(w)
         l1_norm, squared = vectors.norms(w)
         objective = nll + problem.penalty.value_from_norms(l1_norm, squared)
         penalty = problem.penalty
@@ -271,8 +282,8 @@ class LimitedMemory:
             nll=nll,
             violation=violation,
             norm=math.sqrt(norm2),
-            history=History.empty(self.memory, w.size),
-            gradient_evaluations=1,
+            history=history,
+            gradient_evaluations=evaluations,
             iteration=0,
             status=self._status((objective,), violation, math.sqrt(squared)),
             recent=(objective,),
