@@ -21,7 +21,7 @@ def curves(rows: list[dict[str, Any]], title: str, path: Path, *, top: float = 1
         passes, seconds, objective, features = zip(*row["curve"], strict=True)
         for column, x in enumerate((passes, seconds)):
             axes[0, column].plot(x, [value / best for value in objective], label=row["method"], linewidth=1.3)
-            axes[1, column].plot(x, features, label=row["method"], linewidth=1.3)
+            axes[1, column].plot(x[1:], features[1:], label=row["method"], linewidth=1.3)  # it starts from none
     for column, label in enumerate(("effective passes", "seconds")):
         longest = max(row["curve"][-1][column] for row in rows if "OWL-QN" in row["method"])
         axes[0, column].set(ylim=(0.99, top), ylabel="objective / best objective")

@@ -62,10 +62,15 @@ def words(path: Path) -> list[str]:
 
 
 def read_pku(data: Path) -> tuple[list[Sentence], list[Sentence]]:
-    """Train on PFR 199801, test on SIGHAN 2005 PKU; sentences of the test set are taken out of the training set."""
-    test = words(data / "sighan2005-pku/pku_test_gold.utf8")
+    """Train on PFR 199801, test on SIGHAN 2005 PKU; sentences of the test set are taken out of the training set.
+
+    One has full-width digits and letters and the other those of ASCII: both get the latter.
+    """
+    narrow = {0xFEE0 + code: chr(code) for code in range(0x21, 0x7F) if chr(code).isalnum()}
+    test = [line.translate(narrow) for line in words(data / "sighan2005-pku/pku_test_gold.utf8")]
     seen = {"".join(line.split()) for line in test}
-    train = [line for line in words(data / "pfr199801/words.txt") if "".join(line.split()) not in seen]
+    every = (line.translate(narrow) for line in words(data / "pfr199801/words.txt"))
+    train = [line for line in every if "".join(line.split()) not in seen]
     return list(six_tags(train)), list(six_tags(test))
 
 

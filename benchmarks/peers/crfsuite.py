@@ -166,6 +166,31 @@ def curves(files: Files, penalty: str, effort: Effort) -> tuple[list[Row], Answe
     return rows, {"best": least, **answers}
 
 
+def epochs(files: Files, effort: Effort) -> tuple[list[Row], Answer]:
+    """A pass of stochastic training, on one thread."""
+    train, count = files.attributes("train"), effort.iterations
+    answers = alternate(
+        effort.rounds,
+        crfsuite=partial(work, "crfsuite_epochs", train=train, c2=1.0, epochs=count, model=files.model("l2sgd")),
+        l2=partial(work, "loglinear_epochs", train=train, l1=0.0, l2=2.0, epochs=count),
+        l1=partial(work, "loglinear_epochs", train=train, l1=1.0, l2=0.0, epochs=count),
+    )
+    peer = pluck(answers["crfsuite"], "epoch_seconds")
+    rows = []
+    for penalty in ("l2", "l1"):
+        runs = answers[penalty]
+        title = f"{penalty}: a pass of sgd_l1"
+        rows.append(
+            compare(f"{title} against an epoch of l2sgd", "s", peer, pluck(runs, "epoch_seconds"), goal=Goal(3))
+        )
+        shares = [run["epoch_seconds"] / run["gradient_seconds"] for run in runs]
+        share = statistics.median(shares)
+        rows.append(
+            Row(f"{title} over objective and gradient", "", None, share, None, Goal(1.5, "ours", at_least=False))
+        )
+    return rows, answers
+
+
 def features(files: Files, effort: Effort) -> tuple[list[Row], Answer]:
     """From a column file to encoded data."""
     columns = files.columns("train")
@@ -253,6 +278,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         files = prepare(Path(folder))
         sections = {f"iterations_{p}": partial(iterations, files, p, effort) for p in penalties}
+        sections |= {"epochs": partial(epochs, files, effort)}
         if effort.peer_curve:
             sections |= {f"curves_{p}": partial(curves, files, p, effort) for p in penalties}
         sections |= {"features": partial(features, files, effort)}

@@ -85,6 +85,25 @@ def crfsuite_train(train: str, c1: float, c2: float, max_iterations: int, model:
     }
 
 
+def crfsuite_epochs(train: str, c2: float, epochs: int, model: str) -> Answer:
+    """Trains with CRFsuite's l2sgd; seconds of an epoch are those that it reports."""
+    import pycrfsuite
+
+    seconds: list[float] = []
+
+    class Trainer(pycrfsuite.Trainer):
+        def message(self, message):
+            for line in message.splitlines():
+                if line.startswith("Seconds required for this iteration:"):
+                    seconds.append(float(line.split(":")[1]))
+
+    trainer = Trainer("l2sgd", {"c2": c2, "max_iterations": epochs, "delta": 0.0})
+    for xs, ys in read_attributes(Path(train)):
+        trainer.append(xs, ys)
+    trainer.train(model)
+    return {"epoch_seconds": statistics.median(seconds[-epochs:])}
+
+
 def typical_iteration(trace: list[Answer]) -> float:
     """Median seconds of an iteration, leaving out the first, which also sets up the optimiser."""
     return statistics.median(b["seconds"] - a["seconds"] for a, b in pairwise(trace))
@@ -200,6 +219,28 @@ def loglinear_train(train: str, l1: float, l2: float, threads: int, max_iteratio
     }
 
 
+def loglinear_epochs(train: str, l1: float, l2: float, epochs: int) -> Answer:
+    """Passes of SGD-L1, and evaluations of value and gradient, on one thread."""
+    import numpy as np
+
+    from loglinear import _core
+    from loglinear.penalty import ElasticNet
+    from loglinear.problem import Problem
+    from loglinear.solvers import SGDL1
+
+    objective = _core.ChainObjective(_core.Corpus.read(train, format="crfsuite", threads=1), threads=1)
+    problem, solver = Problem(objective, ElasticNet(l1=l1, l2=l2)), SGDL1(learning_rate=0.2, passes=epochs + 1)
+    w, gradient = np.zeros((2, objective.n_features))
+    state = solver.step(problem, solver.init(problem, w))  # lays out what later passes find ready
+    evaluation = median_seconds(lambda: objective.value_and_gradient(w, gradient), epochs)
+    seconds = []
+    for _ in range(epochs):
+        start = clock()
+        state = solver.step(problem, state)
+        seconds.append(clock() - start)
+    return {"epoch_seconds": statistics.median(seconds), "gradient_seconds": evaluation}
+
+
 def loglinear_features(columns: str, threads: int) -> Answer:
     """Columns to encoded data with the `chunking` preset, all in the library."""
     from loglinear import _core
@@ -222,10 +263,12 @@ TASKS: dict[str, Callable[..., Answer]] = {
     task.__name__: task
     for task in (
         crfsuite_train,
+        crfsuite_epochs,
         crfsuite_features,
         crfsuite_tag,
         crfsuite_open,
         loglinear_train,
+        loglinear_epochs,
         loglinear_features,
         loglinear_open,
     )

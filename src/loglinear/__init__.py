@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .penalty import ElasticNet
     from .problem import Objective, Problem
     from .result import Result, Status
-    from .solvers import LBFGS, OWLQN
+    from .solvers import LBFGS, OWLQN, SGDL1, TwoStage, tune_learning_rate
     from .trace import Trace, TraceRecord
 
 __version__ = "0.1.0"
@@ -43,6 +43,9 @@ _HOME = {
     "Status": "result",
     "LBFGS": "solvers",
     "OWLQN": "solvers",
+    "SGDL1": "solvers",
+    "TwoStage": "solvers",
+    "tune_learning_rate": "solvers",
     "Trace": "trace",
     "TraceRecord": "trace",
 }
@@ -50,6 +53,7 @@ _HOME = {
 __all__ = [
     "LBFGS",
     "OWLQN",
+    "SGDL1",
     "ChainCRF",
     "Corpus",
     "DataError",
@@ -66,8 +70,10 @@ __all__ = [
     "TemplateError",
     "Trace",
     "TraceRecord",
+    "TwoStage",
     "evaluate",
     "minimize",
+    "tune_learning_rate",
 ]
 
 

@@ -87,8 +87,8 @@ def minimize(
 
     Vector work runs on as many threads as the objective does, if it says so in ``n_threads``, else on all cores.
 
-    Ctrl-C ends the minimisation with Status.INTERRUPTED and the weights of the last complete step. Not converging is
-    a status as well.
+    Ctrl-C, once the solver has started, ends the minimisation with Status.INTERRUPTED and the weights of the last
+    complete step. Not converging is a status as well.
 
     Args:
         problem: objective and penalty.
@@ -105,7 +105,7 @@ def minimize(
 
     Raises:
         OptionError: w0 does not fit, or w0 and state are both given.
-        ObjectiveError: the objective or its gradient is not finite at w0.
+        ObjectiveError: the objective or its gradient is not finite at w0, or a stochastic solver diverged.
     """
     with vectors.on_threads(getattr(problem.objective, "n_threads", 0)):
         return _minimize(problem, solver, w0, stop, tuple(callbacks), state)
@@ -149,6 +149,7 @@ def _minimize(
             seconds += time.perf_counter() - began
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
+        state = measure(problem, state)
     return Result(
         w=state.w.copy(),
         status=status,

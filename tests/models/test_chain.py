@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
-from loglinear import LBFGS, ChainCRF, Corpus, ElasticNet, ModelFileError, Problem
+from loglinear import LBFGS, SGDL1, ChainCRF, Corpus, ElasticNet, ModelFileError, Problem, Status
 from loglinear._core import ChainObjective
 from loglinear.errors import DataError, OptionError
 from loglinear.features import preset
@@ -673,3 +673,16 @@ def test_a_corpus_without_labels_predicts_but_does_not_train(crf):
 
 def test_the_size_of_a_corpus_is_in_its_repr():
     assert repr(Corpus.encode(X, Y)) == "<Corpus of 2 sentences, 5 tokens, 3 attributes, 2 labels>"
+
+
+def test_odd_solver_options_are_saved_or_refused_by_name(tmp_path):
+    X, y = [[["a"], ["b"]], [["b"], ["a"]]] * 3, [["A", "B"], ["B", "A"]] * 3
+    crf = ChainCRF(l1=0.1, solver="sgd_l1", solver_options={"passes": np.int64(2)}, random_state=np.int64(3)).fit(X, y)
+    crf.save(tmp_path / "m")
+    loaded = ChainCRF.load(tmp_path / "m")
+    assert (loaded.solver, loaded.solver_options, loaded.random_state) == ("sgd_l1", {"passes": 2}, 3)
+    ChainCRF(l1=0.1, solver=SGDL1(passes=2)).fit(X, y).save(tmp_path / "m")
+    assert ChainCRF.load(tmp_path / "m").fit(X, y).result_.status is Status.PASSES_MADE
+    for options in ({"solver_options": "abc"}, {"random_state": None}, {"solver_options": {"speed": 1}}):
+        with pytest.raises(OptionError, match=r"solver_options|random_state|speed"):
+            ChainCRF(l1=0.1, **{"solver": "sgd_l1"} | options).fit(X, y)

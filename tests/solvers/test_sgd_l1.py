@@ -137,7 +137,7 @@ def compare(data, seed, penalty, l1, l2, eta, line_search=False):
         expected = Reference(data, penalty, l1, l2, w, q, u).run(order, rates, line_search)
         w, q = w.copy(), q.copy()
         search = (3, 0.5) if line_search else None
-        u, evaluations, _ = data.whole.sgd_l1_pass(
+        u, evaluations = data.whole.sgd_l1_pass(
             w, q, u, order=order, rates=rates, l1=l1, l2=l2, penalty=penalty, line_search=search
         )
         np.testing.assert_allclose(w, expected[0], rtol=1e-9, atol=1e-12)
@@ -201,7 +201,7 @@ def test_with_the_full_batch_the_cumulative_penalty_equals_clipping():
         w, q, u = start.copy(), np.zeros_like(start), 0.0
         for _ in range(30):
             rates = np.array([0.0005])
-            u, _, _ = objective.sgd_l1_pass(w, q, u, order=np.array([0]), rates=rates, l1=3.0, l2=0.0, penalty=penalty)
+            u, _ = objective.sgd_l1_pass(w, q, u, order=np.array([0]), rates=rates, l1=3.0, l2=0.0, penalty=penalty)
         found.append(w)
     np.testing.assert_allclose(*found, atol=1e-10)
     assert (found[0] * start > 0.0).all()
@@ -217,7 +217,7 @@ def test_a_weight_never_crosses_zero_in_a_penalty_step_and_q_and_u_obey_their_de
     w = np.random.default_rng(seed).normal(size=n)
     before, q = w.copy(), np.zeros(n)
     rates = np.full(10, 1e-14)
-    u, _, _ = objective.sgd_l1_pass(
+    u, _ = objective.sgd_l1_pass(
         w, q, 0.0, order=np.arange(10), rates=rates, l1=l1 * 1e12, l2=0.0, penalty="cumulative"
     )
     assert u == pytest.approx(l1 * 1e12 * rates.sum())  # Eq. 3
@@ -355,6 +355,8 @@ def test_absurd_settings_end_in_an_error_or_a_finite_model(data, solver, penalty
         ({"tail": -1.0}, "tail"),
         ({"passes": 0}, "passes"),
         ({"passes": 2.5}, "passes"),
+        ({"passes": 10**400}, "passes"),
+        ({"learning_rate": 10**400}, "learning_rate"),
         ({"seed": -1}, "seed"),
         ({"line_search": "yes"}, "line_search"),
         ({"line_search": True, "penalty": "naive"}, "line_search"),
@@ -374,3 +376,50 @@ def test_an_objective_that_cannot_go_sample_by_sample_is_refused():
 
     with pytest.raises(OptionError, match="sample by sample"):
         minimize(Problem(Batch()), SGDL1())
+
+
+def test_the_ends_of_the_last_passes_are_the_first_pairs_of_owlqn(problem):
+    ends = []
+
+    def keep(record, state):
+        if record.iteration <= 5:
+            ends.append((state.w.copy(), state))
+
+    minimize(problem, TwoStage(), callbacks=[keep], stop=Stop(max_iterations=7))
+    history = ends[5][1].end.history
+    assert len(history.live) == 3
+    gradients = [problem.objective.value_and_gradient(w)[1] for w, _ in ends]
+    for row, k in zip(history.live, (3, 4, 5), strict=True):
+        s, y = ends[k][0] - ends[k - 1][0], gradients[k] - gradients[k - 1]
+        assert history.SY[row, row] == pytest.approx(s @ y, rel=0.02)  # kept to 8 bits
+        assert history.YY[row, row] == pytest.approx(y @ y, rel=0.02)
+
+
+def test_divergence_to_nan_is_an_error_and_never_a_zero_model():
+    X, y = chunky()
+    X = [[{name: 1e155 for name in token} for token in sentence] for sentence in X]
+    problem = Problem(ChainObjective(Corpus.encode(X, y).core), ElasticNet(l1=1.0))
+    for penalty in ("cumulative", "clipping_lazy", "clipping", "naive"):
+        with pytest.raises(ObjectiveError, match="learning_rate"):
+            minimize(problem, SGDL1(learning_rate=1e300, penalty=penalty, passes=3))
+
+
+def test_tuning_on_a_sample_keeps_rare_attributes():
+    X, y = chunky(40)
+    objective = ChainObjective(Corpus.encode(X, y).core, min_count=20)
+    assert objective.sample(np.arange(3)).feature_counts[2] > 0
+
+
+def test_ctrl_c_while_measuring_leaves_numbers(problem):
+    class Interrupting(SGDL1):
+        def measure(self, problem, state):
+            if state.iteration == 2 and not calls:
+                calls.append(1)
+                raise KeyboardInterrupt
+            return super().measure(problem, state)
+
+    calls = []
+    result = minimize(problem, Interrupting(learning_rate=0.2))
+    assert result.status is Status.INTERRUPTED
+    assert result.iterations == 2
+    assert math.isfinite(result.objective + result.nll + result.violation)

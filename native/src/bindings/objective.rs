@@ -86,8 +86,8 @@ impl ChainObjective {
 
     /// A pass of stochastic gradient descent with L1 (see `loglinear.solvers.sgd_l1`); updates w and q in place.
     ///
-    /// l1 and l2 are what a sample bears of the penalty. Returns u, the number of evaluations of a sample, and the sum of
-    /// the samples' -log p(y|x), each before its update.
+    /// l1 and l2 are what a sample bears of the penalty. Returns u and the number of evaluations of a
+    /// sample.
     #[pyo3(signature = (w, q, u, *, order, rates, l1, l2, penalty, line_search=None))]
     #[allow(clippy::too_many_arguments)]
     fn sgd_l1_pass(
@@ -102,7 +102,7 @@ impl ChainObjective {
         l2: f64,
         penalty: &str,
         line_search: Option<(usize, f64)>,
-    ) -> PyResult<(f64, usize, f64)> {
+    ) -> PyResult<(f64, usize)> {
         let penalty = match penalty {
             "naive" => Penalty::Naive,
             "clipping" => Penalty::Clipping,
@@ -130,7 +130,7 @@ impl ChainObjective {
         let settings = Settings { penalty, l1, l2, rates, order: &order, line_search };
         let marks = py.detach(|| self.inner.marks());
         let outcome = interruptible(py, |interrupt| sgd_l1::pass(&self.inner, marks, w, q, u, &settings, interrupt))?;
-        Ok((outcome.u, outcome.evaluations, outcome.loss))
+        Ok((outcome.u, outcome.evaluations))
     }
 
     /// The objective on some of the samples, with the features that occur there.

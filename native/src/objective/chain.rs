@@ -110,7 +110,9 @@ impl ChainObjective {
 
     /// The objective on some of the sentences, with the features that occur there.
     pub fn sample(&self, sentences: &[usize]) -> Result<Self> {
-        ChainObjective::new(Arc::new(self.corpus.select(sentences)?), self.selection, self.n_threads())
+        // What is frequent enough in all of them may be rare in these.
+        let selection = Selection { min_count: 1, ..self.selection };
+        ChainObjective::new(Arc::new(self.corpus.select(sentences)?), selection, self.n_threads())
     }
 
     pub fn n_threads(&self) -> usize {

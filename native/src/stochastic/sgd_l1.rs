@@ -55,8 +55,6 @@ pub struct Outcome {
     pub u: f64,
     /// Evaluations of a sample's log-probability, with or without its gradient.
     pub evaluations: usize,
-    /// Sum over the updates of -log p(y|x), each at the weights before its update.
-    pub loss: f64,
 }
 
 /// One pass: updates w and q in place.
@@ -165,7 +163,6 @@ struct Pass<'a> {
     bigrams: Vec<u32>,
     saved: Vec<f64>,
     evaluations: usize,
-    loss: f64,
 }
 
 /// Rows of labels, padded: v, and q with NaN where there is no feature.
@@ -248,7 +245,6 @@ impl<'a> Pass<'a> {
             bigrams: Vec::new(),
             saved: Vec::new(),
             evaluations: 0,
-            loss: 0.0,
         };
         pass.exchange(true);
         pass
@@ -284,7 +280,7 @@ impl<'a> Pass<'a> {
             let scale = self.scale;
             self.w.iter_mut().chain(self.q.iter_mut()).for_each(|x| *x *= scale);
         }
-        Outcome { u: self.u * self.scale, evaluations: self.evaluations, loss: self.loss }
+        Outcome { u: self.u * self.scale, evaluations: self.evaluations }
     }
 
     /// Calls `work` with every weight and its q: O(n_features).
@@ -497,7 +493,8 @@ impl<'a> Pass<'a> {
             }
         }
         if penalty == Penalty::Clipping && c > 0.0 {
-            self.everywhere(|v, _| *v = if v.abs() > c { *v - c.copysign(*v) } else { 0.0 });
+            // NaN is not small: it has to be seen.
+            self.everywhere(|v, _| *v = if v.abs() <= c { 0.0 } else { *v - c.copysign(*v) });
         }
     }
 }
@@ -514,23 +511,19 @@ impl Pass<'_> {
         scheduled: f64,
         nll: f64,
     ) -> f64 {
-        // Trials overwrite the lattice, but the step needs its gradient.
-        let gradient = (std::mem::take(&mut self.lattice.marginals), std::mem::take(&mut self.lattice.edges));
-        let mut trial_gradient = (Vec::new(), Vec::new());
+        // Trials overwrite the scores and the edges, but the step needs the edges' gradient.
+        let mut trial_edges = Vec::new();
         let initial = self.sample_objective(sample, settings, nll);
         let (mut rate, mut flag) = (scheduled, false);
         let (mut best, mut best_rate) = (f64::INFINITY, scheduled);
         self.save(sample);
         let before = (self.scale, self.u);
-        (self.lattice.marginals, self.lattice.edges) = gradient;
         for _ in 0..search.trials {
             self.update(simd, sample, settings, rate);
-            std::mem::swap(&mut self.lattice.marginals, &mut trial_gradient.0);
-            std::mem::swap(&mut self.lattice.edges, &mut trial_gradient.1);
+            std::mem::swap(&mut self.lattice.edges, &mut trial_edges);
             let nll = self.evaluate(simd, sample);
             let objective = self.sample_objective(sample, settings, nll);
-            std::mem::swap(&mut self.lattice.marginals, &mut trial_gradient.0);
-            std::mem::swap(&mut self.lattice.edges, &mut trial_gradient.1);
+            std::mem::swap(&mut self.lattice.edges, &mut trial_edges);
             (self.scale, self.u) = before;
             self.restore(sample);
             if objective < best {
@@ -643,7 +636,6 @@ impl WithSimd for Run<'_, '_> {
                 pass.touched(sample, |v, q| penalise(Penalty::ClippingLazy, v, q, u));
             }
             let nll = pass.evaluate(simd, sample);
-            pass.loss += sample.weight * nll;
             pass.gradient(simd, sample);
             let eta = match settings.line_search {
                 Some(search) => pass.search(simd, sample, settings, search, scheduled, nll),

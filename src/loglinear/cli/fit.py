@@ -34,7 +34,6 @@ def fit(
     """Train on a file and write the model; what is certain to fail fails before the work is done."""
     # Bad options are cheaper to find before the data is read than after.
     options.penalty()
-    options.make_solver()
     check_writable(model_path)
     if trace is not None:
         check_writable(trace)

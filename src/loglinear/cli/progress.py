@@ -32,7 +32,7 @@ class Progress:
     """
 
     def __init__(self, solver: Any, *, quiet: bool = False) -> None:
-        self._tolerance = max(getattr(solver, "tolerance", 0.0), 1e-12)
+        self._tolerance = min(max(getattr(solver, "tolerance", 0.0), 1e-12), 0.5)
         self._passes: int | None = None if hasattr(solver, "tolerance") else getattr(solver, "passes", None)
         self._quiet = quiet
         self._objectives: list[float] = []

@@ -31,7 +31,9 @@ def configure(parser: ArgumentParser) -> None:
     add("--all-transitions", action="store_true", help="every transition, not only those seen")
     add("--min-count", type=int, default=1, metavar="N", help="leave out attributes on fewer tokens")
     add("--max-iterations", type=int, default=1000, metavar="N", help="limit on iterations (1000)")
-    tolerance = "stop at this mean relative decrease of the objective over 5 iterations (1e-5; two_stage: 1e-4)"
+    tolerance = (
+        "stop at this mean relative decrease of the objective over 5 iterations (1e-5; two_stage 1e-4; not for sgd_l1)"
+    )
     add("--tolerance", type=float, metavar="X", help=tolerance)
     add("--dev", metavar="FILE", help="labelled data to score every 10 iterations")
     add("--trace", metavar="FILE", help="write a JSON line per iteration to this file")

@@ -38,7 +38,8 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
     of -log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats.
 
     Source: Lafferty, McCallum & Pereira (2001); Sutton & McCallum (2012), sections 2.3 and 4.
-    Cost: one pass over the data an iteration, threaded; the weights are the same on any number of threads.
+    Cost: that of the solver; lbfgs and owlqn make a threaded pass over the data an iteration. The weights are the same
+    on any number of threads.
 
     X is a sequence of sentences, or a `Corpus` that holds them encoded (then y is None, its labels are inside). A
     sentence is a sequence of tokens; a token is a sequence of attribute names, a dict of attributes, or with a template
@@ -120,6 +121,7 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
         Raises:
             OptionError: an option is out of its range.
             DataError: data that cannot be used; names the sentence.
+            ObjectiveError: a stochastic solver diverged.
         """
         corpus = self._corpus(X, y, self.template, sample_weight)
         options = TrainingOptions(

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
+import numpy as np
+
 from .. import __version__, _core
 from ..corpus import Corpus
 from ..errors import OptionError
@@ -63,19 +65,23 @@ class TrainingOptions:
         """The solver with its name."""
         if self.solver is None or isinstance(self.solver, str):
             name = self.solver or default_solver(self.penalty())
-            options = dict(self.solver_options or {})
+            if not isinstance(self.solver_options or {}, Mapping):
+                message = f"solver_options={self.solver_options!r} is no mapping of names to values"
+                raise OptionError(message)
+            given: dict[str, Any] = {}
             if self.tolerance is not None:
-                options["tolerance"] = self.tolerance
+                given["tolerance"] = self.tolerance
             if name in SOLVERS and "seed" in signature(SOLVERS[name]).parameters:
-                options.setdefault("seed", self.random_state)
-            return name, make_solver(name, **options)
+                given["seed"] = whole_number("random_state", self.random_state, 0, 2**64 - 1)
+            return name, make_solver(name, **given | dict(self.solver_options or {}))
         if self.solver_options:
             message = f"solver_options={self.solver_options!r} go with the name of a solver; give them to the object"
             raise OptionError(message)
         if not callable(getattr(self.solver, "init", None)) or not callable(getattr(self.solver, "step", None)):
             message = f"solver={self.solver!r} is neither the name of a solver nor an object with init and step"
             raise OptionError(message)
-        return type(self.solver).__name__.lower(), self.solver
+        known = (name for name, kind in SOLVERS.items() if type(self.solver) is kind)
+        return next(known, type(self.solver).__name__.lower()), self.solver
 
 
 def whole_number(name: str, value: Any, least: int, most: int) -> int:
@@ -159,7 +165,12 @@ def train_chain(
             "seconds": round(result.seconds, 3),
         },
     }
-    return objective.model(result.w, json.dumps(settings), corpus.template), result
+    return objective.model(result.w, json.dumps(settings, default=_plain), corpus.template), result
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's; what else JSON does not know, as text."""
+    return value.item() if isinstance(value, np.generic) else repr(value)
 
 
 def evaluate_model(model: _core.ChainModel, corpus: Corpus, *, threads: int = 0) -> Evaluation:

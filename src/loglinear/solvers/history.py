@@ -14,6 +14,7 @@ direction, rho = 1 / s.y, gamma = s.y / y.y, alpha and beta as in Algorithm 7.4.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -31,6 +32,8 @@ __all__ = ["History", "LimitedMemory", "QuasiNewtonState", "Trial"]
 EPSILON = 2.2e-16
 # A predicted decrease of this fraction of |F| can drown in the rounding errors of F, a sum of many terms.
 ROUNDING = 1024 * EPSILON
+# Most pairs, and most evaluations of a line search, that can be asked for.
+MOST = 1000
 # The mean relative decrease is taken over this many steps.
 WINDOW = 5
 
@@ -235,11 +238,12 @@ class LimitedMemory:
 
     def __init__(self, memory: int, tolerance: float, gradient_tolerance: float, max_line_search: int) -> None:
         for name, count in (("memory", memory), ("max_line_search", max_line_search)):
-            if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-                message = f"{name}={count!r} is not a count; give a whole number of at least 1"
+            if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= MOST:
+                message = f"{name}={count!r} is not a count; give a whole number of at least 1 and at most {MOST}"
                 raise OptionError(message)
         for name, bound in (("tolerance", tolerance), ("gradient_tolerance", gradient_tolerance)):
-            if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not 0.0 <= bound < math.inf:
+            number = not isinstance(bound, bool) and isinstance(bound, (int, float))
+            if not number or not 0.0 <= bound <= sys.float_info.max:
                 message = f"{name}={bound!r} is not a tolerance; give a finite number >= 0 (0 switches the test off)"
                 raise OptionError(message)
         self.memory = int(memory)

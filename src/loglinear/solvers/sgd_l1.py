@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -28,6 +29,7 @@ SCHEDULES = ("exponential", "inverse")
 # Zhou et al. (2011), section 3.5: trials of the heuristic line search, and the factor between their rates.
 TRIALS = 3
 RATE_FACTOR = 0.5
+MOST_PASSES = 1_000_000
 
 
 class SGDL1Objective(Protocol):
@@ -45,8 +47,8 @@ class SGDL1Objective(Protocol):
         l2: float,
         penalty: str,
         line_search: tuple[int, float] | None,
-    ) -> tuple[float, int, float]:
-        """Update w and q in place, sample by sample; return u, evaluations of a sample, and the sum of the losses."""
+    ) -> tuple[float, int]:
+        """Update w and q in place, sample by sample; return u and the number of evaluations of a sample."""
 
     def sample(self, order: npt.NDArray[np.int64]) -> Any:
         """Return the objective on some of the samples."""
@@ -102,6 +104,7 @@ class SGDL1:
     tail * eta_0 / (1 + k/N). ``line_search``: Zhou et al. (2011), Algorithm 1 with Eq. 14, 3 trials, factor 0.5.
     Departures: an L2 penalty, which the papers do not have, shrinks all weights by 1 / (1 + eta l2 / N) before a step,
     lazily; it enters Eq. 14 as well. Without a learning rate, one is chosen on a sample (`tune_learning_rate`).
+    Choosing it takes some ten thousand updates, which do not count as passes.
     Cost: an update costs what the features of its sample cost, whatever the number of features of the model; ``naive``
     and ``clipping`` touch all features. A pass adds O(n_features) once.
 
@@ -139,8 +142,8 @@ class SGDL1:
             _check(self, "learning_rate", "a finite number > 0, or None to choose it", lambda x: 0.0 < x < math.inf)
         _check(self, "decay", "a number above 0 and at most 1", lambda x: 0.0 < x <= 1.0)
         _check(self, "tail", "a finite number >= 0", lambda x: 0.0 <= x < math.inf)
-        for name, least in (("passes", 1), ("seed", 0)):
-            _check_whole(self, name, least)
+        for name, least, most in (("passes", 1, MOST_PASSES), ("seed", 0, 2**64 - 1)):
+            _check_whole(self, name, least, most)
         if not isinstance(self.line_search, (bool, np.bool_)):
             message = f"line_search={self.line_search!r} is neither True nor False"
             raise OptionError(message)
@@ -166,7 +169,7 @@ class SGDL1:
         objective: Any = problem.objective
         w, q = state.w.copy(), state.q.copy()
         n, number = state.n_samples, state.iteration
-        u, evaluations, _ = objective.sgd_l1_pass(
+        u, evaluations = objective.sgd_l1_pass(
             w,
             q,
             state.u,
@@ -177,7 +180,7 @@ class SGDL1:
             penalty=self.penalty,
             line_search=(TRIALS, RATE_FACTOR) if self.line_search else None,
         )
-        if not (math.isfinite(u) and np.isfinite(w).all()):
+        if not (math.isfinite(u) and np.isfinite(w).all() and np.isfinite(q).all()):
             message = (
                 f"the weights left the range of numbers at learning_rate={state.learning_rate:g}; give a smaller one"
             )
@@ -212,17 +215,19 @@ class SGDL1:
 
 def _check(solver: SGDL1, name: str, meaning: str, fits: Any) -> None:
     value = getattr(solver, name)
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not fits(value):
+    number = not isinstance(value, bool) and isinstance(value, (int, float, np.integer, np.floating))
+    # Python's whole numbers know no bound; those beyond a float's are refused here, not where they are used.
+    if not number or not abs(value) <= sys.float_info.max or not fits(value):
         message = f"{name}={value!r} is out of range; give {meaning}"
         raise OptionError(message)
 
 
-def _check_whole(solver: SGDL1, name: str, least: int) -> None:
+def _check_whole(solver: SGDL1, name: str, least: int, most: int) -> None:
     value = getattr(solver, name)
     try:
         number = operator.index(value)
     except TypeError:
         number = least - 1
-    if isinstance(value, bool) or number < least:
-        message = f"{name}={value!r} is out of range; give a whole number of at least {least}"
+    if isinstance(value, bool) or not least <= number <= most:
+        message = f"{name}={value!r} is out of range; give a whole number of at least {least} and at most {most}"
         raise OptionError(message)

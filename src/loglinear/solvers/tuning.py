@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -74,7 +75,8 @@ def tuned_rate(problem: Problem, solver: Any) -> float:
     Fewer passes stand for the solver's, with a decay that ends them at the same rate.
     """
     passes = min(solver.passes, PASSES)
-    quick = replace(solver, passes=passes, decay=solver.decay ** (solver.passes / passes))
+    decay = max(solver.decay ** (solver.passes / passes), sys.float_info.min)
+    quick = replace(solver, passes=passes, decay=decay)
     return float(tune_learning_rate(problem, quick, seed=solver.seed).learning_rate)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..errors import ObjectiveError
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
@@ -163,8 +164,12 @@ class TwoStage:
             return TwoStageState(stage, self._pass_end(problem, stage.w, state.end) if gives_pair else None)
         assert state.end is not None
         end = state.end
-        start = self.second.start(problem, end.w.copy(), end.nll, end.gradient.copy(), end.history, end.evaluations)
-        if start.status is Status.RUNNING:
+        try:
+            start = self.second.start(problem, end.w.copy(), end.nll, end.gradient.copy(), end.history, end.evaluations)
+        except ObjectiveError as error:
+            message = f"the first stage diverged at learning_rate={stage.learning_rate:g}; give a smaller one ({error})"
+            raise ObjectiveError(message) from error
+        if start.violation > 0.0:
             start = self.second.step(problem, start)
         return TwoStageState(start, before=stage.iteration, passes_before=stage.passes)
 
@@ -178,6 +183,11 @@ class TwoStage:
 
     def measure(self, problem: Problem, state: TwoStageState) -> TwoStageState:
         """Return the state with objective and violation, which the passes of the first stage do not need."""
-        if isinstance(state.stage, QuasiNewtonState):
+        stage, end = state.stage, state.end
+        if isinstance(stage, QuasiNewtonState):
             return state
-        return replace(state, stage=self.first.measure(problem, state.stage))
+        if end is None:
+            return replace(state, stage=self.first.measure(problem, stage))
+        violation = problem.penalty.violation(end.w, end.gradient)
+        objective = end.nll + problem.penalty.value(end.w)
+        return replace(state, stage=replace(stage, objective=objective, nll=end.nll, violation=violation))
