@@ -6,6 +6,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from ..errors import OptionError
 from .options import add_threads
 
 EXAMPLE = "example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt"
@@ -26,7 +27,7 @@ def configure(parser: ArgumentParser) -> None:
     solver = "lbfgs, owlqn, sgd_l1 or two_stage; by default owlqn with --l1, lbfgs without"
     add("--solver", metavar="NAME", help=solver)
     options = "an option of the solver, such as learning_rate=0.5 or passes=10; can be given several times"
-    add("-p", "--set", dest="solver_options", type=_option, action="append", metavar="NAME=VALUE", help=options)
+    add("-p", "--set", dest="solver_options", action="append", metavar="NAME=VALUE", help=options)
     add("--all-states", action="store_true", help="every attribute with every label, not only those seen together")
     add("--all-transitions", action="store_true", help="every transition, not only those seen")
     add("--min-count", type=int, default=1, metavar="N", help="leave out attributes on fewer tokens")
@@ -46,14 +47,12 @@ def configure(parser: ArgumentParser) -> None:
 def _option(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not (name and equals):
-        raise ValueError
+        message = f"-p {text}: give an option of the solver as NAME=VALUE, such as passes=10"
+        raise OptionError(message)
     try:
         return name, json.loads(value)
     except ValueError:
         return name, {"True": True, "False": False, "None": None}.get(value, value)
-
-
-_option.__name__ = "NAME=VALUE"
 
 
 def run(arguments: Namespace) -> None:
@@ -65,7 +64,7 @@ def run(arguments: Namespace) -> None:
     names = ("l1", "l2", "solver", "all_states", "all_transitions", "min_count", "max_iterations", "tolerance")
     options = TrainingOptions(
         **{name: getattr(arguments, name) for name in names},
-        solver_options=dict(arguments.solver_options or ()),
+        solver_options=dict(map(_option, arguments.solver_options or ())),
         random_state=arguments.random_state,
     )
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:

@@ -21,10 +21,11 @@ from ..corpus import Corpus, checked_weights
 from ..errors import DataError, ModelFileError
 from ..features import TemplateText
 from ..minimize import Callback
+from ..options import whole_number
 from ..result import Result
 from ..solvers import Solver
 from ..trace import TraceRecord
-from .training import DevScores, TrainingOptions, train_chain, whole_number
+from .training import DevScores, TrainingOptions, train_chain
 
 __all__ = ["ChainCRF"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
@@ -16,13 +15,14 @@ from ..corpus import Corpus
 from ..errors import OptionError
 from ..metrics import Evaluation, evaluate
 from ..minimize import Callback, Stop, minimize
+from ..options import whole_number
 from ..penalty import ElasticNet
 from ..problem import Problem
 from ..result import Result
 from ..solvers import SOLVERS, Solver, default_solver, make_solver
 from ..trace import TraceRecord
 
-__all__ = ["DevScores", "TrainingOptions", "evaluate_model", "train_chain", "whole_number"]
+__all__ = ["DevScores", "TrainingOptions", "evaluate_model", "train_chain"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class TrainingOptions:
             if self.tolerance is not None:
                 given["tolerance"] = self.tolerance
             if name in SOLVERS and "seed" in signature(SOLVERS[name]).parameters:
-                given["seed"] = whole_number("random_state", self.random_state, 0, 2**64 - 1)
+                given["seed"] = self.random_state
             return name, make_solver(name, **given | dict(self.solver_options or {}))
         if self.solver_options:
             message = f"solver_options={self.solver_options!r} go with the name of a solver; give them to the object"
@@ -82,22 +82,6 @@ class TrainingOptions:
             raise OptionError(message)
         known = (name for name, kind in SOLVERS.items() if type(self.solver) is kind)
         return next(known, type(self.solver).__name__.lower()), self.solver
-
-
-def whole_number(name: str, value: Any, least: int, most: int) -> int:
-    """The value of an option as an int, NumPy's integers included.
-
-    Raises:
-        OptionError: it is none, or out of its range.
-    """
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if isinstance(value, bool) or not least <= number <= most:
-        message = f"{name}={value!r} is not a whole number of at least {least} and at most {most}"
-        raise OptionError(message)
-    return number
 
 
 def train_chain(

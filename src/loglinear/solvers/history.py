@@ -14,13 +14,13 @@ direction, rho = 1 / s.y, gamma = s.y / y.y, alpha and beta as in Algorithm 7.4.
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from .. import vectors
-from ..errors import ObjectiveError, OptionError
+from ..errors import ObjectiveError
+from ..options import real_number, whole_number
 from ..penalty import ElasticNet
 from ..problem import Problem
 from ..result import Status
@@ -237,19 +237,11 @@ class LimitedMemory:
     """
 
     def __init__(self, memory: int, tolerance: float, gradient_tolerance: float, max_line_search: int) -> None:
-        for name, count in (("memory", memory), ("max_line_search", max_line_search)):
-            if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= MOST:
-                message = f"{name}={count!r} is not a count; give a whole number of at least 1 and at most {MOST}"
-                raise OptionError(message)
-        for name, bound in (("tolerance", tolerance), ("gradient_tolerance", gradient_tolerance)):
-            number = not isinstance(bound, bool) and isinstance(bound, (int, float))
-            if not number or not 0.0 <= bound <= sys.float_info.max:
-                message = f"{name}={bound!r} is not a tolerance; give a finite number >= 0 (0 switches the test off)"
-                raise OptionError(message)
-        self.memory = int(memory)
-        self.tolerance = float(tolerance)
-        self.gradient_tolerance = float(gradient_tolerance)
-        self.max_line_search = int(max_line_search)
+        bound = "a finite number >= 0 (0 switches the test off)"
+        self.memory = whole_number("memory", memory, 1, MOST)
+        self.tolerance = real_number("tolerance", tolerance, bound, lambda x: x >= 0.0)
+        self.gradient_tolerance = real_number("gradient_tolerance", gradient_tolerance, bound, lambda x: x >= 0.0)
+        self.max_line_search = whole_number("max_line_search", max_line_search, 1, MOST)
 
     def init(self, problem: Problem, w0: Vector) -> QuasiNewtonState:
         """Evaluate the objective at w0 (one gradient evaluation) and return the starting state; w0 is copied.

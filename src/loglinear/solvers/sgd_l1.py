@@ -8,8 +8,6 @@ The updates themselves are native: `native/src/stochastic/sgd_l1.rs`.
 from __future__ import annotations
 
 import math
-import operator
-import sys
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -17,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ObjectiveError, OptionError
+from ..options import real_number, whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
@@ -139,11 +138,12 @@ class SGDL1:
                 message = f"{name}={getattr(self, name)!r} is none of {', '.join(choices)}"
                 raise OptionError(message)
         if self.learning_rate is not None:
-            _check(self, "learning_rate", "a finite number > 0, or None to choose it", lambda x: 0.0 < x < math.inf)
-        _check(self, "decay", "a number above 0 and at most 1", lambda x: 0.0 < x <= 1.0)
-        _check(self, "tail", "a finite number >= 0", lambda x: 0.0 <= x < math.inf)
-        for name, least, most in (("passes", 1, MOST_PASSES), ("seed", 0, 2**64 - 1)):
-            _check_whole(self, name, least, most)
+            choice = "a finite number > 0, or None to choose it"
+            real_number("learning_rate", self.learning_rate, choice, lambda x: x > 0.0)
+        real_number("decay", self.decay, "a number above 0 and at most 1", lambda x: 0.0 < x <= 1.0)
+        real_number("tail", self.tail, "a finite number >= 0", lambda x: x >= 0.0)
+        whole_number("passes", self.passes, 1, MOST_PASSES)
+        whole_number("seed", self.seed, 0, 2**64 - 1)
         if not isinstance(self.line_search, (bool, np.bool_)):
             message = f"line_search={self.line_search!r} is neither True nor False"
             raise OptionError(message)
@@ -211,23 +211,3 @@ class SGDL1:
         inverse = 1.0 / (1.0 + passed)
         main = self.decay**passed if self.schedule == "exponential" else inverse
         return learning_rate * (main + self.tail * inverse)
-
-
-def _check(solver: SGDL1, name: str, meaning: str, fits: Any) -> None:
-    value = getattr(solver, name)
-    number = not isinstance(value, bool) and isinstance(value, (int, float, np.integer, np.floating))
-    # Python's whole numbers know no bound; those beyond a float's are refused here, not where they are used.
-    if not number or not abs(value) <= sys.float_info.max or not fits(value):
-        message = f"{name}={value!r} is out of range; give {meaning}"
-        raise OptionError(message)
-
-
-def _check_whole(solver: SGDL1, name: str, least: int, most: int) -> None:
-    value = getattr(solver, name)
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if isinstance(value, bool) or not least <= number <= most:
-        message = f"{name}={value!r} is out of range; give a whole number of at least {least} and at most {most}"
-        raise OptionError(message)
