@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -162,6 +163,17 @@ class Data:
             model = objective.model(w, "{}", dev.template)
             likelihood[l1] = sum(score - z for z, score in model.log_partition(dev.core, threads=self.threads))
         return max(likelihood, key=lambda l1: likelihood[l1])
+
+
+def options(description: str | None, tasks: list[str]) -> argparse.ArgumentParser:
+    """The arguments that both scripts take."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="2,000 sentences of each task: two minutes")
+    parser.add_argument("--tasks", nargs="+", choices=tasks, default=tasks)
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--json", help="write the rows with their curves to this file")
+    parser.add_argument("--figures", help="write SVG figures to this folder")
+    return parser
 
 
 def _word(tag: str) -> str:

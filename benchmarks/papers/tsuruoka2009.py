@@ -9,12 +9,11 @@ of 3,000 sentences.
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
-from tasks import TASKS, Data, run
+from tasks import TASKS, Data, options, run
 
 from loglinear.solvers import OWLQN, SGDL1, tune_learning_rate
 
@@ -84,15 +83,10 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="2,000 sentences of each task: two minutes")
-    parser.add_argument("--tasks", nargs="+", choices=PAPER, default=list(PAPER))
+    parser = options(__doc__, list(PAPER))
     parser.add_argument(
         "--naive", nargs="*", default=["conll2000"], help="tasks to run the naive method on, which is slow"
     )
-    parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--json", help="write the rows with their curves to this file")
-    parser.add_argument("--figures", help="write SVG figures to this folder")
     arguments = parser.parse_args()
     rows: list[dict[str, Any]] = []
     for name in arguments.tasks:

@@ -9,12 +9,11 @@ C is chosen on 1,000 held-out sentences, eta_0 and alpha by the paper's grid, on
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
-from tasks import TASKS, Data, run
+from tasks import TASKS, Data, options, run
 
 from loglinear.solvers import OWLQN, SGDL1, TwoStage, tune_learning_rate
 
@@ -63,12 +62,7 @@ def _cell(value: Any, form: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="2,000 sentences of each task: two minutes")
-    parser.add_argument("--tasks", nargs="+", choices=NAMES, default=list(NAMES))
-    parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--json", help="write the rows with their curves to this file")
-    parser.add_argument("--figures", help="write SVG figures to this folder")
+    parser = options(__doc__, list(NAMES))
     arguments = parser.parse_args()
     rows: list[dict[str, Any]] = []
     for name in arguments.tasks:

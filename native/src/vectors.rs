@@ -97,42 +97,6 @@ fn multiply_add(sums: &mut [f64; LANES], x: &[f64; LANES], y: &[f64; LANES]) {
     }
 }
 
-#[inline(always)]
-fn chunk_dot(x: &[f64], y: &[f64]) -> f64 {
-    let (xs, x_rest) = x.as_chunks::<LANES>();
-    let (ys, y_rest) = y[..x.len()].as_chunks::<LANES>();
-    let (mut a, mut b, mut c, mut d) = ([0.0; LANES], [0.0; LANES], [0.0; LANES], [0.0; LANES]);
-    let (fours, x_single) = xs.as_chunks::<4>();
-    let (y_fours, y_single) = ys.as_chunks::<4>();
-    for (x, y) in fours.iter().zip(y_fours) {
-        multiply_add(&mut a, &x[0], &y[0]);
-        multiply_add(&mut b, &x[1], &y[1]);
-        multiply_add(&mut c, &x[2], &y[2]);
-        multiply_add(&mut d, &x[3], &y[3]);
-    }
-    for (x, y) in x_single.iter().zip(y_single) {
-        multiply_add(&mut a, x, y);
-    }
-    let rest: f64 = x_rest.iter().zip(y_rest).map(|(x, y)| x * y).sum();
-    (0..LANES).map(|lane| (a[lane] + b[lane]) + (c[lane] + d[lane])).sum::<f64>() + rest
-}
-
-/// x . y
-pub fn dot(x: &[f64], y: &[f64], n_threads: usize) -> f64 {
-    let parts: Vec<[f64; 1]> = on_threads(x.len(), n_threads, || {
-        x.par_chunks(CHUNK)
-            .zip(y.par_chunks(CHUNK))
-            .map(|(x, y)| {
-                dispatched(
-                    #[inline(always)]
-                    || [chunk_dot(x, y)],
-                )
-            })
-            .collect()
-    });
-    total(&parts)[0]
-}
-
 /// (|x|_1, |x|_2 squared)
 pub fn norms(x: &[f64], n_threads: usize) -> [f64; 2] {
     let parts: Vec<[f64; 2]> = on_threads(x.len(), n_threads, || {
@@ -537,8 +501,7 @@ mod tests {
         let old: Vec<Vec<u16>> = (5..11).map(|seed| vector(n, seed).into_iter().map(narrow).collect()).collect();
         let run = |threads: usize| {
             let (mut out, mut s, mut y) = (vec![0.0; n], vec![0; n], vec![0; n]);
-            let mut all = vec![dot(&a, &b, threads)];
-            all.extend(norms(&a, threads));
+            let mut all = norms(&a, threads).to_vec();
             let mut products = vec![0.0; 2 * (old.len() + 2)];
             let (new, from) = (Point { w: &a, g: &b }, Point { w: &c, g: &d });
             let rows: Vec<&[u16]> = old.iter().map(|row| &row[..]).collect();
@@ -581,8 +544,7 @@ mod tests {
     fn sums_equal_plain_sums() {
         let n = 5000;
         let [a, b] = [7, 8].map(|seed| vector(n, seed));
-        let plain: f64 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
-        assert!((dot(&a, &b, 1) - plain).abs() < 1e-10);
+        let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
         let zero = vec![0.0; n];
         let (mut s, mut y, mut products) = (vec![0; n], vec![0; n], vec![0.0; 6]);
         let row: Vec<u16> = a.iter().copied().map(narrow).collect();
@@ -591,9 +553,9 @@ mod tests {
         let v: Vec<f64> = a.iter().zip(&b).map(|(a, b)| b + 0.5 * a).collect();
         assert_eq!(s, row);
         assert_eq!(y, v.iter().copied().map(narrow).collect::<Vec<_>>());
-        assert!((size.slope - dot(&a, &v, 1)).abs() < 1e-10 && (size.squared - norms(&v, 1)[1]).abs() < 1e-10);
+        assert!((size.slope - dot(&a, &v)).abs() < 1e-10 && (size.squared - norms(&v, 1)[1]).abs() < 1e-10);
         let [s, y] = [s, y].map(|x| x.into_iter().map(widen).collect::<Vec<f64>>());
-        let plain = [dot(&s, &v, 1), dot(&s, &v, 1), dot(&y, &v, 1), dot(&s, &y, 1), dot(&s, &y, 1), dot(&y, &y, 1)];
+        let plain = [dot(&s, &v), dot(&s, &v), dot(&y, &v), dot(&s, &y), dot(&s, &y), dot(&y, &y)];
         assert!(products.iter().zip(plain).all(|(product, plain)| (product - plain).abs() < 1e-10));
     }
 

@@ -106,8 +106,6 @@ class vectors:
     """Vector work, see `loglinear.vectors`; `threads` is a number of threads, 0 for all cores."""
 
     @staticmethod
-    def dot(x: _Vector, y: _Vector, threads: int) -> float: ...
-    @staticmethod
     def norms(x: _Vector, threads: int) -> tuple[float, float]: ...
     @staticmethod
     def pseudo_gradient(

@@ -20,7 +20,6 @@ __all__ = [
     "Rows",
     "Vector",
     "count_nonzero",
-    "dot",
     "norms",
     "on_threads",
     "pseudo_gradient",
@@ -44,11 +43,6 @@ def on_threads(count: int) -> Iterator[None]:
         yield
     finally:
         _threads.reset(token)
-
-
-def dot(x: Vector, y: Vector) -> float:
-    """Return x . y."""
-    return _native.dot(x, y, _threads.get())
 
 
 def norms(x: Vector) -> tuple[float, float]:

@@ -1,5 +1,6 @@
 //! The Python module `loglinear._core`: converts and checks, nothing else.
 
+mod arrays;
 mod corpus;
 mod errors;
 mod interrupt;

@@ -1,5 +1,6 @@
 //! `ChainObjective`: the negative log-likelihood for the optimisers.
 
+use super::arrays::{read, writable, write};
 use super::corpus::Corpus;
 use super::errors::OptionError;
 use super::interrupt::interruptible;
@@ -7,13 +8,9 @@ use super::model::ChainModel;
 use crate::objective::chain;
 use crate::objective::features::Selection;
 use crate::stochastic::sgd_l1::{self, LineSearch, Penalty, Settings};
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::sync::Arc;
-
-fn writable<'py>(array: &Bound<'py, PyArray1<f64>>) -> PyResult<PyReadwriteArray1<'py, f64>> {
-    array.try_readwrite().map_err(|error| OptionError::new_err(format!("an array cannot be written to: {error}")))
-}
 
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ChainObjective {
@@ -114,10 +111,8 @@ impl ChainObjective {
         if line_search.is_some() && !matches!(penalty, Penalty::Cumulative | Penalty::ClippingLazy) {
             return Err(OptionError::new_err("the line search needs a penalty that touches a sample's weights alone"));
         }
-        let uneven = |_| OptionError::new_err("arrays have to be contiguous");
         let (mut w, mut q) = (writable(w)?, writable(q)?);
-        let (w, q) = (w.as_slice_mut().map_err(uneven)?, q.as_slice_mut().map_err(uneven)?);
-        let rates = rates.as_slice().map_err(uneven)?;
+        let (w, q, rates) = (write(&mut w)?, write(&mut q)?, read(&rates)?);
         let (n, samples) = (self.inner.features.len(), self.inner.corpus.n_sentences());
         let order: Option<Vec<usize>> =
             order.as_array().iter().map(|&i| usize::try_from(i).ok().filter(|&i| i < samples)).collect();
@@ -128,8 +123,7 @@ impl ChainObjective {
             return Err(OptionError::new_err(message));
         }
         let settings = Settings { penalty, l1, l2, rates, order: &order, line_search };
-        let marks = py.detach(|| self.inner.marks());
-        let outcome = interruptible(py, |interrupt| sgd_l1::pass(&self.inner, marks, w, q, u, &settings, interrupt))?;
+        let outcome = interruptible(py, |interrupt| sgd_l1::pass(&self.inner, w, q, u, &settings, interrupt))?;
         Ok((outcome.u, outcome.evaluations))
     }
 

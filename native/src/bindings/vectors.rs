@@ -1,12 +1,9 @@
 //! Vector operations for `loglinear.vectors`. The last argument is a number of threads; 0 stands for all cores.
 
+use super::arrays::{read, writable, write};
 use super::errors::OptionError;
 use crate::vectors;
-use numpy::ndarray::Dimension;
-use numpy::{
-    Element, PyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2,
-    PyReadwriteArray,
-};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 type In<'py> = PyReadonlyArray1<'py, f64>;
@@ -14,30 +11,11 @@ type In<'py> = PyReadonlyArray1<'py, f64>;
 type Rows<'py> = PyReadonlyArray2<'py, u16>;
 type Out<'a, 'py> = &'a Bound<'py, PyArray1<f64>>;
 
-fn read<'a, T: Element, D: Dimension>(array: &'a PyReadonlyArray<'_, T, D>) -> PyResult<&'a [T]> {
-    array.as_slice().map_err(|_| OptionError::new_err("arrays have to be contiguous"))
-}
-
-fn writable<'py, T: Element, D: Dimension>(array: &Bound<'py, PyArray<T, D>>) -> PyResult<PyReadwriteArray<'py, T, D>> {
-    array.try_readwrite().map_err(|error| OptionError::new_err(format!("an output cannot be written to: {error}")))
-}
-
-fn write<'a, T: Element, D: Dimension>(array: &'a mut PyReadwriteArray<'_, T, D>) -> PyResult<&'a mut [T]> {
-    array.as_slice_mut().map_err(|_| OptionError::new_err("arrays have to be contiguous"))
-}
-
 fn same(lengths: &[usize]) -> PyResult<()> {
     if lengths.windows(2).all(|pair| pair[0] == pair[1]) {
         return Ok(());
     }
     Err(OptionError::new_err(format!("arrays of different lengths: {lengths:?}")))
-}
-
-#[pyfunction]
-fn dot(py: Python<'_>, x: In<'_>, y: In<'_>, threads: usize) -> PyResult<f64> {
-    let (x, y) = (read(&x)?, read(&y)?);
-    same(&[x.len(), y.len()])?;
-    Ok(py.detach(|| vectors::dot(x, y, threads)))
 }
 
 #[pyfunction]
@@ -148,7 +126,6 @@ fn pseudo_gradient(
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let vectors = PyModule::new(module.py(), "vectors")?;
-    vectors.add_function(wrap_pyfunction!(dot, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(norms, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(quasi_newton_step, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(pseudo_gradient, &vectors)?)?;

@@ -149,18 +149,18 @@ impl ChainObjective {
     }
 
     /// Where the state features that belong to single blocks start.
-    pub(crate) fn shared_end(&self) -> usize {
+    fn shared_end(&self) -> usize {
         self.features.state_range(0..self.features.n_dense + self.features.n_shared).end
     }
 
-    pub(crate) fn transitions(&self, w: &[f64]) -> Transitions {
+    fn transitions(&self, w: &[f64]) -> Transitions {
         let mut transitions = Transitions::new(self.features.n_labels);
         let pairs = self.features.transitions.iter().zip(w);
         transitions.set(pairs.map(|(&(from, to), &score)| (usize::from(from), usize::from(to), score)));
         transitions
     }
 
-    pub(crate) fn fill_rows(&self, states: &[f64], rows: &mut Vec<f64>, width: usize) {
+    fn fill_rows(&self, states: &[f64], rows: &mut Vec<f64>, width: usize) {
         rows.resize(self.features.n_dense * width, 0.0);
         let mut start = 0;
         for (row, &(_, end)) in rows.chunks_exact_mut(width).zip(&self.features.state_attributes) {

@@ -5,7 +5,15 @@
 //! penalty that a weight has received (Eq. 4), z a weight before its penalty. An L2 penalty is applied lazily: w = scale * v,
 //! so that shrinking every weight is one multiplication. v, q and u are then all in units of w / scale.
 //!
+//! `Pass` and the update are here, what the penalty does to a weight in `penalty`, the choice of a rate in `line_search`.
+//!
 //! An update costs what the features of the sentence cost, but for `Naive` and `Clipping`, which by definition touch all.
+
+mod line_search;
+mod penalty;
+
+pub use line_search::LineSearch;
+pub use penalty::Penalty;
 
 use super::marks::Marks;
 use crate::error::Result;
@@ -14,28 +22,9 @@ use crate::numeric;
 use crate::objective::chain::{ChainObjective, fill_scores};
 use crate::objective::layout::{Block, Entries};
 use crate::threads::Interrupt;
+use penalty::{clear_missing, penalise, penalised, step_and_penalise};
 use pulp::{Arch, Simd, WithSimd};
 use std::ops::Range;
-
-/// How the L1 penalty is applied (section 3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Penalty {
-    /// A subgradient step on every weight (section 3.1).
-    Naive,
-    /// Every weight is clipped at zero (section 3.1).
-    Clipping,
-    /// The same, applied to a weight when it is next used. `q` then holds the u up to which a weight has been penalised.
-    ClippingLazy,
-    /// Cumulative penalty (section 3.2, Figure 2).
-    Cumulative,
-}
-
-/// The heuristic line search of Zhou et al. (2011).
-#[derive(Clone, Copy, Debug)]
-pub struct LineSearch {
-    pub trials: usize,
-    pub decay: f64,
-}
 
 pub struct Settings<'a> {
     pub penalty: Penalty,
@@ -60,80 +49,16 @@ pub struct Outcome {
 /// One pass: updates w and q in place.
 pub fn pass(
     objective: &ChainObjective,
-    marks: &[Marks],
     w: &mut [f64],
     q: &mut [f64],
     u: f64,
     settings: &Settings<'_>,
     interrupt: &Interrupt,
 ) -> Result<Outcome> {
-    let mut pass = Pass::new(objective, marks, w, q, u);
+    let mut pass = Pass::new(objective, w, q, u);
     Arch::new().dispatch(Run { pass: &mut pass, settings, interrupt });
     interrupt.check()?;
     Ok(pass.finish(settings.penalty))
-}
-
-/// A weight and what is kept with it, after its penalty. Where q is NaN there is no feature, and the weight stays 0.
-///
-/// Cumulative: |q| <= u at all times, so that both cases of Figure 2 are one soft threshold of z - q at u, and the q that
-/// follows is what the threshold took off, negated.
-#[inline(always)]
-fn penalised(penalty: Penalty, z: f64, q: f64, u: f64) -> (f64, f64) {
-    let (p, bound) = if penalty == Penalty::Cumulative { (z - q, u) } else { (z, u - q) };
-    // In this order of comparison, NaN stays NaN.
-    let below = if p > bound { bound } else { p };
-    let taken = if below < -bound { -bound } else { below };
-    let w = if q.is_nan() { 0.0 } else { p - taken };
-    (w, if penalty == Penalty::Cumulative { -taken } else { u + 0.0 * q })
-}
-
-#[inline(always)]
-fn penalise(penalty: Penalty, v: &mut [f64], q: &mut [f64], u: f64) {
-    for (v, q) in v.iter_mut().zip(q) {
-        (*v, *q) = penalised(penalty, *v, *q, u);
-    }
-}
-
-/// A step on a row and `penalised` in one sweep.
-#[inline(always)]
-fn step_and_penalise<S: Simd>(simd: S, lazy: bool, v: &mut [f64], q: &mut [f64], step: f64, gradient: &[f64], u: f64) {
-    let (v, _) = S::as_mut_simd_f64s(v);
-    let (q, _) = S::as_mut_simd_f64s(q);
-    let (gradient, _) = S::as_simd_f64s(gradient);
-    let (step, u, zero) = (simd.splat_f64s(step), simd.splat_f64s(u), simd.splat_f64s(0.0));
-    for ((v, q), &gradient) in v.iter_mut().zip(q).zip(gradient) {
-        let z = simd.mul_add_e_f64s(step, gradient, *v);
-        let (p, bound) = if lazy { (z, simd.sub_f64s(u, *q)) } else { (simd.sub_f64s(z, *q), u) };
-        let taken = simd.max_f64s(simd.neg_f64s(bound), simd.min_f64s(bound, p));
-        let is_feature = simd.equal_f64s(*q, *q);
-        *v = simd.select_f64s(is_feature, simd.sub_f64s(p, taken), zero);
-        *q = simd.select_f64s(is_feature, if lazy { u } else { simd.neg_f64s(taken) }, *q);
-    }
-}
-
-/// Sets v back to 0 where there is no feature.
-#[inline(always)]
-fn clear_missing(v: &mut [f64], q: &[f64]) {
-    for (v, q) in v.iter_mut().zip(q) {
-        *v = if q.is_nan() { 0.0 } else { *v };
-    }
-}
-
-/// |w|_1 and |w|_2 squared of the weights that a sample uses.
-#[derive(Clone, Copy, Default)]
-struct Norms {
-    l1: f64,
-    squared: f64,
-}
-
-impl Norms {
-    #[inline(always)]
-    fn add(&mut self, v: &[f64]) {
-        for v in v {
-            self.l1 += v.abs();
-            self.squared += v * v;
-        }
-    }
 }
 
 struct Pass<'a> {
@@ -218,7 +143,7 @@ impl<'a> Sample<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(objective: &'a ChainObjective, marks: &'a [Marks], w: &'a mut [f64], q: &'a mut [f64], u: f64) -> Self {
+    fn new(objective: &'a ChainObjective, w: &'a mut [f64], q: &'a mut [f64], u: f64) -> Self {
         let features = &objective.features;
         let first_cell = features.first_state() + features.state_range(0..features.n_dense).end;
         let transitions = Transitions::new(features.n_labels);
@@ -227,7 +152,7 @@ impl<'a> Pass<'a> {
         let pair_places: Vec<u32> = features.transitions.iter().map(place).collect();
         let mut pass = Pass {
             objective,
-            marks,
+            marks: objective.marks(),
             block_ends: objective.blocks.iter().map(|block| block.first_sentence + block.sentence_ends.len()).collect(),
             cells: w[first_cell..].iter().zip(&q[first_cell..]).map(|(&w, &q)| [w, q]).collect(),
             first_cell,
@@ -448,12 +373,14 @@ impl<'a> Pass<'a> {
         self.u += c;
         let u = self.u;
         let at_once = matches!(penalty, Penalty::Cumulative | Penalty::ClippingLazy);
-        let (v, q, gradient) = (&mut self.pairs.v, &mut self.pairs.q, &self.expected.direct);
-        if at_once && sample.tokens().len() > 1 {
-            step_and_penalise(simd, penalty == Penalty::ClippingLazy, v, q, step, gradient, u);
-        } else {
-            numeric::add_scaled(simd, v, step, gradient);
-            clear_missing(v, q);
+        if sample.tokens().len() > 1 {
+            let (v, q, gradient) = (&mut self.pairs.v, &mut self.pairs.q, &self.expected.direct);
+            if at_once {
+                step_and_penalise(simd, penalty == Penalty::ClippingLazy, v, q, step, gradient, u);
+            } else {
+                numeric::add_scaled(simd, v, step, gradient);
+                clear_missing(v, q);
+            }
         }
         let width = self.rows.width;
         let valued = !sample.block.rows.values.is_empty();
@@ -500,79 +427,6 @@ impl<'a> Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// LEARNINGRATE of Algorithm 1: the rate with the best Eq. 14 among the trials. Weights are as before afterwards.
-    #[inline(always)]
-    fn search<S: Simd>(
-        &mut self,
-        simd: S,
-        sample: Sample<'_>,
-        settings: &Settings<'_>,
-        search: LineSearch,
-        scheduled: f64,
-        nll: f64,
-    ) -> f64 {
-        // Trials overwrite the scores and the edges, but the step needs the edges' gradient.
-        let mut trial_edges = Vec::new();
-        let initial = self.sample_objective(sample, settings, nll);
-        let (mut rate, mut flag) = (scheduled, false);
-        let (mut best, mut best_rate) = (f64::INFINITY, scheduled);
-        self.save(sample);
-        let before = (self.scale, self.u);
-        for _ in 0..search.trials {
-            self.update(simd, sample, settings, rate);
-            std::mem::swap(&mut self.lattice.edges, &mut trial_edges);
-            let nll = self.evaluate(simd, sample);
-            let objective = self.sample_objective(sample, settings, nll);
-            std::mem::swap(&mut self.lattice.edges, &mut trial_edges);
-            (self.scale, self.u) = before;
-            self.restore(sample);
-            if objective < best {
-                (best, best_rate) = (objective, rate);
-            }
-            let worse = objective.is_nan() || objective > initial;
-            rate = match (worse && !flag, flag) {
-                (true, _) => scheduled * search.decay,
-                (false, false) => rate / search.decay,
-                (false, true) => rate * search.decay,
-            };
-            flag |= worse;
-        }
-        best_rate
-    }
-
-    /// Eq. 14: -log p(y|x) + C/N |w|_1 (+ l2 / 2N |w|^2) over the weights that the sample uses.
-    #[inline(always)]
-    fn sample_objective(&mut self, sample: Sample<'_>, settings: &Settings<'_>, nll: f64) -> f64 {
-        let mut norms = Norms::default();
-        self.touched(sample, |v, _| norms.add(v));
-        let scale = self.scale;
-        sample.weight * nll + settings.l1 * scale * norms.l1 + 0.5 * settings.l2 * scale * scale * norms.squared
-    }
-
-    #[inline(always)]
-    fn save(&mut self, sample: Sample<'_>) {
-        let mut saved = std::mem::take(&mut self.saved);
-        saved.clear();
-        self.touched(sample, |v, q| {
-            saved.extend_from_slice(v);
-            saved.extend_from_slice(q);
-        });
-        self.saved = saved;
-    }
-
-    #[inline(always)]
-    fn restore(&mut self, sample: Sample<'_>) {
-        let saved = std::mem::take(&mut self.saved);
-        let mut at = 0;
-        self.touched(sample, |v, q| {
-            let n = v.len();
-            v.copy_from_slice(&saved[at..at + n]);
-            q.copy_from_slice(&saved[at + n..at + 2 * n]);
-            at += 2 * n;
-        });
-        self.saved = saved;
-    }
-
     /// The bigram features of the sample, each once.
     fn collect_bigrams(&mut self, sample: Sample<'_>) {
         let features = &self.objective.features;

@@ -25,14 +25,12 @@ class PassEnd:
     """Where a pass of the first stage ended, and the curvature between the ends of the passes so far.
 
     Attributes:
-        w: weights, shape (n,).
         nll: unpenalised, nats.
         gradient: of the NLL, shape (n,).
         history: pairs of the differences of weights and of gradients.
         evaluations: of the gradient, so far.
     """
 
-    w: Vector
     nll: float
     gradient: Vector
     history: History
@@ -159,13 +157,15 @@ class TwoStage:
         if isinstance(stage, QuasiNewtonState):
             return replace(state, stage=self.second.step(problem, stage))
         if stage.status is Status.RUNNING:
-            stage = self.first.step(problem, stage)
-            gives_pair = stage.iteration >= self.first.passes - PAIRS
-            return TwoStageState(stage, self._pass_end(problem, stage.w, state.end) if gives_pair else None)
+            following = self.first.step(problem, stage)
+            gives_pair = following.iteration >= self.first.passes - PAIRS
+            return TwoStageState(following, self._pass_end(problem, following.w, state) if gives_pair else None)
         assert state.end is not None
         end = state.end
         try:
-            start = self.second.start(problem, end.w.copy(), end.nll, end.gradient.copy(), end.history, end.evaluations)
+            start = self.second.start(
+                problem, stage.w.copy(), end.nll, end.gradient.copy(), end.history, end.evaluations
+            )
         except ObjectiveError as error:
             message = f"the first stage diverged at learning_rate={stage.learning_rate:g}; give a smaller one ({error})"
             raise ObjectiveError(message) from error
@@ -173,13 +173,15 @@ class TwoStage:
             start = self.second.step(problem, start)
         return TwoStageState(start, before=stage.iteration, passes_before=stage.passes)
 
-    def _pass_end(self, problem: Problem, w: Vector, last: PassEnd | None) -> PassEnd:
+    def _pass_end(self, problem: Problem, w: Vector, state: TwoStageState) -> PassEnd:
+        """Evaluate the gradient at w, where the pass that began in ``state`` ended."""
         gradient = np.zeros_like(w)
         nll = problem.evaluate(w, gradient)
+        last = state.end
         if last is None:
-            return PassEnd(w, nll, gradient, History.empty(self.second.memory, w.size), 1)
-        history, *_ = last.history.advance(w, gradient, last.w, last.gradient, problem.penalty)
-        return PassEnd(w, nll, gradient, history, last.evaluations + 1)
+            return PassEnd(nll, gradient, History.empty(self.second.memory, w.size), 1)
+        history, *_ = last.history.advance(w, gradient, state.w, last.gradient, problem.penalty)
+        return PassEnd(nll, gradient, history, last.evaluations + 1)
 
     def measure(self, problem: Problem, state: TwoStageState) -> TwoStageState:
         """Return the state with objective and violation, which the passes of the first stage do not need."""
@@ -188,6 +190,6 @@ class TwoStage:
             return state
         if end is None:
             return replace(state, stage=self.first.measure(problem, stage))
-        violation = problem.penalty.violation(end.w, end.gradient)
-        objective = end.nll + problem.penalty.value(end.w)
+        violation = problem.penalty.violation(stage.w, end.gradient)
+        objective = end.nll + problem.penalty.value(stage.w)
         return replace(state, stage=replace(stage, objective=objective, nll=end.nll, violation=violation))

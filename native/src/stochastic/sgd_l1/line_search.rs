@@ -1,0 +1,103 @@
+//! The rate of an update by trial (Zhou, Qiu & Huang 2011, Algorithm 1 with Eq. 14).
+
+use super::{Pass, Sample, Settings};
+use pulp::Simd;
+
+/// The heuristic line search of Zhou et al. (2011).
+#[derive(Clone, Copy, Debug)]
+pub struct LineSearch {
+    pub trials: usize,
+    pub decay: f64,
+}
+
+/// |w|_1 and |w|_2 squared of the weights that a sample uses.
+#[derive(Clone, Copy, Default)]
+struct Norms {
+    l1: f64,
+    squared: f64,
+}
+
+impl Norms {
+    #[inline(always)]
+    fn add(&mut self, v: &[f64]) {
+        for v in v {
+            self.l1 += v.abs();
+            self.squared += v * v;
+        }
+    }
+}
+
+impl Pass<'_> {
+    /// LEARNINGRATE of Algorithm 1: the rate with the best Eq. 14 among the trials. Weights are as before afterwards.
+    #[inline(always)]
+    pub(super) fn search<S: Simd>(
+        &mut self,
+        simd: S,
+        sample: Sample<'_>,
+        settings: &Settings<'_>,
+        search: LineSearch,
+        scheduled: f64,
+        nll: f64,
+    ) -> f64 {
+        // Trials overwrite the scores and the edges, but the step needs the edges' gradient.
+        let mut trial_edges = Vec::new();
+        let initial = self.sample_objective(sample, settings, nll);
+        let (mut rate, mut flag) = (scheduled, false);
+        let (mut best, mut best_rate) = (f64::INFINITY, scheduled);
+        self.save(sample);
+        let before = (self.scale, self.u);
+        for _ in 0..search.trials {
+            self.update(simd, sample, settings, rate);
+            std::mem::swap(&mut self.lattice.edges, &mut trial_edges);
+            let nll = self.evaluate(simd, sample);
+            let objective = self.sample_objective(sample, settings, nll);
+            std::mem::swap(&mut self.lattice.edges, &mut trial_edges);
+            (self.scale, self.u) = before;
+            self.restore(sample);
+            if objective < best {
+                (best, best_rate) = (objective, rate);
+            }
+            let worse = objective.is_nan() || objective > initial;
+            rate = match (worse && !flag, flag) {
+                (true, _) => scheduled * search.decay,
+                (false, false) => rate / search.decay,
+                (false, true) => rate * search.decay,
+            };
+            flag |= worse;
+        }
+        best_rate
+    }
+
+    /// Eq. 14: -log p(y|x) + C/N |w|_1 (+ l2 / 2N |w|^2) over the weights that the sample uses.
+    #[inline(always)]
+    fn sample_objective(&mut self, sample: Sample<'_>, settings: &Settings<'_>, nll: f64) -> f64 {
+        let mut norms = Norms::default();
+        self.touched(sample, |v, _| norms.add(v));
+        let scale = self.scale;
+        sample.weight * nll + settings.l1 * scale * norms.l1 + 0.5 * settings.l2 * scale * scale * norms.squared
+    }
+
+    #[inline(always)]
+    fn save(&mut self, sample: Sample<'_>) {
+        let mut saved = std::mem::take(&mut self.saved);
+        saved.clear();
+        self.touched(sample, |v, q| {
+            saved.extend_from_slice(v);
+            saved.extend_from_slice(q);
+        });
+        self.saved = saved;
+    }
+
+    #[inline(always)]
+    fn restore(&mut self, sample: Sample<'_>) {
+        let saved = std::mem::take(&mut self.saved);
+        let mut at = 0;
+        self.touched(sample, |v, q| {
+            let n = v.len();
+            v.copy_from_slice(&saved[at..at + n]);
+            q.copy_from_slice(&saved[at + n..at + 2 * n]);
+            at += 2 * n;
+        });
+        self.saved = saved;
+    }
+}
