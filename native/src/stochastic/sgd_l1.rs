@@ -22,9 +22,10 @@ use crate::numeric;
 use crate::objective::chain::{ChainObjective, fill_scores};
 use crate::objective::layout::{Block, Entries};
 use crate::threads::Interrupt;
-use penalty::{clear_missing, penalise, penalised, step_and_penalise};
+use penalty::{penalise, penalised, step_row};
 use pulp::{Arch, Simd, WithSimd};
 use std::ops::Range;
+use std::slice;
 
 pub struct Settings<'a> {
     pub penalty: Penalty,
@@ -55,10 +56,10 @@ pub fn pass(
     settings: &Settings<'_>,
     interrupt: &Interrupt,
 ) -> Result<Outcome> {
-    let mut pass = Pass::new(objective, w, q, u);
+    let mut pass = Pass::new(objective, w, q, u, settings.penalty);
     Arch::new().dispatch(Run { pass: &mut pass, settings, interrupt });
     interrupt.check()?;
-    Ok(pass.finish(settings.penalty))
+    Ok(pass.finish())
 }
 
 struct Pass<'a> {
@@ -66,15 +67,17 @@ struct Pass<'a> {
     marks: &'a [Marks],
     /// Block of each sentence's place: sentences before `block_ends[b]` are in blocks up to b.
     block_ends: Vec<usize>,
+    penalty: Penalty,
     w: &'a mut [f64],
-    q: &'a mut [f64],
-    /// v and q of the sparse state features, side by side: an update has to fetch both from far away.
+    /// q of Eq. 4 before and after the pass; during it what `penalty` keeps with each weight.
+    kept: &'a mut [f64],
+    /// v of the sparse state features and what is kept with it, side by side: an update has to fetch both from far away.
     cells: Vec<[f64; 2]>,
     /// Where `cells` starts among all features.
     first_cell: usize,
     scale: f64,
     u: f64,
-    /// The dense rows of w and q, as in `layout`.
+    /// The dense rows, as in `layout`.
     rows: Matrix,
     /// Transitions as labels x width.
     pairs: Matrix,
@@ -90,31 +93,31 @@ struct Pass<'a> {
     evaluations: usize,
 }
 
-/// Rows of labels, padded: v, and q with NaN where there is no feature.
+/// Rows of labels, padded: v, and what is kept with it, which is NaN where there is no feature.
 struct Matrix {
     width: usize,
     v: Vec<f64>,
-    q: Vec<f64>,
+    kept: Vec<f64>,
 }
 
 impl Matrix {
     fn new(rows: usize, width: usize) -> Matrix {
-        Matrix { width, v: vec![0.0; rows * width], q: vec![f64::NAN; rows * width] }
+        Matrix { width, v: vec![0.0; rows * width], kept: vec![f64::NAN; rows * width] }
     }
 
     #[inline(always)]
     fn row(&mut self, row: usize) -> (&mut [f64], &mut [f64]) {
         let at = row * self.width;
-        (&mut self.v[at..at + self.width], &mut self.q[at..at + self.width])
+        (&mut self.v[at..at + self.width], &mut self.kept[at..at + self.width])
     }
 
     /// Copies features in or out: `place` gives the entry of each of them.
-    fn exchange(&mut self, places: impl Iterator<Item = usize>, w: &mut [f64], q: &mut [f64], load: bool) {
-        for ((at, w), q) in places.zip(w).zip(q) {
+    fn exchange(&mut self, places: impl Iterator<Item = usize>, w: &mut [f64], kept: &mut [f64], load: bool) {
+        for ((at, w), kept) in places.zip(w).zip(kept) {
             if load {
-                (self.v[at], self.q[at]) = (*w, *q);
+                (self.v[at], self.kept[at]) = (*w, *kept);
             } else {
-                (*w, *q) = (self.v[at], self.q[at]);
+                (*w, *kept) = (self.v[at], self.kept[at]);
             }
         }
     }
@@ -143,21 +146,23 @@ impl<'a> Sample<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(objective: &'a ChainObjective, w: &'a mut [f64], q: &'a mut [f64], u: f64) -> Self {
+    fn new(objective: &'a ChainObjective, w: &'a mut [f64], kept: &'a mut [f64], u: f64, penalty: Penalty) -> Self {
         let features = &objective.features;
         let first_cell = features.first_state() + features.state_range(0..features.n_dense).end;
         let transitions = Transitions::new(features.n_labels);
         let width = transitions.width;
         let place = |&(from, to): &(u16, u16)| u32::from(from) * width as u32 + u32::from(to);
         let pair_places: Vec<u32> = features.transitions.iter().map(place).collect();
+        kept.iter_mut().zip(&*w).for_each(|(kept, &w)| *kept = penalty.exchange(w, *kept));
         let mut pass = Pass {
             objective,
             marks: objective.marks(),
             block_ends: objective.blocks.iter().map(|block| block.first_sentence + block.sentence_ends.len()).collect(),
-            cells: w[first_cell..].iter().zip(&q[first_cell..]).map(|(&w, &q)| [w, q]).collect(),
+            cells: w[first_cell..].iter().zip(&kept[first_cell..]).map(|(&w, &kept)| [w, kept]).collect(),
             first_cell,
+            penalty,
             w,
-            q,
+            kept,
             scale: 1.0,
             u,
             rows: Matrix::new(features.n_dense, width),
@@ -180,7 +185,7 @@ impl<'a> Pass<'a> {
         let features = &self.objective.features;
         let pairs = 0..features.transitions.len();
         let places = self.pair_places.iter().map(|&at| at as usize);
-        self.pairs.exchange(places, &mut self.w[pairs.clone()], &mut self.q[pairs], load);
+        self.pairs.exchange(places, &mut self.w[pairs.clone()], &mut self.kept[pairs], load);
         let dense = features.state_range(0..features.n_dense);
         let states = features.first_state()..features.first_state() + dense.end;
         let width = self.rows.width;
@@ -190,33 +195,32 @@ impl<'a> Pass<'a> {
             start = end as usize;
             labels.iter().map(move |&label| row * width + usize::from(label))
         });
-        self.rows.exchange(places, &mut self.w[states.clone()], &mut self.q[states], load);
+        self.rows.exchange(places, &mut self.w[states.clone()], &mut self.kept[states], load);
     }
 
-    fn finish(mut self, penalty: Penalty) -> Outcome {
+    fn finish(mut self) -> Outcome {
+        let (u, penalty, scale) = (self.u, self.penalty, self.scale);
         if penalty == Penalty::ClippingLazy {
-            let u = self.u;
-            self.everywhere(|v, q| (*v, *q) = penalised(penalty, *v, *q, u));
+            self.everywhere(|v, kept| penalise(penalty, slice::from_mut(v), slice::from_mut(kept), u));
         }
         self.exchange(false);
-        let sparse = self.w[self.first_cell..].iter_mut().zip(&mut self.q[self.first_cell..]);
-        sparse.zip(&self.cells).for_each(|((w, q), cell)| [*w, *q] = *cell);
-        if self.scale != 1.0 {
-            let scale = self.scale;
-            self.w.iter_mut().chain(self.q.iter_mut()).for_each(|x| *x *= scale);
+        let sparse = self.w[self.first_cell..].iter_mut().zip(&mut self.kept[self.first_cell..]);
+        sparse.zip(&self.cells).for_each(|((w, kept), cell)| [*w, *kept] = *cell);
+        for (w, q) in self.w.iter_mut().zip(&mut *self.kept) {
+            (*w, *q) = (scale * *w, scale * penalty.exchange(*w, *q));
         }
         Outcome { u: self.u * self.scale, evaluations: self.evaluations }
     }
 
-    /// Calls `work` with every weight and its q: O(n_features).
+    /// Calls `work` with every weight and what is kept with it: O(n_features).
     #[inline(always)]
     fn everywhere(&mut self, mut work: impl FnMut(&mut f64, &mut f64)) {
         for matrix in [&mut self.pairs, &mut self.rows] {
-            matrix.v.iter_mut().zip(&mut matrix.q).for_each(|(v, q)| work(v, q));
+            matrix.v.iter_mut().zip(&mut matrix.kept).for_each(|(v, kept)| work(v, kept));
         }
         let bigrams = self.objective.features.transitions.len()..self.objective.features.first_state();
-        self.w[bigrams.clone()].iter_mut().zip(&mut self.q[bigrams]).for_each(|(v, q)| work(v, q));
-        self.cells.iter_mut().for_each(|[v, q]| work(v, q));
+        self.w[bigrams.clone()].iter_mut().zip(&mut self.kept[bigrams]).for_each(|(v, kept)| work(v, kept));
+        self.cells.iter_mut().for_each(|[v, kept]| work(v, kept));
     }
 
     fn sample(&self, sentence: usize) -> Sample<'a> {
@@ -243,20 +247,20 @@ impl<'a> Pass<'a> {
     #[inline(always)]
     fn touched(&mut self, sample: Sample<'_>, mut work: impl FnMut(&mut [f64], &mut [f64])) {
         if sample.tokens().len() > 1 {
-            work(&mut self.pairs.v, &mut self.pairs.q);
+            work(&mut self.pairs.v, &mut self.pairs.kept);
         }
         for token in sample.tokens() {
             for at in sample.block.rows.range(token) {
                 if sample.marks.rows[at] {
-                    let (v, q) = self.rows.row(sample.block.rows.ids[at] as usize);
-                    work(v, q);
+                    let (v, kept) = self.rows.row(sample.block.rows.ids[at] as usize);
+                    work(v, kept);
                 }
             }
             for (entries, marks, start, base) in self.sparse(sample) {
                 for at in entries.range(token) {
                     if marks[at] {
-                        let [v, q] = &mut self.cells[start + entries.ids[at] as usize - base];
-                        work(std::slice::from_mut(v), std::slice::from_mut(q));
+                        let [v, kept] = &mut self.cells[start + entries.ids[at] as usize - base];
+                        work(slice::from_mut(v), slice::from_mut(kept));
                     }
                 }
             }
@@ -264,7 +268,7 @@ impl<'a> Pass<'a> {
         let base = self.objective.features.transitions.len();
         for &feature in &self.bigrams {
             let id = base + feature as usize;
-            work(&mut self.w[id..=id], &mut self.q[id..=id]);
+            work(&mut self.w[id..=id], &mut self.kept[id..=id]);
         }
     }
 
@@ -365,58 +369,47 @@ impl<'a> Pass<'a> {
     fn update<S: Simd>(&mut self, simd: S, sample: Sample<'_>, settings: &Settings<'_>, eta: f64) {
         // Shrinking by 1 / (1 + eta l2 / N) is the proximal step: for small rates the same as 1 - eta l2 / N.
         self.scale /= 1.0 + eta * settings.l2;
-        let (step, penalty) = (eta / self.scale, settings.penalty);
+        let (step, penalty) = (eta / self.scale, self.penalty);
         let c = step * settings.l1;
         if penalty == Penalty::Naive && c > 0.0 {
             self.everywhere(|v, _| *v -= if *v == 0.0 { 0.0 } else { c.copysign(*v) });
         }
         self.u += c;
         let u = self.u;
-        let at_once = matches!(penalty, Penalty::Cumulative | Penalty::ClippingLazy);
         if sample.tokens().len() > 1 {
-            let (v, q, gradient) = (&mut self.pairs.v, &mut self.pairs.q, &self.expected.direct);
-            if at_once {
-                step_and_penalise(simd, penalty == Penalty::ClippingLazy, v, q, step, gradient, u);
-            } else {
-                numeric::add_scaled(simd, v, step, gradient);
-                clear_missing(v, q);
-            }
+            step_row(simd, penalty, true, &mut self.pairs.v, &mut self.pairs.kept, step, &self.expected.direct, u);
         }
         let width = self.rows.width;
         let valued = !sample.block.rows.values.is_empty();
+        // Of a weight and what is kept with it, the one that the step adds to.
+        let stepped = usize::from(penalty == Penalty::Cumulative);
         for (token, gradient) in sample.tokens().zip(self.lattice.marginals.chunks_exact(width)) {
             for at in sample.block.rows.range(token) {
-                let (v, q) = self.rows.row(sample.block.rows.ids[at] as usize);
+                let (v, kept) = self.rows.row(sample.block.rows.ids[at] as usize);
                 let step = if valued { step * sample.block.rows.values[at] } else { step };
-                match (at_once && sample.marks.rows[at], penalty) {
-                    (true, Penalty::Cumulative) => step_and_penalise(simd, false, v, q, step, gradient, u),
-                    (true, _) => step_and_penalise(simd, true, v, q, step, gradient, u),
-                    (false, _) => numeric::add_scaled(simd, v, step, gradient),
-                }
-                if !at_once {
-                    clear_missing(v, q);
-                }
+                step_row(simd, penalty, sample.marks.rows[at], v, kept, step, gradient, u);
             }
             for (entries, marks, start, base) in self.sparse(sample) {
                 let valued = !entries.values.is_empty();
                 for at in entries.range(token) {
                     let cell = &mut self.cells[start + entries.ids[at] as usize - base];
                     let step = if valued { step * entries.values[at] } else { step };
-                    cell[0] += step * gradient[usize::from(entries.labels[at])];
-                    if at_once && marks[at] {
+                    cell[stepped] += step * gradient[usize::from(entries.labels[at])];
+                    if penalty.is_lazy() && marks[at] {
                         *cell = penalised(penalty, cell[0], cell[1], u).into();
                     }
                 }
             }
         }
         let base = self.objective.features.transitions.len();
+        let bigrams = if stepped == 0 { &mut *self.w } else { &mut *self.kept };
         for edge in &self.lattice.edges {
-            self.w[base + edge.feature as usize] += step * edge.marginal;
+            bigrams[base + edge.feature as usize] += step * edge.marginal;
         }
-        if at_once {
+        if penalty.is_lazy() {
             for &feature in &self.bigrams {
                 let id = base + feature as usize;
-                (self.w[id], self.q[id]) = penalised(penalty, self.w[id], self.q[id], u);
+                (self.w[id], self.kept[id]) = penalised(penalty, self.w[id], self.kept[id], u);
             }
         }
         if penalty == Penalty::Clipping && c > 0.0 {
@@ -446,7 +439,7 @@ impl Pass<'_> {
     /// Multiplies the scale into the weights before it leaves the range of a double: O(n_features), and rare.
     fn rescale(&mut self) {
         let scale = self.scale;
-        self.everywhere(|v, q| (*v, *q) = (*v * scale, *q * scale));
+        self.everywhere(|v, kept| (*v, *kept) = (*v * scale, *kept * scale));
         self.u *= scale;
         self.scale = 1.0;
     }
@@ -473,7 +466,7 @@ impl WithSimd for Run<'_, '_> {
             if k % PERIOD == 0 && interrupt.is_set() {
                 return;
             }
-            for (ahead, weights) in [(1, true), (2, false)] {
+            for (ahead, weights) in [(2, false)] {
                 if let Some(next) = samples.get(k + ahead) {
                     pass.fetch(next, weights);
                 }
@@ -485,9 +478,9 @@ impl WithSimd for Run<'_, '_> {
                 pass.update(simd, sample, settings, scheduled);
                 continue;
             }
-            if settings.penalty == Penalty::ClippingLazy {
+            if pass.penalty == Penalty::ClippingLazy {
                 let u = pass.u;
-                pass.touched(sample, |v, q| penalise(Penalty::ClippingLazy, v, q, u));
+                pass.touched(sample, |v, kept| penalise(Penalty::ClippingLazy, v, kept, u));
             }
             let nll = pass.evaluate(simd, sample);
             pass.gradient(simd, sample);

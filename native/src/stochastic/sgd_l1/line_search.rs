@@ -81,9 +81,9 @@ impl Pass<'_> {
     fn save(&mut self, sample: Sample<'_>) {
         let mut saved = std::mem::take(&mut self.saved);
         saved.clear();
-        self.touched(sample, |v, q| {
+        self.touched(sample, |v, kept| {
             saved.extend_from_slice(v);
-            saved.extend_from_slice(q);
+            saved.extend_from_slice(kept);
         });
         self.saved = saved;
     }
@@ -92,10 +92,10 @@ impl Pass<'_> {
     fn restore(&mut self, sample: Sample<'_>) {
         let saved = std::mem::take(&mut self.saved);
         let mut at = 0;
-        self.touched(sample, |v, q| {
+        self.touched(sample, |v, kept| {
             let n = v.len();
             v.copy_from_slice(&saved[at..at + n]);
-            q.copy_from_slice(&saved[at + n..at + 2 * n]);
+            kept.copy_from_slice(&saved[at + n..at + 2 * n]);
             at += 2 * n;
         });
         self.saved = saved;

@@ -1,5 +1,14 @@
 //! What the L1 penalty does to a weight (Tsuruoka et al. 2009, sections 3.1 and 3.2).
+//!
+//! A number is kept with each weight, NaN where a row of labels has no feature:
+//!
+//! - `Cumulative`: p = w - q, q being the penalty received (Eq. 4). Both cases of Figure 2 come to one soft threshold of z - q
+//!   at u, and the q that follows is what the threshold took off, negated. So p is no more than the sum of the weight's steps:
+//!   a step adds to p, and w = p - clamp(p, -u, u).
+//! - `ClippingLazy`: the u up to which the weight has been penalised.
+//! - Others need none.
 
+use crate::numeric;
 use pulp::Simd;
 
 /// How the L1 penalty is applied (section 3).
@@ -9,62 +18,81 @@ pub enum Penalty {
     Naive,
     /// Every weight is clipped at zero (section 3.1).
     Clipping,
-    /// The same, applied to a weight when it is next used. `q` then holds the u up to which a weight has been penalised.
+    /// The same, applied to a weight when it is next used.
     ClippingLazy,
     /// Cumulative penalty (section 3.2, Figure 2).
     Cumulative,
 }
 
-/// A weight and what is kept with it, after its penalty. Where q is NaN there is no feature, and the weight stays 0.
-///
-/// Cumulative: |q| <= u at all times, so that both cases of Figure 2 are one soft threshold of z - q at u, and the q that
-/// follows is what the threshold took off, negated.
-#[inline(always)]
-pub(super) fn penalised(penalty: Penalty, z: f64, q: f64, u: f64) -> (f64, f64) {
-    let (p, bound) = if penalty == Penalty::Cumulative { (z - q, u) } else { (z, u - q) };
-    // In this order of comparison, NaN stays NaN.
-    let below = if p > bound { bound } else { p };
-    let taken = if below < -bound { -bound } else { below };
-    let w = if q.is_nan() { 0.0 } else { p - taken };
-    (w, if penalty == Penalty::Cumulative { -taken } else { u + 0.0 * q })
-}
+impl Penalty {
+    /// The number kept, from w and q as they are between passes, or q from w and the number kept.
+    #[inline(always)]
+    pub(super) fn exchange(self, w: f64, q: f64) -> f64 {
+        if self == Penalty::Cumulative { w - q } else { q }
+    }
 
-#[inline(always)]
-pub(super) fn penalise(penalty: Penalty, v: &mut [f64], q: &mut [f64], u: f64) {
-    for (v, q) in v.iter_mut().zip(q) {
-        (*v, *q) = penalised(penalty, *v, *q, u);
+    /// Applied to the weights that a sample uses, where it uses them for the last time.
+    pub(super) fn is_lazy(self) -> bool {
+        matches!(self, Penalty::Cumulative | Penalty::ClippingLazy)
     }
 }
 
-/// A step on a row and `penalised` in one sweep.
+/// Lazy penalties: a weight after its penalty, and the number kept with it.
 #[inline(always)]
-pub(super) fn step_and_penalise<S: Simd>(
+pub(super) fn penalised(penalty: Penalty, v: f64, kept: f64, u: f64) -> (f64, f64) {
+    let (z, bound) = if penalty == Penalty::Cumulative { (kept, u) } else { (v, u - kept) };
+    // In this order of comparison, NaN stays NaN.
+    let below = if z > bound { bound } else { z };
+    let taken = if below < -bound { -bound } else { below };
+    (z - taken, if penalty == Penalty::Cumulative { kept } else { u })
+}
+
+/// `penalised` on a row, where there are features.
+#[inline(always)]
+pub(super) fn penalise(penalty: Penalty, v: &mut [f64], kept: &mut [f64], u: f64) {
+    for (v, kept) in v.iter_mut().zip(kept) {
+        (*v, *kept) = if kept.is_nan() { (0.0, *kept) } else { penalised(penalty, *v, *kept, u) };
+    }
+}
+
+/// A row's step along its gradient; then its penalty if that is lazy, and this the row's last step of the sample.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "the row, the step and the penalty are three things to the caller")]
+pub(super) fn step_row<S: Simd>(
     simd: S,
-    lazy: bool,
+    penalty: Penalty,
+    last: bool,
     v: &mut [f64],
-    q: &mut [f64],
+    kept: &mut [f64],
     step: f64,
     gradient: &[f64],
     u: f64,
 ) {
-    let (v, _) = S::as_mut_simd_f64s(v);
-    let (q, _) = S::as_mut_simd_f64s(q);
-    let (gradient, _) = S::as_simd_f64s(gradient);
-    let (step, u, zero) = (simd.splat_f64s(step), simd.splat_f64s(u), simd.splat_f64s(0.0));
-    for ((v, q), &gradient) in v.iter_mut().zip(q).zip(gradient) {
-        let z = simd.mul_add_e_f64s(step, gradient, *v);
-        let (p, bound) = if lazy { (z, simd.sub_f64s(u, *q)) } else { (simd.sub_f64s(z, *q), u) };
-        let taken = simd.max_f64s(simd.neg_f64s(bound), simd.min_f64s(bound, p));
-        let is_feature = simd.equal_f64s(*q, *q);
-        *v = simd.select_f64s(is_feature, simd.sub_f64s(p, taken), zero);
-        *q = simd.select_f64s(is_feature, if lazy { u } else { simd.neg_f64s(taken) }, *q);
+    match (penalty, last) {
+        (Penalty::Cumulative, true) => step_and_threshold(simd, v, kept, step, gradient, u),
+        (Penalty::Cumulative, false) => numeric::add_scaled(simd, kept, step, gradient),
+        (Penalty::ClippingLazy, true) => {
+            numeric::add_scaled(simd, v, step, gradient);
+            penalise(penalty, v, kept, u);
+        }
+        _ => {
+            numeric::add_scaled(simd, v, step, gradient);
+            v.iter_mut().zip(kept).for_each(|(v, kept)| *v = if kept.is_nan() { 0.0 } else { *v });
+        }
     }
 }
 
-/// Sets v back to 0 where there is no feature.
+/// `Cumulative`, in one sweep.
 #[inline(always)]
-pub(super) fn clear_missing(v: &mut [f64], q: &[f64]) {
-    for (v, q) in v.iter_mut().zip(q) {
-        *v = if q.is_nan() { 0.0 } else { *v };
+fn step_and_threshold<S: Simd>(simd: S, v: &mut [f64], p: &mut [f64], step: f64, gradient: &[f64], u: f64) {
+    let (v, _) = S::as_mut_simd_f64s(v);
+    let (p, _) = S::as_mut_simd_f64s(p);
+    let (gradient, _) = S::as_simd_f64s(gradient);
+    let (step, least, most, zero) =
+        (simd.splat_f64s(step), simd.splat_f64s(-u), simd.splat_f64s(u), simd.splat_f64s(0.0));
+    for ((v, p), &gradient) in v.iter_mut().zip(p).zip(gradient) {
+        *p = simd.mul_add_e_f64s(step, gradient, *p);
+        let taken = simd.max_f64s(least, simd.min_f64s(most, *p));
+        *v = simd.select_f64s(simd.equal_f64s(*p, *p), simd.sub_f64s(*p, taken), zero);
     }
 }
