@@ -62,22 +62,28 @@ impl Transitions {
 }
 
 impl Transitions {
-    /// Gives new scores to some transitions, at from * width + to: those in `places`, and `scores` in their order.
+    /// Sets all scores to the scale times those given in rows by the label come from, `stride` apart.
     #[inline(always)]
-    pub fn update<S: Simd>(&mut self, simd: S, places: &[u32], scores: &mut [f64]) {
-        self.max_abs = numeric::max_abs(simd, scores);
-        for (&at, &score) in places.iter().zip(&*scores) {
-            self.scores[at as usize] = score;
+    pub fn update<S: Simd>(&mut self, simd: S, scores: &[f64], stride: usize, scale: f64) {
+        let (labels, width) = (self.labels, self.width);
+        for (mine, given) in self.scores.chunks_exact_mut(width).zip(scores.chunks_exact(stride)) {
+            mine[..labels].iter_mut().zip(given).for_each(|(score, given)| *score = scale * given);
         }
+        for (exp, given) in self.exp.chunks_exact_mut(width).zip(scores.chunks_exact(stride)) {
+            exp.iter_mut().zip(given).for_each(|(exp, given)| *exp = scale * given);
+        }
+        // Padding is 0 until here.
+        self.max_abs = numeric::max_abs(simd, &self.exp);
         if self.max_abs <= MOST_FOR_EXP {
-            numeric::exp_in_place(simd, scores);
+            numeric::exp_in_place(simd, &mut self.exp);
         } else {
-            scores.iter_mut().for_each(|score| *score = score.exp());
+            self.exp.iter_mut().for_each(|exp| *exp = exp.exp());
         }
-        for (&at, &exp) in places.iter().zip(&*scores) {
-            let (from, to) = (at as usize / self.width, at as usize % self.width);
-            self.exp[at as usize] = exp;
-            self.exp_transposed[to * self.width + from] = exp;
+        for (from, exp) in self.exp.chunks_exact_mut(width).enumerate() {
+            exp[labels..].fill(0.0);
+            for (to, &exp) in exp[..labels].iter().enumerate() {
+                self.exp_transposed[to * width + from] = exp;
+            }
         }
     }
 }

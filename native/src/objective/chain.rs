@@ -357,7 +357,15 @@ impl WithSimd for WithSums<'_, '_> {
                 continue;
             }
             lattice.begin(tokens.len(), transitions);
-            fill_scores(simd, block, tokens.clone(), rows, (shared_weights, shared_start), own_weights, lattice);
+            fill_scores(
+                simd,
+                block,
+                tokens.clone(),
+                (rows, width),
+                (shared_weights, shared_start),
+                own_weights,
+                lattice,
+            );
             if features.n_bigrams() > 0 {
                 objective.fill_edges(w, block.first_token + tokens.start, lattice);
             }
@@ -396,21 +404,21 @@ impl ChainObjective {
     }
 }
 
-/// Scores of the states of a sentence, from the weights of the dense rows, of the features that blocks share, which start at
-/// `shared_start` among the state features, and of the block's own.
+/// Scores of the states of a sentence, from the weights of the dense rows, which are `stride` apart, of the features that blocks
+/// share, which start at `shared_start` among the state features, and of the block's own.
 #[inline(always)]
 pub(crate) fn fill_scores<S: Simd, W: Weight>(
     simd: S,
     block: &Block,
     tokens: Range<usize>,
-    rows: &[f64],
+    (rows, stride): (&[f64], usize),
     (shared_weights, shared_start): (&[W], usize),
     own_weights: &[W],
     lattice: &mut Lattice,
 ) {
     let width = lattice.width();
     for (token, scores) in tokens.zip(lattice.scores.chunks_exact_mut(width)) {
-        add_rows(simd, &block.rows, token, rows, scores);
+        add_rows(simd, &block.rows, token, (rows, stride), scores);
         add_entries(&block.shared, token, shared_weights, shared_start, scores);
         add_entries(&block.own, token, own_weights, 0, scores);
     }
@@ -418,16 +426,17 @@ pub(crate) fn fill_scores<S: Simd, W: Weight>(
 
 /// scores += the token's rows, times their values if there are any.
 #[inline(always)]
-fn add_rows<S: Simd>(simd: S, entries: &Entries, token: usize, rows: &[f64], scores: &mut [f64]) {
+fn add_rows<S: Simd>(simd: S, entries: &Entries, token: usize, (rows, stride): (&[f64], usize), scores: &mut [f64]) {
     let range = entries.range(token);
     let ids = &entries.ids[range.clone()];
     let values = if entries.values.is_empty() { &[] } else { &entries.values[range] };
+    let width = scores.len();
     let (scores, _) = S::as_mut_simd_f64s(scores);
+    let stride = scores.len() * (stride / width);
     let (rows, _) = S::as_simd_f64s(rows);
-    let stride = scores.len();
     let mut at = 0;
-    while at < stride {
-        match stride - at {
+    while at < scores.len() {
+        match scores.len() - at {
             1 => add_tile::<S, 1>(simd, ids, values, rows, stride, at, scores),
             2 => add_tile::<S, 2>(simd, ids, values, rows, stride, at, scores),
             3 => add_tile::<S, 3>(simd, ids, values, rows, stride, at, scores),

@@ -28,6 +28,12 @@ impl Entries {
         start..self.ends[token] as usize
     }
 
+    /// The value of an entry.
+    #[inline(always)]
+    pub fn value(&self, at: usize) -> f64 {
+        if self.values.is_empty() { 1.0 } else { self.values[at] }
+    }
+
     fn push(&mut self, id: u32, label: Option<u16>, value: f64, valued: bool) {
         self.ids.push(id);
         self.labels.extend(label);

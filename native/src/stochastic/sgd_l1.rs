@@ -22,7 +22,7 @@ use crate::numeric;
 use crate::objective::chain::{ChainObjective, fill_scores};
 use crate::objective::layout::{Block, Entries};
 use crate::threads::Interrupt;
-use penalty::{penalise, penalised, step_row};
+use penalty::{ClippingLazy, Cumulative, Rule, Unpenalised};
 use pulp::{Arch, Simd, WithSimd};
 use std::ops::Range;
 use std::slice;
@@ -79,11 +79,8 @@ struct Pass<'a> {
     u: f64,
     /// The dense rows, as in `layout`.
     rows: Matrix,
-    /// Transitions as labels x width.
+    /// Transitions, by the label come from.
     pairs: Matrix,
-    /// Place of each transition feature in `pairs`.
-    pair_places: Vec<u32>,
-    pair_scores: Vec<f64>,
     transitions: Transitions,
     lattice: Lattice,
     expected: PairCounts,
@@ -93,31 +90,44 @@ struct Pass<'a> {
     evaluations: usize,
 }
 
-/// Rows of labels, padded: v, and what is kept with it, which is NaN where there is no feature.
+/// Rows of labels, padded: those of v, each followed by what is kept with it, which is NaN where there is no feature.
 struct Matrix {
     width: usize,
-    v: Vec<f64>,
-    kept: Vec<f64>,
+    values: Vec<f64>,
 }
 
 impl Matrix {
     fn new(rows: usize, width: usize) -> Matrix {
-        Matrix { width, v: vec![0.0; rows * width], kept: vec![f64::NAN; rows * width] }
+        let mut matrix = Matrix { width, values: vec![0.0; 2 * rows * width] };
+        matrix.rows().for_each(|(_, kept)| kept.fill(f64::NAN));
+        matrix
+    }
+
+    /// From one row to the next.
+    fn stride(&self) -> usize {
+        2 * self.width
     }
 
     #[inline(always)]
     fn row(&mut self, row: usize) -> (&mut [f64], &mut [f64]) {
-        let at = row * self.width;
-        (&mut self.v[at..at + self.width], &mut self.kept[at..at + self.width])
+        let (stride, width) = (self.stride(), self.width);
+        self.values[row * stride..][..stride].split_at_mut(width)
     }
 
-    /// Copies features in or out: `place` gives the entry of each of them.
-    fn exchange(&mut self, places: impl Iterator<Item = usize>, w: &mut [f64], kept: &mut [f64], load: bool) {
-        for ((at, w), kept) in places.zip(w).zip(kept) {
+    #[inline(always)]
+    fn rows(&mut self) -> impl Iterator<Item = (&mut [f64], &mut [f64])> {
+        let (stride, width) = (self.stride(), self.width);
+        self.values.chunks_exact_mut(stride).map(move |row| row.split_at_mut(width))
+    }
+
+    /// Copies features in or out: `places` gives the row and the label of each of them.
+    fn exchange(&mut self, places: impl Iterator<Item = (usize, usize)>, w: &mut [f64], kept: &mut [f64], load: bool) {
+        for (((row, label), w), kept) in places.zip(w).zip(kept) {
+            let (v_row, kept_row) = self.row(row);
             if load {
-                (self.v[at], self.kept[at]) = (*w, *kept);
+                (v_row[label], kept_row[label]) = (*w, *kept);
             } else {
-                (*w, *kept) = (self.v[at], self.kept[at]);
+                (*w, *kept) = (v_row[label], kept_row[label]);
             }
         }
     }
@@ -151,8 +161,6 @@ impl<'a> Pass<'a> {
         let first_cell = features.first_state() + features.state_range(0..features.n_dense).end;
         let transitions = Transitions::new(features.n_labels);
         let width = transitions.width;
-        let place = |&(from, to): &(u16, u16)| u32::from(from) * width as u32 + u32::from(to);
-        let pair_places: Vec<u32> = features.transitions.iter().map(place).collect();
         kept.iter_mut().zip(&*w).for_each(|(kept, &w)| *kept = penalty.exchange(w, *kept));
         let mut pass = Pass {
             objective,
@@ -167,8 +175,6 @@ impl<'a> Pass<'a> {
             u,
             rows: Matrix::new(features.n_dense, width),
             pairs: Matrix::new(features.n_labels, width),
-            pair_scores: vec![0.0; pair_places.len()],
-            pair_places,
             lattice: Lattice::default(),
             expected: PairCounts::new(&transitions),
             transitions,
@@ -184,16 +190,15 @@ impl<'a> Pass<'a> {
     fn exchange(&mut self, load: bool) {
         let features = &self.objective.features;
         let pairs = 0..features.transitions.len();
-        let places = self.pair_places.iter().map(|&at| at as usize);
+        let places = features.transitions.iter().map(|&(from, to)| (usize::from(from), usize::from(to)));
         self.pairs.exchange(places, &mut self.w[pairs.clone()], &mut self.kept[pairs], load);
         let dense = features.state_range(0..features.n_dense);
         let states = features.first_state()..features.first_state() + dense.end;
-        let width = self.rows.width;
         let mut start = 0;
         let places = features.state_attributes[..features.n_dense].iter().enumerate().flat_map(|(row, &(_, end))| {
             let labels = &features.state_labels[start..end as usize];
             start = end as usize;
-            labels.iter().map(move |&label| row * width + usize::from(label))
+            labels.iter().map(move |&label| (row, usize::from(label)))
         });
         self.rows.exchange(places, &mut self.w[states.clone()], &mut self.kept[states], load);
     }
@@ -201,7 +206,7 @@ impl<'a> Pass<'a> {
     fn finish(mut self) -> Outcome {
         let (u, penalty, scale) = (self.u, self.penalty, self.scale);
         if penalty == Penalty::ClippingLazy {
-            self.everywhere(|v, kept| penalise(penalty, slice::from_mut(v), slice::from_mut(kept), u));
+            self.everywhere(|v, kept| ClippingLazy { u }.step(v, kept, 0.0, true));
         }
         self.exchange(false);
         let sparse = self.w[self.first_cell..].iter_mut().zip(&mut self.kept[self.first_cell..]);
@@ -216,7 +221,7 @@ impl<'a> Pass<'a> {
     #[inline(always)]
     fn everywhere(&mut self, mut work: impl FnMut(&mut f64, &mut f64)) {
         for matrix in [&mut self.pairs, &mut self.rows] {
-            matrix.v.iter_mut().zip(&mut matrix.kept).for_each(|(v, kept)| work(v, kept));
+            matrix.rows().for_each(|(v, kept)| v.iter_mut().zip(kept).for_each(|(v, kept)| work(v, kept)));
         }
         let bigrams = self.objective.features.transitions.len()..self.objective.features.first_state();
         self.w[bigrams.clone()].iter_mut().zip(&mut self.kept[bigrams]).for_each(|(v, kept)| work(v, kept));
@@ -247,7 +252,7 @@ impl<'a> Pass<'a> {
     #[inline(always)]
     fn touched(&mut self, sample: Sample<'_>, mut work: impl FnMut(&mut [f64], &mut [f64])) {
         if sample.tokens().len() > 1 {
-            work(&mut self.pairs.v, &mut self.pairs.kept);
+            self.pairs.rows().for_each(|(v, kept)| work(v, kept));
         }
         for token in sample.tokens() {
             for at in sample.block.rows.range(token) {
@@ -310,10 +315,7 @@ impl<'a> Pass<'a> {
     #[inline(always)]
     fn evaluate<S: Simd>(&mut self, simd: S, sample: Sample<'_>) -> f64 {
         let features = &self.objective.features;
-        for (score, &at) in self.pair_scores.iter_mut().zip(&self.pair_places) {
-            *score = self.scale * self.pairs.v[at as usize];
-        }
-        self.transitions.update(simd, &self.pair_places, &mut self.pair_scores);
+        self.transitions.update(simd, &self.pairs.values, self.pairs.stride(), self.scale);
         let lattice = &mut self.lattice;
         if features.n_bigrams() > 0 {
             lattice.prepare(&self.transitions);
@@ -322,7 +324,15 @@ impl<'a> Pass<'a> {
         lattice.begin(tokens.len(), &self.transitions);
         let dense = self.first_cell - features.first_state();
         let own = &self.cells[sample.block.own_range.start - dense..];
-        fill_scores(simd, sample.block, tokens, &self.rows.v, (&self.cells, dense), own, lattice);
+        fill_scores(
+            simd,
+            sample.block,
+            tokens,
+            (&self.rows.values, self.rows.stride()),
+            (&self.cells, dense),
+            own,
+            lattice,
+        );
         if features.n_bigrams() > 0 {
             self.objective.fill_edges(self.w, sample.block.first_token + sample.first_token, lattice);
         }
@@ -376,45 +386,50 @@ impl<'a> Pass<'a> {
         }
         self.u += c;
         let u = self.u;
-        if sample.tokens().len() > 1 {
-            step_row(simd, penalty, true, &mut self.pairs.v, &mut self.pairs.kept, step, &self.expected.direct, u);
-        }
-        let width = self.rows.width;
-        let valued = !sample.block.rows.values.is_empty();
-        // Of a weight and what is kept with it, the one that the step adds to.
-        let stepped = usize::from(penalty == Penalty::Cumulative);
-        for (token, gradient) in sample.tokens().zip(self.lattice.marginals.chunks_exact(width)) {
-            for at in sample.block.rows.range(token) {
-                let (v, kept) = self.rows.row(sample.block.rows.ids[at] as usize);
-                let step = if valued { step * sample.block.rows.values[at] } else { step };
-                step_row(simd, penalty, sample.marks.rows[at], v, kept, step, gradient, u);
-            }
-            for (entries, marks, start, base) in self.sparse(sample) {
-                let valued = !entries.values.is_empty();
-                for at in entries.range(token) {
-                    let cell = &mut self.cells[start + entries.ids[at] as usize - base];
-                    let step = if valued { step * entries.values[at] } else { step };
-                    cell[stepped] += step * gradient[usize::from(entries.labels[at])];
-                    if penalty.is_lazy() && marks[at] {
-                        *cell = penalised(penalty, cell[0], cell[1], u).into();
-                    }
-                }
-            }
-        }
-        let base = self.objective.features.transitions.len();
-        let bigrams = if stepped == 0 { &mut *self.w } else { &mut *self.kept };
-        for edge in &self.lattice.edges {
-            bigrams[base + edge.feature as usize] += step * edge.marginal;
-        }
-        if penalty.is_lazy() {
-            for &feature in &self.bigrams {
-                let id = base + feature as usize;
-                (self.w[id], self.kept[id]) = penalised(penalty, self.w[id], self.kept[id], u);
-            }
+        match penalty {
+            Penalty::Cumulative => self.step(simd, sample, step, Cumulative { u }),
+            Penalty::ClippingLazy => self.step(simd, sample, step, ClippingLazy { u }),
+            Penalty::Naive | Penalty::Clipping => self.step(simd, sample, step, Unpenalised),
         }
         if penalty == Penalty::Clipping && c > 0.0 {
             // NaN is not small: it has to be seen.
             self.everywhere(|v, _| *v = if v.abs() <= c { 0.0 } else { *v - c.copysign(*v) });
+        }
+    }
+
+    /// A step along the sample's gradient.
+    #[inline(always)]
+    fn step<S: Simd>(&mut self, simd: S, sample: Sample<'_>, step: f64, rule: impl Rule) {
+        let width = self.rows.width;
+        if sample.tokens().len() > 1 {
+            for (row, gradient) in self.pairs.rows().zip(self.expected.direct.chunks_exact(width)) {
+                rule.step_row(simd, row, (step, gradient), true);
+            }
+        }
+        let rows = &sample.block.rows;
+        let sparse = self.sparse(sample);
+        for (token, gradient) in sample.tokens().zip(self.lattice.marginals.chunks_exact(width)) {
+            let range = rows.range(token);
+            for (at, (&id, &last)) in range.clone().zip(rows.ids[range.clone()].iter().zip(&sample.marks.rows[range])) {
+                rule.step_row(simd, self.rows.row(id as usize), (step * rows.value(at), gradient), last);
+            }
+            for (entries, marks, start, base) in sparse {
+                let range = entries.range(token);
+                let pairs = entries.ids[range.clone()].iter().zip(&entries.labels[range.clone()]);
+                for (at, ((&id, &label), &last)) in range.clone().zip(pairs.zip(&marks[range])) {
+                    let [v, kept] = &mut self.cells[start + id as usize - base];
+                    rule.step(v, kept, step * entries.value(at) * gradient[usize::from(label)], last);
+                }
+            }
+        }
+        let base = self.objective.features.transitions.len();
+        for edge in &self.lattice.edges {
+            let id = base + edge.feature as usize;
+            rule.step(&mut self.w[id], &mut self.kept[id], step * edge.marginal, false);
+        }
+        for &feature in &self.bigrams {
+            let id = base + feature as usize;
+            rule.step(&mut self.w[id], &mut self.kept[id], 0.0, true);
         }
     }
 }
@@ -466,7 +481,7 @@ impl WithSimd for Run<'_, '_> {
             if k % PERIOD == 0 && interrupt.is_set() {
                 return;
             }
-            for (ahead, weights) in [(2, false)] {
+            for (ahead, weights) in [(1, true), (2, false)] {
                 if let Some(next) = samples.get(k + ahead) {
                     pass.fetch(next, weights);
                 }
@@ -480,7 +495,9 @@ impl WithSimd for Run<'_, '_> {
             }
             if pass.penalty == Penalty::ClippingLazy {
                 let u = pass.u;
-                pass.touched(sample, |v, kept| penalise(Penalty::ClippingLazy, v, kept, u));
+                pass.touched(sample, |v, kept| {
+                    v.iter_mut().zip(kept).for_each(|(v, kept)| ClippingLazy { u }.step(v, kept, 0.0, true));
+                });
             }
             let nll = pass.evaluate(simd, sample);
             pass.gradient(simd, sample);

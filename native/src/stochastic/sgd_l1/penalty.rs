@@ -30,69 +30,97 @@ impl Penalty {
     pub(super) fn exchange(self, w: f64, q: f64) -> f64 {
         if self == Penalty::Cumulative { w - q } else { q }
     }
-
-    /// Applied to the weights that a sample uses, where it uses them for the last time.
-    pub(super) fn is_lazy(self) -> bool {
-        matches!(self, Penalty::Cumulative | Penalty::ClippingLazy)
-    }
 }
 
-/// Lazy penalties: a weight after its penalty, and the number kept with it.
-#[inline(always)]
-pub(super) fn penalised(penalty: Penalty, v: f64, kept: f64, u: f64) -> (f64, f64) {
-    let (z, bound) = if penalty == Penalty::Cumulative { (kept, u) } else { (v, u - kept) };
-    // In this order of comparison, NaN stays NaN.
-    let below = if z > bound { bound } else { z };
-    let taken = if below < -bound { -bound } else { below };
-    (z - taken, if penalty == Penalty::Cumulative { kept } else { u })
-}
+/// What a step and its penalty do to a weight and the number kept with it.
+pub(super) trait Rule: Copy {
+    /// A change along the gradient; if this is the weight's `last` of the sample, the penalty after it.
+    fn step(self, v: &mut f64, kept: &mut f64, change: f64, last: bool);
 
-/// `penalised` on a row, where there are features.
-#[inline(always)]
-pub(super) fn penalise(penalty: Penalty, v: &mut [f64], kept: &mut [f64], u: f64) {
-    for (v, kept) in v.iter_mut().zip(kept) {
-        (*v, *kept) = if kept.is_nan() { (0.0, *kept) } else { penalised(penalty, *v, *kept, u) };
-    }
-}
-
-/// A row's step along its gradient; then its penalty if that is lazy, and this the row's last step of the sample.
-#[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "the row, the step and the penalty are three things to the caller")]
-pub(super) fn step_row<S: Simd>(
-    simd: S,
-    penalty: Penalty,
-    last: bool,
-    v: &mut [f64],
-    kept: &mut [f64],
-    step: f64,
-    gradient: &[f64],
-    u: f64,
-) {
-    match (penalty, last) {
-        (Penalty::Cumulative, true) => step_and_threshold(simd, v, kept, step, gradient, u),
-        (Penalty::Cumulative, false) => numeric::add_scaled(simd, kept, step, gradient),
-        (Penalty::ClippingLazy, true) => {
-            numeric::add_scaled(simd, v, step, gradient);
-            penalise(penalty, v, kept, u);
-        }
-        _ => {
-            numeric::add_scaled(simd, v, step, gradient);
-            v.iter_mut().zip(kept).for_each(|(v, kept)| *v = if kept.is_nan() { 0.0 } else { *v });
+    /// `step` on a row of labels, where there are features: the changes are `step` times the gradient.
+    #[inline(always)]
+    fn step_row<S: Simd>(
+        self,
+        simd: S,
+        (v, kept): (&mut [f64], &mut [f64]),
+        (step, gradient): (f64, &[f64]),
+        last: bool,
+    ) {
+        numeric::add_scaled(simd, v, step, gradient);
+        for (v, kept) in v.iter_mut().zip(kept) {
+            if kept.is_nan() {
+                *v = 0.0;
+            } else if last {
+                self.step(v, kept, 0.0, true);
+            }
         }
     }
 }
 
-/// `Cumulative`, in one sweep.
+/// p without what is left of it within u of 0. In this order of comparison, NaN stays NaN.
 #[inline(always)]
-fn step_and_threshold<S: Simd>(simd: S, v: &mut [f64], p: &mut [f64], step: f64, gradient: &[f64], u: f64) {
-    let (v, _) = S::as_mut_simd_f64s(v);
-    let (p, _) = S::as_mut_simd_f64s(p);
-    let (gradient, _) = S::as_simd_f64s(gradient);
-    let (step, least, most, zero) =
-        (simd.splat_f64s(step), simd.splat_f64s(-u), simd.splat_f64s(u), simd.splat_f64s(0.0));
-    for ((v, p), &gradient) in v.iter_mut().zip(p).zip(gradient) {
-        *p = simd.mul_add_e_f64s(step, gradient, *p);
-        let taken = simd.max_f64s(least, simd.min_f64s(most, *p));
-        *v = simd.select_f64s(simd.equal_f64s(*p, *p), simd.sub_f64s(*p, taken), zero);
+fn threshold(p: f64, u: f64) -> f64 {
+    let below = if p > u { u } else { p };
+    p - if below < -u { -u } else { below }
+}
+
+/// `Penalty::Cumulative`.
+#[derive(Clone, Copy)]
+pub(super) struct Cumulative {
+    pub u: f64,
+}
+
+impl Rule for Cumulative {
+    #[inline(always)]
+    fn step(self, v: &mut f64, p: &mut f64, change: f64, last: bool) {
+        *p += change;
+        if last {
+            *v = threshold(*p, self.u);
+        }
+    }
+
+    #[inline(always)]
+    fn step_row<S: Simd>(self, simd: S, (v, p): (&mut [f64], &mut [f64]), (step, gradient): (f64, &[f64]), last: bool) {
+        if !last {
+            return numeric::add_scaled(simd, p, step, gradient);
+        }
+        let (v, _) = S::as_mut_simd_f64s(v);
+        let (p, _) = S::as_mut_simd_f64s(p);
+        let (gradient, _) = S::as_simd_f64s(gradient);
+        let step = simd.splat_f64s(step);
+        let (least, most, zero) = (simd.splat_f64s(-self.u), simd.splat_f64s(self.u), simd.splat_f64s(0.0));
+        for ((v, p), &gradient) in v.iter_mut().zip(p).zip(gradient) {
+            *p = simd.mul_add_e_f64s(step, gradient, *p);
+            let taken = simd.max_f64s(least, simd.min_f64s(most, *p));
+            *v = simd.select_f64s(simd.equal_f64s(*p, *p), simd.sub_f64s(*p, taken), zero);
+        }
+    }
+}
+
+/// `Penalty::ClippingLazy`.
+#[derive(Clone, Copy)]
+pub(super) struct ClippingLazy {
+    pub u: f64,
+}
+
+impl Rule for ClippingLazy {
+    #[inline(always)]
+    fn step(self, v: &mut f64, penalised_to: &mut f64, change: f64, last: bool) {
+        *v += change;
+        if last && !penalised_to.is_nan() {
+            *v = threshold(*v, self.u - *penalised_to);
+            *penalised_to = self.u;
+        }
+    }
+}
+
+/// No penalty, or one that is applied to all weights at once.
+#[derive(Clone, Copy)]
+pub(super) struct Unpenalised;
+
+impl Rule for Unpenalised {
+    #[inline(always)]
+    fn step(self, v: &mut f64, _: &mut f64, change: f64, _: bool) {
+        *v += change;
     }
 }
