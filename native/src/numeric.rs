@@ -120,6 +120,17 @@ pub fn add_scaled<S: Simd>(simd: S, target: &mut [f64], factor: f64, source: &[f
     }
 }
 
+/// target = factor * source
+#[inline(always)]
+pub fn scale_into<S: Simd>(simd: S, target: &mut [f64], factor: f64, source: &[f64]) {
+    let (target, _) = S::as_mut_simd_f64s(target);
+    let (source, _) = S::as_simd_f64s(source);
+    let factor = simd.splat_f64s(factor);
+    for (t, &s) in target.iter_mut().zip(source) {
+        *t = simd.mul_f64s(factor, s);
+    }
+}
+
 /// log sum exp of the values, -inf when all are.
 pub fn log_sum_exp(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let most = values.clone().fold(f64::NEG_INFINITY, f64::max);

@@ -66,11 +66,10 @@ impl Transitions {
     #[inline(always)]
     pub fn update<S: Simd>(&mut self, simd: S, scores: &[f64], stride: usize, scale: f64) {
         let (labels, width) = (self.labels, self.width);
-        for (mine, given) in self.scores.chunks_exact_mut(width).zip(scores.chunks_exact(stride)) {
-            mine[..labels].iter_mut().zip(given).for_each(|(score, given)| *score = scale * given);
-        }
-        for (exp, given) in self.exp.chunks_exact_mut(width).zip(scores.chunks_exact(stride)) {
-            exp.iter_mut().zip(given).for_each(|(exp, given)| *exp = scale * given);
+        let mine = self.scores.chunks_exact_mut(width).zip(self.exp.chunks_exact_mut(width));
+        for ((score, exp), given) in mine.zip(scores.chunks_exact(stride)) {
+            numeric::scale_into(simd, exp, scale, &given[..width]);
+            score[..labels].copy_from_slice(&exp[..labels]);
         }
         // Padding is 0 until here.
         self.max_abs = numeric::max_abs(simd, &self.exp);
@@ -79,11 +78,9 @@ impl Transitions {
         } else {
             self.exp.iter_mut().for_each(|exp| *exp = exp.exp());
         }
-        for (from, exp) in self.exp.chunks_exact_mut(width).enumerate() {
-            exp[labels..].fill(0.0);
-            for (to, &exp) in exp[..labels].iter().enumerate() {
-                self.exp_transposed[to * width + from] = exp;
-            }
+        self.exp.chunks_exact_mut(width).for_each(|row| row[labels..].fill(0.0));
+        for (to, row) in self.exp_transposed.chunks_exact_mut(width).enumerate() {
+            row.iter_mut().zip(self.exp[to..].iter().step_by(width)).for_each(|(transposed, &exp)| *transposed = exp);
         }
     }
 }
