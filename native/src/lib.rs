@@ -2,6 +2,7 @@
 //!
 //! Data flows one way: text -> ids -> scores -> marginals -> gradient. Python decides the rest.
 
+pub mod aligned;
 pub mod corpus;
 pub mod error;
 pub mod inference;

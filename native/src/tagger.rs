@@ -86,7 +86,7 @@ impl<'m> Scorer<'m> {
     fn decode(&mut self) {
         let transitions = &self.model.transitions;
         self.lattice.tokens = self.tokens;
-        self.lattice.scores.truncate(self.tokens * transitions.width);
+        self.lattice.scores.resize(self.tokens * transitions.width, 0.0);
         if self.lattice.edges.is_empty() {
             self.lattice.edge_ends.clear();
         }

@@ -9,6 +9,7 @@ mod viterbi;
 
 pub use transitions::Transitions;
 
+use crate::aligned::Aligned;
 use crate::numeric;
 use pulp::Simd;
 
@@ -35,11 +36,11 @@ pub struct Lattice {
     labels: usize,
     width: usize,
     /// tokens x width log potentials of the states; `forward` exponentiates them in place when it can. Padding is 0.
-    pub scores: Vec<f64>,
+    pub scores: Aligned,
     /// tokens x width forward variables.
-    alpha: Vec<f64>,
+    alpha: Aligned,
     /// tokens x width: after `backward` the marginals times the factor given.
-    pub marginals: Vec<f64>,
+    pub marginals: Aligned,
     /// Edges in order of their tokens; `edge_ends[t]` ends those into token t. Empty without bigram features.
     pub edges: Vec<Edge>,
     pub edge_ends: Vec<usize>,
@@ -47,27 +48,27 @@ pub struct Lattice {
     pub overlap: usize,
     /// Factors 1 / sum(alpha) by which the scaled recursions are kept in range.
     rescale: Vec<f64>,
-    backward: Vec<f64>,
+    backward: Aligned,
     log_space: bool,
     log_z: f64,
     /// Of the last token's alpha: Z in units of the scaling.
     last_sum: f64,
     patched: transitions::Patched,
-    best: Vec<f64>,
+    best: Aligned,
 }
 
 /// Expected transition counts, gathered over sentences.
 pub struct PairCounts {
     /// labels x width sums of alpha(i) x(j), to be multiplied by exp(transition score).
-    pub outer: Vec<f64>,
+    pub outer: Aligned,
     /// labels x width sums that are probabilities already.
-    pub direct: Vec<f64>,
+    pub direct: Aligned,
 }
 
 impl PairCounts {
     pub fn new(transitions: &Transitions) -> Self {
         let size = transitions.labels * transitions.width;
-        PairCounts { outer: vec![0.0; size], direct: vec![0.0; size] }
+        PairCounts { outer: Aligned::new(size, 0.0), direct: Aligned::new(size, 0.0) }
     }
 
     pub fn clear(&mut self) {
@@ -77,7 +78,7 @@ impl PairCounts {
 
     pub fn add(&mut self, other: &PairCounts) {
         for (mine, theirs) in [(&mut self.outer, &other.outer), (&mut self.direct, &other.direct)] {
-            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
+            mine.iter_mut().zip(&**theirs).for_each(|(a, b)| *a += b);
         }
     }
 

@@ -51,7 +51,7 @@ impl Lattice {
         self.backward.resize(width, 0.0);
         // With beta_last = factor / Z the marginals come out multiplied by the factor.
         let scale = factor / self.last_sum;
-        for (beta, one) in self.backward.iter_mut().zip(&transitions.ones) {
+        for (beta, one) in self.backward.iter_mut().zip(&*transitions.ones) {
             *beta = scale * one;
         }
         self.marginals.resize(self.tokens * width, 0.0);

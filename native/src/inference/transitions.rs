@@ -1,6 +1,7 @@
 //! Transition scores, padded and exponentiated once for all sentences.
 
 use super::Edge;
+use crate::aligned::Aligned;
 use crate::numeric::{self, padded};
 use pulp::Simd;
 
@@ -13,13 +14,13 @@ pub struct Transitions {
     /// Labels padded to a multiple of `numeric::LANES`: the length of a row.
     pub width: usize,
     /// labels x width, by the label come from; padding is -inf.
-    pub scores: Vec<f64>,
+    pub scores: Aligned,
     /// exp(scores); padding is 0.
-    pub exp: Vec<f64>,
+    pub exp: Aligned,
     /// The transpose: by the label gone to.
-    pub exp_transposed: Vec<f64>,
+    pub exp_transposed: Aligned,
     /// 1 for labels, 0 for padding.
-    pub ones: Vec<f64>,
+    pub ones: Aligned,
     /// The largest |score|.
     pub max_abs: f64,
 }
@@ -30,12 +31,13 @@ impl Transitions {
         let mut transitions = Transitions {
             labels,
             width,
-            scores: vec![f64::NEG_INFINITY; labels * width],
-            exp: vec![0.0; labels * width],
-            exp_transposed: vec![0.0; labels * width],
-            ones: (0..width).map(|j| if j < labels { 1.0 } else { 0.0 }).collect(),
+            scores: Aligned::new(labels * width, f64::NEG_INFINITY),
+            exp: Aligned::new(labels * width, 0.0),
+            exp_transposed: Aligned::new(labels * width, 0.0),
+            ones: Aligned::new(width, 0.0),
             max_abs: 0.0,
         };
+        transitions.ones[..labels].fill(1.0);
         transitions.set(std::iter::empty());
         transitions
     }
@@ -88,8 +90,8 @@ impl Transitions {
 /// Transition matrices that can be changed for one token and changed back at the cost of the change.
 #[derive(Default)]
 pub struct Patched {
-    pub scores: Vec<f64>,
-    pub exp: Vec<f64>,
+    pub scores: Aligned,
+    pub exp: Aligned,
     width: usize,
 }
 

@@ -8,6 +8,7 @@
 
 use super::features::{Features, Selection};
 use super::layout::{self, Block, Entries};
+use crate::aligned::Aligned;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::inference::{Edge, Lattice, PairCounts, Transitions};
@@ -42,7 +43,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Default)]
 struct Scratch {
     /// Weights of the dense rows, n_dense x width.
-    rows: Vec<f64>,
+    rows: Aligned,
     sums: Vec<Sums>,
     lattices: Vec<Lattice>,
 }
@@ -50,7 +51,7 @@ struct Scratch {
 /// What blocks share: to be added up.
 struct Sums {
     value: f64,
-    rows: Vec<f64>,
+    rows: Aligned,
     shared: Vec<f64>,
     bigrams: Vec<f64>,
     pairs: PairCounts,
@@ -160,7 +161,7 @@ impl ChainObjective {
         transitions
     }
 
-    fn fill_rows(&self, states: &[f64], rows: &mut Vec<f64>, width: usize) {
+    fn fill_rows(&self, states: &[f64], rows: &mut Aligned, width: usize) {
         rows.resize(self.features.n_dense * width, 0.0);
         let mut start = 0;
         for (row, &(_, end)) in rows.chunks_exact_mut(width).zip(&self.features.state_attributes) {
@@ -176,7 +177,7 @@ impl ChainObjective {
         let n_dense = self.features.n_dense;
         Sums {
             value: 0.0,
-            rows: vec![0.0; n_dense * transitions.width],
+            rows: Aligned::new(n_dense * transitions.width, 0.0),
             shared: vec![0.0; self.features.state_range(n_dense..n_dense + self.features.n_shared).len()],
             bigrams: vec![0.0; self.features.n_bigrams()],
             pairs: PairCounts::new(transitions),
@@ -200,7 +201,7 @@ impl ChainObjective {
         let queue = Mutex::new(work.into_iter());
         let spare = Mutex::new((std::mem::take(&mut scratch.sums), std::mem::take(&mut scratch.lattices)));
         let reduction = Mutex::new(Reduction { next: 0, waiting: BTreeMap::new(), total: None });
-        let rows = scratch.rows.as_slice();
+        let rows = &*scratch.rows;
         let next = || locked(&queue).next();
         self.pool.install(|| {
             rayon::scope(|scope| {

@@ -16,6 +16,7 @@ pub use line_search::LineSearch;
 pub use penalty::Penalty;
 
 use super::marks::Marks;
+use crate::aligned::Aligned;
 use crate::error::Result;
 use crate::inference::{Lattice, PairCounts, Transitions};
 use crate::numeric;
@@ -93,12 +94,12 @@ struct Pass<'a> {
 /// Rows of labels, padded: those of v, each followed by what is kept with it, which is NaN where there is no feature.
 struct Matrix {
     width: usize,
-    values: Vec<f64>,
+    values: Aligned,
 }
 
 impl Matrix {
     fn new(rows: usize, width: usize) -> Matrix {
-        let mut matrix = Matrix { width, values: vec![0.0; 2 * rows * width] };
+        let mut matrix = Matrix { width, values: Aligned::new(2 * rows * width, 0.0) };
         matrix.rows().for_each(|(_, kept)| kept.fill(f64::NAN));
         matrix
     }
@@ -356,7 +357,7 @@ impl<'a> Pass<'a> {
             marginals.iter_mut().for_each(|p| *p = -*p);
             marginals[label as usize] += sample.weight;
         }
-        let counts = self.expected.direct.iter_mut().zip(&self.expected.outer).zip(&self.transitions.exp);
+        let counts = self.expected.direct.iter_mut().zip(&*self.expected.outer).zip(&*self.transitions.exp);
         for ((direct, &outer), &exp) in counts {
             // exp may be infinite, but then outer is 0.
             let outer = if outer == 0.0 { 0.0 } else { outer * exp };

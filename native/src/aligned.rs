@@ -1,0 +1,94 @@
+//! A vector of doubles that starts on a cache line.
+//!
+//! Rows padded to `numeric::LANES` then lie on whole cache lines. A plain `Vec` starts 16 bytes into one, and every access to a
+//! vector of eight doubles touches two.
+
+use std::ops::{Deref, DerefMut};
+
+const LINE: usize = 64;
+
+#[derive(Default)]
+pub struct Aligned {
+    /// The numbers follow on as much padding as the allocation's address asks for.
+    values: Vec<f64>,
+    start: usize,
+}
+
+impl Aligned {
+    pub fn new(len: usize, value: f64) -> Self {
+        let mut aligned = Aligned::with_capacity(len);
+        aligned.resize(len, value);
+        aligned
+    }
+
+    fn with_capacity(capacity: usize) -> Self {
+        let mut values: Vec<f64> = Vec::with_capacity(capacity + LINE / size_of::<f64>());
+        let start = values.as_ptr().align_offset(LINE);
+        values.resize(start, 0.0);
+        Aligned { values, start }
+    }
+
+    /// As `Vec::resize`.
+    pub fn resize(&mut self, len: usize, value: f64) {
+        if self.start + len > self.values.capacity() {
+            let mut larger = Aligned::with_capacity(len.max(2 * self.len()));
+            larger.values.extend_from_slice(self);
+            *self = larger;
+        }
+        self.values.resize(self.start + len, value);
+    }
+
+    pub fn clear(&mut self) {
+        self.values.truncate(self.start);
+    }
+}
+
+impl Deref for Aligned {
+    type Target = [f64];
+
+    #[inline(always)]
+    fn deref(&self) -> &[f64] {
+        &self.values[self.start..]
+    }
+}
+
+impl DerefMut for Aligned {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [f64] {
+        &mut self.values[self.start..]
+    }
+}
+
+impl Clone for Aligned {
+    fn clone(&self) -> Self {
+        let mut copy = Aligned::with_capacity(self.len());
+        copy.values.extend_from_slice(self);
+        copy
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        self.resize(source.len(), 0.0);
+        self.copy_from_slice(source);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_start_on_a_cache_line_and_survive_growth() {
+        let mut vector = Aligned::default();
+        for len in [0, 1, 3, 24, 1000, 5, 100_000] {
+            let before: Vec<f64> = vector.to_vec();
+            vector.resize(len, 7.0);
+            let kept = before.len().min(len);
+            assert_eq!(vector[..kept], before[..kept]);
+            assert!(vector[kept..].iter().all(|&x| x == 7.0));
+            assert!(len == 0 || vector.as_ptr().align_offset(LINE) == 0, "{len}");
+            let copy = vector.clone();
+            assert_eq!(copy[..], vector[..]);
+            assert!(len == 0 || copy.as_ptr().align_offset(LINE) == 0, "{len}");
+        }
+    }
+}
