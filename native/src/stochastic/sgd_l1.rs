@@ -162,12 +162,13 @@ impl<'a> Pass<'a> {
         let first_cell = features.first_state() + features.state_range(0..features.n_dense).end;
         let transitions = Transitions::new(features.n_labels);
         let width = transitions.width;
-        kept.iter_mut().zip(&*w).for_each(|(kept, &w)| *kept = penalty.exchange(w, *kept));
+        let (leading, sparse) = kept.split_at_mut(first_cell);
+        leading.iter_mut().zip(&*w).for_each(|(kept, &w)| *kept = penalty.exchange(w, *kept));
         let mut pass = Pass {
             objective,
             marks: objective.marks(),
             block_ends: objective.blocks.iter().map(|block| block.first_sentence + block.sentence_ends.len()).collect(),
-            cells: w[first_cell..].iter().zip(&kept[first_cell..]).map(|(&w, &kept)| [w, kept]).collect(),
+            cells: w[first_cell..].iter().zip(sparse).map(|(&w, &mut q)| [w, penalty.exchange(w, q)]).collect(),
             first_cell,
             penalty,
             w,
@@ -207,13 +208,15 @@ impl<'a> Pass<'a> {
     fn finish(mut self) -> Outcome {
         let (u, penalty, scale) = (self.u, self.penalty, self.scale);
         if penalty == Penalty::ClippingLazy {
-            self.everywhere(|v, kept| ClippingLazy { u }.step(v, kept, 0.0, true));
+            self.everywhere(|v, kept| ClippingLazy { u }.penalise(v, kept));
         }
         self.exchange(false);
-        let sparse = self.w[self.first_cell..].iter_mut().zip(&mut self.kept[self.first_cell..]);
-        sparse.zip(&self.cells).for_each(|((w, kept), cell)| [*w, *kept] = *cell);
-        for (w, q) in self.w.iter_mut().zip(&mut *self.kept) {
-            (*w, *q) = (scale * *w, scale * penalty.exchange(*w, *q));
+        let outward = |v: f64, kept: f64| (scale * v, scale * penalty.exchange(v, kept));
+        let (leading, sparse) = self.w.split_at_mut(self.first_cell);
+        let (leading_kept, sparse_kept) = self.kept.split_at_mut(self.first_cell);
+        leading.iter_mut().zip(leading_kept).for_each(|(w, q)| (*w, *q) = outward(*w, *q));
+        for ((w, q), &[v, kept]) in sparse.iter_mut().zip(sparse_kept).zip(&self.cells) {
+            (*w, *q) = outward(v, kept);
         }
         Outcome { u: self.u * self.scale, evaluations: self.evaluations }
     }
@@ -401,36 +404,86 @@ impl<'a> Pass<'a> {
     /// A step along the sample's gradient.
     #[inline(always)]
     fn step<S: Simd>(&mut self, simd: S, sample: Sample<'_>, step: f64, rule: impl Rule) {
-        let width = self.rows.width;
+        let (width, stride) = (self.rows.width, self.rows.stride());
         if sample.tokens().len() > 1 {
-            for (row, gradient) in self.pairs.rows().zip(self.expected.direct.chunks_exact(width)) {
-                rule.step_row(simd, row, (step, gradient), true);
+            for (row, gradient) in
+                self.pairs.values.chunks_exact_mut(stride).zip(self.expected.direct.chunks_exact(width))
+            {
+                step_rows(simd, row, gradient, [(0, step, true)].into_iter(), rule);
             }
         }
+        let scalar = pulp::Scalar::new();
         let rows = &sample.block.rows;
         let sparse = self.sparse(sample);
         for (token, gradient) in sample.tokens().zip(self.lattice.marginals.chunks_exact(width)) {
             let range = rows.range(token);
-            for (at, (&id, &last)) in range.clone().zip(rows.ids[range.clone()].iter().zip(&sample.marks.rows[range])) {
-                rule.step_row(simd, self.rows.row(id as usize), (step * rows.value(at), gradient), last);
-            }
+            let steps = range.clone().zip(rows.ids[range.clone()].iter().zip(&sample.marks.rows[range]));
+            let steps = steps.map(|(at, (&id, &last))| (id as usize, step * rows.value(at), last));
+            step_rows(simd, &mut self.rows.values, gradient, steps, rule);
             for (entries, marks, start, base) in sparse {
                 let range = entries.range(token);
                 let pairs = entries.ids[range.clone()].iter().zip(&entries.labels[range.clone()]);
                 for (at, ((&id, &label), &last)) in range.clone().zip(pairs.zip(&marks[range])) {
                     let [v, kept] = &mut self.cells[start + id as usize - base];
-                    rule.step(v, kept, step * entries.value(at) * gradient[usize::from(label)], last);
+                    let change = step * entries.value(at) * gradient[usize::from(label)];
+                    rule.step(scalar, v, kept, change, last);
                 }
             }
         }
         let base = self.objective.features.transitions.len();
         for edge in &self.lattice.edges {
             let id = base + edge.feature as usize;
-            rule.step(&mut self.w[id], &mut self.kept[id], step * edge.marginal, false);
+            rule.step(scalar, &mut self.w[id], &mut self.kept[id], step * edge.marginal, false);
         }
         for &feature in &self.bigrams {
             let id = base + feature as usize;
-            rule.step(&mut self.w[id], &mut self.kept[id], 0.0, true);
+            rule.penalise(&mut self.w[id], &mut self.kept[id]);
+        }
+    }
+}
+
+/// Steps on some rows of a matrix, all along the same gradient: `steps` gives the row, the step and whether it is the last.
+#[inline(always)]
+fn step_rows<S: Simd>(
+    simd: S,
+    matrix: &mut [f64],
+    gradient: &[f64],
+    steps: impl Iterator<Item = (usize, f64, bool)> + Clone,
+    rule: impl Rule,
+) {
+    let (matrix, _) = S::as_mut_simd_f64s(matrix);
+    let (gradient, _) = S::as_simd_f64s(gradient);
+    let mut at = 0;
+    while at < gradient.len() {
+        match gradient.len() - at {
+            1 => step_tile::<S, 1>(simd, matrix, gradient, at, steps.clone(), rule),
+            2 => step_tile::<S, 2>(simd, matrix, gradient, at, steps.clone(), rule),
+            3 => step_tile::<S, 3>(simd, matrix, gradient, at, steps.clone(), rule),
+            _ => step_tile::<S, 4>(simd, matrix, gradient, at, steps.clone(), rule),
+        }
+        at += 4;
+    }
+}
+
+/// N vectors of columns.
+#[inline(always)]
+fn step_tile<S: Simd, const N: usize>(
+    simd: S,
+    matrix: &mut [S::f64s],
+    gradient: &[S::f64s],
+    at: usize,
+    steps: impl Iterator<Item = (usize, f64, bool)>,
+    rule: impl Rule,
+) {
+    let width = gradient.len();
+    let mut columns = [simd.splat_f64s(0.0); N];
+    columns.copy_from_slice(&gradient[at..at + N]);
+    for (row, step, last) in steps {
+        let (v, kept) = matrix[row * 2 * width..][..2 * width].split_at_mut(width);
+        let (v, kept) = (&mut v[at..at + N], &mut kept[at..at + N]);
+        let step = simd.splat_f64s(step);
+        for n in 0..N {
+            rule.step(simd, &mut v[n], &mut kept[n], simd.mul_f64s(step, columns[n]), last);
         }
     }
 }
@@ -497,7 +550,7 @@ impl WithSimd for Run<'_, '_> {
             if pass.penalty == Penalty::ClippingLazy {
                 let u = pass.u;
                 pass.touched(sample, |v, kept| {
-                    v.iter_mut().zip(kept).for_each(|(v, kept)| ClippingLazy { u }.step(v, kept, 0.0, true));
+                    v.iter_mut().zip(kept).for_each(|(v, kept)| ClippingLazy { u }.penalise(v, kept));
                 });
             }
             let nll = pass.evaluate(simd, sample);

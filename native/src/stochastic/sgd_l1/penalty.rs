@@ -8,8 +8,7 @@
 //! - `ClippingLazy`: the u up to which the weight has been penalised.
 //! - Others need none.
 
-use crate::numeric;
-use pulp::Simd;
+use pulp::{Scalar, Simd};
 
 /// How the L1 penalty is applied (section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,36 +31,24 @@ impl Penalty {
     }
 }
 
-/// What a step and its penalty do to a weight and the number kept with it.
+/// What a step and its penalty do to weights, and to what is kept with them: several at once, or with `pulp::Scalar` one.
 pub(super) trait Rule: Copy {
-    /// A change along the gradient; if this is the weight's `last` of the sample, the penalty after it.
-    fn step(self, v: &mut f64, kept: &mut f64, change: f64, last: bool);
+    /// Adds a change; if it is the `last` that the sample makes to these weights, their penalty comes after it. Where there is
+    /// no feature, v is 0 afterwards.
+    fn step<S: Simd>(self, simd: S, v: &mut S::f64s, kept: &mut S::f64s, change: S::f64s, last: bool);
 
-    /// `step` on a row of labels, where there are features: the changes are `step` times the gradient.
+    /// The penalty alone.
     #[inline(always)]
-    fn step_row<S: Simd>(
-        self,
-        simd: S,
-        (v, kept): (&mut [f64], &mut [f64]),
-        (step, gradient): (f64, &[f64]),
-        last: bool,
-    ) {
-        numeric::add_scaled(simd, v, step, gradient);
-        for (v, kept) in v.iter_mut().zip(kept) {
-            if kept.is_nan() {
-                *v = 0.0;
-            } else if last {
-                self.step(v, kept, 0.0, true);
-            }
-        }
+    fn penalise(self, v: &mut f64, kept: &mut f64) {
+        self.step(Scalar::new(), v, kept, 0.0, true);
     }
 }
 
-/// p without what is left of it within u of 0. In this order of comparison, NaN stays NaN.
+/// z without what of it lies within the bound of 0, or 0 where there is no feature.
 #[inline(always)]
-fn threshold(p: f64, u: f64) -> f64 {
-    let below = if p > u { u } else { p };
-    p - if below < -u { -u } else { below }
+fn threshold<S: Simd>(simd: S, z: S::f64s, bound: S::f64s, is_feature: S::m64s) -> S::f64s {
+    let taken = simd.max_f64s(simd.neg_f64s(bound), simd.min_f64s(bound, z));
+    simd.select_f64s(is_feature, simd.sub_f64s(z, taken), simd.splat_f64s(0.0))
 }
 
 /// `Penalty::Cumulative`.
@@ -72,27 +59,10 @@ pub(super) struct Cumulative {
 
 impl Rule for Cumulative {
     #[inline(always)]
-    fn step(self, v: &mut f64, p: &mut f64, change: f64, last: bool) {
-        *p += change;
+    fn step<S: Simd>(self, simd: S, v: &mut S::f64s, p: &mut S::f64s, change: S::f64s, last: bool) {
+        *p = simd.add_f64s(*p, change);
         if last {
-            *v = threshold(*p, self.u);
-        }
-    }
-
-    #[inline(always)]
-    fn step_row<S: Simd>(self, simd: S, (v, p): (&mut [f64], &mut [f64]), (step, gradient): (f64, &[f64]), last: bool) {
-        if !last {
-            return numeric::add_scaled(simd, p, step, gradient);
-        }
-        let (v, _) = S::as_mut_simd_f64s(v);
-        let (p, _) = S::as_mut_simd_f64s(p);
-        let (gradient, _) = S::as_simd_f64s(gradient);
-        let step = simd.splat_f64s(step);
-        let (least, most, zero) = (simd.splat_f64s(-self.u), simd.splat_f64s(self.u), simd.splat_f64s(0.0));
-        for ((v, p), &gradient) in v.iter_mut().zip(p).zip(gradient) {
-            *p = simd.mul_add_e_f64s(step, gradient, *p);
-            let taken = simd.max_f64s(least, simd.min_f64s(most, *p));
-            *v = simd.select_f64s(simd.equal_f64s(*p, *p), simd.sub_f64s(*p, taken), zero);
+            *v = threshold(simd, *p, simd.splat_f64s(self.u), simd.equal_f64s(*p, *p));
         }
     }
 }
@@ -105,11 +75,12 @@ pub(super) struct ClippingLazy {
 
 impl Rule for ClippingLazy {
     #[inline(always)]
-    fn step(self, v: &mut f64, penalised_to: &mut f64, change: f64, last: bool) {
-        *v += change;
-        if last && !penalised_to.is_nan() {
-            *v = threshold(*v, self.u - *penalised_to);
-            *penalised_to = self.u;
+    fn step<S: Simd>(self, simd: S, v: &mut S::f64s, penalised_to: &mut S::f64s, change: S::f64s, last: bool) {
+        *v = simd.add_f64s(*v, change);
+        if last {
+            let (u, is_feature) = (simd.splat_f64s(self.u), simd.equal_f64s(*penalised_to, *penalised_to));
+            *v = threshold(simd, *v, simd.sub_f64s(u, *penalised_to), is_feature);
+            *penalised_to = simd.select_f64s(is_feature, u, *penalised_to);
         }
     }
 }
@@ -120,7 +91,7 @@ pub(super) struct Unpenalised;
 
 impl Rule for Unpenalised {
     #[inline(always)]
-    fn step(self, v: &mut f64, _: &mut f64, change: f64, _: bool) {
-        *v += change;
+    fn step<S: Simd>(self, simd: S, v: &mut S::f64s, kept: &mut S::f64s, change: S::f64s, _: bool) {
+        *v = simd.select_f64s(simd.equal_f64s(*kept, *kept), simd.add_f64s(*v, change), simd.splat_f64s(0.0));
     }
 }
