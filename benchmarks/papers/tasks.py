@@ -140,15 +140,15 @@ class Data:
         """The training objective with an L1 penalty."""
         return Problem(self.objective, ElasticNet(l1=l1))
 
-    def score(self, w: Any, corpus: Corpus | None = None) -> float:
-        """F1 (of words, where the task is to find them) or accuracy on the test data, in per cent."""
-        corpus = corpus or self.test
-        gold = corpus.gold()
-        predicted = self.objective.model(w, "{}", corpus.template).predict(corpus.core, threads=self.threads)
+    def score(self, w: Any) -> tuple[float, dict[str, float]]:
+        """F1 (of words, where the task is to find them) or accuracy on the test data, in per cent; F1 of each type."""
+        gold = self.test.gold()
+        predicted = self.objective.model(w, "{}", self.test.template).predict(self.test.core, threads=self.threads)
         if self.task.score == "words":
             gold, predicted = ([[_word(tag) for tag in tags] for tags in each] for each in (gold, predicted))
-        scores = evaluate(gold, predicted).to_dict()
-        return 100.0 * float(scores["accuracy" if self.task.score == "accuracy" else "f1"])
+        scores = evaluate(gold, predicted)
+        overall = scores.accuracy if self.task.score == "accuracy" else scores.f1
+        return 100.0 * (overall or 0.0), {name: 100.0 * score["f1"] for name, score in scores.per_type.items()}
 
     def best_strength(self) -> float:
         """C by the log-likelihood of held-out training sentences, OWL-QN's model being asked (tsuruoka2009, 4.1)."""
@@ -184,6 +184,7 @@ def run(data: Data, l1: float, name: str, solver: Any, **about: Any) -> dict[str
     """Train and score; a row of the table with its curves."""
     result = minimize(data.problem(l1), solver, stop=Stop(max_iterations=3000))
     records = result.trace
+    score, types = data.score(result.w)
     row = {
         "task": data.task.name,
         "method": name,
@@ -194,7 +195,8 @@ def run(data: Data, l1: float, name: str, solver: Any, **about: Any) -> dict[str
         "features": records[-1].nnz,
         "candidates": data.objective.n_features,
         "seconds": result.seconds,
-        "score": data.score(result.w),
+        "score": score,
+        "types": types,
         "status": result.status.name,
         "l1": l1,
         **about,
