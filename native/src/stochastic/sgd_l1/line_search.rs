@@ -1,6 +1,7 @@
 //! The rate of an update by trial (Zhou, Qiu & Huang 2011, Algorithm 1 with Eq. 14).
 
-use super::{Pass, Sample, Settings};
+use super::{Pass, Settings};
+use crate::stochastic::samples::Sample;
 use pulp::Simd;
 
 /// The heuristic line search of Zhou et al. (2011).
@@ -72,7 +73,7 @@ impl Pass<'_> {
     #[inline(always)]
     fn sample_objective(&mut self, sample: Sample<'_>, settings: &Settings<'_>, nll: f64) -> f64 {
         let mut norms = Norms::default();
-        self.touched(sample, |v, _| norms.add(v));
+        self.weights.touched(sample, &self.bigrams, |v, _| norms.add(v));
         let scale = self.scale;
         sample.weight * nll + settings.l1 * scale * norms.l1 + 0.5 * settings.l2 * scale * scale * norms.squared
     }
@@ -81,7 +82,7 @@ impl Pass<'_> {
     fn save(&mut self, sample: Sample<'_>) {
         let mut saved = std::mem::take(&mut self.saved);
         saved.clear();
-        self.touched(sample, |v, kept| {
+        self.weights.touched(sample, &self.bigrams, |v, kept| {
             saved.extend_from_slice(v);
             saved.extend_from_slice(kept);
         });
@@ -92,7 +93,7 @@ impl Pass<'_> {
     fn restore(&mut self, sample: Sample<'_>) {
         let saved = std::mem::take(&mut self.saved);
         let mut at = 0;
-        self.touched(sample, |v, kept| {
+        self.weights.touched(sample, &self.bigrams, |v, kept| {
             let n = v.len();
             v.copy_from_slice(&saved[at..at + n]);
             kept.copy_from_slice(&saved[at + n..at + 2 * n]);

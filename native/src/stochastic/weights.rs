@@ -1,0 +1,207 @@
+//! Weights, and a number that a trainer keeps with each, where the loops over a sentence want them.
+
+use super::samples::Sample;
+use crate::aligned::Aligned;
+use crate::numeric;
+use crate::objective::features::Features;
+use crate::objective::layout::Entries;
+use std::slice;
+
+pub struct Weights<'a> {
+    features: &'a Features,
+    /// All weights and what is kept with them; of these only bigram features are up to date between `new` and `store`.
+    pub w: &'a mut [f64],
+    pub kept: &'a mut [f64],
+    /// Sparse state features: weight and what is kept with it side by side, for both are fetched from far away.
+    pub cells: Vec<[f64; 2]>,
+    /// Where `cells` starts among all features.
+    first_cell: usize,
+    /// The dense rows, as in `layout`.
+    pub rows: Matrix,
+    /// Transitions, by the label come from.
+    pub pairs: Matrix,
+}
+
+/// Rows of labels, padded: those of weights, each followed by what is kept with them, which is NaN where there is no feature.
+pub struct Matrix {
+    pub width: usize,
+    pub values: Aligned,
+}
+
+impl Matrix {
+    fn new(rows: usize, width: usize) -> Matrix {
+        let mut matrix = Matrix { width, values: Aligned::new(2 * rows * width, 0.0) };
+        matrix.rows().for_each(|(_, kept)| kept.fill(f64::NAN));
+        matrix
+    }
+
+    /// From one row to the next.
+    pub fn stride(&self) -> usize {
+        2 * self.width
+    }
+
+    #[inline(always)]
+    pub fn row(&mut self, row: usize) -> (&mut [f64], &mut [f64]) {
+        let (stride, width) = (self.stride(), self.width);
+        self.values[row * stride..][..stride].split_at_mut(width)
+    }
+
+    #[inline(always)]
+    pub fn rows(&mut self) -> impl Iterator<Item = (&mut [f64], &mut [f64])> {
+        let (stride, width) = (self.stride(), self.width);
+        self.values.chunks_exact_mut(stride).map(move |row| row.split_at_mut(width))
+    }
+
+    /// Copies features in or out: `places` gives the row and the label of each of them.
+    fn exchange(&mut self, places: impl Iterator<Item = (usize, usize)>, w: &mut [f64], kept: &mut [f64], load: bool) {
+        for (((row, label), w), kept) in places.zip(w).zip(kept) {
+            let (v_row, kept_row) = self.row(row);
+            if load {
+                (v_row[label], kept_row[label]) = (*w, *kept);
+            } else {
+                (*w, *kept) = (v_row[label], kept_row[label]);
+            }
+        }
+    }
+}
+
+impl<'a> Weights<'a> {
+    /// Lays out w and what is kept with it; `inward` turns both into what the loops work with.
+    pub fn new(
+        features: &'a Features,
+        w: &'a mut [f64],
+        kept: &'a mut [f64],
+        inward: impl Fn(f64, f64) -> (f64, f64),
+    ) -> Self {
+        let first_cell = features.first_state() + features.state_range(0..features.n_dense).end;
+        for (w, kept) in w[..first_cell].iter_mut().zip(&mut kept[..first_cell]) {
+            (*w, *kept) = inward(*w, *kept);
+        }
+        let sparse = w[first_cell..].iter().zip(&kept[first_cell..]);
+        let width = numeric::padded(features.n_labels);
+        let mut weights = Weights {
+            features,
+            cells: sparse.map(|(&w, &kept)| inward(w, kept).into()).collect(),
+            w,
+            kept,
+            first_cell,
+            rows: Matrix::new(features.n_dense, width),
+            pairs: Matrix::new(features.n_labels, width),
+        };
+        weights.exchange(true);
+        weights
+    }
+
+    /// Writes all weights and what is kept with them back; `outward` undoes what `inward` did.
+    pub fn store(mut self, outward: impl Fn(f64, f64) -> (f64, f64)) {
+        self.exchange(false);
+        let (leading, sparse) = self.w.split_at_mut(self.first_cell);
+        let (leading_kept, sparse_kept) = self.kept.split_at_mut(self.first_cell);
+        leading.iter_mut().zip(leading_kept).for_each(|(w, kept)| (*w, *kept) = outward(*w, *kept));
+        for ((w, kept), &[v, k]) in sparse.iter_mut().zip(sparse_kept).zip(&self.cells) {
+            (*w, *kept) = outward(v, k);
+        }
+    }
+
+    /// Copies the weights of transitions and dense rows from w and q to the matrices, or back.
+    fn exchange(&mut self, load: bool) {
+        let features = self.features;
+        let pairs = 0..features.transitions.len();
+        let places = features.transitions.iter().map(|&(from, to)| (usize::from(from), usize::from(to)));
+        self.pairs.exchange(places, &mut self.w[pairs.clone()], &mut self.kept[pairs], load);
+        let dense = features.state_range(0..features.n_dense);
+        let states = features.first_state()..features.first_state() + dense.end;
+        let mut start = 0;
+        let places = features.state_attributes[..features.n_dense].iter().enumerate().flat_map(|(row, &(_, end))| {
+            let labels = &features.state_labels[start..end as usize];
+            start = end as usize;
+            labels.iter().map(move |&label| (row, usize::from(label)))
+        });
+        self.rows.exchange(places, &mut self.w[states.clone()], &mut self.kept[states], load);
+    }
+
+    /// Calls `work` with every weight and what is kept with it: O(n_features).
+    #[inline(always)]
+    pub fn everywhere(&mut self, mut work: impl FnMut(&mut f64, &mut f64)) {
+        for matrix in [&mut self.pairs, &mut self.rows] {
+            matrix.rows().for_each(|(v, kept)| v.iter_mut().zip(kept).for_each(|(v, kept)| work(v, kept)));
+        }
+        let bigrams = self.features.transitions.len()..self.features.first_state();
+        self.w[bigrams.clone()].iter_mut().zip(&mut self.kept[bigrams]).for_each(|(v, kept)| work(v, kept));
+        self.cells.iter_mut().for_each(|[v, kept]| work(v, kept));
+    }
+
+    /// Calls `work` once with every weight that the sample uses: transitions and the `bigrams` given included.
+    #[inline(always)]
+    pub fn touched(&mut self, sample: Sample<'_>, bigrams: &[u32], mut work: impl FnMut(&mut [f64], &mut [f64])) {
+        if sample.tokens().len() > 1 {
+            self.pairs.rows().for_each(|(v, kept)| work(v, kept));
+        }
+        for token in sample.tokens() {
+            for at in sample.block.rows.range(token) {
+                if sample.marks.rows[at] {
+                    let (v, kept) = self.rows.row(sample.block.rows.ids[at] as usize);
+                    work(v, kept);
+                }
+            }
+            for (entries, marks, start, base) in self.sparse(sample) {
+                for at in entries.range(token) {
+                    if marks[at] {
+                        let [v, kept] = &mut self.cells[start + entries.ids[at] as usize - base];
+                        work(slice::from_mut(v), slice::from_mut(kept));
+                    }
+                }
+            }
+        }
+        for &feature in bigrams {
+            let (v, kept) = self.bigram(feature);
+            work(slice::from_mut(v), slice::from_mut(kept));
+        }
+    }
+
+    #[inline(always)]
+    pub fn bigram(&mut self, feature: u32) -> (&mut f64, &mut f64) {
+        let id = self.features.transitions.len() + feature as usize;
+        (&mut self.w[id], &mut self.kept[id])
+    }
+
+    /// Where the first of the cells stands among the state features.
+    #[inline(always)]
+    pub fn first_sparse(&self) -> usize {
+        self.first_cell - self.features.first_state()
+    }
+
+    /// The sparse entries of a sample's block, their marks, and what to add to and take off an id to find its cell.
+    #[inline(always)]
+    pub fn sparse<'b>(&self, sample: Sample<'b>) -> [(&'b Entries, &'b [bool], usize, usize); 2] {
+        let dense = self.first_sparse();
+        let own = sample.block.own_range.start - dense;
+        [(&sample.block.shared, &sample.marks.shared, 0, dense), (&sample.block.own, &sample.marks.own, own, 0)]
+    }
+
+    /// Asks for what a sample soon to come will need: first its entries, later the weights that these name.
+    #[inline(always)]
+    pub fn fetch(&self, sample: &Sample<'_>, weights: bool) {
+        for ((entries, marks, start, base), (from, to)) in
+            self.sparse(*sample).into_iter().zip(sample.parts[1..].iter())
+        {
+            if weights {
+                for &id in &entries.ids[*from..*to] {
+                    numeric::prefetch(&self.cells, start + id as usize - base);
+                }
+                continue;
+            }
+            numeric::prefetch_range(&entries.ids, *from..*to);
+            numeric::prefetch_range(&entries.labels, *from..*to);
+            numeric::prefetch_range(marks, *from..*to);
+            numeric::prefetch_range(&entries.ends, sample.tokens());
+        }
+        if !weights {
+            let (from, to) = sample.parts[0];
+            numeric::prefetch_range(&sample.block.rows.ids, from..to);
+            numeric::prefetch_range(&sample.marks.rows, from..to);
+            numeric::prefetch_range(&sample.block.rows.ends, sample.tokens());
+            numeric::prefetch_range(sample.gold, 0..sample.gold.len());
+        }
+    }
+}
