@@ -25,38 +25,28 @@ impl Sample<'_> {
     }
 }
 
-/// All sentences of an objective.
-pub struct Samples<'a> {
-    objective: &'a ChainObjective,
-    marks: &'a [Marks],
-    /// Block of each sentence's place: sentences before `block_ends[b]` are in blocks up to b.
-    block_ends: Vec<usize>,
-}
-
-impl<'a> Samples<'a> {
-    pub fn new(objective: &'a ChainObjective) -> Self {
-        let end = |block: &Block| block.first_sentence + block.sentence_ends.len();
-        Samples { objective, marks: objective.marks(), block_ends: objective.blocks.iter().map(end).collect() }
-    }
-
-    pub fn get(&self, sentence: usize) -> Sample<'a> {
-        let at = self.block_ends.partition_point(|&end| end <= sentence);
-        let block = &self.objective.blocks[at];
-        let within = sentence - block.first_sentence;
-        let first_token = if within == 0 { 0 } else { block.sentence_ends[within - 1] as usize };
-        let end_token = block.sentence_ends[within] as usize;
-        let part = |entries: &Entries| match end_token {
-            end if end > first_token => (entries.range(first_token).start, entries.range(end - 1).end),
-            _ => (0, 0),
-        };
-        Sample {
-            block,
-            marks: &self.marks[at],
-            first_token,
-            end_token,
-            gold: &self.objective.corpus.gold[block.first_token + first_token..block.first_token + end_token],
-            weight: self.objective.corpus.weight(sentence),
-            parts: [part(&block.rows), part(&block.shared), part(&block.own)],
+/// All sentences of an objective, in the order of the corpus, in which this is quick.
+pub fn samples(objective: &ChainObjective) -> Vec<Sample<'_>> {
+    let mut samples = Vec::with_capacity(objective.corpus.n_sentences());
+    for (block, marks) in objective.blocks.iter().zip(objective.marks()) {
+        let mut first_token = 0;
+        for &end_token in &block.sentence_ends {
+            let end_token = end_token as usize;
+            let part = |entries: &Entries| match end_token {
+                end if end > first_token => (entries.range(first_token).start, entries.range(end - 1).end),
+                _ => (0, 0),
+            };
+            samples.push(Sample {
+                block,
+                marks,
+                first_token,
+                end_token,
+                gold: &objective.corpus.gold[block.first_token + first_token..block.first_token + end_token],
+                weight: objective.corpus.weight(samples.len()),
+                parts: [part(&block.rows), part(&block.shared), part(&block.own)],
+            });
+            first_token = end_token;
         }
     }
+    samples
 }

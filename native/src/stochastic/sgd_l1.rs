@@ -15,7 +15,7 @@ mod penalty;
 pub use line_search::LineSearch;
 pub use penalty::Penalty;
 
-use super::samples::{Sample, Samples};
+use super::samples::{Sample, samples};
 use super::weights::Weights;
 use crate::error::Result;
 use crate::inference::{Lattice, PairCounts, Transitions};
@@ -311,8 +311,8 @@ impl WithSimd for Run<'_, '_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Run { pass, settings, interrupt } = self;
-        let all = Samples::new(pass.objective);
-        let samples: Vec<Sample<'_>> = settings.order.iter().map(|&sentence| all.get(sentence)).collect();
+        let all = samples(pass.objective);
+        let samples: Vec<Sample<'_>> = settings.order.iter().map(|&sentence| all[sentence]).collect();
         for (k, (&sample, &scheduled)) in samples.iter().zip(settings.rates).enumerate() {
             if k % PERIOD == 0 && interrupt.is_set() {
                 return;
