@@ -34,15 +34,15 @@ class Task:
     score: str = "f1"
 
 
-def columns(path: Path, keep: tuple[int, ...] = ()) -> list[Sentence]:
-    """Sentences of a column file, of certain columns if asked for; lines of document marks are left out."""
+def columns(path: Path) -> list[Sentence]:
+    """Sentences of a column file; lines of document marks are left out."""
     sentences: list[Sentence] = [[]]
     for line in path.read_text(encoding="utf-8").splitlines():
         cells = line.split()
         if not cells:
             sentences.append([])
         elif not cells[0].startswith(("-DOCSTART-", "###MEDLINE")):
-            sentences[-1].append(tuple(cells[i] for i in keep) if keep else tuple(cells))
+            sentences[-1].append(tuple(cells))
     return [sentence for sentence in sentences if sentence]
 
 
@@ -174,6 +174,15 @@ def options(description: str | None, tasks: list[str]) -> argparse.ArgumentParse
     parser.add_argument("--json", help="write the rows with their curves to this file")
     parser.add_argument("--figures", help="write SVG figures to this folder")
     return parser
+
+
+def prepared(arguments: argparse.Namespace) -> Iterator[tuple[str, Data, float]]:
+    """Name, data and C of each task asked for."""
+    for name in arguments.tasks:
+        data = Data(TASKS[name], 2000 if arguments.quick else None, arguments.threads)
+        l1 = 1.0 if arguments.quick else data.best_strength()
+        print(f"{name}: {len(data.train):,} sentences, {data.objective.n_features:,} candidate features, C = {l1:g}")
+        yield name, data, l1
 
 
 def _word(tag: str) -> str:

@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tasks import TASKS, Data, options, run
+from tasks import Data, options, prepared, run
 
 from loglinear.solvers import OWLQN, SGDL1, tune_learning_rate
 
@@ -89,10 +89,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     rows: list[dict[str, Any]] = []
-    for name in arguments.tasks:
-        data = Data(TASKS[name], 2000 if arguments.quick else None, arguments.threads)
-        l1 = 1.0 if arguments.quick else data.best_strength()
-        print(f"{name}: {len(data.train):,} sentences, {data.objective.n_features:,} candidate features, C = {l1:g}")
+    for name, data, l1 in prepared(arguments):
         ours = []
         for method, solver in methods(data, l1, name in arguments.naive):
             about = {"learning_rate": getattr(solver, "learning_rate", None), "decay": getattr(solver, "decay", None)}

@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tasks import TASKS, Data, options, run
+from tasks import options, prepared, run
 
 from loglinear.solvers import OWLQN, SGDL1, TwoStage, tune_learning_rate
 
@@ -83,10 +83,7 @@ def main() -> None:
     parser = options(__doc__, list(NAMES))
     arguments = parser.parse_args()
     rows: list[dict[str, Any]] = []
-    for name in arguments.tasks:
-        data = Data(TASKS[name], 2000 if arguments.quick else None, arguments.threads)
-        l1 = 1.0 if arguments.quick else data.best_strength()
-        print(f"{name}: {len(data.train):,} sentences, {data.objective.n_features:,} candidate features, C = {l1:g}")
+    for name, data, l1 in prepared(arguments):
         sgd = tune_learning_rate(data.problem(l1), SGDL1(), decays=(0.9, 0.85, 0.8), sample=TUNING_SAMPLE)
         solvers: dict[str, Any] = {
             "OWL-QN": OWLQN(tolerance=1e-4, memory=10),

@@ -83,8 +83,8 @@ impl ChainObjective {
 
     /// A pass of stochastic gradient descent with L1 (see `loglinear.solvers.sgd_l1`); updates w and q in place.
     ///
-    /// l1 and l2 are what a sample bears of the penalty. Returns u and the number of evaluations of a
-    /// sample.
+    /// l1 and l2 are what a sample bears of the penalty. Returns u and the number of
+    /// evaluations of a sample.
     #[pyo3(signature = (w, q, u, *, order, rates, l1, l2, penalty, line_search=None))]
     #[allow(clippy::too_many_arguments)]
     fn sgd_l1_pass(

@@ -1,6 +1,7 @@
 //! Sentences as stochastic methods go through them: one at a time, in any order.
 
 use super::marks::Marks;
+use crate::numeric;
 use crate::objective::chain::ChainObjective;
 use crate::objective::layout::{Block, Entries};
 use std::ops::Range;
@@ -22,6 +23,20 @@ impl Sample<'_> {
     #[inline(always)]
     pub fn tokens(&self) -> Range<usize> {
         self.first_token..self.end_token
+    }
+
+    /// Asks for the entries and labels, which will be needed soon.
+    #[inline(always)]
+    pub fn fetch(&self) {
+        let Sample { block, marks, parts, .. } = self;
+        let all = [(&block.rows, &marks.rows), (&block.shared, &marks.shared), (&block.own, &marks.own)];
+        for ((entries, marks), &(from, to)) in all.into_iter().zip(parts) {
+            numeric::prefetch_range(&entries.ids, from..to);
+            numeric::prefetch_range(&entries.labels, from..to.min(entries.labels.len()));
+            numeric::prefetch_range(marks, from..to);
+            numeric::prefetch_range(&entries.ends, self.tokens());
+        }
+        numeric::prefetch_range(self.gold, 0..self.gold.len());
     }
 }
 

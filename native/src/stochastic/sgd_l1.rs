@@ -317,10 +317,11 @@ impl WithSimd for Run<'_, '_> {
             if k % PERIOD == 0 && interrupt.is_set() {
                 return;
             }
-            for (ahead, weights) in [(1, true), (2, false)] {
-                if let Some(next) = samples.get(k + ahead) {
-                    pass.weights.fetch(next, weights);
-                }
+            if let Some(later) = samples.get(k + 2) {
+                later.fetch();
+            }
+            if let Some(next) = samples.get(k + 1) {
+                pass.weights.fetch(next);
             }
             pass.collect_bigrams(sample);
             if sample.tokens().is_empty() {

@@ -179,29 +179,13 @@ impl<'a> Weights<'a> {
         [(&sample.block.shared, &sample.marks.shared, 0, dense), (&sample.block.own, &sample.marks.own, own, 0)]
     }
 
-    /// Asks for what a sample soon to come will need: first its entries, later the weights that these name.
+    /// Asks for the weights that a sample soon to come will need, but for those of rows, most of which are at hand.
     #[inline(always)]
-    pub fn fetch(&self, sample: &Sample<'_>, weights: bool) {
-        for ((entries, marks, start, base), (from, to)) in
-            self.sparse(*sample).into_iter().zip(sample.parts[1..].iter())
-        {
-            if weights {
-                for &id in &entries.ids[*from..*to] {
-                    numeric::prefetch(&self.cells, start + id as usize - base);
-                }
-                continue;
+    pub fn fetch(&self, sample: &Sample<'_>) {
+        for ((entries, _, start, base), &(from, to)) in self.sparse(*sample).into_iter().zip(&sample.parts[1..]) {
+            for &id in &entries.ids[from..to] {
+                numeric::prefetch(&self.cells, start + id as usize - base);
             }
-            numeric::prefetch_range(&entries.ids, *from..*to);
-            numeric::prefetch_range(&entries.labels, *from..*to);
-            numeric::prefetch_range(marks, *from..*to);
-            numeric::prefetch_range(&entries.ends, sample.tokens());
-        }
-        if !weights {
-            let (from, to) = sample.parts[0];
-            numeric::prefetch_range(&sample.block.rows.ids, from..to);
-            numeric::prefetch_range(&sample.marks.rows, from..to);
-            numeric::prefetch_range(&sample.block.rows.ends, sample.tokens());
-            numeric::prefetch_range(sample.gold, 0..sample.gold.len());
         }
     }
 }
