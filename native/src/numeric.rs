@@ -120,6 +120,30 @@ pub fn add_scaled<S: Simd>(simd: S, target: &mut [f64], factor: f64, source: &[f
     }
 }
 
+/// target += factor * a * b, element by element.
+#[inline(always)]
+pub fn add_product<S: Simd>(simd: S, target: &mut [f64], factor: f64, a: &[f64], b: &[f64]) {
+    let (target, _) = S::as_mut_simd_f64s(target);
+    let (a, _) = S::as_simd_f64s(a);
+    let (b, _) = S::as_simd_f64s(b);
+    let factor = simd.splat_f64s(factor);
+    for ((t, &a), &b) in target.iter_mut().zip(a).zip(b) {
+        *t = simd.mul_add_e_f64s(simd.mul_f64s(factor, a), b, *t);
+    }
+}
+
+/// Of whole vectors.
+#[inline(always)]
+pub fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
+    let (a, _) = S::as_simd_f64s(a);
+    let (b, _) = S::as_simd_f64s(b);
+    let mut total = simd.splat_f64s(0.0);
+    for (&a, &b) in a.iter().zip(b) {
+        total = simd.mul_add_e_f64s(a, b, total);
+    }
+    simd.reduce_sum_f64s(total)
+}
+
 /// target = factor * source
 #[inline(always)]
 pub fn scale_into<S: Simd>(simd: S, target: &mut [f64], factor: f64, source: &[f64]) {

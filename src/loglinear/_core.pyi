@@ -66,6 +66,21 @@ class ChainObjective:
         penalty: str,
         line_search: tuple[int, float] | None = None,
     ) -> tuple[float, int]: ...
+    @property
+    def sag_sizes(self) -> tuple[int, int, int]: ...
+    def sag_pass(
+        self,
+        w: npt.NDArray[np.float64],
+        d: npt.NDArray[np.float64],
+        gradients: tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.float32]],
+        lipschitz: npt.NDArray[np.float64],
+        seen: npt.NDArray[np.bool_],
+        *,
+        draws: npt.NDArray[np.float64],
+        sampling: str,
+        saga: bool,
+        l2: float,
+    ) -> int: ...
     def sample(self, order: npt.NDArray[np.int64]) -> ChainObjective: ...
     def model(self, w: npt.NDArray[np.float64], settings: str, template: str | None = None) -> ChainModel: ...
 

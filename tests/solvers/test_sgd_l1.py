@@ -8,6 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
+from chains import PerSample, chunky, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,37 +22,6 @@ from loglinear.result import Status
 from loglinear.solvers import OWLQN, SGDL1, TwoStage, tune_learning_rate
 
 LAWS = settings(max_examples=40, deadline=None)
-
-
-def sentences(n, seed, *, kinds=6, valued=False):
-    """Random labelled sentences, one-token and empty ones among them; frequent attributes become dense rows."""
-    rng = np.random.default_rng(seed)
-    X, y = [], []
-    for _ in range(n):
-        length = int(rng.choice([0, 1, 2, 5, 8], p=[0.05, 0.15, 0.2, 0.3, 0.3]))
-        names = [[f"a{i}" for i in rng.integers(0, kinds, 2)] + [f"rare{rng.integers(0, 40)}"] for _ in range(length)]
-        if valued:
-            X.append([{name: float(rng.normal()) for name in token} for token in names])
-        else:
-            X.append(names)
-        y.append([str(rng.choice(["A", "B", "C"])) for _ in range(length)])
-    if not any(y):
-        X[0], y[0] = X[0] + [["a0"]] if not valued else [{"a0": 1.0}], ["A"]
-    return X, y
-
-
-class PerSample:
-    """The objective of the whole and of each sample, all over the same features: other samples get weight 0."""
-
-    def __init__(self, X, y, weights=None, template=None):
-        weights = [1.0] * len(X) if weights is None else weights
-        make = lambda w: ChainObjective(Corpus.encode(X, y, sample_weight=w, template=template).core, threads=1)  # noqa: E731
-        self.whole = make(weights)
-        alone = [[w if i == j else 0.0 for i, w in enumerate(weights)] for j in range(len(X))]
-        self.samples = [make(w) for w in alone]
-        unit = [make([float(i == j) for i in range(len(X))]) for j in range(len(X))]
-        at = np.random.default_rng(0).normal(size=self.whole.n_features)
-        self.used = [objective.value_and_gradient(at)[1] != 0.0 for objective in unit]
 
 
 class Reference:
@@ -224,17 +194,6 @@ def test_a_weight_never_crosses_zero_in_a_penalty_step_and_q_and_u_obey_their_de
     assert (w * before >= 0.0).all()
     assert (np.abs(w) <= np.abs(before) + 1e-10).all()
     np.testing.assert_allclose(q, w - before, atol=1e-10)  # Eq. 4: the penalty alone has moved the weights
-
-
-def chunky(n=60, seed=5):
-    """Sentences whose labels depend on their attributes and neighbours."""
-    rng = np.random.default_rng(seed)
-    X, y = [], []
-    for _ in range(n):
-        words = rng.integers(0, 12, rng.integers(2, 9))
-        X.append([[f"w{w}", f"p{w % 3}"] for w in words])
-        y.append([("A", "B", "C")[(w + (w // 4) * (t % 2)) % 3] for t, w in enumerate(words)])
-    return X, y
 
 
 @pytest.fixture(scope="module")

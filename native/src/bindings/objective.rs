@@ -7,8 +7,9 @@ use super::interrupt::interruptible;
 use super::model::ChainModel;
 use crate::objective::chain;
 use crate::objective::features::Selection;
+use crate::stochastic::sag::{self, Gradients, Memory, Sampling, Settings as SagSettings, Sizes};
 use crate::stochastic::sgd_l1::{self, LineSearch, Penalty, Settings};
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -125,6 +126,59 @@ impl ChainObjective {
         let settings = Settings { penalty, l1, l2, rates, order: &order, line_search };
         let outcome = interruptible(py, |interrupt| sgd_l1::pass(&self.inner, w, q, u, &settings, interrupt))?;
         Ok((outcome.u, outcome.evaluations))
+    }
+
+    /// How many numbers SAG stores of the gradients of all samples: of states, of transitions, of edges.
+    #[getter]
+    fn sag_sizes(&self) -> (usize, usize, usize) {
+        let Sizes { states, transitions, edges } = Sizes::new(&self.inner);
+        (states, transitions, edges)
+    }
+
+    /// Steps of SAG (see `loglinear.solvers.sag`), one for each row of `draws`; updates w, d and all that is stored in place,
+    /// also when interrupted.
+    ///
+    /// l2 is what a sample bears of the penalty. Returns the number of evaluations of a sample.
+    #[pyo3(signature = (w, d, gradients, lipschitz, seen, *, draws, sampling, saga, l2))]
+    #[allow(clippy::too_many_arguments)]
+    fn sag_pass(
+        &self,
+        py: Python<'_>,
+        w: &Bound<'_, PyArray1<f64>>,
+        d: &Bound<'_, PyArray1<f64>>,
+        gradients: [Bound<'_, PyArray1<f32>>; 3],
+        lipschitz: &Bound<'_, PyArray1<f64>>,
+        seen: &Bound<'_, PyArray1<bool>>,
+        draws: PyReadonlyArray2<'_, f64>,
+        sampling: &str,
+        saga: bool,
+        l2: f64,
+    ) -> PyResult<usize> {
+        let (sampling, constants) = match sampling {
+            "uniform" => (Sampling::Uniform, 1),
+            "nus" => (Sampling::Nus, self.n_samples()),
+            "nus_star" => (Sampling::NusStar, self.n_samples()),
+            other => return Err(OptionError::new_err(format!("there is no sampling {other:?}"))),
+        };
+        let [states, transitions, edges] = &gradients;
+        let (mut states, mut transitions, mut edges) = (writable(states)?, writable(transitions)?, writable(edges)?);
+        let (states, transitions, edges) = (write(&mut states)?, write(&mut transitions)?, write(&mut edges)?);
+        let (mut w, mut d, mut lipschitz, mut seen) =
+            (writable(w)?, writable(d)?, writable(lipschitz)?, writable(seen)?);
+        let (w, d, lipschitz, seen) = (write(&mut w)?, write(&mut d)?, write(&mut lipschitz)?, write(&mut seen)?);
+        let (n, sizes) = (self.inner.features.len(), Sizes::new(&self.inner));
+        let lengths = [w.len(), d.len(), states.len(), transitions.len(), edges.len(), lipschitz.len(), seen.len()];
+        let wanted = [n, n, sizes.states, sizes.transitions, sizes.edges, constants, self.n_samples()];
+        if lengths != wanted || draws.shape()[1] != 2 {
+            let message = format!("the arrays have lengths {lengths:?}; they need {wanted:?}, and two draws a step");
+            return Err(OptionError::new_err(message));
+        }
+        let draws: &[[f64; 2]] = read(&draws)?.as_chunks().0;
+        let settings = SagSettings { sampling, saga, l2, draws };
+        interruptible(py, |interrupt| {
+            let gradients = Gradients::new(&self.inner, states, transitions, edges);
+            sag::pass(&self.inner, w, Memory { d, gradients, lipschitz, seen }, &settings, interrupt)
+        })
     }
 
     /// The objective on some of the samples, with the features that occur there.

@@ -343,10 +343,9 @@ impl WithSimd for WithSums<'_, '_> {
         let BlockPass { objective, block, w, rows, transitions, lattice } = pass;
         let corpus = &*objective.corpus;
         let features = &objective.features;
-        let states = &w[features.first_state()..];
+        let (bigrams, states) = w[features.transitions.len()..].split_at(features.n_bigrams());
         let shared_start = features.state_range(0..features.n_dense).end;
-        let shared_weights = &states[shared_start..objective.shared_end()];
-        let own_weights = &states[block.own_range.clone()];
+        let cells = &states[shared_start..];
         let width = transitions.width;
         own.fill(0.0);
         let mut start = 0;
@@ -358,17 +357,10 @@ impl WithSimd for WithSums<'_, '_> {
                 continue;
             }
             lattice.begin(tokens.len(), transitions);
-            fill_scores(
-                simd,
-                block,
-                tokens.clone(),
-                (rows, width),
-                (shared_weights, shared_start),
-                own_weights,
-                lattice,
-            );
+            let stored = Stored { read: Plain, rows, stride: width, cells, first_cell: shared_start };
+            fill_scores(simd, &stored, block, tokens.clone(), lattice);
             if features.n_bigrams() > 0 {
-                objective.fill_edges(w, block.first_token + tokens.start, lattice);
+                objective.fill_edges(block.first_token + tokens.start, lattice, |feature| bigrams[feature]);
             }
             let gold = &corpus.gold[block.first_token + tokens.start..][..tokens.len()];
             let score = lattice.score(transitions, gold.iter().copied());
@@ -388,15 +380,15 @@ impl WithSimd for WithSums<'_, '_> {
 }
 
 impl ChainObjective {
-    pub(crate) fn fill_edges(&self, w: &[f64], first_token: usize, lattice: &mut Lattice) {
-        let weights = &w[self.features.transitions.len()..];
+    /// Edges of the sentence that starts at a token of the corpus; `weight` gives those of bigram features.
+    pub(crate) fn fill_edges(&self, first_token: usize, lattice: &mut Lattice, weight: impl Fn(usize) -> f64) {
         for token in 0..lattice.tokens {
             let attributes = self.corpus.bigrams_of(first_token + token);
             lattice.overlap = lattice.overlap.max(attributes.len());
             for &attribute in attributes {
                 for feature in self.features.bigram_ranges[attribute as usize].clone() {
                     let (from, to) = self.features.bigram_pairs[feature as usize];
-                    let score = weights[feature as usize];
+                    let score = weight(feature as usize);
                     lattice.edges.push(Edge { from: from.into(), to: to.into(), score, feature, marginal: 0.0 });
                 }
             }
@@ -405,79 +397,156 @@ impl ChainObjective {
     }
 }
 
-/// Scores of the states of a sentence, from the weights of the dense rows, which are `stride` apart, of the features that blocks
-/// share, which start at `shared_start` among the state features, and of the block's own.
+/// State weights as a trainer stores them.
+pub(crate) struct Stored<'a, R: Read> {
+    pub read: R,
+    /// Dense rows, `stride` apart.
+    pub rows: &'a [f64],
+    pub stride: usize,
+    /// Sparse features.
+    pub cells: &'a [R::Cell],
+    /// Where `cells` starts among the state features.
+    pub first_cell: usize,
+}
+
+/// How weights are read off what is stored of them.
+pub(crate) trait Read: Copy {
+    type Cell: Copy;
+
+    fn cell(self, cell: Self::Cell) -> f64;
+
+    /// N vectors of weights of a dense row, from `at` on; a second number is stored `width` after the first.
+    #[inline(always)]
+    fn row<S: Simd, const N: usize>(self, _simd: S, rows: &[S::f64s], at: usize, _width: usize) -> [S::f64s; N] {
+        *rows[at..].first_chunk().expect("rows are whole")
+    }
+}
+
+/// Nothing but weights.
+#[derive(Clone, Copy)]
+pub(crate) struct Plain;
+
+impl Read for Plain {
+    type Cell = f64;
+
+    #[inline(always)]
+    fn cell(self, cell: f64) -> f64 {
+        cell
+    }
+}
+
+/// Weights, with another number beside each.
+#[derive(Clone, Copy)]
+pub(crate) struct First;
+
+impl Read for First {
+    type Cell = [f64; 2];
+
+    #[inline(always)]
+    fn cell(self, cell: [f64; 2]) -> f64 {
+        cell[0]
+    }
+}
+
+/// Weights that are the first number plus the factor times the second.
+#[derive(Clone, Copy)]
+pub(crate) struct Combined(pub f64);
+
+impl Read for Combined {
+    type Cell = [f64; 2];
+
+    #[inline(always)]
+    fn cell(self, cell: [f64; 2]) -> f64 {
+        cell[0] + self.0 * cell[1]
+    }
+
+    #[inline(always)]
+    fn row<S: Simd, const N: usize>(self, simd: S, rows: &[S::f64s], at: usize, width: usize) -> [S::f64s; N] {
+        let factor = simd.splat_f64s(self.0);
+        let first: &[S::f64s; N] = rows[at..].first_chunk().expect("rows are whole");
+        let second: &[S::f64s; N] = rows[at + width..].first_chunk().expect("rows are whole");
+        std::array::from_fn(|n| simd.mul_add_e_f64s(factor, second[n], first[n]))
+    }
+}
+
+/// Scores of the states of a sentence.
 #[inline(always)]
-pub(crate) fn fill_scores<S: Simd, W: Weight>(
+pub(crate) fn fill_scores<S: Simd, R: Read>(
     simd: S,
+    stored: &Stored<'_, R>,
     block: &Block,
     tokens: Range<usize>,
-    (rows, stride): (&[f64], usize),
-    (shared_weights, shared_start): (&[W], usize),
-    own_weights: &[W],
     lattice: &mut Lattice,
 ) {
     let width = lattice.width();
+    let &Stored { read, cells, first_cell, .. } = stored;
+    let own = &cells[block.own_range.start - first_cell..];
     for (token, scores) in tokens.zip(lattice.scores.chunks_exact_mut(width)) {
-        add_rows(simd, &block.rows, token, (rows, stride), scores);
-        add_entries(&block.shared, token, shared_weights, shared_start, scores);
-        add_entries(&block.own, token, own_weights, 0, scores);
+        add_rows(simd, &block.rows, token, stored, scores);
+        add_entries(read, &block.shared, token, cells, first_cell, scores);
+        add_entries(read, &block.own, token, own, 0, scores);
     }
 }
 
 /// scores += the token's rows, times their values if there are any.
 #[inline(always)]
-fn add_rows<S: Simd>(simd: S, entries: &Entries, token: usize, (rows, stride): (&[f64], usize), scores: &mut [f64]) {
+fn add_rows<S: Simd, R: Read>(simd: S, entries: &Entries, token: usize, stored: &Stored<'_, R>, scores: &mut [f64]) {
     let range = entries.range(token);
     let ids = &entries.ids[range.clone()];
     let values = if entries.values.is_empty() { &[] } else { &entries.values[range] };
     let width = scores.len();
     let (scores, _) = S::as_mut_simd_f64s(scores);
-    let stride = scores.len() * (stride / width);
-    let (rows, _) = S::as_simd_f64s(rows);
+    let stride = scores.len() * (stored.stride / width);
+    let (rows, _) = S::as_simd_f64s(stored.rows);
+    let table = Table { read: stored.read, rows, stride };
     let mut at = 0;
     while at < scores.len() {
         match scores.len() - at {
-            1 => add_tile::<S, 1>(simd, ids, values, rows, stride, at, scores),
-            2 => add_tile::<S, 2>(simd, ids, values, rows, stride, at, scores),
-            3 => add_tile::<S, 3>(simd, ids, values, rows, stride, at, scores),
-            _ => add_tile::<S, 4>(simd, ids, values, rows, stride, at, scores),
+            1 => table.add::<S, 1>(simd, ids, values, at, scores),
+            2 => table.add::<S, 2>(simd, ids, values, at, scores),
+            3 => table.add::<S, 3>(simd, ids, values, at, scores),
+            _ => table.add::<S, 4>(simd, ids, values, at, scores),
         }
         at += 4;
     }
 }
 
-/// N vectors of columns of a sum of rows, in registers.
-#[inline(always)]
-fn add_tile<S: Simd, const N: usize>(
-    simd: S,
-    ids: &[u32],
-    values: &[f64],
-    rows: &[S::f64s],
+/// Dense rows as vectors.
+struct Table<'a, R: Read, V> {
+    read: R,
+    rows: &'a [V],
     stride: usize,
-    at: usize,
-    scores: &mut [S::f64s],
-) {
-    let scores = &mut scores[at..at + N];
-    let mut sums = [simd.splat_f64s(0.0); N];
-    sums.copy_from_slice(scores);
-    if values.is_empty() {
-        for &id in ids {
-            let row = &rows[id as usize * stride + at..][..N];
-            for n in 0..N {
-                sums[n] = simd.add_f64s(sums[n], row[n]);
+}
+
+impl<R: Read, V> Table<'_, R, V> {
+    /// N vectors of columns of a sum of rows, in registers.
+    #[inline(always)]
+    fn add<S: Simd<f64s = V>, const N: usize>(&self, simd: S, ids: &[u32], values: &[f64], at: usize, scores: &mut [V])
+    where
+        V: Copy,
+    {
+        let width = scores.len();
+        let scores = &mut scores[at..at + N];
+        let mut sums = [simd.splat_f64s(0.0); N];
+        sums.copy_from_slice(scores);
+        if values.is_empty() {
+            for &id in ids {
+                let row: [V; N] = self.read.row(simd, self.rows, id as usize * self.stride + at, width);
+                for n in 0..N {
+                    sums[n] = simd.add_f64s(sums[n], row[n]);
+                }
+            }
+        } else {
+            for (&id, &value) in ids.iter().zip(values) {
+                let row: [V; N] = self.read.row(simd, self.rows, id as usize * self.stride + at, width);
+                let value = simd.splat_f64s(value);
+                for n in 0..N {
+                    sums[n] = simd.mul_add_e_f64s(value, row[n], sums[n]);
+                }
             }
         }
-    } else {
-        for (&id, &value) in ids.iter().zip(values) {
-            let row = &rows[id as usize * stride + at..][..N];
-            let value = simd.splat_f64s(value);
-            for n in 0..N {
-                sums[n] = simd.mul_add_e_f64s(value, row[n], sums[n]);
-            }
-        }
+        scores.copy_from_slice(&sums);
     }
-    scores.copy_from_slice(&sums);
 }
 
 /// The gradient of the token's rows += marginals.
@@ -496,37 +565,18 @@ fn spread_rows<S: Simd>(simd: S, entries: &Entries, token: usize, marginals: &[f
     }
 }
 
-/// A weight, perhaps with what a trainer keeps beside it.
-pub(crate) trait Weight: Copy {
-    fn get(self) -> f64;
-}
-
-impl Weight for f64 {
-    #[inline(always)]
-    fn get(self) -> f64 {
-        self
-    }
-}
-
-impl Weight for [f64; 2] {
-    #[inline(always)]
-    fn get(self) -> f64 {
-        self[0]
-    }
-}
-
-/// scores(label) += weight of each of the token's entries; weights[0] is that of the entry `base`.
+/// scores(label) += weight of each of the token's entries; cells[0] is that of the entry `base`.
 #[inline(always)]
-fn add_entries<W: Weight>(entries: &Entries, token: usize, weights: &[W], base: usize, scores: &mut [f64]) {
+fn add_entries<R: Read>(read: R, entries: &Entries, token: usize, cells: &[R::Cell], base: usize, scores: &mut [f64]) {
     let range = entries.range(token);
     let pairs = entries.ids[range.clone()].iter().zip(&entries.labels[range.clone()]);
     if entries.values.is_empty() {
         for (&id, &label) in pairs {
-            scores[usize::from(label)] += weights[id as usize - base].get();
+            scores[usize::from(label)] += read.cell(cells[id as usize - base]);
         }
     } else {
         for ((&id, &label), &value) in pairs.zip(&entries.values[range]) {
-            scores[usize::from(label)] += value * weights[id as usize - base].get();
+            scores[usize::from(label)] += value * read.cell(cells[id as usize - base]);
         }
     }
 }

@@ -1,18 +1,26 @@
 //! Where in a sentence a feature occurs for the last time: what an update does to a weight once, it does there.
 
+use super::repeats::Repeats;
 use crate::objective::layout::{Block, Entries};
+use std::sync::OnceLock;
 
 /// One mark for each entry of a block.
 pub struct Marks {
     pub rows: Vec<bool>,
     pub shared: Vec<bool>,
     pub own: Vec<bool>,
+    repeats: OnceLock<Repeats>,
 }
 
 impl Marks {
     pub fn new(block: &Block) -> Marks {
         let of = |entries: &Entries| last_in_sentence(&block.sentence_ends, entries);
-        Marks { rows: of(&block.rows), shared: of(&block.shared), own: of(&block.own) }
+        Marks { rows: of(&block.rows), shared: of(&block.shared), own: of(&block.own), repeats: OnceLock::new() }
+    }
+
+    /// Which entries recur in their sentence; made when first asked for.
+    pub fn repeats(&self, block: &Block) -> &Repeats {
+        self.repeats.get_or_init(|| Repeats::new(block))
     }
 }
 

@@ -22,16 +22,16 @@ pub struct Weights<'a> {
     pub pairs: Matrix,
 }
 
-/// Rows of labels, padded: those of weights, each followed by what is kept with them, which is NaN where there is no feature.
+/// Rows of labels, padded: those of weights, each followed by what is kept with them.
 pub struct Matrix {
     pub width: usize,
     pub values: Aligned,
 }
 
 impl Matrix {
-    fn new(rows: usize, width: usize) -> Matrix {
+    fn new(rows: usize, width: usize, nowhere: f64) -> Matrix {
         let mut matrix = Matrix { width, values: Aligned::new(2 * rows * width, 0.0) };
-        matrix.rows().for_each(|(_, kept)| kept.fill(f64::NAN));
+        matrix.rows().for_each(|(_, kept)| kept.fill(nowhere));
         matrix
     }
 
@@ -66,11 +66,13 @@ impl Matrix {
 }
 
 impl<'a> Weights<'a> {
-    /// Lays out w and what is kept with it; `inward` turns both into what the loops work with.
+    /// Lays out w and what is kept with it; `inward` turns both into what the loops work with. Where a row of labels has no
+    /// feature, the weight is 0 and `nowhere` is kept with it.
     pub fn new(
         features: &'a Features,
         w: &'a mut [f64],
         kept: &'a mut [f64],
+        nowhere: f64,
         inward: impl Fn(f64, f64) -> (f64, f64),
     ) -> Self {
         let first_cell = features.first_state() + features.state_range(0..features.n_dense).end;
@@ -85,8 +87,8 @@ impl<'a> Weights<'a> {
             w,
             kept,
             first_cell,
-            rows: Matrix::new(features.n_dense, width),
-            pairs: Matrix::new(features.n_labels, width),
+            rows: Matrix::new(features.n_dense, width, nowhere),
+            pairs: Matrix::new(features.n_labels, width, nowhere),
         };
         weights.exchange(true);
         weights

@@ -11,6 +11,7 @@ from ..result import State
 from ..vectors import Vector
 from .lbfgs import LBFGS
 from .owlqn import OWLQN
+from .sag import SAG
 from .sgd_l1 import SGDL1
 from .tuning import tune_learning_rate
 from .two_stage import TwoStage
@@ -18,6 +19,7 @@ from .two_stage import TwoStage
 __all__ = [
     "LBFGS",
     "OWLQN",
+    "SAG",
     "SGDL1",
     "SOLVERS",
     "Solver",
@@ -53,6 +55,7 @@ class Solver(Protocol[S]):
 SOLVERS: dict[str, type[Any]] = {
     "lbfgs": LBFGS,
     "owlqn": OWLQN,
+    "sag": SAG,
     "sgd_l1": SGDL1,
     "two_stage": TwoStage,
 }

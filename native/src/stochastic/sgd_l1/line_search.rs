@@ -49,10 +49,10 @@ impl Pass<'_> {
         let before = (self.scale, self.u);
         for _ in 0..search.trials {
             self.update(simd, sample, settings, rate);
-            std::mem::swap(&mut self.lattice.edges, &mut trial_edges);
+            std::mem::swap(&mut self.inference.lattice.edges, &mut trial_edges);
             let nll = self.evaluate(simd, sample);
             let objective = self.sample_objective(sample, settings, nll);
-            std::mem::swap(&mut self.lattice.edges, &mut trial_edges);
+            std::mem::swap(&mut self.inference.lattice.edges, &mut trial_edges);
             (self.scale, self.u) = before;
             self.restore(sample);
             if objective < best {

@@ -8,7 +8,8 @@
 //! - `ClippingLazy`: the u up to which the weight has been penalised.
 //! - Others need none.
 
-use pulp::{Scalar, Simd};
+use crate::stochastic::steps::Rule;
+use pulp::Simd;
 
 /// How the L1 penalty is applied (section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,19 +29,6 @@ impl Penalty {
     #[inline(always)]
     pub(super) fn exchange(self, w: f64, q: f64) -> f64 {
         if self == Penalty::Cumulative { w - q } else { q }
-    }
-}
-
-/// What a step and its penalty do to weights, and to what is kept with them: several at once, or with `pulp::Scalar` one.
-pub(super) trait Rule: Copy {
-    /// Adds a change; if it is the `last` that the sample makes to these weights, their penalty comes after it. Where there is
-    /// no feature, v is 0 afterwards.
-    fn step<S: Simd>(self, simd: S, v: &mut S::f64s, kept: &mut S::f64s, change: S::f64s, last: bool);
-
-    /// The penalty alone.
-    #[inline(always)]
-    fn penalise(self, v: &mut f64, kept: &mut f64) {
-        self.step(Scalar::new(), v, kept, 0.0, true);
     }
 }
 

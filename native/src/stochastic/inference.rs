@@ -1,0 +1,122 @@
+//! What a sample says at the current weights: its log-probability and the gradient of it.
+
+use super::samples::Sample;
+use super::weights::Weights;
+use crate::inference::{Lattice, PairCounts, Transitions};
+use crate::objective::chain::{ChainObjective, Read, Stored, fill_scores};
+use crate::objective::features::Features;
+use pulp::Simd;
+
+pub struct Inference<'a> {
+    pub objective: &'a ChainObjective,
+    pub transitions: Transitions,
+    /// After `gradient`, `lattice.marginals` and the marginals of its edges are the sample's gradient.
+    pub lattice: Lattice,
+    /// After `gradient`, `direct` is that of the transitions.
+    pub expected: PairCounts,
+}
+
+impl<'a> Inference<'a> {
+    pub fn new(objective: &'a ChainObjective) -> Self {
+        let transitions = Transitions::new(objective.features.n_labels);
+        Inference { objective, lattice: Lattice::default(), expected: PairCounts::new(&transitions), transitions }
+    }
+
+    pub fn features(&self) -> &'a Features {
+        &self.objective.features
+    }
+
+    /// Scores of the sample at the weights, which are `scale` times what `read` makes of those stored. The transitions are
+    /// those that have been set.
+    #[inline(always)]
+    pub(crate) fn scores<S: Simd, R: Read<Cell = [f64; 2]>>(
+        &mut self,
+        simd: S,
+        read: R,
+        weights: &Weights<'_>,
+        scale: f64,
+        sample: Sample<'_>,
+    ) {
+        let has_bigrams = self.features().n_bigrams() > 0;
+        let lattice = &mut self.lattice;
+        if has_bigrams {
+            lattice.prepare(&self.transitions);
+        }
+        let tokens = sample.tokens();
+        lattice.begin(tokens.len(), &self.transitions);
+        let Weights { rows, cells, .. } = weights;
+        let (rows, stride, first_cell) = (&*rows.values, rows.stride(), weights.first_sparse());
+        fill_scores(simd, &Stored { read, rows, stride, cells, first_cell }, sample.block, tokens, lattice);
+        if has_bigrams {
+            let weight = |feature: usize| {
+                let id = self.objective.features.transitions.len() + feature;
+                read.cell([weights.w[id], weights.kept[id]])
+            };
+            self.objective.fill_edges(sample.block.first_token + sample.first_token, lattice, weight);
+        }
+        if scale != 1.0 {
+            lattice.scores.iter_mut().for_each(|score| *score *= scale);
+            lattice.edges.iter_mut().for_each(|edge| edge.score *= scale);
+        }
+    }
+
+    /// After `scores`: the forward recursion; returns -log p(y|x).
+    #[inline(always)]
+    pub fn nll<S: Simd>(&mut self, simd: S, sample: Sample<'_>) -> f64 {
+        let score = self.lattice.score(&self.transitions, sample.gold.iter().copied());
+        self.lattice.forward(simd, &self.transitions) - score
+    }
+
+    /// After `nll`: the sample's gradient of log p(y|x), times its weight.
+    #[inline(always)]
+    pub fn gradient<S: Simd>(&mut self, simd: S, sample: Sample<'_>) {
+        self.expected.clear();
+        self.lattice.backward(simd, &self.transitions, sample.weight, &mut self.expected);
+        let gold = sample.gold;
+        let width = self.lattice.width();
+        for (marginals, &label) in self.lattice.marginals.chunks_exact_mut(width).zip(gold) {
+            marginals.iter_mut().for_each(|p| *p = -*p);
+            marginals[label as usize] += sample.weight;
+        }
+        let counts = self.expected.direct.iter_mut().zip(&*self.expected.outer).zip(&*self.transitions.exp);
+        for ((direct, &outer), &exp) in counts {
+            // exp may be infinite, but then outer is 0.
+            let outer = if outer == 0.0 { 0.0 } else { outer * exp };
+            *direct = -(*direct + outer);
+        }
+        for pair in gold.windows(2) {
+            self.expected.direct[pair[0] as usize * width + pair[1] as usize] += sample.weight;
+        }
+        for token in 1..self.lattice.tokens {
+            let range = self.lattice.edges_into(token);
+            for edge in &mut self.lattice.edges[range] {
+                let is_gold = (edge.from, edge.to) == (gold[token - 1], gold[token]);
+                edge.marginal = if is_gold { sample.weight } else { 0.0 } - edge.marginal;
+            }
+        }
+    }
+
+    /// The gradient of a sample without tokens.
+    pub fn nothing(&mut self) {
+        self.lattice.begin(0, &self.transitions);
+        self.lattice.marginals.clear();
+        self.expected.clear();
+    }
+
+    /// The bigram features of the sample, each once, replace those in `found`.
+    #[inline(always)]
+    pub fn bigrams(&self, sample: Sample<'_>, found: &mut Vec<u32>) {
+        let features = self.features();
+        if features.n_bigrams() == 0 {
+            return;
+        }
+        found.clear();
+        for token in sample.tokens().skip(1) {
+            for &attribute in self.objective.corpus.bigrams_of(sample.block.first_token + token) {
+                found.extend(features.bigram_ranges[attribute as usize].clone());
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+    }
+}

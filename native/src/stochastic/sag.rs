@@ -1,0 +1,248 @@
+//! Stochastic average gradient with non-uniform sampling (Schmidt, Babanezhad, Ahmed, Defazio, Clifton & Sarkar 2015,
+//! Algorithm 1), and SAGA (Defazio, Bach & Lacoste-Julien 2014) with the same sampling.
+//!
+//! Symbols as in the paper: f_i = -log p(y_i | x_i, w), g_i its gradient when i was last visited, d the sum of the g_i, m the
+//! number of samples visited so far, L_i Lipschitz constants, lambda the L2 penalty over n, alpha the step size.
+//!
+//! A step of the paper changes every weight: w <- (1 - alpha lambda) w - alpha / m d. Here it costs what the sample's features
+//! cost. All weights are kept as w = scale (z - S d), where S is the sum of alpha / (m scale) over the steps made. A step then
+//! adds to S and shrinks the scale; only where the sample has features does d change, by D = g_i - its former self, and then z
+//! changes by S D so that nothing else moves. SAGA takes a step of its own along D: z changes by less.
+//!
+//! Of g_i no more is stored than marginals less the gold labelling, in single precision: of the states of each token, summed
+//! over the sentence of the transitions, and of each edge of a bigram feature. d is the sum of exactly the numbers stored.
+
+mod line_search;
+mod memory;
+mod sampler;
+
+pub use memory::{Gradients, Memory, Sizes};
+pub use sampler::Sampling;
+
+use super::inference::Inference;
+use super::samples::{Sample, samples};
+use super::steps::{self, Rule};
+use super::weights::Weights;
+use crate::aligned::Aligned;
+use crate::error::Result;
+use crate::objective::chain::{ChainObjective, Combined};
+use crate::threads::Interrupt;
+use line_search::LineSearch;
+use pulp::{Arch, Simd, WithSimd};
+use sampler::Sampler;
+
+pub struct Settings<'a> {
+    pub sampling: Sampling,
+    /// SAGA's step instead of SAG's.
+    pub saga: bool,
+    /// lambda.
+    pub l2: f64,
+    /// Two random numbers from [0, 1) for each step.
+    pub draws: &'a [[f64; 2]],
+}
+
+/// Steps of SAG: updates w and the memory in place, also when interrupted. Returns the number of evaluations of a sample's
+/// log-probability.
+pub fn pass(
+    objective: &ChainObjective,
+    w: &mut [f64],
+    memory: Memory<'_>,
+    settings: &Settings<'_>,
+    interrupt: &Interrupt,
+) -> Result<usize> {
+    let Memory { d, gradients, lipschitz, seen } = memory;
+    let present = present(objective);
+    let mut pass = Pass {
+        inference: Inference::new(objective),
+        line_search: LineSearch::new(Inference::new(objective), &present),
+        sampler: Sampler::new(settings.sampling, settings.l2, lipschitz, seen),
+        weights: Weights::new(&objective.features, w, d, 0.0, |w, d| (w, d)),
+        gradients,
+        scale: 1.0,
+        sum: 0.0,
+        transition_scores: Aligned::default(),
+        evaluations: 0,
+    };
+    Arch::new().dispatch(Run { pass: &mut pass, settings, interrupt, present: &present });
+    let Pass { scale, sum, evaluations, weights, .. } = pass;
+    weights.store(|z, d| (scale * (z - sum * d), d));
+    interrupt.check()?;
+    Ok(evaluations)
+}
+
+/// 1 where there is a feature, 0 elsewhere: rows of transitions, then dense rows.
+fn present(objective: &ChainObjective) -> Aligned {
+    let features = &objective.features;
+    let (mut ones, mut zeros) = (vec![1.0; features.len()], vec![0.0; features.len()]);
+    let weights = Weights::new(features, &mut ones, &mut zeros, 0.0, |one, zero| (one, zero));
+    let mut present = Aligned::default();
+    present.resize((features.n_labels + features.n_dense) * weights.rows.width, 0.0);
+    let mut rows = present.chunks_exact_mut(weights.rows.width);
+    for matrix in [&weights.pairs, &weights.rows] {
+        for row in matrix.values.chunks_exact(matrix.stride()) {
+            rows.next().expect("a row each").copy_from_slice(&row[..matrix.width]);
+        }
+    }
+    present
+}
+
+struct Pass<'a> {
+    inference: Inference<'a>,
+    line_search: LineSearch<'a>,
+    sampler: Sampler<'a>,
+    /// z and d.
+    weights: Weights<'a>,
+    gradients: Gradients<'a>,
+    scale: f64,
+    /// S.
+    sum: f64,
+    /// Of the sample at hand, labels x width.
+    transition_scores: Aligned,
+    evaluations: usize,
+}
+
+impl Pass<'_> {
+    /// Scores of the sample at the current weights.
+    #[inline(always)]
+    fn scores<S: Simd>(&mut self, simd: S, sample: Sample<'_>) {
+        let Pass { inference, weights, scale, sum, transition_scores, .. } = self;
+        if sample.tokens().len() > 1 {
+            let (width, stride) = (weights.pairs.width, weights.pairs.stride());
+            transition_scores.resize(inference.features().n_labels * width, 0.0);
+            let rows = transition_scores.chunks_exact_mut(width).zip(weights.pairs.values.chunks_exact(stride));
+            for (scores, row) in rows {
+                let (z, d) = row.split_at(width);
+                let all = scores.iter_mut().zip(z.iter().zip(d));
+                all.for_each(|(score, (z, d))| *score = *scale * (z - *sum * d));
+            }
+            inference.transitions.update(simd, transition_scores, width, 1.0);
+        }
+        inference.scores(simd, Combined(-*sum), weights, *scale, sample);
+    }
+
+    /// The body of Algorithm 1's loop.
+    #[inline(always)]
+    fn visit<S: Simd>(
+        &mut self,
+        simd: S,
+        i: usize,
+        probability: f64,
+        sample: Sample<'_>,
+        settings: &Settings<'_>,
+        present: &[f64],
+    ) {
+        let mut l = self.sampler.visit(i);
+        if sample.tokens().is_empty() {
+            self.inference.nothing();
+        } else {
+            self.scores(simd, sample);
+            self.line_search.keep(&self.inference.lattice.scores);
+            let nll = self.inference.nll(simd, sample);
+            self.inference.gradient(simd, sample);
+            let transitions = &self.transition_scores;
+            let (found, evaluations) = self.line_search.search(simd, &self.inference, sample, transitions, nll, l);
+            l = found;
+            self.evaluations += 1 + evaluations;
+        }
+        let alpha = self.sampler.step_size(i, l) * if settings.saga { SAGA_SHORTER } else { 1.0 };
+        self.gradients.exchange(i, &mut self.inference);
+        self.scale *= 1.0 - alpha * settings.l2;
+        let beta = alpha / (self.sampler.m as f64 * self.scale);
+        let mut of_z = self.sum;
+        if settings.saga {
+            // w <- (1 - alpha lambda) w - alpha (D / (n p_i) + (d before) / m)
+            of_z += beta - alpha / (self.scale * self.sampler.n() as f64 * probability);
+        }
+        let rule = Accumulate { of_z, present };
+        steps::step(simd, &mut self.weights, &self.inference, sample, &[], 1.0, rule);
+        self.sum += beta;
+    }
+
+    /// Multiplies the scale into the weights before it leaves the range of a double: O(n_features), and rare.
+    fn rescale(&mut self) {
+        let (scale, sum) = (self.scale, self.sum);
+        self.weights.everywhere(|z, d| *z = scale * (*z - sum * *d));
+        (self.scale, self.sum) = (1.0, 0.0);
+    }
+}
+
+/// d <- d + D, z <- z + of_z D.
+#[derive(Clone, Copy)]
+struct Accumulate<'a> {
+    of_z: f64,
+    present: &'a [f64],
+}
+
+impl Rule for Accumulate<'_> {
+    #[inline(always)]
+    fn step<S: Simd>(self, simd: S, z: &mut S::f64s, d: &mut S::f64s, change: S::f64s, _: bool) {
+        *d = simd.add_f64s(*d, change);
+        *z = simd.mul_add_e_f64s(simd.splat_f64s(self.of_z), change, *z);
+    }
+
+    #[inline(always)]
+    fn step_row<S: Simd, const N: usize>(
+        self,
+        simd: S,
+        (z, d): (&mut [S::f64s], &mut [S::f64s]),
+        index: usize,
+        change: [S::f64s; N],
+        last: bool,
+    ) {
+        let (present, _) = S::as_simd_f64s(self.present);
+        for n in 0..N {
+            self.step(simd, &mut z[n], &mut d[n], change[n], false);
+            if last {
+                z[n] = simd.mul_f64s(z[n], present[index + n]);
+                d[n] = simd.mul_f64s(d[n], present[index + n]);
+            }
+        }
+    }
+}
+
+/// SAGA's own step along D is noisy: with SAG's step size it comes to a halt in a neighbourhood of the optimum.
+const SAGA_SHORTER: f64 = 0.5;
+/// Steps between two looks at the interrupt flag.
+const PERIOD: usize = 64;
+const SMALLEST_SCALE: f64 = 1e-100;
+/// So many steps before a sample's turn it is drawn, and its entries are asked for; half of them before, its weights.
+const AHEAD: usize = 2;
+
+struct Run<'a, 'b> {
+    pass: &'a mut Pass<'b>,
+    settings: &'a Settings<'a>,
+    interrupt: &'a Interrupt,
+    present: &'a [f64],
+}
+
+impl WithSimd for Run<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Run { pass, settings, interrupt, present } = self;
+        let samples = samples(pass.inference.objective);
+        let mut drawn = std::collections::VecDeque::with_capacity(AHEAD + 1);
+        let mut draws = settings.draws.iter();
+        for step in 0..settings.draws.len() {
+            if step % PERIOD == 0 && interrupt.is_set() {
+                return;
+            }
+            while drawn.len() <= AHEAD
+                && let Some(&numbers) = draws.next()
+            {
+                let draw = pass.sampler.draw(numbers);
+                samples[draw.sample].fetch();
+                drawn.push_back(draw);
+            }
+            if let Some(next) = drawn.get(1) {
+                pass.weights.fetch(&samples[next.sample]);
+            }
+            let draw = drawn.pop_front().expect("one is drawn for each step");
+            pass.visit(simd, draw.sample, draw.probability, samples[draw.sample], settings, present);
+            if pass.scale < SMALLEST_SCALE {
+                pass.rescale();
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What SAG remembers of every sample.
+
+use crate::objective::chain::ChainObjective;
+use crate::stochastic::inference::Inference;
+
+/// The memory between passes.
+pub struct Memory<'a> {
+    /// The sum of all stored gradients, by feature.
+    pub d: &'a mut [f64],
+    pub gradients: Gradients<'a>,
+    /// L_g, or L_i of each sample.
+    pub lipschitz: &'a mut [f64],
+    pub seen: &'a mut [bool],
+}
+
+/// How many numbers `Gradients` stores: V K of the states, of the transitions at most K^2 for each sentence, because their sum
+/// over a sentence is enough, and one for each edge of a bigram feature.
+#[derive(Clone, Copy)]
+pub struct Sizes {
+    pub states: usize,
+    pub transitions: usize,
+    pub edges: usize,
+}
+
+impl Sizes {
+    pub fn new(objective: &ChainObjective) -> Sizes {
+        let (corpus, features) = (&objective.corpus, &objective.features);
+        Sizes {
+            states: corpus.n_tokens() * features.n_labels,
+            transitions: corpus.n_sentences() * features.transitions.len(),
+            edges: (0..corpus.n_sentences()).map(|sentence| edges(objective, sentence)).sum(),
+        }
+    }
+}
+
+/// Edges of the bigram features of a sentence.
+fn edges(objective: &ChainObjective, sentence: usize) -> usize {
+    if objective.features.n_bigrams() == 0 {
+        return 0;
+    }
+    let attributes = objective.corpus.tokens(sentence).flat_map(|token| objective.corpus.bigrams_of(token));
+    attributes.map(|&attribute| objective.features.bigram_ranges[attribute as usize].len()).sum()
+}
+
+/// g_i of every sample as marginals less the gold labelling, times the sample's weight.
+pub struct Gradients<'a> {
+    pub states: &'a mut [f32],
+    pub transitions: &'a mut [f32],
+    pub edges: &'a mut [f32],
+    /// Sentence -> the first of its edges; empty without bigram features.
+    first_edges: Vec<usize>,
+}
+
+impl<'a> Gradients<'a> {
+    /// The slices have the lengths of `Sizes`.
+    pub fn new(
+        objective: &ChainObjective,
+        states: &'a mut [f32],
+        transitions: &'a mut [f32],
+        edges: &'a mut [f32],
+    ) -> Self {
+        let mut first_edges = Vec::new();
+        if objective.features.n_bigrams() > 0 {
+            let mut next = 0;
+            for sentence in 0..objective.corpus.n_sentences() {
+                first_edges.push(next);
+                next += self::edges(objective, sentence);
+            }
+        }
+        Gradients { states, transitions, edges, first_edges }
+    }
+
+    /// Stores the sample's new gradient, and puts what has changed in its place: `inference` has the gradient of log p, the
+    /// opposite of g_i.
+    #[inline(always)]
+    pub fn exchange(&mut self, sample: usize, inference: &mut Inference<'_>) {
+        let (corpus, features) = (&inference.objective.corpus, &inference.objective.features);
+        let (labels, width) = (features.n_labels, inference.lattice.width());
+        let tokens = corpus.tokens(sample);
+        let stored = self.states[tokens.start * labels..tokens.end * labels].chunks_exact_mut(labels);
+        for (stored, current) in stored.zip(inference.lattice.marginals.chunks_exact_mut(width)) {
+            stored.iter_mut().zip(current).for_each(|(stored, current)| swap(stored, current));
+        }
+        if tokens.len() > 1 {
+            let n = features.transitions.len();
+            let stored = &mut self.transitions[sample * n..][..n];
+            let direct = &mut inference.expected.direct;
+            for (stored, &(from, to)) in stored.iter_mut().zip(&features.transitions) {
+                swap(stored, &mut direct[usize::from(from) * width + usize::from(to)]);
+            }
+        }
+        if let Some(&first) = self.first_edges.get(sample) {
+            let edges = &mut inference.lattice.edges;
+            let stored = &mut self.edges[first..first + edges.len()];
+            stored.iter_mut().zip(edges).for_each(|(stored, edge)| swap(stored, &mut edge.marginal));
+        }
+    }
+}
+
+/// Stores -current, rounded; current becomes the change.
+#[inline(always)]
+fn swap(stored: &mut f32, current: &mut f64) {
+    let new = -*current as f32;
+    *current = f64::from(new) - f64::from(*stored);
+    *stored = new;
+}

@@ -1,0 +1,142 @@
+//! Which sample is next, and how long the step: the constants L_i of Schmidt et al. (2015), section 3.
+
+use crate::stochastic::sum_tree::SumTree;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// Every sample alike, one constant L_g for all (Algorithm 1).
+    Uniform,
+    /// Half of the draws in proportion to L_i, which start at 1 and halve from visit to visit (Schmidt, Le Roux & Bach 2013).
+    Nus,
+    /// The same, but L_i start at the mean of those seen and shrink by 0.9 after a visit (section 3, last paragraph).
+    NusStar,
+}
+
+/// Constants never go below this, so that 1 / L is a number.
+const SMALLEST: f64 = 1e-30;
+
+pub struct Sampler<'a> {
+    sampling: Sampling,
+    lambda: f64,
+    /// L_g, or L_i of every sample.
+    lipschitz: &'a mut [f64],
+    seen: &'a mut [bool],
+    /// m, the number of samples seen.
+    pub m: usize,
+    /// L_i; of `NusStar` only of those seen.
+    tree: SumTree,
+    /// With `NusStar` those not seen, and where each of them stands there.
+    unseen: Vec<u32>,
+    places: Vec<u32>,
+}
+
+/// A sample and the probability with which it was drawn.
+#[derive(Clone, Copy)]
+pub struct Draw {
+    pub sample: usize,
+    pub probability: f64,
+}
+
+impl<'a> Sampler<'a> {
+    pub fn new(sampling: Sampling, lambda: f64, lipschitz: &'a mut [f64], seen: &'a mut [bool]) -> Self {
+        let star = sampling == Sampling::NusStar;
+        let unseen: Vec<u32> = (0..seen.len() as u32).filter(|&i| star && !seen[i as usize]).collect();
+        let mut places = vec![0; if star { seen.len() } else { 0 }];
+        unseen.iter().enumerate().for_each(|(place, &i)| places[i as usize] = place as u32);
+        let known = lipschitz.iter().zip(&*seen).map(|(&l, &seen)| if star && !seen { 0.0 } else { l });
+        let tree = if sampling == Sampling::Uniform { SumTree::new([].into_iter()) } else { SumTree::new(known) };
+        Sampler {
+            sampling,
+            lambda,
+            m: seen.iter().filter(|&&seen| seen).count(),
+            lipschitz,
+            seen,
+            tree,
+            unseen,
+            places,
+        }
+    }
+
+    /// n, the number of samples.
+    pub fn n(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Draws a sample with two numbers from [0, 1).
+    #[inline(always)]
+    pub fn draw(&self, [first, second]: [f64; 2]) -> Draw {
+        let n = self.seen.len();
+        let uniform = 1.0 / n as f64;
+        if self.sampling == Sampling::Uniform {
+            return Draw { sample: place(second, n), probability: uniform };
+        }
+        let sample = if first < 0.5 {
+            place(second, n)
+        } else {
+            // Those not seen count as the mean of the others.
+            let share = second * n as f64 / (n - self.unseen.len()).max(1) as f64;
+            if share < 1.0 && self.unseen.len() < n {
+                self.tree.find(share)
+            } else {
+                let unseen = self.unseen.len();
+                self.unseen[place((second * n as f64 - (n - unseen) as f64) / unseen as f64, unseen)] as usize
+            }
+        };
+        let known = self.sampling == Sampling::Nus || self.seen[sample];
+        let seen = (n - self.unseen.len()) as f64 * uniform;
+        let share = if known { self.tree.get(sample) / self.tree.sum() * seen } else { uniform };
+        Draw { sample, probability: 0.5 * uniform + 0.5 * share }
+    }
+
+    /// Marks a sample as seen; returns the L from which its line search is to start.
+    ///
+    /// With `Nus` it is halved here, not when the last search was over: sampling and step size then go by what searches have
+    /// found. The step would else be twice as long, which does not converge.
+    #[inline(always)]
+    pub fn visit(&mut self, i: usize) -> f64 {
+        let halved = self.sampling == Sampling::Nus && self.seen[i];
+        let l = self.see(i);
+        if halved { (0.5 * l).max(SMALLEST) } else { l }
+    }
+
+    /// Marks a sample as seen; returns its L.
+    #[inline(always)]
+    fn see(&mut self, i: usize) -> f64 {
+        if !self.seen[i] {
+            if self.sampling == Sampling::NusStar {
+                self.lipschitz[i] = if self.m == 0 { 1.0 } else { self.tree.sum() / self.m as f64 };
+                let place = self.places[i] as usize;
+                self.unseen.swap_remove(place);
+                if let Some(&moved) = self.unseen.get(place) {
+                    self.places[moved as usize] = place as u32;
+                }
+            }
+            self.seen[i] = true;
+            self.m += 1;
+        }
+        self.lipschitz[if self.sampling == Sampling::Uniform { 0 } else { i }]
+    }
+
+    /// Takes up what the line search found for a sample that has been visited; returns the step size alpha.
+    #[inline(always)]
+    pub fn step_size(&mut self, i: usize, l: f64) -> f64 {
+        let lambda = self.lambda;
+        let n = self.seen.len() as f64;
+        if self.sampling == Sampling::Uniform {
+            self.lipschitz[0] = (l * (-1.0 / n).exp2()).max(SMALLEST);
+            return 1.0 / (l + lambda);
+        }
+        self.tree.set(i, l);
+        let star = self.sampling == Sampling::NusStar;
+        let mean = self.tree.sum() / if star { self.m as f64 } else { n };
+        let alpha = 0.5 * (1.0 / (self.tree.max() + lambda) + 1.0 / (mean + lambda));
+        self.lipschitz[i] = if star { (0.9 * l).max(SMALLEST) } else { l };
+        self.tree.set(i, self.lipschitz[i]);
+        alpha
+    }
+}
+
+#[inline(always)]
+fn place(share: f64, n: usize) -> usize {
+    ((share * n as f64) as usize).min(n - 1)
+}

@@ -1,0 +1,212 @@
+"""Stochastic average gradient, one sample a step, with non-uniform sampling.
+
+Symbols as in the paper: n the number of samples, lambda = l2 / n, g_i the gradient of sample i when it was last
+visited, d the sum of the g_i, m the number of samples visited so far, L the Lipschitz constant of all samples, or L_i
+of each. The steps themselves are native: `native/src/stochastic/sag.rs`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import OptionError
+from ..options import real_number, whole_number
+from ..problem import Problem
+from ..result import Status
+from ..vectors import Vector
+
+__all__ = ["SAG", "SAGObjective", "SAGState"]
+
+SAMPLINGS = ("nus_star", "nus", "uniform")
+Marginals = npt.NDArray[np.float32]
+
+
+class SAGObjective(Protocol):
+    """An objective that can make SAG's steps; `loglinear.ChainCRF`'s is one."""
+
+    @property
+    def sag_sizes(self) -> tuple[int, int, int]:
+        """How many numbers are stored of the gradients of all samples: of states, of transitions, of edges."""
+
+    def sag_pass(
+        self,
+        w: Vector,
+        d: Vector,
+        gradients: tuple[Marginals, Marginals, Marginals],
+        lipschitz: Vector,
+        seen: npt.NDArray[np.bool_],
+        *,
+        draws: Vector,
+        sampling: str,
+        saga: bool,
+        l2: float,
+    ) -> int:
+        """Make a step for each row of ``draws``, updating the arrays; return the number of evaluations of a sample."""
+
+
+@dataclass(frozen=True)
+class SAGState:
+    """State of SAG between two passes; saving it (pickle) is a checkpoint.
+
+    A pass updates the arrays in place. One that is interrupted leaves them whole, as far as it came.
+
+    Attributes:
+        w: weights, shape (n_features,).
+        d: sum of the stored gradients, shape (n_features,).
+        gradients: g_i of every sample, as marginals less the gold labelling, float32.
+        lipschitz: L, or L_i of every sample.
+        seen: the samples visited.
+        iteration: passes, each of n steps.
+        evaluations: of a sample's log-probability, line searches included.
+        gradient_evaluations: of the whole gradient, to verify convergence.
+        status: RUNNING or CONVERGED.
+        objective: penalised, nats; NaN until it is measured.
+        nll: unpenalised, nats; NaN until it is measured.
+        violation: max-norm of the gradient; NaN until it is measured.
+    """
+
+    w: Vector
+    d: Vector
+    gradients: tuple[Marginals, Marginals, Marginals]
+    lipschitz: Vector
+    seen: npt.NDArray[np.bool_]
+    iteration: int = 0
+    evaluations: int = 0
+    gradient_evaluations: int = 0
+    status: Status = Status.RUNNING
+    objective: float = math.nan
+    nll: float = math.nan
+    violation: float = math.nan
+
+    @property
+    def passes(self) -> float:
+        """Effective passes over the data."""
+        return self.evaluations / self.seen.size + self.gradient_evaluations
+
+
+@dataclass(frozen=True)
+class SAG:
+    """SAG: stochastic average gradient for L2 problems; converges linearly, and needs no learning rate.
+
+    Source: Schmidt, Babanezhad, Ahmed, Defazio, Clifton & Sarkar (2015), Algorithm 1 (``uniform``) and section 3, last
+    paragraph (``nus_star``); Schmidt, Le Roux & Bach (2013) (``nus``). ``saga``: Defazio, Bach & Lacoste-Julien (2014),
+    with D / (n p_i) for samples drawn with probability p_i.
+    Departures: the paper's stopping test is made after every n steps, not after every one, and then verified with one
+    evaluation of the whole gradient. With ``nus`` an L_i is halved when its next line search starts, not when the last
+    is over: the step would else be twice as long, which does not converge on text. Samples not yet visited count in
+    ``nus_star``'s sampling like the mean of the others. Samples are drawn two steps ahead, so that they can be fetched.
+    SAGA takes half of SAG's step: with all of it, it comes to a halt near the optimum.
+    Cost: a step costs what the features of its sample cost, and two evaluations of it or more; a pass is n steps and
+    adds O(n_features) once. Memory: 4 bytes for each token and label, for each sample and transition, and for each edge
+    of a bigram feature; the paper stores transitions edge by edge, but their sum over a sample is enough.
+
+    Converged when the max-norm of the gradient, over n, is at most ``tolerance``.
+
+    Args:
+        sampling: "nus_star", "nus" or "uniform".
+        saga: SAGA's steps.
+        tolerance: delta of the paper: bound on the max-norm of the gradient over n, in nats per sample; 0 asks for
+            an exact zero.
+        seed: of the draws, >= 0.
+
+    Raises:
+        OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample, when
+            there is an L1 penalty, or when the memory of the machine does not hold the gradients.
+    """
+
+    sampling: str = "nus_star"
+    saga: bool = False
+    tolerance: float = 1e-4
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.sampling not in SAMPLINGS:
+            message = f"sampling={self.sampling!r} is none of {', '.join(SAMPLINGS)}"
+            raise OptionError(message)
+        if not isinstance(self.saga, (bool, np.bool_)):
+            message = f"saga={self.saga!r} is neither True nor False"
+            raise OptionError(message)
+        real_number("tolerance", self.tolerance, "a finite number >= 0", lambda x: x >= 0.0)
+        whole_number("seed", self.seed, 0, 2**64 - 1)
+
+    def init(self, problem: Problem, w0: Vector) -> SAGState:
+        """Return the state before the first pass; w0 is copied."""
+        objective: Any = problem.objective
+        if not callable(getattr(objective, "sag_pass", None)):
+            name = type(objective).__name__
+            message = f"sag goes sample by sample, which {name} cannot: it has no sag_pass; use lbfgs or owlqn"
+            raise OptionError(message)
+        if problem.penalty.l1:
+            message = f"sag is for smooth problems, and l1={problem.penalty.l1:g}; use owlqn, two_stage or sgd_l1"
+            raise OptionError(message)
+        n, sizes = int(objective.n_samples), objective.sag_sizes
+        needed, present = 4 * sum(sizes), _memory_of_machine()
+        if needed > present:
+            message = (
+                f"sag would store {needed / 2**30:.1f} GiB of marginals, and this machine has "
+                f"{present / 2**30:.1f} GiB of memory; use lbfgs or sgd_l1, or fewer sentences"
+            )
+            raise OptionError(message)
+        w = np.array(w0, dtype=np.float64)
+        states, transitions, edges = (np.zeros(size, np.float32) for size in sizes)
+        constants = np.ones(1 if self.sampling == "uniform" else n)
+        return SAGState(w, np.zeros_like(w), (states, transitions, edges), constants, np.zeros(n, np.bool_))
+
+    def step(self, problem: Problem, state: SAGState) -> SAGState:
+        """Make n steps of Algorithm 1; if the gradient then seems small enough, verify it."""
+        objective: Any = problem.objective
+        n, l2 = state.seen.size, problem.penalty.l2
+        evaluations = objective.sag_pass(
+            state.w,
+            state.d,
+            state.gradients,
+            state.lipschitz,
+            state.seen,
+            draws=np.random.default_rng([self.seed, state.iteration]).random((n, 2)),
+            sampling=self.sampling,
+            saga=bool(self.saga),
+            l2=l2 / n,
+        )
+        state = replace(
+            state,
+            iteration=state.iteration + 1,
+            evaluations=state.evaluations + evaluations,
+            objective=math.nan,
+            nll=math.nan,
+            violation=math.nan,
+        )
+        limit = self.tolerance * n
+        if not state.seen.all() or problem.penalty.violation(state.w, state.d) > limit:
+            return state
+        state = self.measure(problem, replace(state, gradient_evaluations=state.gradient_evaluations + 1))
+        return replace(state, status=Status.CONVERGED) if state.violation <= limit else state
+
+    def measure(self, problem: Problem, state: SAGState) -> SAGState:
+        """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
+        if not math.isnan(state.objective):
+            return state
+        gradient = np.zeros_like(state.w)
+        nll = problem.evaluate(state.w, gradient)
+        objective = nll + problem.penalty.value(state.w)
+        return replace(state, objective=objective, nll=nll, violation=problem.penalty.violation(state.w, gradient))
+
+
+def _memory_of_machine() -> float:
+    """Bytes of memory that this process may use; infinite where the system does not say."""
+    bounds = [math.inf]
+    try:
+        bounds.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        pass
+    try:
+        bounds.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    except (OSError, ValueError):
+        pass
+    return min(bounds)

@@ -1,0 +1,51 @@
+"""Labelled sentences and their objectives, for the tests of stochastic solvers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loglinear import Corpus
+from loglinear._core import ChainObjective
+
+
+def sentences(n, seed, *, kinds=6, valued=False):
+    """Random labelled sentences, one-token and empty ones among them; frequent attributes become dense rows."""
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(n):
+        length = int(rng.choice([0, 1, 2, 5, 8], p=[0.05, 0.15, 0.2, 0.3, 0.3]))
+        names = [[f"a{i}" for i in rng.integers(0, kinds, 2)] + [f"rare{rng.integers(0, 40)}"] for _ in range(length)]
+        if valued:
+            X.append([{name: float(rng.normal()) for name in token} for token in names])
+        else:
+            X.append(names)
+        y.append([str(rng.choice(["A", "B", "C"])) for _ in range(length)])
+    if not any(y):
+        X[0], y[0] = X[0] + [["a0"]] if not valued else [{"a0": 1.0}], ["A"]
+    return X, y
+
+
+class PerSample:
+    """The objective of the whole and of each sample, all over the same features: other samples get weight 0."""
+
+    def __init__(self, X, y, weights=None, template=None):
+        weights = [1.0] * len(X) if weights is None else weights
+        self.tokens = [len(sentence) for sentence in X]
+        make = lambda w: ChainObjective(Corpus.encode(X, y, sample_weight=w, template=template).core, threads=1)  # noqa: E731
+        self.whole = make(weights)
+        alone = [[w if i == j else 0.0 for i, w in enumerate(weights)] for j in range(len(X))]
+        self.samples = [make(w) for w in alone]
+        unit = [make([float(i == j) for i in range(len(X))]) for j in range(len(X))]
+        at = np.random.default_rng(0).normal(size=self.whole.n_features)
+        self.used = [objective.value_and_gradient(at)[1] != 0.0 for objective in unit]
+
+
+def chunky(n=60, seed=5):
+    """Sentences whose labels depend on their attributes and neighbours."""
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(n):
+        words = rng.integers(0, 12, rng.integers(2, 9))
+        X.append([[f"w{w}", f"p{w % 3}"] for w in words])
+        y.append([("A", "B", "C")[(w + (w // 4) * (t % 2)) % 3] for t, w in enumerate(words)])
+    return X, y

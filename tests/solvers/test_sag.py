@@ -1,0 +1,263 @@
+"""SAG against a plain implementation of the paper's Algorithm 1 over full vectors, step by step."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from chains import PerSample, chunky, sentences
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loglinear import Corpus
+from loglinear._core import ChainObjective
+from loglinear.errors import OptionError
+from loglinear.minimize import Stop, minimize
+from loglinear.penalty import ElasticNet
+from loglinear.problem import Problem
+from loglinear.result import Status
+from loglinear.solvers import LBFGS, SAG
+from loglinear.solvers import sag as module
+
+LAWS = settings(max_examples=40, deadline=None)
+
+
+class Reference:
+    """Algorithm 1 as printed: g_i, d and w are full vectors, and a step changes all of w."""
+
+    def __init__(self, data, sampling, saga, l2, w):
+        n = data.whole.n_samples
+        self.data, self.sampling, self.saga, self.l2, self.n, self.w = data, sampling, saga, l2, n, w.copy()
+        self.g = np.zeros((n, w.size))
+        self.seen = np.zeros(n, bool)
+        self.l = np.ones(1 if sampling == "uniform" else n)
+        self.evaluations = 0
+
+    def probabilities(self):
+        """Of the half of the draws that goes by L_i."""
+        if self.sampling == "nus" or self.seen.all():
+            return self.l / self.l.sum()
+        if not self.seen.any():
+            return np.full(self.n, 1.0 / self.n)
+        weights = np.where(self.seen, self.l, self.l[self.seen].mean())
+        return weights / weights.sum()
+
+    def draw(self, first, second):
+        """The sample and its probability; None stands for one not seen, in an order of no account."""
+        i = min(int(second * self.n), self.n - 1)
+        if self.sampling == "uniform":
+            return i, 1.0 / self.n
+        p = self.probabilities()
+        if first >= 0.5:
+            i = None
+            known = np.flatnonzero(self.seen) if self.sampling == "nus_star" else np.arange(self.n)
+            ends = np.cumsum(p[known])
+            if second < (ends[-1] if len(ends) else 0.0):
+                i = int(known[np.searchsorted(ends, second, side="right")])
+        return i, None if i is None else 0.5 / self.n + 0.5 * p[i]
+
+    def value(self, i, w):
+        return self.data.samples[i].value_and_gradient(w)
+
+    def visit(self, i, p):
+        at = 0 if self.sampling == "uniform" else i
+        if self.sampling == "nus" and self.seen[i]:
+            self.l[i] /= 2.0
+        if self.sampling == "nus_star" and not self.seen[i]:
+            self.l[i] = self.l[self.seen].mean() if self.seen.any() else 1.0
+        self.seen[i] = True
+        f, g = self.value(i, self.w)
+        self.evaluations += bool(self.data.tokens[i])
+        squared = g @ g
+        if squared > 1e-8:
+            while True:
+                self.evaluations += 1
+                if self.value(i, self.w - g / self.l[at])[0] <= f - squared / (2.0 * self.l[at]):
+                    break
+                self.l[at] *= 2.0
+        m, before = self.seen.sum(), self.g.sum(axis=0)
+        change = g - self.g[i]
+        self.g[i] = g
+        if self.sampling == "uniform":
+            alpha = 1.0 / (self.l[0] + self.l2)
+            self.l[0] *= 2.0 ** (-1.0 / self.n)
+        else:
+            known = self.l[self.seen] if self.sampling == "nus_star" else self.l
+            alpha = 0.5 * (1.0 / (known.max() + self.l2) + 1.0 / (known.mean() + self.l2))
+            if self.sampling == "nus_star":
+                self.l[i] *= 0.9
+        self.w *= 1.0 - (0.5 if self.saga else 1.0) * alpha * self.l2
+        if self.saga:
+            self.w -= 0.5 * alpha * (change / (self.n * p) + before / m)
+        else:
+            self.w -= alpha / m * self.g.sum(axis=0)
+
+
+def lists(objective, sampling):
+    n = objective.n_samples
+    gradients = tuple(np.zeros(size, np.float32) for size in objective.sag_sizes)
+    return np.zeros(objective.n_features), gradients, np.ones(1 if sampling == "uniform" else n), np.zeros(n, bool)
+
+
+def compare(data, seed, sampling, saga, l2, steps=25):
+    rng = np.random.default_rng(seed)
+    objective = data.whole
+    n = objective.n_samples
+    reference = Reference(data, sampling, saga, l2, rng.normal(size=objective.n_features))
+    w = reference.w.copy()
+    d, gradients, lipschitz, seen = lists(objective, sampling)
+    evaluations = 0
+    for _ in range(steps):
+        # One step a call: samples are drawn ahead within a call, and the reference draws at the last moment.
+        i = None
+        while i is None:
+            draws = rng.random((1, 2))
+            i, p = reference.draw(*draws[0])
+        reference.visit(i, p)
+        evaluations += objective.sag_pass(
+            w, d, gradients, lipschitz, seen, draws=draws, sampling=sampling, saga=saga, l2=l2
+        )
+        np.testing.assert_array_equal(seen, reference.seen)
+        np.testing.assert_allclose(lipschitz, reference.l, rtol=1e-12)
+        np.testing.assert_allclose(w, reference.w, rtol=1e-5, atol=1e-5)
+    assert evaluations == reference.evaluations
+    np.testing.assert_allclose(d, reference.g.sum(axis=0), atol=1e-6)
+    assert n == reference.n
+
+
+CASES = dict(
+    seed=st.integers(0, 10_000),
+    valued=st.booleans(),
+    saga=st.booleans(),
+    l2=st.sampled_from([0.0, 0.02, 0.5]),
+)
+
+
+@LAWS
+@pytest.mark.parametrize("sampling", ["uniform", "nus", "nus_star"])
+@given(**CASES)
+def test_steps_equal_algorithm_1(sampling, seed, valued, saga, l2):
+    data = PerSample(*sentences(9, seed, valued=valued))
+    compare(data, seed, sampling, saga, l2)
+
+
+@pytest.mark.parametrize("saga", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_equal_algorithm_1_with_bigram_features_weights_and_dense_rows(seed, saga):
+    rng = np.random.default_rng(seed)
+    X, y = sentences(30, seed, kinds=3)
+    X = [[(token[0], token[2]) for token in sentence] for sentence in X]
+    template = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[0,1]\nB\nB1:%x[0,0]\n"
+    data = PerSample(X, y, list(rng.choice([1.0, 2.0, 0.5], len(X))), template)
+    assert data.whole.feature_counts[1] > 0
+    compare(data, seed, "nus_star", saga, 0.1, steps=60)
+
+
+@LAWS
+@given(seed=st.integers(0, 1000), l2=st.sampled_from([0.0, 0.3, 30.0]), saga=st.booleans())
+def test_many_lazy_steps_equal_single_ones_written_out_in_full(seed, l2, saga):
+    """A call that makes one step leaves all weights up to date, as a dense update does; one of many is lazy."""
+    objective = PerSample(*sentences(12, seed)).whole
+    draws = np.random.default_rng(seed).random((60, 2))
+    found = []
+    for size in (1, 60):
+        w = np.random.default_rng(1).normal(size=objective.n_features)
+        d, gradients, lipschitz, seen = lists(objective, "uniform")
+        for start in range(0, 60, size):
+            options = {"draws": draws[start : start + size], "sampling": "uniform", "saga": saga, "l2": l2}
+            objective.sag_pass(w, d, gradients, lipschitz, seen, **options)
+        found.append((w, d))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-10, atol=1e-10)
+
+
+@LAWS
+@given(seed=st.integers(0, 1000), sampling=st.sampled_from(["uniform", "nus", "nus_star"]))
+def test_d_is_the_sum_of_the_stored_gradients(seed, sampling):
+    """Visiting every sample at weights that a step of length next to nothing leaves alone makes d the true gradient."""
+    data = PerSample(*sentences(15, seed))
+    objective, n = data.whole, data.whole.n_samples
+    w = np.zeros(objective.n_features)
+    d, gradients, lipschitz, seen = lists(objective, sampling)
+    rng = np.random.default_rng(seed)
+    for _ in range(6):
+        objective.sag_pass(
+            w, d, gradients, lipschitz, seen, draws=rng.random((n, 2)), sampling=sampling, saga=False, l2=0.1
+        )
+    lipschitz[:] = 1e12  # alpha is 1 / L
+    for i in range(n):
+        draws = np.array([[0.0, (i + 0.5) / n]])
+        objective.sag_pass(w, d, gradients, lipschitz, seen, draws=draws, sampling=sampling, saga=False, l2=0.0)
+        lipschitz[:] = 1e12
+    np.testing.assert_allclose(d, objective.value_and_gradient(w)[1], atol=1e-5)
+
+
+def test_with_one_sample_it_is_gradient_descent():
+    objective = ChainObjective(Corpus.encode([[["a", "b"], ["b"], ["c", "a"]]], [["A", "B", "A"]]).core)
+    w = np.zeros(objective.n_features)
+    d, gradients, lipschitz, seen = lists(objective, "nus_star")
+    expected, l2 = w.copy(), 0.25
+    for step in range(40):
+        value, g = objective.value_and_gradient(expected)
+        length = 1.0 if step == 0 else lipschitz[0]
+        while g @ g > 1e-8 and objective.value_and_gradient(expected - g / length)[0] > value - g @ g / (2.0 * length):
+            length *= 2.0
+        expected = (1.0 - l2 / (length + l2)) * expected - g / (length + l2)
+        draws = np.random.default_rng(step).random((1, 2))
+        objective.sag_pass(w, d, gradients, lipschitz, seen, draws=draws, sampling="nus_star", saga=False, l2=l2)
+        np.testing.assert_allclose(w, expected, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return Problem(ChainObjective(Corpus.encode(*chunky()).core), ElasticNet(l2=1.0))
+
+
+SOLVERS = [SAG(sampling=sampling, saga=saga) for sampling in ("uniform", "nus", "nus_star") for saga in (False, True)]
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.sampling + "-saga" * solver.saga)
+def test_converges_to_the_optimum_and_its_estimate_to_the_gradient(problem, solver):
+    best = minimize(problem, LBFGS(tolerance=0.0, gradient_tolerance=1e-10)).objective
+    n = problem.objective.n_samples
+    result = minimize(problem, SAG(solver.sampling, solver.saga, tolerance=1e-6), stop=Stop(max_iterations=3000))
+    assert result.status is Status.CONVERGED
+    assert result.violation <= 1e-6 * n
+    assert result.objective == pytest.approx(best, rel=1e-9)
+    gradient = problem.objective.value_and_gradient(result.w)[1]
+    np.testing.assert_allclose(result.state.d, gradient, atol=1e-4)
+    assert result.state.gradient_evaluations >= 1
+    assert result.passes == result.state.evaluations / n + result.state.gradient_evaluations
+
+
+def test_resuming_from_a_checkpoint_is_exact_and_threads_do_not_matter(problem):
+    solver = SAG(tolerance=0.0)
+    whole = minimize(problem, solver, stop=Stop(max_iterations=6))
+    half = minimize(problem, solver, stop=Stop(max_iterations=3))
+    rest = minimize(problem, solver, state=pickle.loads(pickle.dumps(half.state)), stop=Stop(max_iterations=6))
+    np.testing.assert_array_equal(rest.w, whole.w)
+    single = Problem(ChainObjective(Corpus.encode(*chunky()).core, threads=1), problem.penalty)
+    np.testing.assert_array_equal(minimize(single, solver, stop=Stop(max_iterations=6)).w, whole.w)
+    other = minimize(problem, SAG(tolerance=0.0, seed=1), stop=Stop(max_iterations=6))
+    assert not np.array_equal(other.w, whole.w)
+
+
+@pytest.mark.parametrize("l2", [0.0, 1e-9, 1e6, 1e12])
+@pytest.mark.parametrize("sampling", ["uniform", "nus", "nus_star"])
+def test_absurd_penalties_give_finite_weights(sampling, l2):
+    problem = Problem(ChainObjective(Corpus.encode(*chunky()).core), ElasticNet(l2=l2))
+    result = minimize(problem, SAG(sampling), stop=Stop(max_iterations=20))
+    assert np.isfinite(result.w).all()
+    assert np.isfinite(result.objective)
+
+
+def test_what_it_cannot_do_is_said(problem, monkeypatch):
+    with pytest.raises(OptionError, match=r"smooth problems.*owlqn"):
+        minimize(Problem(problem.objective, ElasticNet(l1=1.0)), SAG())
+    for options in ({"sampling": "best"}, {"saga": 1}, {"tolerance": -1.0}, {"tolerance": np.nan}, {"seed": -1}):
+        with pytest.raises(OptionError):
+            SAG(**options)
+    monkeypatch.setattr(module, "_memory_of_machine", lambda: 1000)
+    with pytest.raises(OptionError, match="GiB of marginals"):
+        minimize(problem, SAG())
