@@ -66,6 +66,25 @@ class ChainObjective:
         penalty: str,
         line_search: tuple[int, float] | None = None,
     ) -> tuple[float, int]: ...
+    def sg_pass(
+        self,
+        w: npt.NDArray[np.float64],
+        sum: npt.NDArray[np.float64],
+        *,
+        order: npt.NDArray[np.int64],
+        rates: npt.NDArray[np.float64],
+        l2: float,
+    ) -> None: ...
+    def adagrad_pass(
+        self,
+        w: npt.NDArray[np.float64],
+        squares: npt.NDArray[np.float64],
+        *,
+        order: npt.NDArray[np.int64],
+        rate: float,
+        delta: float,
+        l2: float,
+    ) -> None: ...
     @property
     def sag_sizes(self) -> tuple[int, int, int]: ...
     def sag_pass(
@@ -82,6 +101,7 @@ class ChainObjective:
         l2: float,
     ) -> int: ...
     def sample(self, order: npt.NDArray[np.int64]) -> ChainObjective: ...
+    def batch(self, order: npt.NDArray[np.int64], factor: float) -> ChainObjective: ...
     def model(self, w: npt.NDArray[np.float64], settings: str, template: str | None = None) -> ChainModel: ...
 
 class ChainModel:

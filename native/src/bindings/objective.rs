@@ -9,6 +9,7 @@ use crate::objective::chain;
 use crate::objective::features::Selection;
 use crate::stochastic::sag::{self, Gradients, Memory, Sampling, Settings as SagSettings, Sizes};
 use crate::stochastic::sgd_l1::{self, LineSearch, Penalty, Settings};
+use crate::stochastic::{adagrad, sg};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -16,6 +17,26 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ChainObjective {
     pub inner: chain::ChainObjective,
+}
+
+impl ChainObjective {
+    /// The samples that an array names.
+    fn order(&self, order: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
+        let n = self.inner.corpus.n_sentences();
+        let order: Option<Vec<usize>> =
+            order.as_array().iter().map(|&i| usize::try_from(i).ok().filter(|&i| i < n)).collect();
+        order.ok_or_else(|| OptionError::new_err(format!("order names samples outside 0..{n}")))
+    }
+
+    fn check_lengths(&self, w: &[f64], kept: &[f64]) -> PyResult<()> {
+        let n = self.inner.features.len();
+        if (w.len(), kept.len()) == (n, n) {
+            return Ok(());
+        }
+        let message =
+            format!("{n} weights are needed, and as many numbers to keep; there are {} and {}", w.len(), kept.len());
+        Err(OptionError::new_err(message))
+    }
 }
 
 #[pymethods]
@@ -114,18 +135,59 @@ impl ChainObjective {
         }
         let (mut w, mut q) = (writable(w)?, writable(q)?);
         let (w, q, rates) = (write(&mut w)?, write(&mut q)?, read(&rates)?);
-        let (n, samples) = (self.inner.features.len(), self.inner.corpus.n_sentences());
-        let order: Option<Vec<usize>> =
-            order.as_array().iter().map(|&i| usize::try_from(i).ok().filter(|&i| i < samples)).collect();
-        let order = order.ok_or_else(|| OptionError::new_err(format!("order names samples outside 0..{samples}")))?;
-        if w.len() != n || q.len() != n || rates.len() != order.len() {
-            let (w, q, rates, order) = (w.len(), q.len(), rates.len(), order.len());
-            let message = format!("w and q need {n} entries, have {w} and {q}; {rates} rates for {order} samples");
-            return Err(OptionError::new_err(message));
+        let order = self.order(&order)?;
+        self.check_lengths(w, q)?;
+        if rates.len() != order.len() {
+            return Err(OptionError::new_err(format!("{} rates for {} samples", rates.len(), order.len())));
         }
         let settings = Settings { penalty, l1, l2, rates, order: &order, line_search };
         let outcome = interruptible(py, |interrupt| sgd_l1::pass(&self.inner, w, q, u, &settings, interrupt))?;
         Ok((outcome.u, outcome.evaluations))
+    }
+
+    /// A pass of stochastic gradient descent with L2 (see `loglinear.solvers.sg`); updates w in place and adds all iterates to sum.
+    ///
+    /// l2 is what a sample bears of the penalty.
+    #[pyo3(signature = (w, sum, *, order, rates, l2))]
+    fn sg_pass(
+        &self,
+        py: Python<'_>,
+        w: &Bound<'_, PyArray1<f64>>,
+        sum: &Bound<'_, PyArray1<f64>>,
+        order: PyReadonlyArray1<'_, i64>,
+        rates: PyReadonlyArray1<'_, f64>,
+        l2: f64,
+    ) -> PyResult<()> {
+        let (mut w, mut sum) = (writable(w)?, writable(sum)?);
+        let (w, sum, rates, order) = (write(&mut w)?, write(&mut sum)?, read(&rates)?, self.order(&order)?);
+        self.check_lengths(w, sum)?;
+        if rates.len() != order.len() {
+            return Err(OptionError::new_err(format!("{} rates for {} samples", rates.len(), order.len())));
+        }
+        let settings = sg::Settings { l2, rates, order: &order };
+        interruptible(py, |interrupt| sg::pass(&self.inner, w, sum, &settings, interrupt))
+    }
+
+    /// A pass of AdaGrad with L2 (see `loglinear.solvers.adagrad`); updates w and the sums of squares in place.
+    ///
+    /// l2 is what a sample bears of the penalty.
+    #[pyo3(signature = (w, squares, *, order, rate, delta, l2))]
+    #[allow(clippy::too_many_arguments)]
+    fn adagrad_pass(
+        &self,
+        py: Python<'_>,
+        w: &Bound<'_, PyArray1<f64>>,
+        squares: &Bound<'_, PyArray1<f64>>,
+        order: PyReadonlyArray1<'_, i64>,
+        rate: f64,
+        delta: f64,
+        l2: f64,
+    ) -> PyResult<()> {
+        let (mut w, mut squares) = (writable(w)?, writable(squares)?);
+        let (w, squares, order) = (write(&mut w)?, write(&mut squares)?, self.order(&order)?);
+        self.check_lengths(w, squares)?;
+        let settings = adagrad::Settings { l2, rate, delta, order: &order };
+        interruptible(py, |interrupt| adagrad::pass(&self.inner, w, squares, &settings, interrupt))
     }
 
     /// How many numbers SAG stores of the gradients of all samples: of states, of transitions, of edges.
@@ -183,9 +245,15 @@ impl ChainObjective {
 
     /// The objective on some of the samples, with the features that occur there.
     fn sample(&self, py: Python<'_>, order: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
-        let sentences: Vec<usize> =
-            order.as_array().iter().map(|&i| usize::try_from(i).unwrap_or(usize::MAX)).collect();
+        let sentences = self.order(&order)?;
         let inner = interruptible(py, |_| self.inner.sample(&sentences))?;
+        Ok(ChainObjective { inner })
+    }
+
+    /// The objective on some of the samples, each of which weighs `factor` times what it does here, with all features.
+    fn batch(&self, py: Python<'_>, order: PyReadonlyArray1<'_, i64>, factor: f64) -> PyResult<Self> {
+        let sentences = self.order(&order)?;
+        let inner = interruptible(py, |_| Ok(self.inner.batch(&sentences, factor)))?;
         Ok(ChainObjective { inner })
     }
 

@@ -24,9 +24,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub struct ChainObjective {
     pub corpus: Arc<Corpus>,
-    pub features: Features,
+    pub features: Arc<Features>,
     selection: Selection,
-    pub(crate) blocks: Vec<Block>,
+    pub(crate) blocks: Arc<Vec<Block>>,
+    /// Sentence -> weight, where it is not that of the corpus.
+    weights: Option<Vec<f64>>,
     /// Counts of the features in the data: sum of weight * f(x, y).
     empirical: Vec<f64>,
     pool: Arc<ThreadPool>,
@@ -97,9 +99,10 @@ impl ChainObjective {
         }
         let mut objective = ChainObjective {
             corpus,
-            features,
+            features: Arc::new(features),
             selection,
-            blocks,
+            blocks: Arc::new(blocks),
+            weights: None,
             empirical: Vec::new(),
             pool,
             scratch: Mutex::default(),
@@ -107,6 +110,30 @@ impl ChainObjective {
         };
         objective.empirical = objective.empirical_counts();
         Ok(objective)
+    }
+
+    /// The objective on some of the sentences, each of which weighs `factor` times what it does here, with all features: shares
+    /// what it can.
+    pub fn batch(&self, sentences: &[usize], factor: f64) -> Self {
+        let mut weights = vec![0.0; self.corpus.n_sentences()];
+        sentences.iter().for_each(|&sentence| weights[sentence] = factor * self.weight(sentence));
+        let mut batch = ChainObjective {
+            corpus: Arc::clone(&self.corpus),
+            features: Arc::clone(&self.features),
+            selection: self.selection,
+            blocks: Arc::clone(&self.blocks),
+            weights: Some(weights),
+            empirical: Vec::new(),
+            pool: Arc::clone(&self.pool),
+            scratch: Mutex::default(),
+            marks: OnceLock::new(),
+        };
+        batch.empirical = batch.empirical_counts();
+        batch
+    }
+
+    pub fn weight(&self, sentence: usize) -> f64 {
+        self.weights.as_ref().map_or_else(|| self.corpus.weight(sentence), |weights| weights[sentence])
     }
 
     /// The objective on some of the sentences, with the features that occur there.
@@ -264,8 +291,10 @@ impl ChainObjective {
         let places = features.places(corpus.attributes.len());
         let find = |pairs: &[(u16, u16)], from: u32, to: u32| pairs.binary_search(&(from as u16, to as u16)).ok();
         for sentence in 0..corpus.n_sentences() {
-            let weight = corpus.weight(sentence);
-            let tokens = corpus.tokens(sentence);
+            let (weight, tokens) = (self.weight(sentence), corpus.tokens(sentence));
+            if weight == 0.0 {
+                continue;
+            }
             for token in tokens.clone() {
                 let label = corpus.gold[token];
                 let range = corpus.states.range(token);
@@ -352,7 +381,7 @@ impl WithSimd for WithSums<'_, '_> {
         for (at, &end) in block.sentence_ends.iter().enumerate() {
             let tokens = start..end as usize;
             start = end as usize;
-            let weight = corpus.weight(block.first_sentence + at);
+            let weight = objective.weight(block.first_sentence + at);
             if tokens.is_empty() || weight == 0.0 {
                 continue;
             }

@@ -57,7 +57,7 @@ pub fn samples(objective: &ChainObjective) -> Vec<Sample<'_>> {
                 first_token,
                 end_token,
                 gold: &objective.corpus.gold[block.first_token + first_token..block.first_token + end_token],
-                weight: objective.corpus.weight(samples.len()),
+                weight: objective.weight(samples.len()),
                 parts: [part(&block.rows), part(&block.shared), part(&block.own)],
             });
             first_token = end_token;

@@ -9,19 +9,27 @@ from ..penalty import ElasticNet
 from ..problem import Problem
 from ..result import State
 from ..vectors import Vector
+from .adagrad import AdaGrad
+from .hybrid import Hybrid
 from .lbfgs import LBFGS
 from .owlqn import OWLQN
 from .sag import SAG
+from .sg import ASG, SG, Pegasos
 from .sgd_l1 import SGDL1
 from .tuning import tune_learning_rate
 from .two_stage import TwoStage
 
 __all__ = [
+    "ASG",
     "LBFGS",
     "OWLQN",
     "SAG",
+    "SG",
     "SGDL1",
     "SOLVERS",
+    "AdaGrad",
+    "Hybrid",
+    "Pegasos",
     "Solver",
     "TwoStage",
     "default_solver",
@@ -53,9 +61,14 @@ class Solver(Protocol[S]):
 
 
 SOLVERS: dict[str, type[Any]] = {
+    "adagrad": AdaGrad,
+    "asg": ASG,
+    "hybrid": Hybrid,
     "lbfgs": LBFGS,
     "owlqn": OWLQN,
+    "pegasos": Pegasos,
     "sag": SAG,
+    "sg": SG,
     "sgd_l1": SGDL1,
     "two_stage": TwoStage,
 }

@@ -21,6 +21,7 @@ from ..options import real_number, whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
+from .stochastic import PassState, measured, passed, stochastic_objective
 
 __all__ = ["SAG", "SAGObjective", "SAGState"]
 
@@ -51,44 +52,23 @@ class SAGObjective(Protocol):
         """Make a step for each row of ``draws``, updating the arrays; return the number of evaluations of a sample."""
 
 
-@dataclass(frozen=True)
-class SAGState:
-    """State of SAG between two passes; saving it (pickle) is a checkpoint.
+@dataclass(frozen=True, kw_only=True)
+class SAGState(PassState):
+    """State of SAG between two passes.
 
     A pass updates the arrays in place. One that is interrupted leaves them whole, as far as it came.
 
     Attributes:
-        w: weights, shape (n_features,).
         d: sum of the stored gradients, shape (n_features,).
         gradients: g_i of every sample, as marginals less the gold labelling, float32.
         lipschitz: L, or L_i of every sample.
         seen: the samples visited.
-        iteration: passes, each of n steps.
-        evaluations: of a sample's log-probability, line searches included.
-        gradient_evaluations: of the whole gradient, to verify convergence.
-        status: RUNNING or CONVERGED.
-        objective: penalised, nats; NaN until it is measured.
-        nll: unpenalised, nats; NaN until it is measured.
-        violation: max-norm of the gradient; NaN until it is measured.
     """
 
-    w: Vector
     d: Vector
     gradients: tuple[Marginals, Marginals, Marginals]
     lipschitz: Vector
     seen: npt.NDArray[np.bool_]
-    iteration: int = 0
-    evaluations: int = 0
-    gradient_evaluations: int = 0
-    status: Status = Status.RUNNING
-    objective: float = math.nan
-    nll: float = math.nan
-    violation: float = math.nan
-
-    @property
-    def passes(self) -> float:
-        """Effective passes over the data."""
-        return self.evaluations / self.seen.size + self.gradient_evaluations
 
 
 @dataclass(frozen=True)
@@ -138,11 +118,7 @@ class SAG:
 
     def init(self, problem: Problem, w0: Vector) -> SAGState:
         """Return the state before the first pass; w0 is copied."""
-        objective: Any = problem.objective
-        if not callable(getattr(objective, "sag_pass", None)):
-            name = type(objective).__name__
-            message = f"sag goes sample by sample, which {name} cannot: it has no sag_pass; use lbfgs or owlqn"
-            raise OptionError(message)
+        objective = stochastic_objective(problem, "sag_pass", "sag")
         if problem.penalty.l1:
             message = f"sag is for smooth problems, and l1={problem.penalty.l1:g}; use owlqn, two_stage or sgd_l1"
             raise OptionError(message)
@@ -157,12 +133,19 @@ class SAG:
         w = np.array(w0, dtype=np.float64)
         states, transitions, edges = (np.zeros(size, np.float32) for size in sizes)
         constants = np.ones(1 if self.sampling == "uniform" else n)
-        return SAGState(w, np.zeros_like(w), (states, transitions, edges), constants, np.zeros(n, np.bool_))
+        return SAGState(
+            w=w,
+            n_samples=n,
+            d=np.zeros_like(w),
+            gradients=(states, transitions, edges),
+            lipschitz=constants,
+            seen=np.zeros(n, np.bool_),
+        )
 
     def step(self, problem: Problem, state: SAGState) -> SAGState:
         """Make n steps of Algorithm 1; if the gradient then seems small enough, verify it."""
         objective: Any = problem.objective
-        n, l2 = state.seen.size, problem.penalty.l2
+        n, l2 = state.n_samples, problem.penalty.l2
         evaluations = objective.sag_pass(
             state.w,
             state.d,
@@ -174,28 +157,16 @@ class SAG:
             saga=bool(self.saga),
             l2=l2 / n,
         )
-        state = replace(
-            state,
-            iteration=state.iteration + 1,
-            evaluations=state.evaluations + evaluations,
-            objective=math.nan,
-            nll=math.nan,
-            violation=math.nan,
-        )
+        state = passed(state, evaluations)
         limit = self.tolerance * n
         if not state.seen.all() or problem.penalty.violation(state.w, state.d) > limit:
             return state
-        state = self.measure(problem, replace(state, gradient_evaluations=state.gradient_evaluations + 1))
+        state = measured(problem, replace(state, gradient_evaluations=state.gradient_evaluations + 1))
         return replace(state, status=Status.CONVERGED) if state.violation <= limit else state
 
     def measure(self, problem: Problem, state: SAGState) -> SAGState:
         """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
-        if not math.isnan(state.objective):
-            return state
-        gradient = np.zeros_like(state.w)
-        nll = problem.evaluate(state.w, gradient)
-        objective = nll + problem.penalty.value(state.w)
-        return replace(state, objective=objective, nll=nll, violation=problem.penalty.violation(state.w, gradient))
+        return measured(problem, state)
 
 
 def _memory_of_machine() -> float:

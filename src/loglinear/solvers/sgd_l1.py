@@ -7,18 +7,18 @@ The updates themselves are native: `native/src/stochastic/sgd_l1.rs`.
 
 from __future__ import annotations
 
-import math
+import sys
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ObjectiveError, OptionError
+from ..errors import OptionError
 from ..options import real_number, whole_number
 from ..problem import Problem
-from ..result import Status
 from ..vectors import Vector
+from .stochastic import MOST_PASSES, PassState, check_finite, measured, passed, stochastic_objective
 from .tuning import tuned_rate
 
 __all__ = ["SGDL1", "SGDL1Objective", "SGDL1State"]
@@ -28,7 +28,8 @@ SCHEDULES = ("exponential", "inverse")
 # Zhou et al. (2011), section 3.5: trials of the heuristic line search, and the factor between their rates.
 TRIALS = 3
 RATE_FACTOR = 0.5
-MOST_PASSES = 1_000_000
+# Passes over a sample of the data that choose a learning rate.
+QUICK_PASSES = 10
 
 
 class SGDL1Objective(Protocol):
@@ -53,45 +54,19 @@ class SGDL1Objective(Protocol):
         """Return the objective on some of the samples."""
 
 
-@dataclass(frozen=True)
-class SGDL1State:
-    """State of SGD-L1 between two passes; saving it (pickle) is a checkpoint.
+@dataclass(frozen=True, kw_only=True)
+class SGDL1State(PassState):
+    """State of SGD-L1 between two passes.
 
     Attributes:
-        w: weights, shape (n,).
         q: what each weight has received of the penalty; with ``clipping_lazy`` the u up to which it has, shape (n,).
         u: what any weight could have received.
         learning_rate: eta_0 in use.
-        iteration: passes over the data.
-        evaluations: of a sample's log-probability, line searches included.
-        n_samples: N.
-        status: RUNNING or PASSES_MADE.
-        objective: penalised, nats; NaN until it is measured.
-        nll: unpenalised, nats; NaN until it is measured.
-        violation: max-norm of the pseudo-gradient; NaN until it is measured.
     """
 
-    w: Vector
     q: Vector
     u: float
     learning_rate: float
-    iteration: int
-    evaluations: int
-    n_samples: int
-    status: Status
-    objective: float = math.nan
-    nll: float = math.nan
-    violation: float = math.nan
-
-    @property
-    def passes(self) -> float:
-        """Effective passes over the data."""
-        return self.evaluations / self.n_samples
-
-    @property
-    def gradient_evaluations(self) -> int:
-        """Evaluations of the whole gradient: none, but for the trace."""
-        return 0
 
 
 @dataclass(frozen=True)
@@ -153,16 +128,15 @@ class SGDL1:
 
     def init(self, problem: Problem, w0: Vector) -> SGDL1State:
         """Return the state before the first pass, with a learning rate chosen if none is given; w0 is copied."""
-        if not callable(getattr(problem.objective, "sgd_l1_pass", None)):
-            name = type(problem.objective).__name__
-            message = f"sgd_l1 goes sample by sample, which {name} cannot: it has no sgd_l1_pass; use lbfgs or owlqn"
-            raise OptionError(message)
+        objective = stochastic_objective(problem, "sgd_l1_pass", "sgd_l1")
         rate = self.learning_rate
         if rate is None:
-            rate = tuned_rate(problem, self)
+            # Fewer passes stand for all, with a decay that ends them at the same rate.
+            few = min(self.passes, QUICK_PASSES)
+            decay = max(self.decay ** (self.passes / few), sys.float_info.min)
+            rate = tuned_rate(problem, replace(self, passes=few, decay=decay))
         w = np.array(w0, dtype=np.float64)
-        n_samples = int(problem.objective.n_samples)
-        return SGDL1State(w, np.zeros_like(w), 0.0, float(rate), 0, 0, n_samples, Status.RUNNING)
+        return SGDL1State(w=w, n_samples=int(objective.n_samples), q=np.zeros_like(w), u=0.0, learning_rate=float(rate))
 
     def step(self, problem: Problem, state: SGDL1State) -> SGDL1State:
         """Make a pass over the samples in a new order; ``state`` is left as it was."""
@@ -180,31 +154,12 @@ class SGDL1:
             penalty=self.penalty,
             line_search=(TRIALS, RATE_FACTOR) if self.line_search else None,
         )
-        if not (math.isfinite(u) and np.isfinite(w).all() and np.isfinite(q).all()):
-            message = (
-                f"the weights left the range of numbers at learning_rate={state.learning_rate:g}; give a smaller one"
-            )
-            raise ObjectiveError(message)
-        return replace(
-            state,
-            w=w,
-            q=q,
-            u=u,
-            iteration=number + 1,
-            evaluations=state.evaluations + evaluations,
-            status=Status.PASSES_MADE if number + 1 >= self.passes else Status.RUNNING,
-            objective=math.nan,
-            nll=math.nan,
-            violation=math.nan,
-        )
+        check_finite(state.learning_rate, w, q, np.array([u]))
+        return passed(state, evaluations, self.passes, w=w, q=q, u=u)
 
     def measure(self, problem: Problem, state: SGDL1State) -> SGDL1State:
         """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
-        gradient = np.zeros_like(state.w)
-        nll = problem.evaluate(state.w, gradient)
-        objective = nll + problem.penalty.value(state.w)
-        violation = problem.penalty.violation(state.w, gradient)
-        return replace(state, objective=objective, nll=nll, violation=violation)
+        return measured(problem, state)
 
     def rates(self, learning_rate: float, passed: Vector) -> Vector:
         """Return the learning rates after so many passes, k / N (Eq. 5, Eq. 6 and footnote 3)."""

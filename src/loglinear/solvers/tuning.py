@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -21,8 +20,7 @@ T = TypeVar("T", bound=Any)
 
 # Tsuruoka et al. (2009), section 4.1.
 LEARNING_RATES = (1.0, 0.5, 0.2, 0.1)
-# Samples that choose a learning rate when there are more, and passes over them that stand for a solver's more.
-PASSES = 10
+# Samples that choose a learning rate when there are more.
 SAMPLE = 500
 # How far beyond the grid to look while its end is the best.
 SMALLEST, LARGEST = 1e-6, 1e3
@@ -34,6 +32,7 @@ def tune_learning_rate(
     *,
     learning_rates: Sequence[float] = LEARNING_RATES,
     decays: Sequence[float] = (),
+    digits: Sequence[float] = (1.0, 2.0, 5.0),
     sample: int | None = SAMPLE,
     seed: int = 0,
 ) -> T:
@@ -41,13 +40,15 @@ def tune_learning_rate(
 
     Source: Tsuruoka et al. (2009), section 4.1: first eta_0 from a grid, then alpha with that eta_0, each by the
     objective after the solver's passes. Departures: when there are more data, on a sample, with the penalty scaled down
-    likewise; a grid whose end is the best is continued in steps of 1, 2, 5, 10.
+    likewise; a grid whose end is the best is continued. Schmidt et al. (2015), section 4, choose among powers
+    of ten, on all data: ``learning_rates=(1.0,), digits=(1.0,), sample=None``.
 
     Args:
         problem: what is to be minimised.
         solver: a stochastic solver; all its other options are kept.
         learning_rates: to be tried.
         decays: to be tried with the best of them; none to keep the solver's.
+        digits: how a grid is continued: with these digits times powers of ten.
         sample: most samples to use, drawn with the seed; None for all.
         seed: of the draw.
     """
@@ -56,9 +57,9 @@ def tune_learning_rate(
     while True:
         best = min(tried, key=lambda rate: (tried[rate], rate))
         if best == max(tried) and best < LARGEST:
-            following = _next(best, 1)
+            following = _next(best, 1, digits)
         elif best == min(tried) and best > SMALLEST:
-            following = _next(best, -1)
+            following = _next(best, -1, digits)
         else:
             break
         tried[following] = _reached(problem, replace(solver, learning_rate=following))
@@ -69,15 +70,9 @@ def tune_learning_rate(
     return solver
 
 
-def tuned_rate(problem: Problem, solver: Any) -> float:
-    """Return a learning rate chosen quickly, for users who set none.
-
-    Fewer passes stand for the solver's, with a decay that ends them at the same rate.
-    """
-    passes = min(solver.passes, PASSES)
-    decay = max(solver.decay ** (solver.passes / passes), sys.float_info.min)
-    quick = replace(solver, passes=passes, decay=decay)
-    return float(tune_learning_rate(problem, quick, seed=solver.seed).learning_rate)
+def tuned_rate(problem: Problem, solver: Any, **options: Any) -> float:
+    """Return a learning rate chosen on a sample of the data, for users who set none."""
+    return float(tune_learning_rate(problem, solver, seed=solver.seed, **options).learning_rate)
 
 
 def _sampled(problem: Problem, sample: int | None, seed: int) -> Problem:
@@ -103,8 +98,8 @@ def _reached(problem: Problem, solver: Any) -> float:
     return objective if math.isfinite(objective) else math.inf
 
 
-def _next(rate: float, direction: int) -> float:
-    """The neighbour of a rate in 1, 2, 5, 10, ..."""
-    grid = [digit * 10.0**power for power in range(-8, 5) for digit in (1.0, 2.0, 5.0)]
+def _next(rate: float, direction: int, digits: Sequence[float]) -> float:
+    """The neighbour of a rate among the digits times powers of ten."""
+    grid = [digit * 10.0**power for power in range(-10, 6) for digit in digits]
     apart = [(abs(math.log(value / rate)), at) for at, value in enumerate(grid)]
     return float(f"{grid[min(apart)[1] + direction]:.12g}")

@@ -1,0 +1,201 @@
+//! AdaGrad with a proximal step for the L2 penalty (Duchi, Hazan & Singer 2011), one sample an update.
+//!
+//! Symbols: g_j the sample's gradient of weight j, G_j the sum of g_j^2 so far, alpha_j = eta / (delta + sqrt(G_j)); an update is
+//! w_j <- (w_j - alpha_j g_j) / (1 + alpha_j lambda). A weight that the sample does not use is only divided; as its alpha_j stays
+//! the same meanwhile, that is done when it is next used, k divisions at once.
+
+use super::inference::Inference;
+use super::samples::{Sample, samples};
+use super::steps::{self, Rule};
+use super::weights::Weights;
+use crate::error::Result;
+use crate::objective::chain::{ChainObjective, First};
+use crate::threads::Interrupt;
+use pulp::{Arch, Simd, WithSimd};
+
+pub struct Settings<'a> {
+    /// lambda: the L2 penalty over the number of samples.
+    pub l2: f64,
+    /// eta.
+    pub rate: f64,
+    pub delta: f64,
+    /// Sentences in the order of the updates.
+    pub order: &'a [usize],
+}
+
+/// One pass: updates w and the sums of squares in place.
+pub fn pass(
+    objective: &ChainObjective,
+    w: &mut [f64],
+    squares: &mut [f64],
+    settings: &Settings<'_>,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let features = &objective.features;
+    let (mut zeros, mut steps) = (vec![0.0; features.len()], vec![0.0; features.len()]);
+    let mut pass = Pass {
+        inference: Inference::new(objective),
+        weights: Weights::new(features, w, &mut steps, 0.0, |w, step| (w, step)),
+        // Where there is no feature alpha is 0.
+        gradient: Weights::new(features, &mut zeros, squares, f64::INFINITY, |g, squares| (g, squares)),
+        settings,
+        step: 0.0,
+        rates: Vec::new(),
+        changes: Vec::new(),
+        powers: Vec::new(),
+        bigrams: Vec::new(),
+    };
+    Arch::new().dispatch(Run { pass: &mut pass, interrupt });
+    interrupt.check()?;
+    pass.finish();
+    let Pass { weights, gradient, .. } = pass;
+    weights.store(|w, step| (w, step));
+    gradient.store(|g, squares| (g, squares));
+    Ok(())
+}
+
+struct Pass<'a> {
+    inference: Inference<'a>,
+    /// w, and the number of updates that each has seen.
+    weights: Weights<'a>,
+    /// g, which is 0 between two updates, and G.
+    gradient: Weights<'a>,
+    settings: &'a Settings<'a>,
+    /// Updates so far.
+    step: f64,
+    /// Of the weights in hand, in order: alpha, and alpha g.
+    rates: Vec<f64>,
+    changes: Vec<f64>,
+    powers: Vec<f64>,
+    bigrams: Vec<u32>,
+}
+
+impl Pass<'_> {
+    #[inline(always)]
+    fn update<S: Simd>(&mut self, simd: S, sample: Sample<'_>) {
+        self.inference.bigrams(sample, &mut self.bigrams);
+        if !sample.tokens().is_empty() {
+            self.catch_up(sample);
+            let Pass { inference, weights, .. } = self;
+            inference.transitions.update(simd, &weights.pairs.values, weights.pairs.stride(), 1.0);
+            inference.scores(simd, First, weights, 1.0, sample);
+            inference.nll(simd, sample);
+            inference.gradient(simd, sample);
+            // The gradient of log p is what is followed: -g.
+            steps::step(simd, &mut self.gradient, &self.inference, sample, &[], -1.0, Sum);
+            self.descend(sample);
+        }
+        self.step += 1.0;
+    }
+
+    /// The divisions that the sample's weights have missed.
+    #[inline(always)]
+    fn catch_up(&mut self, sample: Sample<'_>) {
+        let Pass { weights, gradient, settings, step, rates, powers, bigrams, .. } = self;
+        rates.clear();
+        gradient.touched(sample, bigrams, |_, squares| rates.extend(squares.iter().map(|&s| settings.alpha(s))));
+        let mut at = 0;
+        weights.touched(sample, bigrams, |w, seen| {
+            divide(w, &rates[at..at + w.len()], settings.l2, (*step - seen[0]) as u64, powers);
+            at += w.len();
+        });
+    }
+
+    #[inline(always)]
+    fn descend(&mut self, sample: Sample<'_>) {
+        let Pass { weights, gradient, settings, step, rates, changes, bigrams, .. } = self;
+        rates.clear();
+        changes.clear();
+        gradient.touched(sample, bigrams, |gradient, squares| {
+            for (g, squares) in gradient.iter_mut().zip(squares) {
+                *squares += *g * *g;
+                let alpha = settings.alpha(*squares);
+                rates.push(alpha);
+                changes.push(alpha * *g);
+                *g = 0.0;
+            }
+        });
+        let mut at = 0;
+        weights.touched(sample, bigrams, |w, seen| {
+            for (w, (alpha, change)) in w.iter_mut().zip(rates[at..].iter().zip(&changes[at..])) {
+                *w = (*w - change) / (1.0 + alpha * settings.l2);
+            }
+            seen.fill(*step + 1.0);
+            at += w.len();
+        });
+    }
+
+    /// Brings all weights up to date.
+    fn finish(&mut self) {
+        let Pass { weights, gradient, settings, step, rates, powers, .. } = self;
+        rates.clear();
+        gradient.everywhere(|_, squares| rates.push(settings.alpha(*squares)));
+        let mut at = 0;
+        weights.everywhere(|w, seen| {
+            divide(std::slice::from_mut(w), &rates[at..=at], settings.l2, (*step - *seen) as u64, powers);
+            at += 1;
+        });
+    }
+}
+
+impl Settings<'_> {
+    #[inline(always)]
+    fn alpha(&self, squares: f64) -> f64 {
+        self.rate / (self.delta + squares.sqrt())
+    }
+}
+
+/// w <- w / (1 + alpha l2)^k, by squaring.
+#[inline(always)]
+fn divide(w: &mut [f64], alpha: &[f64], l2: f64, mut k: u64, powers: &mut Vec<f64>) {
+    powers.clear();
+    powers.extend(alpha.iter().map(|alpha| 1.0 / (1.0 + alpha * l2)));
+    while k > 0 {
+        if k & 1 == 1 {
+            w.iter_mut().zip(&*powers).for_each(|(w, power)| *w *= power);
+        }
+        powers.iter_mut().for_each(|power| *power *= *power);
+        k >>= 1;
+    }
+}
+
+/// g <- g + change.
+#[derive(Clone, Copy)]
+struct Sum;
+
+impl Rule for Sum {
+    #[inline(always)]
+    fn step<S: Simd>(self, simd: S, g: &mut S::f64s, _: &mut S::f64s, change: S::f64s, _: bool) {
+        *g = simd.add_f64s(*g, change);
+    }
+}
+
+/// Sentences between two looks at the interrupt flag.
+const PERIOD: usize = 64;
+
+struct Run<'a, 'b> {
+    pass: &'a mut Pass<'b>,
+    interrupt: &'a Interrupt,
+}
+
+impl WithSimd for Run<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Run { pass, interrupt } = self;
+        let samples = samples(pass.inference.objective);
+        for (k, &sentence) in pass.settings.order.iter().enumerate() {
+            if k % PERIOD == 0 && interrupt.is_set() {
+                return;
+            }
+            if let Some(&later) = pass.settings.order.get(k + 2) {
+                samples[later].fetch();
+            }
+            if let Some(&next) = pass.settings.order.get(k + 1) {
+                pass.weights.fetch(&samples[next]);
+            }
+            pass.update(simd, samples[sentence]);
+        }
+    }
+}

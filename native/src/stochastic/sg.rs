@@ -1,0 +1,127 @@
+//! Stochastic gradient descent with an L2 penalty, one sample an update, and the average of its iterates: `sg`, `asg` and
+//! `pegasos` (Shalev-Shwartz et al. 2011), which differ in their step sizes and in which of the two they report.
+//!
+//! w_t = (1 - alpha lambda) w - alpha g, lazily: w = scale * v. The sum of all iterates is tau v - a: tau is the sum of the scales
+//! so far, and when v changes, a takes up what that would add to the iterates before.
+
+use super::inference::Inference;
+use super::samples::{Sample, samples};
+use super::steps::{self, Rule};
+use super::weights::Weights;
+use crate::error::Result;
+use crate::objective::chain::{ChainObjective, First};
+use crate::threads::Interrupt;
+use pulp::{Arch, Simd, WithSimd};
+
+pub struct Settings<'a> {
+    /// lambda: the L2 penalty over the number of samples.
+    pub l2: f64,
+    /// alpha of each update.
+    pub rates: &'a [f64],
+    /// Sentences in the order of the updates.
+    pub order: &'a [usize],
+}
+
+/// One pass: updates w, and adds all iterates to `sum`.
+pub fn pass(
+    objective: &ChainObjective,
+    w: &mut [f64],
+    sum: &mut [f64],
+    settings: &Settings<'_>,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let mut pass = Pass {
+        inference: Inference::new(objective),
+        weights: Weights::new(&objective.features, w, sum, f64::NAN, |w, sum| (w, -sum)),
+        scale: 1.0,
+        tau: 0.0,
+    };
+    Arch::new().dispatch(Run { pass: &mut pass, settings, interrupt });
+    interrupt.check()?;
+    let Pass { weights, scale, tau, .. } = pass;
+    weights.store(|v, a| (scale * v, tau * v - a));
+    Ok(())
+}
+
+struct Pass<'a> {
+    inference: Inference<'a>,
+    /// v and a.
+    weights: Weights<'a>,
+    scale: f64,
+    tau: f64,
+}
+
+impl Pass<'_> {
+    #[inline(always)]
+    fn update<S: Simd>(&mut self, simd: S, sample: Sample<'_>, alpha: f64, l2: f64) {
+        let Pass { inference, weights, scale, .. } = self;
+        if sample.tokens().is_empty() {
+            inference.nothing();
+        } else {
+            inference.transitions.update(simd, &weights.pairs.values, weights.pairs.stride(), *scale);
+            inference.scores(simd, First, weights, *scale, sample);
+            inference.nll(simd, sample);
+            inference.gradient(simd, sample);
+        }
+        self.scale *= 1.0 - alpha * l2;
+        if !SCALES.contains(&self.scale.abs()) {
+            self.rescale();
+        }
+        let rule = Averaged { tau: self.tau };
+        steps::step(simd, &mut self.weights, &self.inference, sample, &[], alpha / self.scale, rule);
+        self.tau += self.scale;
+    }
+
+    /// Multiplies the scale into the weights before it leaves the range of a double: O(n_features), and rare. tau v - a remains.
+    fn rescale(&mut self) {
+        let (scale, tau) = (self.scale, self.tau);
+        self.weights.everywhere(|v, a| (*v, *a) = (*v * scale, *a - tau * *v));
+        (self.scale, self.tau) = (1.0, 0.0);
+    }
+}
+
+/// v <- v + change, a <- a + tau change.
+#[derive(Clone, Copy)]
+struct Averaged {
+    tau: f64,
+}
+
+impl Rule for Averaged {
+    #[inline(always)]
+    fn step<S: Simd>(self, simd: S, v: &mut S::f64s, a: &mut S::f64s, change: S::f64s, _: bool) {
+        *v = simd.select_f64s(simd.equal_f64s(*a, *a), simd.add_f64s(*v, change), simd.splat_f64s(0.0));
+        *a = simd.mul_add_e_f64s(simd.splat_f64s(self.tau), change, *a);
+    }
+}
+
+const SCALES: std::ops::Range<f64> = 1e-100..1e100;
+/// Sentences between two looks at the interrupt flag.
+const PERIOD: usize = 64;
+
+struct Run<'a, 'b> {
+    pass: &'a mut Pass<'b>,
+    settings: &'a Settings<'a>,
+    interrupt: &'a Interrupt,
+}
+
+impl WithSimd for Run<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Run { pass, settings, interrupt } = self;
+        let samples = samples(pass.inference.objective);
+        for (k, (&sentence, &alpha)) in settings.order.iter().zip(settings.rates).enumerate() {
+            if k % PERIOD == 0 && interrupt.is_set() {
+                return;
+            }
+            if let Some(&later) = settings.order.get(k + 2) {
+                samples[later].fetch();
+            }
+            if let Some(&next) = settings.order.get(k + 1) {
+                pass.weights.fetch(&samples[next]);
+            }
+            pass.update(simd, samples[sentence], alpha, settings.l2);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+"""Hybrid deterministic-stochastic training: L-BFGS on a growing sample.
+
+Symbols: B the sample, a part of all n samples; F_B(w) = n / |B| times the sum over B, plus the penalty.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..options import real_number, whole_number
+from ..problem import Problem
+from ..result import Status
+from ..vectors import Vector
+from .history import QuasiNewtonState
+from .lbfgs import LBFGS
+from .stochastic import stochastic_objective
+
+__all__ = ["Hybrid", "HybridState"]
+
+
+@dataclass(frozen=True)
+class HybridState:
+    """State of the hybrid method; saving it (pickle) is a checkpoint.
+
+    Attributes:
+        inner: the state of L-BFGS on F_B: its objective, NLL, gradient and violation are those of F_B.
+        size: |B|.
+        n_samples: n.
+        evaluations: of a sample's log-probability and gradient.
+        objective: penalised, nats, of all samples; NaN until it is measured.
+        nll: unpenalised, nats, likewise.
+        violation: max-norm of the gradient, likewise.
+    """
+
+    inner: QuasiNewtonState
+    size: int
+    n_samples: int
+    evaluations: int
+    objective: float = math.nan
+    nll: float = math.nan
+    violation: float = math.nan
+
+    @property
+    def w(self) -> Vector:
+        """Weights, shape (n_features,)."""
+        return self.inner.w
+
+    @property
+    def iteration(self) -> int:
+        """Steps taken."""
+        return self.inner.iteration
+
+    @property
+    def passes(self) -> float:
+        """Effective passes over the data."""
+        return self.evaluations / self.n_samples
+
+    @property
+    def gradient_evaluations(self) -> int:
+        """Evaluations of a batch's gradient."""
+        return self.inner.gradient_evaluations
+
+    @property
+    def status(self) -> Status:
+        """That of L-BFGS, once B is everything."""
+        return self.inner.status if self.size == self.n_samples else Status.RUNNING
+
+
+class Hybrid:
+    """L-BFGS on a sample that grows until it is everything, for L2 problems; then it is L-BFGS.
+
+    Source: Friedlander & Schmidt (2012), section 5, with |B| <- min(growth |B| + 1, n) as in Schmidt et al. (2015).
+    Departures: the line search is that of ``LBFGS``, on F_B. A batch contains the one before, so that only its new
+    samples have to be evaluated where the last step ended.
+    Cost: one evaluation of B or more per step, and O(memory * n_features).
+
+    Converged when B is everything and L-BFGS has converged (see there).
+
+    Args:
+        growth: of the batch from step to step, > 1.
+        first: samples in the first batch, >= 1.
+        memory: stored (s, y) pairs, >= 1.
+        tolerance: bound on the mean relative decrease over 5 steps; 0 switches this test off.
+        gradient_tolerance: bound on the violation; 0 asks for an exact zero.
+        max_line_search: most evaluations in one line search, >= 1.
+        seed: of the order in which samples join, >= 0.
+
+    Raises:
+        OptionError: an option is out of its range; from ``init`` when the objective cannot go by batches, or when there
+            is an L1 penalty.
+    """
+
+    def __init__(
+        self,
+        *,
+        growth: float = 1.1,
+        first: int = 1,
+        memory: int = 6,
+        tolerance: float = 1e-5,
+        gradient_tolerance: float = 1e-6,
+        max_line_search: int = 20,
+        seed: int = 0,
+    ) -> None:
+        self.growth = real_number("growth", growth, "a finite number > 1", lambda x: x > 1.0)
+        self.first = whole_number("first", first, 1, 2**62)
+        self.seed = whole_number("seed", seed, 0, 2**64 - 1)
+        self.lbfgs = LBFGS(
+            memory=memory,
+            tolerance=tolerance,
+            gradient_tolerance=gradient_tolerance,
+            max_line_search=max_line_search,
+        )
+
+    @property
+    def tolerance(self) -> float:
+        """That of L-BFGS."""
+        return self.lbfgs.tolerance
+
+    def init(self, problem: Problem, w0: Vector) -> HybridState:
+        """Return the state on the first batch; w0 is copied."""
+        n = int(stochastic_objective(problem, "batch", "hybrid").n_samples)
+        size = min(self.first, n)
+        inner = self.lbfgs.init(self._batch(problem, 0, size, n / size), w0)
+        return HybridState(inner, size, n, size)
+
+    def step(self, problem: Problem, state: HybridState) -> HybridState:
+        """Make a step of L-BFGS on F_B, then let B grow."""
+        n, size, inner = state.n_samples, state.size, state.inner
+        batch = problem if size == n else self._batch(problem, 0, size, n / size)
+        following = self.lbfgs.step(batch, replace(inner, status=Status.RUNNING))
+        evaluations = state.evaluations + size * (following.gradient_evaluations - inner.gradient_evaluations)
+        if size == n:
+            return HybridState(following, n, n, evaluations, following.objective, following.nll, following.violation)
+        larger = min(int(self.growth * size) + 1, n)
+        following = self._enlarged(problem, following, size, larger, n)
+        return HybridState(following, larger, n, evaluations + larger - size)
+
+    def measure(self, problem: Problem, state: HybridState) -> HybridState:
+        """Return the state with objective and violation of all samples: one gradient evaluation, if B is not all."""
+        if not math.isnan(state.objective):
+            return state
+        gradient = np.zeros_like(state.w)
+        nll = problem.evaluate(state.w, gradient)
+        objective = nll + problem.penalty.value(state.w)
+        return replace(state, objective=objective, nll=nll, violation=problem.penalty.violation(state.w, gradient))
+
+    def _batch(self, problem: Problem, start: int, end: int, factor: float) -> Problem:
+        """The problem on the samples that join from ``start`` to ``end``, each weighing ``factor``."""
+        objective: Any = problem.objective
+        order = np.random.default_rng(self.seed).permutation(int(objective.n_samples))
+        return Problem(objective.batch(order[start:end], factor), problem.penalty)
+
+    def _enlarged(self, problem: Problem, inner: QuasiNewtonState, size: int, larger: int, n: int) -> QuasiNewtonState:
+        """The state of L-BFGS on a larger batch, at the same weights: its gradient is known but for the new samples."""
+        factor, penalty, w = size / larger, problem.penalty, inner.w
+        gradient = np.zeros_like(w)
+        nll = self._batch(problem, size, larger, n / larger).evaluate(w, gradient) + factor * inner.nll
+        gradient += factor * inner.gradient
+        # A pair without length is not taken up, but the history then knows its products with the new gradient.
+        history, violation, squared, _ = inner.history.advance(w, gradient, w, gradient, penalty)
+        objective = nll + penalty.value(w)
+        return replace(
+            inner,
+            gradient=gradient,
+            nll=nll,
+            objective=objective,
+            violation=violation,
+            norm=math.sqrt(squared),
+            history=history,
+            status=Status.RUNNING,
+            recent=(objective,),
+        )

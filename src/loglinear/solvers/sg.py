@@ -1,0 +1,152 @@
+"""Stochastic gradient descent with an L2 penalty, one sample an update: the classic methods that SAG is measured by.
+
+Symbols: lambda = l2 / n with n samples, eta the learning rate, alpha_t the step size of update t.
+The updates themselves are native: `native/src/stochastic/sg.rs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import OptionError
+from ..options import real_number, whole_number
+from ..problem import Problem
+from ..vectors import Vector
+from .stochastic import MOST_PASSES, PassState, check_finite, measured, passed, stochastic_objective
+from .tuning import tuned_rate
+
+__all__ = ["ASG", "SG", "Pegasos", "SGState"]
+
+# Passes over a sample of the data that choose a learning rate.
+QUICK_PASSES = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class SGState(PassState):
+    """State of stochastic gradient descent between two passes.
+
+    Attributes:
+        iterate: the newest weights, shape (n_features,); ``w`` are these, or their average.
+        sum: of all iterates so far, shape (n_features,).
+        learning_rate: eta in use.
+    """
+
+    iterate: Vector
+    sum: Vector
+    learning_rate: float
+
+
+@dataclass(frozen=True)
+class SG:
+    """SG: stochastic gradient descent with a constant step size, alpha_t = eta, for L2 problems.
+
+    Source: Schmidt et al. (2015), section 4. Departures: the samples come in a new random order in each pass, none of
+    them twice. Without a learning rate, one is chosen among powers of ten on a sample (`tune_learning_rate`).
+    Cost: an update costs what the features of its sample cost; a pass adds O(n_features) once.
+
+    It stops after ``passes`` passes, with Status.PASSES_MADE, in a neighbourhood of the optimum as large as eta.
+
+    Args:
+        learning_rate: eta > 0; None to choose it.
+        passes: passes over the data, >= 1.
+        seed: of the order of the samples, >= 0.
+
+    Raises:
+        OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample, or when
+            there is an L1 penalty.
+    """
+
+    learning_rate: float | None = None
+    passes: int = 30
+    seed: int = 0
+
+    name: ClassVar[str] = "sg"
+    averages: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.learning_rate is not None:
+            choice = "a finite number > 0, or None to choose it"
+            real_number("learning_rate", self.learning_rate, choice, lambda x: x > 0.0)
+        whole_number("passes", self.passes, 1, MOST_PASSES)
+        whole_number("seed", self.seed, 0, 2**64 - 1)
+
+    def init(self, problem: Problem, w0: Vector) -> SGState:
+        """Return the state before the first pass, with a learning rate chosen if none is given; w0 is copied."""
+        objective = stochastic_objective(problem, "sg_pass", self.name)
+        if problem.penalty.l1:
+            message = f"{self.name} is for smooth problems, and l1={problem.penalty.l1:g}; use owlqn or sgd_l1"
+            raise OptionError(message)
+        rate = self.learning_rate
+        if rate is None:
+            quick = replace(self, passes=min(self.passes, QUICK_PASSES))
+            rate = tuned_rate(problem, quick, learning_rates=(1.0,), digits=(1.0,))
+        w = np.array(w0, dtype=np.float64)
+        return SGState(
+            w=w,
+            n_samples=int(objective.n_samples),
+            iterate=w.copy(),
+            sum=np.zeros_like(w),
+            learning_rate=float(rate),
+        )
+
+    def step(self, problem: Problem, state: SGState) -> SGState:
+        """Make a pass over the samples in a new order; ``state`` is left as it was."""
+        objective: Any = problem.objective
+        n, number = state.n_samples, state.iteration
+        iterate, sum = state.iterate.copy(), state.sum.copy()
+        l2 = problem.penalty.l2 / n
+        objective.sg_pass(
+            iterate,
+            sum,
+            order=np.random.default_rng([self.seed, number]).permutation(n),
+            rates=self.step_sizes(state.learning_rate, np.arange(number * n + 1.0, (number + 1) * n + 1), l2),
+            l2=l2,
+        )
+        check_finite(state.learning_rate, iterate, sum)
+        w = sum / (n * (number + 1)) if self.averages else iterate
+        return passed(state, n, self.passes, w=w, iterate=iterate, sum=sum)
+
+    def measure(self, problem: Problem, state: SGState) -> SGState:
+        """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
+        return measured(problem, state)
+
+    def step_sizes(self, learning_rate: float, t: Vector, l2: float) -> Vector:
+        """Return alpha_t."""
+        return np.full_like(t, learning_rate)
+
+
+@dataclass(frozen=True)
+class ASG(SG):
+    """ASG: stochastic gradient descent with a constant step size, and the average of all iterates as its weights.
+
+    Source, departures, cost, arguments and errors: see `SG`.
+    """
+
+    name: ClassVar[str] = "asg"
+    averages: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Pegasos(SG):
+    """Pegasos: stochastic gradient descent with alpha_t = eta / (lambda t).
+
+    Source: Shalev-Shwartz, Singer, Srebro & Cotter (2011), Figure 1, without the optional projection, on the
+    log-likelihood as in Schmidt et al. (2015), section 4, where eta = 1 stands for the original.
+    Departures, cost, arguments and errors: see `SG`; an L2 penalty is needed.
+    """
+
+    name: ClassVar[str] = "pegasos"
+
+    def init(self, problem: Problem, w0: Vector) -> SGState:
+        """Return the state before the first pass, with a learning rate chosen if none is given; w0 is copied."""
+        if not problem.penalty.l2:
+            message = "pegasos divides its step by the L2 penalty, and l2=0; give an l2 > 0, or use sg"
+            raise OptionError(message)
+        return super().init(problem, w0)
+
+    def step_sizes(self, learning_rate: float, t: Vector, l2: float) -> Vector:
+        """Return alpha_t."""
+        return learning_rate / (l2 * t)

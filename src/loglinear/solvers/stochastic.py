@@ -1,0 +1,98 @@
+"""What solvers that go sample by sample share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..errors import ObjectiveError, OptionError
+from ..problem import Problem
+from ..result import Status
+from ..vectors import Vector
+
+__all__ = ["MOST_PASSES", "PassState", "check_finite", "measured", "passed", "stochastic_objective"]
+
+MOST_PASSES = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassState:
+    """State of a stochastic solver between two passes; saving it (pickle) is a checkpoint.
+
+    Attributes:
+        w: weights, shape (n_features,).
+        iteration: passes over the data.
+        evaluations: of a sample's log-probability, line searches included.
+        n_samples: in the sum that is minimised.
+        gradient_evaluations: of the whole gradient, but for the trace.
+        status: RUNNING, or why the solver stopped.
+        objective: penalised, nats; NaN until it is measured.
+        nll: unpenalised, nats; NaN until it is measured.
+        violation: max-norm of the pseudo-gradient; NaN until it is measured.
+    """
+
+    w: Vector
+    n_samples: int
+    iteration: int = 0
+    evaluations: int = 0
+    gradient_evaluations: int = 0
+    status: Status = Status.RUNNING
+    objective: float = math.nan
+    nll: float = math.nan
+    violation: float = math.nan
+
+    @property
+    def passes(self) -> float:
+        """Effective passes over the data."""
+        return self.evaluations / self.n_samples + self.gradient_evaluations
+
+
+P = TypeVar("P", bound=PassState)
+
+
+def stochastic_objective(problem: Problem, method: str, solver: str) -> Any:
+    """Return the problem's objective, which has to have the method that the solver's passes are made of.
+
+    Raises:
+        OptionError: it has not.
+    """
+    if not callable(getattr(problem.objective, method, None)):
+        name = type(problem.objective).__name__
+        message = f"{solver} goes sample by sample, which {name} cannot: it has no {method}; use lbfgs or owlqn"
+        raise OptionError(message)
+    return problem.objective
+
+
+def passed(state: P, evaluations: int, passes: int | None = None, **changes: Any) -> P:
+    """Return the state after another pass, unmeasured; with PASSES_MADE if it was the last of ``passes``."""
+    last = passes is not None and state.iteration + 1 >= passes
+    return replace(
+        state,
+        iteration=state.iteration + 1,
+        evaluations=state.evaluations + evaluations,
+        status=Status.PASSES_MADE if last else Status.RUNNING,
+        objective=math.nan,
+        nll=math.nan,
+        violation=math.nan,
+        **changes,
+    )
+
+
+def measured(problem: Problem, state: P) -> P:
+    """Return the state with objective and violation, which passes do not need: one gradient evaluation."""
+    if not math.isnan(state.objective):
+        return state
+    gradient = np.zeros_like(state.w)
+    nll = problem.evaluate(state.w, gradient)
+    objective = nll + problem.penalty.value(state.w)
+    return replace(state, objective=objective, nll=nll, violation=problem.penalty.violation(state.w, gradient))
+
+
+def check_finite(learning_rate: float, *arrays: Vector) -> None:
+    """Raise ObjectiveError if a pass has left the range of numbers."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        message = f"the weights left the range of numbers at learning_rate={learning_rate:g}; give a smaller one"
+        raise ObjectiveError(message)

@@ -1,0 +1,187 @@
+"""The classic stochastic methods against plain implementations of their equations, update by update."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from chains import PerSample, chunky, sentences
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loglinear import Corpus
+from loglinear._core import ChainObjective
+from loglinear.errors import ObjectiveError, OptionError
+from loglinear.minimize import Stop, minimize
+from loglinear.penalty import ElasticNet
+from loglinear.problem import Problem
+from loglinear.result import Status
+from loglinear.solvers import ASG, LBFGS, SG, AdaGrad, Hybrid, Pegasos, tune_learning_rate
+
+LAWS = settings(max_examples=40, deadline=None)
+CASES = dict(seed=st.integers(0, 10_000), valued=st.booleans(), l2=st.sampled_from([0.0, 0.03, 1.0, 2.5]))
+
+
+def compare_sg(data, seed, l2, rates):
+    rng = np.random.default_rng(seed)
+    n = data.whole.n_samples
+    w = rng.normal(size=data.whole.n_features)
+    expected, total = w.copy(), np.zeros_like(w)
+    sum = total.copy()
+    for number in range(2):
+        order = rng.permutation(n)
+        alphas = rates(np.arange(number * n + 1.0, (number + 1) * n + 1))
+        for i, alpha in zip(order, alphas, strict=True):
+            g = data.samples[i].value_and_gradient(expected)[1]
+            expected = (1.0 - alpha * l2) * expected - alpha * g
+            total += expected
+        data.whole.sg_pass(w, sum, order=order, rates=alphas, l2=l2)
+        np.testing.assert_allclose(w, expected, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(sum, total, rtol=1e-8, atol=1e-9)
+
+
+def compare_adagrad(data, seed, l2, rate=0.3, delta=1.0):
+    rng = np.random.default_rng(seed)
+    w = rng.normal(size=data.whole.n_features)
+    expected, squares, kept = w.copy(), np.zeros_like(w), np.zeros_like(w)
+    for _ in range(2):
+        order = rng.permutation(data.whole.n_samples)
+        for i in order:
+            g = data.samples[i].value_and_gradient(expected)[1]
+            squares += g * g
+            alpha = rate / (delta + np.sqrt(squares))
+            expected = (expected - alpha * g) / (1.0 + alpha * l2)
+        data.whole.adagrad_pass(w, kept, order=order, rate=rate, delta=delta, l2=l2)
+        np.testing.assert_allclose(w, expected, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(kept, squares, rtol=1e-9, atol=1e-11)
+
+
+@LAWS
+@given(**CASES)
+def test_iterates_and_their_sum_follow_the_update(seed, valued, l2):
+    compare_sg(PerSample(*sentences(12, seed, valued=valued)), seed, l2, lambda t: np.full_like(t, 0.4))
+
+
+@LAWS
+@given(seed=st.integers(0, 10_000), valued=st.booleans())
+def test_pegasos_follows_its_steps_the_first_of_which_forgets_the_start(seed, valued):
+    l2 = 0.5
+    compare_sg(PerSample(*sentences(12, seed, valued=valued)), seed, l2, lambda t: 1.0 / (l2 * t))
+
+
+@LAWS
+@given(**CASES)
+def test_adagrad_follows_its_update(seed, valued, l2):
+    compare_adagrad(PerSample(*sentences(12, seed, valued=valued)), seed, l2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_updates_with_bigram_features_weights_and_dense_rows(seed):
+    rng = np.random.default_rng(seed)
+    X, y = sentences(30, seed, kinds=3)
+    X = [[(token[0], token[2]) for token in sentence] for sentence in X]
+    template = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[0,1]\nB\nB1:%x[0,0]\n"
+    data = PerSample(X, y, list(rng.choice([1.0, 2.0, 0.5], len(X))), template)
+    compare_sg(data, seed, 0.1, lambda t: np.full_like(t, 0.3))
+    compare_adagrad(data, seed, 0.1)
+
+
+@given(seed=st.integers(0, 1000), factor=st.sampled_from([1.0, 2.5]))
+@LAWS
+def test_a_batch_is_the_sum_of_its_samples(seed, factor):
+    data = PerSample(*sentences(12, seed))
+    rng = np.random.default_rng(seed)
+    w, chosen = rng.normal(size=data.whole.n_features), rng.permutation(12)[:5]
+    values, gradients = zip(*(data.samples[i].value_and_gradient(w) for i in chosen), strict=True)
+    value, gradient = data.whole.batch(chosen, factor).value_and_gradient(w)
+    assert value == pytest.approx(factor * sum(values), abs=1e-9)
+    np.testing.assert_allclose(gradient, factor * sum(gradients), atol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return Problem(ChainObjective(Corpus.encode(*chunky()).core), ElasticNet(l2=1.0))
+
+
+@pytest.fixture(scope="module")
+def optimum(problem):
+    return minimize(problem, LBFGS(tolerance=0.0, gradient_tolerance=1e-9))
+
+
+PASSES = 200
+
+
+@pytest.mark.parametrize(
+    "solver", [SG(passes=PASSES), ASG(passes=PASSES), Pegasos(passes=PASSES), AdaGrad(passes=PASSES)]
+)
+def test_with_its_own_learning_rate_comes_near_the_optimum(problem, optimum, solver):
+    result = minimize(problem, solver)
+    assert result.status is Status.PASSES_MADE
+    assert result.passes == PASSES
+    assert optimum.objective <= result.objective < optimum.objective * 1.05
+
+
+def test_the_neighbourhood_of_a_constant_step_shrinks_with_it(problem, optimum):
+    gaps = []
+    for rate in (0.1, 0.01, 0.001):
+        solver = SG(learning_rate=rate, passes=int(20 / rate))
+        gaps.append(minimize(problem, solver).objective - optimum.objective)
+    assert gaps[0] > 3.0 * gaps[1] > 9.0 * gaps[2] > 0.0
+
+
+def test_the_average_is_that_of_all_iterates(problem):
+    average = minimize(problem, ASG(learning_rate=0.5, passes=100))
+    plain = minimize(problem, SG(learning_rate=0.5, passes=100))
+    np.testing.assert_array_equal(average.state.iterate, plain.w)
+    n = problem.objective.n_samples
+    np.testing.assert_allclose(average.w, plain.state.sum / (100 * n))
+    assert average.objective < plain.objective
+
+
+@pytest.mark.parametrize("options", [{}, {"growth": 2.0, "first": 7}])
+def test_hybrid_ends_at_the_optimum_and_starts_with_less_than_a_pass(problem, optimum, options):
+    result = minimize(problem, Hybrid(tolerance=0.0, gradient_tolerance=1e-9, **options))
+    assert result.status is Status.CONVERGED
+    assert result.objective == pytest.approx(optimum.objective, rel=1e-12)
+    assert result.trace[1].passes < 1.0
+    sizes = [record.passes for record in result.trace]
+    assert sizes == sorted(sizes)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [SG(learning_rate=0.1), ASG(learning_rate=0.1), Pegasos(learning_rate=1.0), AdaGrad(learning_rate=0.1), Hybrid()],
+    ids=lambda solver: type(solver).__name__,
+)
+def test_resuming_from_a_checkpoint_is_exact_and_threads_do_not_matter(problem, solver):
+    whole = minimize(problem, solver, stop=Stop(max_iterations=8))
+    half = minimize(problem, solver, stop=Stop(max_iterations=4))
+    rest = minimize(problem, solver, state=pickle.loads(pickle.dumps(half.state)), stop=Stop(max_iterations=8))
+    np.testing.assert_array_equal(rest.w, whole.w)
+    single = Problem(ChainObjective(Corpus.encode(*chunky()).core, threads=1), problem.penalty)
+    np.testing.assert_array_equal(minimize(single, solver, stop=Stop(max_iterations=8)).w, whole.w)
+
+
+def test_tuning_by_powers_of_ten(problem):
+    tuned = tune_learning_rate(problem, SG(passes=5), learning_rates=(1.0,), digits=(1.0,), sample=None)
+    reached = {rate: minimize(problem, SG(learning_rate=rate, passes=5)).objective for rate in (1.0, 0.1, 0.01, 0.001)}
+    assert tuned.learning_rate == min(reached, key=reached.get)
+
+
+def test_what_they_cannot_do_is_said(problem):
+    sparse = Problem(problem.objective, ElasticNet(l1=1.0))
+    for solver in (SG(), ASG(), AdaGrad(), Hybrid(), Pegasos()):
+        with pytest.raises(OptionError, match=r"owlqn|l2=0"):
+            minimize(sparse, solver)
+    with pytest.raises(OptionError, match="l2 > 0"):
+        minimize(Problem(problem.objective), Pegasos())
+    for kind in (SG, AdaGrad):
+        for options in ({"learning_rate": 0.0}, {"passes": 0}, {"seed": -1}):
+            with pytest.raises(OptionError):
+                kind(**options)
+    for options in ({"growth": 1.0}, {"first": 0}, {"memory": 0}):
+        with pytest.raises(OptionError):
+            Hybrid(**options)
+    with pytest.raises(ObjectiveError, match="give a smaller one"):
+        minimize(problem, SG(learning_rate=1e9, passes=50))
