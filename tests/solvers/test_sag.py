@@ -243,6 +243,35 @@ def test_resuming_from_a_checkpoint_is_exact_and_threads_do_not_matter(problem):
     assert not np.array_equal(other.w, whole.w)
 
 
+class Interrupted:
+    """An objective whose third pass is interrupted half way."""
+
+    def __init__(self, objective):
+        self.objective, self.passes = objective, 0
+
+    def __getattr__(self, name):
+        return getattr(self.objective, name)
+
+    def sag_pass(self, *arrays, draws, **options):
+        self.passes += 1
+        if self.passes == 3:
+            self.objective.sag_pass(*arrays, draws=draws[: len(draws) // 2], **options)
+            raise KeyboardInterrupt
+        return self.objective.sag_pass(*arrays, draws=draws, **options)
+
+
+def test_an_interrupted_pass_leaves_a_state_that_is_whole(problem):
+    interrupted = Problem(Interrupted(problem.objective), problem.penalty)
+    result = minimize(interrupted, SAG(tolerance=1e-6))
+    assert result.status is Status.INTERRUPTED
+    nll = problem.objective.value_and_gradient(result.w)[0]
+    assert result.objective == pytest.approx(nll + 0.5 * result.w @ result.w)
+    rest = minimize(problem, SAG(tolerance=1e-6), state=result.state)
+    assert rest.status is Status.CONVERGED
+    best = minimize(problem, LBFGS(tolerance=0.0, gradient_tolerance=1e-10)).objective
+    assert rest.objective == pytest.approx(best, rel=1e-9)
+
+
 @pytest.mark.parametrize("l2", [0.0, 1e-9, 1e6, 1e12])
 @pytest.mark.parametrize("sampling", ["uniform", "nus", "nus_star"])
 def test_absurd_penalties_give_finite_weights(sampling, l2):

@@ -67,6 +67,16 @@ impl Transitions {
     /// Sets all scores to the scale times those given in rows by the label come from, `stride` apart.
     #[inline(always)]
     pub fn update<S: Simd>(&mut self, simd: S, scores: &[f64], stride: usize, scale: f64) {
+        self.update_forward(simd, scores, stride, scale);
+        for (to, row) in self.exp_transposed.chunks_exact_mut(self.width).enumerate() {
+            let column = self.exp[to..].iter().step_by(self.width);
+            row.iter_mut().zip(column).for_each(|(transposed, &exp)| *transposed = exp);
+        }
+    }
+
+    /// The same, as far as the forward recursion needs it.
+    #[inline(always)]
+    pub fn update_forward<S: Simd>(&mut self, simd: S, scores: &[f64], stride: usize, scale: f64) {
         let (labels, width) = (self.labels, self.width);
         let mine = self.scores.chunks_exact_mut(width).zip(self.exp.chunks_exact_mut(width));
         for ((score, exp), given) in mine.zip(scores.chunks_exact(stride)) {
@@ -81,9 +91,6 @@ impl Transitions {
             self.exp.iter_mut().for_each(|exp| *exp = exp.exp());
         }
         self.exp.chunks_exact_mut(width).for_each(|row| row[labels..].fill(0.0));
-        for (to, row) in self.exp_transposed.chunks_exact_mut(width).enumerate() {
-            row.iter_mut().zip(self.exp[to..].iter().step_by(width)).for_each(|(transposed, &exp)| *transposed = exp);
-        }
     }
 }
 

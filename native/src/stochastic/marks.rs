@@ -1,6 +1,7 @@
 //! Where in a sentence a feature occurs for the last time: what an update does to a weight once, it does there.
 
 use super::repeats::Repeats;
+use crate::objective::features::Features;
 use crate::objective::layout::{Block, Entries};
 use std::sync::OnceLock;
 
@@ -19,8 +20,8 @@ impl Marks {
     }
 
     /// Which entries recur in their sentence; made when first asked for.
-    pub fn repeats(&self, block: &Block) -> &Repeats {
-        self.repeats.get_or_init(|| Repeats::new(block))
+    pub fn repeats(&self, block: &Block, features: &Features) -> &Repeats {
+        self.repeats.get_or_init(|| Repeats::new(block, features))
     }
 }
 

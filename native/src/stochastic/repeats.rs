@@ -1,83 +1,143 @@
-//! Which entries of a sentence belong to features that occur there more than once: the sentence's gradient of such a feature is
-//! a sum over its occurrences, and needs a place to be added up in.
+//! What the scores of a sample's own gradient are made of: score(t, k) = sum over the features of token t and label k of value *
+//! gradient, where the gradient of a feature is itself a sum over its occurrences in the sentence.
+//!
+//! A feature that occurs once gives value^2 times the token's residual: of these only the sum of value^2 is needed, and that is a
+//! matter of the data. Features that recur need a slot to be added up in.
 
 use super::samples::Sample;
+use crate::numeric;
+use crate::objective::features::Features;
 use crate::objective::layout::{Block, Entries};
 
-/// The slot of an entry whose feature occurs once in the sentence.
-pub const ALONE: u32 = u32::MAX;
-
-/// A slot for each entry of a block: features that recur in a sentence are numbered from 0.
 pub struct Repeats {
-    pub rows: Vec<u32>,
-    pub shared: Vec<u32>,
-    /// Numbered on from the shared entries of the sentence.
-    pub own: Vec<u32>,
+    labels: usize,
+    /// tokens x labels: the sum of value^2 over the features of the token and label that occur once in the sentence.
+    once: Vec<f32>,
+    /// Rows and sparse entries that recur.
+    pub rows: Recurrences,
+    pub shared: Recurrences,
+    /// Their slots are numbered on from those of the shared entries.
+    pub own: Recurrences,
+}
+
+/// Entries whose features recur in their sentence, in order.
+#[derive(Default)]
+pub struct Recurrences {
+    all: Vec<Recurrence>,
+    /// Token -> where its entries end.
+    ends: Vec<u32>,
+}
+
+#[derive(Clone, Copy)]
+pub struct Recurrence {
+    /// Counted within the block.
+    pub token: u32,
+    /// Index of the entry in the block.
+    pub at: u32,
+    /// One for each feature that recurs in the sentence, from 0.
+    pub slot: u32,
+}
+
+impl Recurrences {
+    /// Those of a sample.
+    #[inline(always)]
+    pub fn of(&self, sample: Sample<'_>) -> &[Recurrence] {
+        let tokens = sample.tokens();
+        let end = |token: usize| if token == 0 { 0 } else { self.ends[token - 1] as usize };
+        &self.all[end(tokens.start)..end(tokens.end)]
+    }
 }
 
 impl Repeats {
-    pub fn new(block: &Block) -> Repeats {
-        let mut repeats = Repeats { rows: Vec::new(), shared: Vec::new(), own: Vec::new() };
-        let of = |entries: &Entries| Slots::new(entries);
-        let (mut rows, mut shared, mut own) = (of(&block.rows), of(&block.shared), of(&block.own));
-        let mut first_token = 0;
-        for (sentence, &end_token) in block.sentence_ends.iter().enumerate() {
-            let tokens = (first_token, end_token as usize);
-            rows.number(&block.rows, tokens, sentence as u32, 0, &mut repeats.rows);
-            let used = shared.number(&block.shared, tokens, sentence as u32, 0, &mut repeats.shared);
-            own.number(&block.own, tokens, sentence as u32, used, &mut repeats.own);
-            first_token = end_token as usize;
+    pub fn new(block: &Block, features: &Features) -> Repeats {
+        let labels = features.n_labels;
+        let mut once = vec![0.0; block.rows.ends.len() * labels];
+        let of_row = |row: usize| &features.state_labels[features.state_range(row..row + 1)];
+        let mut single = |entries: &Entries, token: usize, at: usize| {
+            let once = &mut once[token * labels..][..labels];
+            let squared = (entries.value(at) * entries.value(at)) as f32;
+            match entries.labels.get(at) {
+                Some(&label) => once[usize::from(label)] += squared,
+                None => of_row(entries.ids[at] as usize).iter().for_each(|&label| once[usize::from(label)] += squared),
+            }
+        };
+        let (mut rows, mut shared, mut own) =
+            (Slots::new(&block.rows), Slots::new(&block.shared), Slots::new(&block.own));
+        let mut first = 0;
+        for &end in &block.sentence_ends {
+            let tokens = first..end as usize;
+            rows.number(&block.rows, tokens.clone(), 0, &mut single);
+            let used = shared.number(&block.shared, tokens.clone(), 0, &mut single);
+            own.number(&block.own, tokens, used, &mut single);
+            first = end as usize;
         }
-        repeats
+        Repeats { labels, once, rows: rows.found, shared: shared.found, own: own.found }
     }
 
-    /// The sparse entries of a sample with their slots, in the order of `Weights::sparse`.
-    pub fn sparse<'a>(&'a self, sample: Sample<'a>) -> [(&'a Entries, &'a [u32]); 2] {
-        [(&sample.block.shared, &self.shared), (&sample.block.own, &self.own)]
+    /// Asks for what belongs to a sample, which will be needed soon.
+    #[inline(always)]
+    pub fn fetch(&self, sample: &Sample<'_>) {
+        let tokens = sample.tokens();
+        numeric::prefetch_range(&self.once, tokens.start * self.labels..tokens.end * self.labels);
+        [&self.rows, &self.shared, &self.own].into_iter().for_each(|recurrences| {
+            numeric::prefetch_range(&recurrences.ends, tokens.clone());
+        });
+    }
+
+    /// The sums of a sample's tokens, labels apart.
+    #[inline(always)]
+    pub fn once(&self, sample: Sample<'_>) -> impl Iterator<Item = &[f32]> {
+        let tokens = sample.tokens();
+        self.once[tokens.start * self.labels..tokens.end * self.labels].chunks_exact(self.labels)
     }
 }
 
-/// For each id the sentence that it was met in last, and its slot there.
+/// For each id the sentence that it was met in last, counted from 1, and its slot there.
 struct Slots {
     met: Vec<(u32, u32)>,
+    sentence: u32,
+    found: Recurrences,
 }
 
 /// Met once so far.
-const ONCE: u32 = u32::MAX - 1;
+const ONCE: u32 = u32::MAX;
 
 impl Slots {
     fn new(entries: &Entries) -> Slots {
         let size = entries.ids.iter().max().map_or(0, |&most| most as usize + 1);
-        Slots { met: vec![(u32::MAX, 0); size] }
+        Slots { met: vec![(0, 0); size], sentence: 0, found: Recurrences::default() }
     }
 
-    /// Adds the slots of a sentence's entries; returns the number of slots, with those already `used`.
+    /// Takes up a sentence's entries, or gives them to `single`; returns the number of slots, with those already `used`.
     fn number(
         &mut self,
         entries: &Entries,
-        (first, end): (usize, usize),
-        sentence: u32,
+        tokens: std::ops::Range<usize>,
         used: u32,
-        slots: &mut Vec<u32>,
+        single: &mut impl FnMut(&Entries, usize, usize),
     ) -> u32 {
-        if first == end {
-            return used;
-        }
-        let ids = &entries.ids[entries.range(first).start..entries.range(end - 1).end];
+        self.sentence += 1;
         let mut next = used;
-        for &id in ids {
-            let (in_sentence, slot) = &mut self.met[id as usize];
-            if *in_sentence != sentence {
-                (*in_sentence, *slot) = (sentence, ONCE);
-            } else if *slot == ONCE {
-                *slot = next;
-                next += 1;
+        for token in tokens.clone() {
+            for &id in &entries.ids[entries.range(token)] {
+                let (sentence, slot) = &mut self.met[id as usize];
+                if *sentence != self.sentence {
+                    (*sentence, *slot) = (self.sentence, ONCE);
+                } else if *slot == ONCE {
+                    *slot = next;
+                    next += 1;
+                }
             }
         }
-        slots.extend(ids.iter().map(|&id| match self.met[id as usize].1 {
-            ONCE => ALONE,
-            slot => slot,
-        }));
+        for token in tokens {
+            for at in entries.range(token) {
+                match self.met[entries.ids[at] as usize].1 {
+                    ONCE => single(entries, token, at),
+                    slot => self.found.all.push(Recurrence { token: token as u32, at: at as u32, slot }),
+                }
+            }
+            self.found.ends.push(self.found.all.len() as u32);
+        }
         next
     }
 }

@@ -1,4 +1,4 @@
-//! Stochastic average gradient with non-uniform sampling (Schmidt, Babanezhad, Ahmed, Defazio, Clifton & Sarkar 2015,
+//! Stochastic average gradient with non-uniform sampling (Schmidt, Clifton & Sarkar 2015,
 //! Algorithm 1), and SAGA (Defazio, Bach & Lacoste-Julien 2014) with the same sampling.
 //!
 //! Symbols as in the paper: f_i = -log p(y_i | x_i, w), g_i its gradient when i was last visited, d the sum of the g_i, m the
@@ -232,7 +232,10 @@ impl WithSimd for Run<'_, '_> {
                 && let Some(&numbers) = draws.next()
             {
                 let draw = pass.sampler.draw(numbers);
-                samples[draw.sample].fetch();
+                let sample = &samples[draw.sample];
+                sample.fetch();
+                sample.marks.repeats(sample.block, pass.inference.features()).fetch(sample);
+                pass.gradients.fetch(draw.sample, pass.inference.objective);
                 drawn.push_back(draw);
             }
             if let Some(next) = drawn.get(1) {

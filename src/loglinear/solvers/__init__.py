@@ -53,7 +53,7 @@ class Solver(Protocol[S]):
         """Return the state after one iteration of a batch method, or one pass of a stochastic one.
 
         The arrays of ``state`` may be recycled, but only once the step is complete: an exception, Ctrl-C included,
-        leaves ``state`` as it was.
+        leaves ``state`` as it was, or further on but whole.
 
         A solver that can do without objective, nll and violation has a method measure(problem, state) besides, which
         returns the state with them; the loop calls it for the trace, and does not count its time.

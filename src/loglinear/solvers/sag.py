@@ -75,7 +75,7 @@ class SAGState(PassState):
 class SAG:
     """SAG: stochastic average gradient for L2 problems; converges linearly, and needs no learning rate.
 
-    Source: Schmidt, Babanezhad, Ahmed, Defazio, Clifton & Sarkar (2015), Algorithm 1 (``uniform``) and section 3, last
+    Source: Schmidt, Clifton & Sarkar (2015), Algorithm 1 (``uniform``) and section 3, last
     paragraph (``nus_star``); Schmidt, Le Roux & Bach (2013) (``nus``). ``saga``: Defazio, Bach & Lacoste-Julien (2014),
     with D / (n p_i) for samples drawn with probability p_i.
     Departures: the paper's stopping test is made after every n steps, not after every one, and then verified with one
@@ -166,7 +166,8 @@ class SAG:
 
     def measure(self, problem: Problem, state: SAGState) -> SAGState:
         """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
-        return measured(problem, state)
+        # An interrupted pass has moved the weights of a state that was measured before it.
+        return measured(problem, replace(state, objective=math.nan))
 
 
 def _memory_of_machine() -> float:

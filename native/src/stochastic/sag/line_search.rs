@@ -6,7 +6,7 @@
 
 use crate::numeric;
 use crate::stochastic::inference::Inference;
-use crate::stochastic::repeats::ALONE;
+use crate::stochastic::repeats::Recurrence;
 use crate::stochastic::samples::Sample;
 use pulp::Simd;
 
@@ -29,9 +29,6 @@ pub struct LineSearch<'a> {
     /// Sums over the occurrences of recurrent features, by slot.
     row_sums: Vec<f64>,
     sparse_sums: Vec<f64>,
-    /// Recurrent rows: token, slot, row and value; recurrent sparse features: place in `states`, slot and value.
-    recurrent_rows: Vec<(u32, u32, u32, f64)>,
-    recurrent: Vec<(u32, u32, f64)>,
     transition_scores: Vec<f64>,
 }
 
@@ -47,8 +44,6 @@ impl<'a> LineSearch<'a> {
             bigrams,
             row_sums: Vec::new(),
             sparse_sums: Vec::new(),
-            recurrent_rows: Vec::new(),
-            recurrent: Vec::new(),
             transition_scores: Vec::new(),
         }
     }
@@ -89,7 +84,6 @@ impl<'a> LineSearch<'a> {
     /// Computes -G; returns |g|^2.
     #[inline(always)]
     fn direction<S: Simd>(&mut self, simd: S, here: &Inference<'_>, sample: Sample<'_>) -> f64 {
-        let repeats = sample.marks.repeats(sample.block);
         let lattice = &here.lattice;
         let width = lattice.width();
         let n_pairs = here.expected.direct.len();
@@ -101,51 +95,49 @@ impl<'a> LineSearch<'a> {
             squared += numeric::dot(simd, &self.pairs, &self.pairs);
         }
         let present = &self.present[n_pairs..];
+        let repeats = sample.marks.repeats(sample.block, here.features());
         self.states.clear();
         self.states.resize(lattice.tokens * width, 0.0);
+        let residuals = lattice.marginals.chunks_exact(width);
+        for ((once, residual), direction) in
+            repeats.once(sample).zip(residuals).zip(self.states.chunks_exact_mut(width))
+        {
+            let all = direction.iter_mut().zip(residual).zip(once);
+            all.for_each(|((direction, residual), &once)| *direction = f64::from(once) * residual);
+        }
+        let first = sample.first_token;
+        let (entries, recurrent) = (&sample.block.rows, repeats.rows.of(sample));
         self.row_sums.clear();
+        for &Recurrence { token, at, slot } in recurrent {
+            let start = slot as usize * width;
+            if self.row_sums.len() < start + width {
+                self.row_sums.resize(start + width, 0.0);
+            }
+            let residual = &lattice.marginals[(token as usize - first) * width..][..width];
+            numeric::add_scaled(simd, &mut self.row_sums[start..start + width], entries.value(at as usize), residual);
+        }
+        for &Recurrence { token, at, slot } in recurrent {
+            let direction = &mut self.states[(token as usize - first) * width..][..width];
+            let present = &present[entries.ids[at as usize] as usize * width..][..width];
+            let sums = &self.row_sums[slot as usize * width..][..width];
+            numeric::add_product(simd, direction, entries.value(at as usize), present, sums);
+        }
         self.sparse_sums.clear();
-        self.recurrent_rows.clear();
-        self.recurrent.clear();
-        let rows = &sample.block.rows;
-        let all = sample.tokens().zip(lattice.marginals.chunks_exact(width)).zip(self.states.chunks_exact_mut(width));
-        for (at_token, ((token, residual), direction)) in all.enumerate() {
-            for at in rows.range(token) {
-                let (row, slot, value) = (rows.ids[at], repeats.rows[at], rows.value(at));
-                if slot == ALONE {
-                    let present = &present[row as usize * width..][..width];
-                    numeric::add_product(simd, direction, value * value, present, residual);
-                } else {
-                    let start = slot as usize * width;
-                    if self.row_sums.len() < start + width {
-                        self.row_sums.resize(start + width, 0.0);
-                    }
-                    numeric::add_scaled(simd, &mut self.row_sums[start..start + width], value, residual);
-                    self.recurrent_rows.push((at_token as u32, slot, row, value));
+        let sparse = [(&sample.block.shared, &repeats.shared), (&sample.block.own, &repeats.own)];
+        for (entries, recurrences) in sparse {
+            for &Recurrence { token, at, slot } in recurrences.of(sample) {
+                if self.sparse_sums.len() <= slot as usize {
+                    self.sparse_sums.resize(slot as usize + 1, 0.0);
                 }
-            }
-            for (entries, slots) in repeats.sparse(sample) {
-                for at in entries.range(token) {
-                    let (label, slot, value) = (usize::from(entries.labels[at]), slots[at], entries.value(at));
-                    if slot == ALONE {
-                        direction[label] += value * value * residual[label];
-                    } else {
-                        if self.sparse_sums.len() <= slot as usize {
-                            self.sparse_sums.resize(slot as usize + 1, 0.0);
-                        }
-                        self.sparse_sums[slot as usize] += value * residual[label];
-                        self.recurrent.push(((at_token * width + label) as u32, slot, value));
-                    }
-                }
+                let place = (token as usize - first) * width + usize::from(entries.labels[at as usize]);
+                self.sparse_sums[slot as usize] += entries.value(at as usize) * lattice.marginals[place];
             }
         }
-        for &(token, slot, row, value) in &self.recurrent_rows {
-            let direction = &mut self.states[token as usize * width..][..width];
-            let present = &present[row as usize * width..][..width];
-            numeric::add_product(simd, direction, value, present, &self.row_sums[slot as usize * width..][..width]);
-        }
-        for &(place, slot, value) in &self.recurrent {
-            self.states[place as usize] += value * self.sparse_sums[slot as usize];
+        for (entries, recurrences) in sparse {
+            for &Recurrence { token, at, slot } in recurrences.of(sample) {
+                let place = (token as usize - first) * width + usize::from(entries.labels[at as usize]);
+                self.states[place] += entries.value(at as usize) * self.sparse_sums[slot as usize];
+            }
         }
         squared += numeric::dot(simd, &self.states, &lattice.marginals);
         lattice.edges.iter().for_each(|edge| self.bigrams[edge.feature as usize] = 0.0);
@@ -168,7 +160,7 @@ impl<'a> LineSearch<'a> {
             self.transition_scores.clear();
             self.transition_scores.extend_from_slice(transitions);
             numeric::add_scaled(simd, &mut self.transition_scores, step, &self.pairs);
-            trial.transitions.update(simd, &self.transition_scores, here.lattice.width(), 1.0);
+            trial.transitions.update_forward(simd, &self.transition_scores, here.lattice.width(), 1.0);
         }
         let lattice = &mut trial.lattice;
         if !here.lattice.edges.is_empty() {

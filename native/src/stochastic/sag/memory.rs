@@ -1,5 +1,6 @@
 //! What SAG remembers of every sample.
 
+use crate::numeric;
 use crate::objective::chain::ChainObjective;
 use crate::stochastic::inference::Inference;
 
@@ -68,6 +69,15 @@ impl<'a> Gradients<'a> {
             }
         }
         Gradients { states, transitions, edges, first_edges }
+    }
+
+    /// Asks for what is stored of a sample, which will be needed soon.
+    #[inline(always)]
+    pub fn fetch(&self, sample: usize, objective: &ChainObjective) {
+        let (tokens, labels) = (objective.corpus.tokens(sample), objective.features.n_labels);
+        numeric::prefetch_range(self.states, tokens.start * labels..tokens.end * labels);
+        let n = objective.features.transitions.len();
+        numeric::prefetch_range(self.transitions, sample * n..(sample + 1) * n);
     }
 
     /// Stores the sample's new gradient, and puts what has changed in its place: `inference` has the gradient of log p, the
