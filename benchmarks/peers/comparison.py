@@ -79,15 +79,17 @@ def reach(trace: Sequence[Answer], objective: float) -> Answer | None:
     return next((record for record in trace if record["objective"] <= objective), None)
 
 
-def compare_reach(measure: str, peer: Sequence[Answer], ours: Sequence[Answer], objective: float) -> Row:
+def compare_reach(
+    measure: str, peer: Sequence[Answer], ours: Sequence[Answer], objective: float, goal: Goal | None = None
+) -> Row:
     """Seconds of both traces until an objective is reached."""
     theirs, mine = reach(peer, objective), reach(ours, objective)
     spent = (theirs or peer[-1])["seconds"]
     steps = f"iterations {theirs['iteration'] if theirs else f'> {len(peer)}'} and "
     steps += str(mine["iteration"]) if mine else f"> {len(ours)}"
     if mine is None:
-        return Row(f"{measure} ({steps})", "s", spent if theirs else None, None, None)
-    return Row(f"{measure} ({steps})", "s", spent, mine["seconds"], spent / mine["seconds"], bound=theirs is None)
+        return Row(f"{measure} ({steps})", "s", spent if theirs else None, None, None, goal)
+    return Row(f"{measure} ({steps})", "s", spent, mine["seconds"], spent / mine["seconds"], goal, bound=theirs is None)
 
 
 def number(value: float | None) -> str:

@@ -36,6 +36,7 @@ THREADS = 2
 PENALTIES = {"l2": {"c1": 0.0, "c2": 1.0}, "l1": {"c1": 1.0, "c2": 0.0}}
 GAPS = (0.01, 0.001, 0.0001)
 COPIES = 20
+SAG_PASSES = 40
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,8 @@ def curves(files: Files, penalty: str, effort: Effort) -> tuple[list[Row], Answe
     tasks = training(files, penalty, effort.own_curve) | {
         "crfsuite": training(files, penalty, effort.peer_curve)["crfsuite"]
     }
+    if penalty == "l2":
+        tasks["sag"] = partial(work, "loglinear_sag", train=files.attributes("train"), l2=2.0, passes=SAG_PASSES)
     answers = {name: task() for name, task in tasks.items()}
     traces = {name: answer["trace"] for name, answer in answers.items()}
     best = {name: min(record["objective"] for record in trace) for name, trace in traces.items()}
@@ -162,6 +165,17 @@ def curves(files: Files, penalty: str, effort: Effort) -> tuple[list[Row], Answe
         for threads in (1, THREADS)
         for gap in GAPS
     ]
+    if penalty == "l2":
+        rows += [
+            compare_reach(
+                f"l2: to {gap:.2%} above the best, SAG-NUS*, 1 thread(s)",
+                traces["crfsuite"],
+                traces["sag"],
+                least * (1 + gap),
+                goal=goal,
+            )
+            for gap, goal in zip(GAPS, (None, Goal(10), Goal(10)), strict=True)
+        ]
     rows.append(Row(f"{penalty}: best objective", "nats", best["crfsuite"], best[f"loglinear_{THREADS}"], None))
     return rows, {"best": least, **answers}
 
@@ -188,7 +202,11 @@ def epochs(files: Files, effort: Effort) -> tuple[list[Row], Answer]:
         rows.append(
             Row(f"{title} over objective and gradient", "", None, share, None, Goal(1.5, "ours", at_least=False))
         )
-    return rows, answers
+    steps = [work("loglinear_steps", train=train, l2=2.0, passes=count) for _ in range(effort.rounds)]
+    share = statistics.median(run["sag_seconds"] / run["sgd_seconds"] for run in steps)
+    goal = Goal(1.6, "ours", at_least=False)
+    rows.append(Row("l2: a step of sag over one of sgd_l1 on the same sample", "", None, share, None, goal))
+    return rows, answers | {"steps": steps}
 
 
 def features(files: Files, effort: Effort) -> tuple[list[Row], Answer]:

@@ -241,6 +241,45 @@ def loglinear_epochs(train: str, l1: float, l2: float, epochs: int) -> Answer:
     return {"epoch_seconds": statistics.median(seconds), "gradient_seconds": evaluation}
 
 
+def loglinear_sag(train: str, l2: float, passes: int) -> Answer:
+    """Trains with SAG-NUS* on one thread."""
+    from loglinear import _core
+    from loglinear.minimize import Stop, minimize
+    from loglinear.penalty import ElasticNet
+    from loglinear.problem import Problem
+    from loglinear.solvers import SAG
+
+    objective = _core.ChainObjective(_core.Corpus.read(train, format="crfsuite", threads=1), threads=1)
+    problem = Problem(objective, ElasticNet(l2=l2))
+    result = minimize(problem, SAG(tolerance=0.0), stop=Stop(max_iterations=passes))
+    names = ("iteration", "passes", "seconds", "objective")
+    return {"trace": [{name: getattr(record, name) for name in names} for record in result.trace]}
+
+
+def loglinear_steps(train: str, l2: float, passes: int) -> Answer:
+    """Steps of SAG and of SGD-L1 on the same samples, on one thread."""
+    import numpy as np
+
+    from loglinear import _core
+
+    objective = _core.ChainObjective(_core.Corpus.read(train, format="crfsuite", threads=1), threads=1)
+    n, lam = objective.n_samples, l2 / objective.n_samples
+    w, q, z, d = np.zeros((4, objective.n_features))
+    gradients = tuple(np.zeros(size, np.float32) for size in objective.sag_sizes)
+    lipschitz, seen = np.ones(1), np.zeros(n, np.bool_)
+    sag, sgd = [], []
+    for number in range(passes):
+        draws = np.random.default_rng(number).random((n, 2))
+        order, rates = (draws[:, 1] * n).astype(np.int64), np.full(n, 0.1)
+        start = clock()
+        objective.sag_pass(z, d, gradients, lipschitz, seen, draws=draws, sampling="uniform", saga=False, l2=lam)
+        middle = clock()
+        objective.sgd_l1_pass(w, q, 0.0, order=order, rates=rates, l1=0.0, l2=lam, penalty="cumulative")
+        sag.append(middle - start)
+        sgd.append(clock() - middle)
+    return {"sag_seconds": statistics.median(sag[passes // 2 :]), "sgd_seconds": statistics.median(sgd[passes // 2 :])}
+
+
 def loglinear_features(columns: str, threads: int) -> Answer:
     """Columns to encoded data with the `chunking` preset, all in the library."""
     from loglinear import _core
@@ -269,6 +308,8 @@ TASKS: dict[str, Callable[..., Answer]] = {
         crfsuite_open,
         loglinear_train,
         loglinear_epochs,
+        loglinear_sag,
+        loglinear_steps,
         loglinear_features,
         loglinear_open,
     )
