@@ -84,7 +84,7 @@ class SAG:
     ``nus_star``'s sampling like the mean of the others. Samples are drawn two steps ahead, so that they can be fetched.
     SAGA takes half of SAG's step: with all of it, it comes to a halt near the optimum.
     Cost: a step costs what the features of its sample cost, and two evaluations of it or more; a pass is n steps and
-    adds O(n_features) once. Memory: 4 bytes for each token and label, for each sample and transition, and for each edge
+    adds O(n_features) once. Memory: 8 bytes for each token and label, 4 for each sample and transition, and for each edge
     of a bigram feature; the paper stores transitions edge by edge, but their sum over a sample is enough.
 
     Converged when the max-norm of the gradient, over n, is at most ``tolerance``.
@@ -123,10 +123,11 @@ class SAG:
             message = f"sag is for smooth problems, and l1={problem.penalty.l1:g}; use owlqn, two_stage or sgd_l1"
             raise OptionError(message)
         n, sizes = int(objective.n_samples), objective.sag_sizes
-        needed, present = 4 * sum(sizes), _memory_of_machine()
+        # What the line search knows of the data takes as much as the marginals of the states.
+        needed, present = 4 * (sum(sizes) + sizes[0]), _memory_of_machine()
         if needed > present:
             message = (
-                f"sag would store {needed / 2**30:.1f} GiB of marginals, and this machine has "
+                f"sag would store {needed / 2**30:.1f} GiB of marginals and the like, and this machine has "
                 f"{present / 2**30:.1f} GiB of memory; use lbfgs or sgd_l1, or fewer sentences"
             )
             raise OptionError(message)
