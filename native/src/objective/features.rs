@@ -129,6 +129,11 @@ impl Features {
         end(attributes.start)..end(attributes.end)
     }
 
+    /// Labels of the state features of an attribute, counted as in `state_attributes`.
+    pub fn labels(&self, attribute: usize) -> &[u16] {
+        &self.state_labels[self.state_range(attribute..attribute + 1)]
+    }
+
     fn add_bigrams(&mut self, corpus: &Corpus, selection: Selection) {
         if corpus.bigrams.ids.is_empty() {
             return;

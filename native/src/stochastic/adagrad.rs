@@ -5,13 +5,13 @@
 //! the same meanwhile, that is done when it is next used, k divisions at once.
 
 use super::inference::Inference;
-use super::samples::{Sample, samples};
+use super::samples::{Sample, Visitor, Visits};
 use super::steps::{self, Rule};
 use super::weights::Weights;
 use crate::error::Result;
-use crate::objective::chain::{ChainObjective, First};
+use crate::objective::chain::ChainObjective;
 use crate::threads::Interrupt;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, Simd};
 
 pub struct Settings<'a> {
     /// lambda: the L2 penalty over the number of samples.
@@ -45,7 +45,7 @@ pub fn pass(
         powers: Vec::new(),
         bigrams: Vec::new(),
     };
-    Arch::new().dispatch(Run { pass: &mut pass, interrupt });
+    Arch::new().dispatch(Visits { visitor: &mut pass, objective, order: settings.order, interrupt });
     interrupt.check()?;
     pass.finish();
     let Pass { weights, gradient, .. } = pass;
@@ -70,24 +70,28 @@ struct Pass<'a> {
     bigrams: Vec<u32>,
 }
 
-impl Pass<'_> {
+impl Visitor for &mut Pass<'_> {
     #[inline(always)]
-    fn update<S: Simd>(&mut self, simd: S, sample: Sample<'_>) {
+    fn weights(&self) -> &Weights<'_> {
+        &self.weights
+    }
+
+    #[inline(always)]
+    fn visit<S: Simd>(&mut self, simd: S, _: usize, sample: Sample<'_>) {
         self.inference.bigrams(sample, &mut self.bigrams);
         if !sample.tokens().is_empty() {
             self.catch_up(sample);
-            let Pass { inference, weights, .. } = self;
-            inference.transitions.update(simd, &weights.pairs.values, weights.pairs.stride(), 1.0);
-            inference.scores(simd, First, weights, 1.0, sample);
-            inference.nll(simd, sample);
-            inference.gradient(simd, sample);
+            self.inference.evaluate(simd, &self.weights, 1.0, sample);
+            self.inference.gradient(simd, sample);
             // The gradient of log p is what is followed: -g.
             steps::step(simd, &mut self.gradient, &self.inference, sample, &[], -1.0, Sum);
             self.descend(sample);
         }
         self.step += 1.0;
     }
+}
 
+impl Pass<'_> {
     /// The divisions that the sample's weights have missed.
     #[inline(always)]
     fn catch_up(&mut self, sample: Sample<'_>) {
@@ -167,35 +171,5 @@ impl Rule for Sum {
     #[inline(always)]
     fn step<S: Simd>(self, simd: S, g: &mut S::f64s, _: &mut S::f64s, change: S::f64s, _: bool) {
         *g = simd.add_f64s(*g, change);
-    }
-}
-
-/// Sentences between two looks at the interrupt flag.
-const PERIOD: usize = 64;
-
-struct Run<'a, 'b> {
-    pass: &'a mut Pass<'b>,
-    interrupt: &'a Interrupt,
-}
-
-impl WithSimd for Run<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Run { pass, interrupt } = self;
-        let samples = samples(pass.inference.objective);
-        for (k, &sentence) in pass.settings.order.iter().enumerate() {
-            if k % PERIOD == 0 && interrupt.is_set() {
-                return;
-            }
-            if let Some(&later) = pass.settings.order.get(k + 2) {
-                samples[later].fetch();
-            }
-            if let Some(&next) = pass.settings.order.get(k + 1) {
-                pass.weights.fetch(&samples[next]);
-            }
-            pass.update(simd, samples[sentence]);
-        }
     }
 }

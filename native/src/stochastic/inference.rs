@@ -3,7 +3,7 @@
 use super::samples::Sample;
 use super::weights::Weights;
 use crate::inference::{Lattice, PairCounts, Transitions};
-use crate::objective::chain::{ChainObjective, Read, Stored, fill_scores};
+use crate::objective::chain::{ChainObjective, First, Read, Stored, fill_scores};
 use crate::objective::features::Features;
 use pulp::Simd;
 
@@ -58,6 +58,14 @@ impl<'a> Inference<'a> {
             lattice.scores.iter_mut().for_each(|score| *score *= scale);
             lattice.edges.iter_mut().for_each(|edge| edge.score *= scale);
         }
+    }
+
+    /// Scores of the sample at `scale` times the weights stored, then the forward recursion; returns -log p(y|x).
+    #[inline(always)]
+    pub fn evaluate<S: Simd>(&mut self, simd: S, weights: &Weights<'_>, scale: f64, sample: Sample<'_>) -> f64 {
+        self.transitions.update(simd, &weights.pairs.values, weights.pairs.stride(), scale);
+        self.scores(simd, First, weights, scale, sample);
+        self.nll(simd, sample)
     }
 
     /// After `scores`: the forward recursion; returns -log p(y|x).

@@ -52,13 +52,15 @@ impl Repeats {
     pub fn new(block: &Block, features: &Features) -> Repeats {
         let labels = features.n_labels;
         let mut once = vec![0.0; block.rows.ends.len() * labels];
-        let of_row = |row: usize| &features.state_labels[features.state_range(row..row + 1)];
         let mut single = |entries: &Entries, token: usize, at: usize| {
             let once = &mut once[token * labels..][..labels];
             let squared = (entries.value(at) * entries.value(at)) as f32;
             match entries.labels.get(at) {
                 Some(&label) => once[usize::from(label)] += squared,
-                None => of_row(entries.ids[at] as usize).iter().for_each(|&label| once[usize::from(label)] += squared),
+                None => features
+                    .labels(entries.ids[at] as usize)
+                    .iter()
+                    .for_each(|&label| once[usize::from(label)] += squared),
             }
         };
         let (mut rows, mut shared, mut own) =

@@ -1,5 +1,5 @@
-//! Stochastic average gradient with non-uniform sampling (Schmidt, Clifton & Sarkar 2015,
-//! Algorithm 1), and SAGA (Defazio, Bach & Lacoste-Julien 2014) with the same sampling.
+//! Stochastic average gradient with non-uniform sampling (Schmidt, Clifton & Sarkar 2015, Algorithm 1),
+//! and SAGA (Defazio, Bach & Lacoste-Julien 2014) with the same sampling.
 //!
 //! Symbols as in the paper: f_i = -log p(y_i | x_i, w), g_i its gradient when i was last visited, d the sum of the g_i, m the
 //! number of samples visited so far, L_i Lipschitz constants, lambda the L2 penalty over n, alpha the step size.
@@ -20,16 +20,17 @@ pub use memory::{Gradients, Memory, Sizes};
 pub use sampler::Sampling;
 
 use super::inference::Inference;
-use super::samples::{Sample, samples};
+use super::samples::{PERIOD, Sample, samples};
 use super::steps::{self, Rule};
 use super::weights::Weights;
 use crate::aligned::Aligned;
 use crate::error::Result;
+use crate::numeric;
 use crate::objective::chain::{ChainObjective, Combined};
 use crate::threads::Interrupt;
 use line_search::LineSearch;
 use pulp::{Arch, Simd, WithSimd};
-use sampler::Sampler;
+use sampler::{Draw, Sampler};
 
 pub struct Settings<'a> {
     pub sampling: Sampling,
@@ -57,13 +58,14 @@ pub fn pass(
         line_search: LineSearch::new(Inference::new(objective), &present),
         sampler: Sampler::new(settings.sampling, settings.l2, lipschitz, seen),
         weights: Weights::new(&objective.features, w, d, 0.0, |w, d| (w, d)),
+        present: &present,
         gradients,
         scale: 1.0,
         sum: 0.0,
         transition_scores: Aligned::default(),
         evaluations: 0,
     };
-    Arch::new().dispatch(Run { pass: &mut pass, settings, interrupt, present: &present });
+    Arch::new().dispatch(Run { pass: &mut pass, settings, interrupt });
     let Pass { scale, sum, evaluations, weights, .. } = pass;
     weights.store(|z, d| (scale * (z - sum * d), d));
     interrupt.check()?;
@@ -73,16 +75,11 @@ pub fn pass(
 /// 1 where there is a feature, 0 elsewhere: rows of transitions, then dense rows.
 fn present(objective: &ChainObjective) -> Aligned {
     let features = &objective.features;
-    let (mut ones, mut zeros) = (vec![1.0; features.len()], vec![0.0; features.len()]);
-    let weights = Weights::new(features, &mut ones, &mut zeros, 0.0, |one, zero| (one, zero));
-    let mut present = Aligned::default();
-    present.resize((features.n_labels + features.n_dense) * weights.rows.width, 0.0);
-    let mut rows = present.chunks_exact_mut(weights.rows.width);
-    for matrix in [&weights.pairs, &weights.rows] {
-        for row in matrix.values.chunks_exact(matrix.stride()) {
-            rows.next().expect("a row each").copy_from_slice(&row[..matrix.width]);
-        }
-    }
+    let width = numeric::padded(features.n_labels);
+    let mut present = Aligned::new((features.n_labels + features.n_dense) * width, 0.0);
+    features.transitions.iter().for_each(|&(from, to)| present[usize::from(from) * width + usize::from(to)] = 1.0);
+    let dense = present[features.n_labels * width..].chunks_exact_mut(width).enumerate();
+    dense.for_each(|(row, ones)| features.labels(row).iter().for_each(|&label| ones[usize::from(label)] = 1.0));
     present
 }
 
@@ -92,6 +89,8 @@ struct Pass<'a> {
     sampler: Sampler<'a>,
     /// z and d.
     weights: Weights<'a>,
+    /// 1 where there is a feature: transitions, then dense rows.
+    present: &'a [f64],
     gradients: Gradients<'a>,
     scale: f64,
     /// S.
@@ -122,15 +121,8 @@ impl Pass<'_> {
 
     /// The body of Algorithm 1's loop.
     #[inline(always)]
-    fn visit<S: Simd>(
-        &mut self,
-        simd: S,
-        i: usize,
-        probability: f64,
-        sample: Sample<'_>,
-        settings: &Settings<'_>,
-        present: &[f64],
-    ) {
+    fn visit<S: Simd>(&mut self, simd: S, draw: Draw, sample: Sample<'_>, settings: &Settings<'_>) {
+        let Draw { sample: i, probability } = draw;
         let mut l = self.sampler.visit(i);
         if sample.tokens().is_empty() {
             self.inference.nothing();
@@ -153,7 +145,7 @@ impl Pass<'_> {
             // w <- (1 - alpha lambda) w - alpha (D / (n p_i) + (d before) / m)
             of_z += beta - alpha / (self.scale * self.sampler.n() as f64 * probability);
         }
-        let rule = Accumulate { of_z, present };
+        let rule = Accumulate { of_z, present: self.present };
         steps::step(simd, &mut self.weights, &self.inference, sample, &[], 1.0, rule);
         self.sum += beta;
     }
@@ -202,8 +194,6 @@ impl Rule for Accumulate<'_> {
 
 /// SAGA's own step along D is noisy: with SAG's step size it comes to a halt in a neighbourhood of the optimum.
 const SAGA_SHORTER: f64 = 0.5;
-/// Steps between two looks at the interrupt flag.
-const PERIOD: usize = 64;
 const SMALLEST_SCALE: f64 = 1e-100;
 /// So many steps before a sample's turn it is drawn, and its entries are asked for; half of them before, its weights.
 const AHEAD: usize = 2;
@@ -212,7 +202,6 @@ struct Run<'a, 'b> {
     pass: &'a mut Pass<'b>,
     settings: &'a Settings<'a>,
     interrupt: &'a Interrupt,
-    present: &'a [f64],
 }
 
 impl WithSimd for Run<'_, '_> {
@@ -220,7 +209,7 @@ impl WithSimd for Run<'_, '_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Run { pass, settings, interrupt, present } = self;
+        let Run { pass, settings, interrupt } = self;
         let samples = samples(pass.inference.objective);
         let mut drawn = std::collections::VecDeque::with_capacity(AHEAD + 1);
         let mut draws = settings.draws.iter();
@@ -242,7 +231,7 @@ impl WithSimd for Run<'_, '_> {
                 pass.weights.fetch(&samples[next.sample]);
             }
             let draw = drawn.pop_front().expect("one is drawn for each step");
-            pass.visit(simd, draw.sample, draw.probability, samples[draw.sample], settings, present);
+            pass.visit(simd, draw, samples[draw.sample], settings);
             if pass.scale < SMALLEST_SCALE {
                 pass.rescale();
             }

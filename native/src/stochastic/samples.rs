@@ -1,9 +1,12 @@
 //! Sentences as stochastic methods go through them: one at a time, in any order.
 
 use super::marks::Marks;
+use super::weights::Weights;
 use crate::numeric;
 use crate::objective::chain::ChainObjective;
 use crate::objective::layout::{Block, Entries};
+use crate::threads::Interrupt;
+use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
 /// A sentence with what belongs to its block.
@@ -64,4 +67,47 @@ pub fn samples(objective: &ChainObjective) -> Vec<Sample<'_>> {
         }
     }
     samples
+}
+
+/// Samples between two looks at the interrupt flag.
+pub const PERIOD: usize = 64;
+
+/// What a method does with one sample after the other.
+pub trait Visitor {
+    fn weights(&self) -> &Weights<'_>;
+
+    /// The turn of the k-th sample in the order.
+    fn visit<S: Simd>(&mut self, simd: S, k: usize, sample: Sample<'_>);
+}
+
+/// Takes a visitor through the samples in an order known beforehand, and asks for what will be needed next. Stops early when
+/// interrupted.
+pub struct Visits<'a, V> {
+    pub visitor: V,
+    pub objective: &'a ChainObjective,
+    pub order: &'a [usize],
+    pub interrupt: &'a Interrupt,
+}
+
+impl<V: Visitor> WithSimd for Visits<'_, V> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Visits { mut visitor, objective, order, interrupt } = self;
+        let all = samples(objective);
+        let samples: Vec<Sample<'_>> = order.iter().map(|&sentence| all[sentence]).collect();
+        for (k, &sample) in samples.iter().enumerate() {
+            if k % PERIOD == 0 && interrupt.is_set() {
+                return;
+            }
+            if let Some(later) = samples.get(k + 2) {
+                later.fetch();
+            }
+            if let Some(next) = samples.get(k + 1) {
+                visitor.weights().fetch(next);
+            }
+            visitor.visit(simd, k, sample);
+        }
+    }
 }

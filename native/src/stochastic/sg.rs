@@ -5,13 +5,13 @@
 //! so far, and when v changes, a takes up what that would add to the iterates before.
 
 use super::inference::Inference;
-use super::samples::{Sample, samples};
+use super::samples::{Sample, Visitor, Visits};
 use super::steps::{self, Rule};
 use super::weights::Weights;
 use crate::error::Result;
-use crate::objective::chain::{ChainObjective, First};
+use crate::objective::chain::ChainObjective;
 use crate::threads::Interrupt;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, Simd};
 
 pub struct Settings<'a> {
     /// lambda: the L2 penalty over the number of samples.
@@ -36,7 +36,8 @@ pub fn pass(
         scale: 1.0,
         tau: 0.0,
     };
-    Arch::new().dispatch(Run { pass: &mut pass, settings, interrupt });
+    let visitor = Run { pass: &mut pass, settings };
+    Arch::new().dispatch(Visits { visitor, objective, order: settings.order, interrupt });
     interrupt.check()?;
     let Pass { weights, scale, tau, .. } = pass;
     weights.store(|v, a| (scale * v, tau * v - a));
@@ -54,14 +55,11 @@ struct Pass<'a> {
 impl Pass<'_> {
     #[inline(always)]
     fn update<S: Simd>(&mut self, simd: S, sample: Sample<'_>, alpha: f64, l2: f64) {
-        let Pass { inference, weights, scale, .. } = self;
         if sample.tokens().is_empty() {
-            inference.nothing();
+            self.inference.nothing();
         } else {
-            inference.transitions.update(simd, &weights.pairs.values, weights.pairs.stride(), *scale);
-            inference.scores(simd, First, weights, *scale, sample);
-            inference.nll(simd, sample);
-            inference.gradient(simd, sample);
+            self.inference.evaluate(simd, &self.weights, self.scale, sample);
+            self.inference.gradient(simd, sample);
         }
         self.scale *= 1.0 - alpha * l2;
         if !SCALES.contains(&self.scale.abs()) {
@@ -95,33 +93,20 @@ impl Rule for Averaged {
 }
 
 const SCALES: std::ops::Range<f64> = 1e-100..1e100;
-/// Sentences between two looks at the interrupt flag.
-const PERIOD: usize = 64;
 
 struct Run<'a, 'b> {
     pass: &'a mut Pass<'b>,
     settings: &'a Settings<'a>,
-    interrupt: &'a Interrupt,
 }
 
-impl WithSimd for Run<'_, '_> {
-    type Output = ();
+impl Visitor for Run<'_, '_> {
+    #[inline(always)]
+    fn weights(&self) -> &Weights<'_> {
+        &self.pass.weights
+    }
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Run { pass, settings, interrupt } = self;
-        let samples = samples(pass.inference.objective);
-        for (k, (&sentence, &alpha)) in settings.order.iter().zip(settings.rates).enumerate() {
-            if k % PERIOD == 0 && interrupt.is_set() {
-                return;
-            }
-            if let Some(&later) = settings.order.get(k + 2) {
-                samples[later].fetch();
-            }
-            if let Some(&next) = settings.order.get(k + 1) {
-                pass.weights.fetch(&samples[next]);
-            }
-            pass.update(simd, samples[sentence], alpha, settings.l2);
-        }
+    fn visit<S: Simd>(&mut self, simd: S, k: usize, sample: Sample<'_>) {
+        self.pass.update(simd, sample, self.settings.rates[k], self.settings.l2);
     }
 }

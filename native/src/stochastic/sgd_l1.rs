@@ -16,14 +16,14 @@ pub use line_search::LineSearch;
 pub use penalty::Penalty;
 
 use super::inference::Inference;
-use super::samples::{Sample, samples};
+use super::samples::{Sample, Visitor, Visits};
 use super::steps::{self, Rule};
 use super::weights::Weights;
 use crate::error::Result;
-use crate::objective::chain::{ChainObjective, First};
+use crate::objective::chain::ChainObjective;
 use crate::threads::Interrupt;
 use penalty::{ClippingLazy, Cumulative, Unpenalised};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, Simd};
 
 pub struct Settings<'a> {
     pub penalty: Penalty,
@@ -55,7 +55,8 @@ pub fn pass(
     interrupt: &Interrupt,
 ) -> Result<Outcome> {
     let mut pass = Pass::new(objective, w, q, u, settings.penalty);
-    Arch::new().dispatch(Run { pass: &mut pass, settings, interrupt });
+    let visitor = Run { pass: &mut pass, settings };
+    Arch::new().dispatch(Visits { visitor, objective, order: settings.order, interrupt });
     interrupt.check()?;
     Ok(pass.finish())
 }
@@ -100,10 +101,7 @@ impl<'a> Pass<'a> {
     #[inline(always)]
     fn evaluate<S: Simd>(&mut self, simd: S, sample: Sample<'_>) -> f64 {
         self.evaluations += 1;
-        let Pass { inference, weights, scale, .. } = self;
-        inference.transitions.update(simd, &weights.pairs.values, weights.pairs.stride(), *scale);
-        inference.scores(simd, First, weights, *scale, sample);
-        inference.nll(simd, sample)
+        self.inference.evaluate(simd, &self.weights, self.scale, sample)
     }
 
     /// UPDATEWEIGHTS (Figure 2): a step of length eta along the sample's gradient, and the penalty.
@@ -144,56 +142,44 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// Sentences between two looks at the interrupt flag.
-const PERIOD: usize = 64;
 const SMALLEST_SCALE: f64 = 1e-100;
 
 struct Run<'a, 'b> {
     pass: &'a mut Pass<'b>,
     settings: &'a Settings<'a>,
-    interrupt: &'a Interrupt,
 }
 
-impl WithSimd for Run<'_, '_> {
-    type Output = ();
+impl Visitor for Run<'_, '_> {
+    #[inline(always)]
+    fn weights(&self) -> &Weights<'_> {
+        &self.pass.weights
+    }
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Run { pass, settings, interrupt } = self;
-        let all = samples(pass.inference.objective);
-        let samples: Vec<Sample<'_>> = settings.order.iter().map(|&sentence| all[sentence]).collect();
-        for (k, (&sample, &scheduled)) in samples.iter().zip(settings.rates).enumerate() {
-            if k % PERIOD == 0 && interrupt.is_set() {
-                return;
-            }
-            if let Some(later) = samples.get(k + 2) {
-                later.fetch();
-            }
-            if let Some(next) = samples.get(k + 1) {
-                pass.weights.fetch(next);
-            }
-            pass.inference.bigrams(sample, &mut pass.bigrams);
-            if sample.tokens().is_empty() {
-                pass.inference.nothing();
-                pass.update(simd, sample, settings, scheduled);
-                continue;
-            }
-            if pass.penalty == Penalty::ClippingLazy {
-                let u = pass.u;
-                pass.weights.touched(sample, &pass.bigrams, |v, kept| {
-                    v.iter_mut().zip(kept).for_each(|(v, kept)| ClippingLazy { u }.finish(v, kept));
-                });
-            }
-            let nll = pass.evaluate(simd, sample);
-            pass.inference.gradient(simd, sample);
-            let eta = match settings.line_search {
-                Some(search) => pass.search(simd, sample, settings, search, scheduled, nll),
-                None => scheduled,
-            };
-            pass.update(simd, sample, settings, eta);
-            if pass.scale < SMALLEST_SCALE {
-                pass.rescale();
-            }
+    fn visit<S: Simd>(&mut self, simd: S, k: usize, sample: Sample<'_>) {
+        let Run { pass, settings } = self;
+        let scheduled = settings.rates[k];
+        pass.inference.bigrams(sample, &mut pass.bigrams);
+        if sample.tokens().is_empty() {
+            pass.inference.nothing();
+            pass.update(simd, sample, settings, scheduled);
+            return;
+        }
+        if pass.penalty == Penalty::ClippingLazy {
+            let u = pass.u;
+            pass.weights.touched(sample, &pass.bigrams, |v, kept| {
+                v.iter_mut().zip(kept).for_each(|(v, kept)| ClippingLazy { u }.finish(v, kept));
+            });
+        }
+        let nll = pass.evaluate(simd, sample);
+        pass.inference.gradient(simd, sample);
+        let eta = match settings.line_search {
+            Some(search) => pass.search(simd, sample, settings, search, scheduled, nll),
+            None => scheduled,
+        };
+        pass.update(simd, sample, settings, eta);
+        if pass.scale < SMALLEST_SCALE {
+            pass.rescale();
         }
     }
 }

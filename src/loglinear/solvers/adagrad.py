@@ -6,22 +6,18 @@ lambda = l2 / n. The updates themselves are native: `native/src/stochastic/adagr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError
 from ..options import real_number, whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .stochastic import MOST_PASSES, PassState, check_finite, measured, passed, stochastic_objective
-from .tuning import tuned_rate
+from .stochastic import MOST_PASSES, PassState, after_pass, check_finite, check_smooth, measured, stochastic_objective
+from .tuning import rate_by_powers_of_ten
 
 __all__ = ["AdaGrad", "AdaGradState"]
-
-# Passes over a sample of the data that choose a learning rate.
-QUICK_PASSES = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,16 +71,11 @@ class AdaGrad:
     def init(self, problem: Problem, w0: Vector) -> AdaGradState:
         """Return the state before the first pass, with a learning rate chosen if none is given; w0 is copied."""
         objective = stochastic_objective(problem, "adagrad_pass", "adagrad")
-        if problem.penalty.l1:
-            message = f"adagrad is for smooth problems, and l1={problem.penalty.l1:g}; use owlqn or sgd_l1"
-            raise OptionError(message)
-        rate = self.learning_rate
-        if rate is None:
-            quick = replace(self, passes=min(self.passes, QUICK_PASSES))
-            rate = tuned_rate(problem, quick, learning_rates=(1.0,), digits=(1.0,))
+        check_smooth(problem, "adagrad")
+        rate = rate_by_powers_of_ten(problem, self)
         w = np.array(w0, dtype=np.float64)
         n = int(objective.n_samples)
-        return AdaGradState(w=w, n_samples=n, squares=np.zeros_like(w), learning_rate=float(rate))
+        return AdaGradState(w=w, n_samples=n, squares=np.zeros_like(w), learning_rate=rate)
 
     def step(self, problem: Problem, state: AdaGradState) -> AdaGradState:
         """Make a pass over the samples in a new order; ``state`` is left as it was."""
@@ -100,7 +91,7 @@ class AdaGrad:
             l2=problem.penalty.l2 / n,
         )
         check_finite(state.learning_rate, w, squares)
-        return passed(state, n, self.passes, w=w, squares=squares)
+        return after_pass(state, n, self.passes, w=w, squares=squares)
 
     def measure(self, problem: Problem, state: AdaGradState) -> AdaGradState:
         """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""

@@ -17,7 +17,7 @@ from ..result import Status
 from ..vectors import Vector
 from .history import QuasiNewtonState
 from .lbfgs import LBFGS
-from .stochastic import stochastic_objective
+from .stochastic import measured, stochastic_objective
 
 __all__ = ["Hybrid", "HybridState"]
 
@@ -141,12 +141,7 @@ class Hybrid:
 
     def measure(self, problem: Problem, state: HybridState) -> HybridState:
         """Return the state with objective and violation of all samples: one gradient evaluation, if B is not all."""
-        if not math.isnan(state.objective):
-            return state
-        gradient = np.zeros_like(state.w)
-        nll = problem.evaluate(state.w, gradient)
-        objective = nll + problem.penalty.value(state.w)
-        return replace(state, objective=objective, nll=nll, violation=problem.penalty.violation(state.w, gradient))
+        return measured(problem, state)
 
     def _batch(self, problem: Problem, start: int, end: int, factor: float) -> Problem:
         """The problem on the samples that join from ``start`` to ``end``, each weighing ``factor``."""

@@ -21,7 +21,7 @@ from ..options import real_number, whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .stochastic import PassState, measured, passed, stochastic_objective
+from .stochastic import PassState, after_pass, check_smooth, measured, stochastic_objective
 
 __all__ = ["SAG", "SAGObjective", "SAGState"]
 
@@ -119,9 +119,7 @@ class SAG:
     def init(self, problem: Problem, w0: Vector) -> SAGState:
         """Return the state before the first pass; w0 is copied."""
         objective = stochastic_objective(problem, "sag_pass", "sag")
-        if problem.penalty.l1:
-            message = f"sag is for smooth problems, and l1={problem.penalty.l1:g}; use owlqn, two_stage or sgd_l1"
-            raise OptionError(message)
+        check_smooth(problem, "sag")
         n, sizes = int(objective.n_samples), objective.sag_sizes
         # What the line search knows of the data takes as much as the marginals of the states.
         needed, present = 4 * (sum(sizes) + sizes[0]), _memory_of_machine()
@@ -158,7 +156,7 @@ class SAG:
             saga=bool(self.saga),
             l2=l2 / n,
         )
-        state = passed(state, evaluations)
+        state = after_pass(state, evaluations)
         limit = self.tolerance * n
         if not state.seen.all() or problem.penalty.violation(state.w, state.d) > limit:
             return state

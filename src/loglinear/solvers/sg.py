@@ -6,7 +6,7 @@ The updates themselves are native: `native/src/stochastic/sg.rs`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,13 +15,10 @@ from ..errors import OptionError
 from ..options import real_number, whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .stochastic import MOST_PASSES, PassState, check_finite, measured, passed, stochastic_objective
-from .tuning import tuned_rate
+from .stochastic import MOST_PASSES, PassState, after_pass, check_finite, check_smooth, measured, stochastic_objective
+from .tuning import rate_by_powers_of_ten
 
 __all__ = ["ASG", "SG", "Pegasos", "SGState"]
-
-# Passes over a sample of the data that choose a learning rate.
-QUICK_PASSES = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,20 +73,15 @@ class SG:
     def init(self, problem: Problem, w0: Vector) -> SGState:
         """Return the state before the first pass, with a learning rate chosen if none is given; w0 is copied."""
         objective = stochastic_objective(problem, "sg_pass", self.name)
-        if problem.penalty.l1:
-            message = f"{self.name} is for smooth problems, and l1={problem.penalty.l1:g}; use owlqn or sgd_l1"
-            raise OptionError(message)
-        rate = self.learning_rate
-        if rate is None:
-            quick = replace(self, passes=min(self.passes, QUICK_PASSES))
-            rate = tuned_rate(problem, quick, learning_rates=(1.0,), digits=(1.0,))
+        check_smooth(problem, self.name)
+        rate = rate_by_powers_of_ten(problem, self)
         w = np.array(w0, dtype=np.float64)
         return SGState(
             w=w,
             n_samples=int(objective.n_samples),
             iterate=w.copy(),
             sum=np.zeros_like(w),
-            learning_rate=float(rate),
+            learning_rate=rate,
         )
 
     def step(self, problem: Problem, state: SGState) -> SGState:
@@ -107,7 +99,7 @@ class SG:
         )
         check_finite(state.learning_rate, iterate, sum)
         w = sum / (n * (number + 1)) if self.averages else iterate
-        return passed(state, n, self.passes, w=w, iterate=iterate, sum=sum)
+        return after_pass(state, n, self.passes, w=w, iterate=iterate, sum=sum)
 
     def measure(self, problem: Problem, state: SGState) -> SGState:
         """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""

@@ -18,8 +18,8 @@ from ..errors import OptionError
 from ..options import real_number, whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .stochastic import MOST_PASSES, PassState, check_finite, measured, passed, stochastic_objective
-from .tuning import tuned_rate
+from .stochastic import MOST_PASSES, PassState, after_pass, check_finite, measured, stochastic_objective
+from .tuning import QUICK_PASSES, tuned_rate
 
 __all__ = ["SGDL1", "SGDL1Objective", "SGDL1State"]
 
@@ -28,8 +28,6 @@ SCHEDULES = ("exponential", "inverse")
 # Zhou et al. (2011), section 3.5: trials of the heuristic line search, and the factor between their rates.
 TRIALS = 3
 RATE_FACTOR = 0.5
-# Passes over a sample of the data that choose a learning rate.
-QUICK_PASSES = 10
 
 
 class SGDL1Objective(Protocol):
@@ -155,7 +153,7 @@ class SGDL1:
             line_search=(TRIALS, RATE_FACTOR) if self.line_search else None,
         )
         check_finite(state.learning_rate, w, q, np.array([u]))
-        return passed(state, evaluations, self.passes, w=w, q=q, u=u)
+        return after_pass(state, evaluations, self.passes, w=w, q=q, u=u)
 
     def measure(self, problem: Problem, state: SGDL1State) -> SGDL1State:
         """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""

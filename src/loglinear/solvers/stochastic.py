@@ -13,7 +13,7 @@ from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
 
-__all__ = ["MOST_PASSES", "PassState", "check_finite", "measured", "passed", "stochastic_objective"]
+__all__ = ["MOST_PASSES", "PassState", "after_pass", "check_finite", "check_smooth", "measured", "stochastic_objective"]
 
 MOST_PASSES = 1_000_000
 
@@ -51,6 +51,7 @@ class PassState:
 
 
 P = TypeVar("P", bound=PassState)
+S = TypeVar("S", bound=Any)
 
 
 def stochastic_objective(problem: Problem, method: str, solver: str) -> Any:
@@ -66,7 +67,14 @@ def stochastic_objective(problem: Problem, method: str, solver: str) -> Any:
     return problem.objective
 
 
-def passed(state: P, evaluations: int, passes: int | None = None, **changes: Any) -> P:
+def check_smooth(problem: Problem, solver: str) -> None:
+    """Raise OptionError if the problem has an L1 penalty."""
+    if problem.penalty.l1:
+        message = f"{solver} is for smooth problems, and l1={problem.penalty.l1:g}; use owlqn, two_stage or sgd_l1"
+        raise OptionError(message)
+
+
+def after_pass(state: P, evaluations: int, passes: int | None = None, **changes: Any) -> P:
     """Return the state after another pass, unmeasured; with PASSES_MADE if it was the last of ``passes``."""
     last = passes is not None and state.iteration + 1 >= passes
     return replace(
@@ -81,14 +89,15 @@ def passed(state: P, evaluations: int, passes: int | None = None, **changes: Any
     )
 
 
-def measured(problem: Problem, state: P) -> P:
-    """Return the state with objective and violation, which passes do not need: one gradient evaluation."""
+def measured(problem: Problem, state: S) -> S:
+    """Return a state with w and an objective, a dataclass, with objective and violation: one gradient evaluation."""
     if not math.isnan(state.objective):
         return state
     gradient = np.zeros_like(state.w)
     nll = problem.evaluate(state.w, gradient)
     objective = nll + problem.penalty.value(state.w)
-    return replace(state, objective=objective, nll=nll, violation=problem.penalty.violation(state.w, gradient))
+    changes = {"objective": objective, "nll": nll, "violation": problem.penalty.violation(state.w, gradient)}
+    return replace(state, **changes)
 
 
 def check_finite(learning_rate: float, *arrays: Vector) -> None:

@@ -14,7 +14,7 @@ from ..penalty import ElasticNet
 from ..problem import Problem
 from ..result import Status
 
-__all__ = ["LEARNING_RATES", "SAMPLE", "tune_learning_rate", "tuned_rate"]
+__all__ = ["LEARNING_RATES", "QUICK_PASSES", "SAMPLE", "rate_by_powers_of_ten", "tune_learning_rate", "tuned_rate"]
 
 T = TypeVar("T", bound=Any)
 
@@ -22,6 +22,8 @@ T = TypeVar("T", bound=Any)
 LEARNING_RATES = (1.0, 0.5, 0.2, 0.1)
 # Samples that choose a learning rate when there are more.
 SAMPLE = 500
+# Passes over a sample of the data that choose a learning rate for users who set none.
+QUICK_PASSES = 10
 # How far beyond the grid to look while its end is the best.
 SMALLEST, LARGEST = 1e-6, 1e3
 
@@ -73,6 +75,14 @@ def tune_learning_rate(
 def tuned_rate(problem: Problem, solver: Any, **options: Any) -> float:
     """Return a learning rate chosen on a sample of the data, for users who set none."""
     return float(tune_learning_rate(problem, solver, seed=solver.seed, **options).learning_rate)
+
+
+def rate_by_powers_of_ten(problem: Problem, solver: Any) -> float:
+    """Return the solver's learning rate, or a power of ten chosen on a sample of the data by a few of its passes."""
+    if solver.learning_rate is not None:
+        return float(solver.learning_rate)
+    quick = replace(solver, passes=min(solver.passes, QUICK_PASSES))
+    return tuned_rate(problem, quick, learning_rates=(1.0,), digits=(1.0,))
 
 
 def _sampled(problem: Problem, sample: int | None, seed: int) -> Problem:

@@ -74,12 +74,13 @@ impl<'a> Sampler<'a> {
             place(second, n)
         } else {
             // Those not seen count as the mean of the others.
-            let share = second * n as f64 / (n - self.unseen.len()).max(1) as f64;
-            if share < 1.0 && self.unseen.len() < n {
-                self.tree.find(share)
+            let unseen = self.unseen.len();
+            let (at, seen) = (second * n as f64, (n - unseen) as f64);
+            // Rounding may take `at` to n.
+            if unseen == 0 || at < seen {
+                self.tree.find(at / seen)
             } else {
-                let unseen = self.unseen.len();
-                self.unseen[place((second * n as f64 - (n - unseen) as f64) / unseen as f64, unseen)] as usize
+                self.unseen[place((at - seen) / unseen as f64, unseen)] as usize
             }
         };
         let known = self.sampling == Sampling::Nus || self.seen[sample];
