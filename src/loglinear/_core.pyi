@@ -98,6 +98,7 @@ class ChainObjective:
         draws: npt.NDArray[np.float64],
         sampling: str,
         saga: bool,
+        l1: float,
         l2: float,
     ) -> int: ...
     def sample(self, order: npt.NDArray[np.int64]) -> ChainObjective: ...

@@ -1,4 +1,4 @@
-"""SAG against a plain implementation of the paper's Algorithm 1 over full vectors, step by step."""
+"""SAG against a plain implementation of Algorithm 1, and of its proximal kind, over full vectors, step by step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
-from loglinear.solvers import LBFGS, SAG
+from loglinear.solvers import LBFGS, OWLQN, SAG
 from loglinear.solvers import sag as module
 
 LAWS = settings(max_examples=40, deadline=None)
@@ -26,9 +26,10 @@ LAWS = settings(max_examples=40, deadline=None)
 class Reference:
     """Algorithm 1 as printed: g_i, d and w are full vectors, and a step changes all of w."""
 
-    def __init__(self, data, sampling, saga, l2, w):
+    def __init__(self, data, sampling, saga, l1, l2, w):
         n = data.whole.n_samples
-        self.data, self.sampling, self.saga, self.l2, self.n, self.w = data, sampling, saga, l2, n, w.copy()
+        self.data, self.sampling, self.saga, self.l1, self.l2 = data, sampling, saga, l1, l2
+        self.n, self.w = n, w.copy()
         self.g = np.zeros((n, w.size))
         self.seen = np.zeros(n, bool)
         self.l = np.ones(1 if sampling == "uniform" else n)
@@ -87,11 +88,10 @@ class Reference:
             alpha = 0.5 * (1.0 / (known.max() + self.l2) + 1.0 / (known.mean() + self.l2))
             if self.sampling == "nus_star":
                 self.l[i] *= 0.9
-        self.w *= 1.0 - (0.5 if self.saga else 1.0) * alpha * self.l2
-        if self.saga:
-            self.w -= 0.5 * alpha * (change / (self.n * p) + before / m)
-        else:
-            self.w -= alpha / m * self.g.sum(axis=0)
+        alpha *= 0.5 if self.saga else 1.0
+        direction = change / (self.n * p) + before / m if self.saga else self.g.sum(axis=0) / m
+        self.w = (1.0 - alpha * self.l2) * self.w - alpha * direction
+        self.w = np.sign(self.w) * np.maximum(np.abs(self.w) - alpha * self.l1, 0.0)
 
 
 def lists(objective, sampling):
@@ -100,11 +100,11 @@ def lists(objective, sampling):
     return np.zeros(objective.n_features), gradients, np.ones(1 if sampling == "uniform" else n), np.zeros(n, bool)
 
 
-def compare(data, seed, sampling, saga, l2, steps=25):
+def compare(data, seed, sampling, saga, l1, l2, steps=25):
     rng = np.random.default_rng(seed)
     objective = data.whole
     n = objective.n_samples
-    reference = Reference(data, sampling, saga, l2, rng.normal(size=objective.n_features))
+    reference = Reference(data, sampling, saga, l1, l2, rng.normal(size=objective.n_features))
     w = reference.w.copy()
     d, gradients, lipschitz, seen = lists(objective, sampling)
     evaluations = 0
@@ -116,7 +116,7 @@ def compare(data, seed, sampling, saga, l2, steps=25):
             i, p = reference.draw(*draws[0])
         reference.visit(i, p)
         evaluations += objective.sag_pass(
-            w, d, gradients, lipschitz, seen, draws=draws, sampling=sampling, saga=saga, l2=l2
+            w, d, gradients, lipschitz, seen, draws=draws, sampling=sampling, saga=saga, l1=l1, l2=l2
         )
         np.testing.assert_array_equal(seen, reference.seen)
         np.testing.assert_allclose(lipschitz, reference.l, rtol=1e-12)
@@ -130,6 +130,7 @@ CASES = dict(
     seed=st.integers(0, 10_000),
     valued=st.booleans(),
     saga=st.booleans(),
+    l1=st.sampled_from([0.0, 0.02, 0.5]),
     l2=st.sampled_from([0.0, 0.02, 0.5]),
 )
 
@@ -137,26 +138,32 @@ CASES = dict(
 @LAWS
 @pytest.mark.parametrize("sampling", ["uniform", "nus", "nus_star"])
 @given(**CASES)
-def test_steps_equal_algorithm_1(sampling, seed, valued, saga, l2):
+def test_steps_equal_algorithm_1(sampling, seed, valued, saga, l1, l2):
     data = PerSample(*sentences(9, seed, valued=valued))
-    compare(data, seed, sampling, saga, l2)
+    compare(data, seed, sampling, saga, l1, l2)
 
 
 @pytest.mark.parametrize("saga", [False, True])
+@pytest.mark.parametrize("l1", [0.0, 0.1])
 @pytest.mark.parametrize("seed", range(4))
-def test_steps_equal_algorithm_1_with_bigram_features_weights_and_dense_rows(seed, saga):
+def test_steps_equal_algorithm_1_with_bigram_features_weights_and_dense_rows(seed, l1, saga):
     rng = np.random.default_rng(seed)
     X, y = sentences(30, seed, kinds=3)
     X = [[(token[0], token[2]) for token in sentence] for sentence in X]
     template = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[0,1]\nB\nB1:%x[0,0]\n"
     data = PerSample(X, y, list(rng.choice([1.0, 2.0, 0.5], len(X))), template)
     assert data.whole.feature_counts[1] > 0
-    compare(data, seed, "nus_star", saga, 0.1, steps=60)
+    compare(data, seed, "nus_star", saga, l1, 0.1, steps=60)
 
 
 @LAWS
-@given(seed=st.integers(0, 1000), l2=st.sampled_from([0.0, 0.3, 30.0]), saga=st.booleans())
-def test_many_lazy_steps_equal_single_ones_written_out_in_full(seed, l2, saga):
+@given(
+    seed=st.integers(0, 1000),
+    l1=st.sampled_from([0.0, 0.02, 0.5]),
+    l2=st.sampled_from([0.0, 0.3, 30.0]),
+    saga=st.booleans(),
+)
+def test_many_lazy_steps_equal_single_ones_written_out_in_full(seed, l1, l2, saga):
     """A call that makes one step leaves all weights up to date, as a dense update does; one of many is lazy."""
     objective = PerSample(*sentences(12, seed)).whole
     draws = np.random.default_rng(seed).random((60, 2))
@@ -165,7 +172,7 @@ def test_many_lazy_steps_equal_single_ones_written_out_in_full(seed, l2, saga):
         w = np.random.default_rng(1).normal(size=objective.n_features)
         d, gradients, lipschitz, seen = lists(objective, "uniform")
         for start in range(0, 60, size):
-            options = {"draws": draws[start : start + size], "sampling": "uniform", "saga": saga, "l2": l2}
+            options = {"draws": draws[start : start + size], "sampling": "uniform", "saga": saga, "l1": l1, "l2": l2}
             objective.sag_pass(w, d, gradients, lipschitz, seen, **options)
         found.append((w, d))
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-10, atol=1e-10)
@@ -183,12 +190,12 @@ def test_d_is_the_sum_of_the_stored_gradients(seed, sampling):
     rng = np.random.default_rng(seed)
     for _ in range(6):
         objective.sag_pass(
-            w, d, gradients, lipschitz, seen, draws=rng.random((n, 2)), sampling=sampling, saga=False, l2=0.1
+            w, d, gradients, lipschitz, seen, draws=rng.random((n, 2)), sampling=sampling, saga=False, l1=0.0, l2=0.1
         )
     lipschitz[:] = 1e12  # alpha is 1 / L
     for i in range(n):
         draws = np.array([[0.0, (i + 0.5) / n]])
-        objective.sag_pass(w, d, gradients, lipschitz, seen, draws=draws, sampling=sampling, saga=False, l2=0.0)
+        objective.sag_pass(w, d, gradients, lipschitz, seen, draws=draws, sampling=sampling, saga=False, l1=0.0, l2=0.0)
         lipschitz[:] = 1e12
     np.testing.assert_allclose(d, objective.value_and_gradient(w)[1], atol=1e-5)
 
@@ -205,7 +212,9 @@ def test_with_one_sample_it_is_gradient_descent():
             length *= 2.0
         expected = (1.0 - l2 / (length + l2)) * expected - g / (length + l2)
         draws = np.random.default_rng(step).random((1, 2))
-        objective.sag_pass(w, d, gradients, lipschitz, seen, draws=draws, sampling="nus_star", saga=False, l2=l2)
+        objective.sag_pass(
+            w, d, gradients, lipschitz, seen, draws=draws, sampling="nus_star", saga=False, l1=0.0, l2=l2
+        )
         np.testing.assert_allclose(w, expected, atol=1e-6)
 
 
@@ -229,6 +238,20 @@ def test_converges_to_the_optimum_and_its_estimate_to_the_gradient(problem, solv
     np.testing.assert_allclose(result.state.d, gradient, atol=1e-4)
     assert result.state.gradient_evaluations >= 1
     assert result.passes == result.state.evaluations / n + result.state.gradient_evaluations
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.3])
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.sampling + "-saga" * solver.saga)
+def test_with_an_l1_penalty_it_comes_to_the_sparse_optimum(problem, solver, l2):
+    problem = Problem(problem.objective, ElasticNet(l1=0.5, l2=l2))
+    best = minimize(problem, OWLQN(tolerance=0.0, gradient_tolerance=1e-8))
+    solver = SAG(solver.sampling, solver.saga, tolerance=1e-6)
+    result = minimize(problem, solver, stop=Stop(max_iterations=5000))
+    assert result.status is Status.CONVERGED
+    assert result.violation <= 1e-6 * problem.objective.n_samples
+    assert result.objective == pytest.approx(best.objective, rel=1e-8)
+    assert 0 < np.count_nonzero(result.w) < result.w.size
+    assert set(np.flatnonzero(result.w)) >= set(np.flatnonzero(np.abs(best.w) > 1e-3))
 
 
 def test_resuming_from_a_checkpoint_is_exact_and_threads_do_not_matter(problem):
@@ -272,18 +295,16 @@ def test_an_interrupted_pass_leaves_a_state_that_is_whole(problem):
     assert rest.objective == pytest.approx(best, rel=1e-9)
 
 
-@pytest.mark.parametrize("l2", [0.0, 1e-9, 1e6, 1e12])
+@pytest.mark.parametrize("penalty", [(0.0, 0.0), (0.0, 1e-9), (0.0, 1e6), (0.0, 1e12), (1e-9, 1e12), (1e12, 0.0)])
 @pytest.mark.parametrize("sampling", ["uniform", "nus", "nus_star"])
-def test_absurd_penalties_give_finite_weights(sampling, l2):
-    problem = Problem(ChainObjective(Corpus.encode(*chunky()).core), ElasticNet(l2=l2))
+def test_absurd_penalties_give_finite_weights(sampling, penalty):
+    problem = Problem(ChainObjective(Corpus.encode(*chunky()).core), ElasticNet(*penalty))
     result = minimize(problem, SAG(sampling), stop=Stop(max_iterations=20))
     assert np.isfinite(result.w).all()
     assert np.isfinite(result.objective)
 
 
 def test_what_it_cannot_do_is_said(problem, monkeypatch):
-    with pytest.raises(OptionError, match=r"smooth problems.*owlqn"):
-        minimize(Problem(problem.objective, ElasticNet(l1=1.0)), SAG())
     for options in ({"sampling": "best"}, {"saga": 1}, {"tolerance": -1.0}, {"tolerance": np.nan}, {"seed": -1}):
         with pytest.raises(OptionError):
             SAG(**options)

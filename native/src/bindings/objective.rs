@@ -200,8 +200,8 @@ impl ChainObjective {
     /// Steps of SAG (see `loglinear.solvers.sag`), one for each row of `draws`; updates w, d and all that is stored in place,
     /// also when interrupted.
     ///
-    /// l2 is what a sample bears of the penalty. Returns the number of evaluations of a sample.
-    #[pyo3(signature = (w, d, gradients, lipschitz, seen, *, draws, sampling, saga, l2))]
+    /// l1 and l2 are what a sample bears of the penalty. Returns the number of evaluations of a sample.
+    #[pyo3(signature = (w, d, gradients, lipschitz, seen, *, draws, sampling, saga, l1, l2))]
     #[allow(clippy::too_many_arguments)]
     fn sag_pass(
         &self,
@@ -214,6 +214,7 @@ impl ChainObjective {
         draws: PyReadonlyArray2<'_, f64>,
         sampling: &str,
         saga: bool,
+        l1: f64,
         l2: f64,
     ) -> PyResult<usize> {
         let (sampling, constants) = match sampling {
@@ -236,7 +237,7 @@ impl ChainObjective {
             return Err(OptionError::new_err(message));
         }
         let draws: &[[f64; 2]] = read(&draws)?.as_chunks().0;
-        let settings = SagSettings { sampling, saga, l2, draws };
+        let settings = SagSettings { sampling, saga, l1, l2, draws };
         interruptible(py, |interrupt| {
             let gradients = Gradients::new(&self.inner, states, transitions, edges);
             sag::pass(&self.inner, w, Memory { d, gradients, lipschitz, seen }, &settings, interrupt)

@@ -7,13 +7,15 @@
 //! A step of the paper changes every weight: w <- (1 - alpha lambda) w - alpha / m d. Here it costs what the sample's features
 //! cost. All weights are kept as w = scale (z - S d), where S is the sum of alpha / (m scale) over the steps made. A step then
 //! adds to S and shrinks the scale; only where the sample has features does d change, by D = g_i - its former self, and then z
-//! changes by S D so that nothing else moves. SAGA takes a step of its own along D: z changes by less.
+//! changes by S D so that nothing else moves. SAGA takes a step of its own along D: z changes by less. With an
+//! L1 penalty, S remains 0 and weights go their ways one by one: see `proximal`.
 //!
 //! Of g_i no more is stored than marginals less the gold labelling, in single precision: of the states of each token, summed
 //! over the sentence of the transitions, and of each edge of a bigram feature. d is the sum of exactly the numbers stored.
 
 mod line_search;
 mod memory;
+mod proximal;
 mod sampler;
 
 pub use memory::{Gradients, Memory, Sizes};
@@ -29,6 +31,7 @@ use crate::numeric;
 use crate::objective::chain::{ChainObjective, Combined};
 use crate::threads::Interrupt;
 use line_search::LineSearch;
+use proximal::Proximal;
 use pulp::{Arch, Simd, WithSimd};
 use sampler::{Draw, Sampler};
 
@@ -36,6 +39,8 @@ pub struct Settings<'a> {
     pub sampling: Sampling,
     /// SAGA's step instead of SAG's.
     pub saga: bool,
+    /// The L1 penalty over n.
+    pub l1: f64,
     /// lambda.
     pub l2: f64,
     /// Two random numbers from [0, 1) for each step.
@@ -53,11 +58,13 @@ pub fn pass(
 ) -> Result<usize> {
     let Memory { d, gradients, lipschitz, seen } = memory;
     let present = present(objective);
+    let weights = Weights::new(&objective.features, w, d, 0.0, |w, d| (w, d));
     let mut pass = Pass {
         inference: Inference::new(objective),
         line_search: LineSearch::new(Inference::new(objective), &present),
         sampler: Sampler::new(settings.sampling, settings.l2, lipschitz, seen),
-        weights: Weights::new(&objective.features, w, d, 0.0, |w, d| (w, d)),
+        proximal: (settings.l1 > 0.0).then(|| Proximal::new(&objective.features, settings.l1, weights.cells.len())),
+        weights,
         present: &present,
         gradients,
         scale: 1.0,
@@ -66,6 +73,7 @@ pub fn pass(
         evaluations: 0,
     };
     Arch::new().dispatch(Run { pass: &mut pass, settings, interrupt });
+    pass.catch_up();
     let Pass { scale, sum, evaluations, weights, .. } = pass;
     weights.store(|z, d| (scale * (z - sum * d), d));
     interrupt.check()?;
@@ -89,6 +97,8 @@ struct Pass<'a> {
     sampler: Sampler<'a>,
     /// z and d.
     weights: Weights<'a>,
+    /// With an L1 penalty. Then S remains 0, and each weight catches up with the steps made when it is needed.
+    proximal: Option<Proximal>,
     /// 1 where there is a feature: transitions, then dense rows.
     present: &'a [f64],
     gradients: Gradients<'a>,
@@ -127,6 +137,9 @@ impl Pass<'_> {
         if sample.tokens().is_empty() {
             self.inference.nothing();
         } else {
+            if let Some(proximal) = &mut self.proximal {
+                proximal.catch_up(simd, &mut self.weights, &self.inference, sample);
+            }
             self.scores(simd, sample);
             self.line_search.keep(&self.inference.lattice.scores);
             let nll = self.inference.nll(simd, sample);
@@ -139,7 +152,8 @@ impl Pass<'_> {
         let alpha = self.sampler.step_size(i, l) * if settings.saga { SAGA_SHORTER } else { 1.0 };
         self.gradients.exchange(i, &mut self.inference);
         self.scale *= 1.0 - alpha * settings.l2;
-        let beta = alpha / (self.sampler.m as f64 * self.scale);
+        let m = self.sampler.m;
+        let beta = alpha / (m as f64 * self.scale);
         let mut of_z = self.sum;
         if settings.saga {
             // w <- (1 - alpha lambda) w - alpha (D / (n p_i) + (d before) / m)
@@ -147,11 +161,22 @@ impl Pass<'_> {
         }
         let rule = Accumulate { of_z, present: self.present };
         steps::step(simd, &mut self.weights, &self.inference, sample, &[], 1.0, rule);
-        self.sum += beta;
+        match &mut self.proximal {
+            Some(proximal) => proximal.record(alpha, m, self.scale),
+            None => self.sum += beta,
+        }
+    }
+
+    /// Brings all weights up to date where they are not: O(n_features).
+    fn catch_up(&mut self) {
+        if let Some(proximal) = &mut self.proximal {
+            proximal.flush(&mut self.weights);
+        }
     }
 
     /// Multiplies the scale into the weights before it leaves the range of a double: O(n_features), and rare.
     fn rescale(&mut self) {
+        self.catch_up();
         let (scale, sum) = (self.scale, self.sum);
         self.weights.everywhere(|z, d| *z = scale * (*z - sum * *d));
         (self.scale, self.sum) = (1.0, 0.0);
@@ -229,6 +254,7 @@ impl WithSimd for Run<'_, '_> {
             }
             if let Some(next) = drawn.get(1) {
                 pass.weights.fetch(&samples[next.sample]);
+                pass.proximal.iter().for_each(|proximal| proximal.fetch(&pass.weights, &samples[next.sample]));
             }
             let draw = drawn.pop_front().expect("one is drawn for each step");
             pass.visit(simd, draw, samples[draw.sample], settings);

@@ -21,7 +21,7 @@ from ..options import real_number, whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .stochastic import PassState, after_pass, check_smooth, measured, stochastic_objective
+from .stochastic import PassState, after_pass, measured, stochastic_objective
 
 __all__ = ["SAG", "SAGObjective", "SAGState"]
 
@@ -47,6 +47,7 @@ class SAGObjective(Protocol):
         draws: Vector,
         sampling: str,
         saga: bool,
+        l1: float,
         l2: float,
     ) -> int:
         """Make a step for each row of ``draws``, updating the arrays; return the number of evaluations of a sample."""
@@ -73,11 +74,13 @@ class SAGState(PassState):
 
 @dataclass(frozen=True)
 class SAG:
-    """SAG: stochastic average gradient for L2 problems; converges linearly, and needs no learning rate.
+    """SAG: stochastic average gradient, for all penalties; converges linearly if l2 > 0, and needs no learning rate.
 
     Source: Schmidt, Clifton & Sarkar (2015), Algorithm 1 (``uniform``) and section 3, last
     paragraph (``nus_star``); Schmidt, Le Roux & Bach (2013) (``nus``). ``saga``: Defazio, Bach & Lacoste-Julien (2014),
-    with D / (n p_i) for samples drawn with probability p_i.
+    with D / (n p_i) for samples drawn with probability p_i. Neither paper but the last has an L1 penalty: here every
+    step ends with the proximal map w <- sign(w) max(|w| - alpha l1 / n, 0), as in the last, for SAG as for SAGA; it is
+    applied lazily and exactly (`native/src/stochastic/sag/proximal.rs`), and the step sizes are those without it.
     Departures: the paper's stopping test is made after every n steps, not after every one, and then verified with one
     evaluation of the whole gradient. With ``nus`` an L_i is halved when its next line search starts, not when the last
     is over: the step would else be twice as long, which does not converge on text. Samples not yet visited count in
@@ -87,18 +90,18 @@ class SAG:
     adds O(n_features) once. Memory: 8 bytes for each token and label, 4 for each sample and transition, and for each
     edge of a bigram feature; the paper stores transitions edge by edge, but their sum over a sample is enough.
 
-    Converged when the max-norm of the gradient, over n, is at most ``tolerance``.
+    Converged when the max-norm of the pseudo-gradient, over n, is at most ``tolerance``.
 
     Args:
         sampling: "nus_star", "nus" or "uniform".
         saga: SAGA's steps.
-        tolerance: delta of the paper: bound on the max-norm of the gradient over n, in nats per sample; 0 asks for
+        tolerance: delta of the paper: bound on the max-norm over n, in nats per sample; 0 asks for
             an exact zero.
         seed: of the draws, >= 0.
 
     Raises:
-        OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample, when
-            there is an L1 penalty, or when the memory of the machine does not hold the gradients.
+        OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample, or when
+            the memory of the machine does not hold the gradients.
     """
 
     sampling: str = "nus_star"
@@ -119,7 +122,6 @@ class SAG:
     def init(self, problem: Problem, w0: Vector) -> SAGState:
         """Return the state before the first pass; w0 is copied."""
         objective = stochastic_objective(problem, "sag_pass", "sag")
-        check_smooth(problem, "sag")
         n, sizes = int(objective.n_samples), objective.sag_sizes
         # What the line search knows of the data takes as much as the marginals of the states.
         needed, present = 4 * (sum(sizes) + sizes[0]), _memory_of_machine()
@@ -144,7 +146,7 @@ class SAG:
     def step(self, problem: Problem, state: SAGState) -> SAGState:
         """Make n steps of Algorithm 1; if the gradient then seems small enough, verify it."""
         objective: Any = problem.objective
-        n, l2 = state.n_samples, problem.penalty.l2
+        n, penalty = state.n_samples, problem.penalty
         evaluations = objective.sag_pass(
             state.w,
             state.d,
@@ -154,11 +156,12 @@ class SAG:
             draws=np.random.default_rng([self.seed, state.iteration]).random((n, 2)),
             sampling=self.sampling,
             saga=bool(self.saga),
-            l2=l2 / n,
+            l1=penalty.l1 / n,
+            l2=penalty.l2 / n,
         )
         state = after_pass(state, evaluations)
         limit = self.tolerance * n
-        if not state.seen.all() or problem.penalty.violation(state.w, state.d) > limit:
+        if not state.seen.all() or penalty.violation(state.w, state.d) > limit:
             return state
         state = measured(problem, replace(state, gradient_evaluations=state.gradient_evaluations + 1))
         return replace(state, status=Status.CONVERGED) if state.violation <= limit else state

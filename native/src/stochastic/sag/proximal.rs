@@ -1,0 +1,289 @@
+//! The L1 penalty of SAG: after each step every weight is shrunk towards 0, lazily and exactly.
+//!
+//! With w = scale v, a step of Algorithm 1 followed by the proximal map of alpha l1 |w| is v <- soft(v - beta_k d, gamma_k), where
+//! beta_k = alpha / (m scale), gamma_k = alpha l1 / scale, and soft takes a number gamma closer to 0, but not across. d changes only
+//! when a sample with the feature is visited; between two visits a weight catches up with all steps at once. As long as it keeps its
+//! sign these add up to differences of the sums B = sum beta_k and G = sum gamma_k. A weight that meets 0 does so once: the ratio
+//! gamma_k / beta_k = l1 m never shrinks, so that a distance from 0 that has begun to shrink goes on to. The step at which it
+//! happens is found by interpolation and bisection and made on its own; then the weight stays at 0 if |d| <= l1 m, and else leaves it for the other
+//! side. So a weight that is behind by any number of steps has at most three stretches to catch up with.
+
+use crate::aligned::Aligned;
+use crate::numeric;
+use crate::objective::features::Features;
+use crate::stochastic::inference::Inference;
+use crate::stochastic::samples::Sample;
+use crate::stochastic::weights::Weights;
+use pulp::{Scalar, Simd};
+
+pub struct Proximal {
+    steps: Steps,
+    /// How many steps weights have made: all transitions, each dense row, each sparse state feature, each bigram feature.
+    pairs: u32,
+    rows: Vec<u32>,
+    cells: Vec<u32>,
+    bigrams: Vec<u32>,
+    /// Those of the sample at hand.
+    used_bigrams: Vec<u32>,
+    /// A row, 1 where a weight leaves its side of 0.
+    beyond: Aligned,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    beta: f64,
+    gamma: f64,
+    /// l1 m in the step that follows: what |d| has to exceed for a weight to leave 0.
+    threshold: f64,
+}
+
+impl Proximal {
+    pub fn new(features: &Features, l1: f64, n_cells: usize) -> Proximal {
+        Proximal {
+            steps: Steps::new(l1),
+            pairs: 0,
+            rows: vec![0; features.n_dense],
+            cells: vec![0; n_cells],
+            bigrams: vec![0; features.n_bigrams()],
+            used_bigrams: Vec::new(),
+            beyond: Aligned::new(numeric::padded(features.n_labels), 0.0),
+        }
+    }
+
+    /// Takes up a step of length alpha that all weights are to make, with m samples seen, after which w = scale v.
+    #[inline(always)]
+    pub fn record(&mut self, alpha: f64, m: usize, scale: f64) {
+        self.steps.record(alpha, m, scale);
+    }
+
+    /// Brings the weights that a sample uses up to date.
+    #[inline(always)]
+    pub fn catch_up<S: Simd>(
+        &mut self,
+        simd: S,
+        weights: &mut Weights<'_>,
+        inference: &Inference<'_>,
+        sample: Sample<'_>,
+    ) {
+        let steps = &self.steps;
+        let now = steps.now();
+        if sample.tokens().len() > 1 {
+            let from = std::mem::replace(&mut self.pairs, now);
+            weights.pairs.rows().for_each(|(v, d)| steps.advance_row(simd, (v, d), from, &mut self.beyond));
+        }
+        let (first, last) = sample.parts[0];
+        for &row in &sample.block.rows.ids[first..last] {
+            let from = std::mem::replace(&mut self.rows[row as usize], now);
+            if from != now {
+                let (v, d) = weights.rows.row(row as usize);
+                steps.advance_row(simd, (v, d), from, &mut self.beyond);
+            }
+        }
+        for ((entries, _, start, base), &(first, last)) in weights.sparse(sample).into_iter().zip(&sample.parts[1..]) {
+            for &id in &entries.ids[first..last] {
+                let cell = start + id as usize - base;
+                let from = std::mem::replace(&mut self.cells[cell], now);
+                let [v, d] = &mut weights.cells[cell];
+                *v = steps.advance(*v, *d, from);
+            }
+        }
+        inference.bigrams(sample, &mut self.used_bigrams);
+        for &feature in &self.used_bigrams {
+            let from = std::mem::replace(&mut self.bigrams[feature as usize], now);
+            let (v, d) = weights.bigram(feature);
+            *v = steps.advance(*v, *d, from);
+        }
+    }
+
+    /// Asks for what will be needed to bring the sparse weights of a sample soon to come up to date.
+    #[inline(always)]
+    pub fn fetch(&self, weights: &Weights<'_>, sample: &Sample<'_>) {
+        for ((entries, _, start, base), &(first, last)) in weights.sparse(*sample).into_iter().zip(&sample.parts[1..]) {
+            entries.ids[first..last].iter().for_each(|&id| numeric::prefetch(&self.cells, start + id as usize - base));
+        }
+    }
+
+    /// Brings all weights up to date, and begins anew: O(n_features).
+    pub fn flush(&mut self, weights: &mut Weights<'_>) {
+        let (steps, scalar) = (&self.steps, Scalar::new());
+        let pairs = weights.pairs.rows().map(|row| (row, self.pairs));
+        for ((v, d), from) in pairs.chain(weights.rows.rows().zip(self.rows.iter().copied())) {
+            steps.advance_row(scalar, (v, d), from, &mut self.beyond);
+        }
+        for ([v, d], &from) in weights.cells.iter_mut().zip(&self.cells) {
+            *v = steps.advance(*v, *d, from);
+        }
+        for (feature, &from) in self.bigrams.iter().enumerate() {
+            let (v, d) = weights.bigram(feature as u32);
+            *v = steps.advance(*v, *d, from);
+        }
+        self.steps.begin();
+        self.pairs = 0;
+        [&mut self.rows, &mut self.cells, &mut self.bigrams].into_iter().for_each(|steps| steps.fill(0));
+    }
+}
+
+/// The steps made since all weights were up to date.
+struct Steps {
+    /// The L1 penalty over n.
+    l1: f64,
+    /// Before each step, and after the last.
+    sums: Vec<Sums>,
+}
+
+impl Steps {
+    fn new(l1: f64) -> Steps {
+        Steps { l1, sums: vec![Sums::default()] }
+    }
+
+    fn begin(&mut self) {
+        self.sums.truncate(1);
+        self.sums[0] = Sums::default();
+    }
+
+    #[inline(always)]
+    fn record(&mut self, alpha: f64, m: usize, scale: f64) {
+        let last = self.sums.last_mut().expect("there is always one");
+        last.threshold = self.l1 * m as f64;
+        let (beta, gamma) = (alpha / (m as f64 * scale), alpha * self.l1 / scale);
+        let next = Sums { beta: last.beta + beta, gamma: last.gamma + gamma, threshold: 0.0 };
+        self.sums.push(next);
+    }
+
+    /// Steps made.
+    #[inline(always)]
+    fn now(&self) -> u32 {
+        self.sums.len() as u32 - 1
+    }
+
+    /// A row of weights after the steps from `from` on; `beyond` has as many places for notes.
+    #[inline(always)]
+    fn advance_row<S: Simd>(&self, simd: S, (row, d): (&mut [f64], &[f64]), from: u32, beyond: &mut [f64]) {
+        let (first, last) = (self.sums[from as usize], self.sums[self.now() as usize]);
+        let [beta, gamma, opposite, threshold, zero, one] =
+            [last.beta - first.beta, last.gamma - first.gamma, first.gamma - last.gamma, first.threshold, 0.0, 1.0]
+                .map(|x| simd.splat_f64s(x));
+        let mut any = zero;
+        let vectors = S::as_mut_simd_f64s(row).0.iter_mut().zip(S::as_simd_f64s(d).0);
+        for ((v, &d), beyond) in vectors.zip(S::as_mut_simd_f64s(beyond).0) {
+            let shrinkage = simd.select_f64s(simd.greater_than_f64s(*v, zero), gamma, opposite);
+            let x = simd.sub_f64s(simd.sub_f64s(*v, simd.mul_f64s(beta, d)), shrinkage);
+            let stays = simd.less_than_or_equal_f64s(simd.abs_f64s(d), threshold);
+            let stays = simd.and_m64s(simd.equal_f64s(*v, zero), stays);
+            let moves = simd.greater_than_f64s(simd.mul_f64s(*v, x), zero);
+            *beyond = simd.select_f64s(simd.or_m64s(stays, moves), zero, one);
+            any = simd.add_f64s(any, *beyond);
+            *v = simd.select_f64s(moves, x, *v);
+        }
+        if simd.reduce_sum_f64s(any) > 0.0 {
+            for ((v, &d), _) in row.iter_mut().zip(d).zip(&*beyond).filter(|&(_, &beyond)| beyond > 0.0) {
+                *v = self.advance_by_stretches(*v, d, from);
+            }
+        }
+    }
+
+    /// A weight after the steps from `from` on.
+    #[inline(always)]
+    fn advance(&self, v: f64, d: f64, from: u32) -> f64 {
+        let (first, last) = (self.sums[from as usize], self.sums[self.now() as usize]);
+        let x = moved(v, d, last.beta - first.beta, last.gamma - first.gamma);
+        if keeps_side(v, d, x, first.threshold) { x } else { self.advance_by_stretches(v, d, from) }
+    }
+
+    /// The same for a weight that leaves its side of 0 or 0 itself.
+    #[inline(never)]
+    fn advance_by_stretches(&self, mut v: f64, d: f64, from: u32) -> f64 {
+        let (mut from, now) = (from as usize, self.now() as usize);
+        while from < now {
+            let first = self.sums[from];
+            let at = |step: usize| moved(v, d, self.sums[step].beta - first.beta, self.sums[step].gamma - first.gamma);
+            let keeps = |step: usize| keeps_side(v, d, at(step), first.threshold);
+            if keeps(now) {
+                return at(now);
+            }
+            // The last step after which it keeps its side, and the first after which it does not. Steps are much alike.
+            let (mut step, mut beyond) = (from, now);
+            if v != 0.0 {
+                let share = v / (v - at(now));
+                let guess = (from + (share * (now - from) as f64) as usize).min(now - 1);
+                let mut reach = 1;
+                if keeps(guess) {
+                    step = guess;
+                    while step + reach < now && keeps(step + reach) {
+                        step += reach;
+                        reach *= 2;
+                    }
+                    beyond = now.min(step + reach);
+                } else {
+                    beyond = guess;
+                    while beyond > from + reach && !keeps(beyond - reach) {
+                        beyond -= reach;
+                        reach *= 2;
+                    }
+                    step = from.max(beyond.saturating_sub(reach));
+                }
+            }
+            while v != 0.0 && beyond - step > 1 {
+                let middle = step + (beyond - step) / 2;
+                *(if keeps(middle) { &mut step } else { &mut beyond }) = middle;
+            }
+            let before = if step == from { v } else { at(step) };
+            let (this, next) = (self.sums[step], self.sums[step + 1]);
+            v = soft(before - (next.beta - this.beta) * d, next.gamma - this.gamma);
+            from = step + 1;
+        }
+        v
+    }
+}
+
+/// A weight after steps in which it keeps its side of 0, or stays there.
+#[inline(always)]
+fn moved(v: f64, d: f64, beta: f64, gamma: f64) -> f64 {
+    if v == 0.0 { 0.0 } else { v - beta * d - gamma.copysign(v) }
+}
+
+/// Whether a weight is still on its side of 0 after it has moved to x; at 0, whether it stays there.
+#[inline(always)]
+fn keeps_side(v: f64, d: f64, x: f64, threshold: f64) -> bool {
+    ((v > 0.0) & (x > 0.0)) | ((v < 0.0) & (x < 0.0)) | ((v == 0.0) & (d.abs() <= threshold))
+}
+
+/// The proximal map of gamma |x|.
+#[inline(always)]
+fn soft(x: f64, gamma: f64) -> f64 {
+    if x.abs() <= gamma { 0.0 } else { x - gamma.copysign(x) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Any number of steps at once are the same as one by one, with m growing.
+        #[test]
+        fn catching_up_is_the_same_as_step_by_step(
+            steps in prop::collection::vec((0.001..1.0_f64, 0_usize..3), 1..40),
+            v in prop_oneof![Just(0.0), -2.0..2.0_f64],
+            d in prop_oneof![Just(0.0), -30.0..30.0_f64],
+            l1 in 0.0..1.0_f64,
+        ) {
+            let mut m = 1;
+            let mut all = Steps::new(l1);
+            let mut expected = v;
+            for (alpha, seen) in steps {
+                m += seen;
+                let scale = 1.0 / (1.0 + alpha);
+                all.record(alpha, m, scale);
+                expected = soft(expected - alpha / (m as f64 * scale) * d, alpha * l1 / scale);
+            }
+            let found = all.advance(v, d, 0);
+            prop_assert!((found - expected).abs() <= 1e-12 * (1.0 + expected.abs()), "{found} {expected}");
+            prop_assert_eq!(found == 0.0, expected == 0.0);
+            let mut row = [v, 0.0, -v, v, v, -v, -v, 0.0];
+            let directions = [d, 0.0, -d, d, d, -d, -d, 0.0];
+            all.advance_row(Scalar::new(), (&mut row, &directions), 0, &mut [0.0; 8]);
+            prop_assert_eq!(row, [found, 0.0, -found, found, found, -found, -found, 0.0]);
+        }
+    }
+}
