@@ -1,4 +1,4 @@
-"""Figures of the papers' benchmarks: objective and active features against passes and against seconds, as SVG."""
+"""Figures of the papers' benchmarks, against passes and against seconds, as SVG."""
 
 from __future__ import annotations
 
@@ -29,6 +29,33 @@ def curves(rows: list[dict[str, Any]], title: str, path: Path, *, top: float = 1
         for line in axes[:, column]:
             line.set_xlim(0, longest)
     axes[0, 1].legend(fontsize=8)
+    _save(figure, title, path)
+
+
+def gaps(rows: list[dict[str, Any]], best: float, title: str, path: Path) -> None:
+    """Four panels: objective above the best, and error on the test data, against passes and seconds."""
+    figure, axes = plt.subplots(2, 2, figsize=(9.5, 7.5), layout="constrained")
+    for row in rows:
+        width = 2.2 if row["ours"] else 1.1
+        passes, seconds, objective, _ = zip(*row["curve"], strict=True)
+        tested = list(zip(*row["tested"], strict=True))
+        for column, (x, at) in enumerate(((passes, tested[0]), (seconds, tested[1]))):
+            above = [max(value - best, 1e-9 * best) for value in objective]
+            axes[0, column].plot(x, above, label=row["method"], linewidth=width, linestyle=row["line"])
+            errors = [100.0 - score for score in tested[2]]
+            axes[1, column].plot(at, errors, label=row["method"], linewidth=width, linestyle=row["line"])
+    lowest = min(100.0 - score for row in rows for _, _, score in row["tested"])
+    longest = sorted(row["curve"][-1][1] for row in rows)[len(rows) // 2]
+    for column, (label, end) in enumerate((("effective passes", None), ("seconds, one thread", longest))):
+        axes[0, column].set(yscale="log", ylabel="objective less the optimum, nats", ylim=(1e-6 * best, 10.0 * best))
+        axes[1, column].set(ylabel="error on the test data, %", xlabel=label, ylim=(0.97 * lowest, 1.6 * lowest))
+        for line in axes[:, column]:
+            line.set_xlim(0, end)
+    axes[0, 1].legend(fontsize=8, loc="upper right")
+    _save(figure, title, path)
+
+
+def _save(figure: plt.Figure, title: str, path: Path) -> None:
     figure.suptitle(title)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})

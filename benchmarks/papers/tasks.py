@@ -1,11 +1,11 @@
-"""The papers' tasks: data, features and score of each, and the runs that both scripts make."""
+"""The papers' tasks: data, features and score of each, and the runs that the scripts make."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,12 @@ import numpy as np
 
 from loglinear import Corpus, ElasticNet, _core
 from loglinear.metrics import evaluate
-from loglinear.minimize import Stop, minimize
+from loglinear.minimize import Callback, Stop, minimize
 from loglinear.problem import Problem
 from loglinear.solvers import OWLQN
 
 HELD_OUT = 1000
+LIMIT = Stop(max_iterations=3000)
 STRENGTHS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 Sentence = list[tuple[str, ...]]
@@ -26,10 +27,13 @@ Sentence = list[tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Task:
-    """Data of a table: what to read, with which preset, and what to score."""
+    """Data of a table: what to read, with which preset, and what to score.
+
+    Without a preset a token is its label and its attributes.
+    """
 
     name: str
-    preset: str
+    preset: str | None
     read: Callable[[Path], tuple[list[Sentence], list[Sentence]]]
     score: str = "f1"
 
@@ -80,6 +84,19 @@ def read_sxu(data: Path) -> tuple[list[Sentence], list[Sentence]]:
     return list(six_tags(words(folder / "train.txt"))), list(six_tags(words(folder / "test.txt")))
 
 
+def read_letters(data: Path) -> tuple[list[Sentence], list[Sentence]]:
+    """Words of handwritten letters: the letter, then the pixels that are set. Fold 0 is for testing."""
+    sets: tuple[list[Sentence], list[Sentence]] = ([], [])
+    sentence: Sentence = []
+    for line in words(data / "ocr-letters/letter.data"):
+        _, letter, following, _, _, fold, *pixels = line.split()
+        sentence.append((letter, *(f"p{at}" for at, pixel in enumerate(pixels) if pixel == "1")))
+        if following == "-1":
+            sets[fold == "0"].append(sentence)
+            sentence = []
+    return sets
+
+
 TASKS = {
     task.name: task
     for task in (
@@ -97,6 +114,12 @@ TASKS = {
             lambda d: (columns(d / "masc-pos/train.txt"), columns(d / "masc-pos/test.txt")),
             "accuracy",
         ),
+        Task(
+            "conll2002-dutch",
+            "ner",
+            lambda d: (columns(d / "conll2002-dutch/ned.train"), columns(d / "conll2002-dutch/ned.testb")),
+        ),
+        Task("ocr-letters", None, read_letters, "accuracy"),
         Task("pku", "segmentation", read_pku, "words"),
         Task("sxu", "segmentation", read_sxu, "words"),
         Task(
@@ -134,11 +157,12 @@ class Data:
                 file.writelines("\t".join(token) + "\n" for token in sentence)
                 file.write("\n")
             file.flush()
-            return Corpus.read(file.name, template=self.task.preset, threads=self.threads)
+            form = "columns" if self.task.preset else "crfsuite"
+            return Corpus.read(file.name, format=form, template=self.task.preset, threads=self.threads)
 
-    def problem(self, l1: float) -> Problem:
-        """The training objective with an L1 penalty."""
-        return Problem(self.objective, ElasticNet(l1=l1))
+    def problem(self, l1: float = 0.0, l2: float = 0.0) -> Problem:
+        """The training objective with a penalty."""
+        return Problem(self.objective, ElasticNet(l1=l1, l2=l2))
 
     def score(self, w: Any) -> tuple[float, dict[str, float]]:
         """F1 (of words, where the task is to find them) or accuracy on the test data, in per cent; F1 of each type."""
@@ -166,7 +190,7 @@ class Data:
 
 
 def options(description: str | None, tasks: list[str]) -> argparse.ArgumentParser:
-    """The arguments that both scripts take."""
+    """The arguments that all scripts take."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="2,000 sentences of each task: two minutes")
     parser.add_argument("--tasks", nargs="+", choices=tasks, default=tasks)
@@ -189,9 +213,18 @@ def _word(tag: str) -> str:
     return "B-W" if tag in ("B", "S") else "I-W"
 
 
-def run(data: Data, l1: float, name: str, solver: Any, **about: Any) -> dict[str, Any]:
+def run(
+    data: Data,
+    problem: Problem,
+    name: str,
+    solver: Any,
+    *,
+    stop: Stop = LIMIT,
+    callbacks: Sequence[Callback] = (),
+    **about: Any,
+) -> dict[str, Any]:
     """Train and score; a row of the table with its curves."""
-    result = minimize(data.problem(l1), solver, stop=Stop(max_iterations=3000))
+    result = minimize(problem, solver, stop=stop, callbacks=callbacks)
     records = result.trace
     score, types = data.score(result.w)
     row = {
@@ -207,7 +240,8 @@ def run(data: Data, l1: float, name: str, solver: Any, **about: Any) -> dict[str
         "score": score,
         "types": types,
         "status": result.status.name,
-        "l1": l1,
+        "l1": problem.penalty.l1,
+        "l2": problem.penalty.l2,
         **about,
         "curve": [[r.passes, r.seconds, r.objective, r.nnz] for r in records],
     }

@@ -93,7 +93,7 @@ def main() -> None:
         ours = []
         for method, solver in methods(data, l1, name in arguments.naive):
             about = {"learning_rate": getattr(solver, "learning_rate", None), "decay": getattr(solver, "decay", None)}
-            ours.append(run(data, l1, method, solver, **about))
+            ours.append(run(data, data.problem(l1), method, solver, **about))
         rows.extend(ours)
         print(f"\n{table(ours)}\n", flush=True)
         if arguments.json:

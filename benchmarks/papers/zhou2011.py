@@ -93,7 +93,7 @@ def main() -> None:
             f"OWL-QN, to {FINE:g}": OWLQN(tolerance=FINE, memory=10),
             f"two stages, to {FINE:g}": TwoStage(tolerance=FINE),
         }
-        ours = [run(data, l1, method, solver) for method, solver in solvers.items()]
+        ours = [run(data, data.problem(l1), method, solver) for method, solver in solvers.items()]
         goal = ours[0]["objective"]
         for row in ours:
             row["to_owlqn"] = next((point[1] for point in row["curve"] if point[2] <= goal * (1 + 1e-4)), None)
@@ -102,7 +102,9 @@ def main() -> None:
             for rate in (1.0, 0.5, 0.2, 0.1):
                 for search in (False, True):
                     method = f"SGD{' + HLS' if search else ''}, eta_0 = {rate}"
-                    ours.append(run(data, l1, method, SGDL1(learning_rate=rate, passes=10, line_search=search)))
+                    ours.append(
+                        run(data, data.problem(l1), method, SGDL1(learning_rate=rate, passes=10, line_search=search))
+                    )
                     ours[-1]["to_owlqn"] = None
         rows.extend(ours)
         print(f"\n{table(ours)}\n", flush=True)

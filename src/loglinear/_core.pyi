@@ -94,6 +94,7 @@ class ChainObjective:
         gradients: tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.float32]],
         lipschitz: npt.NDArray[np.float64],
         seen: npt.NDArray[np.bool_],
+        pauses: npt.NDArray[np.uint8],
         *,
         draws: npt.NDArray[np.float64],
         sampling: str,

@@ -26,9 +26,10 @@ LAWS = settings(max_examples=40, deadline=None)
 class Reference:
     """Algorithm 1 as printed: g_i, d and w are full vectors, and a step changes all of w."""
 
-    def __init__(self, data, sampling, saga, l1, l2, w):
+    def __init__(self, data, sampling, saga, pauses, l1, l2, w):
         n = data.whole.n_samples
         self.data, self.sampling, self.saga, self.l1, self.l2 = data, sampling, saga, l1, l2
+        self.pauses, self.left, self.streak = pauses, np.zeros(n, int), np.zeros(n, int)
         self.n, self.w = n, w.copy()
         self.g = np.zeros((n, w.size))
         self.seen = np.zeros(n, bool)
@@ -63,20 +64,25 @@ class Reference:
 
     def visit(self, i, p):
         at = 0 if self.sampling == "uniform" else i
-        if self.sampling == "nus" and self.seen[i]:
+        search = self.left[i] == 0
+        if self.sampling == "nus" and self.seen[i] and search:
             self.l[i] /= 2.0
         if self.sampling == "nus_star" and not self.seen[i]:
             self.l[i] = self.l[self.seen].mean() if self.seen.any() else 1.0
         self.seen[i] = True
         f, g = self.value(i, self.w)
         self.evaluations += bool(self.data.tokens[i])
-        squared = g @ g
-        if squared > 1e-8:
+        squared, start = g @ g, self.l[at]
+        if squared > 1e-8 and search:
             while True:
                 self.evaluations += 1
                 if self.value(i, self.w - g / self.l[at])[0] <= f - squared / (2.0 * self.l[at]):
                     break
                 self.l[at] *= 2.0
+        self.left[i] -= not search
+        if self.pauses and search and self.data.tokens[i]:
+            self.streak[i] = min(self.streak[i] + 1, 4) if self.l[at] == start else 0
+            self.left[i] = 2 ** (self.streak[i] - 1) if self.streak[i] else 0
         m, before = self.seen.sum(), self.g.sum(axis=0)
         change = g - self.g[i]
         self.g[i] = g
@@ -86,7 +92,7 @@ class Reference:
         else:
             known = self.l[self.seen] if self.sampling == "nus_star" else self.l
             alpha = 0.5 * (1.0 / (known.max() + self.l2) + 1.0 / (known.mean() + self.l2))
-            if self.sampling == "nus_star":
+            if self.sampling == "nus_star" and search:
                 self.l[i] *= 0.9
         alpha *= 0.5 if self.saga else 1.0
         direction = change / (self.n * p) + before / m if self.saga else self.g.sum(axis=0) / m
@@ -94,19 +100,22 @@ class Reference:
         self.w = np.sign(self.w) * np.maximum(np.abs(self.w) - alpha * self.l1, 0.0)
 
 
-def lists(objective, sampling):
+def lists(objective, sampling, pauses=False):
+    """d, the stored gradients, L, the samples seen, and the pauses."""
     n = objective.n_samples
     gradients = tuple(np.zeros(size, np.float32) for size in objective.sag_sizes)
-    return np.zeros(objective.n_features), gradients, np.ones(1 if sampling == "uniform" else n), np.zeros(n, bool)
+    constants, paused = np.ones(1 if sampling == "uniform" else n), np.zeros((n if pauses else 0, 2), np.uint8)
+    return np.zeros(objective.n_features), gradients, constants, np.zeros(n, bool), paused
 
 
-def compare(data, seed, sampling, saga, l1, l2, steps=25):
+def compare(data, seed, sampling, saga, pauses, l1, l2, steps=25):
     rng = np.random.default_rng(seed)
     objective = data.whole
     n = objective.n_samples
-    reference = Reference(data, sampling, saga, l1, l2, rng.normal(size=objective.n_features))
+    reference = Reference(data, sampling, saga, pauses, l1, l2, rng.normal(size=objective.n_features))
     w = reference.w.copy()
-    d, gradients, lipschitz, seen = lists(objective, sampling)
+    memory = lists(objective, sampling, pauses)
+    d, _, lipschitz, seen, _ = memory
     evaluations = 0
     for _ in range(steps):
         # One step a call: samples are drawn ahead within a call, and the reference draws at the last moment.
@@ -115,9 +124,7 @@ def compare(data, seed, sampling, saga, l1, l2, steps=25):
             draws = rng.random((1, 2))
             i, p = reference.draw(*draws[0])
         reference.visit(i, p)
-        evaluations += objective.sag_pass(
-            w, d, gradients, lipschitz, seen, draws=draws, sampling=sampling, saga=saga, l1=l1, l2=l2
-        )
+        evaluations += objective.sag_pass(w, *memory, draws=draws, sampling=sampling, saga=saga, l1=l1, l2=l2)
         np.testing.assert_array_equal(seen, reference.seen)
         np.testing.assert_allclose(lipschitz, reference.l, rtol=1e-12)
         np.testing.assert_allclose(w, reference.w, rtol=1e-5, atol=1e-5)
@@ -130,6 +137,7 @@ CASES = dict(
     seed=st.integers(0, 10_000),
     valued=st.booleans(),
     saga=st.booleans(),
+    pauses=st.booleans(),
     l1=st.sampled_from([0.0, 0.02, 0.5]),
     l2=st.sampled_from([0.0, 0.02, 0.5]),
 )
@@ -138,9 +146,9 @@ CASES = dict(
 @LAWS
 @pytest.mark.parametrize("sampling", ["uniform", "nus", "nus_star"])
 @given(**CASES)
-def test_steps_equal_algorithm_1(sampling, seed, valued, saga, l1, l2):
+def test_steps_equal_algorithm_1(sampling, seed, valued, saga, pauses, l1, l2):
     data = PerSample(*sentences(9, seed, valued=valued))
-    compare(data, seed, sampling, saga, l1, l2)
+    compare(data, seed, sampling, saga, pauses and sampling != "uniform", l1, l2)
 
 
 @pytest.mark.parametrize("saga", [False, True])
@@ -153,7 +161,7 @@ def test_steps_equal_algorithm_1_with_bigram_features_weights_and_dense_rows(see
     template = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[0,1]\nB\nB1:%x[0,0]\n"
     data = PerSample(X, y, list(rng.choice([1.0, 2.0, 0.5], len(X))), template)
     assert data.whole.feature_counts[1] > 0
-    compare(data, seed, "nus_star", saga, l1, 0.1, steps=60)
+    compare(data, seed, "nus_star", saga, True, l1, 0.1, steps=60)
 
 
 @LAWS
@@ -170,11 +178,11 @@ def test_many_lazy_steps_equal_single_ones_written_out_in_full(seed, l1, l2, sag
     found = []
     for size in (1, 60):
         w = np.random.default_rng(1).normal(size=objective.n_features)
-        d, gradients, lipschitz, seen = lists(objective, "uniform")
+        memory = lists(objective, "uniform", pauses=True)
         for start in range(0, 60, size):
             options = {"draws": draws[start : start + size], "sampling": "uniform", "saga": saga, "l1": l1, "l2": l2}
-            objective.sag_pass(w, d, gradients, lipschitz, seen, **options)
-        found.append((w, d))
+            objective.sag_pass(w, *memory, **options)
+        found.append((w, memory[0]))
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-10, atol=1e-10)
 
@@ -186,16 +194,15 @@ def test_d_is_the_sum_of_the_stored_gradients(seed, sampling):
     data = PerSample(*sentences(15, seed))
     objective, n = data.whole, data.whole.n_samples
     w = np.zeros(objective.n_features)
-    d, gradients, lipschitz, seen = lists(objective, sampling)
+    memory = lists(objective, sampling)
+    d, _, lipschitz, _, _ = memory
     rng = np.random.default_rng(seed)
     for _ in range(6):
-        objective.sag_pass(
-            w, d, gradients, lipschitz, seen, draws=rng.random((n, 2)), sampling=sampling, saga=False, l1=0.0, l2=0.1
-        )
+        objective.sag_pass(w, *memory, draws=rng.random((n, 2)), sampling=sampling, saga=False, l1=0.0, l2=0.1)
     lipschitz[:] = 1e12  # alpha is 1 / L
     for i in range(n):
         draws = np.array([[0.0, (i + 0.5) / n]])
-        objective.sag_pass(w, d, gradients, lipschitz, seen, draws=draws, sampling=sampling, saga=False, l1=0.0, l2=0.0)
+        objective.sag_pass(w, *memory, draws=draws, sampling=sampling, saga=False, l1=0.0, l2=0.0)
         lipschitz[:] = 1e12
     np.testing.assert_allclose(d, objective.value_and_gradient(w)[1], atol=1e-5)
 
@@ -203,7 +210,8 @@ def test_d_is_the_sum_of_the_stored_gradients(seed, sampling):
 def test_with_one_sample_it_is_gradient_descent():
     objective = ChainObjective(Corpus.encode([[["a", "b"], ["b"], ["c", "a"]]], [["A", "B", "A"]]).core)
     w = np.zeros(objective.n_features)
-    d, gradients, lipschitz, seen = lists(objective, "nus_star")
+    memory = lists(objective, "nus_star")
+    lipschitz = memory[2]
     expected, l2 = w.copy(), 0.25
     for step in range(40):
         value, g = objective.value_and_gradient(expected)
@@ -212,9 +220,7 @@ def test_with_one_sample_it_is_gradient_descent():
             length *= 2.0
         expected = (1.0 - l2 / (length + l2)) * expected - g / (length + l2)
         draws = np.random.default_rng(step).random((1, 2))
-        objective.sag_pass(
-            w, d, gradients, lipschitz, seen, draws=draws, sampling="nus_star", saga=False, l1=0.0, l2=l2
-        )
+        objective.sag_pass(w, *memory, draws=draws, sampling="nus_star", saga=False, l1=0.0, l2=l2)
         np.testing.assert_allclose(w, expected, atol=1e-6)
 
 
@@ -305,7 +311,14 @@ def test_absurd_penalties_give_finite_weights(sampling, penalty):
 
 
 def test_what_it_cannot_do_is_said(problem, monkeypatch):
-    for options in ({"sampling": "best"}, {"saga": 1}, {"tolerance": -1.0}, {"tolerance": np.nan}, {"seed": -1}):
+    for options in (
+        {"sampling": "best"},
+        {"saga": 1},
+        {"pauses": 2},
+        {"tolerance": -1.0},
+        {"tolerance": np.nan},
+        {"seed": -1},
+    ):
         with pytest.raises(OptionError):
             SAG(**options)
     monkeypatch.setattr(module, "_memory_of_machine", lambda: 1000)

@@ -10,7 +10,7 @@ use crate::objective::features::Selection;
 use crate::stochastic::sag::{self, Gradients, Memory, Sampling, Settings as SagSettings, Sizes};
 use crate::stochastic::sgd_l1::{self, LineSearch, Penalty, Settings};
 use crate::stochastic::{adagrad, sg};
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -201,7 +201,7 @@ impl ChainObjective {
     /// also when interrupted.
     ///
     /// l1 and l2 are what a sample bears of the penalty. Returns the number of evaluations of a sample.
-    #[pyo3(signature = (w, d, gradients, lipschitz, seen, *, draws, sampling, saga, l1, l2))]
+    #[pyo3(signature = (w, d, gradients, lipschitz, seen, pauses, *, draws, sampling, saga, l1, l2))]
     #[allow(clippy::too_many_arguments)]
     fn sag_pass(
         &self,
@@ -211,6 +211,7 @@ impl ChainObjective {
         gradients: [Bound<'_, PyArray1<f32>>; 3],
         lipschitz: &Bound<'_, PyArray1<f64>>,
         seen: &Bound<'_, PyArray1<bool>>,
+        pauses: &Bound<'_, PyArray2<u8>>,
         draws: PyReadonlyArray2<'_, f64>,
         sampling: &str,
         saga: bool,
@@ -228,11 +229,13 @@ impl ChainObjective {
         let (states, transitions, edges) = (write(&mut states)?, write(&mut transitions)?, write(&mut edges)?);
         let (mut w, mut d, mut lipschitz, mut seen) =
             (writable(w)?, writable(d)?, writable(lipschitz)?, writable(seen)?);
+        let mut pauses = writable(pauses)?;
+        let pauses: &mut [[u8; 2]] = write(&mut pauses)?.as_chunks_mut().0;
         let (w, d, lipschitz, seen) = (write(&mut w)?, write(&mut d)?, write(&mut lipschitz)?, write(&mut seen)?);
         let (n, sizes) = (self.inner.features.len(), Sizes::new(&self.inner));
         let lengths = [w.len(), d.len(), states.len(), transitions.len(), edges.len(), lipschitz.len(), seen.len()];
         let wanted = [n, n, sizes.states, sizes.transitions, sizes.edges, constants, self.n_samples()];
-        if lengths != wanted || draws.shape()[1] != 2 {
+        if lengths != wanted || draws.shape()[1] != 2 || ![0, self.n_samples()].contains(&pauses.len()) {
             let message = format!("the arrays have lengths {lengths:?}; they need {wanted:?}, and two draws a step");
             return Err(OptionError::new_err(message));
         }
@@ -240,7 +243,7 @@ impl ChainObjective {
         let settings = SagSettings { sampling, saga, l1, l2, draws };
         interruptible(py, |interrupt| {
             let gradients = Gradients::new(&self.inner, states, transitions, edges);
-            sag::pass(&self.inner, w, Memory { d, gradients, lipschitz, seen }, &settings, interrupt)
+            sag::pass(&self.inner, w, Memory { d, gradients, lipschitz, seen, pauses }, &settings, interrupt)
         })
     }
 

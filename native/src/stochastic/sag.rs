@@ -56,13 +56,13 @@ pub fn pass(
     settings: &Settings<'_>,
     interrupt: &Interrupt,
 ) -> Result<usize> {
-    let Memory { d, gradients, lipschitz, seen } = memory;
+    let Memory { d, gradients, lipschitz, seen, pauses } = memory;
     let present = present(objective);
     let weights = Weights::new(&objective.features, w, d, 0.0, |w, d| (w, d));
     let mut pass = Pass {
         inference: Inference::new(objective),
         line_search: LineSearch::new(Inference::new(objective), &present),
-        sampler: Sampler::new(settings.sampling, settings.l2, lipschitz, seen),
+        sampler: Sampler::new(settings.sampling, settings.l2, lipschitz, seen, pauses),
         proximal: (settings.l1 > 0.0).then(|| Proximal::new(&objective.features, settings.l1, weights.cells.len())),
         weights,
         present: &present,
@@ -133,7 +133,7 @@ impl Pass<'_> {
     #[inline(always)]
     fn visit<S: Simd>(&mut self, simd: S, draw: Draw, sample: Sample<'_>, settings: &Settings<'_>) {
         let Draw { sample: i, probability } = draw;
-        let mut l = self.sampler.visit(i);
+        let (mut l, searches) = self.sampler.visit(i);
         if sample.tokens().is_empty() {
             self.inference.nothing();
         } else {
@@ -141,15 +141,21 @@ impl Pass<'_> {
                 proximal.catch_up(simd, &mut self.weights, &self.inference, sample);
             }
             self.scores(simd, sample);
-            self.line_search.keep(&self.inference.lattice.scores);
+            if searches {
+                self.line_search.keep(&self.inference.lattice.scores);
+            }
             let nll = self.inference.nll(simd, sample);
             self.inference.gradient(simd, sample);
-            let transitions = &self.transition_scores;
-            let (found, evaluations) = self.line_search.search(simd, &self.inference, sample, transitions, nll, l);
-            l = found;
-            self.evaluations += 1 + evaluations;
+            self.evaluations += 1;
+            if searches {
+                let transitions = &self.transition_scores;
+                let (found, evaluations) = self.line_search.search(simd, &self.inference, sample, transitions, nll, l);
+                self.sampler.searched(i, found == l);
+                l = found;
+                self.evaluations += evaluations;
+            }
         }
-        let alpha = self.sampler.step_size(i, l) * if settings.saga { SAGA_SHORTER } else { 1.0 };
+        let alpha = self.sampler.step_size(i, l, searches) * if settings.saga { SAGA_SHORTER } else { 1.0 };
         self.gradients.exchange(i, &mut self.inference);
         self.scale *= 1.0 - alpha * settings.l2;
         let m = self.sampler.m;

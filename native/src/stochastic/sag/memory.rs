@@ -12,6 +12,8 @@ pub struct Memory<'a> {
     /// L_g, or L_i of each sample.
     pub lipschitz: &'a mut [f64],
     pub seen: &'a mut [bool],
+    /// When the next line search of each sample is due; empty when every visit searches.
+    pub pauses: &'a mut [[u8; 2]],
 }
 
 /// How many numbers `Gradients` stores: V K of the states, of the transitions at most K^2 for each sentence, because their sum

@@ -14,6 +14,8 @@ pub enum Sampling {
 
 /// Constants never go below this, so that 1 / L is a number.
 const SMALLEST: f64 = 1e-30;
+/// After so many searches in a row that found L at once, the pause is 2^(LONGEST_STREAK - 1) visits.
+const LONGEST_STREAK: u8 = 4;
 
 pub struct Sampler<'a> {
     sampling: Sampling,
@@ -25,6 +27,9 @@ pub struct Sampler<'a> {
     pub m: usize,
     /// L_i; of `NusStar` only of those seen.
     tree: SumTree,
+    /// Of every sample: visits to come without a line search, and how many searches in a row found that L would do; empty when
+    /// every visit searches.
+    pauses: &'a mut [[u8; 2]],
     /// With `NusStar` those not seen, and where each of them stands there.
     unseen: Vec<u32>,
     places: Vec<u32>,
@@ -38,7 +43,13 @@ pub struct Draw {
 }
 
 impl<'a> Sampler<'a> {
-    pub fn new(sampling: Sampling, lambda: f64, lipschitz: &'a mut [f64], seen: &'a mut [bool]) -> Self {
+    pub fn new(
+        sampling: Sampling,
+        lambda: f64,
+        lipschitz: &'a mut [f64],
+        seen: &'a mut [bool],
+        pauses: &'a mut [[u8; 2]],
+    ) -> Self {
         let star = sampling == Sampling::NusStar;
         let unseen: Vec<u32> = (0..seen.len() as u32).filter(|&i| star && !seen[i as usize]).collect();
         let mut places = vec![0; if star { seen.len() } else { 0 }];
@@ -51,6 +62,7 @@ impl<'a> Sampler<'a> {
             m: seen.iter().filter(|&&seen| seen).count(),
             lipschitz,
             seen,
+            pauses,
             tree,
             unseen,
             places,
@@ -89,15 +101,30 @@ impl<'a> Sampler<'a> {
         Draw { sample, probability: 0.5 * uniform + 0.5 * share }
     }
 
-    /// Marks a sample as seen; returns the L from which its line search is to start.
+    /// Marks a sample as seen; returns its L, and whether a line search is to start from it.
     ///
     /// With `Nus` it is halved here, not when the last search was over: sampling and step size then go by what searches have
     /// found. The step would else be twice as long, which does not converge.
     #[inline(always)]
-    pub fn visit(&mut self, i: usize) -> f64 {
+    pub fn visit(&mut self, i: usize) -> (f64, bool) {
         let halved = self.sampling == Sampling::Nus && self.seen[i];
         let l = self.see(i);
-        if halved { (0.5 * l).max(SMALLEST) } else { l }
+        if let Some([left, _]) = self.pauses.get_mut(i)
+            && *left > 0
+        {
+            *left -= 1;
+            return (l, false);
+        }
+        (if halved { (0.5 * l).max(SMALLEST) } else { l }, true)
+    }
+
+    /// Takes up that the line search for a sample has found its L, and whether that was the first tried.
+    #[inline(always)]
+    pub fn searched(&mut self, i: usize, at_once: bool) {
+        if let Some([left, streak]) = self.pauses.get_mut(i) {
+            *streak = if at_once { (*streak + 1).min(LONGEST_STREAK) } else { 0 };
+            *left = if at_once { 1 << (*streak - 1) } else { 0 };
+        }
     }
 
     /// Marks a sample as seen; returns its L.
@@ -120,7 +147,7 @@ impl<'a> Sampler<'a> {
 
     /// Takes up what the line search found for a sample that has been visited; returns the step size alpha.
     #[inline(always)]
-    pub fn step_size(&mut self, i: usize, l: f64) -> f64 {
+    pub fn step_size(&mut self, i: usize, l: f64, searched: bool) -> f64 {
         let lambda = self.lambda;
         let n = self.seen.len() as f64;
         if self.sampling == Sampling::Uniform {
@@ -131,7 +158,7 @@ impl<'a> Sampler<'a> {
         let star = self.sampling == Sampling::NusStar;
         let mean = self.tree.sum() / if star { self.m as f64 } else { n };
         let alpha = 0.5 * (1.0 / (self.tree.max() + lambda) + 1.0 / (mean + lambda));
-        self.lipschitz[i] = if star { (0.9 * l).max(SMALLEST) } else { l };
+        self.lipschitz[i] = if star && searched { (0.9 * l).max(SMALLEST) } else { l };
         self.tree.set(i, self.lipschitz[i]);
         alpha
     }
