@@ -92,9 +92,9 @@ class SAG:
     third fewer evaluations to the same objective. Samples not yet visited count in the sampling of ``nus_star`` like
     the mean of the others. Samples are drawn two steps ahead, so that they can be fetched. SAGA takes half of SAG's
     step: with all of it, it comes to a halt near the optimum.
-    Cost: a step costs what the features of its sample cost, and two evaluations of it, or more or fewer; a pass is n steps and
-    adds O(n_features) once. Memory: 8 bytes for each token and label, 4 for each sample and transition, and for each
-    edge of a bigram feature; the paper stores transitions edge by edge, but their sum over a sample is enough.
+    Cost: a step costs what the features of its sample cost, and one or two evaluations of it, seldom more; a pass is n
+    steps and adds O(n_features) once. Memory: 8 bytes for each token and label, 4 for each sample and transition, and
+    for each edge of a bigram feature; the paper stores transitions edge by edge, but their sum over a sample is enough.
 
     Converged when the max-norm of the pseudo-gradient, over n, is at most ``tolerance``.
 
