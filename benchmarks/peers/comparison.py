@@ -80,10 +80,15 @@ def reach(trace: Sequence[Answer], objective: float) -> Answer | None:
 
 
 def compare_reach(
-    measure: str, peer: Sequence[Answer], ours: Sequence[Answer], objective: float, goal: Goal | None = None
+    measure: str,
+    peer: Sequence[Answer],
+    ours: Sequence[Answer],
+    objective: float,
+    peer_objective: float | None = None,
+    goal: Goal | None = None,
 ) -> Row:
-    """Seconds of both traces until an objective is reached."""
-    theirs, mine = reach(peer, objective), reach(ours, objective)
+    """Seconds of both traces until an objective is reached, or the peer's until one of its own."""
+    theirs, mine = reach(peer, objective if peer_objective is None else peer_objective), reach(ours, objective)
     spent = (theirs or peer[-1])["seconds"]
     steps = f"iterations {theirs['iteration'] if theirs else f'> {len(peer)}'} and "
     steps += str(mine["iteration"]) if mine else f"> {len(ours)}"

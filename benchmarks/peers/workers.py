@@ -12,7 +12,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -86,22 +86,33 @@ def crfsuite_train(train: str, c1: float, c2: float, max_iterations: int, model:
 
 
 def crfsuite_epochs(train: str, c2: float, epochs: int, model: str) -> Answer:
-    """Trains with CRFsuite's l2sgd; seconds of an epoch are those that it reports."""
+    """Trains with CRFsuite's l2sgd.
+
+    Seconds of an epoch are those that it reports, without its calibration. So is the objective: the loss is summed up
+    during the epoch, while the weights move.
+    """
     import pycrfsuite
 
-    seconds: list[float] = []
+    trace: list[Answer] = []
 
     class Trainer(pycrfsuite.Trainer):
         def message(self, message):
             for line in message.splitlines():
-                if line.startswith("Seconds required for this iteration:"):
-                    seconds.append(float(line.split(":")[1]))
+                if line.startswith("***** Epoch"):
+                    trace.append({"iteration": len(trace) + 1})
+                elif line.startswith("Loss:") and "objective" not in trace[-1]:
+                    trace[-1]["objective"] = float(line.split(":")[1])
+                elif line.startswith("Seconds required for this iteration:"):
+                    trace[-1]["epoch_seconds"] = float(line.split(":")[1])
 
     trainer = Trainer("l2sgd", {"c2": c2, "max_iterations": epochs, "delta": 0.0})
     for xs, ys in read_attributes(Path(train)):
         trainer.append(xs, ys)
     trainer.train(model)
-    return {"epoch_seconds": statistics.median(seconds[-epochs:])}
+    seconds = [epoch["epoch_seconds"] for epoch in trace]
+    for epoch, total in zip(trace, accumulate(seconds), strict=True):
+        epoch["seconds"] = total
+    return {"epoch_seconds": statistics.median(seconds), "trace": trace}
 
 
 def typical_iteration(trace: list[Answer]) -> float:
@@ -257,22 +268,27 @@ def loglinear_sag(train: str, l2: float, passes: int) -> Answer:
 
 
 def loglinear_steps(train: str, l2: float, passes: int) -> Answer:
-    """Steps of SAG and of SGD-L1 on the same samples, on one thread."""
+    """Steps of SAG, as it comes, and of SGD-L1 on the same samples, on one thread."""
     import numpy as np
 
     from loglinear import _core
+    from loglinear.penalty import ElasticNet
+    from loglinear.problem import Problem
+    from loglinear.solvers import SAG
 
     objective = _core.ChainObjective(_core.Corpus.read(train, format="crfsuite", threads=1), threads=1)
     n, lam = objective.n_samples, l2 / objective.n_samples
-    w, q, z, d = np.zeros((4, objective.n_features))
-    gradients = tuple(np.zeros(size, np.float32) for size in objective.sag_sizes)
-    lipschitz, seen = np.ones(1), np.zeros(n, np.bool_)
+    solver = SAG()
+    state = solver.init(Problem(objective, ElasticNet(l2=l2)), np.zeros(objective.n_features))
+    memory = (state.w, state.d, state.gradients, state.lipschitz, state.seen, state.pauses)
+    w, q = np.zeros((2, objective.n_features))
     sag, sgd = [], []
     for number in range(passes):
         draws = np.random.default_rng(number).random((n, 2))
+        draws[:, 0] = 0.0  # all of them from the half that is uniform
         order, rates = (draws[:, 1] * n).astype(np.int64), np.full(n, 0.1)
         start = clock()
-        objective.sag_pass(z, d, gradients, lipschitz, seen, draws=draws, sampling="uniform", saga=False, l2=lam)
+        objective.sag_pass(*memory, draws=draws, sampling=solver.sampling, saga=False, l1=0.0, l2=lam)
         middle = clock()
         objective.sgd_l1_pass(w, q, 0.0, order=order, rates=rates, l1=0.0, l2=lam, penalty="cumulative")
         sag.append(middle - start)
