@@ -90,8 +90,9 @@ class Reference:
             alpha = 1.0 / (self.l[0] + self.l2)
             self.l[0] *= 2.0 ** (-1.0 / self.n)
         else:
-            known = self.l[self.seen] if self.sampling == "nus_star" else self.l
-            alpha = 0.5 * (1.0 / (known.max() + self.l2) + 1.0 / (known.mean() + self.l2))
+            known = self.l[self.seen]
+            largest = known.max() if self.sampling == "nus_star" else self.l.max()
+            alpha = 0.5 * (1.0 / (largest + self.l2) + 1.0 / (known.mean() + self.l2))
             if self.sampling == "nus_star" and search:
                 self.l[i] *= 0.9
         alpha *= 0.5 if self.saga else 1.0

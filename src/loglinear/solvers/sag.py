@@ -87,11 +87,12 @@ class SAG:
     applied lazily and exactly (`native/src/stochastic/sag/proximal.rs`), and the step sizes are those without it.
     Departures: the paper's stopping test is made after every n steps, not after every one, and then verified with one
     evaluation of the whole gradient. With ``nus`` an L_i is halved when its next line search starts, not when the last
-    is over: the step would else be twice as long, which does not converge on text. With ``pauses``, when k searches
-    in a row have found a sample's L_i at once, its next 2^(k-1) visits, 8 at most, do not search and leave L_i alone: a
-    third fewer evaluations to the same objective. Samples not yet visited count in the sampling of ``nus_star`` like
-    the mean of the others. Samples are drawn two steps ahead, so that they can be fetched. SAGA takes half of SAG's
-    step: with all of it, it comes to a halt near the optimum.
+    is over: the step would else be twice as long, which does not converge on text; and the mean of the L_i is that of
+    the samples visited, for the others still have the guess 1. With ``pauses``, when k searches in a row have found a
+    sample's L_i at once, its next 2^(k-1) visits, 8 at most, do not search and leave L_i alone: a third fewer
+    evaluations to the same objective. Samples not yet visited count in the sampling of ``nus_star`` like the mean of
+    the others. Samples are drawn two steps ahead, so that they can be fetched. SAGA takes half of SAG's step: with all
+    of it, it comes to a halt near the optimum.
     Cost: a step costs what the features of its sample cost, and one or two evaluations of it, seldom more; a pass is n
     steps and adds O(n_features) once. Memory: 8 bytes for each token and label, 4 for each sample and transition, and
     for each edge of a bigram feature; the paper stores transitions edge by edge, but their sum over a sample is enough.

@@ -156,7 +156,9 @@ impl<'a> Sampler<'a> {
         }
         self.tree.set(i, l);
         let star = self.sampling == Sampling::NusStar;
-        let mean = self.tree.sum() / if star { self.m as f64 } else { n };
+        // With `Nus` those not seen are in the tree, too, with the constant 1, which is no more than a guess.
+        let unknown = if star { 0 } else { self.seen.len() - self.m };
+        let mean = (self.tree.sum() - unknown as f64) / self.m as f64;
         let alpha = 0.5 * (1.0 / (self.tree.max() + lambda) + 1.0 / (mean + lambda));
         self.lipschitz[i] = if star && searched { (0.9 * l).max(SMALLEST) } else { l };
         self.tree.set(i, self.lipschitz[i]);
