@@ -5,8 +5,8 @@
 //! when a sample with the feature is visited; between two visits a weight catches up with all steps at once. As long as it keeps its
 //! sign these add up to differences of the sums B = sum beta_k and G = sum gamma_k. A weight that meets 0 does so once: the ratio
 //! gamma_k / beta_k = l1 m never shrinks, so that a distance from 0 that has begun to shrink goes on to. The step at which it
-//! happens is found by interpolation and bisection and made on its own; then the weight stays at 0 if |d| <= l1 m, and else leaves it for the other
-//! side. So a weight that is behind by any number of steps has at most three stretches to catch up with.
+//! happens is found by interpolation and bisection, and made on its own; then the weight stays at 0 if |d| <= l1 m, and else leaves
+//! it for the other side. So a weight that is behind by any number of steps has at most three stretches to catch up with.
 
 use crate::aligned::Aligned;
 use crate::numeric;
