@@ -70,7 +70,7 @@ def stochastic_objective(problem: Problem, method: str, solver: str) -> Any:
 def check_smooth(problem: Problem, solver: str) -> None:
     """Raise OptionError if the problem has an L1 penalty."""
     if problem.penalty.l1:
-        message = f"{solver} is for smooth problems, and l1={problem.penalty.l1:g}; use owlqn, two_stage or sgd_l1"
+        message = f"{solver} is for smooth problems, and l1={problem.penalty.l1:g}; use owlqn, two_stage, sag or sgd_l1"
         raise OptionError(message)
 
 
