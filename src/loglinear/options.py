@@ -1,17 +1,31 @@
-"""Checks of options: numbers within their ranges."""
+"""Checks of options: names among their choices, truth values, numbers within their ranges."""
 
 from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .errors import OptionError
 
-__all__ = ["real_number", "whole_number"]
+__all__ = ["one_of", "real_number", "truth_value", "whole_number"]
+
+
+def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Raise OptionError if the value of an option is none of the choices."""
+    if value not in choices:
+        message = f"{name}={value!r} is none of {', '.join(choices)}"
+        raise OptionError(message)
+
+
+def truth_value(name: str, value: Any) -> None:
+    """Raise OptionError if the value of an option is neither True nor False, NumPy's included."""
+    if not isinstance(value, (bool, np.bool_)):
+        message = f"{name}={value!r} is neither True nor False"
+        raise OptionError(message)
 
 
 def whole_number(name: str, value: Any, least: int, most: int) -> int:

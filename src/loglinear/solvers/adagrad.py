@@ -14,7 +14,16 @@ import numpy as np
 from ..options import real_number, whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .stochastic import MOST_PASSES, PassState, after_pass, check_finite, check_smooth, measured, stochastic_objective
+from .stochastic import (
+    MOST_PASSES,
+    PassState,
+    after_pass,
+    check_finite,
+    check_learning_rate,
+    check_smooth,
+    measured,
+    stochastic_objective,
+)
 from .tuning import rate_by_powers_of_ten
 
 __all__ = ["AdaGrad", "AdaGradState"]
@@ -61,9 +70,7 @@ class AdaGrad:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.learning_rate is not None:
-            choice = "a finite number > 0, or None to choose it"
-            real_number("learning_rate", self.learning_rate, choice, lambda x: x > 0.0)
+        check_learning_rate(self.learning_rate)
         real_number("delta", self.delta, "a finite number > 0", lambda x: x > 0.0)
         whole_number("passes", self.passes, 1, MOST_PASSES)
         whole_number("seed", self.seed, 0, 2**64 - 1)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import OptionError
-from ..options import real_number, whole_number
+from ..options import one_of, real_number, truth_value, whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
@@ -119,13 +119,9 @@ class SAG:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.sampling not in SAMPLINGS:
-            message = f"sampling={self.sampling!r} is none of {', '.join(SAMPLINGS)}"
-            raise OptionError(message)
-        for name in ("saga", "pauses"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                message = f"{name}={getattr(self, name)!r} is neither True nor False"
-                raise OptionError(message)
+        one_of("sampling", self.sampling, SAMPLINGS)
+        truth_value("saga", self.saga)
+        truth_value("pauses", self.pauses)
         real_number("tolerance", self.tolerance, "a finite number >= 0", lambda x: x >= 0.0)
         whole_number("seed", self.seed, 0, 2**64 - 1)
 

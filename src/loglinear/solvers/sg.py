@@ -12,10 +12,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import OptionError
-from ..options import real_number, whole_number
+from ..options import whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .stochastic import MOST_PASSES, PassState, after_pass, check_finite, check_smooth, measured, stochastic_objective
+from .stochastic import (
+    MOST_PASSES,
+    PassState,
+    after_pass,
+    check_finite,
+    check_learning_rate,
+    check_smooth,
+    measured,
+    stochastic_objective,
+)
 from .tuning import rate_by_powers_of_ten
 
 __all__ = ["ASG", "SG", "Pegasos", "SGState"]
@@ -64,9 +73,7 @@ class SG:
     averages: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.learning_rate is not None:
-            choice = "a finite number > 0, or None to choose it"
-            real_number("learning_rate", self.learning_rate, choice, lambda x: x > 0.0)
+        check_learning_rate(self.learning_rate)
         whole_number("passes", self.passes, 1, MOST_PASSES)
         whole_number("seed", self.seed, 0, 2**64 - 1)
 

@@ -15,10 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import OptionError
-from ..options import real_number, whole_number
+from ..options import one_of, real_number, truth_value, whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .stochastic import MOST_PASSES, PassState, after_pass, check_finite, measured, stochastic_objective
+from .stochastic import (
+    MOST_PASSES,
+    PassState,
+    after_pass,
+    check_finite,
+    check_learning_rate,
+    measured,
+    stochastic_objective,
+)
 from .tuning import QUICK_PASSES, tuned_rate
 
 __all__ = ["SGDL1", "SGDL1Objective", "SGDL1State"]
@@ -107,19 +115,13 @@ class SGDL1:
 
     def __post_init__(self) -> None:
         for name, choices in (("penalty", PENALTIES), ("schedule", SCHEDULES)):
-            if getattr(self, name) not in choices:
-                message = f"{name}={getattr(self, name)!r} is none of {', '.join(choices)}"
-                raise OptionError(message)
-        if self.learning_rate is not None:
-            choice = "a finite number > 0, or None to choose it"
-            real_number("learning_rate", self.learning_rate, choice, lambda x: x > 0.0)
+            one_of(name, getattr(self, name), choices)
+        check_learning_rate(self.learning_rate)
         real_number("decay", self.decay, "a number above 0 and at most 1", lambda x: 0.0 < x <= 1.0)
         real_number("tail", self.tail, "a finite number >= 0", lambda x: x >= 0.0)
         whole_number("passes", self.passes, 1, MOST_PASSES)
         whole_number("seed", self.seed, 0, 2**64 - 1)
-        if not isinstance(self.line_search, (bool, np.bool_)):
-            message = f"line_search={self.line_search!r} is neither True nor False"
-            raise OptionError(message)
+        truth_value("line_search", self.line_search)
         if self.line_search and self.penalty in ("naive", "clipping"):
             message = f"line_search=True goes with penalty cumulative or clipping_lazy, not with {self.penalty}"
             raise OptionError(message)

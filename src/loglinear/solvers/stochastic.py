@@ -9,11 +9,21 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import ObjectiveError, OptionError
+from ..options import real_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
 
-__all__ = ["MOST_PASSES", "PassState", "after_pass", "check_finite", "check_smooth", "measured", "stochastic_objective"]
+__all__ = [
+    "MOST_PASSES",
+    "PassState",
+    "after_pass",
+    "check_finite",
+    "check_learning_rate",
+    "check_smooth",
+    "measured",
+    "stochastic_objective",
+]
 
 MOST_PASSES = 1_000_000
 
@@ -65,6 +75,13 @@ def stochastic_objective(problem: Problem, method: str, solver: str) -> Any:
         message = f"{solver} goes sample by sample, which {name} cannot: it has no {method}; use lbfgs or owlqn"
         raise OptionError(message)
     return problem.objective
+
+
+def check_learning_rate(learning_rate: Any) -> None:
+    """Raise OptionError if a learning rate is neither a finite number > 0 nor None, which is to choose it."""
+    if learning_rate is not None:
+        choice = "a finite number > 0, or None to choose it"
+        real_number("learning_rate", learning_rate, choice, lambda x: x > 0.0)
 
 
 def check_smooth(problem: Problem, solver: str) -> None:
