@@ -88,3 +88,26 @@ def test_absurd_options_raise_option_error(name, bad):
 def test_absurd_prox_step_raises_option_error(step):
     with pytest.raises(OptionError, match="step"):
         ElasticNet(1.0).prox(np.ones(2), step)
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.6])
+@pytest.mark.parametrize("unpenalised", [0, 1, 3, 2500, 5000])
+def test_the_last_weights_bear_no_penalty(l1, unpenalised):
+    """Everything about a penalty is that of the others, and none for the last."""
+    rng = np.random.default_rng(0)
+    w, g = rng.normal(size=(2, 5000)) * (rng.random((2, 5000)) < 0.7)
+    penalty, split = ElasticNet(l1, 0.4, unpenalised), 5000 - unpenalised
+    plain, none = ElasticNet(l1, 0.4), ElasticNet()
+    assert penalty.value(w) == pytest.approx(plain.value(w[:split]), rel=1e-12)
+    assert penalty.smooth_value(w) == pytest.approx(plain.smooth_value(w[:split]), rel=1e-12)
+    for name in ("pseudo_gradient", "smooth_gradient"):
+        expected = [getattr(plain, name)(w[:split], g[:split]), getattr(none, name)(w[split:], g[split:])]
+        assert np.array_equal(getattr(penalty, name)(w, g), np.concatenate(expected))
+    assert np.array_equal(penalty.prox(w, 0.5), np.concatenate([plain.prox(w[:split], 0.5), w[split:]]))
+    assert penalty.violation(w, g) == abs(penalty.pseudo_gradient(w, g)).max()
+
+
+@pytest.mark.parametrize("bad", [-1, 1.5, "2", None, True])
+def test_unpenalised_is_a_whole_number(bad):
+    with pytest.raises(OptionError, match="unpenalised"):
+        ElasticNet(unpenalised=bad)

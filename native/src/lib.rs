@@ -4,6 +4,7 @@
 
 pub mod aligned;
 pub mod corpus;
+pub mod design;
 pub mod error;
 pub mod inference;
 pub mod model;

@@ -75,6 +75,23 @@ pub fn exp_in_place<S: Simd>(_simd: S, values: &mut [f64]) {
     }
 }
 
+/// log(1 + x) for 0 <= x <= 1. Relative error below 1e-15, for small x too.
+///
+/// 2 artanh(s) with s = x / (2 + x) <= 1/3, and its series as far as it counts.
+#[inline(always)]
+pub fn ln_one_plus<S: Simd>(_simd: S, values: &[f64], out: &mut [f64]) {
+    const TERMS: i32 = 16;
+    for (out, &x) in out.iter_mut().zip(values) {
+        let s = x / (2.0 + x);
+        let squared = s * s;
+        let mut sum = 0.0;
+        for k in (0..TERMS).rev() {
+            sum = mul_add::<S>(sum, squared, 1.0 / f64::from(2 * k + 1));
+        }
+        *out = 2.0 * s * sum;
+    }
+}
+
 /// The largest absolute value; at least 0.
 #[inline(always)]
 pub fn max_abs<S: Simd>(simd: S, values: &[f64]) -> f64 {
@@ -192,6 +209,29 @@ mod tests {
             let exact = x.exp();
             assert!((a - exact).abs() <= 4e-16 * exact, "exp({x}) = {a}, not {exact}");
             assert!((b - exact).abs() <= 1e-15 * exact, "scalar exp({x}) = {b}, not {exact}");
+        }
+    }
+
+    struct Log<'a>(&'a [f64], &'a mut [f64]);
+
+    impl WithSimd for Log<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) {
+            ln_one_plus(simd, self.0, self.1);
+        }
+    }
+
+    #[test]
+    fn log_of_one_plus_is_exact_to_a_few_units_in_the_last_place() {
+        let inputs: Vec<f64> = (0..=100_000).map(|i| f64::from(i) / 1e5).chain([1e-300, 1e-17, 3e-9]).collect();
+        let (mut dispatched, mut scalar) = (vec![0.0; inputs.len()], vec![0.0; inputs.len()]);
+        Arch::new().dispatch(Log(&inputs, &mut dispatched));
+        Log(&inputs, &mut scalar).with_simd(pulp::Scalar);
+        for ((x, a), b) in inputs.iter().zip(&dispatched).zip(&scalar) {
+            let exact = x.ln_1p();
+            assert!((a - exact).abs() <= 1e-15 * exact && (b - exact).abs() <= 1e-15 * exact, "{x}: {a} {b} {exact}");
         }
     }
 

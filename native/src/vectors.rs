@@ -289,8 +289,33 @@ fn chunk_pseudo_gradient(
     Size { most: largest.iter().copied().fold(0.0, f64::max) + bad, squared: squared + bad, slope }
 }
 
-/// Writes the pseudo-gradient of f(w) + l1 |w|_1 + (l2 / 2) |w|^2, g being the gradient of f.
-pub fn pseudo_gradient(w: &[f64], g: &[f64], l1: f64, l2: f64, out: &mut [f64], n_threads: usize) -> Size {
+/// The penalty l1 |w|_1 + (l2 / 2) |w|^2 of all weights but the last few.
+#[derive(Clone, Copy, Debug)]
+pub struct Penalty {
+    pub l1: f64,
+    pub l2: f64,
+    /// How many of the last weights bear no penalty.
+    pub unpenalised: usize,
+}
+
+impl Penalty {
+    /// Of so many weights, where those begin that bear no penalty, and the penalty of either part; none if it is the same.
+    fn parts(self, n: usize) -> Option<(usize, [Penalty; 2])> {
+        let with = |l1, l2| Penalty { l1, l2, unpenalised: 0 };
+        (self.unpenalised > 0).then(|| (n.saturating_sub(self.unpenalised), [with(self.l1, self.l2), with(0.0, 0.0)]))
+    }
+}
+
+/// Writes the pseudo-gradient of f(w) + penalty(w), g being the gradient of f.
+pub fn pseudo_gradient(w: &[f64], g: &[f64], penalty: Penalty, out: &mut [f64], n_threads: usize) -> Size {
+    if let Some((at, [first, second])) = penalty.parts(w.len()) {
+        let ((w, w_free), (g, g_free), (out, out_free)) = (w.split_at(at), g.split_at(at), out.split_at_mut(at));
+        return Size::total([
+            pseudo_gradient(w, g, first, out, n_threads),
+            pseudo_gradient(w_free, g_free, second, out_free, n_threads),
+        ]);
+    }
+    let Penalty { l1, l2, .. } = penalty;
     let parts: Vec<Size> = on_threads(w.len(), n_threads, || {
         out.par_chunks_mut(CHUNK)
             .zip(w.par_chunks(CHUNK).zip(g.par_chunks(CHUNK)))
@@ -312,6 +337,13 @@ pub struct Point<'a> {
     pub g: &'a [f64],
 }
 
+impl Point<'_> {
+    fn split_at(&self, at: usize) -> [Self; 2] {
+        let ((w, w_rest), (g, g_rest)) = (self.w.split_at(at), self.g.split_at(at));
+        [Point { w, g }, Point { w: w_rest, g: g_rest }]
+    }
+}
+
 /// Everything that a quasi-Newton method needs to know of the step from `old` to `new`, in one sweep over memory.
 ///
 /// Writes s = w_new - w and y = g_new - g + l2 s as bfloat16, and to `products` the inner products of the rows, of s and of
@@ -320,13 +352,24 @@ pub struct Point<'a> {
 pub fn secant_pair(
     new: Point<'_>,
     old: Point<'_>,
-    (l1, l2): (f64, f64),
+    penalty: Penalty,
     rows: &[&[u16]],
     s: &mut [u16],
     y: &mut [u16],
     products: &mut [f64],
     n_threads: usize,
 ) -> Size {
+    if let Some((at, [first, second])) = penalty.parts(s.len()) {
+        let ([new, new_free], [old, old_free]) = (new.split_at(at), old.split_at(at));
+        let ((s, s_free), (y, y_free)) = (s.split_at_mut(at), y.split_at_mut(at));
+        let (rows, rows_free): (Vec<_>, Vec<_>) = rows.iter().map(|row| row.split_at(at)).unzip();
+        let size = secant_pair(new, old, first, &rows, s, y, products, n_threads);
+        let mut more = vec![0.0; products.len()];
+        let size_free = secant_pair(new_free, old_free, second, &rows_free, s_free, y_free, &mut more, n_threads);
+        products.iter_mut().zip(more).for_each(|(product, more)| *product += more);
+        return Size::total([size, size_free]);
+    }
+    let Penalty { l1, l2, .. } = penalty;
     let (n, m) = (s.len(), rows.len() + 2);
     let mut parts = vec![0.0; n.div_ceil(CHUNK) * 2 * m];
     let written = s.par_chunks_mut(CHUNK).zip(y.par_chunks_mut(CHUNK));
@@ -403,9 +446,9 @@ pub struct Step {
     pub slope: f64,
     /// v . (out - w)
     pub change: f64,
-    /// |out|_1
+    /// |out|_1, without what bears no penalty
     pub l1_norm: f64,
-    /// |out|_2 squared
+    /// |out|_2 squared, likewise
     pub squared: f64,
 }
 
@@ -416,13 +459,22 @@ pub struct Step {
 /// over a whole block the rows are not even read.
 pub fn quasi_newton_step(
     at: Point<'_>,
-    (l1, l2): (f64, f64),
+    penalty: Penalty,
     rows: &[(&[u16], f64)],
     factor: f64,
     alpha: f64,
     out: &mut [f64],
     n_threads: usize,
 ) -> Step {
+    if let Some((split, [first, second])) = penalty.parts(out.len()) {
+        let ([at, at_free], (out, out_free)) = (at.split_at(split), out.split_at_mut(split));
+        let halves = rows.iter().map(|&(row, by)| (row.split_at(split), by));
+        let (rows, rows_free): (Vec<_>, Vec<_>) = halves.map(|((row, free), by)| ((row, by), (free, by))).unzip();
+        let step = quasi_newton_step(at, first, &rows, factor, alpha, out, n_threads);
+        let free = quasi_newton_step(at_free, second, &rows_free, factor, alpha, out_free, n_threads);
+        return Step { slope: step.slope + free.slope, change: step.change + free.change, ..step };
+    }
+    let Penalty { l1, l2, .. } = penalty;
     let parts: Vec<[f64; 4]> = on_threads(out.len(), n_threads, || {
         out.par_chunks_mut(CHUNK)
             .zip(at.w.par_chunks(CHUNK).zip(at.g.par_chunks(CHUNK)))
@@ -482,6 +534,10 @@ pub fn quasi_newton_step(
 mod tests {
     use super::*;
 
+    fn penalty(l1: f64, l2: f64) -> Penalty {
+        Penalty { l1, l2, unpenalised: 0 }
+    }
+
     fn vector(n: usize, seed: u64) -> Vec<f64> {
         let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         (0..n)
@@ -505,11 +561,11 @@ mod tests {
             let mut products = vec![0.0; 2 * (old.len() + 2)];
             let (new, from) = (Point { w: &a, g: &b }, Point { w: &c, g: &d });
             let rows: Vec<&[u16]> = old.iter().map(|row| &row[..]).collect();
-            let size = secant_pair(new, from, (0.3, 0.1), &rows, &mut s, &mut y, &mut products, threads);
+            let size = secant_pair(new, from, penalty(0.3, 0.1), &rows, &mut s, &mut y, &mut products, threads);
             all.extend([size.most, size.squared, size.slope]);
             let rows: [(&[u16], f64); 5] = [(&s, 0.5), (&y, -1.0), (&s, 2.0), (&y, 0.1), (&s, -0.2)];
             for l1 in [0.0, 0.3] {
-                let step = quasi_newton_step(new, (l1, 0.1), &rows, -3.0, 0.5, &mut out, threads);
+                let step = quasi_newton_step(new, penalty(l1, 0.1), &rows, -3.0, 0.5, &mut out, threads);
                 all.extend([step.slope, step.change, step.l1_norm, step.squared]);
                 all.extend(&out);
             }
@@ -529,7 +585,7 @@ mod tests {
         g.iter_mut().enumerate().filter(|(i, _)| (i / 37) % 3 != 0).for_each(|(_, g)| *g = 0.0);
         let at = Point { w: &zero, g: &g };
         let mut out = zero.clone();
-        let step = quasi_newton_step(at, (l1, 0.0), &rows, -1.0, 1.0, &mut out, 1);
+        let step = quasi_newton_step(at, penalty(l1, 0.0), &rows, -1.0, 1.0, &mut out, 1);
         let expected: Vec<f64> = (0..n)
             .map(|i| {
                 let v = pseudo_derivative(0.0, g[i], l1);
@@ -549,7 +605,7 @@ mod tests {
         let (mut s, mut y, mut products) = (vec![0; n], vec![0; n], vec![0.0; 6]);
         let row: Vec<u16> = a.iter().copied().map(narrow).collect();
         let (new, old) = (Point { w: &a, g: &b }, Point { w: &zero, g: &zero });
-        let size = secant_pair(new, old, (0.0, 0.5), &[&row], &mut s, &mut y, &mut products, 1);
+        let size = secant_pair(new, old, penalty(0.0, 0.5), &[&row], &mut s, &mut y, &mut products, 1);
         let v: Vec<f64> = a.iter().zip(&b).map(|(a, b)| b + 0.5 * a).collect();
         assert_eq!(s, row);
         assert_eq!(y, v.iter().copied().map(narrow).collect::<Vec<_>>());
@@ -576,7 +632,7 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let mut g = vec![1.0; 20];
             g[13] = bad;
-            let size = pseudo_gradient(&w, &g, 0.5, 0.0, &mut [0.0; 20], 1);
+            let size = pseudo_gradient(&w, &g, penalty(0.5, 0.0), &mut [0.0; 20], 1);
             assert!(!size.most.is_finite() && !size.squared.is_finite());
         }
     }

@@ -138,6 +138,8 @@ def check_template(template: str) -> int: ...
 
 _Vector = npt.NDArray[np.float64]
 _Rows = npt.NDArray[np.uint16]
+# l1, l2, and how many of the last weights bear no penalty.
+_Penalty = tuple[float, float, int]
 
 class vectors:
     """Vector work, see `loglinear.vectors`; `threads` is a number of threads, 0 for all cores."""
@@ -146,7 +148,7 @@ class vectors:
     def norms(x: _Vector, threads: int) -> tuple[float, float]: ...
     @staticmethod
     def pseudo_gradient(
-        w: _Vector, g: _Vector, l1: float, l2: float, out: _Vector, threads: int
+        w: _Vector, g: _Vector, penalty: _Penalty, out: _Vector, threads: int
     ) -> tuple[float, float]: ...
     @staticmethod
     def secant_pair(
@@ -154,8 +156,7 @@ class vectors:
         g_new: _Vector,
         w: _Vector,
         g: _Vector,
-        l1: float,
-        l2: float,
+        penalty: _Penalty,
         s_rows: _Rows,
         y_rows: _Rows,
         live: Sequence[int],
@@ -167,8 +168,7 @@ class vectors:
     def quasi_newton_step(
         w: _Vector,
         g: _Vector,
-        l1: float,
-        l2: float,
+        penalty: _Penalty,
         s_rows: _Rows,
         s_coefficients: _Vector,
         y_rows: _Rows,

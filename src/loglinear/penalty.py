@@ -9,6 +9,7 @@ import numpy as np
 
 from . import vectors
 from .errors import OptionError
+from .options import whole_number
 from .vectors import Vector
 
 __all__ = ["ElasticNet"]
@@ -24,13 +25,15 @@ class ElasticNet:
     Args:
         l1: weight of the L1 norm, finite, >= 0; makes weights exactly zero.
         l2: weight of half the squared L2 norm, finite, >= 0.
+        unpenalised: how many of the last weights bear no penalty, >= 0: intercepts. The norms are of the others.
 
     Raises:
-        OptionError: l1 or l2 is negative, infinite or no number.
+        OptionError: l1 or l2 is negative, infinite or no number, or unpenalised is no whole number >= 0.
     """
 
     l1: float = 0.0
     l2: float = 0.0
+    unpenalised: int = 0
 
     def __post_init__(self) -> None:
         for name in ("l1", "l2"):
@@ -43,10 +46,23 @@ class ElasticNet:
                 message = f"{name}={given!r} is not a penalty; give a finite number >= 0 (0 switches it off)"
                 raise OptionError(message)
             object.__setattr__(self, name, number)
+        object.__setattr__(self, "unpenalised", whole_number("unpenalised", self.unpenalised, 0, 2**62))
+
+    @property
+    def strengths(self) -> vectors.Penalty:
+        """(l1, l2, unpenalised)."""
+        return self.l1, self.l2, self.unpenalised
+
+    def norms(self, w: Vector) -> tuple[float, float]:
+        """Return |w|_1 and |w|^2 of the weights that bear a penalty."""
+        return vectors.norms(w[: self._penalised(w)])
+
+    def _penalised(self, w: Vector) -> int:
+        return max(w.size - self.unpenalised, 0)
 
     def value(self, w: Vector) -> float:
         """Return l1 |w|_1 + (l2 / 2) |w|^2."""
-        return self.value_from_norms(*vectors.norms(w))
+        return self.value_from_norms(*self.norms(w))
 
     def value_from_norms(self, l1_norm: float, squared_norm: float) -> float:
         """Return the penalty of a w with these values of |w|_1 and |w|^2, which a sweep may already have given."""
@@ -55,12 +71,12 @@ class ElasticNet:
 
     def smooth_value(self, w: Vector) -> float:
         """Return the differentiable part, (l2 / 2) |w|^2."""
-        return self.value_from_norms(0.0, vectors.norms(w)[1])
+        return self.value_from_norms(0.0, self.norms(w)[1])
 
     def smooth_gradient(self, w: Vector, g: Vector, out: Vector | None = None) -> Vector:
         """Return g + l2 w, the gradient of the NLL and of the differentiable part."""
         out = np.empty_like(g) if out is None else out
-        vectors.pseudo_gradient(w, g, 0.0, self.l2, out)
+        vectors.pseudo_gradient(w, g, (0.0, self.l2, self.unpenalised), out)
         return out
 
     def pseudo_gradient(self, w: Vector, g: Vector, out: Vector | None = None) -> Vector:
@@ -70,7 +86,7 @@ class ElasticNet:
         convex objective, and its negative is the direction of steepest descent.
         """
         out = np.empty_like(g) if out is None else out
-        vectors.pseudo_gradient(w, g, self.l1, self.l2, out)
+        vectors.pseudo_gradient(w, g, self.strengths, out)
         return out
 
     def prox(self, v: Vector, step: float, out: Vector | None = None) -> Vector:
@@ -83,7 +99,9 @@ class ElasticNet:
             message = f"step={step!r} is not a step size; give a finite number > 0"
             raise OptionError(message)
         out = np.empty_like(v) if out is None else out
-        vectors.shrink(v, step * self.l1, 1.0 / (1.0 + step * self.l2), out)
+        penalised = self._penalised(v)
+        vectors.shrink(v[:penalised], step * self.l1, 1.0 / (1.0 + step * self.l2), out[:penalised])
+        out[penalised:] = v[penalised:]
         return out
 
     def violation(self, w: Vector, g: Vector) -> float:
@@ -91,4 +109,4 @@ class ElasticNet:
 
         Zero at a minimum. NaN or infinite if g is.
         """
-        return vectors.pseudo_gradient(w, g, self.l1, self.l2, np.empty_like(g))[0]
+        return vectors.pseudo_gradient(w, g, self.strengths, np.empty_like(g))[0]

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ._core import vectors as _native
 
 __all__ = [
+    "Penalty",
     "Rows",
     "Vector",
     "count_nonzero",
@@ -31,6 +32,8 @@ __all__ = [
 Vector = npt.NDArray[np.float64]
 # bfloat16, the upper halves of float32: NumPy has no such type, so they are kept as bits.
 Rows = npt.NDArray[np.uint16]
+# l1, l2, and how many of the last weights bear neither: l1 |w|_1 + (l2 / 2) |w|^2 over the others.
+Penalty = tuple[float, float, int]
 
 _threads: ContextVar[int] = ContextVar("threads", default=0)
 
@@ -55,15 +58,15 @@ def count_nonzero(x: Vector) -> int:
     return int(np.count_nonzero(x))
 
 
-def pseudo_gradient(w: Vector, g: Vector, l1: float, l2: float, out: Vector) -> tuple[float, float]:
-    """Write the pseudo-gradient of f(w) + l1 |w|_1 + (l2 / 2) |w|^2 to ``out``, where g is the gradient of f.
+def pseudo_gradient(w: Vector, g: Vector, penalty: Penalty, out: Vector) -> tuple[float, float]:
+    """Write the pseudo-gradient of f(w) + penalty(w) to ``out``, where g is the gradient of f.
 
     It is the subgradient of minimum norm (Andrew & Gao 2007, Eq. 4), and the plain gradient when l1 = 0.
 
     Returns:
         Its max-norm (NaN or infinite if any entry is) and its Euclidean norm squared.
     """
-    return _native.pseudo_gradient(w, g, l1, l2, out, _threads.get())
+    return _native.pseudo_gradient(w, g, penalty, out, _threads.get())
 
 
 def secant_pair(
@@ -71,8 +74,7 @@ def secant_pair(
     g_new: Vector,
     w: Vector,
     g: Vector,
-    l1: float,
-    l2: float,
+    penalty: Penalty,
     s_rows: Rows,
     y_rows: Rows,
     live: Sequence[int],
@@ -88,8 +90,7 @@ def secant_pair(
         g_new: gradient of the unpenalised objective at w_new, shape (n,).
         w: shape (n,).
         g: gradient at w, shape (n,).
-        l1: strength of the L1 penalty.
-        l2: strength of the L2 penalty.
+        penalty: see ``Penalty``.
         s_rows: shape (m, n), bfloat16.
         y_rows: shape (m, n), bfloat16.
         live: numbers of the k rows that count.
@@ -100,14 +101,13 @@ def secant_pair(
     Returns:
         The max-norm of v (NaN or infinite if any entry is), its Euclidean norm squared, and (w_new - w) . v.
     """
-    return _native.secant_pair(w_new, g_new, w, g, l1, l2, s_rows, y_rows, live, spare, products, _threads.get())
+    return _native.secant_pair(w_new, g_new, w, g, penalty, s_rows, y_rows, live, spare, products, _threads.get())
 
 
 def quasi_newton_step(
     w: Vector,
     g: Vector,
-    l1: float,
-    l2: float,
+    penalty: Penalty,
     s_rows: Rows,
     s_coefficients: Vector,
     y_rows: Rows,
@@ -126,8 +126,7 @@ def quasi_newton_step(
     Args:
         w: shape (n,).
         g: gradient of the unpenalised objective at w, shape (n,).
-        l1: strength of the L1 penalty.
-        l2: strength of the L2 penalty.
+        penalty: see ``Penalty``.
         s_rows: S, shape (m, n), bfloat16.
         s_coefficients: shape (k,).
         y_rows: Y, shape (m, n), bfloat16.
@@ -138,11 +137,11 @@ def quasi_newton_step(
         out: shape (n,).
 
     Returns:
-        d . v, v . (out - w), |out|_1 and |out|_2 squared.
+        d . v, v . (out - w), |out|_1 and |out|_2 squared, the norms without weights that bear no penalty.
     """
     threads = _threads.get()
     return _native.quasi_newton_step(
-        w, g, l1, l2, s_rows, s_coefficients, y_rows, y_coefficients, live, factor, alpha, out, threads
+        w, g, penalty, s_rows, s_coefficients, y_rows, y_coefficients, live, factor, alpha, out, threads
     )
 
 

@@ -139,7 +139,7 @@ def test_step_equals_the_definition(seed, n, alpha, l1):
     s_rows, y_rows = (rng.normal(size=(2, 6, n)).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
     live, out = (0, 1, 3, 5, 4), np.empty(n)
     on_s, on_y = rng.normal(size=(2, 5))
-    found = vectors.quasi_newton_step(w, g, l1, 0.25, s_rows, on_s, y_rows, on_y, live, -0.5, alpha, out)
+    found = vectors.quasi_newton_step(w, g, (l1, 0.25, 0), s_rows, on_s, y_rows, on_y, live, -0.5, alpha, out)
     v = ElasticNet(l1, 0.25).pseudo_gradient(w, g)
     d = on_s @ widened(s_rows[list(live)]) + on_y @ widened(y_rows[list(live)]) - 0.5 * v
     if l1:

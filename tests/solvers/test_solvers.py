@@ -58,6 +58,8 @@ PENALTIES = {
     "l2": ElasticNet(l2=0.7),
     "l1": ElasticNet(l1=1.5),
     "elastic net": ElasticNet(l1=0.8, l2=0.4),
+    "l2 with intercepts": ElasticNet(l2=0.7, unpenalised=2),
+    "elastic net with intercepts": ElasticNet(l1=2.8, l2=0.4, unpenalised=2),
 }
 BATCH = [name for name in SOLVERS if name in ("lbfgs", "owlqn")]  # the stochastic ones have theirs in their own files
 MATRIX = [
@@ -73,13 +75,16 @@ LIMIT = Stop(max_iterations=20_000)
 def scipy_minimum(objective, penalty):
     """Minimise over w = p - q with p, q >= 0, which makes the L1 norm linear."""
     n = objective.n_features
+    penalised = np.arange(n) < n - penalty.unpenalised
+    # Without a norm to hold them together, p and q of an intercept would both drift away.
+    l1 = np.where(penalised, penalty.l1, 1e-9)
 
     def fun(pq):
         w = pq[:n] - pq[n:]
         value, g = objective.value_and_gradient(w)
-        g = g + penalty.l2 * w
-        value += penalty.l1 * pq.sum() + 0.5 * penalty.l2 * (w @ w)
-        return value, np.concatenate([g + penalty.l1, -g + penalty.l1])
+        g = g + penalty.l2 * w * penalised
+        value += l1 @ (pq[:n] + pq[n:]) + 0.5 * penalty.l2 * (w @ (w * penalised))
+        return value, np.concatenate([g + l1, -g + l1])
 
     options = {"maxiter": 50_000, "maxfun": 100_000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 30}
     found = scipy.optimize.minimize(

@@ -1,8 +1,11 @@
 //! NumPy arrays as slices.
 
 use super::errors::OptionError;
+use super::interrupt::interruptible;
+use crate::error::Result;
+use crate::threads::Interrupt;
 use numpy::ndarray::Dimension;
-use numpy::{Element, PyArray, PyArrayMethods, PyReadonlyArray, PyReadwriteArray};
+use numpy::{Element, PyArray, PyArray1, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadwriteArray};
 use pyo3::prelude::*;
 
 pub fn read<'a, T: Element, D: Dimension>(array: &'a PyReadonlyArray<'_, T, D>) -> PyResult<&'a [T]> {
@@ -17,4 +20,25 @@ pub fn writable<'py, T: Element, D: Dimension>(
 
 pub fn write<'a, T: Element, D: Dimension>(array: &'a mut PyReadwriteArray<'_, T, D>) -> PyResult<&'a mut [T]> {
     array.as_slice_mut().map_err(|_| OptionError::new_err("arrays have to be contiguous"))
+}
+
+/// Calls an objective of n weights on w and on where its gradient goes: `out`, or a new array.
+pub fn value_and_gradient<'py>(
+    py: Python<'py>,
+    n: usize,
+    w: &PyReadonlyArray1<'py, f64>,
+    out: Option<Bound<'py, PyArray1<f64>>>,
+    evaluate: impl FnOnce(&[f64], &mut [f64], &Interrupt) -> Result<f64> + Send,
+) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
+    let out = out.unwrap_or_else(|| PyArray1::zeros(py, n, false));
+    let value = {
+        let (w, mut gradient) = (read(w)?, writable(&out)?);
+        let gradient = write(&mut gradient)?;
+        if w.len() != n || gradient.len() != n {
+            let message = format!("w and out need {n} entries; they have {} and {}", w.len(), gradient.len());
+            return Err(OptionError::new_err(message));
+        }
+        interruptible(py, |interrupt| evaluate(w, gradient, interrupt))?
+    };
+    Ok((value, out))
 }

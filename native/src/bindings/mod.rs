@@ -1,6 +1,7 @@
 //! The Python module `loglinear._core`: converts and checks, nothing else.
 
 mod arrays;
+mod classifier;
 mod corpus;
 mod errors;
 mod interrupt;
@@ -16,6 +17,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     std::panic::set_hook(Box::new(|_| {}));
     module.add_class::<corpus::Corpus>()?;
     module.add_class::<objective::ChainObjective>()?;
+    module.add_class::<classifier::ClassifierObjective>()?;
     module.add_class::<model::ChainModel>()?;
     module.add_function(wrap_pyfunction!(model::check_template, module)?)?;
     vectors::register(module)

@@ -1,6 +1,6 @@
 //! `ChainObjective`: the negative log-likelihood for the optimisers.
 
-use super::arrays::{read, writable, write};
+use super::arrays::{read, value_and_gradient, writable, write};
 use super::corpus::Corpus;
 use super::errors::OptionError;
 use super::interrupt::interruptible;
@@ -10,7 +10,7 @@ use crate::objective::features::Selection;
 use crate::stochastic::sag::{self, Gradients, Memory, Sampling, Settings as SagSettings, Sizes};
 use crate::stochastic::sgd_l1::{self, LineSearch, Penalty, Settings};
 use crate::stochastic::{adagrad, sg};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -86,21 +86,9 @@ impl ChainObjective {
         w: PyReadonlyArray1<'py, f64>,
         out: Option<Bound<'py, PyArray1<f64>>>,
     ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
-        let n = self.inner.features.len();
-        let out = out.unwrap_or_else(|| PyArray1::zeros(py, n, false));
-        let value = {
-            let w = w.as_slice().map_err(|_| OptionError::new_err("w has to be contiguous"))?;
-            let mut gradient = out
-                .try_readwrite()
-                .map_err(|error| OptionError::new_err(format!("out cannot be written to: {error}")))?;
-            let gradient = gradient.as_slice_mut().map_err(|_| OptionError::new_err("out has to be contiguous"))?;
-            if w.len() != n || gradient.len() != n {
-                let message = format!("w and out need {n} entries; they have {} and {}", w.len(), gradient.len());
-                return Err(OptionError::new_err(message));
-            }
-            interruptible(py, |interrupt| self.inner.value_and_gradient(w, gradient, interrupt))?
-        };
-        Ok((value, out))
+        value_and_gradient(py, self.inner.features.len(), &w, out, |w, gradient, interrupt| {
+            self.inner.value_and_gradient(w, gradient, interrupt)
+        })
     }
 
     /// A pass of stochastic gradient descent with L1 (see `loglinear.solvers.sgd_l1`); updates w and q in place.

@@ -2,7 +2,7 @@
 
 use super::arrays::{read, writable, write};
 use super::errors::OptionError;
-use crate::vectors;
+use crate::vectors::{self, Penalty};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -10,6 +10,11 @@ type In<'py> = PyReadonlyArray1<'py, f64>;
 /// Rows of bfloat16, as their bits.
 type Rows<'py> = PyReadonlyArray2<'py, u16>;
 type Out<'a, 'py> = &'a Bound<'py, PyArray1<f64>>;
+
+/// (l1, l2, how many of the last weights bear no penalty)
+fn penalty_of((l1, l2, unpenalised): (f64, f64, usize)) -> Penalty {
+    Penalty { l1, l2, unpenalised }
+}
 
 fn same(lengths: &[usize]) -> PyResult<()> {
     if lengths.windows(2).all(|pair| pair[0] == pair[1]) {
@@ -53,8 +58,7 @@ fn secant_pair(
     g_new: In<'_>,
     w: In<'_>,
     g: In<'_>,
-    l1: f64,
-    l2: f64,
+    penalty: (f64, f64, usize),
     s_rows: &Bound<'_, PyArray2<u16>>,
     y_rows: &Bound<'_, PyArray2<u16>>,
     live: Vec<usize>,
@@ -71,7 +75,7 @@ fn secant_pair(
     let products = write(&mut products)?;
     same(&[2 * (rows.len() + 2), products.len()])?;
     let (new, old) = (vectors::Point { w: w_new, g: g_new }, vectors::Point { w, g });
-    let size = py.detach(|| vectors::secant_pair(new, old, (l1, l2), &rows, s, y, products, threads));
+    let size = py.detach(|| vectors::secant_pair(new, old, penalty_of(penalty), &rows, s, y, products, threads));
     Ok((size.most, size.squared, size.slope))
 }
 
@@ -81,8 +85,7 @@ fn quasi_newton_step(
     py: Python<'_>,
     w: In<'_>,
     g: In<'_>,
-    l1: f64,
-    l2: f64,
+    penalty: (f64, f64, usize),
     s_rows: Rows<'_>,
     s_coefficients: In<'_>,
     y_rows: Rows<'_>,
@@ -103,7 +106,7 @@ fn quasi_newton_step(
         rows.extend(matrix.into_iter().zip(coefficients.iter().copied()));
     }
     let at = vectors::Point { w, g };
-    let step = py.detach(|| vectors::quasi_newton_step(at, (l1, l2), &rows, factor, alpha, out, threads));
+    let step = py.detach(|| vectors::quasi_newton_step(at, penalty_of(penalty), &rows, factor, alpha, out, threads));
     Ok((step.slope, step.change, step.l1_norm, step.squared))
 }
 
@@ -112,15 +115,14 @@ fn pseudo_gradient(
     py: Python<'_>,
     w: In<'_>,
     g: In<'_>,
-    l1: f64,
-    l2: f64,
+    penalty: (f64, f64, usize),
     out: Out<'_, '_>,
     threads: usize,
 ) -> PyResult<(f64, f64)> {
     let mut out = writable(out)?;
     let (w, g, out) = (read(&w)?, read(&g)?, write(&mut out)?);
     same(&[w.len(), g.len(), out.len()])?;
-    let size = py.detach(|| vectors::pseudo_gradient(w, g, l1, l2, out, threads));
+    let size = py.detach(|| vectors::pseudo_gradient(w, g, penalty_of(penalty), out, threads));
     Ok((size.most, size.squared))
 }
 

@@ -37,7 +37,7 @@ pub struct ChainObjective {
 }
 
 /// A panic elsewhere leaves buffers that are cleared before use: the lock may be taken all the same.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -90,7 +90,7 @@ class History:
         k, spare = len(self.live), self.spare
         products = np.empty((2, 2 * k + 2))
         violation, squared, slope = vectors.secant_pair(
-            w_new, g_new, w, g, penalty.l1, penalty.l2, self.S, self.Y, self.live, spare, products
+            w_new, g_new, w, g, penalty.strengths, self.S, self.Y, self.live, spare, products
         )
         on_s, on_y = [*range(k), 2 * k], [*range(k, 2 * k), 2 * k + 1]
         sy, yy = products[1, 2 * k :]
@@ -125,11 +125,11 @@ class History:
         H is the identity while there are no pairs. With L1 both are projected, see ``vectors.quasi_newton_step``.
 
         Returns:
-            d . v, v . (out - w), |out|_1 and |out|_2 squared.
+            d . v, v . (out - w), |out|_1 and |out|_2 squared, the norms of what bears a penalty.
         """
         on_s, on_y, gamma = self._coefficients() if self.live else (np.empty(0), np.empty(0), 1.0)
         return vectors.quasi_newton_step(
-            w, g, penalty.l1, penalty.l2, self.S, -on_s, self.Y, -on_y, self.live, -gamma, alpha, out
+            w, g, penalty.strengths, self.S, -on_s, self.Y, -on_y, self.live, -gamma, alpha, out
         )
 
     def _coefficients(self) -> tuple[Vector, Vector, float]:
@@ -204,7 +204,7 @@ class Trial:
         descent: derivative of the objective along d where the search began.
         change: v . (w_new - w), the decrease that v promises.
         nll: unpenalised, nats.
-        w_norm: Euclidean norm of w.
+        w_norm: Euclidean norm of the weights that bear a penalty.
         violation: max-norm of the pseudo-gradient.
         norm: Euclidean norm of the pseudo-gradient.
         slope: derivative of the objective along d.
@@ -263,10 +263,10 @@ class LimitedMemory:
             ObjectiveError: the objective or its gradient is not finite at w.
         """
         spare_w = np.zeros_like(w)
-        l1_norm, squared = vectors.norms(w)
-        objective = nll + problem.penalty.value_from_norms(l1_norm, squared)
         penalty = problem.penalty
-        violation, norm2 = vectors.pseudo_gradient(w, gradient, penalty.l1, penalty.l2, out=spare_w)
+        l1_norm, squared = penalty.norms(w)
+        objective = nll + penalty.value_from_norms(l1_norm, squared)
+        violation, norm2 = vectors.pseudo_gradient(w, gradient, penalty.strengths, out=spare_w)
         for name, number in (("objective", objective), ("gradient's largest entry", violation)):
             if not math.isfinite(number):
                 message = f"the {name} is {number} at the starting point; check the data, or start from other weights"

@@ -92,8 +92,8 @@ def _sampled(problem: Problem, sample: int | None, seed: int) -> Problem:
         return problem
     chosen = np.sort(np.random.default_rng(seed).permutation(n)[:sample])
     share = sample / n
-    penalty = ElasticNet(l1=problem.penalty.l1 * share, l2=problem.penalty.l2 * share)
-    return Problem(objective.sample(chosen), penalty)
+    l1, l2, unpenalised = problem.penalty.strengths
+    return Problem(objective.sample(chosen), ElasticNet(l1 * share, l2 * share, unpenalised))
 
 
 def _reached(problem: Problem, solver: Any) -> float:

@@ -1,0 +1,131 @@
+//! `ClassifierObjective`: the negative log-likelihood of a classifier for the optimisers.
+
+use super::arrays::{read, value_and_gradient};
+use super::errors::OptionError;
+use super::interrupt::interruptible;
+use crate::design::Design;
+use crate::objective::classifier::Classifier;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+#[pyclass(frozen, module = "loglinear._core")]
+pub struct ClassifierObjective {
+    pub inner: Classifier,
+}
+
+impl ClassifierObjective {
+    /// Numbers below a bound, from an array.
+    fn numbers(&self, what: &str, array: &PyReadonlyArray1<'_, i64>, bound: usize) -> PyResult<Vec<usize>> {
+        let numbers: Option<Vec<usize>> =
+            read(array)?.iter().map(|&i| usize::try_from(i).ok().filter(|&i| i < bound)).collect();
+        numbers.ok_or_else(|| OptionError::new_err(format!("{what} outside 0..{bound}")))
+    }
+
+    fn check_length(&self, w: &[f64]) -> PyResult<()> {
+        let n = self.inner.n_features();
+        if w.len() == n {
+            return Ok(());
+        }
+        Err(OptionError::new_err(format!("w needs {n} entries; it has {}", w.len())))
+    }
+}
+
+#[pymethods]
+impl ClassifierObjective {
+    /// Compressed sparse rows (`ends[i]` is where row i ends), a class for each and perhaps a weight.
+    #[new]
+    #[pyo3(signature = (ends, ids, values, n_columns, targets, weights=None, *, n_classes, intercept, threads=0))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        ends: PyReadonlyArray1<'_, u64>,
+        ids: PyReadonlyArray1<'_, u32>,
+        values: PyReadonlyArray1<'_, f64>,
+        n_columns: usize,
+        targets: PyReadonlyArray1<'_, u32>,
+        weights: Option<PyReadonlyArray1<'_, f64>>,
+        n_classes: usize,
+        intercept: bool,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let ends = read(&ends)?.iter().map(|&end| end as usize).collect();
+        let (ids, values, targets) = (read(&ids)?, read(&values)?, read(&targets)?.to_vec());
+        let weights = weights.as_ref().map_or(Ok(&[][..]), read)?.to_vec();
+        let inner = interruptible(py, |_| {
+            let design = Design::new(ends, ids.to_vec(), values.to_vec(), n_columns)?;
+            Classifier::new(Arc::new(design), targets, weights, n_classes, intercept, threads)
+        })?;
+        Ok(ClassifierObjective { inner })
+    }
+
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.inner.n_features()
+    }
+
+    #[getter]
+    fn n_samples(&self) -> usize {
+        self.inner.n_samples()
+    }
+
+    #[getter]
+    fn n_threads(&self) -> usize {
+        self.inner.n_threads()
+    }
+
+    /// Weights of a column.
+    #[getter]
+    fn n_outputs(&self) -> usize {
+        self.inner.n_outputs()
+    }
+
+    #[pyo3(signature = (w, out=None))]
+    fn value_and_gradient<'py>(
+        &self,
+        py: Python<'py>,
+        w: PyReadonlyArray1<'py, f64>,
+        out: Option<Bound<'py, PyArray1<f64>>>,
+    ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
+        value_and_gradient(py, self.inner.n_features(), &w, out, |w, gradient, interrupt| {
+            self.inner.value_and_gradient(w, gradient, interrupt)
+        })
+    }
+
+    /// p(y | x) of every sample, row by row; with two classes that of the second.
+    fn probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        w: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let w = read(&w)?;
+        self.check_length(w)?;
+        let probabilities = interruptible(py, |interrupt| self.inner.probabilities(w, interrupt))?;
+        Ok(PyArray1::from_vec(py, probabilities))
+    }
+
+    /// One class against all others, on the same samples.
+    fn one_against_rest(&self, class: u32) -> Self {
+        ClassifierObjective { inner: self.inner.one_against_rest(class) }
+    }
+
+    /// The objective on some of the samples, each of which weighs `factor` times what it does here.
+    #[pyo3(signature = (order, factor=1.0))]
+    fn batch(&self, py: Python<'_>, order: PyReadonlyArray1<'_, i64>, factor: f64) -> PyResult<Self> {
+        let samples = self.numbers("order names samples", &order, self.inner.n_samples())?;
+        let inner = interruptible(py, |_| Ok(self.inner.batch(&samples, factor)))?;
+        Ok(ClassifierObjective { inner })
+    }
+
+    /// With two classes: the objective over sums of columns; column j goes to map[j].
+    fn aggregate(&self, py: Python<'_>, map: PyReadonlyArray1<'_, i64>, n_columns: usize) -> PyResult<Self> {
+        let map = self.numbers("map names columns", &map, n_columns.min(u32::MAX as usize))?;
+        if map.len() != self.inner.design.n_columns() || self.inner.n_outputs() != 1 {
+            let message = "aggregate needs two classes, and a place for every column";
+            return Err(OptionError::new_err(message));
+        }
+        let map: Vec<u32> = map.into_iter().map(|to| to as u32).collect();
+        let inner = interruptible(py, |_| Ok(self.inner.aggregate(&map, n_columns)))?;
+        Ok(ClassifierObjective { inner })
+    }
+}

@@ -1,0 +1,365 @@
+//! Samples of a classifier as a sparse matrix, by rows (samples) and by columns (attributes).
+//!
+//! The scores of samples are sums over rows, the gradient of a column's weights is a sum over the column: both are the same
+//! operation, `combine`, on the one or the other. Nothing is added up by several threads in one place.
+
+use crate::error::{Error, Result};
+use pulp::Simd;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Entries' values; those that single precision holds exactly are kept so, which halves what a pass reads.
+pub enum Values {
+    Ones(Vec<One>),
+    Single(Vec<f32>),
+    Double(Vec<f64>),
+}
+
+/// A value that is 1 and takes no memory.
+#[derive(Clone, Copy, Default)]
+pub struct One;
+
+pub trait Value: Copy + Default + Send + Sync {
+    fn get(self) -> f64;
+}
+
+impl Value for One {
+    #[inline(always)]
+    fn get(self) -> f64 {
+        1.0
+    }
+}
+
+impl Value for f32 {
+    #[inline(always)]
+    fn get(self) -> f64 {
+        self.into()
+    }
+}
+
+impl Value for f64 {
+    #[inline(always)]
+    fn get(self) -> f64 {
+        self
+    }
+}
+
+/// Lists of entries, one after the other. `ends[i]` is where list i ends.
+pub struct Lists {
+    pub ends: Vec<usize>,
+    pub ids: Vec<u32>,
+    pub values: Values,
+}
+
+/// Calls a function that is generic over `Value` with the values in hand.
+macro_rules! with_values {
+    ($values:expr, $name:ident => $work:expr) => {
+        match $values {
+            $crate::design::Values::Ones($name) => $work,
+            $crate::design::Values::Single($name) => $work,
+            $crate::design::Values::Double($name) => $work,
+        }
+    };
+}
+pub(crate) use with_values;
+
+impl Values {
+    fn of(values: Vec<f64>) -> Values {
+        if values.par_iter().all(|&value| value == 1.0) {
+            Values::Ones(vec![One; values.len()])
+        } else if values.par_iter().all(|&value| f64::from(value as f32) == value) {
+            Values::Single(values.into_par_iter().map(|value| value as f32).collect())
+        } else {
+            Values::Double(values)
+        }
+    }
+
+    fn get(&self, at: usize) -> f64 {
+        with_values!(self, values => values[at].get())
+    }
+}
+
+impl Lists {
+    pub fn range(&self, list: usize) -> Range<usize> {
+        let start = if list == 0 { 0 } else { self.ends[list - 1] };
+        start..self.ends[list]
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The entries of a list: id and value.
+    pub fn entries(&self, list: usize) -> impl Iterator<Item = (u32, f64)> {
+        self.range(list).map(|at| (self.ids[at], self.values.get(at)))
+    }
+
+    /// The entries list by id; each keeps the order of the lists.
+    fn transposed(&self, n_ids: usize) -> Lists {
+        let mut ends = vec![0; n_ids];
+        self.ids.iter().for_each(|&id| ends[id as usize] += 1);
+        let mut total = 0;
+        for end in &mut ends {
+            // Where the list begins, until it is filled.
+            total += std::mem::replace(end, total);
+        }
+        let mut ids = vec![0; self.ids.len()];
+        let values = match &self.values {
+            Values::Ones(values) => Values::Ones(self.distribute(values, &mut ends, &mut ids)),
+            Values::Single(values) => Values::Single(self.distribute(values, &mut ends, &mut ids)),
+            Values::Double(values) => Values::Double(self.distribute(values, &mut ends, &mut ids)),
+        };
+        Lists { ends, ids, values }
+    }
+
+    fn distribute<V: Value>(&self, values: &[V], ends: &mut [usize], ids: &mut [u32]) -> Vec<V> {
+        let mut moved = vec![V::default(); values.len()];
+        for list in 0..self.len() {
+            for at in self.range(list) {
+                let end = &mut ends[self.ids[at] as usize];
+                (ids[*end], moved[*end]) = (list as u32, values[at]);
+                *end += 1;
+            }
+        }
+        moved
+    }
+
+    /// Cuts the lists into ranges of about as many entries. They depend on the data alone.
+    fn pieces(&self, entries: usize) -> Vec<Range<usize>> {
+        let work = |list: usize| self.ends[list] + PER_LIST * (list + 1);
+        let (mut pieces, mut start, mut done) = (Vec::new(), 0, 0);
+        for list in 0..self.len() {
+            if work(list) - done >= entries || list + 1 == self.len() {
+                pieces.push(start..list + 1);
+                (start, done) = (list + 1, work(list));
+            }
+        }
+        pieces
+    }
+}
+
+/// Entries of a piece of work: some ten microseconds' worth.
+const PIECE: usize = 16_384;
+/// What a list costs besides its entries, in entries.
+const PER_LIST: usize = 8;
+
+/// A sparse matrix of samples, by rows and by columns.
+pub struct Design {
+    pub rows: Lists,
+    pub columns: Lists,
+    /// Ranges of rows and of columns that a thread works on at a time.
+    pub row_pieces: Vec<Range<usize>>,
+    pub column_pieces: Vec<Range<usize>>,
+}
+
+impl Design {
+    /// From compressed sparse rows: `ends[i]` is where row i ends.
+    pub fn new(ends: Vec<usize>, ids: Vec<u32>, values: Vec<f64>, n_columns: usize) -> Result<Design> {
+        let ordered = ends.windows(2).all(|pair| pair[0] <= pair[1]);
+        if !ordered || ends.last().copied().unwrap_or(0) != ids.len() || ids.len() != values.len() {
+            return Err(Error::Data("the sparse matrix is damaged: its row ends and entries do not fit".into()));
+        }
+        if n_columns > u32::MAX as usize || ends.len() > u32::MAX as usize {
+            return Err(Error::Data("more than 2^32 samples or columns".into()));
+        }
+        if let Some(at) = ids.iter().position(|&id| id as usize >= n_columns) {
+            let message = format!("the sparse matrix is damaged: column {} of {n_columns}", ids[at]);
+            return Err(Error::Data(message));
+        }
+        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+            let row = ends.partition_point(|&end| end <= at);
+            let message = format!("sample {row}, column {}: {} is not a finite value", ids[at], values[at]);
+            return Err(Error::Data(message));
+        }
+        Ok(Design::of(Lists { ends, ids, values: Values::of(values) }, n_columns))
+    }
+
+    fn of(rows: Lists, n_columns: usize) -> Design {
+        let columns = rows.transposed(n_columns);
+        let (row_pieces, column_pieces) = (rows.pieces(PIECE), columns.pieces(PIECE));
+        Design { rows, columns, row_pieces, column_pieces }
+    }
+
+    pub fn n_samples(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn n_columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The matrix of some samples, in that order.
+    pub fn select(&self, samples: &[usize]) -> Design {
+        let total = samples.iter().map(|&sample| self.rows.range(sample).len()).sum();
+        let (mut ends, mut ids, mut values) = (Vec::with_capacity(samples.len()), Vec::with_capacity(total), Vec::new());
+        values.reserve(total);
+        for &sample in samples {
+            for (id, value) in self.rows.entries(sample) {
+                ids.push(id);
+                values.push(value);
+            }
+            ends.push(ids.len());
+        }
+        Design::of(Lists { ends, ids, values: Values::of(values) }, self.n_columns())
+    }
+
+    /// The matrix whose columns are sums of columns: `map[j]` is where column j goes (Mathur & Chakrabarti 2010, Eq. 15).
+    pub fn merge(&self, map: &[u32], n_columns: usize) -> Design {
+        let (mut ends, mut ids, mut values) = (Vec::with_capacity(self.n_samples()), Vec::new(), Vec::new());
+        let (mut met, mut place) = (vec![u32::MAX; n_columns], vec![0; n_columns]);
+        for sample in 0..self.n_samples() {
+            for (id, value) in self.rows.entries(sample) {
+                let to = map[id as usize];
+                let column = to as usize;
+                if met[column] == sample as u32 {
+                    values[place[column]] += value;
+                } else {
+                    (met[column], place[column]) = (sample as u32, ids.len());
+                    ids.push(to);
+                    values.push(value);
+                }
+            }
+            ends.push(ids.len());
+        }
+        Design::of(Lists { ends, ids, values: Values::of(values) }, n_columns)
+    }
+}
+
+/// Sum of value * x[id] over some entries.
+#[inline(always)]
+pub fn combine_one<V: Value>(ids: &[u32], values: &[V], x: &[f64]) -> f64 {
+    let (id_fours, id_rest) = ids.as_chunks::<4>();
+    let (value_fours, value_rest) = values.as_chunks::<4>();
+    // Four sums: one would wait for itself.
+    let mut sums = [0.0; 4];
+    for (ids, values) in id_fours.iter().zip(value_fours) {
+        for k in 0..4 {
+            sums[k] += values[k].get() * x[ids[k] as usize];
+        }
+    }
+    let rest: f64 = id_rest.iter().zip(value_rest).map(|(&id, value)| value.get() * x[id as usize]).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+}
+
+/// out += the sum of value * row `id` of a matrix over some entries. Rows have the length of `out`, whole vectors.
+#[inline(always)]
+pub fn combine<S: Simd, V: Value>(simd: S, ids: &[u32], values: &[V], matrix: &[f64], out: &mut [f64]) {
+    let (out, _) = S::as_mut_simd_f64s(out);
+    let (matrix, _) = S::as_simd_f64s(matrix);
+    let mut at = 0;
+    while at < out.len() {
+        match out.len() - at {
+            1 => tile::<S, V, 1>(simd, ids, values, matrix, out, at),
+            2 => tile::<S, V, 2>(simd, ids, values, matrix, out, at),
+            3 => tile::<S, V, 3>(simd, ids, values, matrix, out, at),
+            _ => tile::<S, V, 4>(simd, ids, values, matrix, out, at),
+        }
+        at += 4;
+    }
+}
+
+/// N vectors of columns, in registers.
+#[inline(always)]
+fn tile<S: Simd, V: Value, const N: usize>(
+    simd: S,
+    ids: &[u32],
+    values: &[V],
+    matrix: &[S::f64s],
+    out: &mut [S::f64s],
+    at: usize,
+) {
+    let width = out.len();
+    let out = &mut out[at..at + N];
+    let mut sums = [simd.splat_f64s(0.0); N];
+    sums.copy_from_slice(out);
+    for (&id, value) in ids.iter().zip(values) {
+        let row: &[S::f64s; N] = matrix[id as usize * width + at..].first_chunk().expect("rows are whole");
+        let value = simd.splat_f64s(value.get());
+        for n in 0..N {
+            sums[n] = simd.mul_add_e_f64s(value, row[n], sums[n]);
+        }
+    }
+    out.copy_from_slice(&sums);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn dense(lists: &Lists, n_ids: usize) -> Vec<Vec<f64>> {
+        let row = |list| {
+            let mut row = vec![0.0; n_ids];
+            lists.entries(list).for_each(|(id, value)| row[id as usize] += value);
+            row
+        };
+        (0..lists.len()).map(row).collect()
+    }
+
+    fn matrix() -> impl Strategy<Value = (Vec<Vec<(u32, f64)>>, usize)> {
+        let value = prop_oneof![Just(1.0), Just(0.5), Just(0.1), -2.0..2.0];
+        (1usize..6).prop_flat_map(move |columns| {
+            let row = prop::collection::vec((0..columns as u32, value.clone()), 0..8);
+            (prop::collection::vec(row, 0..7), Just(columns))
+        })
+    }
+
+    fn design((rows, columns): &(Vec<Vec<(u32, f64)>>, usize)) -> Design {
+        let (mut ends, mut ids, mut values) = (vec![], vec![], vec![]);
+        for row in rows {
+            ids.extend(row.iter().map(|entry| entry.0));
+            values.extend(row.iter().map(|entry| entry.1));
+            ends.push(ids.len());
+        }
+        Design::new(ends, ids, values, *columns).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn columns_are_the_rows_transposed(data in matrix()) {
+            let design = design(&data);
+            let (rows, columns) = (dense(&design.rows, data.1), dense(&design.columns, data.0.len()));
+            for (i, row) in rows.iter().enumerate() {
+                for (j, value) in row.iter().enumerate() {
+                    prop_assert!((columns[j][i] - value).abs() < 1e-12);
+                }
+            }
+        }
+
+        #[test]
+        fn merged_columns_are_sums_of_columns(data in matrix(), seed in 0u32..1000) {
+            let design = design(&data);
+            let map: Vec<u32> = (0..data.1 as u32).map(|j| (j * 7 + seed) % 3).collect();
+            let (before, after) = (dense(&design.rows, data.1), dense(&design.merge(&map, 3).rows, 3));
+            for (row, merged) in before.iter().zip(&after) {
+                for k in 0..3 {
+                    let sum: f64 = row.iter().zip(&map).filter(|&(_, &to)| to == k as u32).map(|(value, _)| value).sum();
+                    prop_assert!((merged[k] - sum).abs() < 1e-12);
+                }
+            }
+        }
+
+        #[test]
+        fn pieces_cover_all_lists_in_order(data in matrix(), entries in 1usize..40) {
+            let design = design(&data);
+            let covered: Vec<usize> = design.rows.pieces(entries).into_iter().flatten().collect();
+            prop_assert_eq!(covered, (0..design.n_samples()).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn damaged_matrices_are_refused() {
+        let new = |ends: &[usize], ids: &[u32], values: &[f64]| {
+            Design::new(ends.to_vec(), ids.to_vec(), values.to_vec(), 3).err().map(|error| error.to_string())
+        };
+        assert_eq!(new(&[1, 2], &[0, 2], &[1.0, 2.0]), None);
+        assert!(new(&[2, 1], &[0, 2], &[1.0, 2.0]).unwrap().contains("damaged"));
+        assert!(new(&[1], &[0, 2], &[1.0, 2.0]).unwrap().contains("damaged"));
+        assert!(new(&[1, 2], &[0, 3], &[1.0, 2.0]).unwrap().contains("column 3 of 3"));
+        assert!(new(&[1, 2], &[0, 2], &[1.0, f64::NAN]).unwrap().contains("sample 1, column 2"));
+    }
+}

@@ -1,0 +1,378 @@
+//! Negative log-likelihood of a maximum-entropy classifier and its gradient (Berger, Della Pietra & Della Pietra 1996), over a
+//! sparse matrix.
+//!
+//! With two classes one weight a column, p(y = 1 | x) = 1 / (1 + exp(-x . w)); with more, a weight for each class,
+//! p(y | x) proportional to exp(x . w_y). Weights of a column stand side by side: w is n_columns x n_outputs. An intercept is
+//! one more column, the last, which is 1 in every sample.
+//!
+//! Rows give scores, scores give residuals p - [y], columns of residuals give the gradient. Each is written in one place by one
+//! thread, so that results are bitwise the same on any number of threads.
+
+use crate::aligned::Aligned;
+use crate::design::{Design, Value, combine, combine_one, with_values};
+use crate::error::{Error, Result};
+use crate::numeric;
+use crate::objective::chain::locked;
+use crate::threads::{self, Interrupt};
+use pulp::{Arch, Simd, WithSimd};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+pub struct Classifier {
+    pub design: Arc<Design>,
+    /// Class of each sample.
+    pub targets: Vec<u32>,
+    /// Weight of each sample; empty when all are 1.
+    pub weights: Vec<f64>,
+    pub n_classes: usize,
+    /// Whether there is a column of ones behind those of the design.
+    pub intercept: bool,
+    pool: Arc<ThreadPool>,
+    scratch: Mutex<Scratch>,
+}
+
+/// Buffers kept from one evaluation to the next.
+#[derive(Default)]
+struct Scratch {
+    /// Weights, a row of outputs for each column, padded.
+    rows: Aligned,
+    /// Scores, then residuals, a row of outputs for each sample, padded.
+    residuals: Aligned,
+}
+
+impl Classifier {
+    pub fn new(
+        design: Arc<Design>,
+        targets: Vec<u32>,
+        weights: Vec<f64>,
+        n_classes: usize,
+        intercept: bool,
+        n_threads: usize,
+    ) -> Result<Self> {
+        let n = design.n_samples();
+        if targets.len() != n || ![0, n].contains(&weights.len()) {
+            let message = format!("{n} samples, but {} targets and {} weights", targets.len(), weights.len());
+            return Err(Error::Data(message));
+        }
+        if n == 0 {
+            return Err(Error::Data("no samples: there is nothing to train on".into()));
+        }
+        if n_classes < 2 || targets.iter().any(|&target| target as usize >= n_classes) {
+            let message = format!("{n_classes} classes are too few: two or more are needed, and one for each target");
+            return Err(Error::Data(message));
+        }
+        if let Some(at) = weights.iter().position(|weight| !(0.0..f64::INFINITY).contains(weight)) {
+            let message = format!("weight {} of sample {at} is not a finite number of at least 0", weights[at]);
+            return Err(Error::Data(message));
+        }
+        if !intercept && design.n_columns() == 0 {
+            return Err(Error::Data("no columns and no intercept: there is nothing to train".into()));
+        }
+        let (pool, scratch) = (threads::pool(n_threads)?, Mutex::default());
+        Ok(Classifier { design, targets, weights, n_classes, intercept, pool, scratch })
+    }
+
+    /// The objective on the same pool with other data.
+    fn with(&self, design: Arc<Design>, targets: Vec<u32>, weights: Vec<f64>) -> Self {
+        let (n_classes, intercept) = (self.n_classes, self.intercept);
+        let (pool, scratch) = (Arc::clone(&self.pool), Mutex::default());
+        Classifier { design, targets, weights, n_classes, intercept, pool, scratch }
+    }
+
+    /// The objective on some of the samples, each of which weighs `factor` times what it does here.
+    pub fn batch(&self, samples: &[usize], factor: f64) -> Self {
+        let targets = samples.iter().map(|&sample| self.targets[sample]).collect();
+        let weights: Vec<f64> = samples.iter().map(|&sample| factor * self.weight(sample)).collect();
+        let weights = if weights.iter().all(|&weight| weight == 1.0) { Vec::new() } else { weights };
+        self.with(Arc::new(self.design.select(samples)), targets, weights)
+    }
+
+    /// One class against all others, on the same samples: shares the matrix.
+    pub fn one_against_rest(&self, class: u32) -> Self {
+        let targets = self.targets.iter().map(|&target| u32::from(target == class)).collect();
+        let mut one = self.with(Arc::clone(&self.design), targets, self.weights.clone());
+        one.n_classes = 2;
+        one
+    }
+
+    /// With two classes: the objective over sums of columns, of which column j goes to map[j] (Mathur & Chakrabarti 2010, Eq. 15).
+    /// The intercept remains what it is.
+    pub fn aggregate(&self, map: &[u32], n_columns: usize) -> Self {
+        let design = self.pool.install(|| self.design.merge(map, n_columns));
+        self.with(Arc::new(design), self.targets.clone(), self.weights.clone())
+    }
+
+    /// Weights of a column.
+    pub fn n_outputs(&self) -> usize {
+        if self.n_classes == 2 { 1 } else { self.n_classes }
+    }
+
+    pub fn n_columns(&self) -> usize {
+        self.design.n_columns() + usize::from(self.intercept)
+    }
+
+    pub fn n_features(&self) -> usize {
+        self.n_columns() * self.n_outputs()
+    }
+
+    pub fn n_samples(&self) -> usize {
+        self.design.n_samples()
+    }
+
+    pub fn n_threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    #[inline(always)]
+    pub fn weight(&self, sample: usize) -> f64 {
+        self.weights.get(sample).copied().unwrap_or(1.0)
+    }
+
+    /// From one sample's outputs to the next in memory.
+    fn width(&self) -> usize {
+        if self.n_outputs() == 1 { 1 } else { numeric::padded(self.n_outputs()) }
+    }
+
+    /// Writes the gradient at `w` and returns the value. Weights that are not finite give an infinite value.
+    pub fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64], interrupt: &Interrupt) -> Result<f64> {
+        assert_eq!((w.len(), gradient.len()), (self.n_features(), self.n_features()));
+        if !w.iter().all(|weight| weight.is_finite()) {
+            gradient.fill(0.0);
+            return Ok(f64::INFINITY);
+        }
+        let scratch = &mut *locked(&self.scratch);
+        let sums = self.pool.install(|| self.forward(w, scratch, Link::Residuals, interrupt))?;
+        let outputs = self.n_outputs();
+        let (columns, intercept) = gradient.split_at_mut(self.design.n_columns() * outputs);
+        intercept.copy_from_slice(&sums[1..=intercept.len()]);
+        self.pool.install(|| self.backward(&scratch.residuals, columns, interrupt));
+        interrupt.check()?;
+        Ok(sums[0])
+    }
+
+    /// p(y | x) of every sample, n_samples x n_outputs; with two classes that of the second.
+    pub fn probabilities(&self, w: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
+        assert_eq!(w.len(), self.n_features());
+        let scratch = &mut *locked(&self.scratch);
+        self.pool.install(|| self.forward(w, scratch, Link::Probabilities, interrupt))?;
+        let outputs = self.n_outputs();
+        Ok(scratch.residuals.chunks_exact(self.width()).flat_map(|row| &row[..outputs]).copied().collect())
+    }
+
+    /// Scores, and what `link` makes of them; returns the sum of the values, then those of the residuals by output.
+    fn forward(&self, w: &[f64], scratch: &mut Scratch, link: Link, interrupt: &Interrupt) -> Result<Vec<f64>> {
+        let (width, outputs) = (self.width(), self.n_outputs());
+        scratch.residuals.resize(self.n_samples() * width, 0.0);
+        if width > 1 {
+            scratch.rows.resize(self.n_columns() * width, 0.0);
+            let rows = scratch.rows.par_chunks_exact_mut(width).zip(w.par_chunks_exact(outputs));
+            rows.with_min_len(1024).for_each(|(row, w)| row[..outputs].copy_from_slice(w));
+        }
+        let (columns, intercept) = if width > 1 { &*scratch.rows } else { w }.split_at(self.design.n_columns() * width);
+        let pieces = pieces_of(&self.design.row_pieces, &mut scratch.residuals, width);
+        let parts: Vec<Vec<f64>> = pieces
+            .into_par_iter()
+            .map(|(samples, out)| {
+                if interrupt.is_set() {
+                    return Vec::new();
+                }
+                Arch::new().dispatch(Forward { classifier: self, columns, intercept, samples, out, link })
+            })
+            .collect();
+        interrupt.check()?;
+        let mut sums = vec![0.0; 1 + outputs];
+        for part in parts {
+            sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+        }
+        Ok(sums)
+    }
+
+    /// gradient of a column = sum of value * residual over the column.
+    fn backward(&self, residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
+        let pieces = pieces_of(&self.design.column_pieces, gradient, self.n_outputs());
+        pieces.into_par_iter().for_each(|(columns, out)| {
+            if !interrupt.is_set() {
+                Arch::new().dispatch(Backward { classifier: self, residuals, columns, out });
+            }
+        });
+    }
+}
+
+/// Ranges of rows with their parts of a matrix of so many columns.
+fn pieces_of<'a>(ranges: &[Range<usize>], mut out: &'a mut [f64], columns: usize) -> Vec<(Range<usize>, &'a mut [f64])> {
+    let mut pieces = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        let (part, rest) = out.split_at_mut(range.len() * columns);
+        pieces.push((range.clone(), part));
+        out = rest;
+    }
+    pieces
+}
+
+/// What is made of scores.
+#[derive(Clone, Copy, PartialEq)]
+enum Link {
+    /// weight * (p - [y])
+    Residuals,
+    /// p
+    Probabilities,
+}
+
+/// Samples whose scores become residuals together.
+const BATCH: usize = 64;
+
+struct Forward<'a> {
+    classifier: &'a Classifier,
+    columns: &'a [f64],
+    intercept: &'a [f64],
+    samples: Range<usize>,
+    out: &'a mut [f64],
+    link: Link,
+}
+
+impl WithSimd for Forward<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
+        let design = &*self.classifier.design;
+        with_values!(&design.rows.values, values => self.run(simd, values))
+    }
+}
+
+impl Forward<'_> {
+    #[inline(always)]
+    fn run<S: Simd, V: Value>(self, simd: S, values: &[V]) -> Vec<f64> {
+        let Forward { classifier, columns, intercept, samples, out, link } = self;
+        let rows = &classifier.design.rows;
+        let mut sums = vec![0.0; 1 + classifier.n_outputs()];
+        if classifier.n_outputs() == 1 {
+            let intercept = intercept.first().copied().unwrap_or(0.0);
+            for (batch, out) in out.chunks_mut(BATCH).enumerate() {
+                let first = samples.start + batch * BATCH;
+                for (i, score) in out.iter_mut().enumerate() {
+                    let range = rows.range(first + i);
+                    *score = intercept + combine_one(&rows.ids[range.clone()], &values[range], columns);
+                }
+                sums[0] += logistic(simd, classifier, first, out, link);
+                sums[1] += out.iter().sum::<f64>();
+            }
+            return sums;
+        }
+        for (sample, out) in samples.zip(out.chunks_exact_mut(classifier.width())) {
+            let range = rows.range(sample);
+            out.fill(0.0);
+            out[..intercept.len()].copy_from_slice(intercept);
+            combine(simd, &rows.ids[range.clone()], &values[range], columns, out);
+            sums[0] += softmax(simd, classifier, sample, out, link);
+            sums[1..].iter_mut().zip(&*out).for_each(|(sum, residual)| *sum += residual);
+        }
+        sums
+    }
+}
+
+/// exp(-700) is nothing beside 1.
+const LEAST: f64 = -700.0;
+
+/// Turns a batch of scores z into residuals weight * (p - y), p = 1 / (1 + exp(-z)), or p; returns the sum of the values.
+///
+/// m is -z where y = 1 and z where y = 0: the value is log(1 + exp(m)), the residual +-1 / (1 + exp(-m)), both to full relative
+/// precision whatever m.
+#[inline(always)]
+fn logistic<S: Simd>(simd: S, classifier: &Classifier, first: usize, out: &mut [f64], link: Link) -> f64 {
+    let n = out.len();
+    let (mut margins, mut exps, mut logs) = ([0.0; BATCH], [0.0; BATCH], [0.0; BATCH]);
+    let targets = &classifier.targets[first..first + n];
+    for i in 0..n {
+        margins[i] = if targets[i] == 1 { -out[i] } else { out[i] };
+        exps[i] = (-margins[i].abs()).max(LEAST);
+    }
+    numeric::exp_in_place(simd, &mut exps[..n]);
+    numeric::ln_one_plus(simd, &exps[..n], &mut logs[..n]);
+    let mut value = 0.0;
+    for i in 0..n {
+        let wrong = if margins[i] >= 0.0 { 1.0 } else { exps[i] } / (1.0 + exps[i]);
+        let sign = if targets[i] == 1 { -1.0 } else { 1.0 };
+        let weight = classifier.weight(first + i);
+        value += weight * (margins[i].max(0.0) + logs[i]);
+        out[i] = match link {
+            Link::Residuals => weight * sign * wrong,
+            Link::Probabilities if targets[i] == 1 => 1.0 - wrong,
+            Link::Probabilities => wrong,
+        };
+    }
+    value
+}
+
+/// Turns the scores of a sample into residuals weight * (p - [y]), or p; returns the value.
+#[inline(always)]
+fn softmax<S: Simd>(simd: S, classifier: &Classifier, sample: usize, out: &mut [f64], link: Link) -> f64 {
+    let (scores, padding) = out.split_at_mut(classifier.n_classes);
+    let target = classifier.targets[sample] as usize;
+    let (mut best, mut most) = (0, f64::NEG_INFINITY);
+    for (class, &score) in scores.iter().enumerate() {
+        if score > most {
+            (best, most) = (class, score);
+        }
+    }
+    let behind = most - scores[target];
+    scores.iter_mut().for_each(|score| *score = (*score - most).max(LEAST));
+    padding.fill(LEAST);
+    numeric::exp_in_place(simd, out);
+    let (exps, padding) = out.split_at_mut(classifier.n_classes);
+    padding.fill(0.0);
+    // Without the largest, which is 1, the sum keeps its precision where the others are small.
+    exps[best] = 0.0;
+    let others: f64 = exps.iter().sum();
+    exps[best] = 1.0;
+    let weight = classifier.weight(sample);
+    let factor = if link == Link::Residuals { weight } else { 1.0 } / (1.0 + others);
+    exps.iter_mut().for_each(|p| *p *= factor);
+    if link == Link::Residuals {
+        let rest: f64 = exps[..target].iter().chain(&exps[target + 1..]).sum();
+        exps[target] = -rest;
+    }
+    weight * (behind + others.ln_1p())
+}
+
+struct Backward<'a> {
+    classifier: &'a Classifier,
+    residuals: &'a [f64],
+    columns: Range<usize>,
+    out: &'a mut [f64],
+}
+
+impl WithSimd for Backward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let design = &*self.classifier.design;
+        with_values!(&design.columns.values, values => self.run(simd, values));
+    }
+}
+
+impl Backward<'_> {
+    #[inline(always)]
+    fn run<S: Simd, V: Value>(self, simd: S, values: &[V]) {
+        let Backward { classifier, residuals, columns, out } = self;
+        let lists = &classifier.design.columns;
+        let outputs = classifier.n_outputs();
+        if outputs == 1 {
+            for (column, out) in columns.zip(out) {
+                let range = lists.range(column);
+                *out = combine_one(&lists.ids[range.clone()], &values[range], residuals);
+            }
+            return;
+        }
+        let mut sums = Aligned::new(classifier.width(), 0.0);
+        for (column, out) in columns.zip(out.chunks_exact_mut(outputs)) {
+            let range = lists.range(column);
+            sums.fill(0.0);
+            combine(simd, &lists.ids[range.clone()], &values[range], residuals, &mut sums);
+            out.copy_from_slice(&sums[..outputs]);
+        }
+    }
+}
