@@ -26,7 +26,7 @@ from ..problem import Problem
 from ..result import Status
 from ..vectors import Rows, Vector
 
-__all__ = ["History", "LimitedMemory", "QuasiNewtonState", "Trial"]
+__all__ = ["History", "LimitedMemory", "QuasiNewtonState", "Trial", "stopping_status"]
 
 # Byrd, Lu, Nocedal & Zhu (1995), Eq. 3.9: a pair is used only if s.y > EPSILON * y.y.
 EPSILON = 2.2e-16
@@ -362,9 +362,24 @@ class LimitedMemory:
         )
 
     def _status(self, recent: tuple[float, ...], violation: float, w_norm: float) -> Status:
-        if violation == 0.0 or violation <= self.gradient_tolerance * max(1.0, w_norm):
-            return Status.CONVERGED
-        decrease = (recent[0] - recent[-1]) / WINDOW
-        if self.tolerance > 0.0 and len(recent) > WINDOW and decrease <= self.tolerance * abs(recent[-1]):
-            return Status.CONVERGED
-        return Status.RUNNING
+        return stopping_status(recent, violation, w_norm, self.tolerance, self.gradient_tolerance)
+
+
+def stopping_status(
+    recent: tuple[float, ...], violation: float, w_norm: float, tolerance: float, gradient_tolerance: float
+) -> Status:
+    """Return CONVERGED if the violation or the mean relative decrease over the last WINDOW steps is small, or RUNNING.
+
+    Args:
+        recent: objectives of the last steps, at most WINDOW + 1, the newest last.
+        violation: max-norm of the pseudo-gradient.
+        w_norm: Euclidean norm of the weights.
+        tolerance: bound on the decrease; 0 switches this test off.
+        gradient_tolerance: bound on the violation, over max(1, w_norm); 0 asks for an exact zero.
+    """
+    if violation == 0.0 or violation <= gradient_tolerance * max(1.0, w_norm):
+        return Status.CONVERGED
+    decrease = (recent[0] - recent[-1]) / WINDOW
+    if tolerance > 0.0 and len(recent) > WINDOW and decrease <= tolerance * abs(recent[-1]):
+        return Status.CONVERGED
+    return Status.RUNNING
