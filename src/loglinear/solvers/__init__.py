@@ -11,6 +11,7 @@ from ..result import State
 from ..vectors import Vector
 from .adagrad import AdaGrad
 from .hybrid import Hybrid
+from .iis import IIS
 from .lbfgs import LBFGS
 from .owlqn import OWLQN
 from .sag import SAG
@@ -21,6 +22,7 @@ from .two_stage import TwoStage
 
 __all__ = [
     "ASG",
+    "IIS",
     "LBFGS",
     "OWLQN",
     "SAG",
@@ -64,6 +66,7 @@ SOLVERS: dict[str, type[Any]] = {
     "adagrad": AdaGrad,
     "asg": ASG,
     "hybrid": Hybrid,
+    "iis": IIS,
     "lbfgs": LBFGS,
     "owlqn": OWLQN,
     "pegasos": Pegasos,
