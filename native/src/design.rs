@@ -74,7 +74,7 @@ impl Values {
         }
     }
 
-    fn get(&self, at: usize) -> f64 {
+    pub fn get(&self, at: usize) -> f64 {
         with_values!(self, values => values[at].get())
     }
 }

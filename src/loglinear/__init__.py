@@ -1,4 +1,4 @@
-"""Training of log-linear models: linear-chain CRFs today.
+"""Training of log-linear models: maximum-entropy classifiers and linear-chain CRFs today.
 
 Names are imported when they are first used, so that the command line starts without NumPy and scikit-learn.
 """
@@ -11,11 +11,13 @@ import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .classification import ClassifierObjective
     from .corpus import Corpus
     from .errors import DataError, LogLinearError, ModelFileError, ObjectiveError, OptionError, TemplateError
     from .metrics import evaluate
     from .minimize import Stop, minimize
     from .models.chain import ChainCRF
+    from .models.maxent import MaxEnt
     from .penalty import ElasticNet
     from .problem import Objective, Problem
     from .result import Result, Status
@@ -36,6 +38,8 @@ _HOME = {
     "Stop": "minimize",
     "minimize": "minimize",
     "ChainCRF": "models.chain",
+    "ClassifierObjective": "classification",
+    "MaxEnt": "models.maxent",
     "ElasticNet": "penalty",
     "Objective": "problem",
     "Problem": "problem",
@@ -55,10 +59,12 @@ __all__ = [
     "OWLQN",
     "SGDL1",
     "ChainCRF",
+    "ClassifierObjective",
     "Corpus",
     "DataError",
     "ElasticNet",
     "LogLinearError",
+    "MaxEnt",
     "ModelFileError",
     "Objective",
     "ObjectiveError",

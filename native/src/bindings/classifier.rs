@@ -80,6 +80,31 @@ impl ClassifierObjective {
         self.inner.n_outputs()
     }
 
+    /// Class of each sample.
+    #[getter]
+    fn targets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, &self.inner.targets)
+    }
+
+    /// Weight of each sample.
+    #[getter]
+    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_vec(py, (0..self.inner.n_samples()).map(|sample| self.inner.weight(sample)).collect())
+    }
+
+    /// Compressed sparse rows without the intercept: ends, ids, values.
+    #[allow(clippy::type_complexity)]
+    fn rows<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>) {
+        let rows = &self.inner.design.rows;
+        let ends = rows.ends.iter().map(|&end| end as i64).collect();
+        let ids = rows.ids.iter().map(|&id| i64::from(id)).collect();
+        let values = (0..rows.ids.len()).map(|at| rows.values.get(at)).collect();
+        (PyArray1::from_vec(py, ends), PyArray1::from_vec(py, ids), PyArray1::from_vec(py, values))
+    }
+
     #[pyo3(signature = (w, out=None))]
     fn value_and_gradient<'py>(
         &self,

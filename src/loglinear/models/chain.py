@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -21,11 +20,9 @@ from ..corpus import Corpus, checked_weights
 from ..errors import DataError, ModelFileError
 from ..features import TemplateText
 from ..minimize import Callback
-from ..options import whole_number
 from ..result import Result
 from ..solvers import Solver
-from ..trace import TraceRecord
-from .training import DevScores, TrainingOptions, train_chain
+from .training import DevScores, TrainingOptions, print_record, thread_count, train_chain
 
 __all__ = ["ChainCRF"]
 
@@ -139,10 +136,10 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
         )
         dev = None
         if X_dev is not None:
-            dev = DevScores(self._corpus(X_dev, y_dev, self.template), threads=self._threads())
+            dev = DevScores(self._corpus(X_dev, y_dev, self.template), threads=thread_count(self.n_jobs))
         if self.verbose:
-            callbacks = (*callbacks, _print_record)
-        model, result = train_chain(corpus, options, threads=self._threads(), callbacks=callbacks, dev=dev)
+            callbacks = (*callbacks, print_record)
+        model, result = train_chain(corpus, options, threads=thread_count(self.n_jobs), callbacks=callbacks, dev=dev)
         if not result.status.converged:
             message = f"{result.status.message} (violation {result.violation:.3g}; see result_)"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
@@ -155,7 +152,7 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> list[list[str]]:
         """The most probable labelling of each sentence (Viterbi)."""
         model, corpus = self._inputs(X)
-        return model.predict(corpus.core, threads=self._threads())
+        return model.predict(corpus.core, threads=thread_count(self.n_jobs))
 
     def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
         """For each token of each sentence p(label | sentence) by label."""
@@ -166,26 +163,26 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
     def marginals(self, X: Any) -> list[npt.NDArray[np.float64]]:
         """For each sentence p(label | sentence), shape (tokens, labels), labels as in `classes_`."""
         model, corpus = self._inputs(X)
-        size = len(self.classes_)
-        return [np.array(row).reshape(-1, size) for row in model.marginals(corpus.core, threads=self._threads())]
+        rows = model.marginals(corpus.core, threads=thread_count(self.n_jobs))
+        return [np.array(row).reshape(-1, len(self.classes_)) for row in rows]
 
     def transition_marginals(self, X: Any) -> list[npt.NDArray[np.float64]]:
         """For each sentence p(y[t], y[t+1] | sentence), shape (tokens - 1, labels, labels)."""
         model, corpus = self._inputs(X)
         size = len(self.classes_)
-        pairs = model.transition_marginals(corpus.core, threads=self._threads())
+        pairs = model.transition_marginals(corpus.core, threads=thread_count(self.n_jobs))
         return [np.array(row).reshape(-1, size, size) for row in pairs]
 
     def log_partition(self, X: Any) -> npt.NDArray[np.float64]:
         """Log Z(x) of each sentence, in nats, shape (sentences,)."""
         model, corpus = self._inputs(X)
-        return np.array([z for z, _ in model.log_partition(corpus.core, threads=self._threads())])
+        return np.array([z for z, _ in model.log_partition(corpus.core, threads=thread_count(self.n_jobs))])
 
     def log_probability(self, X: Any, y: Labels | None = None) -> npt.NDArray[np.float64]:
         """Log p(y | x) of each sentence, in nats, shape (sentences,); -inf where a label is unknown."""
         model, corpus = self._inputs(X, y)
         corpus.gold()
-        pairs = model.log_partition(corpus.core, threads=self._threads())
+        pairs = model.log_partition(corpus.core, threads=thread_count(self.n_jobs))
         return np.array([score - z for z, score in pairs])
 
     def score(self, X: Any, y: Labels | None = None, sample_weight: Iterable[float] | None = None) -> float:
@@ -196,7 +193,7 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
             message = f"{len(weights)} weights for {len(corpus)} sentences"
             raise DataError(message)
         right = total = 0.0
-        pairs = zip(corpus.gold(), model.predict(corpus.core, threads=self._threads()), weights, strict=True)
+        pairs = zip(corpus.gold(), model.predict(corpus.core, threads=thread_count(self.n_jobs)), weights, strict=True)
         for gold, predicted, weight in pairs:
             right += weight * sum(a == b for a, b in zip(gold, predicted, strict=True))
             total += weight * len(gold)
@@ -247,11 +244,6 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
         crf.model_, crf.result_, crf.classes_ = model, None, model.labels
         return crf
 
-    def _threads(self) -> int:
-        if self.n_jobs is None or self.n_jobs == -1:
-            return 0
-        return whole_number("n_jobs", self.n_jobs, 1, 2**16)
-
     def _inputs(self, X: Any, y: Labels | None = None) -> tuple[_core.ChainModel, Corpus]:
         check_is_fitted(self, "model_")
         template = self.model_.template
@@ -265,8 +257,3 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
             message = "a Corpus holds its labels and weights already; leave out y and sample_weight"
             raise DataError(message)
         return X
-
-
-def _print_record(record: TraceRecord, state: Any) -> None:
-    line = f"{record.iteration:5d}  objective {record.objective:.6g}  active {record.nnz}  {record.seconds:.2f} s"
-    print(line, file=sys.stderr, flush=True)

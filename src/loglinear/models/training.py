@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
@@ -22,20 +23,25 @@ from ..result import Result
 from ..solvers import SOLVERS, Solver, default_solver, make_solver
 from ..trace import TraceRecord
 
-__all__ = ["DevScores", "TrainingOptions", "evaluate_model", "train_chain"]
+__all__ = [
+    "DevScores",
+    "SolverOptions",
+    "TrainingOptions",
+    "evaluate_model",
+    "print_record",
+    "thread_count",
+    "train_chain",
+]
 
 
 @dataclass(frozen=True)
-class TrainingOptions:
-    """How to train a chain model.
+class SolverOptions:
+    """What to minimise with, and how far.
 
     Args:
-        l1: strength of the L1 penalty, l1 * |w|_1 in nats, summed over sentences, >= 0 (CRFsuite's c1).
+        l1: strength of the L1 penalty, l1 * |w|_1 in nats, summed over samples, >= 0 (CRFsuite's c1).
         l2: strength of the L2 penalty, (l2 / 2) * |w|^2, >= 0 (twice CRFsuite's c2). None: 1 without l1, 0 with it.
         solver: a name, a solver, or None: owlqn with l1, lbfgs without.
-        all_states: every attribute with every label, not only with those it was seen with.
-        all_transitions: every transition, not only those seen.
-        min_count: attributes on fewer tokens are left out.
         max_iterations: limit on the solver's steps; None for no limit.
         tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5
             steps is below it; None for the solver's own.
@@ -46,9 +52,6 @@ class TrainingOptions:
     l1: float = 0.0
     l2: float | None = None
     solver: str | Solver[Any] | None = None
-    all_states: bool = False
-    all_transitions: bool = False
-    min_count: int = 1
     max_iterations: int | None = 1000
     tolerance: float | None = None
     solver_options: Mapping[str, Any] | None = None
@@ -82,6 +85,21 @@ class TrainingOptions:
             raise OptionError(message)
         known = (name for name, kind in SOLVERS.items() if type(self.solver) is kind)
         return next(known, type(self.solver).__name__.lower()), self.solver
+
+
+@dataclass(frozen=True)
+class TrainingOptions(SolverOptions):
+    """How to train a chain model.
+
+    Args, besides those of `SolverOptions`:
+        all_states: every attribute with every label, not only with those it was seen with.
+        all_transitions: every transition, not only those seen.
+        min_count: attributes on fewer tokens are left out.
+    """
+
+    all_states: bool = False
+    all_transitions: bool = False
+    min_count: int = 1
 
 
 def train_chain(
@@ -160,6 +178,21 @@ def _plain(value: Any) -> Any:
 def evaluate_model(model: _core.ChainModel, corpus: Corpus, *, threads: int = 0) -> Evaluation:
     """Compare a model's labels with those of a corpus; a label the model does not know counts as missed."""
     return evaluate(corpus.gold(), model.predict(corpus.core, threads=threads))
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Threads meant by scikit-learn's n_jobs; 0 stands for all cores.
+
+    Raises:
+        OptionError: it is neither None, -1 nor a positive whole number.
+    """
+    return 0 if n_jobs is None or n_jobs == -1 else whole_number("n_jobs", n_jobs, 1, 2**16)
+
+
+def print_record(record: TraceRecord, state: Any) -> None:
+    """A callback that prints a line to stderr."""
+    line = f"{record.iteration:5d}  objective {record.objective:.6g}  active {record.nnz}  {record.seconds:.2f} s"
+    print(line, file=sys.stderr, flush=True)
 
 
 class DevScores:

@@ -1,0 +1,228 @@
+"""The maximum-entropy classifier as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+import scipy.special
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ..classification import ClassifierObjective
+from ..minimize import Callback, Stop, minimize
+from ..options import one_of, truth_value
+from ..problem import Problem
+from ..result import Result
+from ..solvers import Solver
+from ..vectors import Vector
+from .training import SolverOptions, print_record, thread_count
+
+__all__ = ["MaxEnt"]
+
+Array = npt.NDArray[Any]
+
+
+class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Maximum-entropy classifier: multinomial, binary or one-vs-rest logistic regression on sparse or dense data.
+
+    Minimises the sum over samples of -weight log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats; the intercept bears
+    no penalty. With two classes p(y = 1 | x) = 1 / (1 + exp(-x . w)), and one weight a column.
+
+    Source: Berger, Della Pietra & Della Pietra (1996).
+    Cost: that of the solver; an evaluation passes twice over the data, on all threads. The weights are the same on any
+    number of threads.
+
+    scikit-learn's LogisticRegression minimises the same with l2 = 1 / C, or l1 = 1 / C where l1_ratio is 1.
+
+    Args:
+        l1: strength of the L1 penalty, >= 0.
+        l2: strength of the L2 penalty, >= 0. None: 1 without l1, 0 with it.
+        solver: name of a solver, a solver object, or None: owlqn with l1, lbfgs without.
+        multi_class: with more than two classes, "softmax" (one model) or "ovr" (each class against the rest).
+        fit_intercept: whether there is an intercept.
+        class_weight: a dict of weights by class, "balanced" (inversely to the classes' frequencies), or None.
+        max_iterations: limit on the solver's steps; None for no limit.
+        tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5
+            steps is below it; None for the solver's own.
+        solver_options: a dict of further options of a solver given by name; see its class in `loglinear.solvers`.
+        random_state: seed of a stochastic solver given by name.
+        n_jobs: threads; None and -1 stand for all cores.
+        verbose: whether to print a line to stderr at every iteration.
+
+    Attributes:
+        classes_: the classes, sorted, shape (n_classes,).
+        coef_: weights, shape (1, n_columns) with two classes, else (n_classes, n_columns).
+        intercept_: shape (1,) or (n_classes,).
+        n_features_in_: number of columns.
+        n_iter_: steps of the solver, shape (number of models trained,).
+        result_: status, trace and optimality violation of the training, or a list of one for each class with "ovr".
+    """
+
+    def __init__(
+        self,
+        *,
+        l1: float = 0.0,
+        l2: float | None = None,
+        solver: str | Solver[Any] | None = None,
+        multi_class: str = "softmax",
+        fit_intercept: bool = True,
+        class_weight: Mapping[Any, float] | str | None = None,
+        max_iterations: int | None = 1000,
+        tolerance: float | None = None,
+        solver_options: dict[str, Any] | None = None,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.l1 = l1
+        self.l2 = l2
+        self.solver = solver
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.solver_options = solver_options
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, callbacks: Iterable[Callback] = ()
+    ) -> MaxEnt:
+        """Train on samples and their classes.
+
+        Args:
+            X: sparse matrix or array, shape (n_samples, n_columns).
+            y: classes, shape (n_samples,).
+            sample_weight: weights of at least 0, shape (n_samples,).
+            callbacks: called as callback(record, state) after every step; True stops.
+
+        Raises:
+            OptionError: an option is out of its range.
+            ValueError: data that cannot be used; DataError and OptionError are ValueErrors too.
+            ObjectiveError: a stochastic solver diverged.
+        """
+        one_of("multi_class", self.multi_class, ("softmax", "ovr"))
+        truth_value("fit_intercept", self.fit_intercept)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True)
+        check_classification_targets(y)
+        classes, targets = np.unique(y, return_inverse=True)
+        if classes.size < 2:
+            message = f"the data hold only one class: {classes[0]!r}; a classifier needs at least two"
+            raise ValueError(message)
+        objective = ClassifierObjective(
+            X,
+            targets,
+            self._weights(X, classes, targets, sample_weight),
+            n_classes=classes.size,
+            intercept=bool(self.fit_intercept),
+            threads=thread_count(self.n_jobs),
+        )
+        self.classes_ = classes
+        self._train(objective, tuple(callbacks))
+        return self
+
+    def _weights(self, X: Any, classes: Array, targets: Array, sample_weight: npt.ArrayLike | None) -> Vector | None:
+        """Weights of the samples with those of their classes; None if all are 1."""
+        if sample_weight is None and self.class_weight is None:
+            return None
+        weights = np.array(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+        if self.class_weight is None:
+            return weights
+        names = classes[targets]
+        by_class = compute_class_weight(self.class_weight, classes=classes, y=names, sample_weight=weights)
+        return np.asarray(weights * by_class[targets])
+
+    def _train(self, objective: ClassifierObjective, callbacks: tuple[Callback, ...]) -> None:
+        options = SolverOptions(
+            l1=self.l1,
+            l2=self.l2,
+            solver=self.solver,
+            max_iterations=self.max_iterations,
+            tolerance=self.tolerance,
+            solver_options=self.solver_options,
+            random_state=self.random_state,
+        )
+        if self.verbose:
+            callbacks = (*callbacks, print_record)
+        apart = self.multi_class == "ovr" and self.classes_.size > 2
+        objectives = map(objective.one_against_rest, range(self.classes_.size)) if apart else [objective]
+        results = [_minimized(each, options, callbacks) for each in objectives]
+        for result in results:
+            if not result.status.converged:
+                message = f"{result.status.message} (violation {result.violation:.3g}; see result_)"
+                warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        w = np.concatenate([result.w.reshape(objective.n_columns, -1) for result in results], axis=1)
+        n_columns = objective.n_columns - objective.intercept
+        self.coef_: Any = np.ascontiguousarray(w[:n_columns].T)
+        self.intercept_ = w[n_columns] if objective.intercept else np.zeros(w.shape[1])
+        self.n_iter_ = np.array([result.iterations for result in results], dtype=np.int32)
+        self.result_ = results if apart else results[0]
+
+    def decision_function(self, X: Any) -> Vector:
+        """Scores x . w: shape (n_samples,) with two classes, those of the second; else (n_samples, n_classes)."""
+        scores = self._scores(X)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def _scores(self, X: Any) -> Vector:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True, reset=False)
+        product = X @ self.coef_.T
+        return np.asarray(product.toarray() if scipy.sparse.issparse(product) else product) + self.intercept_
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each sample, shape (n_samples,)."""
+        scores = self._scores(X)
+        best = scores.ravel() > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best.astype(np.intp)])
+
+    def predict_proba(self, X: Any) -> Vector:
+        """p(y | x), shape (n_samples, n_classes); with "ovr" the classes' own probabilities, made to add up to 1."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: Any) -> Vector:
+        """Log p(y | x), in nats, shape (n_samples, n_classes)."""
+        scores = self._scores(X)
+        if scores.shape[1] == 1:
+            return np.asarray(scipy.special.log_expit(np.hstack([-scores, scores])))
+        if self.multi_class == "ovr":
+            scores = scipy.special.log_expit(scores)
+        return np.asarray(scipy.special.log_softmax(scores, axis=1))
+
+    def sparsify(self) -> MaxEnt:
+        """Turn ``coef_`` into a sparse matrix, which pays if an L1 penalty has left few weights; return self."""
+        check_is_fitted(self)
+        self.coef_ = scipy.sparse.csr_array(self.coef_)
+        return self
+
+    def densify(self) -> MaxEnt:
+        """Turn ``coef_`` into an array again; return self."""
+        check_is_fitted(self)
+        if scipy.sparse.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse data are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _minimized(objective: ClassifierObjective, options: SolverOptions, callbacks: tuple[Callback, ...]) -> Result:
+    penalty = replace(options.penalty(), unpenalised=objective.n_unpenalised)
+    problem = Problem(objective, penalty)
+    stop = Stop(max_iterations=options.max_iterations)
+    result = minimize(problem, options.make_solver()[1], stop=stop, callbacks=callbacks)
+    # The solver's state is as large as its history; who wants to resume calls `minimize`.
+    return replace(result, state=None)  # type: ignore[arg-type]

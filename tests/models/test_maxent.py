@@ -1,0 +1,282 @@
+"""The maximum-entropy classifier against scikit-learn, finite differences and a dense oracle."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse
+import scipy.special
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+from loglinear import ClassifierObjective, MaxEnt
+from loglinear.errors import DataError, OptionError
+
+TIGHT = {"tolerance": 0.0, "max_iterations": 20_000}
+
+
+def samples(n_classes, n=150, d=12, seed=0, dense=False):
+    rng = np.random.default_rng(seed)
+    X = scipy.sparse.random_array((n, d), density=0.4, rng=rng, format="csr")
+    scores = X @ rng.normal(size=(d, n_classes)) * 3.0 + rng.gumbel(size=(n, n_classes))
+    return (X.toarray() if dense else X), scores.argmax(axis=1)
+
+
+def nll_and_gradient(X, targets, weights, w, n_classes, intercept):
+    """The definition, over dense arrays."""
+    X = X.toarray() if scipy.sparse.issparse(X) else X
+    if intercept:
+        X = np.hstack([X, np.ones((len(X), 1))])
+    scores = X @ w.reshape(X.shape[1], -1)
+    if n_classes == 2:
+        scores = np.hstack([np.zeros_like(scores), scores])
+    log_p = scipy.special.log_softmax(scores, axis=1)
+    residuals = weights[:, None] * (np.exp(log_p) - np.eye(n_classes)[targets])
+    gradient = X.T @ residuals
+    value = -(weights * log_p[np.arange(len(X)), targets]).sum()
+    return value, (gradient[:, 1] if n_classes == 2 else gradient).ravel()
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(2, 19), st.integers(1, 40), st.integers(1, 9), st.booleans(), st.sampled_from([0.0, 1.0, 50.0, 1e4]),
+    st.sampled_from(["ones", "single", "double"]), st.integers(0, 2**31),
+)  # fmt: skip
+def test_value_and_gradient_are_those_of_the_definition(n_classes, n, d, intercept, size, values, seed):
+    rng = np.random.default_rng(seed)
+    X = scipy.sparse.random_array((n, d), density=0.5, rng=rng, format="csr")
+    X.data = {"ones": np.ones_like(X.data), "single": np.round(X.data * 8) - 3, "double": X.data - 0.3}[values]
+    targets, weights = rng.integers(n_classes, size=n), rng.random(n) * (rng.random(n) < 0.8)
+    objective = ClassifierObjective(X, targets, weights, n_classes=n_classes, intercept=intercept)
+    w = size * rng.normal(size=objective.n_features)
+    value, gradient = objective.value_and_gradient(w)
+    expected, slope = nll_and_gradient(X, targets, weights, w, n_classes, intercept)
+    assert value == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-10, atol=1e-10)
+    design = objective.design.toarray()
+    assert np.array_equal(design[:, :d], X.toarray())
+    assert design.shape == (n, d + intercept)
+    assert np.all(design[:, d:] == 1.0)
+    assert np.array_equal(objective.targets, targets)
+    assert np.array_equal(objective.weights, weights)
+    probabilities = objective.probabilities(w)
+    scores = design @ w.reshape(design.shape[1], -1)
+    right = scipy.special.expit(scores) if n_classes == 2 else scipy.special.softmax(scores, axis=1)
+    np.testing.assert_allclose(probabilities, right, rtol=1e-9, atol=1e-12)
+
+
+def test_gradient_is_the_slope_of_the_value():
+    X, targets = samples(4)
+    objective = ClassifierObjective(X, targets, n_classes=4)
+    w = np.random.default_rng(1).normal(size=objective.n_features)
+    error = scipy.optimize.check_grad(
+        lambda w: objective.value_and_gradient(w)[0], lambda w: objective.value_and_gradient(w)[1], w
+    )
+    assert error < 1e-4
+
+
+def test_small_losses_keep_their_digits():
+    """Where all samples are right, the value is a sum of tiny terms: log(1 + exp(-m)), not log of a rounded 1."""
+    X = scipy.sparse.csr_array(np.eye(6))
+    for n_classes in (2, 3):
+        targets = np.arange(6) % n_classes
+        objective = ClassifierObjective(X, targets, n_classes=n_classes, intercept=False)
+        signs = np.where(targets == 1, 1.0, -1.0) if n_classes == 2 else np.eye(3)[targets]
+        value, _ = objective.value_and_gradient(40.0 * signs.ravel())
+        assert value == pytest.approx(6 * (n_classes - 1) * np.exp(-40.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_bitwise_the_same_on_any_number_of_threads(n_classes):
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random_array((4000, 500), density=0.05, rng=rng, format="csr")
+    targets = rng.integers(n_classes, size=4000)
+    found = []
+    for threads in (1, 2, 3):
+        objective = ClassifierObjective(X, targets, n_classes=n_classes, threads=threads)
+        w = np.random.default_rng(1).normal(size=objective.n_features)
+        value, gradient = objective.value_and_gradient(w)
+        found.append((value, gradient.tobytes()))
+    assert found[0] == found[1] == found[2]
+
+
+def penalised(model, X, y, sample_weight, multi_class):
+    """The objective that scikit-learn's and our parameters reach: separate ones are added up."""
+    classes, targets = np.unique(y, return_inverse=True)
+    weights = np.ones(len(targets)) if sample_weight is None else sample_weight
+    l1, l2 = model.l1, model.l2 or 0.0
+
+    def of(coef, intercept):
+        w = np.vstack([coef.T, intercept])
+        if len(coef) == 1 or multi_class == "softmax":
+            value = nll_and_gradient(X, targets, weights, w.ravel(), len(classes), True)[0]
+        else:
+            each = (
+                nll_and_gradient(X, (targets == k).astype(int), weights, w[:, k], 2, True)[0]
+                for k in range(len(classes))
+            )
+            value = sum(each)
+        return value + l1 * abs(coef).sum() + l2 / 2 * (coef**2).sum()
+
+    return of
+
+
+PENALTIES = {"l2": (0.0, 0.7), "l1": (0.6, 0.0), "elastic net": (0.4, 0.3)}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize(("n_classes", "multi_class"), [(2, "softmax"), (4, "softmax"), (4, "ovr")])
+def test_the_optimum_is_scikit_learns(n_classes, multi_class, penalty, intercept, weighted):
+    X, y = samples(n_classes)
+    l1, l2 = PENALTIES[penalty]
+    weights = np.random.default_rng(3).integers(0, 4, size=len(y)).astype(float) if weighted else None
+    model = MaxEnt(l1=l1, l2=l2, multi_class=multi_class, fit_intercept=intercept, **TIGHT).fit(X, y, weights)
+
+    def theirs(y):
+        solver = "lbfgs" if not l1 else "saga"
+        peer = LogisticRegression(
+            C=1.0 / (l1 + l2),
+            l1_ratio=l1 / (l1 + l2),
+            solver=solver,
+            fit_intercept=intercept,
+            tol=1e-10,
+            max_iter=50_000,
+        )
+        return peer.fit(X.toarray(), y, weights)
+
+    if multi_class == "ovr":
+        peers = [theirs((y == k).astype(int)) for k in range(n_classes)]
+        coef = np.vstack([peer.coef_ for peer in peers])
+        constant = np.concatenate([peer.intercept_ for peer in peers])
+    else:
+        peer = theirs(y)
+        coef, constant = peer.coef_, peer.intercept_
+    value = penalised(model, X, y, weights, multi_class)
+    ours, reference = value(model.coef_, model.intercept_), value(coef, constant)
+    assert ours == pytest.approx(reference, rel=1e-6)
+    # Weights of a softmax are not unique under an L1 penalty, differences of scores are.
+    apart = [
+        coef_ @ X.T.toarray() + constant_[:, None]
+        for coef_, constant_ in ((model.coef_, model.intercept_), (coef, constant))
+    ]
+    apart = [scores - (scores.mean(axis=0) if multi_class == "softmax" and n_classes > 2 else 0.0) for scores in apart]
+    np.testing.assert_allclose(*apart, atol=5e-3)
+    if not intercept:
+        assert not model.intercept_.any()
+    reported = sum(r.objective for r in model.result_) if multi_class == "ovr" else model.result_.objective
+    assert reported == pytest.approx(ours, rel=1e-10)
+
+
+@pytest.mark.parametrize(("n_classes", "multi_class"), [(2, "softmax"), (4, "softmax"), (4, "ovr")])
+def test_predictions_agree_with_one_another(n_classes, multi_class):
+    X, y = samples(n_classes)
+    names = np.array(["d", "a", "c", "b"])[y]
+    model = MaxEnt(multi_class=multi_class).fit(X, names)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(np.log(p), model.predict_log_proba(X), rtol=1e-10)
+    assert list(model.classes_) == sorted(set(names))
+    assert np.array_equal(model.predict(X), model.classes_[p.argmax(axis=1)])
+    assert model.score(X, names) == np.mean(model.predict(X) == names)
+    scores = model.decision_function(X)
+    assert scores.shape == ((len(y),) if n_classes == 2 else (len(y), n_classes))
+    dense = MaxEnt(multi_class=multi_class).fit(X.toarray(), names)
+    assert np.array_equal(dense.coef_, model.coef_)
+    sparse = model.sparsify()
+    assert scipy.sparse.issparse(sparse.coef_)
+    np.testing.assert_allclose(sparse.predict_proba(X), p, rtol=1e-12)
+    assert isinstance(model.densify().coef_, np.ndarray)
+
+
+def test_64_bit_indices_work():
+    X, y = samples(3)
+    wide = X.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    assert np.array_equal(MaxEnt().fit(wide, y).coef_, MaxEnt().fit(X, y).coef_)
+
+
+def test_class_weights_are_sample_weights():
+    X, y = samples(3)
+    weights = {0: 2.0, 1: 0.5, 2: 1.0}
+    by_class = MaxEnt(class_weight=weights).fit(X, y)
+    by_sample = MaxEnt().fit(X, y, [weights[k] for k in y])
+    assert np.array_equal(by_class.coef_, by_sample.coef_)
+    counts = np.bincount(y)
+    balanced = MaxEnt(class_weight="balanced").fit(X, y)
+    by_hand = MaxEnt().fit(X, y, (len(y) / (3 * counts))[y])
+    np.testing.assert_allclose(balanced.coef_, by_hand.coef_, atol=1e-10)
+
+
+@pytest.mark.parametrize("solver", ["iis"])
+def test_iterative_scaling_works_on_a_classifier(solver):
+    for n_classes in (2, 3):
+        X, y = samples(n_classes)
+        reference = MaxEnt(l2=2.0, **TIGHT).fit(X, y)
+        model = MaxEnt(l2=2.0, solver=solver, **TIGHT).fit(X, y)
+        assert model.result_.objective == pytest.approx(reference.result_.objective, rel=1e-8)
+
+
+BAD = [
+    (lambda X, y: MaxEnt(multi_class="ovo").fit(X, y), OptionError, "multi_class='ovo' is none of softmax, ovr"),
+    (lambda X, y: MaxEnt(fit_intercept="no").fit(X, y), OptionError, "fit_intercept"),
+    (lambda X, y: MaxEnt(l1=-1).fit(X, y), OptionError, "l1=-1"),
+    (lambda X, y: MaxEnt(solver="newton").fit(X, y), OptionError, "there is no solver 'newton'"),
+    (lambda X, y: MaxEnt(n_jobs=0).fit(X, y), OptionError, "n_jobs=0"),
+    (lambda X, y: MaxEnt(l1=1, solver="lbfgs").fit(X, y), OptionError, "owlqn"),
+    (lambda X, y: MaxEnt().fit(X, np.zeros(len(y))), ValueError, "only one class"),
+    (lambda X, y: MaxEnt().fit(X, y[:-1]), ValueError, "inconsistent numbers of samples"),
+    (lambda X, y: MaxEnt().fit(X * np.nan, y), ValueError, "NaN"),
+    (lambda X, y: MaxEnt().fit(X, y, -np.ones(len(y))), ValueError, "egative"),
+    (lambda X, y: MaxEnt().fit(X, y).predict(X[:, :3]), ValueError, "features"),
+    (lambda X, y: MaxEnt().predict(X), NotFittedError, "not fitted"),
+    (lambda X, y: MaxEnt(class_weight="even").fit(X, y), ValueError, "class_weight"),
+    (lambda X, y: MaxEnt().fit(X, y + 0.5), ValueError, "continuous"),
+    (lambda X, y: ClassifierObjective(X, y, n_classes=2), DataError, "numbers from 0 to 1"),
+    (lambda X, y: ClassifierObjective(X, y, np.full(len(y), np.nan), n_classes=3), DataError, "weight"),
+    (lambda X, y: ClassifierObjective(X[:0], y[:0], n_classes=3), DataError, "no samples"),
+    (lambda X, y: ClassifierObjective(X * np.inf, y, n_classes=3), DataError, "sample 0, column"),
+]
+
+
+@pytest.mark.parametrize(("act", "kind", "message"), BAD)
+def test_mistakes_are_reported(act, kind, message):
+    X, y = samples(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        with pytest.raises(kind, match=message):
+            act(X, y)
+
+
+def test_not_converging_is_a_warning():
+    X, y = samples(3)
+    with pytest.warns(ConvergenceWarning, match="limit on iterations"):
+        model = MaxEnt(max_iterations=2).fit(X, y)
+    assert model.n_iter_.tolist() == [2]
+    assert not model.result_.status.converged
+
+
+CHECKS = """
+import sys, warnings
+from sklearn.utils.estimator_checks import check_estimator
+from loglinear import MaxEnt
+warnings.simplefilter("ignore")
+for estimator in (MaxEnt(), MaxEnt(multi_class="ovr"), MaxEnt(l1=0.01)):
+    for result in check_estimator(estimator, on_skip=None, on_fail=None):
+        if result["status"] != "passed":
+            sys.exit(f"{estimator}: {result}")
+"""
+
+
+def test_scikit_learns_checks_pass_and_none_is_skipped():
+    # The array API check is skipped unless this is set before SciPy is imported.
+    subprocess.run([sys.executable, "-c", CHECKS], check=True, env=os.environ | {"SCIPY_ARRAY_API": "1"})
