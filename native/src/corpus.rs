@@ -132,6 +132,21 @@ impl Corpus {
         Ok(chosen)
     }
 
+    /// Samples of one token each, without their attributes.
+    pub fn of_samples(labels: Vec<String>, gold: Vec<u32>, weights: Vec<f64>) -> Corpus {
+        let n = gold.len();
+        Corpus {
+            labels: Arc::new(labels),
+            sentence_ends: (1..=n).collect(),
+            states: Rows { ends: vec![0; n], ids: Vec::new() },
+            gold,
+            weights,
+            transitions: false,
+            labelled: true,
+            ..Corpus::empty()
+        }
+    }
+
     fn empty() -> Corpus {
         Corpus {
             attributes: Arc::default(),

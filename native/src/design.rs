@@ -195,7 +195,8 @@ impl Design {
     /// The matrix of some samples, in that order.
     pub fn select(&self, samples: &[usize]) -> Design {
         let total = samples.iter().map(|&sample| self.rows.range(sample).len()).sum();
-        let (mut ends, mut ids, mut values) = (Vec::with_capacity(samples.len()), Vec::with_capacity(total), Vec::new());
+        let (mut ends, mut ids, mut values) =
+            (Vec::with_capacity(samples.len()), Vec::with_capacity(total), Vec::new());
         values.reserve(total);
         for &sample in samples {
             for (id, value) in self.rows.entries(sample) {

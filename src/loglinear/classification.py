@@ -80,6 +80,7 @@ class ClassifierObjective:
         self.intercept = bool(intercept)
         self.n_outputs = core.n_outputs
         self.n_columns = n_columns + self.intercept
+        self._sentences: _core.ChainObjective | None = None
 
     def _like(self, core: _core.ClassifierObjective, n_columns: int | None = None) -> ClassifierObjective:
         other = object.__new__(ClassifierObjective)
@@ -143,6 +144,13 @@ class ClassifierObjective:
     def probabilities(self, w: Vector) -> Vector:
         """Return p(y | x; w), shape (n_samples, n_outputs); with two classes that of class 1."""
         return self.core.probabilities(w).reshape(-1, self.n_outputs)
+
+    @property
+    def sentences(self) -> _core.ChainObjective:
+        """The same problem with each sample as a sentence of one token, for solvers that go sample by sample."""
+        if self._sentences is None:
+            self._sentences = self.core.sentences()
+        return self._sentences
 
     def one_against_rest(self, target: int) -> ClassifierObjective:
         """Return the objective of two classes, this one as class 1 and all others as 0; the samples are shared."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse
 
-from loglinear import Corpus
+from loglinear import ClassifierObjective, Corpus
 from loglinear._core import ChainObjective
 
 
@@ -38,6 +39,23 @@ class PerSample:
         unit = [make([float(i == j) for i in range(len(X))]) for j in range(len(X))]
         at = np.random.default_rng(0).normal(size=self.whole.n_features)
         self.used = [objective.value_and_gradient(at)[1] != 0.0 for objective in unit]
+        self.penalised = np.ones(self.whole.n_features, bool)
+
+
+class Classified:
+    """The same of a classifier, whose intercept bears no penalty."""
+
+    def __init__(self, seed, n_classes, *, n=12, d=7, intercept=True, valued=True):
+        rng = np.random.default_rng(seed)
+        X = scipy.sparse.random_array((n, d), density=0.4, rng=rng, format="csr")
+        X.data = rng.normal(size=X.nnz) if valued else np.ones(X.nnz)
+        y, weights = rng.integers(n_classes, size=n), rng.choice([1.0, 2.0, 0.5], n)
+        self.classifier = ClassifierObjective(X, y, weights, n_classes=n_classes, intercept=intercept)
+        self.whole = self.classifier.sentences
+        self.samples = [self.classifier.sample(np.array([i])) for i in range(n)]
+        self.used = [np.repeat(row != 0.0, self.classifier.n_outputs) for row in self.classifier.design.toarray()]
+        self.tokens = [1] * n
+        self.penalised = np.arange(self.whole.n_features) < self.whole.n_features - self.whole.n_unpenalised
 
 
 def chunky(n=60, seed=5):

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from chains import PerSample, chunky, sentences
+from chains import Classified, PerSample, chunky, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +34,7 @@ def compare_sg(data, seed, l2, rates):
         alphas = rates(np.arange(number * n + 1.0, (number + 1) * n + 1))
         for i, alpha in zip(order, alphas, strict=True):
             g = data.samples[i].value_and_gradient(expected)[1]
-            expected = (1.0 - alpha * l2) * expected - alpha * g
+            expected = (1.0 - alpha * l2 * data.penalised) * expected - alpha * g
             total += expected
         data.whole.sg_pass(w, sum, order=order, rates=alphas, l2=l2)
         np.testing.assert_allclose(w, expected, rtol=1e-8, atol=1e-10)
@@ -51,7 +51,7 @@ def compare_adagrad(data, seed, l2, rate=0.3, delta=1.0):
             g = data.samples[i].value_and_gradient(expected)[1]
             squares += g * g
             alpha = rate / (delta + np.sqrt(squares))
-            expected = (expected - alpha * g) / (1.0 + alpha * l2)
+            expected = (expected - alpha * g) / (1.0 + alpha * l2 * data.penalised)
         data.whole.adagrad_pass(w, kept, order=order, rate=rate, delta=delta, l2=l2)
         np.testing.assert_allclose(w, expected, rtol=1e-9, atol=1e-11)
         np.testing.assert_allclose(kept, squares, rtol=1e-9, atol=1e-11)
@@ -85,6 +85,27 @@ def test_updates_with_bigram_features_weights_and_dense_rows(seed):
     data = PerSample(X, y, list(rng.choice([1.0, 2.0, 0.5], len(X))), template)
     compare_sg(data, seed, 0.1, lambda t: np.full_like(t, 0.3))
     compare_adagrad(data, seed, 0.1)
+
+
+@LAWS
+@given(**CASES, n_classes=st.integers(2, 9), intercept=st.booleans())
+def test_classifiers_follow_the_updates_and_their_intercept_is_spared(n_classes, intercept, seed, valued, l2):
+    data = Classified(seed, n_classes, intercept=intercept, valued=valued)
+    compare_sg(data, seed, l2, lambda t: np.full_like(t, 0.4))
+    compare_adagrad(data, seed, l2)
+    if l2:
+        compare_sg(data, seed, l2, lambda t: 1.0 / (l2 * t))
+
+
+@LAWS
+@given(seed=st.integers(0, 1000), n_classes=st.integers(2, 9), intercept=st.booleans(), valued=st.booleans())
+def test_sentences_of_one_token_are_the_same_objective(seed, n_classes, intercept, valued):
+    data = Classified(seed, n_classes, intercept=intercept, valued=valued)
+    w = np.random.default_rng(seed).normal(size=data.whole.n_features)
+    value, gradient = data.whole.value_and_gradient(w)
+    expected, slope = data.classifier.value_and_gradient(w)
+    assert value == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-10, atol=1e-12)
 
 
 @given(seed=st.integers(0, 1000), factor=st.sampled_from([1.0, 2.5]))

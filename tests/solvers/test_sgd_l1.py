@@ -8,7 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
-from chains import PerSample, chunky, sentences
+from chains import Classified, PerSample, chunky, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,7 +33,7 @@ class Reference:
 
     def penalise(self, used):
         """APPLYPENALTY of Figure 2, or clipping by what is owed since the last time."""
-        for i in np.flatnonzero(used):
+        for i in np.flatnonzero(used & self.data.penalised):
             z = self.v[i]
             down, up = self.u + self.q[i], self.u - self.q[i]
             if self.penalty == "clipping_lazy":
@@ -45,21 +45,25 @@ class Reference:
             self.q[i] = self.u if self.penalty == "clipping_lazy" else self.q[i] + (self.v[i] - z)
 
     def update(self, j, eta, gradient):
+        spared = ~self.data.penalised
         self.scale /= 1.0 + eta * self.l2
+        self.v[spared] *= 1.0 + eta * self.l2
         c = eta * self.l1 / self.scale
         if self.penalty == "naive":
-            self.v -= c * np.sign(self.v)
+            self.v -= c * np.sign(self.v) * self.data.penalised
         self.u += c
+        if self.penalty == "clipping_lazy":
+            self.q[spared] = self.u
         self.v -= eta / self.scale * gradient
         if self.penalty in ("cumulative", "clipping_lazy"):
             self.penalise(self.data.used[j])
         elif self.penalty == "clipping":
-            self.v = np.sign(self.v) * np.maximum(np.abs(self.v) - c, 0.0)
+            self.v = np.sign(self.v) * np.maximum(np.abs(self.v) - c * self.data.penalised, 0.0)
 
     def objective(self, j):
         """Zhou et al. (2011), Eq. 14."""
         w = self.scale * self.v
-        used = w[self.data.used[j]]
+        used = w[self.data.used[j] & self.data.penalised]
         nll, gradient = self.data.samples[j].value_and_gradient(w)
         return nll + self.l1 * np.abs(used).sum() + 0.5 * self.l2 * used @ used, gradient
 
@@ -81,7 +85,7 @@ class Reference:
             if self.penalty == "clipping_lazy":
                 self.penalise(self.data.used[j])
             gradient = self.objective(j)[1]
-            searched = line_search and self.data.used[j].any()
+            searched = line_search and self.data.tokens[j] > 0
             eta = self.rate(j, scheduled, gradient) if searched else scheduled
             self.update(j, eta, gradient)
         if self.penalty == "clipping_lazy":
@@ -116,7 +120,7 @@ def compare(data, seed, penalty, l1, l2, eta, line_search=False):
         if penalty in ("cumulative", "clipping_lazy"):
             np.testing.assert_allclose(q, expected[1], **close)
         assert u == pytest.approx(expected[2])
-        assert evaluations == (4 if line_search else 1) * sum(used.any() for used in data.used)
+        assert evaluations == (4 if line_search else 1) * sum(tokens > 0 for tokens in data.tokens)
 
 
 @LAWS
@@ -146,6 +150,19 @@ def test_pass_equals_the_equations_with_bigram_features_weights_and_dense_rows(p
     data = PerSample(X, y, list(rng.choice([1.0, 2.0, 0.5], len(X))), template)
     assert data.whole.feature_counts[1] > 0
     compare(data, seed, penalty, 0.05, 0.1, 0.4, line_search)
+
+
+@LAWS
+@pytest.mark.parametrize(
+    ("penalty", "line_search"),
+    [("naive", False), ("clipping", False), *((p, s) for p in ("clipping_lazy", "cumulative") for s in (False, True))],
+)
+@given(**CASES, n_classes=st.integers(2, 9), intercept=st.booleans())
+def test_classifiers_follow_the_equations_and_their_intercept_is_spared(
+    penalty, line_search, n_classes, intercept, seed, valued, l1, l2, eta
+):
+    data = Classified(seed, n_classes, intercept=intercept, valued=valued)
+    compare(data, seed, penalty, l1, l2, eta, line_search)
 
 
 @given(seed=st.integers(0, 1000), l2=st.sampled_from([0.0, 0.3]))

@@ -3,6 +3,7 @@
 use super::arrays::{read, value_and_gradient};
 use super::errors::OptionError;
 use super::interrupt::interruptible;
+use super::objective::ChainObjective;
 use crate::design::Design;
 use crate::objective::classifier::Classifier;
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -127,6 +128,11 @@ impl ClassifierObjective {
         self.check_length(w)?;
         let probabilities = interruptible(py, |interrupt| self.inner.probabilities(w, interrupt))?;
         Ok(PyArray1::from_vec(py, probabilities))
+    }
+
+    /// The same problem sample by sample, for stochastic methods.
+    fn sentences(&self, py: Python<'_>) -> PyResult<ChainObjective> {
+        Ok(ChainObjective { inner: interruptible(py, |_| self.inner.sentences())? })
     }
 
     /// One class against all others, on the same samples.

@@ -72,6 +72,18 @@ impl ChainObjective {
         self.inner.n_threads()
     }
 
+    /// How many of the last features bear no penalty in stochastic methods: an intercept's.
+    #[getter]
+    fn n_unpenalised(&self) -> usize {
+        self.inner.n_unpenalised
+    }
+
+    /// Range of the features that may be clustered: those of states.
+    #[getter]
+    fn clusterable(&self) -> (usize, usize) {
+        (self.inner.features.first_state(), self.inner.features.len())
+    }
+
     /// (transitions, bigram features, state features)
     #[getter]
     fn feature_counts(&self) -> (usize, usize, usize) {

@@ -29,6 +29,8 @@ pub struct ChainObjective {
     pub(crate) blocks: Arc<Vec<Block>>,
     /// Sentence -> weight, where it is not that of the corpus.
     weights: Option<Vec<f64>>,
+    /// How many features bear no penalty: those of the last attribute, which is on every token, or none.
+    pub n_unpenalised: usize,
     /// Counts of the features in the data: sum of weight * f(x, y).
     empirical: Vec<f64>,
     pool: Arc<ThreadPool>,
@@ -97,19 +99,34 @@ impl ChainObjective {
             let message = "no features: every attribute was left out, and there are no transitions; lower min_count";
             return Err(Error::Data(message.into()));
         }
+        Ok(ChainObjective::of_parts(corpus, features, blocks, selection, 0, pool))
+    }
+
+    pub(crate) fn of_parts(
+        corpus: Arc<Corpus>,
+        features: Features,
+        blocks: Vec<Block>,
+        selection: Selection,
+        n_unpenalised: usize,
+        pool: Arc<ThreadPool>,
+    ) -> Self {
+        let (features, blocks) = (Arc::new(features), Arc::new(blocks));
+        let (scratch, marks) = (Mutex::default(), OnceLock::new());
+        let (weights, empirical) = (None, Vec::new());
         let mut objective = ChainObjective {
             corpus,
-            features: Arc::new(features),
+            features,
             selection,
-            blocks: Arc::new(blocks),
-            weights: None,
-            empirical: Vec::new(),
+            blocks,
+            weights,
+            n_unpenalised,
+            empirical,
             pool,
-            scratch: Mutex::default(),
-            marks: OnceLock::new(),
+            scratch,
+            marks,
         };
         objective.empirical = objective.empirical_counts();
-        Ok(objective)
+        objective
     }
 
     /// The objective on some of the sentences, each of which weighs `factor` times what it does here, with all features: shares
@@ -123,6 +140,7 @@ impl ChainObjective {
             selection: self.selection,
             blocks: Arc::clone(&self.blocks),
             weights: Some(weights),
+            n_unpenalised: self.n_unpenalised,
             empirical: Vec::new(),
             pool: Arc::clone(&self.pool),
             scratch: Mutex::default(),
@@ -286,42 +304,59 @@ impl ChainObjective {
     }
 
     fn empirical_counts(&self) -> Vec<f64> {
-        let (corpus, features) = (&self.corpus, &self.features);
+        let features = &self.features;
         let mut counts = vec![0.0; features.len()];
-        let places = features.places(corpus.attributes.len());
-        let find = |pairs: &[(u16, u16)], from: u32, to: u32| pairs.binary_search(&(from as u16, to as u16)).ok();
-        for sentence in 0..corpus.n_sentences() {
-            let (weight, tokens) = (self.weight(sentence), corpus.tokens(sentence));
-            if weight == 0.0 {
-                continue;
-            }
-            for token in tokens.clone() {
-                let label = corpus.gold[token];
-                let range = corpus.states.range(token);
-                for (at, &attribute) in range.clone().zip(&corpus.states.ids[range]) {
-                    let place = places[attribute as usize];
-                    let labels = &features.state_labels[place.start as usize..place.end as usize];
-                    if let Ok(found) = labels.binary_search(&(label as u16)) {
-                        counts[features.first_state() + place.start as usize + found] += weight * corpus.value(at);
-                    }
-                }
-                if token == tokens.start {
-                    continue;
-                }
-                let previous = corpus.gold[token - 1];
-                if let Some(found) = find(&features.transitions, previous, label) {
-                    counts[found] += weight;
-                }
-                for &attribute in corpus.bigrams_of(token) {
-                    let range = features.bigram_ranges[attribute as usize].clone();
-                    let range = range.start as usize..range.end as usize;
-                    if let Some(found) = find(&features.bigram_pairs[range.clone()], previous, label) {
-                        counts[features.transitions.len() + range.start + found] += weight;
-                    }
+        let (pairs, states) = counts.split_at_mut(features.first_state());
+        for block in &*self.blocks {
+            let mut start = 0;
+            for (at, &end) in block.sentence_ends.iter().enumerate() {
+                let (weight, tokens) = (self.weight(block.first_sentence + at), start..end as usize);
+                start = end as usize;
+                if weight != 0.0 {
+                    self.count_states(block, tokens.clone(), weight, states);
+                    self.count_pairs(block.first_token + tokens.start..block.first_token + tokens.end, weight, pairs);
                 }
             }
         }
         counts
+    }
+
+    /// Adds the state features of some tokens of a block, with their gold labels.
+    fn count_states(&self, block: &Block, tokens: Range<usize>, weight: f64, counts: &mut [f64]) {
+        let features = &self.features;
+        for token in tokens {
+            let gold = self.corpus.gold[block.first_token + token] as u16;
+            for at in block.rows.range(token) {
+                let row = block.rows.ids[at] as usize;
+                if let Ok(found) = features.labels(row).binary_search(&gold) {
+                    counts[features.state_range(row..row + 1).start + found] += weight * block.rows.value(at);
+                }
+            }
+            for (entries, base) in [(&block.shared, 0), (&block.own, block.own_range.start)] {
+                for at in entries.range(token).filter(|&at| entries.labels[at] == gold) {
+                    counts[base + entries.ids[at] as usize] += weight * entries.value(at);
+                }
+            }
+        }
+    }
+
+    /// Adds the transitions and bigram features of a sentence.
+    fn count_pairs(&self, tokens: Range<usize>, weight: f64, counts: &mut [f64]) {
+        let (corpus, features) = (&self.corpus, &self.features);
+        let find = |pairs: &[(u16, u16)], from: u32, to: u32| pairs.binary_search(&(from as u16, to as u16)).ok();
+        for token in tokens.skip(1) {
+            let (previous, label) = (corpus.gold[token - 1], corpus.gold[token]);
+            if let Some(found) = find(&features.transitions, previous, label) {
+                counts[found] += weight;
+            }
+            for &attribute in corpus.bigrams_of(token) {
+                let range = features.bigram_ranges[attribute as usize].clone();
+                let range = range.start as usize..range.end as usize;
+                if let Some(found) = find(&features.bigram_pairs[range.clone()], previous, label) {
+                    counts[features.transitions.len() + range.start + found] += weight;
+                }
+            }
+        }
     }
 }
 

@@ -9,10 +9,13 @@
 //! thread, so that results are bitwise the same on any number of threads.
 
 use crate::aligned::Aligned;
+use crate::corpus::Corpus;
 use crate::design::{Design, Value, combine, combine_one, with_values};
 use crate::error::{Error, Result};
 use crate::numeric;
-use crate::objective::chain::locked;
+use crate::objective::chain::{ChainObjective, locked};
+use crate::objective::features::{Features, Selection};
+use crate::objective::layout::Block;
 use crate::threads::{self, Interrupt};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::ThreadPool;
@@ -104,6 +107,21 @@ impl Classifier {
         self.with(Arc::new(design), self.targets.clone(), self.weights.clone())
     }
 
+    /// The same problem, with each sample as a sentence of one token, for methods that go sample by sample: its features are
+    /// these, in this order.
+    pub fn sentences(&self) -> Result<ChainObjective> {
+        let (n, columns) = (self.n_samples(), self.n_columns());
+        let features = Features::of_columns(columns, self.n_classes, n)?;
+        let intercept = self.intercept.then(|| columns as u32 - 1);
+        let block = Block::of_rows(&self.design.rows, intercept, &features);
+        let labels = (0..self.n_classes).map(|class| class.to_string()).collect();
+        let corpus = Corpus::of_samples(labels, self.targets.clone(), self.weights.clone());
+        let selection = Selection { all_states: false, all_transitions: false, min_count: 1 };
+        let unpenalised = if self.intercept { self.n_outputs() } else { 0 };
+        let pool = Arc::clone(&self.pool);
+        Ok(ChainObjective::of_parts(Arc::new(corpus), features, vec![block], selection, unpenalised, pool))
+    }
+
     /// Weights of a column.
     pub fn n_outputs(&self) -> usize {
         if self.n_classes == 2 { 1 } else { self.n_classes }
@@ -166,11 +184,12 @@ impl Classifier {
         let (width, outputs) = (self.width(), self.n_outputs());
         scratch.residuals.resize(self.n_samples() * width, 0.0);
         if width > 1 {
+            // Rows of weights are padded, so that they are whole vectors.
             scratch.rows.resize(self.n_columns() * width, 0.0);
             let rows = scratch.rows.par_chunks_exact_mut(width).zip(w.par_chunks_exact(outputs));
             rows.with_min_len(1024).for_each(|(row, w)| row[..outputs].copy_from_slice(w));
         }
-        let (columns, intercept) = if width > 1 { &*scratch.rows } else { w }.split_at(self.design.n_columns() * width);
+        let (columns, intercept) = if width > 1 { &scratch.rows } else { w }.split_at(self.design.n_columns() * width);
         let pieces = pieces_of(&self.design.row_pieces, &mut scratch.residuals, width);
         let parts: Vec<Vec<f64>> = pieces
             .into_par_iter()
@@ -201,7 +220,11 @@ impl Classifier {
 }
 
 /// Ranges of rows with their parts of a matrix of so many columns.
-fn pieces_of<'a>(ranges: &[Range<usize>], mut out: &'a mut [f64], columns: usize) -> Vec<(Range<usize>, &'a mut [f64])> {
+fn pieces_of<'a>(
+    ranges: &[Range<usize>],
+    mut out: &'a mut [f64],
+    columns: usize,
+) -> Vec<(Range<usize>, &'a mut [f64])> {
     let mut pieces = Vec::with_capacity(ranges.len());
     for range in ranges {
         let (part, rest) = out.split_at_mut(range.len() * columns);

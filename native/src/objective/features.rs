@@ -95,6 +95,31 @@ impl Features {
         Ok(features)
     }
 
+    /// Those of samples that are one token each, with every column of a matrix as an attribute: with two labels a feature for
+    /// the second alone, with more one for every label.
+    pub fn of_columns(n_columns: usize, n_labels: usize, n_samples: usize) -> Result<Features> {
+        if n_labels > MOST_LABELS {
+            return Err(Error::Data(format!("{n_labels} classes, more than {MOST_LABELS}")));
+        }
+        let labels: Vec<u16> = if n_labels == 2 { vec![1] } else { (0..n_labels as u16).collect() };
+        let n = n_columns * labels.len();
+        if u32::try_from(n).is_err() {
+            return Err(Error::Data("more than 2^32 features".into()));
+        }
+        let is_dense = labels.len() > 1;
+        Ok(Features {
+            n_labels,
+            transitions: Vec::new(),
+            bigram_ranges: Vec::new(),
+            bigram_pairs: Vec::new(),
+            state_attributes: (0..n_columns).map(|j| (j as u32, ((j + 1) * labels.len()) as u32)).collect(),
+            state_labels: labels.repeat(n_columns),
+            n_dense: if is_dense { n_columns } else { 0 },
+            n_shared: if is_dense { 0 } else { n_columns },
+            blocks: vec![(0..n_samples, n..n)],
+        })
+    }
+
     pub fn n_bigrams(&self) -> usize {
         self.bigram_pairs.len()
     }

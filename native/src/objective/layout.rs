@@ -6,6 +6,7 @@
 
 use super::features::{Features, NOWHERE, Place};
 use crate::corpus::Corpus;
+use crate::design::{Lists, Values};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -62,6 +63,32 @@ pub struct Block {
     pub own: Entries,
     /// The block's own features among the state features.
     pub own_range: Range<usize>,
+}
+
+impl Block {
+    /// Samples of one token each, all in one block, with the columns of a matrix as attributes; `intercept` is one more, of 1.
+    pub fn of_rows(rows: &Lists, intercept: Option<u32>, features: &Features) -> Block {
+        let n = rows.len();
+        let valued = !matches!(rows.values, Values::Ones(_));
+        let label = (features.n_dense == 0).then_some(1);
+        let mut entries = Entries::default();
+        for sample in 0..n {
+            rows.entries(sample).for_each(|(id, value)| entries.push(id, label, value, valued));
+            intercept.iter().for_each(|&id| entries.push(id, label, 1.0, valued));
+            entries.ends.push(u32::try_from(entries.ids.len()).expect("fewer than 2^32 entries"));
+        }
+        let none = || Entries { ends: vec![0; n], ..Entries::default() };
+        let (rows, shared) = if features.n_dense == 0 { (none(), entries) } else { (entries, none()) };
+        Block {
+            sentence_ends: (1..=n as u32).collect(),
+            first_sentence: 0,
+            first_token: 0,
+            rows,
+            shared,
+            own: none(),
+            own_range: features.state_labels.len()..features.state_labels.len(),
+        }
+    }
 }
 
 pub fn blocks(corpus: &Corpus, features: &Features) -> Vec<Block> {

@@ -35,9 +35,9 @@ pub fn pass(
     let (mut zeros, mut steps) = (vec![0.0; features.len()], vec![0.0; features.len()]);
     let mut pass = Pass {
         inference: Inference::new(objective),
-        weights: Weights::new(features, w, &mut steps, 0.0, |w, step| (w, step)),
+        weights: Weights::new(objective, w, &mut steps, 0.0, |w, step| (w, step)),
         // Where there is no feature alpha is 0.
-        gradient: Weights::new(features, &mut zeros, squares, f64::INFINITY, |g, squares| (g, squares)),
+        gradient: Weights::new(objective, &mut zeros, squares, f64::INFINITY, |g, squares| (g, squares)),
         settings,
         step: 0.0,
         rates: Vec::new(),
@@ -127,6 +127,10 @@ impl Pass<'_> {
             seen.fill(*step + 1.0);
             at += w.len();
         });
+        // The intercept bears no penalty: its division is undone.
+        if let (Some((w, _)), Some((_, squares))) = (weights.intercept(), gradient.intercept()) {
+            w.iter_mut().zip(squares).for_each(|(w, squares)| *w *= 1.0 + settings.alpha(*squares) * settings.l2);
+        }
     }
 
     /// Brings all weights up to date.

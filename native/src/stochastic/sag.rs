@@ -58,7 +58,7 @@ pub fn pass(
 ) -> Result<usize> {
     let Memory { d, gradients, lipschitz, seen, pauses } = memory;
     let present = present(objective);
-    let weights = Weights::new(&objective.features, w, d, 0.0, |w, d| (w, d));
+    let weights = Weights::new(objective, w, d, 0.0, |w, d| (w, d));
     let mut pass = Pass {
         inference: Inference::new(objective),
         line_search: LineSearch::new(Inference::new(objective), &present),
@@ -157,7 +157,9 @@ impl Pass<'_> {
         }
         let alpha = self.sampler.step_size(i, l, searches) * if settings.saga { SAGA_SHORTER } else { 1.0 };
         self.gradients.exchange(i, &mut self.inference);
-        self.scale *= 1.0 - alpha * settings.l2;
+        let shrinkage = 1.0 - alpha * settings.l2;
+        self.scale *= shrinkage;
+        self.spare_intercept(shrinkage);
         let m = self.sampler.m;
         let beta = alpha / (m as f64 * self.scale);
         let mut of_z = self.sum;
@@ -168,8 +170,19 @@ impl Pass<'_> {
         let rule = Accumulate { of_z, present: self.present };
         steps::step(simd, &mut self.weights, &self.inference, sample, &[], 1.0, rule);
         match &mut self.proximal {
-            Some(proximal) => proximal.record(alpha, m, self.scale),
+            Some(proximal) => {
+                proximal.record(alpha, m, self.scale);
+                proximal.spare_intercept(&mut self.weights, beta);
+            }
             None => self.sum += beta,
+        }
+    }
+
+    /// The intercept is not shrunk: scale (z - S d) is what it was before the scale was.
+    #[inline(always)]
+    fn spare_intercept(&mut self, shrinkage: f64) {
+        if let Some((z, d)) = self.weights.intercept() {
+            z.iter_mut().zip(d).for_each(|(z, d)| *z = self.sum * *d + (*z - self.sum * *d) / shrinkage);
         }
     }
 

@@ -32,9 +32,10 @@ pub fn pass(
 ) -> Result<()> {
     let mut pass = Pass {
         inference: Inference::new(objective),
-        weights: Weights::new(&objective.features, w, sum, f64::NAN, |w, sum| (w, -sum)),
+        weights: Weights::new(objective, w, sum, f64::NAN, |w, sum| (w, -sum)),
         scale: 1.0,
         tau: 0.0,
+        spared: Vec::new(),
     };
     let visitor = Run { pass: &mut pass, settings };
     Arch::new().dispatch(Visits { visitor, objective, order: settings.order, interrupt });
@@ -50,6 +51,8 @@ struct Pass<'a> {
     weights: Weights<'a>,
     scale: f64,
     tau: f64,
+    /// The intercept before it would be shrunk.
+    spared: Vec<f64>,
 }
 
 impl Pass<'_> {
@@ -61,13 +64,28 @@ impl Pass<'_> {
             self.inference.evaluate(simd, &self.weights, self.scale, sample);
             self.inference.gradient(simd, sample);
         }
+        self.spared.clear();
+        let (scale, intercept) = (self.scale, self.weights.intercept());
+        intercept.iter().for_each(|(v, _)| self.spared.extend(v.iter().map(|v| scale * v)));
         self.scale *= 1.0 - alpha * l2;
         if !SCALES.contains(&self.scale.abs()) {
             self.rescale();
         }
+        self.spare_intercept();
         let rule = Averaged { tau: self.tau };
         steps::step(simd, &mut self.weights, &self.inference, sample, &[], alpha / self.scale, rule);
         self.tau += self.scale;
+    }
+
+    /// The intercept is not shrunk: v becomes w / scale anew, and the sum of the iterates before remains.
+    #[inline(always)]
+    fn spare_intercept(&mut self) {
+        if let Some((v, a)) = self.weights.intercept() {
+            for ((v, a), w) in v.iter_mut().zip(a).zip(&self.spared) {
+                let before = std::mem::replace(v, w / self.scale);
+                *a += self.tau * (*v - before);
+            }
+        }
     }
 
     /// Multiplies the scale into the weights before it leaves the range of a double: O(n_features), and rare. tau v - a remains.

@@ -79,7 +79,7 @@ impl<'a> Pass<'a> {
         Pass {
             inference: Inference::new(objective),
             penalty,
-            weights: Weights::new(&objective.features, w, q, f64::NAN, |w, q| (w, penalty.exchange(w, q))),
+            weights: Weights::new(objective, w, q, f64::NAN, |w, q| (w, penalty.exchange(w, q))),
             scale: 1.0,
             u,
             bigrams: Vec::new(),
@@ -108,22 +108,50 @@ impl<'a> Pass<'a> {
     #[inline(always)]
     fn update<S: Simd>(&mut self, simd: S, sample: Sample<'_>, settings: &Settings<'_>, eta: f64) {
         // Shrinking by 1 / (1 + eta l2 / N) is the proximal step: for small rates the same as 1 - eta l2 / N.
-        self.scale /= 1.0 + eta * settings.l2;
+        let factor = 1.0 + eta * settings.l2;
+        self.scale /= factor;
         let (step, penalty) = (eta / self.scale, self.penalty);
         let c = step * settings.l1;
-        if penalty == Penalty::Naive && c > 0.0 {
-            self.weights.everywhere(|v, _| *v -= if *v == 0.0 { 0.0 } else { c.copysign(*v) });
-        }
         self.u += c;
         let u = self.u;
+        self.spare_intercept(factor);
+        if penalty == Penalty::Naive && c > 0.0 {
+            self.penalise_all(|v| *v -= if *v == 0.0 { 0.0 } else { c.copysign(*v) });
+        }
         match penalty {
             Penalty::Cumulative => self.step(simd, sample, step, Cumulative { u }),
             Penalty::ClippingLazy => self.step(simd, sample, step, ClippingLazy { u }),
             Penalty::Naive | Penalty::Clipping => self.step(simd, sample, step, Unpenalised),
         }
+        if let (Penalty::Cumulative, Some((v, p))) = (penalty, self.weights.intercept()) {
+            v.copy_from_slice(p);
+        }
         if penalty == Penalty::Clipping && c > 0.0 {
             // NaN is not small: it has to be seen.
-            self.weights.everywhere(|v, _| *v = if v.abs() <= c { 0.0 } else { *v - c.copysign(*v) });
+            self.penalise_all(|v| *v = if v.abs() <= c { 0.0 } else { *v - c.copysign(*v) });
+        }
+    }
+
+    /// The intercept is not shrunk by the L2 penalty, and what it could have received of the other it need not receive.
+    #[inline(always)]
+    fn spare_intercept(&mut self, factor: f64) {
+        if let Some((v, kept)) = self.weights.intercept() {
+            v.iter_mut().for_each(|v| *v *= factor);
+            match self.penalty {
+                Penalty::Cumulative => kept.iter_mut().for_each(|p| *p *= factor),
+                Penalty::ClippingLazy => kept.fill(self.u),
+                Penalty::Naive | Penalty::Clipping => {}
+            }
+        }
+    }
+
+    /// Changes all weights but the intercept.
+    #[inline(always)]
+    fn penalise_all(&mut self, work: impl Fn(&mut f64)) {
+        let spared = self.weights.intercept().map(|(v, _)| v.to_vec());
+        self.weights.everywhere(|v, _| work(v));
+        if let (Some((v, _)), Some(spared)) = (self.weights.intercept(), spared) {
+            v.copy_from_slice(&spared);
         }
     }
 

@@ -3,6 +3,7 @@
 use super::samples::Sample;
 use crate::aligned::Aligned;
 use crate::numeric;
+use crate::objective::chain::ChainObjective;
 use crate::objective::features::Features;
 use crate::objective::layout::Entries;
 use std::slice;
@@ -16,6 +17,7 @@ pub struct Weights<'a> {
     pub cells: Vec<[f64; 2]>,
     /// Where `cells` starts among all features.
     first_cell: usize,
+    n_unpenalised: usize,
     /// The dense rows, as in `layout`.
     pub rows: Matrix,
     /// Transitions, by the label come from.
@@ -69,12 +71,13 @@ impl<'a> Weights<'a> {
     /// Lays out w and what is kept with it; `inward` turns both into what the loops work with. Where a row of labels has no
     /// feature, the weight is 0 and `nowhere` is kept with it.
     pub fn new(
-        features: &'a Features,
+        objective: &'a ChainObjective,
         w: &'a mut [f64],
         kept: &'a mut [f64],
         nowhere: f64,
         inward: impl Fn(f64, f64) -> (f64, f64),
     ) -> Self {
+        let features = &*objective.features;
         let first_cell = features.first_state() + features.state_range(0..features.n_dense).end;
         for (w, kept) in w[..first_cell].iter_mut().zip(&mut kept[..first_cell]) {
             (*w, *kept) = inward(*w, *kept);
@@ -87,6 +90,7 @@ impl<'a> Weights<'a> {
             w,
             kept,
             first_cell,
+            n_unpenalised: objective.n_unpenalised,
             rows: Matrix::new(features.n_dense, width, nowhere),
             pairs: Matrix::new(features.n_labels, width, nowhere),
         };
@@ -131,6 +135,19 @@ impl<'a> Weights<'a> {
         let bigrams = self.features.transitions.len()..self.features.first_state();
         self.w[bigrams.clone()].iter_mut().zip(&mut self.kept[bigrams]).for_each(|(v, kept)| work(v, kept));
         self.cells.iter_mut().for_each(|[v, kept]| work(v, kept));
+    }
+
+    /// The weights of the intercept, which bear no penalty, and what is kept with them. Every sample uses them.
+    #[inline(always)]
+    pub fn intercept(&mut self) -> Option<(&mut [f64], &mut [f64])> {
+        if self.n_unpenalised == 0 {
+            None
+        } else if let Some([v, kept]) = self.cells.last_mut() {
+            Some((slice::from_mut(v), slice::from_mut(kept)))
+        } else {
+            let (v, kept) = self.rows.row(self.features.n_dense - 1);
+            Some((&mut v[..self.n_unpenalised], &mut kept[..self.n_unpenalised]))
+        }
     }
 
     /// Calls `work` once with every weight that the sample uses: transitions and the `bigrams` given included.

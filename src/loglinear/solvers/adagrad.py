@@ -7,7 +7,6 @@ lambda = l2 / n. The updates themselves are native: `native/src/stochastic/adagr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -86,7 +85,7 @@ class AdaGrad:
 
     def step(self, problem: Problem, state: AdaGradState) -> AdaGradState:
         """Make a pass over the samples in a new order; ``state`` is left as it was."""
-        objective: Any = problem.objective
+        objective = stochastic_objective(problem, "adagrad_pass", "adagrad")
         n = state.n_samples
         w, squares = state.w.copy(), state.squares.copy()
         objective.adagrad_pass(

@@ -11,7 +11,7 @@ import math
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -152,7 +152,7 @@ class SAG:
 
     def step(self, problem: Problem, state: SAGState) -> SAGState:
         """Make n steps of Algorithm 1; if the gradient then seems small enough, verify it."""
-        objective: Any = problem.objective
+        objective = stochastic_objective(problem, "sag_pass", "sag")
         n, penalty = state.n_samples, problem.penalty
         evaluations = objective.sag_pass(
             state.w,

@@ -7,7 +7,7 @@ The updates themselves are native: `native/src/stochastic/sg.rs`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class SG:
 
     def step(self, problem: Problem, state: SGState) -> SGState:
         """Make a pass over the samples in a new order; ``state`` is left as it was."""
-        objective: Any = problem.objective
+        objective = stochastic_objective(problem, "sg_pass", self.name)
         n, number = state.n_samples, state.iteration
         iterate, sum = state.iterate.copy(), state.sum.copy()
         l2 = problem.penalty.l2 / n

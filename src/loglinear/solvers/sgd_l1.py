@@ -140,7 +140,7 @@ class SGDL1:
 
     def step(self, problem: Problem, state: SGDL1State) -> SGDL1State:
         """Make a pass over the samples in a new order; ``state`` is left as it was."""
-        objective: Any = problem.objective
+        objective = stochastic_objective(problem, "sgd_l1_pass", "sgd_l1")
         w, q = state.w.copy(), state.q.copy()
         n, number = state.n_samples, state.iteration
         u, evaluations = objective.sgd_l1_pass(

@@ -65,16 +65,25 @@ S = TypeVar("S", bound=Any)
 
 
 def stochastic_objective(problem: Problem, method: str, solver: str) -> Any:
-    """Return the problem's objective, which has to have the method that the solver's passes are made of.
+    """Return the objective that has the method which the solver's passes are made of.
+
+    It is the problem's, or its attribute ``sentences``: the same problem, sample by sample.
 
     Raises:
-        OptionError: it has not.
+        OptionError: there is none, or other weights than its intercept are to bear no penalty.
     """
-    if not callable(getattr(problem.objective, method, None)):
+    objective: Any = problem.objective
+    if not hasattr(objective, method):
+        objective = getattr(objective, "sentences", objective)
+    if not callable(getattr(objective, method, None)):
         name = type(problem.objective).__name__
         message = f"{solver} goes sample by sample, which {name} cannot: it has no {method}; use lbfgs or owlqn"
         raise OptionError(message)
-    return problem.objective
+    spared, intercept = problem.penalty.unpenalised, getattr(objective, "n_unpenalised", 0)
+    if spared != intercept:
+        message = f"unpenalised={spared}, but {solver} can spare the {intercept} weights of the intercept only"
+        raise OptionError(message)
+    return objective
 
 
 def check_learning_rate(learning_rate: Any) -> None:

@@ -56,6 +56,16 @@ impl Proximal {
         self.steps.record(alpha, m, scale);
     }
 
+    /// After `record`: the intercept makes the step at once, without the L1 penalty.
+    #[inline(always)]
+    pub fn spare_intercept(&mut self, weights: &mut Weights<'_>, beta: f64) {
+        if let Some((v, d)) = weights.intercept() {
+            v.iter_mut().zip(d).for_each(|(v, d)| *v -= beta * *d);
+            let steps = if self.cells.is_empty() { &mut self.rows } else { &mut self.cells };
+            *steps.last_mut().expect("an intercept has a place") = self.steps.now();
+        }
+    }
+
     /// Brings the weights that a sample uses up to date.
     #[inline(always)]
     pub fn catch_up<S: Simd>(

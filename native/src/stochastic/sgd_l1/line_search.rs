@@ -26,6 +26,12 @@ impl Norms {
             self.squared += v * v;
         }
     }
+
+    fn subtract(&mut self, v: &[f64]) {
+        let mut of_v = Norms::default();
+        of_v.add(v);
+        (self.l1, self.squared) = (self.l1 - of_v.l1, self.squared - of_v.squared);
+    }
 }
 
 impl Pass<'_> {
@@ -74,6 +80,9 @@ impl Pass<'_> {
     fn sample_objective(&mut self, sample: Sample<'_>, settings: &Settings<'_>, nll: f64) -> f64 {
         let mut norms = Norms::default();
         self.weights.touched(sample, &self.bigrams, |v, _| norms.add(v));
+        if let Some((v, _)) = self.weights.intercept() {
+            norms.subtract(v);
+        }
         let scale = self.scale;
         sample.weight * nll + settings.l1 * scale * norms.l1 + 0.5 * settings.l2 * scale * scale * norms.squared
     }
