@@ -332,6 +332,6 @@ def test_what_it_cannot_do_is_said(problem, monkeypatch):
     ):
         with pytest.raises(OptionError):
             SAG(**options)
-    monkeypatch.setattr(module, "_memory_of_machine", lambda: 1000)
+    monkeypatch.setattr(module, "memory_of_machine", lambda: 1000)
     with pytest.raises(OptionError, match="GiB of marginals"):
         minimize(problem, SAG())

@@ -8,15 +8,14 @@ of each. The steps themselves are native: `native/src/stochastic/sag.rs`.
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import OptionError
+from ..machine import memory_of_machine
 from ..options import one_of, real_number, truth_value, whole_number
 from ..problem import Problem
 from ..result import Status
@@ -130,7 +129,7 @@ class SAG:
         objective = stochastic_objective(problem, "sag_pass", "sag")
         n, sizes = int(objective.n_samples), objective.sag_sizes
         # What the line search knows of the data takes as much as the marginals of the states.
-        needed, present = 4 * (sum(sizes) + sizes[0]), _memory_of_machine()
+        needed, present = 4 * (sum(sizes) + sizes[0]), memory_of_machine()
         if needed > present:
             message = (
                 f"sag would store {needed / 2**30:.1f} GiB of marginals and the like, and this machine has "
@@ -178,17 +177,3 @@ class SAG:
         """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
         # An interrupted pass has moved the weights of a state that was measured before it.
         return measured(problem, replace(state, objective=math.nan))
-
-
-def _memory_of_machine() -> float:
-    """Bytes of memory that this process may use; infinite where the system does not say."""
-    bounds = [math.inf]
-    try:
-        bounds.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        pass
-    try:
-        bounds.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
-    except (OSError, ValueError):
-        pass
-    return min(bounds)
