@@ -13,7 +13,8 @@ from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
-from loglinear.solvers.lbfgs import C1, C2, LBFGS
+from loglinear.solvers.lbfgs import LBFGS
+from loglinear.solvers.wolfe import C1, C2
 
 
 class Smooth:

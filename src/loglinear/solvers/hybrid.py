@@ -15,8 +15,8 @@ from ..options import real_number, whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .history import QuasiNewtonState
 from .lbfgs import LBFGS
+from .quasi_newton import QuasiNewtonState
 from .stochastic import measured, stochastic_objective
 
 __all__ = ["Hybrid", "HybridState"]

@@ -24,7 +24,7 @@ from ..options import real_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .history import WINDOW, stopping_status
+from .quasi_newton import WINDOW, stopping_status
 from .stochastic import check_smooth
 
 __all__ = ["IIS", "IISObjective", "IISState", "Occurrences", "update"]

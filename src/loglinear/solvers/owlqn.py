@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from ..problem import Problem
-from .history import LimitedMemory, QuasiNewtonState, Trial
+from .history import LimitedMemory
+from .quasi_newton import QuasiNewtonState, Trial
 
 __all__ = ["OWLQN"]
 
