@@ -10,6 +10,7 @@ from ..problem import Problem
 from ..result import State
 from ..vectors import Vector
 from .adagrad import AdaGrad
+from .bfgs import BFGS
 from .hybrid import Hybrid
 from .iis import IIS
 from .lbfgs import LBFGS
@@ -22,6 +23,7 @@ from .two_stage import TwoStage
 
 __all__ = [
     "ASG",
+    "BFGS",
     "IIS",
     "LBFGS",
     "OWLQN",
@@ -65,6 +67,7 @@ class Solver(Protocol[S]):
 SOLVERS: dict[str, type[Any]] = {
     "adagrad": AdaGrad,
     "asg": ASG,
+    "bfgs": BFGS,
     "hybrid": Hybrid,
     "iis": IIS,
     "lbfgs": LBFGS,
