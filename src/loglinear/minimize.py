@@ -58,7 +58,8 @@ class Stop:
         """Return why to stop in this state; the solver's own verdict comes first, RUNNING is to go on."""
         if state.status is not Status.RUNNING:
             return state.status
-        if self.violation is not None and state.violation <= self.violation:
+        partial = getattr(state, "partial", False)
+        if self.violation is not None and not partial and state.violation <= self.violation:
             return Status.VIOLATION_REACHED
         if self.max_iterations is not None and state.iteration >= self.max_iterations:
             return Status.MAX_ITERATIONS

@@ -44,6 +44,9 @@ class State(Protocol):
     """What the loop reads of a solver's state; a solver adds what it needs to continue exactly.
 
     A step may recycle the arrays of the states before the one that it returns: copy what is to be kept.
+
+    While a solver works on a smaller problem than the one given, its states have an attribute ``partial`` that is True,
+    and their violation is that of the smaller problem: it cannot stop the loop.
     """
 
     @property

@@ -11,6 +11,7 @@ from ..result import State
 from ..vectors import Vector
 from .adagrad import AdaGrad
 from .bfgs import BFGS
+from .clustered import Clustered
 from .hybrid import Hybrid
 from .iis import IIS
 from .lbfgs import LBFGS
@@ -32,6 +33,7 @@ __all__ = [
     "SGDL1",
     "SOLVERS",
     "AdaGrad",
+    "Clustered",
     "Hybrid",
     "Pegasos",
     "Solver",
@@ -68,6 +70,7 @@ SOLVERS: dict[str, type[Any]] = {
     "adagrad": AdaGrad,
     "asg": ASG,
     "bfgs": BFGS,
+    "clustered": Clustered,
     "hybrid": Hybrid,
     "iis": IIS,
     "lbfgs": LBFGS,

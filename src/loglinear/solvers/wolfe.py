@@ -34,7 +34,7 @@ def strong_wolfe(
 ) -> tuple[Trial | None, float, int]:
     """Algorithms 3.5 and 3.6 in one loop: 3.5 is 3.6 with alpha_high at infinity, where it extrapolates.
 
-    The point returned is the one evaluated last. alpha_low has sufficient decrease, or is 0.
+    alpha_low has sufficient decrease, or is 0.
 
     Args:
         evaluate: returns the point at a step; one that is not finite has an infinite objective.
@@ -43,8 +43,7 @@ def strong_wolfe(
         most: evaluations, >= 1; one more may return to the best point.
 
     Returns:
-        The point found, or the best one with sufficient decrease when the evaluations run out, or None; phi'(0); and
-        the number of evaluations.
+        The point found, evaluated last, or None; phi'(0); and the number of evaluations.
     """
     trial = evaluate(alpha)
     descent = trial.descent
