@@ -163,3 +163,27 @@ class ClassifierObjective:
     def batch(self, order: Numbers, factor: float) -> ClassifierObjective:
         """Return the objective on some of the samples, each of which weighs ``factor`` times what it does here."""
         return self._like(self.core.batch(order, factor))
+
+    def aggregate(self, cmap: npt.NDArray[np.intp], n_clusters: int) -> Any:
+        """Return the objective over clusters of weights, beta_j = gamma_cmap(j), without adding up gradients.
+
+        Columns are added up where there is one weight for each, else the features of each class. Weights of the
+        intercept are clusters of their own, the last ones.
+
+        Source: Mathur & Chakrabarti (2010), Eq. 15.
+
+        Args:
+            cmap: cluster of each feature, from 0 to n_clusters - 1, shape (n_features,).
+            n_clusters: number of clusters.
+
+        Returns:
+            An objective over n_clusters features; None if a cluster holds a weight of the intercept and others.
+        """
+        free = self.n_unpenalised
+        first = n_clusters - free
+        alone = np.array_equal(cmap[cmap.size - free :], np.arange(first, n_clusters))
+        if not alone or (cmap[: cmap.size - free] >= first).any():
+            return None
+        if self.n_outputs > 1:
+            return self.sentences.aggregate(cmap.astype(np.int64), n_clusters)
+        return self._like(self.core.aggregate(cmap[: cmap.size - free].astype(np.int64), first), first)

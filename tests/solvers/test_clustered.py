@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from chains import chunky
+from chains import Classified, chunky
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from logistic import Logistic, Summed
@@ -34,18 +34,8 @@ VARIANTS = [
 EACH_VARIANT = pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: "-".join(map(str, variant.values())))
 
 
-class Chain:
-    """A chain CRF whose state features alone may be clustered."""
-
-    def __init__(self, threads=1, seed=5):
-        self.core = ChainObjective(Corpus.encode(*chunky(seed=seed)).core, threads=threads)
-        self.n_features, self.n_samples = self.core.n_features, self.core.n_samples
-        transitions, bigrams, states = self.core.feature_counts
-        self.clusterable = (transitions + bigrams, transitions + bigrams + states)
-        self.n_threads = self.core.n_threads
-
-    def value_and_gradient(self, w, out=None):
-        return self.core.value_and_gradient(w, out)
+def chain(threads=1):
+    return ChainObjective(Corpus.encode(*chunky()).core, threads=threads)
 
 
 def steps(problem, solver, limit=400):
@@ -158,29 +148,42 @@ def test_the_patch_up_ends_at_the_optimum_of_lbfgs(variant, l2):
     np.testing.assert_allclose(result.w, best.w, atol=1e-6 / l2)
 
 
+@pytest.mark.parametrize("aggregate", [True, False])
 @pytest.mark.parametrize("optimizer", ["lbfgs", "bfgs"])
-def test_a_chain_ends_at_the_optimum_of_lbfgs_and_keeps_its_transitions_apart(optimizer):
-    chain = Chain()
-    problem = Problem(chain, RIDGE)
+def test_a_chain_ends_at_the_optimum_of_lbfgs_and_keeps_its_transitions_apart(optimizer, aggregate):
+    objective = chain()
+    problem = Problem(objective, RIDGE)
     best = minimize(problem, LBFGS(**TIGHT))
-    solver = Clustered(optimizer=optimizer, **SHORT, **TIGHT)
+    solver = Clustered(optimizer=optimizer, aggregate=aggregate, **SHORT, **TIGHT)
     states = steps(problem, solver)
     assert states[-1].status is Status.CONVERGED
     assert states[-1].objective == pytest.approx(best.objective, rel=1e-8)
-    start = chain.clusterable[0]
+    start = objective.clusterable[0]
     assert start > 0
     coarse = [state for state in states if state.phase == "coarse"]
     assert len(coarse) > 4
     for state in coarse:
         assert (np.bincount(state.cmap)[:start] == 1).all()
         np.testing.assert_array_equal(state.w[:start], state.inner.w[:start])
-        assert state.inner.w.size == start + -(-(chain.n_features - start) // SHORT["cluster_factor"])
+        assert state.inner.w.size == start + -(-(objective.n_features - start) // SHORT["cluster_factor"])
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_classifier_ends_at_the_optimum_of_lbfgs_and_keeps_its_intercept_apart(n_classes):
+    objective = Classified(3, n_classes, n=200, d=60).classifier
+    problem = Problem(objective, ElasticNet(l2=0.5, unpenalised=objective.n_unpenalised))
+    best = minimize(problem, LBFGS(**TIGHT))
+    for aggregate in (True, False):
+        states = steps(problem, Clustered(aggregate=aggregate, **SHORT, **TIGHT))
+        assert states[-1].objective == pytest.approx(best.objective, rel=1e-8)
+        for state in (state for state in states if state.phase == "coarse"):
+            assert (np.bincount(state.cmap)[-objective.n_unpenalised :] == 1).all()
 
 
 def test_threads_do_not_matter():
     for clustering in ("chunks", "kmeans"):
         solver = Clustered(clustering=clustering, **SHORT)
-        first, second = (minimize(Problem(Chain(threads), RIDGE), solver).w for threads in (1, 2))
+        first, second = (minimize(Problem(chain(threads), RIDGE), solver).w for threads in (1, 2))
         assert first.tobytes() == second.tobytes()
 
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from chains import chunky
+from chains import Classified, PerSample, chunky, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from logistic import Logistic, Summed
@@ -169,6 +169,47 @@ def test_added_up_features_give_the_mapped_value_and_gradient(d, size, l2, bare,
     expected, expected_gradient = mapped.value_and_gradient(gamma)
     assert value == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-12, atol=1e-12 * np.abs(expected_gradient).max())
+
+
+CHAINS = {
+    "sparse": lambda seed: PerSample(*sentences(25, seed, valued=True)).whole,
+    "dense rows": lambda seed: PerSample(*sentences(60, seed, kinds=3)).whole,
+    "bigram features": lambda seed: (
+        PerSample(
+            [[(token[0],) for token in sentence] for sentence in sentences(25, seed)[0]],
+            sentences(25, seed)[1],
+            [1.0, 2.0, 0.5, 0.0, 1.5] * 5,
+            "U0:%x[0,0]\nU1:%x[-1,0]\nB\nB1:%x[0,0]\n",
+        ).whole
+    ),
+    "binary": lambda seed: Classified(seed, 2).classifier,
+    "multinomial": lambda seed: Classified(seed, 4).classifier,
+    "without intercept": lambda seed: Classified(seed, 3, intercept=False).classifier,
+}
+
+
+@LAWS
+@pytest.mark.parametrize("kind", CHAINS)
+@given(size=st.integers(1, 9), seed=st.integers(0, 10_000), l2=st.sampled_from([0.0, 0.7]))
+def test_native_objectives_add_up_their_features_over_clusters(kind, size, seed, l2):
+    # Eq. 15 against Eq. 14, for CRFs what the paper leaves to future work.
+    objective, rng = CHAINS[kind](seed), np.random.default_rng(seed)
+    start, stop = objective.clusterable
+    cmap = cluster_map(objective.n_features, start, random_map(rng, stop - start, size))
+    problem = Problem(objective, ElasticNet(l2=l2, unpenalised=objective.n_features - stop))
+    aggregated, mapped = (Projected(problem, cmap, aggregate=aggregate) for aggregate in (True, False))
+    assert aggregated._aggregated is not None
+    gamma = rng.normal(size=mapped.n_features)
+    value, gradient = aggregated.value_and_gradient(gamma)
+    expected, expected_gradient = mapped.value_and_gradient(gamma)
+    assert value == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-9, atol=1e-11 * np.abs(expected_gradient).max())
+
+
+def test_what_may_not_be_clustered_is_not_added_up():
+    for objective in (CHAINS["sparse"](0), CHAINS["binary"](0), CHAINS["multinomial"](0)):
+        cmap = np.arange(objective.n_features) // 2
+        assert objective.aggregate(cmap, int(cmap.max()) + 1) is None
 
 
 def test_the_chain_is_projected_with_its_threads_and_samples():

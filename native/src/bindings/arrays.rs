@@ -12,6 +12,13 @@ pub fn read<'a, T: Element, D: Dimension>(array: &'a PyReadonlyArray<'_, T, D>) 
     array.as_slice().map_err(|_| OptionError::new_err("arrays have to be contiguous"))
 }
 
+/// Numbers below a bound; `what` is said of those that are not.
+pub fn numbers(what: &str, array: &PyReadonlyArray1<'_, i64>, bound: usize) -> PyResult<Vec<usize>> {
+    let numbers: Option<Vec<usize>> =
+        array.as_array().iter().map(|&i| usize::try_from(i).ok().filter(|&i| i < bound)).collect();
+    numbers.ok_or_else(|| OptionError::new_err(format!("{what} outside 0..{bound}")))
+}
+
 pub fn writable<'py, T: Element, D: Dimension>(
     array: &Bound<'py, PyArray<T, D>>,
 ) -> PyResult<PyReadwriteArray<'py, T, D>> {

@@ -1,6 +1,6 @@
 //! `ClassifierObjective`: the negative log-likelihood of a classifier for the optimisers.
 
-use super::arrays::{read, value_and_gradient};
+use super::arrays::{numbers, read, value_and_gradient};
 use super::errors::OptionError;
 use super::interrupt::interruptible;
 use super::objective::ChainObjective;
@@ -16,13 +16,6 @@ pub struct ClassifierObjective {
 }
 
 impl ClassifierObjective {
-    /// Numbers below a bound, from an array.
-    fn numbers(&self, what: &str, array: &PyReadonlyArray1<'_, i64>, bound: usize) -> PyResult<Vec<usize>> {
-        let numbers: Option<Vec<usize>> =
-            read(array)?.iter().map(|&i| usize::try_from(i).ok().filter(|&i| i < bound)).collect();
-        numbers.ok_or_else(|| OptionError::new_err(format!("{what} outside 0..{bound}")))
-    }
-
     fn check_length(&self, w: &[f64]) -> PyResult<()> {
         let n = self.inner.n_features();
         if w.len() == n {
@@ -143,14 +136,14 @@ impl ClassifierObjective {
     /// The objective on some of the samples, each of which weighs `factor` times what it does here.
     #[pyo3(signature = (order, factor=1.0))]
     fn batch(&self, py: Python<'_>, order: PyReadonlyArray1<'_, i64>, factor: f64) -> PyResult<Self> {
-        let samples = self.numbers("order names samples", &order, self.inner.n_samples())?;
+        let samples = numbers("order names samples", &order, self.inner.n_samples())?;
         let inner = interruptible(py, |_| Ok(self.inner.batch(&samples, factor)))?;
         Ok(ClassifierObjective { inner })
     }
 
     /// With two classes: the objective over sums of columns; column j goes to map[j].
     fn aggregate(&self, py: Python<'_>, map: PyReadonlyArray1<'_, i64>, n_columns: usize) -> PyResult<Self> {
-        let map = self.numbers("map names columns", &map, n_columns.min(u32::MAX as usize))?;
+        let map = numbers("map names columns", &map, n_columns.min(u32::MAX as usize))?;
         if map.len() != self.inner.design.n_columns() || self.inner.n_outputs() != 1 {
             let message = "aggregate needs two classes, and a place for every column";
             return Err(OptionError::new_err(message));

@@ -1,6 +1,6 @@
 //! `ChainObjective`: the negative log-likelihood for the optimisers.
 
-use super::arrays::{read, value_and_gradient, writable, write};
+use super::arrays::{numbers, read, value_and_gradient, writable, write};
 use super::corpus::Corpus;
 use super::errors::OptionError;
 use super::interrupt::interruptible;
@@ -22,10 +22,7 @@ pub struct ChainObjective {
 impl ChainObjective {
     /// The samples that an array names.
     fn order(&self, order: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
-        let n = self.inner.corpus.n_sentences();
-        let order: Option<Vec<usize>> =
-            order.as_array().iter().map(|&i| usize::try_from(i).ok().filter(|&i| i < n)).collect();
-        order.ok_or_else(|| OptionError::new_err(format!("order names samples outside 0..{n}")))
+        numbers("order names samples", order, self.inner.corpus.n_sentences())
     }
 
     fn check_lengths(&self, w: &[f64], kept: &[f64]) -> PyResult<()> {
@@ -259,6 +256,16 @@ impl ChainObjective {
         let sentences = self.order(&order)?;
         let inner = interruptible(py, |_| Ok(self.inner.batch(&sentences, factor)))?;
         Ok(ChainObjective { inner })
+    }
+
+    /// The objective over clusters of state features; feature j goes to map[j]. None if others are clustered.
+    fn aggregate(&self, py: Python<'_>, map: PyReadonlyArray1<'_, i64>, n_clusters: usize) -> PyResult<Option<Self>> {
+        let (map, n) = (numbers("map names clusters", &map, n_clusters)?, self.inner.features.len());
+        if map.len() != n {
+            return Err(OptionError::new_err(format!("map needs {n} entries; it has {}", map.len())));
+        }
+        let inner = interruptible(py, |_| Ok(self.inner.aggregate(&map, n_clusters)))?;
+        Ok(inner.map(|inner| ChainObjective { inner }))
     }
 
     /// A model of the features whose weights are not 0, with its settings (JSON) and the template it reads text with.

@@ -35,7 +35,7 @@ impl Entries {
         if self.values.is_empty() { 1.0 } else { self.values[at] }
     }
 
-    fn push(&mut self, id: u32, label: Option<u16>, value: f64, valued: bool) {
+    pub fn push(&mut self, id: u32, label: Option<u16>, value: f64, valued: bool) {
         self.ids.push(id);
         self.labels.extend(label);
         if valued {

@@ -1,5 +1,6 @@
 //! Value and gradient of negative log-likelihoods.
 
+mod aggregate;
 pub mod chain;
 pub mod classifier;
 pub mod features;

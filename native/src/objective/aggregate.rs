@@ -1,0 +1,78 @@
+//! Chain objectives whose state features are added up over clusters (Mathur & Chakrabarti 2010, Eq. 15):
+//! f_k(x, y) = sum of f_j(x, y) over the features j of cluster k. The paper leaves this for CRFs to future work.
+//!
+//! A cluster may hold features of several labels, so a token has an entry for each cluster and label of its features, with the
+//! sum of their values. Transitions and bigram features are left alone.
+
+use super::chain::ChainObjective;
+use super::features::{Features, Selection};
+use super::layout::{Block, Entries};
+use rayon::prelude::*;
+
+impl ChainObjective {
+    /// The objective over `n_clusters` weights, where feature j has that of cluster map[j]. What comes before the state features
+    /// maps to itself; None if it does not.
+    pub fn aggregate(&self, map: &[usize], n_clusters: usize) -> Option<ChainObjective> {
+        let first = self.features.first_state();
+        let (before, states) = map.split_at(first);
+        let alone = before.iter().enumerate().all(|(feature, &cluster)| feature == cluster);
+        if !alone || states.iter().any(|cluster| !(first..n_clusters).contains(cluster)) {
+            return None;
+        }
+        let clusters: Vec<u32> = states.iter().map(|&cluster| (cluster - first) as u32).collect();
+        let n = n_clusters - first;
+        let features = Features {
+            n_labels: self.features.n_labels,
+            transitions: self.features.transitions.clone(),
+            bigram_ranges: self.features.bigram_ranges.clone(),
+            bigram_pairs: self.features.bigram_pairs.clone(),
+            state_attributes: (0..n as u32).map(|cluster| (cluster, cluster + 1)).collect(),
+            // The label is that of an entry, not of a cluster.
+            state_labels: vec![0; n],
+            n_dense: 0,
+            n_shared: n,
+            blocks: self.features.blocks.iter().map(|(sentences, _)| (sentences.clone(), n..n)).collect(),
+        };
+        let blocks = self.install(|| self.blocks.par_iter().map(|block| self.merged(block, &clusters)).collect());
+        let selection = Selection { all_states: false, all_transitions: false, min_count: 1 };
+        Some(self.with_features(features, blocks, selection))
+    }
+
+    fn merged(&self, block: &Block, clusters: &[u32]) -> Block {
+        let tokens = block.rows.ends.len();
+        let mut shared = Entries::default();
+        let mut pairs: Vec<(u16, u32, f64)> = Vec::new();
+        for token in 0..tokens {
+            pairs.clear();
+            for at in block.rows.range(token) {
+                let row = block.rows.ids[at] as usize;
+                let range = self.features.state_range(row..row + 1);
+                let labels = &self.features.state_labels[range.clone()];
+                let value = block.rows.value(at);
+                pairs.extend(range.zip(labels).map(|(feature, &label)| (label, clusters[feature], value)));
+            }
+            for (entries, base) in [(&block.shared, 0), (&block.own, block.own_range.start)] {
+                pairs.extend(entries.range(token).map(|at| {
+                    (entries.labels[at], clusters[base + entries.ids[at] as usize], entries.value(at))
+                }));
+            }
+            // A stable sort: sums do not depend on anything but the data.
+            pairs.sort_by_key(|&(label, cluster, _)| (label, cluster));
+            for same in pairs.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+                shared.push(same[0].1, Some(same[0].0), same.iter().map(|pair| pair.2).sum(), true);
+            }
+            shared.ends.push(u32::try_from(shared.ids.len()).expect("a block has fewer than 2^32 entries"));
+        }
+        let none = || Entries { ends: vec![0; tokens], ..Entries::default() };
+        let end = clusters.iter().max().map_or(0, |&most| most as usize + 1);
+        Block {
+            sentence_ends: block.sentence_ends.clone(),
+            first_sentence: block.first_sentence,
+            first_token: block.first_token,
+            rows: none(),
+            shared,
+            own: none(),
+            own_range: end..end,
+        }
+    }
+}
