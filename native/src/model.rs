@@ -4,8 +4,9 @@ use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::inference::{Edge, Lattice, PairCounts, Transitions};
 use crate::model_file::{self, Contents, Storage, Tensor};
-use crate::objective::chain::ChainObjective;
+use crate::objective::features::Features;
 use crate::text::alphabet::Alphabet;
+use crate::text::hash::key_of;
 use crate::text::template::Template;
 use crate::threads::Interrupt;
 use pulp::{Arch, Simd, WithSimd};
@@ -38,6 +39,21 @@ pub struct Model {
     pub labels: Vec<String>,
     pub template: Option<Template>,
     pub transitions: Transitions,
+    /// Score of each label on every token; empty if there is none.
+    intercept: Vec<f64>,
+}
+
+/// What a model is made of besides weights.
+pub struct Source<'a> {
+    pub features: &'a Features,
+    /// Names of the attributes.
+    pub attributes: &'a Alphabet,
+    pub labels: &'a [String],
+    /// JSON.
+    pub settings: String,
+    pub template: Option<&'a str>,
+    /// The attribute that every token has.
+    pub intercept: Option<&'a str>,
 }
 
 /// The tensors of a model, ready to index.
@@ -133,9 +149,9 @@ impl AttributeTable {
 }
 
 impl Model {
-    /// The model of an objective's features at weights `w`; weights of 0 are left out.
-    pub fn new(objective: &ChainObjective, w: &[f64], settings: String, template: Option<&str>) -> Result<Model> {
-        let (corpus, features) = (&*objective.corpus, &objective.features);
+    /// The model of some features at weights `w`; weights of 0 are left out.
+    pub fn new(source: Source<'_>, w: &[f64]) -> Result<Model> {
+        let Source { features, attributes, labels, settings, template, intercept } = source;
         if let Some(bad) = w.iter().find(|weight| !weight.is_finite()) {
             return Err(Error::Data(format!("a weight is {bad}; a model needs finite weights")));
         }
@@ -154,7 +170,7 @@ impl Model {
             if !weights.is_empty() {
                 bigram_pairs.extend(pairs);
                 kept_bigrams.extend(weights);
-                bigrams.push(&corpus.attributes, attribute as u32, kept_bigrams.len());
+                bigrams.push(attributes, attribute as u32, kept_bigrams.len());
             }
         }
         let mut states = AttributeTable::default();
@@ -170,7 +186,7 @@ impl Model {
             }
             start = end as usize;
             if kept_states.len() > before {
-                states.push(&corpus.attributes, attribute, kept_states.len());
+                states.push(attributes, attribute, kept_states.len());
             }
         }
         let (state_slots, bigram_slots) = (states.slots(), bigrams.slots());
@@ -192,10 +208,13 @@ impl Model {
             tensor("transitions.pairs", Dtype::U16, &[transition_pairs.len(), 2], cast_slice(&transition_pairs)),
             tensor("transitions.weights", Dtype::F64, &[transition_weights.len()], cast_slice(&transition_weights)),
         ];
-        let labels = serde_json::to_string(&*corpus.labels).expect("strings are valid JSON");
+        let labels = serde_json::to_string(labels).expect("strings are valid JSON");
         let mut metadata = HashMap::from([("labels".to_owned(), labels), ("settings".to_owned(), settings)]);
         if let Some(template) = template {
             metadata.insert("template".into(), template.into());
+        }
+        if let Some(intercept) = intercept {
+            metadata.insert("intercept".into(), intercept.into());
         }
         Model::from_storage(model_file::encode(tensors, metadata)?, "the model")
     }
@@ -219,13 +238,18 @@ impl Model {
             .ok_or_else(|| wrong("no labels"))?;
         let template = contents.metadata.get("template").map(|template| Template::parse(template)).transpose()?;
         let transitions = Transitions::new(labels.len());
-        let mut model = Model { storage, contents, labels, template, transitions };
+        let mut model = Model { storage, contents, labels, template, transitions, intercept: Vec::new() };
         model.check().map_err(wrong)?;
         let mut transitions = Transitions::new(model.labels.len());
         let weights = model.weights();
         let pairs = weights.transition_pairs.iter().zip(weights.transition_weights);
         transitions.set(pairs.map(|(&[from, to], &weight)| (usize::from(from), usize::from(to), weight)));
-        model.transitions = transitions;
+        let mut intercept = Vec::new();
+        if let Some(name) = model.intercept_name() {
+            intercept.resize(model.labels.len(), 0.0);
+            weights.add_states(weights.states.find(key_of(name.as_bytes())), 1.0, &mut intercept);
+        }
+        (model.transitions, model.intercept) = (transitions, intercept);
         Ok(model)
     }
 
@@ -300,6 +324,17 @@ impl Model {
         }
     }
 
+    /// The attribute whose features score every token.
+    pub fn intercept_name(&self) -> Option<&str> {
+        self.contents.metadata.get("intercept").map(String::as_str)
+    }
+
+    /// Adds the intercept to the scores of a token.
+    #[inline(always)]
+    pub fn add_intercept(&self, scores: &mut [f64]) {
+        scores.iter_mut().zip(&self.intercept).for_each(|(score, intercept)| *score += intercept);
+    }
+
     pub fn bytes(&self) -> &[u8] {
         &self.storage
     }
@@ -343,6 +378,7 @@ impl Model {
                     for (at, &attribute) in range.clone().zip(&corpus.states.ids[range]) {
                         weights.add_states(states[attribute as usize].clone(), corpus.value(at), scores);
                     }
+                    self.add_intercept(scores);
                 }
                 if !bigrams.is_empty() {
                     for (at, token) in tokens.enumerate() {

@@ -7,7 +7,7 @@ use crate::text::encode::{Format, column_shape};
 use crate::text::input::{self, Text};
 use crate::text::sink::Sink;
 use crate::text::template::Expander;
-use crate::text::{columns, crfsuite, jsonl};
+use crate::text::{columns, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
 use pulp::Arch;
 use rayon::prelude::*;
@@ -25,9 +25,9 @@ struct Scorer<'m> {
     /// Whether to compute marginals (tokens x labels) as well.
     wants_marginals: bool,
     marginals: Vec<f64>,
-    /// Called at the end of a sentence where the reader knows no more than that.
     out: Vec<u8>,
-    print_at_end: bool,
+    /// Where the reader knows no more of a sentence than that it ends: what to write behind its labels.
+    closing: Option<&'static [u8]>,
 }
 
 impl Sink for Scorer<'_> {
@@ -44,6 +44,8 @@ impl Sink for Scorer<'_> {
     }
 
     fn end_token(&mut self, _label: Option<&[u8]>) {
+        let row = self.tokens * self.model.transitions.width;
+        self.model.add_intercept(&mut self.lattice.scores[row..]);
         self.tokens += 1;
         self.lattice.scores.resize((self.tokens + 1) * self.model.transitions.width, 0.0);
         self.lattice.edge_ends.push(self.lattice.edges.len());
@@ -53,12 +55,12 @@ impl Sink for Scorer<'_> {
 
     fn end_sentence(&mut self, _weight: f64) {
         self.decode();
-        if self.print_at_end {
+        if let Some(closing) = self.closing {
             for token in 0..self.path.len() {
                 self.print_label(token);
                 self.out.push(b'\n');
             }
-            self.out.push(b'\n');
+            self.out.extend_from_slice(closing);
         }
     }
 }
@@ -78,7 +80,7 @@ impl<'m> Scorer<'m> {
             wants_marginals,
             marginals: Vec::new(),
             out: Vec::new(),
-            print_at_end: false,
+            closing: None,
         }
     }
 
@@ -181,8 +183,12 @@ fn tag_piece(
                 print_json(&mut scorer, line);
             }
         }
+        (Format::Svmlight, ..) => {
+            scorer.closing = Some(b"");
+            svmlight::read(content, range, false, &mut scorer)?;
+        }
         _ => {
-            scorer.print_at_end = true;
+            scorer.closing = Some(b"\n");
             crfsuite::read(content, range, false, &mut scorer)?;
         }
     }

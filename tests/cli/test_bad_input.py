@@ -168,7 +168,7 @@ OPTIONS = [
     (["--preset", "nope"], ["'nope'", "chunking"]),
     (["--preset", "ner-pos-chunk"], ["column 2", "2 columns"]),
     ([], ["template or a preset"]),
-    (["--preset", "pos", "--format", "nope"], ["'nope'", "columns, crfsuite or jsonl"]),
+    (["--preset", "pos", "--format", "nope"], ["'nope'", "columns, crfsuite, jsonl or svmlight"]),
     (["--preset", "pos", "--format", "crfsuite"], ["leave out the template"]),
     (["--preset", "pos", "--solver", "nope"], ["'nope'", "lbfgs, owlqn"]),
     (["--preset", "pos", "--solver", "lbfgs", "--l1", "1"], ["l1", "owlqn"]),

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from loglinear import ClassifierObjective, MaxEnt
-from loglinear.errors import DataError, OptionError
+from loglinear import ChainCRF, ClassifierObjective, Corpus, MaxEnt
+from loglinear.errors import DataError, ModelFileError, OptionError
+from loglinear.solvers import SOLVERS
 
 TIGHT = {"tolerance": 0.0, "max_iterations": 20_000}
 
@@ -280,3 +281,108 @@ for estimator in (MaxEnt(), MaxEnt(multi_class="ovr"), MaxEnt(l1=0.01)):
 def test_scikit_learns_checks_pass_and_none_is_skipped():
     # The array API check is skipped unless this is set before SciPy is imported.
     subprocess.run([sys.executable, "-c", CHECKS], check=True, env=os.environ | {"SCIPY_ARRAY_API": "1"})
+
+
+SAMPLES = [{"w": "a", "len": 2.0}, ["b", "c"], {"w": "a", "z": 1}, {"b": 1, "d": True}, []] * 6
+NAMES = ["x", "y", "x", "z", "y"] * 6
+
+
+@pytest.mark.parametrize("multi_class", ["softmax", "ovr"])
+def test_attributes_are_columns_by_name(multi_class):
+    model = MaxEnt(multi_class=multi_class).fit(SAMPLES, NAMES)
+    assert model.attributes_ == ["w:a", "len", "b", "c", "z", "d"]
+    X = np.array([[1, 2, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [1, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 1], [0] * 6] * 6)
+    assert np.array_equal(MaxEnt(multi_class=multi_class).fit(X, NAMES).coef_, model.coef_)
+    unknown = [["b", "never seen"], {"w": "a", "len": 4}]
+    by_hand = MaxEnt(multi_class=multi_class).fit(X, NAMES).predict_proba([[0, 0, 1, 0, 0, 0], [1, 4, 0, 0, 0, 0]])
+    np.testing.assert_allclose(model.predict_proba(unknown), by_hand, rtol=1e-12)
+    rare = MaxEnt(multi_class=multi_class, min_count=7).fit(SAMPLES, NAMES)
+    assert rare.attributes_ == ["w:a", "b"]
+
+
+def test_a_corpus_holds_samples_labels_and_weights(tmp_path):
+    (tmp_path / "data").write_text("@weight:2\nx\ta\tb:0.5\ny\tb\n\n@weight:0.5\nx\ta\n")
+    corpus = Corpus.read(tmp_path / "data", format="crfsuite")
+    model = MaxEnt().fit(corpus)
+    by_hand = MaxEnt().fit([{"a": 1, "b": 0.5}, ["b"], ["a"]], ["x", "y", "x"], [2.0, 2.0, 0.5])
+    assert np.array_equal(model.coef_, by_hand.coef_)
+    assert model.predict(corpus).tolist() == ["x", "y", "x"]
+
+
+CLASSES = {
+    "int": lambda y: y - 1,
+    "float": lambda y: y / 2.0 * 2.0,
+    "str": lambda y: np.array(["no", "ÿes", "may be"])[y],
+    "object": lambda y: np.array(["no", "ÿes", "may be"], dtype=object)[y],
+    "bool": lambda y: y == 1,
+}
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+@pytest.mark.parametrize("multi_class", ["softmax", "ovr"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_saved_model_predicts_the_same(tmp_path, kind, multi_class, intercept):
+    X, y = samples(3)
+    y = CLASSES[kind](y)
+    model = MaxEnt(l1=0.5, multi_class=multi_class, fit_intercept=intercept).fit(X, y)
+    model.save(tmp_path / "model")
+    loaded = MaxEnt.load(tmp_path / "model")
+    assert np.array_equal(loaded.coef_, model.coef_)
+    assert np.array_equal(loaded.intercept_, model.intercept_)
+    assert loaded.classes_.tolist() == model.classes_.tolist()
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert loaded.get_params()["multi_class"] == multi_class
+    by_name = MaxEnt(multi_class=multi_class).fit(SAMPLES, NAMES)
+    by_name.sparsify().save(tmp_path / "model")
+    np.testing.assert_allclose(MaxEnt.load(tmp_path / "model").predict_proba(SAMPLES), by_name.predict_proba(SAMPLES))
+
+
+def test_files_of_other_models_are_refused(tmp_path):
+    ChainCRF().fit([["a"], ["b"]], [["x"], ["y"]]).save(tmp_path / "chain")
+    with pytest.raises(ModelFileError, match="not a classifier's model"):
+        MaxEnt.load(tmp_path / "chain")
+    MaxEnt().fit(SAMPLES, NAMES).save(tmp_path / "maxent")
+    with pytest.raises(ModelFileError, match="not a chain model"):
+        ChainCRF.load(tmp_path / "maxent")
+    content = (tmp_path / "maxent").read_bytes()
+    (tmp_path / "cut").write_bytes(content[:-9])
+    with pytest.raises(ModelFileError, match="cut"):
+        MaxEnt.load(tmp_path / "cut")
+
+
+def test_the_development_set_is_scored_on_the_way():
+    X, y = samples(3)
+    model = MaxEnt().fit(X[:100], y[:100], X_dev=X[100:], y_dev=y[100:])
+    scored = [record for record in model.result_.trace if record.dev]
+    assert scored[0].iteration == 0
+    assert 0.0 <= scored[-1].dev["accuracy"] <= 1.0
+    with pytest.raises(OptionError, match="softmax"):
+        MaxEnt(multi_class="ovr").fit(X, y, X_dev=X, y_dev=y)
+
+
+SMOOTH = ("adagrad", "asg", "bfgs", "clustered", "hybrid", "iis", "lbfgs", "owlqn", "pegasos", "sag", "sg", "sgd_l1")
+EXACT = {"bfgs", "clustered", "hybrid", "iis", "lbfgs", "owlqn", "sag", "two_stage"}
+
+
+def test_every_solver_is_in_the_matrix():
+    assert set(SMOOTH) | {"two_stage"} == set(SOLVERS)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(
+    ("solver", "penalty"),
+    [(name, {"l2": 1.0}) for name in (*SMOOTH, "two_stage")]
+    + [(name, {"l1": 0.3, "l2": 0.5}) for name in ("owlqn", "sag", "sgd_l1", "two_stage")],
+)
+def test_every_solver_comes_to_the_same_optimum(solver, penalty, n_classes, intercept):
+    X, y = samples(n_classes)
+    options = {"fit_intercept": intercept, **penalty}
+    best = MaxEnt(solver="owlqn", **options, **TIGHT).fit(X, y).result_.objective
+    found = MaxEnt(solver=solver, max_iterations=3000, **options)
+    if solver in EXACT:
+        found.set_params(tolerance=1e-9 if solver == "sag" else 0.0)
+    if solver == "clustered":
+        found.set_params(solver_options={"fine_iterations": 5, "cluster_factor": 3})
+    reached = found.fit(X, y).result_.objective
+    assert best * (1.0 - 1e-9) <= reached <= best * (1.0 + 1e-6 if solver in EXACT else 1.05)

@@ -1,11 +1,16 @@
 //! `ClassifierObjective`: the negative log-likelihood of a classifier for the optimisers.
 
 use super::arrays::{numbers, read, value_and_gradient};
-use super::errors::OptionError;
+use super::errors::{DataError, OptionError};
 use super::interrupt::interruptible;
+use super::model::ChainModel;
 use super::objective::ChainObjective;
 use crate::design::Design;
+use crate::model::Source;
 use crate::objective::classifier::Classifier;
+use crate::objective::features::Features;
+use crate::text::alphabet::Alphabet;
+use crate::text::hash::key_of;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -23,6 +28,34 @@ impl ClassifierObjective {
         }
         Err(OptionError::new_err(format!("w needs {n} entries; it has {}", w.len())))
     }
+}
+
+/// A classifier's model: `w` has a row for each name, with a weight for each label, or one for the second of two.
+#[pyfunction]
+#[pyo3(signature = (names, labels, w, settings, *, template=None, intercept=None))]
+pub fn classifier_model(
+    names: Vec<String>,
+    labels: Vec<String>,
+    w: PyReadonlyArray1<'_, f64>,
+    settings: String,
+    template: Option<&str>,
+    intercept: Option<&str>,
+) -> PyResult<ChainModel> {
+    let mut attributes = Alphabet::default();
+    for (at, name) in names.iter().enumerate() {
+        if attributes.intern(key_of(name.as_bytes()), |out| out.extend_from_slice(name.as_bytes())) as usize != at {
+            return Err(DataError::new_err(format!(
+                "two attributes have the name '{name}'; a model needs one for each"
+            )));
+        }
+    }
+    let features = Features::of_columns(names.len(), labels.len(), 0)?;
+    let w = read(&w)?;
+    if w.len() != features.len() {
+        return Err(OptionError::new_err(format!("w needs {} entries; it has {}", features.len(), w.len())));
+    }
+    let (attributes, labels, features) = (&attributes, &labels[..], &features);
+    ChainModel::trained(Source { features, attributes, labels, settings, template, intercept }, w)
 }
 
 #[pymethods]

@@ -10,6 +10,7 @@ use crate::text::items::Items;
 use crate::text::sink::Sink;
 use crate::text::template::{Expander, Template};
 use crate::threads;
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PyDict, PyList, PyString};
@@ -119,6 +120,44 @@ impl Corpus {
     #[getter]
     fn labels(&self) -> Vec<String> {
         self.inner.labels.to_vec()
+    }
+
+    /// Names of the attributes, by id.
+    fn names(&self) -> Vec<String> {
+        let attributes = &self.inner.attributes;
+        let name = |id| String::from_utf8_lossy(attributes.text(id)).into_owned();
+        (0..attributes.len() as u32).map(name).collect()
+    }
+
+    /// The tokens' state attributes as compressed sparse rows: ends, ids, values.
+    #[allow(clippy::type_complexity)]
+    fn rows<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>) {
+        let states = &self.inner.states;
+        let ends = states.ends.iter().map(|&end| end as i64).collect();
+        let ids = states.ids.iter().map(|&id| i64::from(id)).collect();
+        let values = (0..states.ids.len()).map(|at| self.inner.value(at)).collect();
+        (PyArray1::from_vec(py, ends), PyArray1::from_vec(py, ids), PyArray1::from_vec(py, values))
+    }
+
+    /// The label of each token, as its number among `labels`; empty for unlabelled data.
+    fn targets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, &self.inner.gold)
+    }
+
+    /// Weight of each token: that of its sentence.
+    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let corpus = &self.inner;
+        let of = |sentence| std::iter::repeat_n(corpus.weight(sentence), corpus.tokens(sentence).len());
+        PyArray1::from_vec(py, (0..corpus.n_sentences()).flat_map(of).collect())
+    }
+
+    /// Whether there are attributes of label bigrams.
+    #[getter]
+    fn has_bigrams(&self) -> bool {
+        !self.inner.bigrams.ids.is_empty()
     }
 
     /// Tokens of each sentence.

@@ -19,6 +19,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<objective::ChainObjective>()?;
     module.add_class::<classifier::ClassifierObjective>()?;
     module.add_class::<model::ChainModel>()?;
+    module.add_function(wrap_pyfunction!(classifier::classifier_model, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_template, module)?)?;
     vectors::register(module)
 }

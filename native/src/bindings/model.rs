@@ -2,8 +2,7 @@
 
 use super::corpus::{Corpus, label_lists};
 use super::interrupt::{interruptible, read_stdin};
-use crate::model::Model;
-use crate::objective::chain::ChainObjective;
+use crate::model::{Model, Source as Trained};
 use crate::tagger;
 use crate::text::encode::Format;
 use crate::text::input::{Source, write_atomically};
@@ -20,8 +19,8 @@ pub struct ChainModel {
 }
 
 impl ChainModel {
-    pub fn trained(objective: &ChainObjective, w: &[f64], settings: String, template: Option<&str>) -> PyResult<Self> {
-        Ok(ChainModel { inner: Model::new(objective, w, settings, template)? })
+    pub fn trained(source: Trained<'_>, w: &[f64]) -> PyResult<Self> {
+        Ok(ChainModel { inner: Model::new(source, w)? })
     }
 }
 
@@ -59,6 +58,12 @@ impl ChainModel {
     #[getter]
     fn template(&self) -> Option<&str> {
         self.inner.template.as_ref().map(Template::source)
+    }
+
+    /// The attribute whose features score every token.
+    #[getter]
+    fn intercept(&self) -> Option<&str> {
+        self.inner.intercept_name()
     }
 
     #[getter]

@@ -5,6 +5,7 @@ use super::corpus::Corpus;
 use super::errors::OptionError;
 use super::interrupt::interruptible;
 use super::model::ChainModel;
+use crate::model::Source;
 use crate::objective::chain;
 use crate::objective::features::Selection;
 use crate::stochastic::sag::{self, Gradients, Memory, Sampling, Settings as SagSettings, Sizes};
@@ -276,6 +277,9 @@ impl ChainObjective {
         if w.len() != n {
             return Err(OptionError::new_err(format!("w needs {n} entries; it has {}", w.len())));
         }
-        ChainModel::trained(&self.inner, w, settings, template)
+        let corpus = &self.inner.corpus;
+        let (attributes, labels) = (&*corpus.attributes, &corpus.labels[..]);
+        let features = &*self.inner.features;
+        ChainModel::trained(Source { features, attributes, labels, settings, template, intercept: None }, w)
     }
 }

@@ -52,9 +52,11 @@ impl ChainObjective {
                 pairs.extend(range.zip(labels).map(|(feature, &label)| (label, clusters[feature], value)));
             }
             for (entries, base) in [(&block.shared, 0), (&block.own, block.own_range.start)] {
-                pairs.extend(entries.range(token).map(|at| {
-                    (entries.labels[at], clusters[base + entries.ids[at] as usize], entries.value(at))
-                }));
+                pairs.extend(
+                    entries
+                        .range(token)
+                        .map(|at| (entries.labels[at], clusters[base + entries.ids[at] as usize], entries.value(at))),
+                );
             }
             // A stable sort: sums do not depend on anything but the data.
             pairs.sort_by_key(|&(label, cluster, _)| (label, cluster));

@@ -2,7 +2,7 @@
 
 use super::input::{self, PIECE, Source, Windows};
 use super::template::{Expander, Template};
-use super::{columns, crfsuite, jsonl};
+use super::{columns, crfsuite, jsonl, svmlight};
 use crate::corpus::{Assembly, Builder, Corpus};
 use crate::error::{Error, Located, Result};
 use crate::text::sink::Sink;
@@ -16,6 +16,7 @@ pub enum Format {
     Columns,
     Crfsuite,
     Jsonl,
+    Svmlight,
 }
 
 impl FromStr for Format {
@@ -26,7 +27,8 @@ impl FromStr for Format {
             "columns" => Ok(Format::Columns),
             "crfsuite" => Ok(Format::Crfsuite),
             "jsonl" => Ok(Format::Jsonl),
-            _ => Err(Error::Option(format!("format '{name}' is unknown; choose columns, crfsuite or jsonl"))),
+            "svmlight" => Ok(Format::Svmlight),
+            _ => Err(Error::Option(format!("format '{name}' is unknown; choose columns, crfsuite, jsonl or svmlight"))),
         }
     }
 }
@@ -37,7 +39,7 @@ impl Format {
         match self {
             Format::Columns => columns::is_blank(line),
             Format::Crfsuite => line.is_empty(),
-            Format::Jsonl => true,
+            Format::Jsonl | Format::Svmlight => true,
         }
     }
 
@@ -48,7 +50,7 @@ impl Format {
                 "column files need a template or a preset that says which attributes to form (see `loglinear presets`)"
                     .into(),
             )),
-            (Format::Crfsuite, Some(_)) => Err(Error::Option(
+            (Format::Crfsuite | Format::Svmlight, Some(_)) => Err(Error::Option(
                 "attribute files hold their attributes already; leave out the template, or choose the format columns"
                     .into(),
             )),
@@ -123,6 +125,7 @@ fn encode_piece(
             let inputs = template.map_or(0, |template| template.columns);
             jsonl::read(content, range, labelled, expander.as_mut(), inputs, &mut builder)?;
         }
+        (Format::Svmlight, ..) => svmlight::read(content, range, labelled, &mut builder)?,
         _ => crfsuite::read(content, range, labelled, &mut builder)?,
     }
     Ok(builder)

@@ -11,4 +11,5 @@ pub mod items;
 pub mod jsonl;
 pub mod pattern;
 pub mod sink;
+pub mod svmlight;
 pub mod template;

@@ -18,7 +18,7 @@ from ..errors import LogLinearError
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
-    "train": "train a linear-chain CRF on a file of labelled sentences",
+    "train": "train a linear-chain CRF or a classifier on a file of labelled sentences, samples or texts",
     "tag": "label a file: the input columns, and the predicted label behind them",
     "evaluate": "compare a model's labels with those of a file",
     "inspect": "show what a model holds: features, labels, template, strongest weights, training",
@@ -92,7 +92,7 @@ def _overview(arguments: list[str]) -> NoReturn:
     parser = _Parser(
         prog="loglinear",
         usage="loglinear COMMAND ...",
-        description="Train linear-chain CRFs, label text with them, look into them.\n\ncommands:\n"
+        description="Train linear-chain CRFs and classifiers, label text with them, look into them.\n\ncommands:\n"
         + "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()),
         epilog="`loglinear COMMAND --help` explains a command, with an example.",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .options import add_format, add_json, add_model, add_threads, model_format, open_model
 
@@ -32,6 +32,10 @@ def run(arguments: Namespace) -> None:
 
     model, settings = open_model(arguments.model)
     format = model_format(arguments.format, settings)
+    if format == "text":
+        scores = _texts(arguments, settings)
+        print(json.dumps(scores.to_dict()) if arguments.json else render(scores))
+        return
     template = None if model.template is None else TemplateText(model.template)
     corpus = Corpus.read(arguments.file, format=format, template=template, threads=arguments.threads)
     unknown = sorted(set(corpus.labels) - set(model.labels))
@@ -40,6 +44,17 @@ def run(arguments: Namespace) -> None:
         say(f"warning: {arguments.file} has labels that the model does not know, which count as missed: {names}")
     scores = evaluate_model(model, corpus, threads=arguments.threads)
     print(json.dumps(scores.to_dict()) if arguments.json else render(scores))
+
+
+def _texts(arguments: Namespace, settings: dict[str, Any]) -> Evaluation:
+    from ..documents import read
+    from ..metrics import evaluate
+    from .texts import classify
+
+    found = read(arguments.file)
+    classifier, X = classify(arguments.model, settings, found.texts)
+    gold, predicted = ([[str(label)] for label in labels] for labels in (found.labels or [], classifier.predict(X)))
+    return evaluate(gold, predicted)
 
 
 def render(scores: Evaluation) -> str:

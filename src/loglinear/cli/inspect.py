@@ -36,8 +36,7 @@ def run(arguments: Namespace) -> None:
         **{name: settings.get(name) for name in ("solver", "l1", "l2", "format", "tolerance", "min_count")},
         **{name: training.get(name) for name in ("status", "objective", "nll", "violation", "iterations", "passes")},
         "seconds": training.get("seconds"),
-        "n_sentences": training.get("n_sentences"),
-        "n_tokens": training.get("n_tokens"),
+        **{name: training[name] for name in ("n_sentences", "n_tokens", "n_samples") if name in training},
         "template": opened.template,
         "top_states": _strongest(states, arguments.top),
         "top_transitions": _strongest(moves, arguments.top),
@@ -59,7 +58,7 @@ def render(report: dict[str, Any]) -> str:
     ]
     if report["status"] is not None:
         lines += [
-            f"                 on {report['n_sentences']:,} sentences, {report['n_tokens']:,} tokens",
+            f"                 on {_size(report)}",
             f"ended            {report['status']} after {report['iterations']} iterations, "
             f"{report['passes']:g} passes, {report['seconds']:.1f} s",
             f"                 objective {report['objective']:.4f}, violation {report['violation']:.3g}",
@@ -71,6 +70,12 @@ def render(report: dict[str, Any]) -> str:
     if report["template"]:
         lines += ["", "template", report["template"].rstrip()]
     return "\n".join(lines)
+
+
+def _size(report: dict[str, Any]) -> str:
+    if "n_samples" in report:
+        return f"{report['n_samples']:,} samples"
+    return f"{report['n_sentences']:,} sentences, {report['n_tokens']:,} tokens"
 
 
 def _name(feature: dict[str, Any]) -> str:

@@ -1,4 +1,7 @@
-"""Train a linear-chain CRF on a file of labelled sentences."""
+"""Train a linear-chain CRF on a file of labelled sentences, or a maximum-entropy classifier on labelled samples.
+
+A classifier takes texts (label TAB text a line), svmlight files, or any of the others, token by token.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,13 @@ from typing import Any
 from ..errors import OptionError
 from .options import add_threads
 
-EXAMPLE = "example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt"
+EXAMPLE = """examples:
+  loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt
+  loglinear train mails.tsv --model-type maxent --format text --ngrams 1-2 --tfidf --l2 1 --model spam.loglinear"""
+
+
+# Of --ngrams, --tfidf and --multi-class.
+DEFAULTS = ["1", False, "softmax"]
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -17,7 +26,13 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("train", metavar="TRAIN", help="training data; gzip and xz too; - for stdin")
     add("-m", "--model", required=True, metavar="MODEL", help="model file to write")
-    add("-f", "--format", default="columns", help="columns (the default), crfsuite or jsonl")
+    add("--model-type", default="chain", choices=("chain", "maxent"), help="chain (the default) or maxent")
+    add("-f", "--format", default="columns", help="columns (the default), crfsuite, jsonl, svmlight or text")
+    ngrams = "with --format text: lengths of the word sequences that count as one, such as 1-2 (1)"
+    add("--ngrams", default="1", metavar="N[-M]", help=ngrams)
+    add("--tfidf", action="store_true", help="with --format text: weigh words by their rarity")
+    multi_class = "of a classifier: softmax (the default), or ovr, each class against the rest"
+    add("--multi-class", default="softmax", metavar="KIND", help=multi_class)
     templates = parser.add_mutually_exclusive_group()
     templates.add_argument("--preset", metavar="NAME", help="named template; see `loglinear presets`")
     templates.add_argument("--template", metavar="FILE", help="template file in CRF++'s or Wapiti's language")
@@ -57,8 +72,9 @@ def _option(text: str) -> tuple[str, Any]:
 
 def run(arguments: Namespace) -> None:
     """Train, write the model, say how it went."""
-    from ..models.training import TrainingOptions
-    from .fit import fit
+    from ..models.training import TrainingOptions, training_summary
+    from ..result import Status
+    from .fit import fit, fit_classifier
     from .progress import Progress, say
 
     names = ("l1", "l2", "solver", "all_states", "all_transitions", "min_count", "max_iterations", "tolerance")
@@ -67,21 +83,25 @@ def run(arguments: Namespace) -> None:
         solver_options=dict(map(_option, arguments.solver_options or ())),
         random_state=arguments.random_state,
     )
-    with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
-        result = fit(
-            arguments.train,
-            arguments.model,
-            options,
-            preset=arguments.preset,
-            template=arguments.template,
-            format=arguments.format,
-            dev=arguments.dev,
-            trace=arguments.trace,
-            threads=arguments.threads,
-            progress=progress,
+    shared = ("preset", "template", "format", "dev", "trace", "threads")
+    given: dict[str, Any] = {name: getattr(arguments, name) for name in shared}
+    classifies = arguments.model_type == "maxent"
+    of_classifier = {name: getattr(arguments, name) for name in ("ngrams", "tfidf", "multi_class")}
+    if not classifies and (arguments.format in ("text", "svmlight") or list(of_classifier.values()) != DEFAULTS):
+        message = (
+            "texts, svmlight files, --ngrams, --tfidf and --multi-class are for classifiers; add --model-type maxent"
         )
+        raise OptionError(message)
+    with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
+        if classifies:
+            given |= of_classifier
+            summary = fit_classifier(arguments.train, arguments.model, options, progress=progress, **given)
+        else:
+            result = fit(arguments.train, arguments.model, options, progress=progress, **given)
+            summary = training_summary([result])
+    status = Status[summary["status"].upper()]
     if not arguments.quiet:
-        say(f"{result.status.message}: objective {result.objective:.2f}, violation {result.violation:.3g}")
+        say(f"{status.message}: objective {summary['objective']:.2f}, violation {summary['violation']:.3g}")
         say(f"{arguments.model}: written; label text with: loglinear tag --model {arguments.model} FILE")
-    if result.status.name == "INTERRUPTED":
+    if status is Status.INTERRUPTED:
         raise KeyboardInterrupt

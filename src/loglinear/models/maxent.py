@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,14 +18,20 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from .. import _core
 from ..classification import ClassifierObjective
+from ..corpus import Corpus
+from ..errors import DataError, OptionError
 from ..minimize import Callback, Stop, minimize
-from ..options import one_of, truth_value
+from ..options import one_of, truth_value, whole_number
 from ..problem import Problem
-from ..result import Result
+from ..result import Result, Status
 from ..solvers import Solver
+from ..trace import TraceRecord
 from ..vectors import Vector
-from .training import SolverOptions, print_record, thread_count
+from . import maxent_file
+from .attributes import attribute_corpus, frequent, labels_and_weights, matrix_of, samples_with
+from .training import SolverOptions, print_record, thread_count, training_summary
 
 __all__ = ["MaxEnt"]
 
@@ -43,6 +50,9 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     scikit-learn's LogisticRegression minimises the same with l2 = 1 / C, or l1 = 1 / C where l1_ratio is 1.
 
+    X is a matrix; or samples with attributes, each a dict or a sequence of names, as in a token of `ChainCRF`; or a
+    `Corpus`, each token of which is a sample (then y is None: its labels and weights are inside).
+
     Args:
         l1: strength of the L1 penalty, >= 0.
         l2: strength of the L2 penalty, >= 0. None: 1 without l1, 0 with it.
@@ -50,6 +60,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         multi_class: with more than two classes, "softmax" (one model) or "ovr" (each class against the rest).
         fit_intercept: whether there is an intercept.
         class_weight: a dict of weights by class, "balanced" (inversely to the classes' frequencies), or None.
+        min_count: attributes in fewer samples are left out, >= 1; of columns without names none is.
         max_iterations: limit on the solver's steps; None for no limit.
         tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5
             steps is below it; None for the solver's own.
@@ -63,6 +74,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         coef_: weights, shape (1, n_columns) with two classes, else (n_classes, n_columns).
         intercept_: shape (1,) or (n_classes,).
         n_features_in_: number of columns.
+        attributes_: names of the columns; None for a matrix.
         n_iter_: steps of the solver, shape (number of models trained,).
         result_: status, trace and optimality violation of the training, or a list of one for each class with "ovr".
     """
@@ -76,6 +88,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         multi_class: str = "softmax",
         fit_intercept: bool = True,
         class_weight: Mapping[Any, float] | str | None = None,
+        min_count: int = 1,
         max_iterations: int | None = 1000,
         tolerance: float | None = None,
         solver_options: dict[str, Any] | None = None,
@@ -89,6 +102,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.multi_class = multi_class
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.min_count = min_count
         self.max_iterations = max_iterations
         self.tolerance = tolerance
         self.solver_options = solver_options
@@ -97,14 +111,23 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, callbacks: Iterable[Callback] = ()
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        callbacks: Iterable[Callback] = (),
     ) -> MaxEnt:
         """Train on samples and their classes.
 
         Args:
-            X: sparse matrix or array, shape (n_samples, n_columns).
-            y: classes, shape (n_samples,).
+            X: sparse matrix or array, shape (n_samples, n_columns), or samples with attributes.
+            y: classes, shape (n_samples,); None with a Corpus.
             sample_weight: weights of at least 0, shape (n_samples,).
+            X_dev: samples to score on every tenth step, with one model only; the accuracy is in the trace.
+            y_dev: their classes.
             callbacks: called as callback(record, state) after every step; True stops.
 
         Raises:
@@ -114,12 +137,20 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         one_of("multi_class", self.multi_class, ("softmax", "ovr"))
         truth_value("fit_intercept", self.fit_intercept)
+        min_count = whole_number("min_count", self.min_count, 1, 2**32 - 1)
+        self.attributes_: list[str] | None = None
+        corpus = attribute_corpus(X)
+        self._template, self._format = (None, "python") if corpus is None else (corpus.template, corpus.format)
+        if corpus is not None:
+            if corpus is X:
+                y, sample_weight = labels_and_weights(corpus, y, sample_weight)
+            X, self.attributes_ = frequent(matrix_of(corpus), corpus.core.names(), min_count)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True)
         check_classification_targets(y)
         classes, targets = np.unique(y, return_inverse=True)
         if classes.size < 2:
-            message = f"the data hold only one class: {classes[0]!r}; a classifier needs at least two"
-            raise ValueError(message)
+            message = f"the data hold only one class: {classes.tolist()[0]!r}; a classifier needs at least two"
+            raise DataError(message)
         objective = ClassifierObjective(
             X,
             targets,
@@ -129,8 +160,19 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             threads=thread_count(self.n_jobs),
         )
         self.classes_ = classes
+        self._sizes = {"n_samples": objective.n_samples, "n_features": objective.n_columns * objective.n_outputs}
+        if X_dev is not None:
+            callbacks = (self._dev_accuracy(X_dev, y_dev), *callbacks)
         self._train(objective, tuple(callbacks))
         return self
+
+    def _dev_accuracy(self, X: Any, y: Any) -> Callback:
+        if self.multi_class == "ovr" and self.classes_.size > 2:
+            message = "development data score one model, and multi_class='ovr' trains one for each class; use softmax"
+            raise OptionError(message)
+        if isinstance(X, Corpus):
+            y, _ = labels_and_weights(X, y, None)
+        return DevAccuracy(self, self._matrix(X), np.asarray(y))
 
     def _weights(self, X: Any, classes: Array, targets: Array, sample_weight: npt.ArrayLike | None) -> Vector | None:
         """Weights of the samples with those of their classes; None if all are 1."""
@@ -144,20 +186,18 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(weights * by_class[targets])
 
     def _train(self, objective: ClassifierObjective, callbacks: tuple[Callback, ...]) -> None:
-        options = SolverOptions(
-            l1=self.l1,
-            l2=self.l2,
-            solver=self.solver,
-            max_iterations=self.max_iterations,
-            tolerance=self.tolerance,
-            solver_options=self.solver_options,
-            random_state=self.random_state,
-        )
+        options = self._options()
         if self.verbose:
             callbacks = (*callbacks, print_record)
         apart = self.multi_class == "ovr" and self.classes_.size > 2
         objectives = map(objective.one_against_rest, range(self.classes_.size)) if apart else [objective]
-        results = [_minimized(each, options, callbacks) for each in objectives]
+        results: list[Result] = []
+        for each in objectives:
+            # After Ctrl-C the classes that remain are left as they begin.
+            limit = 0 if results and results[-1].status is Status.INTERRUPTED else options.max_iterations
+            results.append(_minimized(each, replace(options, max_iterations=limit), callbacks))
+            if limit == 0 and results[:-1] and results[-2].status is Status.INTERRUPTED:
+                results[-1] = replace(results[-1], status=Status.INTERRUPTED)
         for result in results:
             if not result.status.converged:
                 message = f"{result.status.message} (violation {result.violation:.3g}; see result_)"
@@ -167,7 +207,18 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.coef_: Any = np.ascontiguousarray(w[:n_columns].T)
         self.intercept_ = w[n_columns] if objective.intercept else np.zeros(w.shape[1])
         self.n_iter_ = np.array([result.iterations for result in results], dtype=np.int32)
-        self.result_ = results if apart else results[0]
+        self.result_: Any = results if apart else results[0]
+
+    def _options(self) -> SolverOptions:
+        return SolverOptions(
+            l1=self.l1,
+            l2=self.l2,
+            solver=self.solver,
+            max_iterations=self.max_iterations,
+            tolerance=self.tolerance,
+            solver_options=self.solver_options,
+            random_state=self.random_state,
+        )
 
     def decision_function(self, X: Any) -> Vector:
         """Scores x . w: shape (n_samples,) with two classes, those of the second; else (n_samples, n_classes)."""
@@ -176,15 +227,26 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: Any) -> Vector:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True, reset=False)
-        product = X @ self.coef_.T
+        product = self._matrix(X) @ self.coef_.T
         return np.asarray(product.toarray() if scipy.sparse.issparse(product) else product) + self.intercept_
+
+    def _matrix(self, X: Any) -> Any:
+        """X over the columns of the training data."""
+        corpus = attribute_corpus(X)
+        if corpus is not None:
+            if self.attributes_ is None:
+                message = "samples with attributes, but the classifier was trained on a matrix; give it one"
+                raise DataError(message)
+            X = samples_with(self.attributes_, corpus)
+        elif self.attributes_ is not None:
+            message = "the classifier was trained on samples with attributes; give it such samples, or a Corpus"
+            raise DataError(message)
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True, reset=False)
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each sample, shape (n_samples,)."""
         scores = self._scores(X)
-        best = scores.ravel() > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[best.astype(np.intp)])
+        return np.asarray(self.classes_[_best(scores)])
 
     def predict_proba(self, X: Any) -> Vector:
         """p(y | x), shape (n_samples, n_classes); with "ovr" the classes' own probabilities, made to add up to 1."""
@@ -212,11 +274,85 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.coef_ = self.coef_.toarray()
         return self
 
+    def save(self, path: str | os.PathLike[str], **notes: Any) -> None:
+        """Write the model to a file, which is replaced whole or not at all; weights of 0 are left out.
+
+        Args:
+            path: of the file.
+            notes: whatever else is to stand in the file's settings, as JSON.
+
+        Raises:
+            DataError: the classes are neither numbers nor strings, or two columns have the same name.
+            OSError: the file cannot be written.
+        """
+        check_is_fitted(self)
+        maxent_file.model_of(self, self._settings() | notes).save(os.fspath(path))
+
+    def _settings(self) -> dict[str, Any]:
+        results = self.result_ if isinstance(self.result_, list) else [self.result_] if self.result_ else []
+        names = ("multi_class", "fit_intercept", "min_count", "max_iterations", "tolerance", "random_state")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "format": self._format,
+            "class_weight": None if self.class_weight is None else str(self.class_weight),
+            **self._options().settings(),
+            "training": {**self._sizes, **training_summary(results)} if results else {},
+        }
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> MaxEnt:
+        """Open a model file, of this class or of the command line; columns whose weights are all 0 have no names.
+
+        Raises:
+            ModelFileError: the file is damaged or of another kind.
+            OSError: the file cannot be read.
+        """
+        model = _core.ChainModel.open(os.fspath(path))
+        found = maxent_file.read(model, os.fspath(path))
+        settings = found.settings
+        names = ("l1", "l2", "solver", "multi_class", "fit_intercept", "min_count", "max_iterations", "tolerance")
+        classifier = cls(**{name: settings[name] for name in names if name in settings})
+        classifier.classes_, classifier.attributes_ = found.classes, found.attributes
+        classifier.coef_, classifier.intercept_ = found.coef, found.intercept
+        classifier.n_features_in_ = found.coef.shape[1]
+        classifier.result_, classifier._template = None, model.template
+        classifier._format = settings.get("format", "python")
+        return classifier
+
     def __sklearn_tags__(self) -> Any:
         """Sparse data are welcome."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _best(scores: Vector) -> npt.NDArray[np.intp]:
+    """Number of the class with the largest score in each row; a single score is that of the second of two classes."""
+    best = scores.ravel() > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return np.asarray(best, dtype=np.intp)
+
+
+class DevAccuracy:
+    """A callback that scores the weights on development data every `period` steps.
+
+    Args:
+        classifier: whose classes and columns they are.
+        X: matrix over its columns.
+        y: classes.
+        period: steps from one scoring to the next.
+    """
+
+    def __init__(self, classifier: MaxEnt, X: Any, y: Array, *, period: int = 10) -> None:
+        self.X, self.period, self.intercept = X, period, bool(classifier.fit_intercept)
+        self.right = y[:, None] == classifier.classes_
+
+    def __call__(self, record: TraceRecord, state: Any) -> None:
+        """Fill in `record.dev`."""
+        if record.iteration % self.period:
+            return
+        w = state.w.reshape(self.X.shape[1] + self.intercept, -1)
+        scores = np.asarray(self.X @ w[: self.X.shape[1]]) + (w[-1] if self.intercept else 0.0)
+        record.dev = {"accuracy": float(self.right[np.arange(len(scores)), _best(scores)].mean())}
 
 
 def _minimized(objective: ClassifierObjective, options: SolverOptions, callbacks: tuple[Callback, ...]) -> Result:

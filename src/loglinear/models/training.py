@@ -28,9 +28,11 @@ __all__ = [
     "SolverOptions",
     "TrainingOptions",
     "evaluate_model",
+    "plain",
     "print_record",
     "thread_count",
     "train_chain",
+    "training_summary",
 ]
 
 
@@ -63,6 +65,19 @@ class SolverOptions:
         if l2 is None:
             l2 = 0.0 if self.l1 else 1.0
         return ElasticNet(l1=self.l1, l2=l2)
+
+    def settings(self) -> dict[str, Any]:
+        """What a model file says of them."""
+        penalty = self.penalty()
+        return {
+            "l1": penalty.l1,
+            "l2": penalty.l2,
+            "solver": self.make_solver()[0],
+            "tolerance": self.tolerance,
+            "solver_options": {name: plain(value) for name, value in dict(self.solver_options or {}).items()},
+            "random_state": plain(self.random_state),
+            "max_iterations": None if self.max_iterations is None else int(self.max_iterations),
+        }
 
     def make_solver(self) -> tuple[str, Solver[Any]]:
         """The solver with its name."""
@@ -126,7 +141,7 @@ def train_chain(
         DataError: the corpus has no labels or yields no feature.
     """
     penalty = options.penalty()
-    name, solver = options.make_solver()
+    solver = options.make_solver()[1]
     stop = Stop(max_iterations=options.max_iterations)
     min_count = whole_number("min_count", options.min_count, 1, 2**32 - 1)
     objective = _core.ChainObjective(
@@ -144,35 +159,39 @@ def train_chain(
         "loglinear": __version__,
         "model": "chain",
         "format": corpus.format,
-        "l1": penalty.l1,
-        "l2": penalty.l2,
-        "solver": name,
-        "tolerance": options.tolerance,
-        "solver_options": dict(options.solver_options or {}),
-        "random_state": options.random_state,
-        "max_iterations": None if options.max_iterations is None else int(options.max_iterations),
-        "all_states": options.all_states,
-        "all_transitions": options.all_transitions,
+        **options.settings(),
+        "all_states": bool(options.all_states),
+        "all_transitions": bool(options.all_transitions),
         "min_count": min_count,
         "training": {
             "n_sentences": len(corpus),
             "n_tokens": corpus.core.n_tokens,
             "n_features": objective.n_features,
-            "status": result.status.name.lower(),
-            "objective": result.objective,
-            "nll": result.nll,
-            "violation": result.violation,
-            "iterations": result.iterations,
-            "passes": result.passes,
-            "seconds": round(result.seconds, 3),
+            **training_summary([result]),
         },
     }
-    return objective.model(result.w, json.dumps(settings, default=_plain), corpus.template), result
+    return objective.model(result.w, json.dumps(settings), corpus.template), result
 
 
-def _plain(value: Any) -> Any:
+def training_summary(results: Sequence[Result]) -> dict[str, Any]:
+    """What a model file says of its training, which may have been that of several problems."""
+    worst = max(results, key=lambda result: (not result.status.converged, result.violation))
+    return {
+        "status": worst.status.name.lower(),
+        "objective": sum(result.objective for result in results),
+        "nll": sum(result.nll for result in results),
+        "violation": worst.violation,
+        "iterations": sum(result.iterations for result in results),
+        "passes": sum(result.passes for result in results),
+        "seconds": round(sum(result.seconds for result in results), 3),
+    }
+
+
+def plain(value: Any) -> Any:
     """NumPy's numbers as Python's; what else JSON does not know, as text."""
-    return value.item() if isinstance(value, np.generic) else repr(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if value is None or isinstance(value, (bool, int, float, str, list, tuple, dict)) else repr(value)
 
 
 def evaluate_model(model: _core.ChainModel, corpus: Corpus, *, threads: int = 0) -> Evaluation:

@@ -1,0 +1,105 @@
+"""The model file of a classifier: that of a chain of single tokens, with the intercept as an attribute."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from .. import __version__, _core
+from ..errors import DataError, ModelFileError
+from ..vectors import Vector
+
+if TYPE_CHECKING:
+    from .maxent import MaxEnt
+
+__all__ = ["INTERCEPT", "Contents", "model_of", "read"]
+
+# The attribute that every sample has.
+INTERCEPT = "(intercept)"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds.
+
+    Attributes:
+        settings: of the training.
+        classes: in the order of the weights.
+        attributes: names of the columns; None for columns that have numbers.
+        coef: shape (1, n_columns) with two classes, else (n_classes, n_columns).
+        intercept: shape (1,) or (n_classes,).
+    """
+
+    settings: dict[str, Any]
+    classes: npt.NDArray[Any]
+    attributes: list[str] | None
+    coef: Vector
+    intercept: Vector
+
+
+def model_of(classifier: MaxEnt, settings: dict[str, Any]) -> _core.ChainModel:
+    """Return the native model of a classifier.
+
+    Raises:
+        DataError: the classes are neither numbers nor strings, or two columns have the same name.
+    """
+    classes = classifier.classes_.tolist()
+    if not all(isinstance(each, (str, int, float)) for each in classes):
+        message = f"classes of type {type(classes[0]).__name__} cannot be saved; use strings or numbers"
+        raise DataError(message)
+    coef: Any = classifier.coef_
+    coef = coef.toarray() if scipy.sparse.issparse(coef) else coef
+    names = [str(column) for column in range(coef.shape[1])] if (given := classifier.attributes_) is None else given
+    settings = {
+        "loglinear": __version__,
+        "model": "maxent",
+        **settings,
+        "classes": classes,
+        "class_type": "U" if classifier.classes_.dtype == object else classifier.classes_.dtype.str,
+        "n_columns": coef.shape[1] if given is None else None,
+    }
+    return _core.classifier_model(
+        [*names, INTERCEPT],
+        [str(each) for each in classes],
+        np.vstack([coef.T, classifier.intercept_]).ravel(),
+        json.dumps(settings),
+        template=classifier._template,
+        intercept=INTERCEPT,
+    )
+
+
+def read(model: _core.ChainModel, path: str) -> Contents:
+    """Return what the file of a classifier holds.
+
+    Raises:
+        ModelFileError: it is the file of another kind of model.
+    """
+    settings = json.loads(model.settings)
+    if settings.get("model") != "maxent":
+        message = f"{path}: not a classifier's model"
+        raise ModelFileError(message)
+    features = model.state_features()
+    n_columns = settings["n_columns"]
+    if n_columns is None:
+        attributes = sorted({name for name, _, _ in features} - {INTERCEPT})
+        place = {name: column for column, name in enumerate(attributes)}
+    else:
+        attributes, place = None, {str(column): column for column in range(n_columns)}
+    place[INTERCEPT] = n = len(place)
+    outputs = {label: k for k, label in enumerate(model.labels)}
+    if len(outputs) == 2:
+        outputs = {model.labels[1]: 0}
+    weights = np.zeros((n + 1, len(outputs)))
+    try:
+        for name, label, weight in features:
+            weights[place[name], outputs[label]] = weight
+        classes = np.array(settings["classes"], dtype=settings["class_type"])
+    except (KeyError, TypeError, ValueError) as error:
+        message = f"{path}: damaged: its settings do not fit its weights"
+        raise ModelFileError(message) from error
+    return Contents(settings, classes, attributes, np.ascontiguousarray(weights[:n].T), weights[n])

@@ -1,0 +1,197 @@
+"""Classifiers on the command line: texts, svmlight files, attribute files, columns."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from loglinear import MaxEnt
+
+WORDS = {"sport": "ball goal team match win coach", "food": "soup bread oven salt taste menu"}
+COMMON = "the of a today we have seen and now"
+
+
+def texts(n, seed):
+    draw = random.Random(seed)
+    rows = []
+    for _ in range(n):
+        label = draw.choice(list(WORDS))
+        own, common = WORDS[label].split(), COMMON.split()
+        rows.append((label, " ".join(draw.choices(common, k=6) + draw.choices(own + common, k=3))))
+    return rows
+
+
+@pytest.fixture
+def data(tmp_path):
+    for name, seed in (("train", 1), ("test", 2)):
+        rows = texts(120, seed)
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in rows))
+    return tmp_path
+
+
+def train(done, data, *options, file="train.tsv"):
+    model = data / "model.loglinear"
+    done("train", data / file, "--model-type", "maxent", "-q", "-m", model, *options)
+    return model
+
+
+@pytest.mark.parametrize("tfidf", [False, True])
+@pytest.mark.parametrize("ngrams", ["1", "1-2"])
+def test_texts_are_classified_as_scikit_learn_does(done, data, tfidf, ngrams):
+    model = train(
+        done, data, "-f", "text", "--ngrams", ngrams, "--l2", "0.5", "--tolerance", "1e-9", *(["--tfidf"] * tfidf)
+    )
+    rows, new = texts(120, 1), texts(120, 2)
+    kind = TfidfVectorizer if tfidf else CountVectorizer
+    vectorizer = kind(ngram_range=(1, int(ngrams[-1])))
+    peer = LogisticRegression(C=2.0, tol=1e-8, max_iter=1000).fit(
+        vectorizer.fit_transform([text for _, text in rows]), [label for label, _ in rows]
+    )
+    right = peer.predict_proba(vectorizer.transform([text for _, text in new]))
+    (data / "new.txt").write_text("\n".join(text for _, text in new) + "\n")
+    lines = done("tag", "-m", model, data / "new.txt", "--marginals").stdout.splitlines()
+    found = [[float(cell.split(":")[1]) for cell in line.split("\t")[1:]] for line in lines]
+    np.testing.assert_allclose(found, right, atol=2e-3)
+    assert [line.split("\t")[0] for line in lines] == peer.classes_[right.argmax(axis=1)].tolist()
+    scores = json.loads(done("evaluate", "-m", model, data / "test.tsv", "--json").stdout)
+    expected = np.mean(peer.classes_[right.argmax(axis=1)] == [label for label, _ in new])
+    assert scores["accuracy"] == pytest.approx(expected)
+    report = json.loads(done("inspect", model, "--json", "--top", "3").stdout)
+    assert report["n_samples"] == 120
+    assert {each["attribute"] for each in report["top_states"]} <= set(vectorizer.get_feature_names_out())
+
+
+def test_texts_come_out_line_by_line(done, data):
+    model = train(done, data, "-f", "text")
+    tagged = done("tag", "-m", model, input="ball goal team\n\nsoup bread\n").stdout
+    assert tagged == "sport\n\nfood\n"
+    done("tag", "-m", model, data / "test.tsv", "-o", data / "out")
+    assert len((data / "out").read_text().splitlines()) == 120
+    packed = data / "train.gz"
+    packed.write_bytes(gzip.compress((data / "train.tsv").read_bytes()))
+    assert train(done, data, "-f", "text", file="train.gz").exists()
+
+
+def test_svmlight_files_are_trained_on_and_labelled(done, data):
+    vectorizer = CountVectorizer()
+    rows = texts(120, 1)
+    X = vectorizer.fit_transform([text for _, text in rows])
+    lines = []
+    for row, (label, _) in zip(X, rows, strict=True):
+        pairs = " ".join(f"{j + 1}:{v}" for j, v in sorted(zip(row.indices, row.data, strict=True)))
+        lines.append(f"{'+1' if label == 'food' else '-1'} {pairs} # {label}\n")
+    (data / "train.svm").write_text("".join(lines))
+    model = train(done, data, "-f", "svmlight", file="train.svm")
+    peer = MaxEnt().fit(X, [1 if label == "food" else -1 for label, _ in rows])
+    assert done("tag", "-m", model, data / "train.svm").stdout.split() == [str(k) for k in peer.predict(X)]
+    loaded = MaxEnt.load(model)
+    assert loaded.classes_.tolist() == ["-1", "1"]
+    assert dict(zip(loaded.attributes_, loaded.coef_[0], strict=True)) == pytest.approx(
+        dict(zip(map(str, range(1, X.shape[1] + 1)), peer.coef_[0], strict=True)), abs=1e-9
+    )
+
+
+def test_attribute_files_and_columns_are_classified_token_by_token(done, data):
+    rows = [("N", "a", "x"), ("V", "b", "x"), ("N", "c", "y"), ("V", "b", "y")] * 8
+    (data / "train.crfsuite").write_text("".join(f"{label}\tw={w}\tp={p}:0.5\n" for label, w, p in rows))
+    model = train(done, data, "-f", "crfsuite", "--l1", "0.1", file="train.crfsuite")
+    assert done("tag", "-m", model, data / "train.crfsuite").stdout.split() == [label for label, _, _ in rows]
+    (data / "train.txt").write_text("".join(f"{w} {p} {label}\n" for label, w, p in rows))
+    (data / "template").write_text("U0:%x[0,0]\nU1:%x[0,1]\nB\n")
+    model = train(done, data, "--template", data / "template", "--dev", data / "train.txt", file="train.txt")
+    scores = json.loads(done("evaluate", "-m", model, data / "train.txt", "--json").stdout)
+    assert scores["accuracy"] == 1.0
+
+
+def test_the_trace_has_the_accuracy_of_the_development_set(done, data):
+    train(done, data, "-f", "text", "--dev", data / "test.tsv", "--trace", data / "trace")
+    records = [json.loads(line) for line in (data / "trace").read_text().splitlines()]
+    assert records[0]["dev"]["accuracy"] < records[-1 - (len(records) - 1) % 10]["dev"]["accuracy"]
+
+
+@pytest.mark.parametrize("solver", ["sag", "sgd_l1", "iis", "clustered"])
+def test_other_solvers_are_chosen_by_name(done, data, solver):
+    model = train(done, data, "-f", "text", "--solver", solver)
+    assert json.loads(done("evaluate", "-m", model, data / "test.tsv", "--json").stdout)["accuracy"] > 0.8
+
+
+def test_one_against_the_rest_has_no_joint_probabilities(done, run, data):
+    rows = texts(60, 1) + [("none", "the of a today")] * 9
+    (data / "three.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in rows))
+    model = train(done, data, "-f", "text", "--multi-class", "ovr", file="three.tsv")
+    assert done("tag", "-m", model, input="we have seen and now ball goal team match\n").stdout == "sport\n"
+    refused = run("tag", "-m", model, "--marginals", input="ball goal\n")
+    assert refused.returncode == 2
+    assert "leave out --marginals" in refused.stderr
+
+
+BAD = {
+    "label\ttext\nno tab here\n": ["line 2", "label, a TAB and a text"],
+    "a\tx\n\ty z\n": ["line 2", "no label"],
+    b"a\tx\nb\t\xff\n": ["line 2", "UTF-8"],
+    "": ["no texts", "empty"],
+    "\n\n": ["no texts"],
+    "a\tx y\nb\tx z\n": ["no words are left"],
+    "a\twords here\na\tother words\n": ["only one class"],
+}
+
+
+@pytest.mark.parametrize("content", BAD)
+def test_bad_texts_are_reported_with_file_and_line(run, tmp_path, content):
+    (tmp_path / "bad.tsv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    options = ["--model-type", "maxent", "-f", "text", "-m", tmp_path / "m"]
+    failed = run("train", tmp_path / "bad.tsv", *options)
+    assert failed.returncode == 2
+    for word in BAD[content]:
+        assert word in failed.stderr, failed.stderr
+    if "class" not in BAD[content][0]:
+        assert "bad.tsv" in failed.stderr
+    assert not (tmp_path / "m").exists()
+
+
+SVM = {"1 a:1\n": "line 1", "1 1:1\n-1 2:x\n": "line 2", "1 1:1\n2:1 3:1\n": "line 2", "": "empty"}
+
+
+@pytest.mark.parametrize("content", SVM)
+def test_bad_svmlight_files_are_reported_with_file_and_line(run, tmp_path, content):
+    (tmp_path / "bad.svm").write_text(content)
+    failed = run("train", tmp_path / "bad.svm", "--model-type", "maxent", "-f", "svmlight", "-m", tmp_path / "m")
+    assert failed.returncode == 2
+    assert "bad.svm" in failed.stderr
+    assert SVM[content] in failed.stderr
+
+
+MISUSE = [
+    (["-f", "text"], "--model-type maxent"),
+    (["-f", "svmlight"], "--model-type maxent"),
+    (["--multi-class", "ovr"], "--model-type maxent"),
+    (["--model-type", "maxent", "-f", "svmlight", "--tfidf"], "--format text"),
+    (["--model-type", "maxent", "-f", "text", "--preset", "pos"], "--preset"),
+    (["--model-type", "maxent", "-f", "text", "--ngrams", "2-1"], "ngrams='2-1'"),
+    (["--model-type", "maxent", "-f", "text", "--ngrams", "x"], "ngrams='x'"),
+    (["--model-type", "maxent", "-f", "text", "--all-states"], "--all-states"),
+    (["--model-type", "maxent", "-f", "text", "--multi-class", "ovo"], "softmax, ovr"),
+    (["--model-type", "maxent", "-f", "text", "--l1", "1", "--solver", "lbfgs"], "owlqn"),
+    (["--model-type", "svm"], "maxent"),
+]
+
+
+@pytest.mark.parametrize(("options", "remedy"), MISUSE)
+def test_misuse_is_refused_with_a_remedy(run, data, options, remedy):
+    failed = run("train", data / "train.tsv", "-m", data / "m", *options)
+    assert failed.returncode == 2
+    assert remedy in failed.stderr
+
+
+def test_a_model_of_other_data_does_not_take_texts(done, run, data):
+    (data / "t.svm").write_text("1 1:1\n2 2:1\n")
+    model = train(done, data, "-f", "svmlight", file="t.svm")
+    failed = run("tag", "-m", model, "-f", "text", input="ball\n")
+    assert failed.returncode == 2
+    assert "not trained on texts but on svmlight" in failed.stderr
