@@ -44,11 +44,12 @@ impl Value for f64 {
     }
 }
 
-/// Lists of entries, one after the other. `ends[i]` is where list i ends.
+/// Lists of entries, one after the other. `ends[i]` is where list i ends; ids are below `bound`.
 pub struct Lists {
-    pub ends: Vec<usize>,
-    pub ids: Vec<u32>,
+    ends: Vec<usize>,
+    ids: Vec<u32>,
     pub values: Values,
+    bound: usize,
 }
 
 /// Calls a function that is generic over `Value` with the values in hand.
@@ -80,6 +81,44 @@ impl Values {
 }
 
 impl Lists {
+    /// `ends` ascend to the number of entries.
+    fn new(ends: Vec<usize>, ids: Vec<u32>, values: Values, bound: usize) -> Lists {
+        assert!(ids.par_iter().all(|&id| (id as usize) < bound));
+        Lists { ends, ids, values, bound }
+    }
+
+    /// The lists' ends, and the ids of all entries.
+    pub fn parts(&self) -> (&[usize], &[u32]) {
+        (&self.ends, &self.ids)
+    }
+
+    /// The ids of a list, and its values out of all.
+    #[inline(always)]
+    pub fn list<'a, V>(&'a self, list: usize, values: &'a [V]) -> (&'a [u32], &'a [V]) {
+        let range = self.range(list);
+        (&self.ids[range.clone()], &values[range])
+    }
+
+    /// Sum of value * x[id] over the entries of a list; `values` are those of all entries, x has an element for each id.
+    #[inline(always)]
+    pub fn combine_one<V: Value>(&self, list: usize, values: &[V], x: &[f64]) -> f64 {
+        let (ids, values) = self.list(list, values);
+        assert!(x.len() >= self.bound);
+        // SAFETY: ids are below `bound`, which `new` has checked and nobody can change, and x is not shorter.
+        let term = |id: u32, value: &V| value.get() * unsafe { *x.get_unchecked(id as usize) };
+        let (id_fours, id_rest) = ids.as_chunks::<4>();
+        let (value_fours, value_rest) = values.as_chunks::<4>();
+        // Four sums: one would wait for itself.
+        let mut sums = [0.0; 4];
+        for (ids, values) in id_fours.iter().zip(value_fours) {
+            for k in 0..4 {
+                sums[k] += term(ids[k], &values[k]);
+            }
+        }
+        let rest: f64 = id_rest.iter().zip(value_rest).map(|(&id, value)| term(id, value)).sum();
+        (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+    }
+
     pub fn range(&self, list: usize) -> Range<usize> {
         let start = if list == 0 { 0 } else { self.ends[list - 1] };
         start..self.ends[list]
@@ -113,7 +152,7 @@ impl Lists {
             Values::Single(values) => Values::Single(self.distribute(values, &mut ends, &mut ids)),
             Values::Double(values) => Values::Double(self.distribute(values, &mut ends, &mut ids)),
         };
-        Lists { ends, ids, values }
+        Lists::new(ends, ids, values, self.len())
     }
 
     fn distribute<V: Value>(&self, values: &[V], ends: &mut [usize], ids: &mut [u32]) -> Vec<V> {
@@ -175,7 +214,7 @@ impl Design {
             let message = format!("sample {row}, column {}: {} is not a finite value", ids[at], values[at]);
             return Err(Error::Data(message));
         }
-        Ok(Design::of(Lists { ends, ids, values: Values::of(values) }, n_columns))
+        Ok(Design::of(Lists::new(ends, ids, Values::of(values), n_columns), n_columns))
     }
 
     fn of(rows: Lists, n_columns: usize) -> Design {
@@ -205,7 +244,7 @@ impl Design {
             }
             ends.push(ids.len());
         }
-        Design::of(Lists { ends, ids, values: Values::of(values) }, self.n_columns())
+        Design::of(Lists::new(ends, ids, Values::of(values), self.n_columns()), self.n_columns())
     }
 
     /// The matrix whose columns are sums of columns: `map[j]` is where column j goes (Mathur & Chakrabarti 2010, Eq. 15).
@@ -226,24 +265,8 @@ impl Design {
             }
             ends.push(ids.len());
         }
-        Design::of(Lists { ends, ids, values: Values::of(values) }, n_columns)
+        Design::of(Lists::new(ends, ids, Values::of(values), n_columns), n_columns)
     }
-}
-
-/// Sum of value * x[id] over some entries.
-#[inline(always)]
-pub fn combine_one<V: Value>(ids: &[u32], values: &[V], x: &[f64]) -> f64 {
-    let (id_fours, id_rest) = ids.as_chunks::<4>();
-    let (value_fours, value_rest) = values.as_chunks::<4>();
-    // Four sums: one would wait for itself.
-    let mut sums = [0.0; 4];
-    for (ids, values) in id_fours.iter().zip(value_fours) {
-        for k in 0..4 {
-            sums[k] += values[k].get() * x[ids[k] as usize];
-        }
-    }
-    let rest: f64 = id_rest.iter().zip(value_rest).map(|(&id, value)| value.get() * x[id as usize]).sum();
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
 /// out += the sum of value * row `id` of a matrix over some entries. Rows have the length of `out`, whole vectors.

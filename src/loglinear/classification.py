@@ -152,6 +152,16 @@ class ClassifierObjective:
             self._sentences = self.core.sentences()
         return self._sentences
 
+    def scores(self, w: Vector) -> Vector:
+        """With two classes, return x . w of every sample, shape (n_samples,)."""
+        return self.core.scores(w)
+
+    def newton_step(
+        self, w: Vector, scores: Vector, gradient: Vector, **settings: Any
+    ) -> tuple[float, int, int, int, bool]:
+        """Make a step of `loglinear.solvers.ProxNewton`, updating the arrays."""
+        return self.core.newton_step(w, scores, gradient, **settings)
+
     def one_against_rest(self, target: int) -> ClassifierObjective:
         """Return the objective of two classes, this one as class 1 and all others as 0; the samples are shared."""
         return self._like(self.core.one_against_rest(target))

@@ -1,6 +1,6 @@
 //! `ClassifierObjective`: the negative log-likelihood of a classifier for the optimisers.
 
-use super::arrays::{numbers, read, value_and_gradient};
+use super::arrays::{numbers, read, value_and_gradient, writable, write};
 use super::errors::{DataError, OptionError};
 use super::interrupt::interruptible;
 use super::model::ChainModel;
@@ -9,6 +9,7 @@ use crate::design::Design;
 use crate::model::Source;
 use crate::objective::classifier::Classifier;
 use crate::objective::features::Features;
+use crate::objective::newton;
 use crate::text::alphabet::Alphabet;
 use crate::text::hash::key_of;
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -21,6 +22,13 @@ pub struct ClassifierObjective {
 }
 
 impl ClassifierObjective {
+    fn check_binary(&self, w: &[f64]) -> PyResult<()> {
+        if self.inner.n_outputs() != 1 {
+            return Err(OptionError::new_err("there are more than two classes"));
+        }
+        self.check_length(w)
+    }
+
     fn check_length(&self, w: &[f64]) -> PyResult<()> {
         let n = self.inner.n_features();
         if w.len() == n {
@@ -126,9 +134,10 @@ impl ClassifierObjective {
         py: Python<'py>,
     ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>) {
         let rows = &self.inner.design.rows;
-        let ends = rows.ends.iter().map(|&end| end as i64).collect();
-        let ids = rows.ids.iter().map(|&id| i64::from(id)).collect();
-        let values = (0..rows.ids.len()).map(|at| rows.values.get(at)).collect();
+        let (ends, ids) = rows.parts();
+        let values = (0..ids.len()).map(|at| rows.values.get(at)).collect();
+        let ends = ends.iter().map(|&end| end as i64).collect();
+        let ids = ids.iter().map(|&id| i64::from(id)).collect();
         (PyArray1::from_vec(py, ends), PyArray1::from_vec(py, ids), PyArray1::from_vec(py, values))
     }
 
@@ -159,6 +168,41 @@ impl ClassifierObjective {
     /// The same problem sample by sample, for stochastic methods.
     fn sentences(&self, py: Python<'_>) -> PyResult<ChainObjective> {
         Ok(ChainObjective { inner: interruptible(py, |_| self.inner.sentences())? })
+    }
+
+    /// With two classes: x . w of every sample.
+    fn scores<'py>(&self, py: Python<'py>, w: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let w = read(&w)?;
+        self.check_binary(w)?;
+        let scores = interruptible(py, |interrupt| self.inner.scores(w, interrupt))?;
+        Ok(PyArray1::from_vec(py, scores))
+    }
+
+    /// A proximal Newton step (see `loglinear.solvers.prox_newton`), which updates all three arrays: weights, their scores, the
+    /// gradient of the NLL. Returns the NLL, the columns of the working set, sweeps over them, trials, and whether w moved.
+    #[pyo3(signature = (w, scores, gradient, *, l1, l2, precision, sweeps, least))]
+    #[allow(clippy::too_many_arguments)]
+    fn newton_step(
+        &self,
+        py: Python<'_>,
+        w: &Bound<'_, PyArray1<f64>>,
+        scores: &Bound<'_, PyArray1<f64>>,
+        gradient: &Bound<'_, PyArray1<f64>>,
+        l1: f64,
+        l2: f64,
+        precision: f64,
+        sweeps: usize,
+        least: usize,
+    ) -> PyResult<(f64, usize, usize, usize, bool)> {
+        let (mut w, mut scores, mut gradient) = (writable(w)?, writable(scores)?, writable(gradient)?);
+        let (w, scores, gradient) = (write(&mut w)?, write(&mut scores)?, write(&mut gradient)?);
+        self.check_binary(w)?;
+        if (scores.len(), gradient.len()) != (self.inner.n_samples(), w.len()) {
+            return Err(OptionError::new_err("scores and gradient have other lengths than samples and weights"));
+        }
+        let settings = newton::Settings { l1, l2, precision, sweeps, least };
+        let done = interruptible(py, |interrupt| newton::step(&self.inner, w, scores, gradient, &settings, interrupt))?;
+        Ok((done.nll, done.working_set, done.sweeps, done.trials, done.moved))
     }
 
     /// One class against all others, on the same samples.

@@ -10,7 +10,7 @@
 
 use crate::aligned::Aligned;
 use crate::corpus::Corpus;
-use crate::design::{Design, Value, combine, combine_one, with_values};
+use crate::design::{Design, Value, combine, with_values};
 use crate::error::{Error, Result};
 use crate::numeric;
 use crate::objective::chain::{ChainObjective, locked};
@@ -170,6 +170,31 @@ impl Classifier {
         Ok(sums[0])
     }
 
+    /// Two classes: writes the residuals weight * (p - y) at these scores and returns the NLL.
+    pub fn residuals(&self, scores: &[f64], residuals: &mut [f64]) -> f64 {
+        residuals.copy_from_slice(scores);
+        let parts: Vec<f64> = self.pool.install(|| {
+            let pieces = residuals.par_chunks_mut(SCORES).enumerate();
+            let value = |(piece, out)| Arch::new().dispatch(OfScores { classifier: self, first: piece * SCORES, out });
+            pieces.map(value).collect()
+        });
+        parts.iter().sum()
+    }
+
+    /// Two classes: writes the gradient that residuals give.
+    pub fn gradient(&self, residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
+        let (columns, intercept) = gradient.split_at_mut(self.design.n_columns());
+        intercept.fill(residuals.iter().sum());
+        self.pool.install(|| self.backward(residuals, columns, interrupt));
+    }
+
+    /// Two classes: writes the scores x . w.
+    pub fn scores(&self, w: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
+        let scratch = &mut *locked(&self.scratch);
+        self.pool.install(|| self.forward(w, scratch, Link::Scores, interrupt))?;
+        Ok(scratch.residuals.to_vec())
+    }
+
     /// p(y | x) of every sample, n_samples x n_outputs; with two classes that of the second.
     pub fn probabilities(&self, w: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
         assert_eq!(w.len(), self.n_features());
@@ -241,6 +266,28 @@ enum Link {
     Residuals,
     /// p
     Probabilities,
+    /// The scores themselves.
+    Scores,
+}
+
+/// Scores that a thread works on at a time.
+const SCORES: usize = 4096;
+
+struct OfScores<'a> {
+    classifier: &'a Classifier,
+    first: usize,
+    out: &'a mut [f64],
+}
+
+impl WithSimd for OfScores<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let OfScores { classifier, first, out } = self;
+        let batches = out.chunks_mut(BATCH).enumerate();
+        batches.map(|(batch, out)| logistic(simd, classifier, first + batch * BATCH, out, Link::Residuals)).sum()
+    }
 }
 
 /// Samples whose scores become residuals together.
@@ -276,8 +323,10 @@ impl Forward<'_> {
             for (batch, out) in out.chunks_mut(BATCH).enumerate() {
                 let first = samples.start + batch * BATCH;
                 for (i, score) in out.iter_mut().enumerate() {
-                    let range = rows.range(first + i);
-                    *score = intercept + combine_one(&rows.ids[range.clone()], &values[range], columns);
+                    *score = intercept + rows.combine_one(first + i, values, columns);
+                }
+                if link == Link::Scores {
+                    continue;
                 }
                 sums[0] += logistic(simd, classifier, first, out, link);
                 sums[1] += out.iter().sum::<f64>();
@@ -285,10 +334,10 @@ impl Forward<'_> {
             return sums;
         }
         for (sample, out) in samples.zip(out.chunks_exact_mut(classifier.width())) {
-            let range = rows.range(sample);
+            let (ids, values) = rows.list(sample, values);
             out.fill(0.0);
             out[..intercept.len()].copy_from_slice(intercept);
-            combine(simd, &rows.ids[range.clone()], &values[range], columns, out);
+            combine(simd, ids, values, columns, out);
             sums[0] += softmax(simd, classifier, sample, out, link);
             sums[1..].iter_mut().zip(&*out).for_each(|(sum, residual)| *sum += residual);
         }
@@ -323,7 +372,7 @@ fn logistic<S: Simd>(simd: S, classifier: &Classifier, first: usize, out: &mut [
         out[i] = match link {
             Link::Residuals => weight * sign * wrong,
             Link::Probabilities if targets[i] == 1 => 1.0 - wrong,
-            Link::Probabilities => wrong,
+            Link::Probabilities | Link::Scores => wrong,
         };
     }
     value
@@ -385,16 +434,15 @@ impl Backward<'_> {
         let outputs = classifier.n_outputs();
         if outputs == 1 {
             for (column, out) in columns.zip(out) {
-                let range = lists.range(column);
-                *out = combine_one(&lists.ids[range.clone()], &values[range], residuals);
+                *out = lists.combine_one(column, values, residuals);
             }
             return;
         }
         let mut sums = Aligned::new(classifier.width(), 0.0);
         for (column, out) in columns.zip(out.chunks_exact_mut(outputs)) {
-            let range = lists.range(column);
+            let (ids, values) = lists.list(column, values);
             sums.fill(0.0);
-            combine(simd, &lists.ids[range.clone()], &values[range], residuals, &mut sums);
+            combine(simd, ids, values, residuals, &mut sums);
             out.copy_from_slice(&sums[..outputs]);
         }
     }

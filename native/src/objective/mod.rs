@@ -5,3 +5,4 @@ pub mod chain;
 pub mod classifier;
 pub mod features;
 pub(crate) mod layout;
+pub mod newton;

@@ -16,6 +16,7 @@ from .hybrid import Hybrid
 from .iis import IIS
 from .lbfgs import LBFGS
 from .owlqn import OWLQN
+from .prox_newton import ProxNewton
 from .sag import SAG
 from .sg import ASG, SG, Pegasos
 from .sgd_l1 import SGDL1
@@ -36,6 +37,7 @@ __all__ = [
     "Clustered",
     "Hybrid",
     "Pegasos",
+    "ProxNewton",
     "Solver",
     "TwoStage",
     "default_solver",
@@ -76,6 +78,7 @@ SOLVERS: dict[str, type[Any]] = {
     "lbfgs": LBFGS,
     "owlqn": OWLQN,
     "pegasos": Pegasos,
+    "prox_newton": ProxNewton,
     "sag": SAG,
     "sg": SG,
     "sgd_l1": SGDL1,

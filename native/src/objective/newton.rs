@@ -1,0 +1,370 @@
+//! A proximal Newton step on a working set, for classifiers of two classes with an L1 penalty (Yuan, Ho & Lin 2012,
+//! "An improved GLMNET for L1-regularized logistic regression", Algorithms 3 and 4; working set as in Massias, Gramfort &
+//! Salmon 2018).
+//!
+//! Symbols: g the gradient at w, D the samples' second derivatives s p (1 - p), H = X' D X + l2 the Hessian. The step delta
+//! minimises g . delta + 1/2 delta' H delta + the penalty of w + delta over a working set, by coordinate descent: with X delta at
+//! hand a coordinate costs what its column costs. If a few sweeps are not enough and the working set is small, H is
+//! written out (`gram`), and a coordinate then costs a row of it. A line search along delta needs X delta only.
+
+use super::classifier::Classifier;
+use crate::design::{Value, with_values};
+use crate::error::Result;
+use crate::threads::Interrupt;
+
+pub struct Settings {
+    pub l1: f64,
+    pub l2: f64,
+    /// The subproblem's violation is to fall to this fraction of what it begins with.
+    pub precision: f64,
+    /// Most sweeps over the working set.
+    pub sweeps: usize,
+    /// Smallest working set.
+    pub least: usize,
+}
+
+/// What a step did.
+#[derive(Clone, Copy, Default)]
+pub struct Outcome {
+    /// Of w after the step.
+    pub nll: f64,
+    /// Columns in the working set.
+    pub working_set: usize,
+    pub sweeps: usize,
+    /// Evaluations of the objective in the line search.
+    pub trials: usize,
+    /// Whether w moved; if not, no point along delta was better.
+    pub moved: bool,
+}
+
+/// Makes a step: changes w, its scores X w and the gradient of the NLL, which have to be right before.
+pub fn step(
+    classifier: &Classifier,
+    w: &mut [f64],
+    scores: &mut [f64],
+    gradient: &mut [f64],
+    settings: &Settings,
+    interrupt: &Interrupt,
+) -> Result<Outcome> {
+    let mut residuals = vec![0.0; scores.len()];
+    let before = classifier.residuals(scores, &mut residuals);
+    let mut subproblem = Subproblem::new(classifier, w, gradient, &residuals, settings);
+    let values = &classifier.design.columns.values;
+    let sweeps = with_values!(values, values => subproblem.minimise(values, interrupt));
+    interrupt.check()?;
+    let mut outcome = Outcome { nll: before, working_set: subproblem.columns.len(), sweeps, ..Outcome::default() };
+    let Some((length, nll, trials)) = subproblem.search(before, scores, &mut residuals) else { return Ok(outcome) };
+    (outcome.nll, outcome.trials, outcome.moved) = (nll, trials, true);
+    subproblem.take(length, w, scores);
+    classifier.gradient(&residuals, gradient, interrupt);
+    interrupt.check()?;
+    Ok(outcome)
+}
+
+struct Column {
+    id: usize,
+    /// w_j, g_j + l2 w_j, H_jj, and delta_j.
+    w: f64,
+    gradient: f64,
+    curvature: f64,
+    delta: f64,
+}
+
+impl Column {
+    /// What coordinate descent adds to the weight; takes up how much it violates optimality.
+    #[inline(always)]
+    fn change(&self, slope: f64, l1: f64, most: &mut f64) -> f64 {
+        let before = self.w + self.delta;
+        *most = most.max(violation(before, slope, l1).abs());
+        let (z, bound) = (before - slope / self.curvature, l1 / self.curvature);
+        z - z.clamp(-bound, bound) - before
+    }
+}
+
+/// X' D X over the columns of a working set and the intercept, and its product with delta.
+struct Gram {
+    size: usize,
+    matrix: Vec<f64>,
+    product: Vec<f64>,
+}
+
+/// Sweeps over the data before X' D X is thought of.
+const FIRST_SWEEPS: usize = 3;
+const MOST_COLUMNS: usize = 3000;
+
+impl Gram {
+    /// How many sweeps over the data cost as much as the matrix; none if sweeps over it are no cheaper. Whoever has made so
+    /// many without an end has reason to think that as many will follow.
+    fn worth(classifier: &Classifier, columns: &[Column]) -> Option<usize> {
+        let (n, lists) = (columns.len(), &classifier.design.columns);
+        let entries: usize = columns.iter().map(|column| lists.range(column.id).len()).sum();
+        if n > MOST_COLUMNS || n * n > entries {
+            return None;
+        }
+        let mut counts = vec![0u32; classifier.n_samples()];
+        for column in columns {
+            lists.parts().1[lists.range(column.id)].iter().for_each(|&i| counts[i as usize] += 1);
+        }
+        let pairs: usize = counts.iter().map(|&count| (count as usize).pow(2)).sum();
+        Some(pairs / (2 * entries))
+    }
+
+    /// `samples` have D and X delta.
+    fn new(classifier: &Classifier, columns: &[Column], intercept: Option<&Column>, samples: &[[f64; 2]]) -> Gram {
+        let design = &*classifier.design;
+        let size = columns.len() + usize::from(intercept.is_some());
+        let mut place = vec![u32::MAX; design.n_columns()];
+        columns.iter().enumerate().for_each(|(at, column)| place[column.id] = at as u32);
+        let mut gram = Gram { size, matrix: vec![0.0; size * size], product: vec![0.0; size] };
+        let mut row: Vec<(usize, f64)> = Vec::new();
+        for (sample, &[d, x_delta]) in samples.iter().enumerate().filter(|(_, sample)| sample[0] != 0.0) {
+            row.clear();
+            let entries = design.rows.entries(sample).map(|(id, x)| (place[id as usize], x));
+            row.extend(entries.filter(|entry| entry.0 != u32::MAX).map(|(at, x)| (at as usize, x)));
+            row.extend(intercept.map(|_| (columns.len(), 1.0)));
+            for &(a, x) in &row {
+                let target = &mut gram.matrix[a * size..][..size];
+                row.iter().for_each(|&(b, y)| target[b] += d * x * y);
+                gram.product[a] += d * x * x_delta;
+            }
+        }
+        gram
+    }
+
+    fn product(&self, at: usize) -> f64 {
+        self.product[at]
+    }
+
+    /// After delta has changed at one place.
+    fn add(&mut self, at: usize, change: f64) {
+        let row = &self.matrix[at * self.size..][..self.size];
+        self.product.iter_mut().zip(row).for_each(|(product, h)| *product += change * h);
+    }
+}
+
+struct Subproblem<'a> {
+    classifier: &'a Classifier,
+    settings: &'a Settings,
+    columns: Vec<Column>,
+    /// The same of the intercept.
+    intercept: Option<Column>,
+    /// D_i and (X delta)_i of each sample, side by side.
+    samples: Vec<[f64; 2]>,
+    /// Largest violation at delta = 0.
+    violation: f64,
+}
+
+/// Below it a second derivative says nothing.
+const LEAST_CURVATURE: f64 = 1e-12;
+
+impl<'a> Subproblem<'a> {
+    fn new(
+        classifier: &'a Classifier,
+        w: &[f64],
+        gradient: &[f64],
+        residuals: &[f64],
+        settings: &'a Settings,
+    ) -> Subproblem<'a> {
+        // p (1 - p) from |p - y|, which is one of the two.
+        let curvature = |(sample, residual): (usize, &f64)| {
+            let (weight, size) = (classifier.weight(sample), residual.abs());
+            [if weight > 0.0 { size * (1.0 - size / weight) } else { 0.0 }, 0.0]
+        };
+        let samples: Vec<[f64; 2]> = residuals.iter().enumerate().map(curvature).collect();
+        let n = classifier.design.n_columns();
+        let column = |id: usize| Column {
+            id,
+            w: w[id],
+            gradient: gradient[id] + if id < n { settings.l2 * w[id] } else { 0.0 },
+            curvature: 0.0,
+            delta: 0.0,
+        };
+        let mut subproblem = Subproblem {
+            classifier,
+            settings,
+            columns: working_set(&w[..n], gradient, settings).into_iter().map(column).collect(),
+            intercept: classifier.intercept.then(|| column(n)),
+            samples,
+            violation: 0.0,
+        };
+        with_values!(&classifier.design.columns.values, values => subproblem.fill_curvatures(values));
+        let violations =
+            subproblem.columns.iter().map(|column| violation(column.w, column.gradient, settings.l1).abs());
+        let of_intercept = subproblem.intercept.as_ref().map_or(0.0, |column| column.gradient.abs());
+        subproblem.violation = violations.fold(of_intercept, f64::max);
+        subproblem
+    }
+
+    fn fill_curvatures<V: Value>(&mut self, values: &[V]) {
+        let lists = &self.classifier.design.columns;
+        for column in &mut self.columns {
+            let (ids, values) = lists.list(column.id, values);
+            let sum: f64 = ids.iter().zip(values).map(|(&i, x)| self.samples[i as usize][0] * x.get() * x.get()).sum();
+            column.curvature = (sum + self.settings.l2).max(LEAST_CURVATURE);
+        }
+        if let Some(intercept) = &mut self.intercept {
+            intercept.curvature = self.samples.iter().map(|sample| sample[0]).sum::<f64>().max(LEAST_CURVATURE);
+        }
+    }
+
+    /// Sweeps over the columns until none violates optimality much; returns how many there were.
+    fn minimise<V: Value>(&mut self, values: &[V], interrupt: &Interrupt) -> usize {
+        let Settings { precision, sweeps, .. } = *self.settings;
+        let goal = precision * self.violation;
+        let (mut done, mut switch) = (0, usize::MAX);
+        while done < sweeps && !interrupt.is_set() {
+            done += 1;
+            if self.sweep(values) <= goal {
+                break;
+            }
+            if done == FIRST_SWEEPS {
+                switch = Gram::worth(self.classifier, &self.columns).unwrap_or(usize::MAX).max(done);
+            }
+            if done == switch && sweeps > done {
+                let mut gram = Gram::new(self.classifier, &self.columns, self.intercept.as_ref(), &self.samples);
+                while done < sweeps && !interrupt.is_set() {
+                    done += 1;
+                    if self.sweep_over_gram(&mut gram) <= goal {
+                        break;
+                    }
+                }
+                self.spread(values);
+            }
+        }
+        done
+    }
+
+    /// A sweep over the data; returns the largest violation met.
+    fn sweep<V: Value>(&mut self, values: &[V]) -> f64 {
+        let lists = &self.classifier.design.columns;
+        let Settings { l1, l2, .. } = *self.settings;
+        let mut most = 0.0f64;
+        for column in &mut self.columns {
+            let (ids, values) = lists.list(column.id, values);
+            let product: f64 = ids
+                .iter()
+                .zip(values)
+                .map(|(&i, x)| {
+                    let [d, x_delta] = self.samples[i as usize];
+                    d * x_delta * x.get()
+                })
+                .sum();
+            let slope = column.gradient + l2 * column.delta + product;
+            let change = column.change(slope, l1, &mut most);
+            if change != 0.0 {
+                column.delta += change;
+                ids.iter().zip(values).for_each(|(&i, x)| self.samples[i as usize][1] += change * x.get());
+            }
+        }
+        if let Some(intercept) = &mut self.intercept {
+            let slope = intercept.gradient + self.samples.iter().map(|[d, x_delta]| d * x_delta).sum::<f64>();
+            most = most.max(slope.abs());
+            let change = -slope / intercept.curvature;
+            intercept.delta += change;
+            self.samples.iter_mut().for_each(|[_, x_delta]| *x_delta += change);
+        }
+        most
+    }
+
+    /// The same over H; X delta is left behind.
+    fn sweep_over_gram(&mut self, gram: &mut Gram) -> f64 {
+        let Settings { l1, l2, .. } = *self.settings;
+        let mut most = 0.0f64;
+        for (at, column) in self.columns.iter_mut().enumerate() {
+            let slope = column.gradient + l2 * column.delta + gram.product(at);
+            let change = column.change(slope, l1, &mut most);
+            if change != 0.0 {
+                column.delta += change;
+                gram.add(at, change);
+            }
+        }
+        if let Some(intercept) = &mut self.intercept {
+            let at = self.columns.len();
+            let slope = intercept.gradient + gram.product(at);
+            most = most.max(slope.abs());
+            let change = -slope / intercept.curvature;
+            intercept.delta += change;
+            gram.add(at, change);
+        }
+        most
+    }
+
+    /// X delta anew.
+    fn spread<V: Value>(&mut self, values: &[V]) {
+        let of_intercept = self.intercept.as_ref().map_or(0.0, |intercept| intercept.delta);
+        self.samples.iter_mut().for_each(|sample| sample[1] = of_intercept);
+        for column in self.columns.iter().filter(|column| column.delta != 0.0) {
+            let (ids, values) = self.classifier.design.columns.list(column.id, values);
+            ids.iter().zip(values).for_each(|(&i, x)| self.samples[i as usize][1] += column.delta * x.get());
+        }
+    }
+
+    /// Halves the step until the objective decreases enough (Eq. 20); returns its length, the NLL and the trials. The
+    /// residuals become those of the point found.
+    fn search(&self, before: f64, scores: &[f64], residuals: &mut [f64]) -> Option<(f64, f64, usize)> {
+        let Settings { l1, l2, .. } = *self.settings;
+        let l1_change = |t: f64| {
+            let each = |column: &Column| (column.w + t * column.delta).abs() - column.w.abs();
+            l1 * self.columns.iter().map(each).sum::<f64>()
+        };
+        let all = self.columns.iter().chain(&self.intercept);
+        let slope: f64 = all.map(|column| column.gradient * column.delta).sum();
+        let promised = slope + l1_change(1.0);
+        if promised.is_nan() || promised >= 0.0 {
+            return None;
+        }
+        let crossed: f64 = self.columns.iter().map(|column| column.w * column.delta).sum();
+        let squared: f64 = self.columns.iter().map(|column| column.delta * column.delta).sum();
+        let mut point = vec![0.0; scores.len()];
+        let mut t = 1.0;
+        for trial in 1..=MOST_TRIALS {
+            let moved = scores.iter().zip(&self.samples).map(|(score, [_, x_delta])| score + t * x_delta);
+            point.iter_mut().zip(moved).for_each(|(point, moved)| *point = moved);
+            let nll = self.classifier.residuals(&point, residuals);
+            let change = nll - before + l1_change(t) + l2 * t * (crossed + 0.5 * t * squared);
+            if change <= DECREASE * t * promised {
+                return Some((t, nll, trial));
+            }
+            t *= 0.5;
+        }
+        None
+    }
+
+    fn take(&self, length: f64, w: &mut [f64], scores: &mut [f64]) {
+        for column in self.columns.iter().chain(&self.intercept) {
+            // At length 1 a weight that was set to 0 is 0.
+            w[column.id] = column.w + length * column.delta;
+        }
+        scores.iter_mut().zip(&self.samples).for_each(|(score, [_, x_delta])| *score += length * x_delta);
+    }
+}
+
+const MOST_TRIALS: usize = 40;
+const DECREASE: f64 = 1e-4;
+
+/// The derivative, or where w is 0 what of it exceeds the L1 penalty.
+#[inline(always)]
+fn violation(w: f64, slope: f64, l1: f64) -> f64 {
+    if w == 0.0 { (slope.abs() - l1).max(0.0) } else { slope + l1.copysign(w) }
+}
+
+/// All columns whose weight is not 0, and of the others those with the largest violations: twice as many in all. In order.
+fn working_set(w: &[f64], gradient: &[f64], settings: &Settings) -> Vec<usize> {
+    let (mut chosen, mut others) = (Vec::new(), Vec::new());
+    for (column, (&w, &g)) in w.iter().zip(gradient).enumerate() {
+        if w != 0.0 {
+            chosen.push(column);
+        } else if g.abs() > settings.l1 {
+            others.push(column);
+        }
+    }
+    let room = (2 * chosen.len()).max(settings.least) - chosen.len();
+    if room < others.len() {
+        let order = |&a: &usize, &b: &usize| gradient[b].abs().total_cmp(&gradient[a].abs()).then(a.cmp(&b));
+        others.select_nth_unstable_by(room, order);
+        others.truncate(room);
+    }
+    chosen.extend(others);
+    chosen.sort_unstable();
+    chosen
+}

@@ -1,0 +1,173 @@
+"""Proximal Newton with coordinate descent on a working set, for binary classifiers with an L1 penalty.
+
+Symbols: g the gradient, H the Hessian of the NLL and the L2 penalty at w, W the working set, delta the step.
+A step itself is native: `native/src/objective/newton.rs`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import ObjectiveError, OptionError
+from ..options import real_number, whole_number
+from ..problem import Problem
+from ..result import Status
+from ..vectors import Vector
+
+__all__ = ["ProxNewton", "ProxNewtonState"]
+
+
+@dataclass(frozen=True)
+class ProxNewtonState:
+    """State of proximal Newton; saving it (pickle) is a checkpoint.
+
+    Attributes:
+        w: weights, shape (n_features,).
+        scores: x . w of each sample, shape (n_samples,).
+        gradient: of the unpenalised NLL at w, shape (n_features,).
+        objective: penalised, nats.
+        nll: unpenalised, nats.
+        violation: max-norm of the pseudo-gradient of the penalised objective at w.
+        gradient_evaluations: so far.
+        passes: effective passes, evaluations in line searches included.
+        iteration: steps taken.
+        status: RUNNING, CONVERGED or LINE_SEARCH_FAILED.
+        working_set: columns of the last W.
+        sweeps: of coordinate descent over the working sets, so far.
+    """
+
+    w: Vector
+    scores: Vector
+    gradient: Vector
+    objective: float
+    nll: float
+    violation: float
+    gradient_evaluations: int = 1
+    passes: float = 1.0
+    iteration: int = 0
+    status: Status = Status.RUNNING
+    working_set: int = 0
+    sweeps: int = 0
+
+
+@dataclass(frozen=True)
+class ProxNewton:
+    """Proximal Newton for binary classifiers with an L1 or elastic-net penalty: few steps, each on few columns.
+
+    A step minimises g . delta + 1/2 delta' H delta + penalty(w + delta) over W, the columns with weights that are not 0
+    and as many others with the largest violations, by sweeps of coordinate descent, and then searches along delta.
+
+    Source: Yuan, Ho & Lin, JMLR 13 (2012), Algorithms 3 and 4 and Eq. 20; working set that doubles: Massias, Gramfort &
+    Salmon, ICML 2018, section 4. Departures: the columns are swept in their order; the subproblem is solved to
+    ``precision`` of the violation that it begins with; the intercept is a coordinate without penalty.
+    Cost: one gradient per step, and some sweeps over the columns of W on one thread.
+
+    Converged when a step decreases F, the penalised objective, by at most tolerance * |F|, when violation <=
+    gradient_tolerance * max(1, |w|), or when no step decreases F by more than its rounding errors.
+
+    Args:
+        tolerance: bound on the relative decrease of a step; 0 switches this test off.
+        gradient_tolerance: bound on the violation; 0 asks for an exact zero.
+        precision: fraction of its violation to which a subproblem is solved, in (0, 1).
+        max_sweeps: most sweeps of coordinate descent in a step, >= 1.
+
+    Raises:
+        OptionError: an option is out of its range; from ``init`` when the objective is not that of a classifier with
+            two classes, or there is no L1 penalty.
+    """
+
+    tolerance: float = 1e-6
+    gradient_tolerance: float = 1e-6
+    precision: float = 0.03
+    max_sweeps: int = 1000
+
+    def __post_init__(self) -> None:
+        bound = "a finite number >= 0 (0 switches the test off)"
+        real_number("tolerance", self.tolerance, bound, lambda x: x >= 0.0)
+        real_number("gradient_tolerance", self.gradient_tolerance, bound, lambda x: x >= 0.0)
+        real_number("precision", self.precision, "a number between 0 and 1", lambda x: 0.0 < x < 1.0)
+        whole_number("max_sweeps", self.max_sweeps, 1, 10**9)
+
+    def init(self, problem: Problem, w0: Vector) -> ProxNewtonState:
+        """Evaluate the objective at w0 (one gradient evaluation) and return the starting state; w0 is copied.
+
+        Raises:
+            OptionError: the objective has no Newton steps, or the penalty no L1 part.
+            ObjectiveError: the objective or its gradient is not finite at w0.
+        """
+        objective: Any = problem.objective
+        if not callable(getattr(objective, "newton_step", None)) or objective.n_outputs != 1:
+            message = "prox_newton is for classifiers of two classes, or one against the rest; use owlqn or lbfgs"
+            raise OptionError(message)
+        if not problem.penalty.l1:
+            message = "prox_newton lives on the zeros of an L1 penalty, and l1=0; use lbfgs"
+            raise OptionError(message)
+        if problem.penalty.unpenalised != objective.n_unpenalised:
+            message = f"unpenalised={problem.penalty.unpenalised}, but prox_newton can spare the intercept only"
+            raise OptionError(message)
+        w = np.array(w0, dtype=np.float64)
+        gradient = np.zeros_like(w)
+        nll = problem.evaluate(w, gradient)
+        value = nll + problem.penalty.value(w)
+        violation = problem.penalty.violation(w, gradient)
+        if not math.isfinite(value) or not math.isfinite(violation):
+            message = f"the objective is {value} at the starting point; check the data, or start from other weights"
+            raise ObjectiveError(message)
+        state = ProxNewtonState(w, objective.scores(w), gradient, value, nll, violation)
+        return replace(state, status=self._status(problem, state, math.inf))
+
+    def step(self, problem: Problem, state: ProxNewtonState) -> ProxNewtonState:
+        """Make a step; ``state`` is left as it was."""
+        objective: Any = problem.objective
+        penalty = problem.penalty
+        w, scores, gradient = state.w.copy(), state.scores.copy(), state.gradient.copy()
+        nll, working_set, sweeps, trials, moved = objective.newton_step(
+            w,
+            scores,
+            gradient,
+            l1=penalty.l1,
+            l2=penalty.l2,
+            precision=self.precision,
+            sweeps=self.max_sweeps,
+            least=LEAST,
+        )
+        counts: dict[str, Any] = {
+            "iteration": state.iteration + 1,
+            "working_set": working_set,
+            "sweeps": state.sweeps + sweeps,
+        }
+        if not moved:
+            # A violation so small that no decrease can be seen.
+            rounding = state.violation <= ROUNDING * max(1.0, abs(state.objective))
+            return replace(state, status=Status.CONVERGED if rounding else Status.LINE_SEARCH_FAILED, **counts)
+        following = replace(
+            state,
+            w=w,
+            scores=scores,
+            gradient=gradient,
+            objective=nll + penalty.value(w),
+            nll=nll,
+            violation=penalty.violation(w, gradient),
+            gradient_evaluations=state.gradient_evaluations + 1,
+            passes=state.passes + trials,
+            **counts,
+        )
+        return replace(following, status=self._status(problem, following, state.objective - following.objective))
+
+    def _status(self, problem: Problem, state: ProxNewtonState, decrease: float) -> Status:
+        norm = math.sqrt(problem.penalty.norms(state.w)[1])
+        if state.violation == 0.0 or state.violation <= self.gradient_tolerance * max(1.0, norm):
+            return Status.CONVERGED
+        if self.tolerance > 0.0 and decrease <= self.tolerance * abs(state.objective):
+            return Status.CONVERGED
+        return Status.RUNNING
+
+
+# Columns in the smallest working set.
+LEAST = 100
+# Of a violation, beside the objective: its square over a curvature is what a step can gain.
+ROUNDING = 1e-6
