@@ -64,6 +64,25 @@ def gaps(rows: list[dict[str, Any]], best: float, title: str, path: Path) -> Non
     _save(figure, title, path)
 
 
+def courses(curves: dict[str, list[Any]], best: float, title: str, path: Path) -> None:
+    """One panel: how far the objective is above the best against seconds; loglinear's lines are thick.
+
+    Args:
+        curves: by program, points that begin with seconds and objective.
+        best: the best objective.
+        title: of the figure.
+        path: of the file.
+    """
+    figure, axes = plt.subplots(figsize=(6.5, 4.5), layout="constrained")
+    for program, points in curves.items():
+        seconds, objective, *_ = zip(*points, strict=True)
+        above = [max(value / best - 1.0, 1e-9) for value in objective]
+        axes.plot(seconds, above, label=program, linewidth=2.2 if program.startswith("loglinear") else 1.1)
+    axes.set(xscale="log", yscale="log", ylim=(1e-6, 10.0), xlabel="seconds", ylabel="objective / best objective - 1")
+    axes.legend(fontsize=7)
+    _save(figure, title, path)
+
+
 def _save(figure: plt.Figure, title: str, path: Path) -> None:
     figure.suptitle(title)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -28,8 +28,8 @@ class Goal:
 class Row:
     """One measure of both programs.
 
-    `ratio` is how many times better loglinear is; None where there is nothing to divide. Where CRFsuite did not get
-    there in the iterations it was given, `peer` is the time it had spent and `bound` says that the ratio is a
+    `ratio` is how many times better loglinear is; None where there is nothing to divide. Where the peer did not get
+    there in what it was given, `peer` is the time it had spent and `bound` says that the ratio is a
     lower bound.
     """
 
@@ -107,9 +107,9 @@ def number(value: float | None) -> str:
     return f"{value:.{digits}f}"
 
 
-def markdown(rows: Sequence[Row]) -> str:
+def markdown(rows: Sequence[Row], peer: str = "CRFsuite") -> str:
     """A Markdown table."""
-    lines = ["| measure | unit | CRFsuite | loglinear | ratio | goal |", "| --- | --- | ---: | ---: | ---: | ---: |"]
+    lines = [f"| measure | unit | {peer} | loglinear | ratio | goal |", "| --- | --- | ---: | ---: | ---: | ---: |"]
     for row in rows:
         mark = "≥ " if row.bound else ""
         verdict = {None: "", True: " met", False: " missed"}[row.met]
