@@ -193,6 +193,8 @@ pub struct Design {
     /// Ranges of rows and of columns that a thread works on at a time.
     pub row_pieces: Vec<Range<usize>>,
     pub column_pieces: Vec<Range<usize>>,
+    /// Columns, within each piece by length: loops of the same length in a row are foreseen by the processor.
+    pub column_order: Vec<u32>,
 }
 
 impl Design {
@@ -220,7 +222,11 @@ impl Design {
     fn of(rows: Lists, n_columns: usize) -> Design {
         let columns = rows.transposed(n_columns);
         let (row_pieces, column_pieces) = (rows.pieces(PIECE), columns.pieces(PIECE));
-        Design { rows, columns, row_pieces, column_pieces }
+        let mut column_order: Vec<u32> = (0..n_columns as u32).collect();
+        for piece in &column_pieces {
+            column_order[piece.clone()].sort_by_key(|&column| columns.range(column as usize).len());
+        }
+        Design { rows, columns, row_pieces, column_pieces, column_order }
     }
 
     pub fn n_samples(&self) -> usize {

@@ -128,7 +128,7 @@ class ClassifierObjective:
         weights: npt.NDArray[np.float64] | None = None,
         *,
         n_classes: int,
-        intercept: bool,
+        intercept: float | None = None,
         threads: int = 0,
     ) -> None: ...
     @property
@@ -149,6 +149,15 @@ class ClassifierObjective:
     ) -> tuple[float, npt.NDArray[np.float64]]: ...
     def probabilities(self, w: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]: ...
     def scores(self, w: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]: ...
+    def dual_start(self, alpha: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+    def dual_pass(
+        self,
+        w: npt.NDArray[np.float64],
+        alpha: npt.NDArray[np.float64],
+        squares: npt.NDArray[np.float64],
+        order: npt.NDArray[np.int64],
+        l2: float,
+    ) -> float: ...
     def newton_step(
         self,
         w: npt.NDArray[np.float64],

@@ -33,7 +33,7 @@ class ClassifierObjective:
         targets: class of each sample, from 0 to n_classes - 1, shape (n_samples,).
         weights: of the samples, finite, >= 0, shape (n_samples,); None for 1.
         n_classes: at least 2.
-        intercept: whether to add a column of ones, the last.
+        intercept: whether to add a column of ones, the last; or the value of that column, not 0.
         threads: 0 for all cores. Values and gradients do not depend on it.
 
     Raises:
@@ -41,6 +41,7 @@ class ClassifierObjective:
 
     Attributes:
         n_outputs: weights of a column: 1 with two classes, else n_classes.
+        intercept: value of the intercept's column; 0 if there is none.
         n_columns: with the intercept's.
     """
 
@@ -51,7 +52,7 @@ class ClassifierObjective:
         weights: npt.ArrayLike | None = None,
         *,
         n_classes: int,
-        intercept: bool = True,
+        intercept: float = True,
         threads: int = 0,
     ) -> None:
         matrix = scipy.sparse.csr_array(X, dtype=np.float64)
@@ -70,21 +71,22 @@ class ClassifierObjective:
             numbers.astype(np.uint32),
             None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
             n_classes=n_classes,
-            intercept=intercept,
+            intercept=float(intercept) if intercept else None,
             threads=threads,
         )
-        self._set(core, matrix.shape[1], intercept)
+        self._set(core, matrix.shape[1], float(intercept))
 
-    def _set(self, core: _core.ClassifierObjective, n_columns: int, intercept: bool) -> None:
+    def _set(self, core: _core.ClassifierObjective, n_columns: int, intercept: float) -> None:
         self.core = core
-        self.intercept = bool(intercept)
+        self.intercept = intercept
         self.n_outputs = core.n_outputs
-        self.n_columns = n_columns + self.intercept
+        self.n_columns = n_columns + (intercept != 0.0)
         self._sentences: _core.ChainObjective | None = None
 
     def _like(self, core: _core.ClassifierObjective, n_columns: int | None = None) -> ClassifierObjective:
         other = object.__new__(ClassifierObjective)
-        other._set(core, self.n_columns - self.intercept if n_columns is None else n_columns, self.intercept)
+        own = self.n_columns - (self.intercept != 0.0)
+        other._set(core, own if n_columns is None else n_columns, self.intercept)
         return other
 
     @property
@@ -122,15 +124,23 @@ class ClassifierObjective:
         """Weight of each sample, shape (n_samples,)."""
         return self.core.weights
 
+    def parts(self, w: Vector) -> tuple[Vector, Vector]:
+        """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
+        matrix = w.reshape(self.n_columns, self.n_outputs)
+        if not self.intercept:
+            return matrix.T, np.zeros(self.n_outputs)
+        return matrix[:-1].T, matrix[-1] * self.intercept
+
     @property
     def design(self) -> scipy.sparse.csr_array:
-        """The samples, shape (n_samples, n_columns), with the intercept's column of ones."""
+        """The samples, shape (n_samples, n_columns), with the intercept's column."""
         ends, ids, values = self.core.rows()
-        shape = (self.n_samples, self.n_columns - self.intercept)
+        shape = (self.n_samples, self.n_columns - (self.intercept != 0.0))
         matrix = scipy.sparse.csr_array((values, ids, np.concatenate([[0], ends])), shape=shape)
         if not self.intercept:
             return matrix
-        return scipy.sparse.csr_array(scipy.sparse.hstack([matrix, np.ones((self.n_samples, 1))]))
+        column = np.full((self.n_samples, 1), self.intercept)
+        return scipy.sparse.csr_array(scipy.sparse.hstack([matrix, column]))
 
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
         """Return the negative log-likelihood at w, in nats, and its gradient, shape (n_features,).
@@ -155,6 +165,15 @@ class ClassifierObjective:
     def scores(self, w: Vector) -> Vector:
         """With two classes, return x . w of every sample, shape (n_samples,)."""
         return self.core.scores(w)
+
+    def dual_start(self, alpha: Vector) -> tuple[Vector, Vector]:
+        """Return the weights that dual variables stand for, and the squared norms of the samples."""
+        w, squares = self.core.dual_start(alpha)
+        return w, squares
+
+    def dual_pass(self, w: Vector, alpha: Vector, squares: Vector, order: Numbers, l2: float) -> float:
+        """Make a pass of `loglinear.solvers.DualCD`, updating w and alpha."""
+        return self.core.dual_pass(w, alpha, squares, order, l2)
 
     def newton_step(
         self, w: Vector, scores: Vector, gradient: Vector, **settings: Any

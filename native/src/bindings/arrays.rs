@@ -1,7 +1,7 @@
 //! NumPy arrays as slices.
 
 use super::errors::OptionError;
-use super::interrupt::interruptible;
+use super::interrupt::interruptible_unless;
 use crate::error::Result;
 use crate::threads::Interrupt;
 use numpy::ndarray::Dimension;
@@ -32,7 +32,7 @@ pub fn write<'a, T: Element, D: Dimension>(array: &'a mut PyReadwriteArray<'_, T
 /// Calls an objective of n weights on w and on where its gradient goes: `out`, or a new array.
 pub fn value_and_gradient<'py>(
     py: Python<'py>,
-    n: usize,
+    (n, quick): (usize, bool),
     w: &PyReadonlyArray1<'py, f64>,
     out: Option<Bound<'py, PyArray1<f64>>>,
     evaluate: impl FnOnce(&[f64], &mut [f64], &Interrupt) -> Result<f64> + Send,
@@ -45,7 +45,7 @@ pub fn value_and_gradient<'py>(
             let message = format!("w and out need {n} entries; they have {} and {}", w.len(), gradient.len());
             return Err(OptionError::new_err(message));
         }
-        interruptible(py, |interrupt| evaluate(w, gradient, interrupt))?
+        interruptible_unless(quick, py, |interrupt| evaluate(w, gradient, interrupt))?
     };
     Ok((value, out))
 }

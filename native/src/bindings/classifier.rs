@@ -9,10 +9,10 @@ use crate::design::Design;
 use crate::model::Source;
 use crate::objective::classifier::Classifier;
 use crate::objective::features::Features;
-use crate::objective::newton;
+use crate::objective::{dual, newton};
 use crate::text::alphabet::Alphabet;
 use crate::text::hash::key_of;
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ pub fn classifier_model(
 impl ClassifierObjective {
     /// Compressed sparse rows (`ends[i]` is where row i ends), a class for each and perhaps a weight.
     #[new]
-    #[pyo3(signature = (ends, ids, values, n_columns, targets, weights=None, *, n_classes, intercept, threads=0))]
+    #[pyo3(signature = (ends, ids, values, n_columns, targets, weights=None, *, n_classes, intercept=None, threads=0))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -81,7 +81,7 @@ impl ClassifierObjective {
         targets: PyReadonlyArray1<'_, u32>,
         weights: Option<PyReadonlyArray1<'_, f64>>,
         n_classes: usize,
-        intercept: bool,
+        intercept: Option<f64>,
         threads: usize,
     ) -> PyResult<Self> {
         let ends = read(&ends)?.iter().map(|&end| end as usize).collect();
@@ -148,7 +148,7 @@ impl ClassifierObjective {
         w: PyReadonlyArray1<'py, f64>,
         out: Option<Bound<'py, PyArray1<f64>>>,
     ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
-        value_and_gradient(py, self.inner.n_features(), &w, out, |w, gradient, interrupt| {
+        value_and_gradient(py, (self.inner.n_features(), self.inner.is_quick()), &w, out, |w, gradient, interrupt| {
             self.inner.value_and_gradient(w, gradient, interrupt)
         })
     }
@@ -176,6 +176,44 @@ impl ClassifierObjective {
         self.check_binary(w)?;
         let scores = interruptible(py, |interrupt| self.inner.scores(w, interrupt))?;
         Ok(PyArray1::from_vec(py, scores))
+    }
+
+    /// The dual variables' weights, w = sum of alpha_i y_i x_i, and |x|^2 of the samples.
+    fn dual_start<'py>(
+        &self,
+        py: Python<'py>,
+        alpha: PyReadonlyArray2<'_, f64>,
+    ) -> PyResult<[Bound<'py, PyArray1<f64>>; 2]> {
+        let alpha = read(&alpha)?;
+        if alpha.len() != 2 * self.inner.n_samples() || self.inner.n_outputs() != 1 {
+            return Err(OptionError::new_err("two dual variables are needed for each sample, and two classes"));
+        }
+        let (w, squares) = py.detach(|| dual::start(&self.inner, alpha));
+        Ok([w, squares].map(|vector| PyArray1::from_vec(py, vector)))
+    }
+
+    /// A pass of dual coordinate descent (see `loglinear.solvers.dual_cd`), which updates w and alpha, of shape (n, 2), in place.
+    /// `squares` are |x|^2 of the samples. Returns how far the dual variables were from optimal at most.
+    #[allow(clippy::too_many_arguments)]
+    fn dual_pass(
+        &self,
+        py: Python<'_>,
+        w: &Bound<'_, PyArray1<f64>>,
+        alpha: &Bound<'_, PyArray2<f64>>,
+        squares: PyReadonlyArray1<'_, f64>,
+        order: PyReadonlyArray1<'_, i64>,
+        l2: f64,
+    ) -> PyResult<f64> {
+        let (mut w, mut alpha, n) = (writable(w)?, writable(alpha)?, self.inner.n_samples());
+        let (w, alpha, squares) = (write(&mut w)?, write(&mut alpha)?, read(&squares)?);
+        self.check_binary(w)?;
+        if (alpha.len(), squares.len()) != (2 * n, n) || self.inner.intercept.is_some() {
+            return Err(OptionError::new_err(
+                "two dual variables and a square are needed for each sample, no intercept",
+            ));
+        }
+        let order = numbers("order names samples", &order, n)?;
+        interruptible(py, |interrupt| dual::pass(&self.inner, w, alpha, squares, &order, l2, interrupt))
     }
 
     /// A proximal Newton step (see `loglinear.solvers.prox_newton`), which updates all three arrays: weights, their scores, the

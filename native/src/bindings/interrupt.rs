@@ -26,6 +26,32 @@ pub fn read_stdin(py: Python<'_>) -> PyResult<Vec<u8>> {
 /// How often to look for a signal.
 const PERIOD: Duration = Duration::from_millis(50);
 
+/// Runs quick work here, without a thread to look for signals; Python does so after it.
+fn at_once<T: Send>(py: Python<'_>, work: impl FnOnce(&Interrupt) -> Result<T> + Send) -> PyResult<T> {
+    returned(py.detach(|| catch_unwind(AssertUnwindSafe(|| work(&Interrupt::default())))))
+}
+
+/// Runs `work`, at once if it is quick, else as `interruptible` does.
+pub fn interruptible_unless<T: Send>(
+    quick: bool,
+    py: Python<'_>,
+    work: impl FnOnce(&Interrupt) -> Result<T> + Send,
+) -> PyResult<T> {
+    if quick { at_once(py, work) } else { interruptible(py, work) }
+}
+
+/// What work returned, or its panic as an exception.
+fn returned<T>(outcome: std::thread::Result<Result<T>>) -> PyResult<T> {
+    match outcome {
+        Ok(result) => Ok(result?),
+        Err(panic) => {
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            let message = message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+            Err(PyRuntimeError::new_err(format!("internal error, please report it: {message}")))
+        }
+    }
+}
+
 /// Runs `work` on a thread of its own while this one looks for signals.
 pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&Interrupt) -> Result<T> + Send) -> PyResult<T> {
     let interrupt = Interrupt::default();
@@ -52,12 +78,7 @@ pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&Interrupt) -> R
     });
     match (signal, outcome) {
         (Some(error), _) => Err(error),
-        (None, Some(Ok(result))) => Ok(result?),
-        (None, Some(Err(panic))) => {
-            let message = panic.downcast_ref::<String>().map(String::as_str);
-            let message = message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-            Err(PyRuntimeError::new_err(format!("internal error, please report it: {message}")))
-        }
+        (None, Some(outcome)) => returned(outcome),
         (None, None) => Err(PyRuntimeError::new_err("internal error, please report it: a worker thread vanished")),
     }
 }

@@ -96,7 +96,7 @@ impl ChainObjective {
         w: PyReadonlyArray1<'py, f64>,
         out: Option<Bound<'py, PyArray1<f64>>>,
     ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
-        value_and_gradient(py, self.inner.features.len(), &w, out, |w, gradient, interrupt| {
+        value_and_gradient(py, (self.inner.features.len(), false), &w, out, |w, gradient, interrupt| {
             self.inner.value_and_gradient(w, gradient, interrupt)
         })
     }

@@ -30,8 +30,8 @@ pub struct Classifier {
     /// Weight of each sample; empty when all are 1.
     pub weights: Vec<f64>,
     pub n_classes: usize,
-    /// Whether there is a column of ones behind those of the design.
-    pub intercept: bool,
+    /// Value in every sample of one more column, behind those of the design.
+    pub intercept: Option<f64>,
     pool: Arc<ThreadPool>,
     scratch: Mutex<Scratch>,
 }
@@ -51,7 +51,7 @@ impl Classifier {
         targets: Vec<u32>,
         weights: Vec<f64>,
         n_classes: usize,
-        intercept: bool,
+        intercept: Option<f64>,
         n_threads: usize,
     ) -> Result<Self> {
         let n = design.n_samples();
@@ -70,7 +70,7 @@ impl Classifier {
             let message = format!("weight {} of sample {at} is not a finite number of at least 0", weights[at]);
             return Err(Error::Data(message));
         }
-        if !intercept && design.n_columns() == 0 {
+        if intercept.is_none() && design.n_columns() == 0 {
             return Err(Error::Data("no columns and no intercept: there is nothing to train".into()));
         }
         let (pool, scratch) = (threads::pool(n_threads)?, Mutex::default());
@@ -112,12 +112,12 @@ impl Classifier {
     pub fn sentences(&self) -> Result<ChainObjective> {
         let (n, columns) = (self.n_samples(), self.n_columns());
         let features = Features::of_columns(columns, self.n_classes, n)?;
-        let intercept = self.intercept.then(|| columns as u32 - 1);
+        let intercept = self.intercept.map(|value| (columns as u32 - 1, value));
         let block = Block::of_rows(&self.design.rows, intercept, &features);
         let labels = (0..self.n_classes).map(|class| class.to_string()).collect();
         let corpus = Corpus::of_samples(labels, self.targets.clone(), self.weights.clone());
         let selection = Selection { all_states: false, all_transitions: false, min_count: 1 };
-        let unpenalised = if self.intercept { self.n_outputs() } else { 0 };
+        let unpenalised = if self.intercept.is_some() { self.n_outputs() } else { 0 };
         let pool = Arc::clone(&self.pool);
         Ok(ChainObjective::of_parts(Arc::new(corpus), features, vec![block], selection, unpenalised, pool))
     }
@@ -128,7 +128,7 @@ impl Classifier {
     }
 
     pub fn n_columns(&self) -> usize {
-        self.design.n_columns() + usize::from(self.intercept)
+        self.design.n_columns() + usize::from(self.intercept.is_some())
     }
 
     pub fn n_features(&self) -> usize {
@@ -148,6 +148,11 @@ impl Classifier {
         self.weights.get(sample).copied().unwrap_or(1.0)
     }
 
+    /// Whether an evaluation takes a few milliseconds at most.
+    pub fn is_quick(&self) -> bool {
+        (self.design.rows.parts().1.len() + self.n_columns() + self.n_samples()) * self.width() < 4_000_000
+    }
+
     /// From one sample's outputs to the next in memory.
     fn width(&self) -> usize {
         if self.n_outputs() == 1 { 1 } else { numeric::padded(self.n_outputs()) }
@@ -164,7 +169,8 @@ impl Classifier {
         let sums = self.pool.install(|| self.forward(w, scratch, Link::Residuals, interrupt))?;
         let outputs = self.n_outputs();
         let (columns, intercept) = gradient.split_at_mut(self.design.n_columns() * outputs);
-        intercept.copy_from_slice(&sums[1..=intercept.len()]);
+        let value = self.intercept.unwrap_or(0.0);
+        intercept.iter_mut().zip(&sums[1..]).for_each(|(gradient, sum)| *gradient = value * sum);
         self.pool.install(|| self.backward(&scratch.residuals, columns, interrupt));
         interrupt.check()?;
         Ok(sums[0])
@@ -184,7 +190,7 @@ impl Classifier {
     /// Two classes: writes the gradient that residuals give.
     pub fn gradient(&self, residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
         let (columns, intercept) = gradient.split_at_mut(self.design.n_columns());
-        intercept.fill(residuals.iter().sum());
+        intercept.fill(self.intercept.unwrap_or(0.0) * residuals.iter().sum::<f64>());
         self.pool.install(|| self.backward(residuals, columns, interrupt));
     }
 
@@ -214,7 +220,10 @@ impl Classifier {
             let rows = scratch.rows.par_chunks_exact_mut(width).zip(w.par_chunks_exact(outputs));
             rows.with_min_len(1024).for_each(|(row, w)| row[..outputs].copy_from_slice(w));
         }
-        let (columns, intercept) = if width > 1 { &scratch.rows } else { w }.split_at(self.design.n_columns() * width);
+        let columns = &(if width > 1 { &*scratch.rows } else { w })[..self.design.n_columns() * width];
+        let of_intercept = &w[self.design.n_columns() * outputs..];
+        let intercept: Vec<f64> = of_intercept.iter().map(|w| self.intercept.unwrap_or(0.0) * w).collect();
+        let intercept = &intercept[..];
         let pieces = pieces_of(&self.design.row_pieces, &mut scratch.residuals, width);
         let parts: Vec<Vec<f64>> = pieces
             .into_par_iter()
@@ -433,8 +442,9 @@ impl Backward<'_> {
         let lists = &classifier.design.columns;
         let outputs = classifier.n_outputs();
         if outputs == 1 {
-            for (column, out) in columns.zip(out) {
-                *out = lists.combine_one(column, values, residuals);
+            let first = columns.start;
+            for &column in &classifier.design.column_order[columns] {
+                out[column as usize - first] = lists.combine_one(column as usize, values, residuals);
             }
             return;
         }

@@ -66,15 +66,16 @@ pub struct Block {
 }
 
 impl Block {
-    /// Samples of one token each, all in one block, with the columns of a matrix as attributes; `intercept` is one more, of 1.
-    pub fn of_rows(rows: &Lists, intercept: Option<u32>, features: &Features) -> Block {
+    /// Samples of one token each, all in one block, with the columns of a matrix as attributes; `intercept` is one more, and
+    /// its value.
+    pub fn of_rows(rows: &Lists, intercept: Option<(u32, f64)>, features: &Features) -> Block {
         let n = rows.len();
-        let valued = !matches!(rows.values, Values::Ones(_));
+        let valued = !matches!(rows.values, Values::Ones(_)) || intercept.is_some_and(|(_, value)| value != 1.0);
         let label = (features.n_dense == 0).then_some(1);
         let mut entries = Entries::default();
         for sample in 0..n {
             rows.entries(sample).for_each(|(id, value)| entries.push(id, label, value, valued));
-            intercept.iter().for_each(|&id| entries.push(id, label, 1.0, valued));
+            intercept.iter().for_each(|&(id, value)| entries.push(id, label, value, valued));
             entries.ends.push(u32::try_from(entries.ids.len()).expect("fewer than 2^32 entries"));
         }
         let none = || Entries { ends: vec![0; n], ..Entries::default() };

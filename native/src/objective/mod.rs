@@ -3,6 +3,7 @@
 mod aggregate;
 pub mod chain;
 pub mod classifier;
+pub mod dual;
 pub mod features;
 pub(crate) mod layout;
 pub mod newton;

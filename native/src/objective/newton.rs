@@ -121,7 +121,7 @@ impl Gram {
             row.clear();
             let entries = design.rows.entries(sample).map(|(id, x)| (place[id as usize], x));
             row.extend(entries.filter(|entry| entry.0 != u32::MAX).map(|(at, x)| (at as usize, x)));
-            row.extend(intercept.map(|_| (columns.len(), 1.0)));
+            row.extend(intercept.and(classifier.intercept).map(|value| (columns.len(), value)));
             for &(a, x) in &row {
                 let target = &mut gram.matrix[a * size..][..size];
                 row.iter().for_each(|&(b, y)| target[b] += d * x * y);
@@ -183,7 +183,7 @@ impl<'a> Subproblem<'a> {
             classifier,
             settings,
             columns: working_set(&w[..n], gradient, settings).into_iter().map(column).collect(),
-            intercept: classifier.intercept.then(|| column(n)),
+            intercept: classifier.intercept.map(|_| column(n)),
             samples,
             violation: 0.0,
         };
@@ -195,6 +195,11 @@ impl<'a> Subproblem<'a> {
         subproblem
     }
 
+    /// That of the intercept's column.
+    fn value(&self) -> f64 {
+        self.classifier.intercept.unwrap_or(0.0)
+    }
+
     fn fill_curvatures<V: Value>(&mut self, values: &[V]) {
         let lists = &self.classifier.design.columns;
         for column in &mut self.columns {
@@ -202,8 +207,10 @@ impl<'a> Subproblem<'a> {
             let sum: f64 = ids.iter().zip(values).map(|(&i, x)| self.samples[i as usize][0] * x.get() * x.get()).sum();
             column.curvature = (sum + self.settings.l2).max(LEAST_CURVATURE);
         }
+        let x = self.value();
         if let Some(intercept) = &mut self.intercept {
-            intercept.curvature = self.samples.iter().map(|sample| sample[0]).sum::<f64>().max(LEAST_CURVATURE);
+            let sum: f64 = self.samples.iter().map(|sample| sample[0]).sum();
+            intercept.curvature = (sum * x * x).max(LEAST_CURVATURE);
         }
     }
 
@@ -256,12 +263,13 @@ impl<'a> Subproblem<'a> {
                 ids.iter().zip(values).for_each(|(&i, x)| self.samples[i as usize][1] += change * x.get());
             }
         }
+        let x = self.value();
         if let Some(intercept) = &mut self.intercept {
-            let slope = intercept.gradient + self.samples.iter().map(|[d, x_delta]| d * x_delta).sum::<f64>();
+            let slope = intercept.gradient + x * self.samples.iter().map(|[d, x_delta]| d * x_delta).sum::<f64>();
             most = most.max(slope.abs());
             let change = -slope / intercept.curvature;
             intercept.delta += change;
-            self.samples.iter_mut().for_each(|[_, x_delta]| *x_delta += change);
+            self.samples.iter_mut().for_each(|[_, x_delta]| *x_delta += change * x);
         }
         most
     }
@@ -291,7 +299,7 @@ impl<'a> Subproblem<'a> {
 
     /// X delta anew.
     fn spread<V: Value>(&mut self, values: &[V]) {
-        let of_intercept = self.intercept.as_ref().map_or(0.0, |intercept| intercept.delta);
+        let of_intercept = self.intercept.as_ref().map_or(0.0, |intercept| intercept.delta * self.value());
         self.samples.iter_mut().for_each(|sample| sample[1] = of_intercept);
         for column in self.columns.iter().filter(|column| column.delta != 0.0) {
             let (ids, values) = self.classifier.design.columns.list(column.id, values);

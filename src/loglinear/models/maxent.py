@@ -56,7 +56,8 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Args:
         l1: strength of the L1 penalty, >= 0.
         l2: strength of the L2 penalty, >= 0. None: 1 without l1, 0 with it.
-        solver: name of a solver, a solver object, or None: owlqn with l1, lbfgs without.
+        solver: name of a solver, a solver object, or None: lbfgs without l1, owlqn with it, or prox_newton if there are
+            two classes or "ovr".
         multi_class: with more than two classes, "softmax" (one model) or "ovr" (each class against the rest).
         fit_intercept: whether there is an intercept.
         class_weight: a dict of weights by class, "balanced" (inversely to the classes' frequencies), or None.
@@ -151,28 +152,30 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if classes.size < 2:
             message = f"the data hold only one class: {classes.tolist()[0]!r}; a classifier needs at least two"
             raise DataError(message)
+        weights = self._weights(X, classes, targets, sample_weight)
+        X = scipy.sparse.csr_array(X)
         objective = ClassifierObjective(
             X,
             targets,
-            self._weights(X, classes, targets, sample_weight),
+            weights,
             n_classes=classes.size,
-            intercept=bool(self.fit_intercept),
+            intercept=_intercept_value(X, weights) if self.fit_intercept else 0.0,
             threads=thread_count(self.n_jobs),
         )
         self.classes_ = classes
         self._sizes = {"n_samples": objective.n_samples, "n_features": objective.n_columns * objective.n_outputs}
         if X_dev is not None:
-            callbacks = (self._dev_accuracy(X_dev, y_dev), *callbacks)
+            callbacks = (self._dev_accuracy(objective, X_dev, y_dev), *callbacks)
         self._train(objective, tuple(callbacks))
         return self
 
-    def _dev_accuracy(self, X: Any, y: Any) -> Callback:
+    def _dev_accuracy(self, objective: ClassifierObjective, X: Any, y: Any) -> Callback:
         if self.multi_class == "ovr" and self.classes_.size > 2:
             message = "development data score one model, and multi_class='ovr' trains one for each class; use softmax"
             raise OptionError(message)
         if isinstance(X, Corpus):
             y, _ = labels_and_weights(X, y, None)
-        return DevAccuracy(self, self._matrix(X), np.asarray(y))
+        return DevAccuracy(objective, self._matrix(X), np.asarray(y)[:, None] == self.classes_)
 
     def _weights(self, X: Any, classes: Array, targets: Array, sample_weight: npt.ArrayLike | None) -> Vector | None:
         """Weights of the samples with those of their classes; None if all are 1."""
@@ -190,7 +193,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.verbose:
             callbacks = (*callbacks, print_record)
         apart = self.multi_class == "ovr" and self.classes_.size > 2
-        objectives = map(objective.one_against_rest, range(self.classes_.size)) if apart else [objective]
+        objectives = [objective.one_against_rest(k) for k in range(self.classes_.size)] if apart else [objective]
         results: list[Result] = []
         for each in objectives:
             # After Ctrl-C the classes that remain are left as they begin.
@@ -202,18 +205,18 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if not result.status.converged:
                 message = f"{result.status.message} (violation {result.violation:.3g}; see result_)"
                 warnings.warn(message, ConvergenceWarning, stacklevel=3)
-        w = np.concatenate([result.w.reshape(objective.n_columns, -1) for result in results], axis=1)
-        n_columns = objective.n_columns - objective.intercept
-        self.coef_: Any = np.ascontiguousarray(w[:n_columns].T)
-        self.intercept_ = w[n_columns] if objective.intercept else np.zeros(w.shape[1])
+        parts = [each.parts(result.w) for each, result in zip(objectives, results, strict=True)]
+        self.coef_: Any = np.ascontiguousarray(np.concatenate([coef for coef, _ in parts]))
+        self.intercept_ = np.concatenate([intercept for _, intercept in parts])
         self.n_iter_ = np.array([result.iterations for result in results], dtype=np.int32)
         self.result_: Any = results if apart else results[0]
 
     def _options(self) -> SolverOptions:
+        binary = self.multi_class == "ovr" or self.classes_.size == 2
         return SolverOptions(
             l1=self.l1,
             l2=self.l2,
-            solver=self.solver,
+            solver="prox_newton" if self.solver is None and self.l1 and binary else self.solver,
             max_iterations=self.max_iterations,
             tolerance=self.tolerance,
             solver_options=self.solver_options,
@@ -228,7 +231,8 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _scores(self, X: Any) -> Vector:
         check_is_fitted(self)
         product = self._matrix(X) @ self.coef_.T
-        return np.asarray(product.toarray() if scipy.sparse.issparse(product) else product) + self.intercept_
+        scores: Vector = np.asarray(product.toarray() if scipy.sparse.issparse(product) else product) + self.intercept_
+        return scores
 
     def _matrix(self, X: Any) -> Any:
         """X over the columns of the training data."""
@@ -336,23 +340,31 @@ class DevAccuracy:
     """A callback that scores the weights on development data every `period` steps.
 
     Args:
-        classifier: whose classes and columns they are.
+        objective: whose weights they are.
         X: matrix over its columns.
-        y: classes.
+        right: whether a sample is of a class, shape (n_samples, n_classes).
         period: steps from one scoring to the next.
     """
 
-    def __init__(self, classifier: MaxEnt, X: Any, y: Array, *, period: int = 10) -> None:
-        self.X, self.period, self.intercept = X, period, bool(classifier.fit_intercept)
-        self.right = y[:, None] == classifier.classes_
+    def __init__(self, objective: ClassifierObjective, X: Any, right: Array, *, period: int = 10) -> None:
+        self.objective, self.X, self.right, self.period = objective, X, right, period
 
     def __call__(self, record: TraceRecord, state: Any) -> None:
         """Fill in `record.dev`."""
         if record.iteration % self.period:
             return
-        w = state.w.reshape(self.X.shape[1] + self.intercept, -1)
-        scores = np.asarray(self.X @ w[: self.X.shape[1]]) + (w[-1] if self.intercept else 0.0)
-        record.dev = {"accuracy": float(self.right[np.arange(len(scores)), _best(scores)].mean())}
+        coef, intercept = self.objective.parts(state.w)
+        best = _best(np.asarray(self.X @ coef.T) + intercept)
+        record.dev = {"accuracy": float(self.right[np.arange(best.size), best].mean())}
+
+
+def _intercept_value(X: scipy.sparse.csr_array, weights: Vector | None) -> float:
+    """Value that gives the intercept's column the norm of the largest other: a scale that solvers get along with."""
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    sums = np.bincount(X.indices, weights=X.data**2 * np.repeat(weights, np.diff(X.indptr)), minlength=1)
+    total = float(weights.sum())
+    largest = float(np.sqrt(sums.max(initial=0.0) / total)) if total > 0.0 else 0.0
+    return largest if np.isfinite(largest) and largest > 0.0 else 1.0
 
 
 def _minimized(objective: ClassifierObjective, options: SolverOptions, callbacks: tuple[Callback, ...]) -> Result:

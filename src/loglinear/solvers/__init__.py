@@ -12,6 +12,7 @@ from ..vectors import Vector
 from .adagrad import AdaGrad
 from .bfgs import BFGS
 from .clustered import Clustered
+from .dual_cd import DualCD
 from .hybrid import Hybrid
 from .iis import IIS
 from .lbfgs import LBFGS
@@ -35,6 +36,7 @@ __all__ = [
     "SOLVERS",
     "AdaGrad",
     "Clustered",
+    "DualCD",
     "Hybrid",
     "Pegasos",
     "ProxNewton",
@@ -73,6 +75,7 @@ SOLVERS: dict[str, type[Any]] = {
     "asg": ASG,
     "bfgs": BFGS,
     "clustered": Clustered,
+    "dual_cd": DualCD,
     "hybrid": Hybrid,
     "iis": IIS,
     "lbfgs": LBFGS,

@@ -1,0 +1,133 @@
+"""Proximal Newton against OWL-QN, the optimality conditions, and its own subproblem written out."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from logistic import Logistic
+
+from loglinear import ClassifierObjective
+from loglinear.errors import OptionError
+from loglinear.minimize import Stop, minimize
+from loglinear.penalty import ElasticNet
+from loglinear.problem import Problem
+from loglinear.result import Status
+from loglinear.solvers import OWLQN, ProxNewton
+
+TIGHT = ProxNewton(tolerance=0.0, gradient_tolerance=1e-8)
+
+
+def problem(seed=0, n=120, d=30, *, l1=0.5, l2=0.0, intercept=1.0, weighted=False, threads=0, density=0.3):
+    rng = np.random.default_rng(seed)
+    X = scipy.sparse.random_array((n, d), density=density, rng=rng, format="csr")
+    y = (X @ rng.normal(size=d) * 3.0 + rng.logistic(size=n) > 0.5).astype(int)
+    weights = rng.choice([0.0, 0.5, 1.0, 2.0], n) if weighted else None
+    objective = ClassifierObjective(X, y, weights, n_classes=2, intercept=intercept, threads=threads)
+    return Problem(objective, ElasticNet(l1, l2, objective.n_unpenalised))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10_000),
+    l1=st.sampled_from([0.05, 0.5, 3.0, 100.0]),
+    l2=st.sampled_from([0.0, 0.3]),
+    intercept=st.sampled_from([0.0, 1.0, 0.2]),
+    weighted=st.booleans(),
+)
+def test_the_optimum_is_that_of_owlqn_and_meets_the_conditions(seed, l1, l2, intercept, weighted):
+    given_problem = problem(seed, l1=l1, l2=l2, intercept=intercept, weighted=weighted)
+    best = minimize(given_problem, OWLQN(tolerance=0.0, gradient_tolerance=1e-9), stop=Stop(max_iterations=5000))
+    found = minimize(given_problem, TIGHT, stop=Stop(max_iterations=300))
+    assert found.status is Status.CONVERGED
+    assert found.objective == pytest.approx(best.objective, rel=1e-9, abs=1e-9)
+    _, gradient = given_problem.objective.value_and_gradient(found.w)
+    assert given_problem.penalty.violation(found.w, gradient) < 1e-5
+    objectives = [record.objective for record in found.trace]
+    assert all(after <= before * (1.0 + 1e-13) for before, after in itertools.pairwise(objectives))
+
+
+@pytest.mark.parametrize("intercept", [0.0, 0.7])
+@pytest.mark.parametrize(("n", "d"), [(400, 12), (60, 40)])
+def test_a_step_minimises_the_quadratic_model_over_its_working_set(n, d, intercept):
+    """With many sweeps: those over the data alone (60 x 40), and those over the Hessian written out (400 x 12)."""
+    given_problem = problem(1, n, d, l1=0.3, l2=0.1, intercept=intercept, density=0.9 if n > d else 0.3)
+    objective, penalty = given_problem.objective, given_problem.penalty
+    near = minimize(given_problem, TIGHT).w
+    w = np.where(near != 0.0, near * 1.001, 0.0)  # so near that the whole step is taken
+    nll, gradient = objective.value_and_gradient(w)
+    p, design = objective.probabilities(w).ravel(), objective.design.toarray()
+    hessian = design.T @ (design * (p * (1.0 - p))[:, None])
+    moved, scores, g = w.copy(), objective.scores(w), gradient.copy()
+    value, size, sweeps, trials, done = objective.newton_step(
+        moved, scores, g, l1=penalty.l1, l2=penalty.l2, precision=1e-9, sweeps=20_000, least=1000
+    )
+    assert done
+    assert trials == 1
+    assert sweeps > 10
+    assert size <= d
+    delta = moved - w
+    model = gradient + hessian @ delta
+    violation = penalty.pseudo_gradient(moved, model)
+    chosen = (w != 0.0) | (np.abs(gradient) > penalty.l1)
+    if intercept:
+        chosen[-1] = True
+    before = np.abs(penalty.pseudo_gradient(w, gradient)[chosen]).max()
+    assert np.abs(violation[chosen]).max() <= 1e-8 * before
+    assert not delta[~chosen].any()
+    np.testing.assert_allclose(scores, objective.scores(moved), rtol=1e-10, atol=1e-12)
+    expected, slope = objective.value_and_gradient(moved)
+    assert value == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(g, slope, rtol=1e-9, atol=1e-10)
+    assert value < nll + penalty.value(w)
+
+
+def test_threads_do_not_matter_and_resuming_is_exact():
+    whole = minimize(problem(2, 3000, 300, threads=1), ProxNewton())
+    for threads in (2, 3):
+        assert minimize(problem(2, 3000, 300, threads=threads), ProxNewton()).w.tobytes() == whole.w.tobytes()
+    part = minimize(problem(2, 3000, 300), ProxNewton(), stop=Stop(max_iterations=3))
+    rest = minimize(problem(2, 3000, 300), ProxNewton(), state=pickle.loads(pickle.dumps(part.state)))
+    assert rest.w.tobytes() == whole.w.tobytes()
+    assert rest.iterations == whole.iterations
+
+
+def test_the_working_set_is_part_of_the_columns_and_in_the_trace():
+    result = minimize(problem(3, 500, 2000, l1=1.0, density=0.02), ProxNewton())
+    sizes = [record.working_set for record in result.trace]
+    assert sizes[1] == 100
+    assert max(sizes[1:]) < 2000
+    assert result.trace[-1].nnz <= sizes[-1] + 1
+
+
+def test_starting_elsewhere_ends_at_the_same_optimum():
+    given_problem = problem(4)
+    start = np.random.default_rng(0).normal(size=given_problem.n_features)
+    ends = [minimize(given_problem, TIGHT, w0).objective for w0 in (None, start, 20.0 * start)]
+    assert ends == pytest.approx([ends[0]] * 3, rel=1e-10)
+
+
+def test_what_it_cannot_do_is_refused_with_a_remedy():
+    three = ClassifierObjective(np.eye(3), [0, 1, 2], n_classes=3)
+    for bad, word in (
+        (Problem(three, ElasticNet(1.0, 0.0, 3)), "owlqn"),
+        (Problem(Logistic(5, 20), ElasticNet(1.0)), "owlqn"),
+        (Problem(problem().objective, ElasticNet(0.0, 1.0, 1)), "lbfgs"),
+        (Problem(problem().objective, ElasticNet(1.0)), "intercept"),
+    ):
+        with pytest.raises(OptionError, match=word):
+            ProxNewton().init(bad, np.zeros(bad.n_features))
+    for option in (
+        {"tolerance": -1},
+        {"precision": 1.0},
+        {"precision": 0},
+        {"max_sweeps": 0},
+        {"gradient_tolerance": "x"},
+    ):
+        with pytest.raises(OptionError, match=next(iter(option))):
+            ProxNewton(**option)
