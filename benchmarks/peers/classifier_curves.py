@@ -35,8 +35,8 @@ clock = time.perf_counter
 
 # Solvers of loglinear by penalty, with options, and whether their steps run on several threads.
 OWN: dict[str, tuple[tuple[str, dict[str, Any], bool], ...]] = {
-    "l2": (("lbfgs", {}, True), ("sag", {}, False)),
-    "l1": (("owlqn", {}, True), ("two_stage", {}, True), ("sag", {}, False)),
+    "l2": (("lbfgs", {}, True), ("dual_cd", {}, False), ("sag", {}, False)),
+    "l1": (("prox_newton", {}, True), ("owlqn", {}, True), ("two_stage", {}, True)),
 }
 # newton-cholesky factorises a matrix of this many rows and columns, or fewer.
 CHOLESKY = 1000

@@ -177,7 +177,7 @@ class ClassifierObjective:
 
     def newton_step(
         self, w: Vector, scores: Vector, gradient: Vector, **settings: Any
-    ) -> tuple[float, int, int, int, bool]:
+    ) -> tuple[float, int, int, int, bool, float]:
         """Make a step of `loglinear.solvers.ProxNewton`, updating the arrays."""
         return self.core.newton_step(w, scores, gradient, **settings)
 

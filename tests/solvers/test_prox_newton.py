@@ -64,7 +64,7 @@ def test_a_step_minimises_the_quadratic_model_over_its_working_set(n, d, interce
     p, design = objective.probabilities(w).ravel(), objective.design.toarray()
     hessian = design.T @ (design * (p * (1.0 - p))[:, None])
     moved, scores, g = w.copy(), objective.scores(w), gradient.copy()
-    value, size, sweeps, trials, done = objective.newton_step(
+    value, size, sweeps, trials, done, _ = objective.newton_step(
         moved, scores, g, l1=penalty.l1, l2=penalty.l2, precision=1e-9, sweeps=20_000, least=1000
     )
     assert done

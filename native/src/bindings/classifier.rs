@@ -217,7 +217,8 @@ impl ClassifierObjective {
     }
 
     /// A proximal Newton step (see `loglinear.solvers.prox_newton`), which updates all three arrays: weights, their scores, the
-    /// gradient of the NLL. Returns the NLL, the columns of the working set, sweeps over them, trials, and whether w moved.
+    /// gradient of the NLL. Returns the NLL, the columns of the working set, sweeps over them, trials, whether w moved, and
+    /// the decrease that was promised.
     #[pyo3(signature = (w, scores, gradient, *, l1, l2, precision, sweeps, least))]
     #[allow(clippy::too_many_arguments)]
     fn newton_step(
@@ -231,7 +232,7 @@ impl ClassifierObjective {
         precision: f64,
         sweeps: usize,
         least: usize,
-    ) -> PyResult<(f64, usize, usize, usize, bool)> {
+    ) -> PyResult<(f64, usize, usize, usize, bool, f64)> {
         let (mut w, mut scores, mut gradient) = (writable(w)?, writable(scores)?, writable(gradient)?);
         let (w, scores, gradient) = (write(&mut w)?, write(&mut scores)?, write(&mut gradient)?);
         self.check_binary(w)?;
@@ -240,7 +241,7 @@ impl ClassifierObjective {
         }
         let settings = newton::Settings { l1, l2, precision, sweeps, least };
         let done = interruptible(py, |interrupt| newton::step(&self.inner, w, scores, gradient, &settings, interrupt))?;
-        Ok((done.nll, done.working_set, done.sweeps, done.trials, done.moved))
+        Ok((done.nll, done.working_set, done.sweeps, done.trials, done.moved, done.promised))
     }
 
     /// One class against all others, on the same samples.

@@ -35,6 +35,8 @@ pub struct Outcome {
     pub trials: usize,
     /// Whether w moved; if not, no point along delta was better.
     pub moved: bool,
+    /// What the model promised of the step: how much the objective would fall.
+    pub promised: f64,
 }
 
 /// Makes a step: changes w, its scores X w and the gradient of the NLL, which have to be right before.
@@ -53,7 +55,9 @@ pub fn step(
     let sweeps = with_values!(values, values => subproblem.minimise(values, interrupt));
     interrupt.check()?;
     let mut outcome = Outcome { nll: before, working_set: subproblem.columns.len(), sweeps, ..Outcome::default() };
-    let Some((length, nll, trials)) = subproblem.search(before, scores, &mut residuals) else { return Ok(outcome) };
+    let (promised, found) = subproblem.search(before, scores, &mut residuals);
+    outcome.promised = promised;
+    let Some((length, nll, trials)) = found else { return Ok(outcome) };
     (outcome.nll, outcome.trials, outcome.moved) = (nll, trials, true);
     subproblem.take(length, w, scores);
     classifier.gradient(&residuals, gradient, interrupt);
@@ -307,9 +311,9 @@ impl<'a> Subproblem<'a> {
         }
     }
 
-    /// Halves the step until the objective decreases enough (Eq. 20); returns its length, the NLL and the trials. The
-    /// residuals become those of the point found.
-    fn search(&self, before: f64, scores: &[f64], residuals: &mut [f64]) -> Option<(f64, f64, usize)> {
+    /// Halves the step until the objective decreases enough (Eq. 20); returns the decrease promised, and of the point found the
+    /// length of the step, the NLL and the trials. The residuals become those of the point found.
+    fn search(&self, before: f64, scores: &[f64], residuals: &mut [f64]) -> (f64, Option<(f64, f64, usize)>) {
         let Settings { l1, l2, .. } = *self.settings;
         let l1_change = |t: f64| {
             let each = |column: &Column| (column.w + t * column.delta).abs() - column.w.abs();
@@ -318,8 +322,8 @@ impl<'a> Subproblem<'a> {
         let all = self.columns.iter().chain(&self.intercept);
         let slope: f64 = all.map(|column| column.gradient * column.delta).sum();
         let promised = slope + l1_change(1.0);
-        if promised.is_nan() || promised >= 0.0 {
-            return None;
+        if promised.is_nan() || promised >= -ROUNDING * before {
+            return (-promised, None);
         }
         let crossed: f64 = self.columns.iter().map(|column| column.w * column.delta).sum();
         let squared: f64 = self.columns.iter().map(|column| column.delta * column.delta).sum();
@@ -331,11 +335,11 @@ impl<'a> Subproblem<'a> {
             let nll = self.classifier.residuals(&point, residuals);
             let change = nll - before + l1_change(t) + l2 * t * (crossed + 0.5 * t * squared);
             if change <= DECREASE * t * promised {
-                return Some((t, nll, trial));
+                return (-promised, Some((t, nll, trial)));
             }
             t *= 0.5;
         }
-        None
+        (-promised, None)
     }
 
     fn take(&self, length: f64, w: &mut [f64], scores: &mut [f64]) {
@@ -348,6 +352,8 @@ impl<'a> Subproblem<'a> {
 }
 
 const MOST_TRIALS: usize = 40;
+/// A decrease of this fraction can drown in the rounding errors of a sum of many terms.
+const ROUNDING: f64 = 2.3e-13;
 const DECREASE: f64 = 1e-4;
 
 /// The derivative, or where w is 0 what of it exceeds the L1 penalty.

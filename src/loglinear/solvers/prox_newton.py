@@ -17,6 +17,7 @@ from ..options import real_number, whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
+from .quasi_newton import ROUNDING
 
 __all__ = ["ProxNewton", "ProxNewtonState"]
 
@@ -67,7 +68,8 @@ class ProxNewton:
     Cost: one gradient per step, and some sweeps over the columns of W on one thread.
 
     Converged when a step decreases F, the penalised objective, by at most tolerance * |F|, when violation <=
-    gradient_tolerance * max(1, |w|), or when no step decreases F by more than its rounding errors.
+    gradient_tolerance * max(1, |w|), or when the decrease that a step promises is at most 2.3e-13 |F|, which the
+    rounding errors of F can hide.
 
     Args:
         tolerance: bound on the relative decrease of a step; 0 switches this test off.
@@ -125,7 +127,7 @@ class ProxNewton:
         objective: Any = problem.objective
         penalty = problem.penalty
         w, scores, gradient = state.w.copy(), state.scores.copy(), state.gradient.copy()
-        nll, working_set, sweeps, trials, moved = objective.newton_step(
+        nll, working_set, sweeps, trials, moved, promised = objective.newton_step(
             w,
             scores,
             gradient,
@@ -141,9 +143,8 @@ class ProxNewton:
             "sweeps": state.sweeps + sweeps,
         }
         if not moved:
-            # A violation so small that no decrease can be seen.
-            rounding = state.violation <= ROUNDING * max(1.0, abs(state.objective))
-            return replace(state, status=Status.CONVERGED if rounding else Status.LINE_SEARCH_FAILED, **counts)
+            at_rounding = promised <= ROUNDING * abs(state.objective)
+            return replace(state, status=Status.CONVERGED if at_rounding else Status.LINE_SEARCH_FAILED, **counts)
         following = replace(
             state,
             w=w,
@@ -169,5 +170,3 @@ class ProxNewton:
 
 # Columns in the smallest working set.
 LEAST = 100
-# Of a violation, beside the objective: its square over a curvature is what a step can gain.
-ROUNDING = 1e-6
