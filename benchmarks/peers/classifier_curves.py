@@ -38,6 +38,8 @@ OWN: dict[str, tuple[tuple[str, dict[str, Any], bool], ...]] = {
     "l2": (("lbfgs", {}, True), ("dual_cd", {}, False), ("sag", {}, False)),
     "l1": (("prox_newton", {}, True), ("owlqn", {}, True), ("two_stage", {}, True)),
 }
+# Those for two classes, or one against the rest; dual_cd knows no intercept either.
+BINARY = ("prox_newton", "dual_cd")
 # newton-cholesky factorises a matrix of this many rows and columns, or fewer.
 CHOLESKY = 1000
 TOLERANCES = tuple(10.0 ** (-half / 2) for half in range(25))
@@ -311,6 +313,8 @@ def own_programs(case: Case, threads: Iterable[int]) -> dict[str, Program]:
     """The solvers of loglinear, on so many threads."""
     programs = {}
     for solver, options, parallel in OWN[case.penalty]:
+        if case.kind == "softmax" and solver in BINARY or case.intercept and solver == "dual_cd":
+            continue
         for number in threads if parallel else (1,):
             model = own_model(case, solver, options, number)
             if case.kind == "ovr":

@@ -55,11 +55,12 @@ pub fn step(
     let sweeps = with_values!(values, values => subproblem.minimise(values, interrupt));
     interrupt.check()?;
     let mut outcome = Outcome { nll: before, working_set: subproblem.columns.len(), sweeps, ..Outcome::default() };
-    let (promised, found) = subproblem.search(before, scores, &mut residuals);
+    let direction = with_values!(values, values => subproblem.direction(values));
+    let (promised, found) = subproblem.search(before, scores, &direction, &mut residuals);
     outcome.promised = promised;
     let Some((length, nll, trials)) = found else { return Ok(outcome) };
     (outcome.nll, outcome.trials, outcome.moved) = (nll, trials, true);
-    subproblem.take(length, w, scores);
+    subproblem.take(length, &direction, w, scores);
     classifier.gradient(&residuals, gradient, interrupt);
     interrupt.check()?;
     Ok(outcome)
@@ -94,6 +95,8 @@ struct Gram {
 
 /// Sweeps over the data before X' D X is thought of.
 const FIRST_SWEEPS: usize = 3;
+/// Sweeps over the weights that are not 0, between two over all.
+const ACTIVE_SWEEPS: usize = 4;
 const MOST_COLUMNS: usize = 3000;
 
 impl Gram {
@@ -113,23 +116,29 @@ impl Gram {
         Some(pairs / (2 * entries))
     }
 
-    /// `samples` have D and X delta.
-    fn new(classifier: &Classifier, columns: &[Column], intercept: Option<&Column>, samples: &[[f64; 2]]) -> Gram {
+    /// `curvatures` are D, `slopes` D X delta.
+    fn new(
+        classifier: &Classifier,
+        columns: &[Column],
+        has_intercept: bool,
+        curvatures: &[f64],
+        slopes: &[f64],
+    ) -> Gram {
         let design = &*classifier.design;
-        let size = columns.len() + usize::from(intercept.is_some());
+        let size = columns.len() + usize::from(has_intercept);
         let mut place = vec![u32::MAX; design.n_columns()];
         columns.iter().enumerate().for_each(|(at, column)| place[column.id] = at as u32);
         let mut gram = Gram { size, matrix: vec![0.0; size * size], product: vec![0.0; size] };
         let mut row: Vec<(usize, f64)> = Vec::new();
-        for (sample, &[d, x_delta]) in samples.iter().enumerate().filter(|(_, sample)| sample[0] != 0.0) {
+        for (sample, (&d, &slope)) in curvatures.iter().zip(slopes).enumerate().filter(|(_, (d, _))| **d != 0.0) {
             row.clear();
             let entries = design.rows.entries(sample).map(|(id, x)| (place[id as usize], x));
             row.extend(entries.filter(|entry| entry.0 != u32::MAX).map(|(at, x)| (at as usize, x)));
-            row.extend(intercept.and(classifier.intercept).map(|value| (columns.len(), value)));
+            row.extend(classifier.intercept.map(|value| (columns.len(), value)));
             for &(a, x) in &row {
                 let target = &mut gram.matrix[a * size..][..size];
                 row.iter().for_each(|&(b, y)| target[b] += d * x * y);
-                gram.product[a] += d * x * x_delta;
+                gram.product[a] += slope * x;
             }
         }
         gram
@@ -152,8 +161,9 @@ struct Subproblem<'a> {
     columns: Vec<Column>,
     /// The same of the intercept.
     intercept: Option<Column>,
-    /// D_i and (X delta)_i of each sample, side by side.
-    samples: Vec<[f64; 2]>,
+    /// D_i and D_i (X delta)_i of each sample.
+    curvatures: Vec<f64>,
+    slopes: Vec<f64>,
     /// Largest violation at delta = 0.
     violation: f64,
 }
@@ -172,9 +182,9 @@ impl<'a> Subproblem<'a> {
         // p (1 - p) from |p - y|, which is one of the two.
         let curvature = |(sample, residual): (usize, &f64)| {
             let (weight, size) = (classifier.weight(sample), residual.abs());
-            [if weight > 0.0 { size * (1.0 - size / weight) } else { 0.0 }, 0.0]
+            if weight > 0.0 { size * (1.0 - size / weight) } else { 0.0 }
         };
-        let samples: Vec<[f64; 2]> = residuals.iter().enumerate().map(curvature).collect();
+        let curvatures: Vec<f64> = residuals.iter().enumerate().map(curvature).collect();
         let n = classifier.design.n_columns();
         let column = |id: usize| Column {
             id,
@@ -188,7 +198,8 @@ impl<'a> Subproblem<'a> {
             settings,
             columns: working_set(&w[..n], gradient, settings).into_iter().map(column).collect(),
             intercept: classifier.intercept.map(|_| column(n)),
-            samples,
+            slopes: vec![0.0; curvatures.len()],
+            curvatures,
             violation: 0.0,
         };
         with_values!(&classifier.design.columns.values, values => subproblem.fill_curvatures(values));
@@ -208,12 +219,12 @@ impl<'a> Subproblem<'a> {
         let lists = &self.classifier.design.columns;
         for column in &mut self.columns {
             let (ids, values) = lists.list(column.id, values);
-            let sum: f64 = ids.iter().zip(values).map(|(&i, x)| self.samples[i as usize][0] * x.get() * x.get()).sum();
+            let sum: f64 = ids.iter().zip(values).map(|(&i, x)| self.curvatures[i as usize] * x.get() * x.get()).sum();
             column.curvature = (sum + self.settings.l2).max(LEAST_CURVATURE);
         }
         let x = self.value();
         if let Some(intercept) = &mut self.intercept {
-            let sum: f64 = self.samples.iter().map(|sample| sample[0]).sum();
+            let sum: f64 = self.curvatures.iter().sum();
             intercept.curvature = (sum * x * x).max(LEAST_CURVATURE);
         }
     }
@@ -225,60 +236,65 @@ impl<'a> Subproblem<'a> {
         let (mut done, mut switch) = (0, usize::MAX);
         while done < sweeps && !interrupt.is_set() {
             done += 1;
-            if self.sweep(values) <= goal {
+            if self.sweep(values, false) <= goal {
                 break;
             }
             if done == FIRST_SWEEPS {
                 switch = Gram::worth(self.classifier, &self.columns).unwrap_or(usize::MAX).max(done);
             }
-            if done == switch && sweeps > done {
-                let mut gram = Gram::new(self.classifier, &self.columns, self.intercept.as_ref(), &self.samples);
+            if done >= switch && sweeps > done {
+                let (curvatures, slopes) = (&self.curvatures, &self.slopes);
+                let mut gram = Gram::new(self.classifier, &self.columns, self.intercept.is_some(), curvatures, slopes);
                 while done < sweeps && !interrupt.is_set() {
                     done += 1;
                     if self.sweep_over_gram(&mut gram) <= goal {
                         break;
                     }
                 }
-                self.spread(values);
+                break;
+            }
+            // Weights that are 0 mostly remain so: the others are brought into order first.
+            if done >= FIRST_SWEEPS {
+                let end = (done + ACTIVE_SWEEPS).min(sweeps);
+                while done < end && !interrupt.is_set() {
+                    done += 1;
+                    if self.sweep(values, true) <= goal {
+                        break;
+                    }
+                }
             }
         }
         done
     }
 
-    /// A sweep over the data; returns the largest violation met.
-    fn sweep<V: Value>(&mut self, values: &[V]) -> f64 {
+    /// A sweep over the data, or over the columns whose weights are not 0; returns the largest violation met.
+    fn sweep<V: Value>(&mut self, values: &[V], active: bool) -> f64 {
         let lists = &self.classifier.design.columns;
         let Settings { l1, l2, .. } = *self.settings;
         let mut most = 0.0f64;
-        for column in &mut self.columns {
-            let (ids, values) = lists.list(column.id, values);
-            let product: f64 = ids
-                .iter()
-                .zip(values)
-                .map(|(&i, x)| {
-                    let [d, x_delta] = self.samples[i as usize];
-                    d * x_delta * x.get()
-                })
-                .sum();
-            let slope = column.gradient + l2 * column.delta + product;
+        for column in self.columns.iter_mut().filter(|column| !active || column.w + column.delta != 0.0) {
+            let slope = column.gradient + l2 * column.delta + lists.combine_one(column.id, values, &self.slopes);
             let change = column.change(slope, l1, &mut most);
             if change != 0.0 {
                 column.delta += change;
-                ids.iter().zip(values).for_each(|(&i, x)| self.samples[i as usize][1] += change * x.get());
+                let (ids, values) = lists.list(column.id, values);
+                for (&i, x) in ids.iter().zip(values) {
+                    self.slopes[i as usize] += change * x.get() * self.curvatures[i as usize];
+                }
             }
         }
         let x = self.value();
         if let Some(intercept) = &mut self.intercept {
-            let slope = intercept.gradient + x * self.samples.iter().map(|[d, x_delta]| d * x_delta).sum::<f64>();
+            let slope = intercept.gradient + x * self.slopes.iter().sum::<f64>();
             most = most.max(slope.abs());
             let change = -slope / intercept.curvature;
             intercept.delta += change;
-            self.samples.iter_mut().for_each(|[_, x_delta]| *x_delta += change * x);
+            self.slopes.iter_mut().zip(&self.curvatures).for_each(|(slope, d)| *slope += change * x * d);
         }
         most
     }
 
-    /// The same over H; X delta is left behind.
+    /// The same over H; what belongs to the samples is left behind.
     fn sweep_over_gram(&mut self, gram: &mut Gram) -> f64 {
         let Settings { l1, l2, .. } = *self.settings;
         let mut most = 0.0f64;
@@ -301,19 +317,26 @@ impl<'a> Subproblem<'a> {
         most
     }
 
-    /// X delta anew.
-    fn spread<V: Value>(&mut self, values: &[V]) {
+    /// X delta.
+    fn direction<V: Value>(&self, values: &[V]) -> Vec<f64> {
         let of_intercept = self.intercept.as_ref().map_or(0.0, |intercept| intercept.delta * self.value());
-        self.samples.iter_mut().for_each(|sample| sample[1] = of_intercept);
+        let mut direction = vec![of_intercept; self.slopes.len()];
         for column in self.columns.iter().filter(|column| column.delta != 0.0) {
             let (ids, values) = self.classifier.design.columns.list(column.id, values);
-            ids.iter().zip(values).for_each(|(&i, x)| self.samples[i as usize][1] += column.delta * x.get());
+            ids.iter().zip(values).for_each(|(&i, x)| direction[i as usize] += column.delta * x.get());
         }
+        direction
     }
 
     /// Halves the step until the objective decreases enough (Eq. 20); returns the decrease promised, and of the point found the
     /// length of the step, the NLL and the trials. The residuals become those of the point found.
-    fn search(&self, before: f64, scores: &[f64], residuals: &mut [f64]) -> (f64, Option<(f64, f64, usize)>) {
+    fn search(
+        &self,
+        before: f64,
+        scores: &[f64],
+        direction: &[f64],
+        residuals: &mut [f64],
+    ) -> (f64, Option<(f64, f64, usize)>) {
         let Settings { l1, l2, .. } = *self.settings;
         let l1_change = |t: f64| {
             let each = |column: &Column| (column.w + t * column.delta).abs() - column.w.abs();
@@ -330,7 +353,7 @@ impl<'a> Subproblem<'a> {
         let mut point = vec![0.0; scores.len()];
         let mut t = 1.0;
         for trial in 1..=MOST_TRIALS {
-            let moved = scores.iter().zip(&self.samples).map(|(score, [_, x_delta])| score + t * x_delta);
+            let moved = scores.iter().zip(direction).map(|(score, x_delta)| score + t * x_delta);
             point.iter_mut().zip(moved).for_each(|(point, moved)| *point = moved);
             let nll = self.classifier.residuals(&point, residuals);
             let change = nll - before + l1_change(t) + l2 * t * (crossed + 0.5 * t * squared);
@@ -342,12 +365,12 @@ impl<'a> Subproblem<'a> {
         (-promised, None)
     }
 
-    fn take(&self, length: f64, w: &mut [f64], scores: &mut [f64]) {
+    fn take(&self, length: f64, direction: &[f64], w: &mut [f64], scores: &mut [f64]) {
         for column in self.columns.iter().chain(&self.intercept) {
             // At length 1 a weight that was set to 0 is 0.
             w[column.id] = column.w + length * column.delta;
         }
-        scores.iter_mut().zip(&self.samples).for_each(|(score, [_, x_delta])| *score += length * x_delta);
+        scores.iter_mut().zip(direction).for_each(|(score, x_delta)| *score += length * x_delta);
     }
 }
 

@@ -84,7 +84,7 @@ class ProxNewton:
 
     tolerance: float = 1e-6
     gradient_tolerance: float = 1e-6
-    precision: float = 0.03
+    precision: float = 0.1
     max_sweeps: int = 1000
 
     def __post_init__(self) -> None:
