@@ -313,7 +313,7 @@ def own_programs(case: Case, threads: Iterable[int]) -> dict[str, Program]:
     """The solvers of loglinear, on so many threads."""
     programs = {}
     for solver, options, parallel in OWN[case.penalty]:
-        if case.kind == "softmax" and solver in BINARY or case.intercept and solver == "dual_cd":
+        if (case.kind == "softmax" and solver in BINARY) or (case.intercept and solver == "dual_cd"):
             continue
         for number in threads if parallel else (1,):
             model = own_model(case, solver, options, number)

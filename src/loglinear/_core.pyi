@@ -129,6 +129,7 @@ class ClassifierObjective:
         *,
         n_classes: int,
         intercept: float | None = None,
+        scaled: bool = False,
         threads: int = 0,
     ) -> None: ...
     @property
@@ -139,6 +140,8 @@ class ClassifierObjective:
     def n_threads(self) -> int: ...
     @property
     def n_outputs(self) -> int: ...
+    @property
+    def intercept(self) -> float | None: ...
     @property
     def targets(self) -> npt.NDArray[np.uint32]: ...
     @property

@@ -10,6 +10,7 @@ import scipy.sparse
 
 from . import _core
 from .errors import DataError
+from .options import one_of
 from .vectors import Vector
 
 __all__ = ["ClassifierObjective"]
@@ -33,7 +34,8 @@ class ClassifierObjective:
         targets: class of each sample, from 0 to n_classes - 1, shape (n_samples,).
         weights: of the samples, finite, >= 0, shape (n_samples,); None for 1.
         n_classes: at least 2.
-        intercept: whether to add a column of ones, the last; or the value of that column, not 0.
+        intercept: whether to add a column of ones, the last; or the value of that column, not 0; or "scaled", which
+            gives it the norm of the largest other column, for the sake of the solvers.
         threads: 0 for all cores. Values and gradients do not depend on it.
 
     Raises:
@@ -52,7 +54,7 @@ class ClassifierObjective:
         weights: npt.ArrayLike | None = None,
         *,
         n_classes: int,
-        intercept: float = True,
+        intercept: float | str = True,
         threads: int = 0,
     ) -> None:
         matrix = scipy.sparse.csr_array(X, dtype=np.float64)
@@ -63,6 +65,9 @@ class ClassifierObjective:
         if numbers.shape != matrix.shape[:1] or not np.array_equal(numbers, np.clip(numbers, 0, n_classes - 1)):
             message = f"targets must be {matrix.shape[0]} numbers from 0 to {n_classes - 1}"
             raise DataError(message)
+        scaled = isinstance(intercept, str)
+        if scaled:
+            one_of("intercept", intercept, ("scaled",))
         core = _core.ClassifierObjective(
             matrix.indptr[1:].astype(np.uint64),
             matrix.indices.astype(np.uint32),
@@ -71,10 +76,11 @@ class ClassifierObjective:
             numbers.astype(np.uint32),
             None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
             n_classes=n_classes,
-            intercept=float(intercept) if intercept else None,
+            intercept=None if scaled or not intercept else float(intercept),
+            scaled=scaled,
             threads=threads,
         )
-        self._set(core, matrix.shape[1], float(intercept))
+        self._set(core, matrix.shape[1], core.intercept or 0.0)
 
     def _set(self, core: _core.ClassifierObjective, n_columns: int, intercept: float) -> None:
         self.core = core

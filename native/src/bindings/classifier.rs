@@ -70,7 +70,7 @@ pub fn classifier_model(
 impl ClassifierObjective {
     /// Compressed sparse rows (`ends[i]` is where row i ends), a class for each and perhaps a weight.
     #[new]
-    #[pyo3(signature = (ends, ids, values, n_columns, targets, weights=None, *, n_classes, intercept=None, threads=0))]
+    #[pyo3(signature = (ends, ids, values, n_columns, targets, weights=None, *, n_classes, intercept=None, scaled=false, threads=0))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -82,6 +82,7 @@ impl ClassifierObjective {
         weights: Option<PyReadonlyArray1<'_, f64>>,
         n_classes: usize,
         intercept: Option<f64>,
+        scaled: bool,
         threads: usize,
     ) -> PyResult<Self> {
         let ends = read(&ends)?.iter().map(|&end| end as usize).collect();
@@ -89,7 +90,11 @@ impl ClassifierObjective {
         let weights = weights.as_ref().map_or(Ok(&[][..]), read)?.to_vec();
         let inner = interruptible(py, |_| {
             let design = Design::new(ends, ids.to_vec(), values.to_vec(), n_columns)?;
-            Classifier::new(Arc::new(design), targets, weights, n_classes, intercept, threads)
+            let mut made = Classifier::new(Arc::new(design), targets, weights, n_classes, intercept, threads)?;
+            if scaled {
+                made.scale_intercept();
+            }
+            Ok(made)
         })?;
         Ok(ClassifierObjective { inner })
     }
@@ -113,6 +118,12 @@ impl ClassifierObjective {
     #[getter]
     fn n_outputs(&self) -> usize {
         self.inner.n_outputs()
+    }
+
+    /// Value of the intercept's column, if there is one.
+    #[getter]
+    fn intercept(&self) -> Option<f64> {
+        self.inner.intercept
     }
 
     /// Class of each sample.

@@ -143,6 +143,23 @@ impl Classifier {
         self.pool.current_num_threads()
     }
 
+    /// Runs work on the objective's threads.
+    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.pool.install(work)
+    }
+
+    /// Gives the intercept's column the norm of the largest other: a scale that solvers get along with.
+    pub fn scale_intercept(&mut self) {
+        let lists = &self.design.columns;
+        let norm = |column: usize| -> f64 {
+            lists.entries(column).map(|(sample, x)| self.weight(sample as usize) * x * x).sum()
+        };
+        let largest = self.install(|| (0..lists.len()).into_par_iter().map(norm).reduce(|| 0.0, f64::max));
+        let total: f64 = (0..self.n_samples()).map(|sample| self.weight(sample)).sum();
+        let value = (largest / total).sqrt();
+        self.intercept = Some(if value.is_finite() && value > 0.0 { value } else { 1.0 });
+    }
+
     #[inline(always)]
     pub fn weight(&self, sample: usize) -> f64 {
         self.weights.get(sample).copied().unwrap_or(1.0)

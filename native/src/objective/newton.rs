@@ -11,6 +11,8 @@ use super::classifier::Classifier;
 use crate::design::{Value, with_values};
 use crate::error::Result;
 use crate::threads::Interrupt;
+use rayon::prelude::*;
+use std::ops::Range;
 
 pub struct Settings {
     pub l1: f64,
@@ -98,6 +100,9 @@ const FIRST_SWEEPS: usize = 3;
 /// Sweeps over the weights that are not 0, between two over all.
 const ACTIVE_SWEEPS: usize = 4;
 const MOST_COLUMNS: usize = 3000;
+/// Pieces of the data that the matrix is summed over, and cells that their matrices may take.
+const PIECES: usize = 8;
+const MOST_CELLS: usize = 4_000_000;
 
 impl Gram {
     /// How many sweeps over the data cost as much as the matrix; none if sweeps over it are no cheaper. Whoever has made so
@@ -124,24 +129,55 @@ impl Gram {
         curvatures: &[f64],
         slopes: &[f64],
     ) -> Gram {
-        let design = &*classifier.design;
         let size = columns.len() + usize::from(has_intercept);
-        let mut place = vec![u32::MAX; design.n_columns()];
+        let mut place = vec![u32::MAX; classifier.design.n_columns()];
         columns.iter().enumerate().for_each(|(at, column)| place[column.id] = at as u32);
-        let mut gram = Gram { size, matrix: vec![0.0; size * size], product: vec![0.0; size] };
-        let mut row: Vec<(usize, f64)> = Vec::new();
-        for (sample, (&d, &slope)) in curvatures.iter().zip(slopes).enumerate().filter(|(_, (d, _))| **d != 0.0) {
-            row.clear();
-            let entries = design.rows.entries(sample).map(|(id, x)| (place[id as usize], x));
-            row.extend(entries.filter(|entry| entry.0 != u32::MAX).map(|(at, x)| (at as usize, x)));
-            row.extend(classifier.intercept.map(|value| (columns.len(), value)));
-            for &(a, x) in &row {
-                let target = &mut gram.matrix[a * size..][..size];
-                row.iter().for_each(|&(b, y)| target[b] += d * x * y);
-                gram.product[a] += slope * x;
+        // Pieces depend on the problem alone, and are added up in order.
+        let pieces = (MOST_CELLS / (size * size)).clamp(1, PIECES);
+        let length = curvatures.len().div_ceil(pieces);
+        let part = |piece: usize| {
+            let mut part = Gram { size, matrix: vec![0.0; size * size], product: vec![0.0; size] };
+            let samples = piece * length..((piece + 1) * length).min(curvatures.len());
+            part.add_samples(classifier, &place, samples, curvatures, slopes);
+            part
+        };
+        let parts: Vec<Gram> = classifier.install(|| (0..pieces).into_par_iter().map(part).collect());
+        let mut parts = parts.into_iter();
+        let mut gram = parts.next().expect("there is one piece at least");
+        for part in parts {
+            gram.matrix.iter_mut().zip(part.matrix).for_each(|(sum, part)| *sum += part);
+            gram.product.iter_mut().zip(part.product).for_each(|(sum, part)| *sum += part);
+        }
+        for a in 0..size {
+            for b in 0..a {
+                gram.matrix[a * size + b] = gram.matrix[b * size + a];
             }
         }
         gram
+    }
+
+    /// The upper half of the sum over some samples.
+    fn add_samples(
+        &mut self,
+        classifier: &Classifier,
+        place: &[u32],
+        samples: Range<usize>,
+        curvatures: &[f64],
+        slopes: &[f64],
+    ) {
+        let mut row: Vec<(usize, f64)> = Vec::new();
+        for sample in samples.filter(|&sample| curvatures[sample] != 0.0) {
+            row.clear();
+            let entries = classifier.design.rows.entries(sample).map(|(id, x)| (place[id as usize], x));
+            row.extend(entries.filter(|entry| entry.0 != u32::MAX).map(|(at, x)| (at as usize, x)));
+            row.sort_unstable_by_key(|entry| entry.0);
+            row.extend(classifier.intercept.map(|value| (self.size - 1, value)));
+            for (k, &(a, x)) in row.iter().enumerate() {
+                let (target, factor) = (&mut self.matrix[a * self.size..][..self.size], curvatures[sample] * x);
+                row[k..].iter().for_each(|&(b, y)| target[b] += factor * y);
+                self.product[a] += slopes[sample] * x;
+            }
+        }
     }
 
     fn product(&self, at: usize) -> f64 {

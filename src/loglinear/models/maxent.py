@@ -153,13 +153,12 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             message = f"the data hold only one class: {classes.tolist()[0]!r}; a classifier needs at least two"
             raise DataError(message)
         weights = self._weights(X, classes, targets, sample_weight)
-        X = scipy.sparse.csr_array(X)
         objective = ClassifierObjective(
             X,
             targets,
             weights,
             n_classes=classes.size,
-            intercept=_intercept_value(X, weights) if self.fit_intercept else 0.0,
+            intercept="scaled" if self.fit_intercept else False,
             threads=thread_count(self.n_jobs),
         )
         self.classes_ = classes
@@ -356,15 +355,6 @@ class DevAccuracy:
         coef, intercept = self.objective.parts(state.w)
         best = _best(np.asarray(self.X @ coef.T) + intercept)
         record.dev = {"accuracy": float(self.right[np.arange(best.size), best].mean())}
-
-
-def _intercept_value(X: scipy.sparse.csr_array, weights: Vector | None) -> float:
-    """Value that gives the intercept's column the norm of the largest other: a scale that solvers get along with."""
-    weights = np.ones(X.shape[0]) if weights is None else weights
-    sums = np.bincount(X.indices, weights=X.data**2 * np.repeat(weights, np.diff(X.indptr)), minlength=1)
-    total = float(weights.sum())
-    largest = float(np.sqrt(sums.max(initial=0.0) / total)) if total > 0.0 else 0.0
-    return largest if np.isfinite(largest) and largest > 0.0 else 1.0
 
 
 def _minimized(objective: ClassifierObjective, options: SolverOptions, callbacks: tuple[Callback, ...]) -> Result:
