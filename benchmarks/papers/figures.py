@@ -9,8 +9,11 @@ import matplotlib as mpl
 
 mpl.use("svg")
 mpl.rcParams.update({"svg.hashsalt": "loglinear", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3})
+# Lines of many points, to a quarter of a pixel.
+SIMPLE = {"path.simplify_threshold": 0.25}
 
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.ticker import NullFormatter  # noqa: E402
 
 
 def curves(rows: list[dict[str, Any]], title: str, path: Path, *, top: float = 1.6) -> None:
@@ -83,8 +86,103 @@ def courses(curves: dict[str, list[Any]], best: float, title: str, path: Path) -
     _save(figure, title, path)
 
 
+# Phases of clustered training: where the optimiser moves clusters, the line is dotted.
+COARSE = "coarse"
+
+
+def _course(axes: plt.Axes, row: dict[str, Any], color: str, column: int, less: float = 0.0) -> None:
+    """A course against seconds, phase by phase; points without a value are left out."""
+    points = [point for point in row["curve"] if point[column] is not None]
+    label = row["method"]
+    start = 0
+    for at in range(1, len(points) + 1):
+        if at == len(points) or (points[at][3] == COARSE) != (points[start][3] == COARSE):
+            piece = points[start : at + 1]
+            style = ":" if points[start][3] == COARSE else "-"
+            values = [point[column] - less for point in piece]
+            axes.plot([point[1] for point in piece], values, style, color=color, label=label, linewidth=1.5)
+            label, start = None, at
+
+
+def objectives(
+    courses: list[tuple[str, list[dict[str, Any]]]], title: str, path: Path, bests: list[float] | None = None
+) -> None:
+    """A panel for each problem: the objective, less the lowest if that is given, against seconds."""
+    figure, panels = _panels(len(courses))
+    for at, (axes, (name, rows)) in enumerate(zip(panels, courses, strict=True)):
+        for number, row in enumerate(rows):
+            _course(axes, row, f"C{number}", 2, bests[at] if bests else 0.0)
+        axes.set(title=name, xscale="log", yscale="log", xlabel="seconds of the processor")
+        if bests:
+            axes.set_ylim(bottom=1e-3)
+    panels[0].legend(fontsize=8)
+    _save(figure, title, path)
+
+
+def scores(courses: list[tuple[str, list[dict[str, Any]]]], title: str, path: Path) -> None:
+    """A panel for each problem: the score against seconds."""
+    figure, panels = _panels(len(courses))
+    for axes, (name, rows) in zip(panels, courses, strict=True):
+        for number, row in enumerate(rows):
+            _course(axes, row, f"C{number}", 5)
+        axes.set(title=name, xscale="log", xlabel="seconds of the processor", ylim=(40, 95))
+    panels[0].legend(fontsize=8)
+    _save(figure, title, path)
+
+
+def types(rows: list[dict[str, Any]], title: str, path: Path) -> None:
+    """A panel for each type of entity: its F1 against seconds."""
+    names = sorted(rows[0]["score"][1])
+    figure, panels = _panels(len(names))
+    for axes, name in zip(panels, names, strict=True):
+        for number, row in enumerate(rows):
+            curve = [[*point[:5], point[5] and point[5][1].get(name, 0.0)] for point in row["curve"]]
+            _course(axes, row | {"curve": curve}, f"C{number}", 5)
+        axes.set(title=name, xscale="log", xlabel="seconds of the processor", ylim=(0, 90))
+    panels[0].legend(fontsize=8)
+    _save(figure, title, path)
+
+
+def ridges(lines: dict[str, list[dict[str, Any]]], title: str, path: Path) -> None:
+    """Three panels: F1, seconds and evaluations against the ridge parameter, a line for each topic."""
+    figure, panels = plt.subplots(1, 3, figsize=(9.5, 3.6), layout="constrained")
+    wanted = (
+        ("score", "F1 on the test documents"),
+        ("seconds", "seconds of the processor"),
+        ("evaluations", "evaluations"),
+    )
+    for axes, (name, label) in zip(panels, wanted, strict=True):
+        for topic, rows in lines.items():
+            axes.plot([row["l2"] for row in rows], [row[name] for row in rows], "o-", label=topic, markersize=3)
+        axes.set(xscale="log", xlabel="ridge parameter", ylabel=label, ylim=(0, None))
+    panels[0].legend(fontsize=8)
+    _save(figure, title, path)
+
+
+def evolution(weights: Any, title: str, path: Path) -> None:
+    """Two panels: all weights against iterations, and those in the middle."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 5.0), layout="constrained")
+    for axes in (left, right):
+        axes.plot(weights, linewidth=0.6)
+        axes.set(xlabel="iterations", ylabel="weight", xlim=(0, len(weights) - 1))
+    first, last = len(weights) // 8, len(weights) * 2 // 3
+    low, *_, high = sorted(weights[last])[len(weights[0]) // 4 : -len(weights[0]) // 4]
+    right.set(xlim=(first, last), ylim=(low, high), title="close-up")
+    with mpl.rc_context(SIMPLE):
+        _save(figure, title, path)
+
+
+def _panels(count: int) -> tuple[plt.Figure, list[plt.Axes]]:
+    columns = min(count, 2 if count in (1, 2, 4, 6) else 3)
+    rows = -(-count // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(9.5, 3.2 * rows), layout="constrained", squeeze=False)
+    return figure, list(axes.flat)
+
+
 def _save(figure: plt.Figure, title: str, path: Path) -> None:
     figure.suptitle(title)
+    for axes in figure.axes:
+        axes.xaxis.set_minor_formatter(NullFormatter())
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)

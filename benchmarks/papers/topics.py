@@ -1,0 +1,61 @@
+"""Topics of Reuters-21578 against the rest: problems, scores and the lowest objectives known."""
+
+from __future__ import annotations
+
+import os
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from courses import first_below, trained
+from reuters import Reuters, load, most_informative
+
+from loglinear import ElasticNet
+from loglinear.classification import ClassifierObjective
+from loglinear.minimize import Stop, minimize
+from loglinear.problem import Problem
+from loglinear.solvers import LBFGS
+
+
+class Texts:
+    """Reuters-21578 with all words or the 500 most informative."""
+
+    def __init__(self, threads: int, quick: bool) -> None:
+        self.data: Reuters = load(Path(os.environ["LOGLINEAR_DATA"]))
+        self.threads, self.rows, self.most = threads, slice(0, 2000 if quick else None), 300 if quick else 3000
+        train = self.data.train
+        Y = np.stack([train.one_vs_rest(topic) for topic in train.most_frequent(9)], axis=1)
+        self.few = most_informative(train.X, Y)
+
+    @cache  # noqa: B019 - one object
+    def objective(self, topic: str, few: bool = False) -> ClassifierObjective:
+        """The NLL of a topic against the rest."""
+        X, y = self.data.train.X, self.data.train.one_vs_rest(topic)
+        X = (X[:, self.few] if few else X)[self.rows]
+        return ClassifierObjective(X, y[self.rows], n_classes=2, intercept=False, threads=self.threads)
+
+    def problem(self, topic: str, l2: float, few: bool = False) -> Problem:
+        """The same with a penalty."""
+        return Problem(self.objective(topic, few), ElasticNet(l2=l2))
+
+    def f1(self, topic: str, few: bool, w: Any) -> float:
+        """F1 on the test documents, in per cent."""
+        X, y = self.data.test.X, self.data.test.one_vs_rest(topic) == 1
+        found = (X[:, self.few] if few else X) @ w > 0.0
+        return 200.0 * float((found & y).sum()) / max(1.0, float(found.sum() + y.sum()))
+
+    def run(self, topic: str, l2: float, methods: dict[str, Any], few: bool = False, **about: Any) -> list[Any]:
+        """A row for each method."""
+        rows = trained(self.problem(topic, l2, few), methods, partial(self.f1, topic, few), **about)
+        return [row | {"topic": topic, "l2": l2} for row in rows]
+
+    @cache  # noqa: B019 - one object
+    def best(self, topic: str, l2: float) -> Any:
+        """The result of a long run of L-BFGS."""
+        solver = LBFGS(memory=20, tolerance=0.0, gradient_tolerance=1e-9)
+        return minimize(self.problem(topic, l2), solver, stop=Stop(max_passes=self.most))
+
+    def near(self, row: dict[str, Any], gap: float, column: int = 0) -> Any:
+        """Evaluations or seconds until the objective is within a gap of the lowest."""
+        return first_below(row, self.best(row["topic"], row["l2"]).objective + gap, column)
