@@ -119,6 +119,17 @@ impl Lists {
         (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
     }
 
+    /// x[id] += factor * value over the entries of a list.
+    #[inline(always)]
+    pub fn add_to<V: Value>(&self, list: usize, values: &[V], factor: f64, x: &mut [f64]) {
+        let (ids, values) = self.list(list, values);
+        assert!(x.len() >= self.bound);
+        for (&id, value) in ids.iter().zip(values) {
+            // SAFETY: as in `combine_one`.
+            unsafe { *x.get_unchecked_mut(id as usize) += factor * value.get() };
+        }
+    }
+
     pub fn range(&self, list: usize) -> Range<usize> {
         let start = if list == 0 { 0 } else { self.ends[list - 1] };
         start..self.ends[list]
@@ -369,6 +380,25 @@ mod tests {
                 for k in 0..3 {
                     let sum: f64 = row.iter().zip(&map).filter(|&(_, &to)| to == k as u32).map(|(value, _)| value).sum();
                     prop_assert!((merged[k] - sum).abs() < 1e-12);
+                }
+            }
+        }
+
+        #[test]
+        fn sums_over_lists_and_into_lists_are_those_of_the_dense_matrix(data in matrix(), factor in -2.0..2.0f64) {
+            let design = design(&data);
+            let (rows, n) = (dense(&design.rows, data.1), data.1);
+            let x: Vec<f64> = (0..n).map(|j| 1.0 / (j + 1) as f64).collect();
+            for (i, row) in rows.iter().enumerate() {
+                let mut sums = x.clone();
+                let found = with_values!(&design.rows.values, values => {
+                    design.rows.add_to(i, values, factor, &mut sums);
+                    design.rows.combine_one(i, values, &x)
+                });
+                let expected: f64 = row.iter().zip(&x).map(|(a, b)| a * b).sum();
+                prop_assert!((found - expected).abs() < 1e-12);
+                for j in 0..n {
+                    prop_assert!((sums[j] - x[j] - factor * row[j]).abs() < 1e-12);
                 }
             }
         }

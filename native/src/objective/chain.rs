@@ -8,6 +8,7 @@
 
 use super::features::{Features, Selection};
 use super::layout::{self, Block, Entries};
+use super::sums::{Reduction, Sums};
 use crate::aligned::Aligned;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
@@ -18,7 +19,6 @@ use crate::threads::{self, Interrupt};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -50,41 +50,6 @@ struct Scratch {
     rows: Aligned,
     sums: Vec<Sums>,
     lattices: Vec<Lattice>,
-}
-
-/// What blocks share: to be added up.
-struct Sums {
-    value: f64,
-    rows: Aligned,
-    shared: Vec<f64>,
-    bigrams: Vec<f64>,
-    pairs: PairCounts,
-}
-
-impl Sums {
-    fn clear(&mut self) {
-        self.value = 0.0;
-        self.rows.fill(0.0);
-        self.shared.fill(0.0);
-        self.bigrams.fill(0.0);
-        self.pairs.clear();
-    }
-}
-
-struct AddSums<'a>(&'a mut Sums, &'a Sums);
-
-impl WithSimd for AddSums<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let AddSums(total, sums) = self;
-        total.value += sums.value;
-        numeric::add(simd, &mut total.rows, &sums.rows);
-        numeric::add(simd, &mut total.shared, &sums.shared);
-        numeric::add(simd, &mut total.bigrams, &sums.bigrams);
-        total.pairs.add(&sums.pairs);
-    }
 }
 
 impl ChainObjective {
@@ -257,7 +222,7 @@ impl ChainObjective {
         }
         let queue = Mutex::new(work.into_iter());
         let spare = Mutex::new((std::mem::take(&mut scratch.sums), std::mem::take(&mut scratch.lattices)));
-        let reduction = Mutex::new(Reduction { next: 0, waiting: BTreeMap::new(), total: None });
+        let reduction = Mutex::new(Reduction::default());
         let rows = &*scratch.rows;
         let next = || locked(&queue).next();
         self.pool.install(|| {
@@ -313,88 +278,6 @@ impl ChainObjective {
         let (leading_counts, own_counts) = self.empirical.split_at(leading.len());
         leading.iter_mut().zip(leading_counts).for_each(|(gradient, count)| *gradient -= count);
         own.iter_mut().zip(own_counts).for_each(|(gradient, count)| *gradient -= count);
-    }
-
-    fn empirical_counts(&self) -> Vec<f64> {
-        let features = &self.features;
-        let mut counts = vec![0.0; features.len()];
-        let (pairs, states) = counts.split_at_mut(features.first_state());
-        for block in &*self.blocks {
-            let mut start = 0;
-            for (at, &end) in block.sentence_ends.iter().enumerate() {
-                let (weight, tokens) = (self.weight(block.first_sentence + at), start..end as usize);
-                start = end as usize;
-                if weight != 0.0 {
-                    self.count_states(block, tokens.clone(), weight, states);
-                    self.count_pairs(block.first_token + tokens.start..block.first_token + tokens.end, weight, pairs);
-                }
-            }
-        }
-        counts
-    }
-
-    /// Adds the state features of some tokens of a block, with their gold labels.
-    fn count_states(&self, block: &Block, tokens: Range<usize>, weight: f64, counts: &mut [f64]) {
-        let features = &self.features;
-        for token in tokens {
-            let gold = self.corpus.gold[block.first_token + token] as u16;
-            for at in block.rows.range(token) {
-                let row = block.rows.ids[at] as usize;
-                if let Ok(found) = features.labels(row).binary_search(&gold) {
-                    counts[features.state_range(row..row + 1).start + found] += weight * block.rows.value(at);
-                }
-            }
-            for (entries, base) in [(&block.shared, 0), (&block.own, block.own_range.start)] {
-                for at in entries.range(token).filter(|&at| entries.labels[at] == gold) {
-                    counts[base + entries.ids[at] as usize] += weight * entries.value(at);
-                }
-            }
-        }
-    }
-
-    /// Adds the transitions and bigram features of a sentence.
-    fn count_pairs(&self, tokens: Range<usize>, weight: f64, counts: &mut [f64]) {
-        let (corpus, features) = (&self.corpus, &self.features);
-        let find = |pairs: &[(u16, u16)], from: u32, to: u32| pairs.binary_search(&(from as u16, to as u16)).ok();
-        for token in tokens.skip(1) {
-            let (previous, label) = (corpus.gold[token - 1], corpus.gold[token]);
-            if let Some(found) = find(&features.transitions, previous, label) {
-                counts[found] += weight;
-            }
-            for &attribute in corpus.bigrams_of(token) {
-                let range = features.bigram_ranges[attribute as usize].clone();
-                let range = range.start as usize..range.end as usize;
-                if let Some(found) = find(&features.bigram_pairs[range.clone()], previous, label) {
-                    counts[features.transitions.len() + range.start + found] += weight;
-                }
-            }
-        }
-    }
-}
-
-/// Adds up the sums of blocks in the order of the blocks, whatever the order in which they arrive.
-struct Reduction {
-    next: usize,
-    waiting: BTreeMap<usize, Sums>,
-    total: Option<Sums>,
-}
-
-impl Reduction {
-    /// Takes a block's sums; returns buffers that are free again.
-    fn add(&mut self, index: usize, sums: Sums) -> Vec<Sums> {
-        self.waiting.insert(index, sums);
-        let mut freed = Vec::new();
-        while let Some(sums) = self.waiting.remove(&self.next) {
-            self.next += 1;
-            match &mut self.total {
-                None => self.total = Some(sums),
-                Some(total) => {
-                    Arch::new().dispatch(AddSums(total, &sums));
-                    freed.push(sums);
-                }
-            }
-        }
-        freed
     }
 }
 

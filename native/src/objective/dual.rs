@@ -58,6 +58,7 @@ fn run<V: Value>(
     interrupt: &Interrupt,
 ) -> f64 {
     let rows = &classifier.design.rows;
+    let far = w.len() > NEAR;
     let mut most = 0.0f64;
     for (k, &i) in order.iter().enumerate() {
         if k % PERIOD == 0 && interrupt.is_set() {
@@ -70,7 +71,7 @@ fn run<V: Value>(
                 numeric::prefetch_range(values, 0..values.len());
             }
         }
-        if let Some(&next) = order.get(k + AHEAD / 2) {
+        if let Some(&next) = order.get(k + AHEAD / 2).filter(|_| far) {
             rows.list(next, values).0.iter().for_each(|&id| numeric::prefetch(w, id as usize));
         }
         let c = classifier.weight(i) / l2;
@@ -80,18 +81,22 @@ fn run<V: Value>(
         let y = if classifier.targets[i] == 1 { 1.0 } else { -1.0 };
         let b = y * rows.combine_one(i, values, w);
         let [before, rest] = [alpha[2 * i], alpha[2 * i + 1]];
-        most = most.max((b + (before / rest).ln()).abs());
+        let apart = b + (before / rest).ln();
+        most = most.max(apart.abs());
+        if apart.abs() <= PRECISION {
+            continue;
+        }
         let [after, rest] = solve(squares[i], b, c, [before, rest]);
         (alpha[2 * i], alpha[2 * i + 1]) = (after, rest);
-        let change = y * (after - before);
-        let (ids, values) = rows.list(i, values);
-        ids.iter().zip(values).for_each(|(&id, x)| w[id as usize] += change * x.get());
+        rows.add_to(i, values, y * (after - before), w);
     }
     most
 }
 
+/// So many weights are at hand in the second-level cache.
+const NEAR: usize = 1 << 17;
 /// A root this near will do: the next pass looks at it again.
-const PRECISION: f64 = 1e-4;
+const PRECISION: f64 = 1e-3;
 const MOST_NEWTON_STEPS: usize = 50;
 
 /// The minimising alpha and C - alpha, which is kept apart lest it lose its digits. Newton's method on whichever of the two is

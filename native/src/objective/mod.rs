@@ -3,7 +3,9 @@
 mod aggregate;
 pub mod chain;
 pub mod classifier;
+mod counts;
 pub mod dual;
 pub mod features;
 pub(crate) mod layout;
 pub mod newton;
+mod sums;

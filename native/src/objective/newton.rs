@@ -358,8 +358,7 @@ impl<'a> Subproblem<'a> {
         let of_intercept = self.intercept.as_ref().map_or(0.0, |intercept| intercept.delta * self.value());
         let mut direction = vec![of_intercept; self.slopes.len()];
         for column in self.columns.iter().filter(|column| column.delta != 0.0) {
-            let (ids, values) = self.classifier.design.columns.list(column.id, values);
-            ids.iter().zip(values).for_each(|(&i, x)| direction[i as usize] += column.delta * x.get());
+            self.classifier.design.columns.add_to(column.id, values, column.delta, &mut direction);
         }
         direction
     }

@@ -1,0 +1,63 @@
+//! Counts of a chain's features in its data: sum of weight * f(x, y).
+
+use super::chain::ChainObjective;
+use super::layout::Block;
+use std::ops::Range;
+
+impl ChainObjective {
+    pub(super) fn empirical_counts(&self) -> Vec<f64> {
+        let features = &self.features;
+        let mut counts = vec![0.0; features.len()];
+        let (pairs, states) = counts.split_at_mut(features.first_state());
+        for block in &*self.blocks {
+            let mut start = 0;
+            for (at, &end) in block.sentence_ends.iter().enumerate() {
+                let (weight, tokens) = (self.weight(block.first_sentence + at), start..end as usize);
+                start = end as usize;
+                if weight != 0.0 {
+                    self.count_states(block, tokens.clone(), weight, states);
+                    self.count_pairs(block.first_token + tokens.start..block.first_token + tokens.end, weight, pairs);
+                }
+            }
+        }
+        counts
+    }
+
+    /// Adds the state features of some tokens of a block, with their gold labels.
+    fn count_states(&self, block: &Block, tokens: Range<usize>, weight: f64, counts: &mut [f64]) {
+        let features = &self.features;
+        for token in tokens {
+            let gold = self.corpus.gold[block.first_token + token] as u16;
+            for at in block.rows.range(token) {
+                let row = block.rows.ids[at] as usize;
+                if let Ok(found) = features.labels(row).binary_search(&gold) {
+                    counts[features.state_range(row..row + 1).start + found] += weight * block.rows.value(at);
+                }
+            }
+            for (entries, base) in [(&block.shared, 0), (&block.own, block.own_range.start)] {
+                for at in entries.range(token).filter(|&at| entries.labels[at] == gold) {
+                    counts[base + entries.ids[at] as usize] += weight * entries.value(at);
+                }
+            }
+        }
+    }
+
+    /// Adds the transitions and bigram features of a sentence.
+    fn count_pairs(&self, tokens: Range<usize>, weight: f64, counts: &mut [f64]) {
+        let (corpus, features) = (&self.corpus, &self.features);
+        let find = |pairs: &[(u16, u16)], from: u32, to: u32| pairs.binary_search(&(from as u16, to as u16)).ok();
+        for token in tokens.skip(1) {
+            let (previous, label) = (corpus.gold[token - 1], corpus.gold[token]);
+            if let Some(found) = find(&features.transitions, previous, label) {
+                counts[found] += weight;
+            }
+            for &attribute in corpus.bigrams_of(token) {
+                let range = features.bigram_ranges[attribute as usize].clone();
+                let range = range.start as usize..range.end as usize;
+                if let Some(found) = find(&features.bigram_pairs[range.clone()], previous, label) {
+                    counts[features.transitions.len() + range.start + found] += weight;
+                }
+            }
+        }
+    }
+}
