@@ -14,7 +14,7 @@ from .features import template_text
 
 __all__ = ["FORMATS", "Corpus", "checked_weights"]
 
-FORMATS = ("columns", "crfsuite", "jsonl")
+FORMATS = ("columns", "crfsuite", "jsonl", "svmlight")
 
 
 class Corpus:
@@ -44,7 +44,8 @@ class Corpus:
 
         Args:
             path: the file.
-            format: `columns` (a token a line, the label last), `crfsuite` (attribute files) or `jsonl`.
+            format: `columns` (a token a line, the label last), `crfsuite` (attribute files), `jsonl`, or `svmlight` (a
+                sample a line, each a sentence of its own).
             template: name of a preset or text of a template; needed for columns.
             labelled: whether the data has labels: the last column, the first field, or `labels`.
             threads: 0 for all cores.

@@ -47,7 +47,7 @@ def test_the_optimum_is_that_of_owlqn_and_meets_the_conditions(seed, l1, l2, int
     assert found.status is Status.CONVERGED
     assert found.objective == pytest.approx(best.objective, rel=1e-9, abs=1e-9)
     _, gradient = given_problem.objective.value_and_gradient(found.w)
-    assert given_problem.penalty.violation(found.w, gradient) < 1e-5
+    assert given_problem.penalty.violation(found.w, gradient) < 1e-4
     objectives = [record.objective for record in found.trace]
     assert all(after <= before * (1.0 + 1e-13) for before, after in itertools.pairwise(objectives))
 

@@ -12,9 +12,8 @@ from typing import Any
 from ..errors import OptionError
 from .options import add_threads
 
-EXAMPLE = """examples:
-  loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt
-  loglinear train mails.tsv --model-type maxent --format text --ngrams 1-2 --tfidf --l2 1 --model spam.loglinear"""
+EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt
+         loglinear train mails.tsv --model-type maxent --format text --ngrams 1-2 --tfidf --model spam.loglinear"""
 
 
 # Of --ngrams, --tfidf and --multi-class.
