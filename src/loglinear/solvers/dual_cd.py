@@ -44,8 +44,8 @@ class DualCD:
     """Dual coordinate descent for binary classifiers with an L2 penalty and no intercept: a step looks at one sample.
 
     Source: Yu, Huang & Lin, Machine Learning 85 (2011), sections 2.2 and 3, Algorithms 3 and 4. Departures: the
-    one-variable problems are solved to 1e-3 of the log-odds; with starting weights other than 0, alpha_i starts from the probability
-    that they give to the other class.
+    one-variable problems are solved to 1e-3 of the log-odds; with starting weights other than 0, alpha_i starts from
+    the probability that they give to the other class.
     Cost: a pass costs what two evaluations of the objective do, on one thread.
 
     Converged when in a pass no sample's score differs from what its dual variable says it should be, the logarithm of
