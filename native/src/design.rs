@@ -44,25 +44,90 @@ impl Value for f64 {
     }
 }
 
+/// Numbers of columns or samples; in 16 bits where they fit, for a pass reads little else.
+pub enum Ids {
+    Short(Vec<u16>),
+    Long(Vec<u32>),
+}
+
+pub trait Id: Copy + Send + Sync {
+    fn at(self) -> usize;
+}
+
+impl Id for u16 {
+    #[inline(always)]
+    fn at(self) -> usize {
+        self.into()
+    }
+}
+
+impl Id for u32 {
+    #[inline(always)]
+    fn at(self) -> usize {
+        self as usize
+    }
+}
+
+impl Ids {
+    fn of(ids: Vec<u32>, bound: usize) -> Ids {
+        if bound <= 1 << 16 { Ids::Short(ids.into_par_iter().map(|id| id as u16).collect()) } else { Ids::Long(ids) }
+    }
+
+    pub fn get(&self, at: usize) -> u32 {
+        match self {
+            Ids::Short(ids) => ids[at].into(),
+            Ids::Long(ids) => ids[at],
+        }
+    }
+}
+
 /// Lists of entries, one after the other. `ends[i]` is where list i ends; ids are below `bound`.
 pub struct Lists {
     ends: Vec<usize>,
-    ids: Vec<u32>,
+    ids: Ids,
     pub values: Values,
     bound: usize,
 }
 
-/// Calls a function that is generic over `Value` with the values in hand.
-macro_rules! with_values {
-    ($values:expr, $name:ident => $work:expr) => {
-        match $values {
-            $crate::design::Values::Ones($name) => $work,
-            $crate::design::Values::Single($name) => $work,
-            $crate::design::Values::Double($name) => $work,
+/// The entries of all lists, as slices of the types that they are kept in.
+#[derive(Clone, Copy)]
+pub struct Entries<'a, I, V> {
+    pub ids: &'a [I],
+    pub values: &'a [V],
+}
+
+/// Calls a function that is generic over `Id` and `Value` with the entries of lists.
+macro_rules! with_entries {
+    ($lists:expr, $name:ident => $work:expr) => {
+        match $lists.columns() {
+            ($crate::design::Ids::Short(ids), $crate::design::Values::Ones(values)) => {
+                let $name = $crate::design::Entries { ids, values };
+                $work
+            }
+            ($crate::design::Ids::Short(ids), $crate::design::Values::Single(values)) => {
+                let $name = $crate::design::Entries { ids, values };
+                $work
+            }
+            ($crate::design::Ids::Short(ids), $crate::design::Values::Double(values)) => {
+                let $name = $crate::design::Entries { ids, values };
+                $work
+            }
+            ($crate::design::Ids::Long(ids), $crate::design::Values::Ones(values)) => {
+                let $name = $crate::design::Entries { ids, values };
+                $work
+            }
+            ($crate::design::Ids::Long(ids), $crate::design::Values::Single(values)) => {
+                let $name = $crate::design::Entries { ids, values };
+                $work
+            }
+            ($crate::design::Ids::Long(ids), $crate::design::Values::Double(values)) => {
+                let $name = $crate::design::Entries { ids, values };
+                $work
+            }
         }
     };
 }
-pub(crate) use with_values;
+pub(crate) use with_entries;
 
 impl Values {
     fn of(values: Vec<f64>) -> Values {
@@ -76,7 +141,11 @@ impl Values {
     }
 
     pub fn get(&self, at: usize) -> f64 {
-        with_values!(self, values => values[at].get())
+        match self {
+            Values::Ones(_) => 1.0,
+            Values::Single(values) => values[at].get(),
+            Values::Double(values) => values[at],
+        }
     }
 }
 
@@ -84,28 +153,36 @@ impl Lists {
     /// `ends` ascend to the number of entries.
     fn new(ends: Vec<usize>, ids: Vec<u32>, values: Values, bound: usize) -> Lists {
         assert!(ids.par_iter().all(|&id| (id as usize) < bound));
-        Lists { ends, ids, values, bound }
+        Lists { ends, ids: Ids::of(ids, bound), values, bound }
     }
 
-    /// The lists' ends, and the ids of all entries.
-    pub fn parts(&self) -> (&[usize], &[u32]) {
-        (&self.ends, &self.ids)
+    /// Ids and values of all entries.
+    pub fn columns(&self) -> (&Ids, &Values) {
+        (&self.ids, &self.values)
     }
 
-    /// The ids of a list, and its values out of all.
+    pub fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
+    pub fn n_entries(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Ids and values of a list, out of those of all.
     #[inline(always)]
-    pub fn list<'a, V>(&'a self, list: usize, values: &'a [V]) -> (&'a [u32], &'a [V]) {
+    pub fn list<'a, I, V>(&self, list: usize, all: Entries<'a, I, V>) -> (&'a [I], &'a [V]) {
         let range = self.range(list);
-        (&self.ids[range.clone()], &values[range])
+        (&all.ids[range.clone()], &all.values[range])
     }
 
-    /// Sum of value * x[id] over the entries of a list; `values` are those of all entries, x has an element for each id.
+    /// Sum of value * x[id] over the entries of a list; x has an element for each id.
     #[inline(always)]
-    pub fn combine_one<V: Value>(&self, list: usize, values: &[V], x: &[f64]) -> f64 {
-        let (ids, values) = self.list(list, values);
-        assert!(x.len() >= self.bound);
-        // SAFETY: ids are below `bound`, which `new` has checked and nobody can change, and x is not shorter.
-        let term = |id: u32, value: &V| value.get() * unsafe { *x.get_unchecked(id as usize) };
+    pub fn combine_one<I: Id, V: Value>(&self, list: usize, all: Entries<'_, I, V>, x: &[f64]) -> f64 {
+        let (ids, values) = self.list(list, all);
+        assert!(x.len() >= self.bound && self.owns(all));
+        // SAFETY: the ids are the lists' own and below `bound`, which `new` has checked and nobody can change; x is not shorter.
+        let term = |id: I, value: &V| value.get() * unsafe { *x.get_unchecked(id.at()) };
         let (id_fours, id_rest) = ids.as_chunks::<4>();
         let (value_fours, value_rest) = values.as_chunks::<4>();
         // Four sums: one would wait for itself.
@@ -121,13 +198,23 @@ impl Lists {
 
     /// x[id] += factor * value over the entries of a list.
     #[inline(always)]
-    pub fn add_to<V: Value>(&self, list: usize, values: &[V], factor: f64, x: &mut [f64]) {
-        let (ids, values) = self.list(list, values);
-        assert!(x.len() >= self.bound);
+    pub fn add_to<I: Id, V: Value>(&self, list: usize, all: Entries<'_, I, V>, factor: f64, x: &mut [f64]) {
+        let (ids, values) = self.list(list, all);
+        assert!(x.len() >= self.bound && self.owns(all));
         for (&id, value) in ids.iter().zip(values) {
             // SAFETY: as in `combine_one`.
-            unsafe { *x.get_unchecked_mut(id as usize) += factor * value.get() };
+            unsafe { *x.get_unchecked_mut(id.at()) += factor * value.get() };
         }
+    }
+
+    /// Whether these are the lists' own entries.
+    #[inline(always)]
+    fn owns<I, V>(&self, all: Entries<'_, I, V>) -> bool {
+        let own: *const u8 = match &self.ids {
+            Ids::Short(ids) => ids.as_ptr().cast(),
+            Ids::Long(ids) => ids.as_ptr().cast(),
+        };
+        std::ptr::eq(own, all.ids.as_ptr().cast())
     }
 
     pub fn range(&self, list: usize) -> Range<usize> {
@@ -145,32 +232,48 @@ impl Lists {
 
     /// The entries of a list: id and value.
     pub fn entries(&self, list: usize) -> impl Iterator<Item = (u32, f64)> {
-        self.range(list).map(|at| (self.ids[at], self.values.get(at)))
+        self.range(list).map(|at| (self.ids.get(at), self.values.get(at)))
     }
 
     /// The entries list by id; each keeps the order of the lists.
     fn transposed(&self, n_ids: usize) -> Lists {
         let mut ends = vec![0; n_ids];
-        self.ids.iter().for_each(|&id| ends[id as usize] += 1);
+        match &self.ids {
+            Ids::Short(ids) => ids.iter().for_each(|&id| ends[id.at()] += 1),
+            Ids::Long(ids) => ids.iter().for_each(|&id| ends[id.at()] += 1),
+        }
         let mut total = 0;
         for end in &mut ends {
             // Where the list begins, until it is filled.
             total += std::mem::replace(end, total);
         }
-        let mut ids = vec![0; self.ids.len()];
-        let values = match &self.values {
-            Values::Ones(values) => Values::Ones(self.distribute(values, &mut ends, &mut ids)),
-            Values::Single(values) => Values::Single(self.distribute(values, &mut ends, &mut ids)),
-            Values::Double(values) => Values::Double(self.distribute(values, &mut ends, &mut ids)),
+        let mut ids = vec![0; self.n_entries()];
+        let values = match (&self.ids, &self.values) {
+            (Ids::Short(from), Values::Ones(values)) => {
+                Values::Ones(self.distribute(from, values, &mut ends, &mut ids))
+            }
+            (Ids::Short(from), Values::Single(values)) => {
+                Values::Single(self.distribute(from, values, &mut ends, &mut ids))
+            }
+            (Ids::Short(from), Values::Double(values)) => {
+                Values::Double(self.distribute(from, values, &mut ends, &mut ids))
+            }
+            (Ids::Long(from), Values::Ones(values)) => Values::Ones(self.distribute(from, values, &mut ends, &mut ids)),
+            (Ids::Long(from), Values::Single(values)) => {
+                Values::Single(self.distribute(from, values, &mut ends, &mut ids))
+            }
+            (Ids::Long(from), Values::Double(values)) => {
+                Values::Double(self.distribute(from, values, &mut ends, &mut ids))
+            }
         };
         Lists::new(ends, ids, values, self.len())
     }
 
-    fn distribute<V: Value>(&self, values: &[V], ends: &mut [usize], ids: &mut [u32]) -> Vec<V> {
+    fn distribute<I: Id, V: Value>(&self, from: &[I], values: &[V], ends: &mut [usize], ids: &mut [u32]) -> Vec<V> {
         let mut moved = vec![V::default(); values.len()];
         for list in 0..self.len() {
             for at in self.range(list) {
-                let end = &mut ends[self.ids[at] as usize];
+                let end = &mut ends[from[at].at()];
                 (ids[*end], moved[*end]) = (list as u32, values[at]);
                 *end += 1;
             }
@@ -288,16 +391,16 @@ impl Design {
 
 /// out += the sum of value * row `id` of a matrix over some entries. Rows have the length of `out`, whole vectors.
 #[inline(always)]
-pub fn combine<S: Simd, V: Value>(simd: S, ids: &[u32], values: &[V], matrix: &[f64], out: &mut [f64]) {
+pub fn combine<S: Simd, I: Id, V: Value>(simd: S, ids: &[I], values: &[V], matrix: &[f64], out: &mut [f64]) {
     let (out, _) = S::as_mut_simd_f64s(out);
     let (matrix, _) = S::as_simd_f64s(matrix);
     let mut at = 0;
     while at < out.len() {
         match out.len() - at {
-            1 => tile::<S, V, 1>(simd, ids, values, matrix, out, at),
-            2 => tile::<S, V, 2>(simd, ids, values, matrix, out, at),
-            3 => tile::<S, V, 3>(simd, ids, values, matrix, out, at),
-            _ => tile::<S, V, 4>(simd, ids, values, matrix, out, at),
+            1 => tile::<S, I, V, 1>(simd, ids, values, matrix, out, at),
+            2 => tile::<S, I, V, 2>(simd, ids, values, matrix, out, at),
+            3 => tile::<S, I, V, 3>(simd, ids, values, matrix, out, at),
+            _ => tile::<S, I, V, 4>(simd, ids, values, matrix, out, at),
         }
         at += 4;
     }
@@ -305,9 +408,9 @@ pub fn combine<S: Simd, V: Value>(simd: S, ids: &[u32], values: &[V], matrix: &[
 
 /// N vectors of columns, in registers.
 #[inline(always)]
-fn tile<S: Simd, V: Value, const N: usize>(
+fn tile<S: Simd, I: Id, V: Value, const N: usize>(
     simd: S,
-    ids: &[u32],
+    ids: &[I],
     values: &[V],
     matrix: &[S::f64s],
     out: &mut [S::f64s],
@@ -318,7 +421,7 @@ fn tile<S: Simd, V: Value, const N: usize>(
     let mut sums = [simd.splat_f64s(0.0); N];
     sums.copy_from_slice(out);
     for (&id, value) in ids.iter().zip(values) {
-        let row: &[S::f64s; N] = matrix[id as usize * width + at..].first_chunk().expect("rows are whole");
+        let row: &[S::f64s; N] = matrix[id.at() * width + at..].first_chunk().expect("rows are whole");
         let value = simd.splat_f64s(value.get());
         for n in 0..N {
             sums[n] = simd.mul_add_e_f64s(value, row[n], sums[n]);
@@ -391,9 +494,9 @@ mod tests {
             let x: Vec<f64> = (0..n).map(|j| 1.0 / (j + 1) as f64).collect();
             for (i, row) in rows.iter().enumerate() {
                 let mut sums = x.clone();
-                let found = with_values!(&design.rows.values, values => {
-                    design.rows.add_to(i, values, factor, &mut sums);
-                    design.rows.combine_one(i, values, &x)
+                let found = with_entries!(design.rows, all => {
+                    design.rows.add_to(i, all, factor, &mut sums);
+                    design.rows.combine_one(i, all, &x)
                 });
                 let expected: f64 = row.iter().zip(&x).map(|(a, b)| a * b).sum();
                 prop_assert!((found - expected).abs() < 1e-12);

@@ -74,6 +74,27 @@ def test_value_and_gradient_are_those_of_the_definition(n_classes, n, d, interce
     np.testing.assert_allclose(probabilities, right, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(30, 70_000), (70_000, 6)])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("values", ["ones", "single", "double"])
+def test_numbers_beyond_16_bits_are_told_apart(shape, n_classes, values):
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random_array(shape, density=2000 / np.prod(shape), rng=rng, format="csr")
+    X.data = {"ones": np.ones_like(X.data), "single": np.round(X.data * 8), "double": X.data}[values]
+    targets = rng.integers(n_classes, size=shape[0])
+    objective = ClassifierObjective(X, targets, n_classes=n_classes)
+    w = rng.normal(size=objective.n_features)
+    value, gradient = objective.value_and_gradient(w)
+    matrix = w.reshape(-1, objective.n_outputs)
+    scores = X @ matrix[:-1] + matrix[-1]
+    scores = np.hstack([np.zeros_like(scores), scores]) if n_classes == 2 else scores
+    log_p = scipy.special.log_softmax(scores, axis=1)
+    assert value == pytest.approx(-log_p[np.arange(len(targets)), targets].sum(), rel=1e-12)
+    residuals = (np.exp(log_p) - np.eye(n_classes)[targets])[:, -objective.n_outputs :]
+    expected = np.vstack([X.T @ residuals, residuals.sum(axis=0)])
+    np.testing.assert_allclose(gradient.reshape(expected.shape), expected, atol=1e-9)
+
+
 def test_gradient_is_the_slope_of_the_value():
     X, targets = samples(4)
     objective = ClassifierObjective(X, targets, n_classes=4)

@@ -145,10 +145,10 @@ impl ClassifierObjective {
         py: Python<'py>,
     ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>) {
         let rows = &self.inner.design.rows;
-        let (ends, ids) = rows.parts();
-        let values = (0..ids.len()).map(|at| rows.values.get(at)).collect();
-        let ends = ends.iter().map(|&end| end as i64).collect();
-        let ids = ids.iter().map(|&id| i64::from(id)).collect();
+        let ends = rows.ends().iter().map(|&end| end as i64).collect();
+        let (ids, values) = rows.columns();
+        let ids = (0..rows.n_entries()).map(|at| i64::from(ids.get(at))).collect();
+        let values = (0..rows.n_entries()).map(|at| values.get(at)).collect();
         (PyArray1::from_vec(py, ends), PyArray1::from_vec(py, ids), PyArray1::from_vec(py, values))
     }
 

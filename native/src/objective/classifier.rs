@@ -10,7 +10,7 @@
 
 use crate::aligned::Aligned;
 use crate::corpus::Corpus;
-use crate::design::{Design, Value, combine, with_values};
+use crate::design::{Design, Entries, Id, Value, combine, with_entries};
 use crate::error::{Error, Result};
 use crate::numeric;
 use crate::objective::chain::{ChainObjective, locked};
@@ -167,7 +167,7 @@ impl Classifier {
 
     /// Whether an evaluation takes a few milliseconds at most.
     pub fn is_quick(&self) -> bool {
-        (self.design.rows.parts().1.len() + self.n_columns() + self.n_samples()) * self.width() < 4_000_000
+        (self.design.rows.n_entries() + self.n_columns() + self.n_samples()) * self.width() < 4_000_000
     }
 
     /// From one sample's outputs to the next in memory.
@@ -334,13 +334,13 @@ impl WithSimd for Forward<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
         let design = &*self.classifier.design;
-        with_values!(&design.rows.values, values => self.run(simd, values))
+        with_entries!(design.rows, all => self.run(simd, all))
     }
 }
 
 impl Forward<'_> {
     #[inline(always)]
-    fn run<S: Simd, V: Value>(self, simd: S, values: &[V]) -> Vec<f64> {
+    fn run<S: Simd, I: Id, V: Value>(self, simd: S, all: Entries<'_, I, V>) -> Vec<f64> {
         let Forward { classifier, columns, intercept, samples, out, link } = self;
         let rows = &classifier.design.rows;
         let mut sums = vec![0.0; 1 + classifier.n_outputs()];
@@ -349,7 +349,7 @@ impl Forward<'_> {
             for (batch, out) in out.chunks_mut(BATCH).enumerate() {
                 let first = samples.start + batch * BATCH;
                 for (i, score) in out.iter_mut().enumerate() {
-                    *score = intercept + rows.combine_one(first + i, values, columns);
+                    *score = intercept + rows.combine_one(first + i, all, columns);
                 }
                 if link == Link::Scores {
                     continue;
@@ -360,7 +360,7 @@ impl Forward<'_> {
             return sums;
         }
         for (sample, out) in samples.zip(out.chunks_exact_mut(classifier.width())) {
-            let (ids, values) = rows.list(sample, values);
+            let (ids, values) = rows.list(sample, all);
             out.fill(0.0);
             out[..intercept.len()].copy_from_slice(intercept);
             combine(simd, ids, values, columns, out);
@@ -448,26 +448,26 @@ impl WithSimd for Backward<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let design = &*self.classifier.design;
-        with_values!(&design.columns.values, values => self.run(simd, values));
+        with_entries!(design.columns, all => self.run(simd, all));
     }
 }
 
 impl Backward<'_> {
     #[inline(always)]
-    fn run<S: Simd, V: Value>(self, simd: S, values: &[V]) {
+    fn run<S: Simd, I: Id, V: Value>(self, simd: S, all: Entries<'_, I, V>) {
         let Backward { classifier, residuals, columns, out } = self;
         let lists = &classifier.design.columns;
         let outputs = classifier.n_outputs();
         if outputs == 1 {
             let first = columns.start;
             for &column in &classifier.design.column_order[columns] {
-                out[column as usize - first] = lists.combine_one(column as usize, values, residuals);
+                out[column as usize - first] = lists.combine_one(column as usize, all, residuals);
             }
             return;
         }
         let mut sums = Aligned::new(classifier.width(), 0.0);
         for (column, out) in columns.zip(out.chunks_exact_mut(outputs)) {
-            let (ids, values) = lists.list(column, values);
+            let (ids, values) = lists.list(column, all);
             sums.fill(0.0);
             combine(simd, ids, values, residuals, &mut sums);
             out.copy_from_slice(&sums[..outputs]);

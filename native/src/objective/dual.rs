@@ -6,7 +6,7 @@
 //! a / 2 (z - alpha_i)^2 + b (z - alpha_i) + z log z + (C_i - z) log(C_i - z).
 
 use super::classifier::Classifier;
-use crate::design::{Value, with_values};
+use crate::design::{Entries, Id, Value, with_entries};
 use crate::error::Result;
 use crate::numeric;
 use crate::threads::Interrupt;
@@ -40,16 +40,16 @@ pub fn pass(
     l2: f64,
     interrupt: &Interrupt,
 ) -> Result<f64> {
-    let values = &classifier.design.rows.values;
-    let most = with_values!(values, values => run(classifier, values, w, alpha, squares, order, l2, interrupt));
+    let rows = &classifier.design.rows;
+    let most = with_entries!(rows, all => run(classifier, all, w, alpha, squares, order, l2, interrupt));
     interrupt.check()?;
     Ok(most)
 }
 
 #[allow(clippy::too_many_arguments)]
-fn run<V: Value>(
+fn run<I: Id, V: Value>(
     classifier: &Classifier,
-    values: &[V],
+    all: Entries<'_, I, V>,
     w: &mut [f64],
     alpha: &mut [f64],
     squares: &[f64],
@@ -65,21 +65,21 @@ fn run<V: Value>(
             break;
         }
         if let Some(&later) = order.get(k + AHEAD) {
-            let (ids, values) = rows.list(later, values);
+            let (ids, values) = rows.list(later, all);
             numeric::prefetch_range(ids, 0..ids.len());
             if size_of::<V>() > 0 {
                 numeric::prefetch_range(values, 0..values.len());
             }
         }
         if let Some(&next) = order.get(k + AHEAD / 2).filter(|_| far) {
-            rows.list(next, values).0.iter().for_each(|&id| numeric::prefetch(w, id as usize));
+            rows.list(next, all).0.iter().for_each(|&id| numeric::prefetch(w, id.at()));
         }
         let c = classifier.weight(i) / l2;
         if c <= 0.0 {
             continue;
         }
         let y = if classifier.targets[i] == 1 { 1.0 } else { -1.0 };
-        let b = y * rows.combine_one(i, values, w);
+        let b = y * rows.combine_one(i, all, w);
         let [before, rest] = [alpha[2 * i], alpha[2 * i + 1]];
         let apart = b + (before / rest).ln();
         most = most.max(apart.abs());
@@ -88,7 +88,7 @@ fn run<V: Value>(
         }
         let [after, rest] = solve(squares[i], b, c, [before, rest]);
         (alpha[2 * i], alpha[2 * i + 1]) = (after, rest);
-        rows.add_to(i, values, y * (after - before), w);
+        rows.add_to(i, all, y * (after - before), w);
     }
     most
 }

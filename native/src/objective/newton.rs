@@ -8,7 +8,7 @@
 //! written out (`gram`), and a coordinate then costs a row of it. A line search along delta needs X delta only.
 
 use super::classifier::Classifier;
-use crate::design::{Value, with_values};
+use crate::design::{Entries, Id, Value, with_entries};
 use crate::error::Result;
 use crate::threads::Interrupt;
 use rayon::prelude::*;
@@ -53,11 +53,11 @@ pub fn step(
     let mut residuals = vec![0.0; scores.len()];
     let before = classifier.residuals(scores, &mut residuals);
     let mut subproblem = Subproblem::new(classifier, w, gradient, &residuals, settings);
-    let values = &classifier.design.columns.values;
-    let sweeps = with_values!(values, values => subproblem.minimise(values, interrupt));
+    let columns = &classifier.design.columns;
+    let sweeps = with_entries!(columns, all => subproblem.minimise(all, interrupt));
     interrupt.check()?;
     let mut outcome = Outcome { nll: before, working_set: subproblem.columns.len(), sweeps, ..Outcome::default() };
-    let direction = with_values!(values, values => subproblem.direction(values));
+    let direction = with_entries!(columns, all => subproblem.direction(all));
     let (promised, found) = subproblem.search(before, scores, &direction, &mut residuals);
     outcome.promised = promised;
     let Some((length, nll, trials)) = found else { return Ok(outcome) };
@@ -115,7 +115,7 @@ impl Gram {
         }
         let mut counts = vec![0u32; classifier.n_samples()];
         for column in columns {
-            lists.parts().1[lists.range(column.id)].iter().for_each(|&i| counts[i as usize] += 1);
+            lists.entries(column.id).for_each(|(i, _)| counts[i as usize] += 1);
         }
         let pairs: usize = counts.iter().map(|&count| (count as usize).pow(2)).sum();
         Some(pairs / (2 * entries))
@@ -238,7 +238,7 @@ impl<'a> Subproblem<'a> {
             curvatures,
             violation: 0.0,
         };
-        with_values!(&classifier.design.columns.values, values => subproblem.fill_curvatures(values));
+        with_entries!(classifier.design.columns, all => subproblem.fill_curvatures(all));
         let violations =
             subproblem.columns.iter().map(|column| violation(column.w, column.gradient, settings.l1).abs());
         let of_intercept = subproblem.intercept.as_ref().map_or(0.0, |column| column.gradient.abs());
@@ -251,11 +251,11 @@ impl<'a> Subproblem<'a> {
         self.classifier.intercept.unwrap_or(0.0)
     }
 
-    fn fill_curvatures<V: Value>(&mut self, values: &[V]) {
+    fn fill_curvatures<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>) {
         let lists = &self.classifier.design.columns;
         for column in &mut self.columns {
-            let (ids, values) = lists.list(column.id, values);
-            let sum: f64 = ids.iter().zip(values).map(|(&i, x)| self.curvatures[i as usize] * x.get() * x.get()).sum();
+            let (ids, values) = lists.list(column.id, all);
+            let sum: f64 = ids.iter().zip(values).map(|(&i, x)| self.curvatures[i.at()] * x.get() * x.get()).sum();
             column.curvature = (sum + self.settings.l2).max(LEAST_CURVATURE);
         }
         let x = self.value();
@@ -266,13 +266,13 @@ impl<'a> Subproblem<'a> {
     }
 
     /// Sweeps over the columns until none violates optimality much; returns how many there were.
-    fn minimise<V: Value>(&mut self, values: &[V], interrupt: &Interrupt) -> usize {
+    fn minimise<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>, interrupt: &Interrupt) -> usize {
         let Settings { precision, sweeps, .. } = *self.settings;
         let goal = precision * self.violation;
         let (mut done, mut switch) = (0, usize::MAX);
         while done < sweeps && !interrupt.is_set() {
             done += 1;
-            if self.sweep(values, false) <= goal {
+            if self.sweep(all, false) <= goal {
                 break;
             }
             if done == FIRST_SWEEPS {
@@ -294,7 +294,7 @@ impl<'a> Subproblem<'a> {
                 let end = (done + ACTIVE_SWEEPS).min(sweeps);
                 while done < end && !interrupt.is_set() {
                     done += 1;
-                    if self.sweep(values, true) <= goal {
+                    if self.sweep(all, true) <= goal {
                         break;
                     }
                 }
@@ -304,18 +304,18 @@ impl<'a> Subproblem<'a> {
     }
 
     /// A sweep over the data, or over the columns whose weights are not 0; returns the largest violation met.
-    fn sweep<V: Value>(&mut self, values: &[V], active: bool) -> f64 {
+    fn sweep<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>, active: bool) -> f64 {
         let lists = &self.classifier.design.columns;
         let Settings { l1, l2, .. } = *self.settings;
         let mut most = 0.0f64;
         for column in self.columns.iter_mut().filter(|column| !active || column.w + column.delta != 0.0) {
-            let slope = column.gradient + l2 * column.delta + lists.combine_one(column.id, values, &self.slopes);
+            let slope = column.gradient + l2 * column.delta + lists.combine_one(column.id, all, &self.slopes);
             let change = column.change(slope, l1, &mut most);
             if change != 0.0 {
                 column.delta += change;
-                let (ids, values) = lists.list(column.id, values);
+                let (ids, values) = lists.list(column.id, all);
                 for (&i, x) in ids.iter().zip(values) {
-                    self.slopes[i as usize] += change * x.get() * self.curvatures[i as usize];
+                    self.slopes[i.at()] += change * x.get() * self.curvatures[i.at()];
                 }
             }
         }
@@ -354,11 +354,11 @@ impl<'a> Subproblem<'a> {
     }
 
     /// X delta.
-    fn direction<V: Value>(&self, values: &[V]) -> Vec<f64> {
+    fn direction<I: Id, V: Value>(&self, all: Entries<'_, I, V>) -> Vec<f64> {
         let of_intercept = self.intercept.as_ref().map_or(0.0, |intercept| intercept.delta * self.value());
         let mut direction = vec![of_intercept; self.slopes.len()];
         for column in self.columns.iter().filter(|column| column.delta != 0.0) {
-            self.classifier.design.columns.add_to(column.id, values, column.delta, &mut direction);
+            self.classifier.design.columns.add_to(column.id, all, column.delta, &mut direction);
         }
         direction
     }
