@@ -377,6 +377,27 @@ def test_a_saved_model_predicts_the_same(tmp_path, kind, multi_class, intercept)
     np.testing.assert_allclose(MaxEnt.load(tmp_path / "model").predict_proba(SAMPLES), by_name.predict_proba(SAMPLES))
 
 
+def test_numpys_numbers_among_the_parameters_are_saved(tmp_path):
+    X, y = samples(3)
+    options = {"min_count": np.int64(1), "fit_intercept": np.True_, "max_iterations": np.int64(50)}
+    MaxEnt(solver="lbfgs", solver_options={"memory": np.int64(5)}, **options).fit(X, y).save(tmp_path / "model")
+    assert MaxEnt.load(tmp_path / "model").get_params()["max_iterations"] == 50
+
+
+def test_ctrl_c_ends_the_training_of_all_classes():
+    X, y = samples(4)
+
+    def interrupt(record, state):
+        if record.iteration == 3:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = MaxEnt(multi_class="ovr").fit(X, y, callbacks=[interrupt])
+    assert [result.status.name for result in model.result_] == ["INTERRUPTED"] * 4
+    assert model.coef_[0].any()
+    assert not model.coef_[1:].any()
+
+
 def test_files_of_other_models_are_refused(tmp_path):
     ChainCRF().fit([["a"], ["b"]], [["x"], ["y"]]).save(tmp_path / "chain")
     with pytest.raises(ModelFileError, match="not a classifier's model"):

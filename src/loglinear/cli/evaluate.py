@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .options import add_format, add_json, add_model, add_threads, model_format, open_model
 
 if TYPE_CHECKING:
+    from .._core import ChainModel
     from ..metrics import Evaluation
 
 EXAMPLE = "example: loglinear evaluate --model chunker.loglinear test.txt"
@@ -25,25 +26,25 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Evaluate."""
+    model, settings = open_model(arguments.model)
+    format = model_format(arguments.format, settings)
+    scores = _texts(arguments, settings) if format == "text" else _sentences(arguments, model, format)
+    print(json.dumps(scores.to_dict()) if arguments.json else render(scores))
+
+
+def _sentences(arguments: Namespace, model: ChainModel, format: str) -> Evaluation:
     from ..corpus import Corpus
     from ..features import TemplateText
     from ..models.training import evaluate_model
     from .progress import say
 
-    model, settings = open_model(arguments.model)
-    format = model_format(arguments.format, settings)
-    if format == "text":
-        scores = _texts(arguments, settings)
-        print(json.dumps(scores.to_dict()) if arguments.json else render(scores))
-        return
     template = None if model.template is None else TemplateText(model.template)
     corpus = Corpus.read(arguments.file, format=format, template=template, threads=arguments.threads)
     unknown = sorted(set(corpus.labels) - set(model.labels))
     if unknown:
         names = ", ".join(unknown)
         say(f"warning: {arguments.file} has labels that the model does not know, which count as missed: {names}")
-    scores = evaluate_model(model, corpus, threads=arguments.threads)
-    print(json.dumps(scores.to_dict()) if arguments.json else render(scores))
+    return evaluate_model(model, corpus, threads=arguments.threads)
 
 
 def _texts(arguments: Namespace, settings: dict[str, Any]) -> Evaluation:

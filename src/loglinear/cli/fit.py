@@ -8,8 +8,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
-
 from .. import documents
 from ..corpus import Corpus
 from ..errors import DataError, OptionError
@@ -73,6 +71,9 @@ def fit_classifier(
     progress: Progress,
 ) -> dict[str, Any]:
     """Train a classifier on a file and write the model; return the summary of the training."""
+    # Chains are trained without scikit-learn, which takes longer to import than all the rest.
+    from sklearn.exceptions import ConvergenceWarning
+
     from ..models.maxent import MaxEnt
     from ..models.training import training_summary
 

@@ -194,12 +194,12 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         apart = self.multi_class == "ovr" and self.classes_.size > 2
         objectives = [objective.one_against_rest(k) for k in range(self.classes_.size)] if apart else [objective]
         results: list[Result] = []
+        interrupted = False
         for each in objectives:
             # After Ctrl-C the classes that remain are left as they begin.
-            limit = 0 if results and results[-1].status is Status.INTERRUPTED else options.max_iterations
-            results.append(_minimized(each, replace(options, max_iterations=limit), callbacks))
-            if limit == 0 and results[:-1] and results[-2].status is Status.INTERRUPTED:
-                results[-1] = replace(results[-1], status=Status.INTERRUPTED)
+            result = _minimized(each, replace(options, max_iterations=0) if interrupted else options, callbacks)
+            interrupted = interrupted or result.status is Status.INTERRUPTED
+            results.append(replace(result, status=Status.INTERRUPTED) if interrupted else result)
         for result in results:
             if not result.status.converged:
                 message = f"{result.status.message} (violation {result.violation:.3g}; see result_)"

@@ -13,6 +13,7 @@ import scipy.sparse
 from .. import __version__, _core
 from ..errors import DataError, ModelFileError
 from ..vectors import Vector
+from .training import plain
 
 if TYPE_CHECKING:
     from .maxent import MaxEnt
@@ -67,7 +68,7 @@ def model_of(classifier: MaxEnt, settings: dict[str, Any]) -> _core.ChainModel:
         [*names, INTERCEPT],
         [str(each) for each in classes],
         np.vstack([coef.T, classifier.intercept_]).ravel(),
-        json.dumps(settings),
+        json.dumps(settings, default=plain),
         template=classifier._template,
         intercept=INTERCEPT,
     )

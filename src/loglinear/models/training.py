@@ -74,8 +74,8 @@ class SolverOptions:
             "l2": penalty.l2,
             "solver": self.make_solver()[0],
             "tolerance": self.tolerance,
-            "solver_options": {name: plain(value) for name, value in dict(self.solver_options or {}).items()},
-            "random_state": plain(self.random_state),
+            "solver_options": dict(self.solver_options or {}),
+            "random_state": self.random_state,
             "max_iterations": None if self.max_iterations is None else int(self.max_iterations),
         }
 
@@ -160,8 +160,8 @@ def train_chain(
         "model": "chain",
         "format": corpus.format,
         **options.settings(),
-        "all_states": bool(options.all_states),
-        "all_transitions": bool(options.all_transitions),
+        "all_states": options.all_states,
+        "all_transitions": options.all_transitions,
         "min_count": min_count,
         "training": {
             "n_sentences": len(corpus),
@@ -170,7 +170,7 @@ def train_chain(
             **training_summary([result]),
         },
     }
-    return objective.model(result.w, json.dumps(settings), corpus.template), result
+    return objective.model(result.w, json.dumps(settings, default=plain), corpus.template), result
 
 
 def training_summary(results: Sequence[Result]) -> dict[str, Any]:
@@ -189,9 +189,7 @@ def training_summary(results: Sequence[Result]) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """NumPy's numbers as Python's; what else JSON does not know, as text."""
-    if isinstance(value, np.generic):
-        return value.item()
-    return value if value is None or isinstance(value, (bool, int, float, str, list, tuple, dict)) else repr(value)
+    return value.item() if isinstance(value, np.generic) else repr(value)
 
 
 def evaluate_model(model: _core.ChainModel, corpus: Corpus, *, threads: int = 0) -> Evaluation:
