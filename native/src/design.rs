@@ -21,12 +21,17 @@ pub struct One;
 
 pub trait Value: Copy + Default + Send + Sync {
     fn get(self) -> f64;
+    fn wrap(values: Vec<Self>) -> Values;
 }
 
 impl Value for One {
     #[inline(always)]
     fn get(self) -> f64 {
         1.0
+    }
+
+    fn wrap(values: Vec<Self>) -> Values {
+        Values::Ones(values)
     }
 }
 
@@ -35,12 +40,20 @@ impl Value for f32 {
     fn get(self) -> f64 {
         self.into()
     }
+
+    fn wrap(values: Vec<Self>) -> Values {
+        Values::Single(values)
+    }
 }
 
 impl Value for f64 {
     #[inline(always)]
     fn get(self) -> f64 {
         self
+    }
+
+    fn wrap(values: Vec<Self>) -> Values {
+        Values::Double(values)
     }
 }
 
@@ -99,7 +112,7 @@ pub struct Entries<'a, I, V> {
 /// Calls a function that is generic over `Id` and `Value` with the entries of lists.
 macro_rules! with_entries {
     ($lists:expr, $name:ident => $work:expr) => {
-        match $lists.columns() {
+        match $lists.parts() {
             ($crate::design::Ids::Short(ids), $crate::design::Values::Ones(values)) => {
                 let $name = $crate::design::Entries { ids, values };
                 $work
@@ -157,7 +170,7 @@ impl Lists {
     }
 
     /// Ids and values of all entries.
-    pub fn columns(&self) -> (&Ids, &Values) {
+    pub fn parts(&self) -> (&Ids, &Values) {
         (&self.ids, &self.values)
     }
 
@@ -238,43 +251,23 @@ impl Lists {
     /// The entries list by id; each keeps the order of the lists.
     fn transposed(&self, n_ids: usize) -> Lists {
         let mut ends = vec![0; n_ids];
-        match &self.ids {
-            Ids::Short(ids) => ids.iter().for_each(|&id| ends[id.at()] += 1),
-            Ids::Long(ids) => ids.iter().for_each(|&id| ends[id.at()] += 1),
-        }
+        with_entries!(self, all => all.ids.iter().for_each(|&id| ends[id.at()] += 1));
         let mut total = 0;
         for end in &mut ends {
             // Where the list begins, until it is filled.
             total += std::mem::replace(end, total);
         }
         let mut ids = vec![0; self.n_entries()];
-        let values = match (&self.ids, &self.values) {
-            (Ids::Short(from), Values::Ones(values)) => {
-                Values::Ones(self.distribute(from, values, &mut ends, &mut ids))
-            }
-            (Ids::Short(from), Values::Single(values)) => {
-                Values::Single(self.distribute(from, values, &mut ends, &mut ids))
-            }
-            (Ids::Short(from), Values::Double(values)) => {
-                Values::Double(self.distribute(from, values, &mut ends, &mut ids))
-            }
-            (Ids::Long(from), Values::Ones(values)) => Values::Ones(self.distribute(from, values, &mut ends, &mut ids)),
-            (Ids::Long(from), Values::Single(values)) => {
-                Values::Single(self.distribute(from, values, &mut ends, &mut ids))
-            }
-            (Ids::Long(from), Values::Double(values)) => {
-                Values::Double(self.distribute(from, values, &mut ends, &mut ids))
-            }
-        };
+        let values = with_entries!(self, all => Value::wrap(self.distribute(all, &mut ends, &mut ids)));
         Lists::new(ends, ids, values, self.len())
     }
 
-    fn distribute<I: Id, V: Value>(&self, from: &[I], values: &[V], ends: &mut [usize], ids: &mut [u32]) -> Vec<V> {
-        let mut moved = vec![V::default(); values.len()];
+    fn distribute<I: Id, V: Value>(&self, all: Entries<'_, I, V>, ends: &mut [usize], ids: &mut [u32]) -> Vec<V> {
+        let mut moved = vec![V::default(); all.values.len()];
         for list in 0..self.len() {
             for at in self.range(list) {
-                let end = &mut ends[from[at].at()];
-                (ids[*end], moved[*end]) = (list as u32, values[at]);
+                let end = &mut ends[all.ids[at].at()];
+                (ids[*end], moved[*end]) = (list as u32, all.values[at]);
                 *end += 1;
             }
         }

@@ -146,7 +146,7 @@ impl ClassifierObjective {
     ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>) {
         let rows = &self.inner.design.rows;
         let ends = rows.ends().iter().map(|&end| end as i64).collect();
-        let (ids, values) = rows.columns();
+        let (ids, values) = rows.parts();
         let ids = (0..rows.n_entries()).map(|at| i64::from(ids.get(at))).collect();
         let values = (0..rows.n_entries()).map(|at| values.get(at)).collect();
         (PyArray1::from_vec(py, ends), PyArray1::from_vec(py, ids), PyArray1::from_vec(py, values))
