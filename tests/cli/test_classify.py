@@ -67,12 +67,16 @@ def test_texts_are_classified_as_scikit_learn_does(done, data, tfidf, ngrams):
     assert {each["attribute"] for each in report["top_states"]} <= set(vectorizer.get_feature_names_out())
 
 
-def test_texts_come_out_line_by_line(done, data):
+def test_texts_come_out_line_by_line(done, run, data):
     model = train(done, data, "-f", "text")
     tagged = done("tag", "-m", model, input="ball goal team\n\nsoup bread\n").stdout
     assert tagged == "sport\n\nfood\n"
     done("tag", "-m", model, data / "test.tsv", "-o", data / "out")
     assert len((data / "out").read_text().splitlines()) == 120
+    assert (data / "out").stat().st_mode & 0o777 == (data / "train.tsv").stat().st_mode & 0o777
+    failed = run("tag", "-m", model, data / "test.tsv", "-o", data / "no folder" / "out")
+    assert failed.returncode == 2
+    assert "no folder" in failed.stderr
     packed = data / "train.gz"
     packed.write_bytes(gzip.compress((data / "train.tsv").read_bytes()))
     assert train(done, data, "-f", "text", file="train.gz").exists()

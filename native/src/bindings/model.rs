@@ -160,15 +160,7 @@ impl ChainModel {
             let text = source.text()?;
             tagger::tag(&self.inner, &text, format, marginals, interrupt)
         })?;
-        py.detach(|| {
-            if output.as_os_str() == "-" {
-                let mut stdout = std::io::stdout().lock();
-                let written = stdout.write_all(&tagged).and_then(|()| stdout.flush());
-                written.map_err(|source| crate::error::Error::io("<stdout>", source))
-            } else {
-                write_atomically(&output, |out| out.write_all(&tagged))
-            }
-        })?;
+        write_output(py, output, &tagged)?;
         Ok(tagged.len())
     }
 }
@@ -186,6 +178,21 @@ impl ChainModel {
     ) -> PyResult<T> {
         interruptible(py, |interrupt| threads::pool(threads)?.install(|| work(interrupt)))
     }
+}
+
+/// Writes to a file, which is replaced whole or not at all, or to stdout for `-`.
+#[pyfunction]
+pub fn write_output(py: Python<'_>, output: PathBuf, text: &[u8]) -> PyResult<()> {
+    py.detach(|| {
+        if output.as_os_str() == "-" {
+            let mut stdout = std::io::stdout().lock();
+            let written = stdout.write_all(text).and_then(|()| stdout.flush());
+            written.map_err(|source| crate::error::Error::io("<stdout>", source))
+        } else {
+            write_atomically(&output, |out| out.write_all(text))
+        }
+    })?;
+    Ok(())
 }
 
 /// Parses a template for its mistakes; returns how many columns it looks at.

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
 from collections.abc import Sequence
 from typing import Any
 
-from .. import documents
+from .. import _core, documents
 from ..errors import OptionError
 from ..models.maxent import MaxEnt
 
@@ -45,20 +42,4 @@ def tag(path: str, settings: dict[str, Any], file: str, output: str, *, marginal
     lines = [""] * found.lines[-1]
     for number, row in zip(found.lines, rows, strict=True):
         lines[number - 1] = "\t".join(row)
-    text = "".join(line + "\n" for line in lines)
-    if output == "-":
-        sys.stdout.write(text)
-    else:
-        _write(output, text)
-
-
-def _write(path: str, text: str) -> None:
-    """Write a file that is replaced whole or not at all."""
-    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", suffix=".tmp")
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    _core.write_output(output, "".join(line + "\n" for line in lines).encode())
