@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use rayon::ThreadPool;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 static POOLS: Mutex<Option<HashMap<usize, Arc<ThreadPool>>>> = Mutex::new(None);
 
@@ -16,7 +16,7 @@ pub fn count(threads: usize) -> usize {
 /// A pool of that many threads, made once per size.
 pub fn pool(threads: usize) -> Result<Arc<ThreadPool>> {
     let threads = count(threads);
-    let mut pools = POOLS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     let pools = pools.get_or_insert_default();
     if let Some(pool) = pools.get(&threads) {
         return Ok(Arc::clone(pool));
@@ -29,6 +29,34 @@ pub fn pool(threads: usize) -> Result<Arc<ThreadPool>> {
     let pool = Arc::new(pool);
     pools.insert(threads, Arc::clone(&pool));
     Ok(pool)
+}
+
+/// Runs of neighbouring items that a thread should get: few, for neighbours share caches, but enough to even out.
+const RUNS: usize = 8;
+
+/// Does work on every item; returns the results in the order of the items. The calling thread takes its share, so that
+/// as many threads are at it as the pool has, and with one no other is woken.
+pub fn share<T: Send, R: Send + Sync>(pool: &ThreadPool, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let helpers = pool.current_num_threads().min(items.len()).saturating_sub(1);
+    if helpers == 0 {
+        return items.into_iter().map(work).collect();
+    }
+    let slots: Vec<_> = items.into_iter().map(|item| (Mutex::new(Some(item)), OnceLock::new())).collect();
+    let next = AtomicUsize::new(0);
+    let run_of = (slots.len() / (RUNS * (helpers + 1))).max(1);
+    let run = || {
+        while let Some(rest) = slots.get(next.fetch_add(run_of, Ordering::Relaxed)..).filter(|rest| !rest.is_empty()) {
+            for (item, result) in rest.iter().take(run_of) {
+                let item = item.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let _ = item.map(|item| result.set(work(item)));
+            }
+        }
+    };
+    pool.in_place_scope(|scope| {
+        (0..helpers).for_each(|_| scope.spawn(|_| run()));
+        run();
+    });
+    slots.into_iter().filter_map(|(_, result)| result.into_inner()).collect()
 }
 
 /// Set from outside to stop long work; workers look at it between blocks.
@@ -46,5 +74,19 @@ impl Interrupt {
 
     pub fn check(&self) -> Result<()> {
         if self.is_set() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_work_is_done_once_and_in_order() {
+        for (threads, items) in [(1, 5), (2, 0), (2, 1), (3, 1000), (4, 3)] {
+            let pool = pool(threads).unwrap();
+            let results = share(&pool, (0..items).collect(), |item: usize| item * item);
+            assert_eq!(results, (0..items).map(|item| item * item).collect::<Vec<_>>());
+        }
     }
 }

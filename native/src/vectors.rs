@@ -7,12 +7,11 @@
 use crate::numeric;
 use crate::threads;
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 
 /// Elements of a chunk: several fit the second-level cache, and a row's part is long enough to be fetched ahead.
 const CHUNK: usize = 2048;
-/// Shorter vectors are not worth waking threads for.
-const SMALL: usize = 8 * CHUNK;
+/// Less to read and write, in elements of vectors, is not worth waking threads for: it takes some tens of microseconds.
+const SMALL: usize = 1 << 18;
 const LANES: usize = 8;
 /// Elements that are left out together where nothing is to be done.
 const BLOCK: usize = 16;
@@ -21,11 +20,16 @@ const PIECE: usize = 64;
 /// Rows that are swept side by side: so many streams keep the memory busy, and their sums still fit the registers.
 const ROWS: usize = 4;
 
-/// Runs `work` on the pool of so many threads if the vectors are long.
-fn on_threads<R: Send>(n: usize, n_threads: usize, work: impl FnOnce() -> R + Send) -> R {
+/// Does work on the chunks of vectors, `elements` in all, on so many threads if that is much; returns the results in order.
+fn on_chunks<T: Send, R: Send + Sync>(
+    elements: usize,
+    n_threads: usize,
+    chunks: impl Iterator<Item = T>,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
     match threads::pool(n_threads) {
-        Ok(pool) if n > SMALL => pool.install(work),
-        _ => work(),
+        Ok(pool) if elements > SMALL => threads::share(&pool, chunks.collect(), work),
+        _ => chunks.map(work).collect(),
     }
 }
 
@@ -99,21 +103,17 @@ fn multiply_add(sums: &mut [f64; LANES], x: &[f64; LANES], y: &[f64; LANES]) {
 
 /// (|x|_1, |x|_2 squared)
 pub fn norms(x: &[f64], n_threads: usize) -> [f64; 2] {
-    let parts: Vec<[f64; 2]> = on_threads(x.len(), n_threads, || {
-        x.par_chunks(CHUNK)
-            .map(|x| {
-                dispatched(
+    let parts = on_chunks(x.len(), n_threads, x.chunks(CHUNK), |x| {
+        dispatched(
+            #[inline(always)]
+            || {
+                lanes(
+                    x.len(),
                     #[inline(always)]
-                    || {
-                        lanes(
-                            x.len(),
-                            #[inline(always)]
-                            |i| [x[i].abs(), x[i] * x[i]],
-                        )
-                    },
+                    |i| [x[i].abs(), x[i] * x[i]],
                 )
-            })
-            .collect()
+            },
+        )
     });
     total(&parts)
 }
@@ -316,16 +316,12 @@ pub fn pseudo_gradient(w: &[f64], g: &[f64], penalty: Penalty, out: &mut [f64], 
         ]);
     }
     let Penalty { l1, l2, .. } = penalty;
-    let parts: Vec<Size> = on_threads(w.len(), n_threads, || {
-        out.par_chunks_mut(CHUNK)
-            .zip(w.par_chunks(CHUNK).zip(g.par_chunks(CHUNK)))
-            .map(|(out, point)| {
-                dispatched(
-                    #[inline(always)]
-                    || chunk_pseudo_gradient(point, (l1, l2), |_| 0.0, out),
-                )
-            })
-            .collect()
+    let chunks = out.chunks_mut(CHUNK).zip(w.chunks(CHUNK).zip(g.chunks(CHUNK)));
+    let parts = on_chunks(3 * w.len(), n_threads, chunks, |(out, point)| {
+        dispatched(
+            #[inline(always)]
+            || chunk_pseudo_gradient(point, (l1, l2), |_| 0.0, out),
+        )
     });
     Size::total(parts)
 }
@@ -372,65 +368,58 @@ pub fn secant_pair(
     let Penalty { l1, l2, .. } = penalty;
     let (n, m) = (s.len(), rows.len() + 2);
     let mut parts = vec![0.0; n.div_ceil(CHUNK) * 2 * m];
-    let written = s.par_chunks_mut(CHUNK).zip(y.par_chunks_mut(CHUNK));
-    let sizes: Vec<Size> = on_threads(n, n_threads, || {
-        written
-            .zip(parts.par_chunks_mut(2 * m))
-            .enumerate()
-            .map(|(chunk, ((s, y), parts))| {
-                let range = chunk * CHUNK..chunk * CHUNK + s.len();
-                let [w_new, w, g_new, g] = [new.w, old.w, new.g, old.g].map(|x| &x[range.clone()]);
-                let (on_v, on_y) = parts.split_at_mut(m);
-                dispatched(
+    let written = s.chunks_mut(CHUNK).zip(y.chunks_mut(CHUNK)).zip(parts.chunks_mut(2 * m)).enumerate();
+    let sizes = on_chunks((4 + m) * n, n_threads, written, |(chunk, ((s, y), parts))| {
+        let range = chunk * CHUNK..chunk * CHUNK + s.len();
+        let [w_new, w, g_new, g] = [new.w, old.w, new.g, old.g].map(|x| &x[range.clone()]);
+        let (on_v, on_y) = parts.split_at_mut(m);
+        dispatched(
+            #[inline(always)]
+            || {
+                let (mut v, mut wide) = ([0.0; CHUNK], [0.0; CHUNK]);
+                let v = &mut v[..s.len()];
+                let size = chunk_pseudo_gradient((w_new, g_new), (l1, l2), |i| w_new[i] - w[i], v);
+                pieces(
+                    v.len(),
                     #[inline(always)]
-                    || {
-                        let (mut v, mut wide) = ([0.0; CHUNK], [0.0; CHUNK]);
-                        let v = &mut v[..s.len()];
-                        let size = chunk_pseudo_gradient((w_new, g_new), (l1, l2), |i| w_new[i] - w[i], v);
-                        pieces(
-                            v.len(),
+                    |range| {
+                        for x in [w_new, w, g_new, g] {
+                            fetch_ahead(x, range.start);
+                        }
+                        for x in [&*s, &*y] {
+                            fetch_ahead(x, range.start);
+                        }
+                        let (s, y, wide) = (&mut s[range.clone()], &mut y[range.clone()], &mut wide[range.clone()]);
+                        let [w_new, w, g_new, g] = [w_new, w, g_new, g].map(
                             #[inline(always)]
-                            |range| {
-                                for x in [w_new, w, g_new, g] {
-                                    fetch_ahead(x, range.start);
-                                }
-                                for x in [&*s, &*y] {
-                                    fetch_ahead(x, range.start);
-                                }
-                                let (s, y, wide) =
-                                    (&mut s[range.clone()], &mut y[range.clone()], &mut wide[range.clone()]);
-                                let [w_new, w, g_new, g] = [w_new, w, g_new, g].map(
-                                    #[inline(always)]
-                                    |x| &x[range.clone()],
-                                );
-                                for i in 0..range.len() {
-                                    let step = w_new[i] - w[i];
-                                    s[i] = narrow(step);
-                                    y[i] = narrow(g_new[i] - g[i] + l2 * step);
-                                    wide[i] = widen(y[i]);
-                                }
-                            },
+                            |x| &x[range.clone()],
                         );
-                        let mut enter = |at: usize, [with_v, with_y]: [&[f64]; 2]| {
-                            on_v[at..at + with_v.len()].copy_from_slice(with_v);
-                            on_y[at..at + with_y.len()].copy_from_slice(with_y);
-                        };
-                        let (fours, rest) = rows.as_chunks::<ROWS>();
-                        for (at, four) in fours.iter().enumerate() {
-                            let [with_v, with_y] = chunk_dots(four.map(|row| &row[range.clone()]), v, &wide);
-                            enter(at * ROWS, [&with_v, &with_y]);
+                        for i in 0..range.len() {
+                            let step = w_new[i] - w[i];
+                            s[i] = narrow(step);
+                            y[i] = narrow(g_new[i] - g[i] + l2 * step);
+                            wide[i] = widen(y[i]);
                         }
-                        for (at, row) in rest.iter().enumerate() {
-                            let [with_v, with_y] = chunk_dots([&row[range.clone()]], v, &wide);
-                            enter(fours.len() * ROWS + at, [&with_v, &with_y]);
-                        }
-                        let [with_v, with_y] = chunk_dots([s, y], v, &wide);
-                        enter(rows.len(), [&with_v, &with_y]);
-                        size
                     },
-                )
-            })
-            .collect()
+                );
+                let mut enter = |at: usize, [with_v, with_y]: [&[f64]; 2]| {
+                    on_v[at..at + with_v.len()].copy_from_slice(with_v);
+                    on_y[at..at + with_y.len()].copy_from_slice(with_y);
+                };
+                let (fours, rest) = rows.as_chunks::<ROWS>();
+                for (at, four) in fours.iter().enumerate() {
+                    let [with_v, with_y] = chunk_dots(four.map(|row| &row[range.clone()]), v, &wide);
+                    enter(at * ROWS, [&with_v, &with_y]);
+                }
+                for (at, row) in rest.iter().enumerate() {
+                    let [with_v, with_y] = chunk_dots([&row[range.clone()]], v, &wide);
+                    enter(fours.len() * ROWS + at, [&with_v, &with_y]);
+                }
+                let [with_v, with_y] = chunk_dots([s, y], v, &wide);
+                enter(rows.len(), [&with_v, &with_y]);
+                size
+            },
+        )
     });
     products.fill(0.0);
     for part in parts.chunks_exact(2 * m) {
@@ -475,56 +464,52 @@ pub fn quasi_newton_step(
         return Step { slope: step.slope + free.slope, change: step.change + free.change, ..step };
     }
     let Penalty { l1, l2, .. } = penalty;
-    let parts: Vec<[f64; 4]> = on_threads(out.len(), n_threads, || {
-        out.par_chunks_mut(CHUNK)
-            .zip(at.w.par_chunks(CHUNK).zip(at.g.par_chunks(CHUNK)))
-            .enumerate()
-            .map(|(chunk, (out, (w, g)))| {
-                let start = chunk * CHUNK;
-                dispatched(
-                    #[inline(always)]
-                    || {
-                        let mut v = [0.0; CHUNK];
-                        let v = &mut v[..out.len()];
-                        for i in 0..out.len() {
-                            v[i] = pseudo_derivative(w[i], g[i] + l2 * w[i], l1);
-                            out[i] = factor * v[i];
-                        }
-                        if l1 > 0.0 {
-                            active(
-                                v,
-                                #[inline(always)]
-                                |range| add_all(rows, start, range, out),
-                            );
-                            lanes(
-                                out.len(),
-                                #[inline(always)]
-                                |i| {
-                                    let d = if out[i] * v[i] < 0.0 { out[i] } else { 0.0 };
-                                    let moved = w[i] + alpha * d;
-                                    let orthant = if w[i] == 0.0 { -v[i] } else { w[i] };
-                                    let inside = (moved > 0.0) & (orthant > 0.0) | (moved < 0.0) & (orthant < 0.0);
-                                    // NaN and infinity are kept: the objective has to see them.
-                                    out[i] = if inside | !moved.is_finite() { moved } else { 0.0 };
-                                    [d * v[i], v[i] * (out[i] - w[i]), out[i].abs(), out[i] * out[i]]
-                                },
-                            )
-                        } else {
-                            add_all(rows, start, 0..out.len(), out);
-                            lanes(
-                                out.len(),
-                                #[inline(always)]
-                                |i| {
-                                    let slope = out[i] * v[i];
-                                    out[i] = w[i] + alpha * out[i];
-                                    [slope, alpha * slope, out[i].abs(), out[i] * out[i]]
-                                },
-                            )
-                        }
-                    },
-                )
-            })
-            .collect()
+    let chunks = out.chunks_mut(CHUNK).zip(at.w.chunks(CHUNK).zip(at.g.chunks(CHUNK))).enumerate();
+    let elements = (3 + rows.len()) * at.w.len();
+    let parts = on_chunks(elements, n_threads, chunks, |(chunk, (out, (w, g)))| {
+        let start = chunk * CHUNK;
+        dispatched(
+            #[inline(always)]
+            || {
+                let mut v = [0.0; CHUNK];
+                let v = &mut v[..out.len()];
+                for i in 0..out.len() {
+                    v[i] = pseudo_derivative(w[i], g[i] + l2 * w[i], l1);
+                    out[i] = factor * v[i];
+                }
+                if l1 > 0.0 {
+                    active(
+                        v,
+                        #[inline(always)]
+                        |range| add_all(rows, start, range, out),
+                    );
+                    lanes(
+                        out.len(),
+                        #[inline(always)]
+                        |i| {
+                            let d = if out[i] * v[i] < 0.0 { out[i] } else { 0.0 };
+                            let moved = w[i] + alpha * d;
+                            let orthant = if w[i] == 0.0 { -v[i] } else { w[i] };
+                            let inside = (moved > 0.0) & (orthant > 0.0) | (moved < 0.0) & (orthant < 0.0);
+                            // NaN and infinity are kept: the objective has to see them.
+                            out[i] = if inside | !moved.is_finite() { moved } else { 0.0 };
+                            [d * v[i], v[i] * (out[i] - w[i]), out[i].abs(), out[i] * out[i]]
+                        },
+                    )
+                } else {
+                    add_all(rows, start, 0..out.len(), out);
+                    lanes(
+                        out.len(),
+                        #[inline(always)]
+                        |i| {
+                            let slope = out[i] * v[i];
+                            out[i] = w[i] + alpha * out[i];
+                            [slope, alpha * slope, out[i].abs(), out[i] * out[i]]
+                        },
+                    )
+                }
+            },
+        )
     });
     let [slope, change, l1_norm, squared] = total(&parts);
     Step { slope, change, l1_norm, squared }
