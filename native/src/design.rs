@@ -1,12 +1,14 @@
-//! Samples of a classifier as a sparse matrix, by rows (samples) and by columns (attributes).
+//! Samples of a classifier as a sparse matrix: by rows (samples), by columns (attributes), or with eight of either side by side.
 //!
 //! The scores of samples are sums over rows, the gradient of a column's weights is a sum over the column: both are the same
-//! operation, `combine`, on the one or the other. Nothing is added up by several threads in one place.
+//! operation, on the one or the other. Nothing is added up by several threads in one place.
 
 use crate::error::{Error, Result};
+use crate::sliced::{self, Sliced};
 use pulp::Simd;
-use rayon::prelude::*;
+use rayon::ThreadPool;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Entries' values; those that single precision holds exactly are kept so, which halves what a pass reads.
 pub enum Values {
@@ -63,14 +65,19 @@ pub enum Ids {
     Long(Vec<u32>),
 }
 
-pub trait Id: Copy + Send + Sync {
+pub trait Id: Copy + Default + Send + Sync {
     fn at(self) -> usize;
+    fn wrap(ids: Vec<Self>) -> Ids;
 }
 
 impl Id for u16 {
     #[inline(always)]
     fn at(self) -> usize {
         self.into()
+    }
+
+    fn wrap(ids: Vec<Self>) -> Ids {
+        Ids::Short(ids)
     }
 }
 
@@ -79,11 +86,24 @@ impl Id for u32 {
     fn at(self) -> usize {
         self as usize
     }
+
+    fn wrap(ids: Vec<Self>) -> Ids {
+        Ids::Long(ids)
+    }
 }
 
 impl Ids {
-    fn of(ids: Vec<u32>, bound: usize) -> Ids {
-        if bound <= 1 << 16 { Ids::Short(ids.into_par_iter().map(|id| id as u16).collect()) } else { Ids::Long(ids) }
+    fn of(ids: &[u32], bound: usize) -> Ids {
+        if bound <= 1 << 16 { Ids::Short(ids.iter().map(|&id| id as u16).collect()) } else { Ids::Long(ids.to_vec()) }
+    }
+
+    /// Where they are in memory.
+    #[inline(always)]
+    pub fn address(&self) -> *const u8 {
+        match self {
+            Ids::Short(ids) => ids.as_ptr().cast(),
+            Ids::Long(ids) => ids.as_ptr().cast(),
+        }
     }
 
     pub fn get(&self, at: usize) -> u32 {
@@ -98,8 +118,10 @@ impl Ids {
 pub struct Lists {
     ends: Vec<usize>,
     ids: Ids,
-    pub values: Values,
+    values: Values,
     bound: usize,
+    /// Ranges of lists that a thread works on at a time.
+    pub pieces: Vec<Range<usize>>,
 }
 
 /// The entries of all lists, as slices of the types that they are kept in.
@@ -143,13 +165,15 @@ macro_rules! with_entries {
 pub(crate) use with_entries;
 
 impl Values {
-    fn of(values: Vec<f64>) -> Values {
-        if values.par_iter().all(|&value| value == 1.0) {
+    fn of(values: &[f64]) -> Values {
+        // Without an early end, eight are looked at together.
+        let all = |holds: fn(f64) -> bool| values.iter().fold(true, |all, &value| all & holds(value));
+        if all(|value| value == 1.0) {
             Values::Ones(vec![One; values.len()])
-        } else if values.par_iter().all(|&value| f64::from(value as f32) == value) {
-            Values::Single(values.into_par_iter().map(|value| value as f32).collect())
+        } else if all(|value| f64::from(value as f32) == value) {
+            Values::Single(values.iter().map(|&value| value as f32).collect())
         } else {
-            Values::Double(values)
+            Values::Double(values.to_vec())
         }
     }
 
@@ -164,9 +188,11 @@ impl Values {
 
 impl Lists {
     /// `ends` ascend to the number of entries.
-    fn new(ends: Vec<usize>, ids: Vec<u32>, values: Values, bound: usize) -> Lists {
-        assert!(ids.par_iter().all(|&id| (id as usize) < bound));
-        Lists { ends, ids: Ids::of(ids, bound), values, bound }
+    fn new(ends: Vec<usize>, ids: Ids, values: Values, bound: usize) -> Lists {
+        let mut lists = Lists { ends, ids, values, bound, pieces: Vec::new() };
+        assert!(with_entries!(lists, all => all.ids.iter().fold(true, |below, id| below & (id.at() < bound))));
+        lists.pieces = lists.cut(PIECE);
+        lists
     }
 
     /// Ids and values of all entries.
@@ -176,6 +202,11 @@ impl Lists {
 
     pub fn ends(&self) -> &[usize] {
         &self.ends
+    }
+
+    /// Ids are below it.
+    pub fn bound(&self) -> usize {
+        self.bound
     }
 
     pub fn n_entries(&self) -> usize {
@@ -196,17 +227,7 @@ impl Lists {
         assert!(x.len() >= self.bound && self.owns(all));
         // SAFETY: the ids are the lists' own and below `bound`, which `new` has checked and nobody can change; x is not shorter.
         let term = |id: I, value: &V| value.get() * unsafe { *x.get_unchecked(id.at()) };
-        let (id_fours, id_rest) = ids.as_chunks::<4>();
-        let (value_fours, value_rest) = values.as_chunks::<4>();
-        // Four sums: one would wait for itself.
-        let mut sums = [0.0; 4];
-        for (ids, values) in id_fours.iter().zip(value_fours) {
-            for k in 0..4 {
-                sums[k] += term(ids[k], &values[k]);
-            }
-        }
-        let rest: f64 = id_rest.iter().zip(value_rest).map(|(&id, value)| term(id, value)).sum();
-        (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+        total(ids, values, term)
     }
 
     /// x[id] += factor * value over the entries of a list.
@@ -223,11 +244,7 @@ impl Lists {
     /// Whether these are the lists' own entries.
     #[inline(always)]
     fn owns<I, V>(&self, all: Entries<'_, I, V>) -> bool {
-        let own: *const u8 = match &self.ids {
-            Ids::Short(ids) => ids.as_ptr().cast(),
-            Ids::Long(ids) => ids.as_ptr().cast(),
-        };
-        std::ptr::eq(own, all.ids.as_ptr().cast())
+        std::ptr::eq(self.ids.address(), all.ids.as_ptr().cast())
     }
 
     pub fn range(&self, list: usize) -> Range<usize> {
@@ -248,38 +265,63 @@ impl Lists {
         self.range(list).map(|at| (self.ids.get(at), self.values.get(at)))
     }
 
+    /// Some of the lists, in that order.
+    pub fn select(&self, lists: impl Iterator<Item = usize>) -> Lists {
+        let mut ends = Vec::new();
+        let (ids, values) = with_entries!(self, all => {
+            let (mut ids, mut values) = (Vec::new(), Vec::new());
+            for list in lists {
+                let (list_ids, list_values) = self.list(list, all);
+                ids.extend_from_slice(list_ids);
+                values.extend_from_slice(list_values);
+                ends.push(ids.len());
+            }
+            (Id::wrap(ids), Value::wrap(values))
+        });
+        Lists::new(ends, ids, values, self.bound)
+    }
+
     /// The entries list by id; each keeps the order of the lists.
-    fn transposed(&self, n_ids: usize) -> Lists {
-        let mut ends = vec![0; n_ids];
+    pub fn transposed(&self) -> Lists {
+        let mut ends = vec![0; self.bound];
         with_entries!(self, all => all.ids.iter().for_each(|&id| ends[id.at()] += 1));
         let mut total = 0;
         for end in &mut ends {
             // Where the list begins, until it is filled.
             total += std::mem::replace(end, total);
         }
-        let mut ids = vec![0; self.n_entries()];
-        let values = with_entries!(self, all => Value::wrap(self.distribute(all, &mut ends, &mut ids)));
+        let short = self.len() <= 1 << 16;
+        let (ids, values) = with_entries!(self, all => match short {
+            true => self.distribute(all, &mut ends, |list| list as u16),
+            false => self.distribute(all, &mut ends, |list| list as u32),
+        });
         Lists::new(ends, ids, values, self.len())
     }
 
-    fn distribute<I: Id, V: Value>(&self, all: Entries<'_, I, V>, ends: &mut [usize], ids: &mut [u32]) -> Vec<V> {
-        let mut moved = vec![V::default(); all.values.len()];
+    fn distribute<I: Id, V: Value, J: Id>(
+        &self,
+        all: Entries<'_, I, V>,
+        ends: &mut [usize],
+        name: impl Fn(usize) -> J,
+    ) -> (Ids, Values) {
+        let (mut ids, mut values) = (vec![J::default(); all.ids.len()], vec![V::default(); all.ids.len()]);
         for list in 0..self.len() {
             for at in self.range(list) {
                 let end = &mut ends[all.ids[at].at()];
-                (ids[*end], moved[*end]) = (list as u32, all.values[at]);
+                (ids[*end], values[*end]) = (name(list), all.values[at]);
                 *end += 1;
             }
         }
-        moved
+        (J::wrap(ids), V::wrap(values))
     }
 
-    /// Cuts the lists into ranges of about as many entries. They depend on the data alone.
-    fn pieces(&self, entries: usize) -> Vec<Range<usize>> {
+    /// Cuts the lists into ranges of about as many entries, and of whole eights. They depend on the data alone.
+    fn cut(&self, entries: usize) -> Vec<Range<usize>> {
         let work = |list: usize| self.ends[list] + PER_LIST * (list + 1);
         let (mut pieces, mut start, mut done) = (Vec::new(), 0, 0);
         for list in 0..self.len() {
-            if work(list) - done >= entries || list + 1 == self.len() {
+            let full = work(list) - done >= entries && (list + 1) % sliced::WIDTH == 0;
+            if full || list + 1 == self.len() {
                 pieces.push(start..list + 1);
                 (start, done) = (list + 1, work(list));
             }
@@ -288,25 +330,22 @@ impl Lists {
     }
 }
 
-/// Entries of a piece of work: some ten microseconds' worth.
-const PIECE: usize = 16_384;
+/// Entries of a piece of work: some tens of microseconds' worth.
+const PIECE: usize = 32_768;
 /// What a list costs besides its entries, in entries.
 const PER_LIST: usize = 8;
 
-/// A sparse matrix of samples, by rows and by columns.
+/// A sparse matrix of samples. It is kept by rows; what else a method needs is made when it asks for it first, from outside
+/// of the pool, so that none of its threads waits for another.
 pub struct Design {
     pub rows: Lists,
-    pub columns: Lists,
-    /// Ranges of rows and of columns that a thread works on at a time.
-    pub row_pieces: Vec<Range<usize>>,
-    pub column_pieces: Vec<Range<usize>>,
-    /// Columns, within each piece by length: loops of the same length in a row are foreseen by the processor.
-    pub column_order: Vec<u32>,
+    columns: OnceLock<Lists>,
+    sliced: OnceLock<[Sliced; 2]>,
 }
 
 impl Design {
     /// From compressed sparse rows: `ends[i]` is where row i ends.
-    pub fn new(ends: Vec<usize>, ids: Vec<u32>, values: Vec<f64>, n_columns: usize) -> Result<Design> {
+    pub fn new(ends: Vec<usize>, ids: &[u32], values: &[f64], n_columns: usize) -> Result<Design> {
         let ordered = ends.windows(2).all(|pair| pair[0] <= pair[1]);
         if !ordered || ends.last().copied().unwrap_or(0) != ids.len() || ids.len() != values.len() {
             return Err(Error::Data("the sparse matrix is damaged: its row ends and entries do not fit".into()));
@@ -314,26 +353,35 @@ impl Design {
         if n_columns > u32::MAX as usize || ends.len() > u32::MAX as usize {
             return Err(Error::Data("more than 2^32 samples or columns".into()));
         }
-        if let Some(at) = ids.iter().position(|&id| id as usize >= n_columns) {
-            let message = format!("the sparse matrix is damaged: column {} of {n_columns}", ids[at]);
+        if let Some(most) = ids.iter().copied().max().filter(|&most| most as usize >= n_columns) {
+            let message = format!("the sparse matrix is damaged: column {most} of {n_columns}");
             return Err(Error::Data(message));
         }
-        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+        let kept = Values::of(values);
+        let looked_at = if matches!(kept, Values::Ones(_)) { &[] } else { values };
+        if let Some(at) = looked_at.iter().position(|value| !value.is_finite()) {
             let row = ends.partition_point(|&end| end <= at);
             let message = format!("sample {row}, column {}: {} is not a finite value", ids[at], values[at]);
             return Err(Error::Data(message));
         }
-        Ok(Design::of(Lists::new(ends, ids, Values::of(values), n_columns), n_columns))
+        Ok(Design::by_rows(Lists::new(ends, Ids::of(ids, n_columns), kept, n_columns)))
     }
 
-    fn of(rows: Lists, n_columns: usize) -> Design {
-        let columns = rows.transposed(n_columns);
-        let (row_pieces, column_pieces) = (rows.pieces(PIECE), columns.pieces(PIECE));
-        let mut column_order: Vec<u32> = (0..n_columns as u32).collect();
-        for piece in &column_pieces {
-            column_order[piece.clone()].sort_by_key(|&column| columns.range(column as usize).len());
-        }
-        Design { rows, columns, row_pieces, column_pieces, column_order }
+    fn by_rows(rows: Lists) -> Design {
+        Design { rows, columns: OnceLock::new(), sliced: OnceLock::new() }
+    }
+
+    pub fn columns(&self) -> &Lists {
+        self.columns.get_or_init(|| self.rows.transposed())
+    }
+
+    /// Rows and columns, eight side by side.
+    pub fn sliced(&self, pool: &ThreadPool) -> &[Sliced; 2] {
+        self.sliced.get_or_init(|| {
+            let made = self.columns.get().is_none().then(|| self.rows.transposed());
+            let columns = made.as_ref().unwrap_or_else(|| self.columns());
+            pool.install(|| [Sliced::new(&self.rows), Sliced::new(columns)])
+        })
     }
 
     pub fn n_samples(&self) -> usize {
@@ -341,23 +389,12 @@ impl Design {
     }
 
     pub fn n_columns(&self) -> usize {
-        self.columns.len()
+        self.rows.bound
     }
 
     /// The matrix of some samples, in that order.
     pub fn select(&self, samples: &[usize]) -> Design {
-        let total = samples.iter().map(|&sample| self.rows.range(sample).len()).sum();
-        let (mut ends, mut ids, mut values) =
-            (Vec::with_capacity(samples.len()), Vec::with_capacity(total), Vec::new());
-        values.reserve(total);
-        for &sample in samples {
-            for (id, value) in self.rows.entries(sample) {
-                ids.push(id);
-                values.push(value);
-            }
-            ends.push(ids.len());
-        }
-        Design::of(Lists::new(ends, ids, Values::of(values), self.n_columns()), self.n_columns())
+        Design::by_rows(self.rows.select(samples.iter().copied()))
     }
 
     /// The matrix whose columns are sums of columns: `map[j]` is where column j goes (Mathur & Chakrabarti 2010, Eq. 15).
@@ -378,8 +415,23 @@ impl Design {
             }
             ends.push(ids.len());
         }
-        Design::of(Lists::new(ends, ids, Values::of(values), n_columns), n_columns)
+        Design::by_rows(Lists::new(ends, Ids::of(&ids, n_columns), Values::of(&values), n_columns))
     }
+}
+
+/// The sum of a term of each entry: four sums, for one would wait for itself.
+#[inline(always)]
+pub fn total<I: Id, V: Value>(ids: &[I], values: &[V], term: impl Fn(I, &V) -> f64) -> f64 {
+    let (id_fours, id_rest) = ids.as_chunks::<4>();
+    let (value_fours, value_rest) = values.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for (ids, values) in id_fours.iter().zip(value_fours) {
+        for k in 0..4 {
+            sums[k] += term(ids[k], &values[k]);
+        }
+    }
+    let rest: f64 = id_rest.iter().zip(value_rest).map(|(&id, value)| term(id, value)).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
 /// out += the sum of value * row `id` of a matrix over some entries. Rows have the length of `out`, whole vectors.
@@ -452,14 +504,14 @@ mod tests {
             values.extend(row.iter().map(|entry| entry.1));
             ends.push(ids.len());
         }
-        Design::new(ends, ids, values, *columns).unwrap()
+        Design::new(ends, &ids, &values, *columns).unwrap()
     }
 
     proptest! {
         #[test]
         fn columns_are_the_rows_transposed(data in matrix()) {
             let design = design(&data);
-            let (rows, columns) = (dense(&design.rows, data.1), dense(&design.columns, data.0.len()));
+            let (rows, columns) = (dense(&design.rows, data.1), dense(design.columns(), data.0.len()));
             for (i, row) in rows.iter().enumerate() {
                 for (j, value) in row.iter().enumerate() {
                     prop_assert!((columns[j][i] - value).abs() < 1e-12);
@@ -502,7 +554,7 @@ mod tests {
         #[test]
         fn pieces_cover_all_lists_in_order(data in matrix(), entries in 1usize..40) {
             let design = design(&data);
-            let covered: Vec<usize> = design.rows.pieces(entries).into_iter().flatten().collect();
+            let covered: Vec<usize> = design.rows.cut(entries).into_iter().flatten().collect();
             prop_assert_eq!(covered, (0..design.n_samples()).collect::<Vec<_>>());
         }
     }
@@ -510,12 +562,13 @@ mod tests {
     #[test]
     fn damaged_matrices_are_refused() {
         let new = |ends: &[usize], ids: &[u32], values: &[f64]| {
-            Design::new(ends.to_vec(), ids.to_vec(), values.to_vec(), 3).err().map(|error| error.to_string())
+            Design::new(ends.to_vec(), ids, values, 3).err().map(|error| error.to_string())
         };
         assert_eq!(new(&[1, 2], &[0, 2], &[1.0, 2.0]), None);
         assert!(new(&[2, 1], &[0, 2], &[1.0, 2.0]).unwrap().contains("damaged"));
         assert!(new(&[1], &[0, 2], &[1.0, 2.0]).unwrap().contains("damaged"));
         assert!(new(&[1, 2], &[0, 3], &[1.0, 2.0]).unwrap().contains("column 3 of 3"));
+        assert!(new(&[1, 2], &[0, 2], &[1.0, f64::INFINITY]).unwrap().contains("inf is not a finite"));
         assert!(new(&[1, 2], &[0, 2], &[1.0, f64::NAN]).unwrap().contains("sample 1, column 2"));
     }
 }

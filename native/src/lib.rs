@@ -11,6 +11,7 @@ pub mod model;
 pub mod model_file;
 pub mod numeric;
 pub mod objective;
+pub mod sliced;
 pub mod stochastic;
 pub mod tagger;
 pub mod text;

@@ -26,8 +26,8 @@ class ClassifierObjective:
     column stand side by side, and those of the intercept come last.
 
     Source: Berger, Della Pietra & Della Pietra (1996); Mathur & Chakrabarti (2010), Eq. 5.
-    Cost: an evaluation passes twice over the matrix, by rows and by columns, on all threads; both are kept in memory.
-    Values that single precision holds exactly are kept so, and ones are not kept at all.
+    Cost: an evaluation passes twice over the matrix, by rows and by columns, on all threads; the first one arranges it
+    for that, in copies that are kept. Values that single precision holds exactly are kept so, ones are not kept at all.
 
     Args:
         X: samples, shape (n_samples, n_columns), sparse or dense; finite.
@@ -70,7 +70,7 @@ class ClassifierObjective:
             one_of("intercept", intercept, ("scaled",))
         core = _core.ClassifierObjective(
             matrix.indptr[1:].astype(np.uint64),
-            matrix.indices.astype(np.uint32),
+            matrix.indices.view(np.uint32) if matrix.indices.dtype == np.int32 else matrix.indices.astype(np.uint32),
             np.ascontiguousarray(matrix.data),
             matrix.shape[1],
             numbers.astype(np.uint32),
@@ -168,9 +168,13 @@ class ClassifierObjective:
             self._sentences = self.core.sentences()
         return self._sentences
 
-    def scores(self, w: Vector) -> Vector:
-        """With two classes, return x . w of every sample, shape (n_samples,)."""
-        return self.core.scores(w)
+    def start(self, w: Vector) -> tuple[float, Vector, Vector]:
+        """With two classes, return the NLL, x . w of every sample, and the gradient.
+
+        For solvers that go on without evaluations: it makes one pass on one thread and, unlike `value_and_gradient`, no
+        copy of the matrix.
+        """
+        return self.core.start(w)
 
     def dual_start(self, alpha: Vector) -> tuple[Vector, Vector]:
         """Return the weights that dual variables stand for, and the squared norms of the samples."""

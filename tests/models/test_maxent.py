@@ -62,6 +62,11 @@ def test_value_and_gradient_are_those_of_the_definition(n_classes, n, d, interce
     expected, slope = nll_and_gradient(X, targets, weights, w, n_classes, intercept)
     assert value == pytest.approx(expected, rel=1e-12, abs=1e-12)
     np.testing.assert_allclose(gradient, slope, rtol=1e-10, atol=1e-10)
+    if n_classes == 2:
+        value, scores, gradient = objective.start(w)
+        assert value == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        np.testing.assert_allclose(scores, objective.design @ w, rtol=1e-10, atol=1e-10 * max(size, 1.0))
+        np.testing.assert_allclose(gradient, slope, rtol=1e-10, atol=1e-10)
     design = objective.design.toarray()
     assert np.array_equal(design[:, :d], X.toarray())
     assert design.shape == (n, d + intercept)

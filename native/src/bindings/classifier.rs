@@ -89,7 +89,7 @@ impl ClassifierObjective {
         let (ids, values, targets) = (read(&ids)?, read(&values)?, read(&targets)?.to_vec());
         let weights = weights.as_ref().map_or(Ok(&[][..]), read)?.to_vec();
         let inner = interruptible(py, |_| {
-            let design = Design::new(ends, ids.to_vec(), values.to_vec(), n_columns)?;
+            let design = Design::new(ends, ids, values, n_columns)?;
             let mut made = Classifier::new(Arc::new(design), targets, weights, n_classes, intercept, threads)?;
             if scaled {
                 made.scale_intercept();
@@ -181,12 +181,17 @@ impl ClassifierObjective {
         Ok(ChainObjective { inner: interruptible(py, |_| self.inner.sentences())? })
     }
 
-    /// With two classes: x . w of every sample.
-    fn scores<'py>(&self, py: Python<'py>, w: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    /// With two classes: the NLL, x . w of every sample, and the gradient, without a layout for evaluations.
+    #[allow(clippy::type_complexity)]
+    fn start<'py>(
+        &self,
+        py: Python<'py>,
+        w: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let w = read(&w)?;
         self.check_binary(w)?;
-        let scores = interruptible(py, |interrupt| self.inner.scores(w, interrupt))?;
-        Ok(PyArray1::from_vec(py, scores))
+        let (nll, scores, gradient) = py.detach(|| self.inner.start(w));
+        Ok((nll, PyArray1::from_vec(py, scores), PyArray1::from_vec(py, gradient)))
     }
 
     /// The dual variables' weights, w = sum of alpha_i y_i x_i, and |x|^2 of the samples.

@@ -10,12 +10,13 @@
 
 use crate::aligned::Aligned;
 use crate::corpus::Corpus;
-use crate::design::{Design, Entries, Id, Value, combine, with_entries};
+use crate::design::{Design, Entries, Id, Lists, Value, combine, with_entries};
 use crate::error::{Error, Result};
 use crate::numeric;
 use crate::objective::chain::{ChainObjective, locked};
 use crate::objective::features::{Features, Selection};
 use crate::objective::layout::Block;
+use crate::sliced::{Sliced, parts};
 use crate::threads::{self, Interrupt};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::ThreadPool;
@@ -32,7 +33,7 @@ pub struct Classifier {
     pub n_classes: usize,
     /// Value in every sample of one more column, behind those of the design.
     pub intercept: Option<f64>,
-    pool: Arc<ThreadPool>,
+    pub pool: Arc<ThreadPool>,
     scratch: Mutex<Scratch>,
 }
 
@@ -150,11 +151,12 @@ impl Classifier {
 
     /// Gives the intercept's column the norm of the largest other: a scale that solvers get along with.
     pub fn scale_intercept(&mut self) {
-        let lists = &self.design.columns;
-        let norm = |column: usize| -> f64 {
-            lists.entries(column).map(|(sample, x)| self.weight(sample as usize) * x * x).sum()
-        };
-        let largest = self.install(|| (0..lists.len()).into_par_iter().map(norm).reduce(|| 0.0, f64::max));
+        let mut squares = vec![0.0; self.design.n_columns()];
+        for sample in 0..self.n_samples() {
+            let weight = self.weight(sample);
+            self.design.rows.entries(sample).for_each(|(column, x)| squares[column as usize] += weight * x * x);
+        }
+        let largest = squares.into_iter().fold(0.0, f64::max);
         let total: f64 = (0..self.n_samples()).map(|sample| self.weight(sample)).sum();
         let value = (largest / total).sqrt();
         self.intercept = Some(if value.is_finite() && value > 0.0 { value } else { 1.0 });
@@ -182,75 +184,110 @@ impl Classifier {
             gradient.fill(0.0);
             return Ok(f64::INFINITY);
         }
-        let scratch = &mut *locked(&self.scratch);
-        let sums = self.pool.install(|| self.forward(w, scratch, Link::Residuals, interrupt))?;
-        let outputs = self.n_outputs();
-        let (columns, intercept) = gradient.split_at_mut(self.design.n_columns() * outputs);
+        let (layout, scratch) = (self.layout(), &mut *locked(&self.scratch));
+        let (columns, intercept) = gradient.split_at_mut(self.design.n_columns() * self.n_outputs());
+        let sums = self.forward(layout, w, scratch, Link::Residuals, interrupt)?;
+        self.backward(layout, &scratch.residuals, columns, interrupt);
         let value = self.intercept.unwrap_or(0.0);
         intercept.iter_mut().zip(&sums[1..]).for_each(|(gradient, sum)| *gradient = value * sum);
-        self.pool.install(|| self.backward(&scratch.residuals, columns, interrupt));
         interrupt.check()?;
         Ok(sums[0])
+    }
+
+    fn layout(&self) -> Layout<'_> {
+        if self.n_outputs() == 1 {
+            Layout::Sliced(self.design.sliced(&self.pool))
+        } else {
+            Layout::Lists([&self.design.rows, self.design.columns()])
+        }
     }
 
     /// Two classes: writes the residuals weight * (p - y) at these scores and returns the NLL.
     pub fn residuals(&self, scores: &[f64], residuals: &mut [f64]) -> f64 {
         residuals.copy_from_slice(scores);
-        let parts: Vec<f64> = self.pool.install(|| {
-            let pieces = residuals.par_chunks_mut(SCORES).enumerate();
-            let value = |(piece, out)| Arch::new().dispatch(OfScores { classifier: self, first: piece * SCORES, out });
-            pieces.map(value).collect()
+        let pieces = residuals.chunks_mut(SCORES).enumerate().collect();
+        let parts = threads::share(&self.pool, pieces, |(piece, out)| {
+            Arch::new().dispatch(OfScores { classifier: self, first: piece * SCORES, out })
         });
         parts.iter().sum()
     }
 
     /// Two classes: writes the gradient that residuals give.
     pub fn gradient(&self, residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
-        let (columns, intercept) = gradient.split_at_mut(self.design.n_columns());
+        let (gradient, intercept) = gradient.split_at_mut(self.design.n_columns());
         intercept.fill(self.intercept.unwrap_or(0.0) * residuals.iter().sum::<f64>());
-        self.pool.install(|| self.backward(residuals, columns, interrupt));
+        let columns = self.design.columns();
+        with_entries!(columns, all => {
+            threads::share(&self.pool, pieces_of(&columns.pieces, gradient, 1), |(piece, out)| {
+                if !interrupt.is_set() {
+                    piece.zip(out).for_each(|(column, out)| *out = columns.combine_one(column, all, residuals));
+                }
+            });
+        });
     }
 
-    /// Two classes: writes the scores x . w.
-    pub fn scores(&self, w: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
-        let scratch = &mut *locked(&self.scratch);
-        self.pool.install(|| self.forward(w, scratch, Link::Scores, interrupt))?;
-        Ok(scratch.residuals.to_vec())
+    /// Two classes: the NLL, the scores x . w and the gradient, by rows alone, for methods that keep no other layout.
+    pub fn start(&self, w: &[f64]) -> (f64, Vec<f64>, Vec<f64>) {
+        let (rows, mut gradient, value) = (&self.design.rows, vec![0.0; w.len()], self.intercept.unwrap_or(0.0));
+        let of_intercept = w[self.design.n_columns()..].iter().sum::<f64>() * value;
+        let (mut scores, mut residuals) = (vec![0.0; rows.len()], vec![0.0; rows.len()]);
+        with_entries!(rows, all => {
+            threads::share(&self.pool, pieces_of(&rows.pieces, &mut scores, 1), |(piece, out)| {
+                let score = |sample| of_intercept + rows.combine_one(sample, all, w);
+                piece.zip(out).for_each(|(sample, out)| *out = score(sample));
+            });
+        });
+        let nll = self.residuals(&scores, &mut residuals);
+        let (columns, intercept) = gradient.split_at_mut(self.design.n_columns());
+        intercept.fill(value * residuals.iter().sum::<f64>());
+        with_entries!(rows, all => {
+            residuals.iter().enumerate().for_each(|(sample, &residual)| rows.add_to(sample, all, residual, columns));
+        });
+        (nll, scores, gradient)
     }
 
     /// p(y | x) of every sample, n_samples x n_outputs; with two classes that of the second.
     pub fn probabilities(&self, w: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
         assert_eq!(w.len(), self.n_features());
-        let scratch = &mut *locked(&self.scratch);
-        self.pool.install(|| self.forward(w, scratch, Link::Probabilities, interrupt))?;
+        let (layout, scratch) = (self.layout(), &mut *locked(&self.scratch));
+        self.forward(layout, w, scratch, Link::Probabilities, interrupt)?;
         let outputs = self.n_outputs();
         Ok(scratch.residuals.chunks_exact(self.width()).flat_map(|row| &row[..outputs]).copied().collect())
     }
 
     /// Scores, and what `link` makes of them; returns the sum of the values, then those of the residuals by output.
-    fn forward(&self, w: &[f64], scratch: &mut Scratch, link: Link, interrupt: &Interrupt) -> Result<Vec<f64>> {
+    fn forward(
+        &self,
+        layout: Layout<'_>,
+        w: &[f64],
+        scratch: &mut Scratch,
+        link: Link,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<f64>> {
         let (width, outputs) = (self.width(), self.n_outputs());
         scratch.residuals.resize(self.n_samples() * width, 0.0);
         if width > 1 {
             // Rows of weights are padded, so that they are whole vectors.
             scratch.rows.resize(self.n_columns() * width, 0.0);
             let rows = scratch.rows.par_chunks_exact_mut(width).zip(w.par_chunks_exact(outputs));
-            rows.with_min_len(1024).for_each(|(row, w)| row[..outputs].copy_from_slice(w));
+            self.install(|| rows.with_min_len(1024).for_each(|(row, w)| row[..outputs].copy_from_slice(w)));
         }
         let columns = &(if width > 1 { &*scratch.rows } else { w })[..self.design.n_columns() * width];
         let of_intercept = &w[self.design.n_columns() * outputs..];
         let intercept: Vec<f64> = of_intercept.iter().map(|w| self.intercept.unwrap_or(0.0) * w).collect();
         let intercept = &intercept[..];
-        let pieces = pieces_of(&self.design.row_pieces, &mut scratch.residuals, width);
-        let parts: Vec<Vec<f64>> = pieces
-            .into_par_iter()
-            .map(|(samples, out)| {
-                if interrupt.is_set() {
-                    return Vec::new();
-                }
-                Arch::new().dispatch(Forward { classifier: self, columns, intercept, samples, out, link })
-            })
-            .collect();
+        let pieces = pieces_of(layout.pieces(ROWS), &mut scratch.residuals, width);
+        let parts = threads::share(&self.pool, pieces, |(samples, out)| match layout {
+            _ if interrupt.is_set() => Vec::new(),
+            Layout::Sliced([rows, _]) => {
+                rows.combine(samples.clone(), columns, out);
+                let intercept = intercept.iter().sum();
+                Arch::new().dispatch(Binary { classifier: self, intercept, samples, out, link })
+            }
+            Layout::Lists([rows, _]) => {
+                Arch::new().dispatch(Multinomial { classifier: self, rows, columns, intercept, samples, out, link })
+            }
+        });
         interrupt.check()?;
         let mut sums = vec![0.0; 1 + outputs];
         for part in parts {
@@ -260,29 +297,42 @@ impl Classifier {
     }
 
     /// gradient of a column = sum of value * residual over the column.
-    fn backward(&self, residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
-        let pieces = pieces_of(&self.design.column_pieces, gradient, self.n_outputs());
-        pieces.into_par_iter().for_each(|(columns, out)| {
-            if !interrupt.is_set() {
-                Arch::new().dispatch(Backward { classifier: self, residuals, columns, out });
+    fn backward(&self, layout: Layout<'_>, residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
+        let pieces = pieces_of(layout.pieces(COLUMNS), gradient, self.n_outputs());
+        pieces.into_par_iter().for_each(|(columns, out)| match layout {
+            _ if interrupt.is_set() => {}
+            Layout::Sliced([_, lists]) => lists.combine(columns, residuals, out),
+            Layout::Lists([_, lists]) => {
+                Arch::new().dispatch(Backward { classifier: self, lists, residuals, columns, out });
             }
         });
     }
 }
 
 /// Ranges of rows with their parts of a matrix of so many columns.
-fn pieces_of<'a>(
-    ranges: &[Range<usize>],
-    mut out: &'a mut [f64],
-    columns: usize,
-) -> Vec<(Range<usize>, &'a mut [f64])> {
-    let mut pieces = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        let (part, rest) = out.split_at_mut(range.len() * columns);
-        pieces.push((range.clone(), part));
-        out = rest;
+fn pieces_of<'a>(ranges: &[Range<usize>], out: &'a mut [f64], columns: usize) -> Vec<(Range<usize>, &'a mut [f64])> {
+    let places = parts(out, ranges.iter().map(|range| range.len() * columns));
+    ranges.iter().cloned().zip(places).collect()
+}
+
+/// The matrix as evaluations go over it, by rows and by columns: one output a column wants many lists at a time, many outputs
+/// keep the processor busy with one.
+#[derive(Clone, Copy)]
+enum Layout<'a> {
+    Sliced(&'a [Sliced; 2]),
+    Lists([&'a Lists; 2]),
+}
+
+const ROWS: usize = 0;
+const COLUMNS: usize = 1;
+
+impl<'a> Layout<'a> {
+    fn pieces(self, side: usize) -> &'a [Range<usize>] {
+        match self {
+            Layout::Sliced(sides) => &sides[side].pieces,
+            Layout::Lists(sides) => &sides[side].pieces,
+        }
     }
-    pieces
 }
 
 /// What is made of scores.
@@ -292,8 +342,6 @@ enum Link {
     Residuals,
     /// p
     Probabilities,
-    /// The scores themselves.
-    Scores,
 }
 
 /// Scores that a thread works on at a time.
@@ -319,8 +367,33 @@ impl WithSimd for OfScores<'_> {
 /// Samples whose scores become residuals together.
 const BATCH: usize = 64;
 
-struct Forward<'a> {
+struct Binary<'a> {
     classifier: &'a Classifier,
+    intercept: f64,
+    samples: Range<usize>,
+    out: &'a mut [f64],
+    link: Link,
+}
+
+impl WithSimd for Binary<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
+        let Binary { classifier, intercept, samples, out, link } = self;
+        let mut sums = vec![0.0; 2];
+        for (batch, out) in out.chunks_mut(BATCH).enumerate() {
+            out.iter_mut().for_each(|score| *score += intercept);
+            sums[0] += logistic(simd, classifier, samples.start + batch * BATCH, out, link);
+            sums[1] += out.iter().sum::<f64>();
+        }
+        sums
+    }
+}
+
+struct Multinomial<'a> {
+    classifier: &'a Classifier,
+    rows: &'a Lists,
     columns: &'a [f64],
     intercept: &'a [f64],
     samples: Range<usize>,
@@ -328,37 +401,20 @@ struct Forward<'a> {
     link: Link,
 }
 
-impl WithSimd for Forward<'_> {
+impl WithSimd for Multinomial<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
-        let design = &*self.classifier.design;
-        with_entries!(design.rows, all => self.run(simd, all))
+        with_entries!(self.rows, all => self.run(simd, all))
     }
 }
 
-impl Forward<'_> {
+impl Multinomial<'_> {
     #[inline(always)]
     fn run<S: Simd, I: Id, V: Value>(self, simd: S, all: Entries<'_, I, V>) -> Vec<f64> {
-        let Forward { classifier, columns, intercept, samples, out, link } = self;
-        let rows = &classifier.design.rows;
+        let Multinomial { classifier, rows, columns, intercept, samples, out, link } = self;
         let mut sums = vec![0.0; 1 + classifier.n_outputs()];
-        if classifier.n_outputs() == 1 {
-            let intercept = intercept.first().copied().unwrap_or(0.0);
-            for (batch, out) in out.chunks_mut(BATCH).enumerate() {
-                let first = samples.start + batch * BATCH;
-                for (i, score) in out.iter_mut().enumerate() {
-                    *score = intercept + rows.combine_one(first + i, all, columns);
-                }
-                if link == Link::Scores {
-                    continue;
-                }
-                sums[0] += logistic(simd, classifier, first, out, link);
-                sums[1] += out.iter().sum::<f64>();
-            }
-            return sums;
-        }
         for (sample, out) in samples.zip(out.chunks_exact_mut(classifier.width())) {
             let (ids, values) = rows.list(sample, all);
             out.fill(0.0);
@@ -398,7 +454,7 @@ fn logistic<S: Simd>(simd: S, classifier: &Classifier, first: usize, out: &mut [
         out[i] = match link {
             Link::Residuals => weight * sign * wrong,
             Link::Probabilities if targets[i] == 1 => 1.0 - wrong,
-            Link::Probabilities | Link::Scores => wrong,
+            Link::Probabilities => wrong,
         };
     }
     value
@@ -437,6 +493,7 @@ fn softmax<S: Simd>(simd: S, classifier: &Classifier, sample: usize, out: &mut [
 
 struct Backward<'a> {
     classifier: &'a Classifier,
+    lists: &'a Lists,
     residuals: &'a [f64],
     columns: Range<usize>,
     out: &'a mut [f64],
@@ -447,30 +504,20 @@ impl WithSimd for Backward<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let design = &*self.classifier.design;
-        with_entries!(design.columns, all => self.run(simd, all));
+        with_entries!(self.lists, all => self.run(simd, all));
     }
 }
 
 impl Backward<'_> {
     #[inline(always)]
     fn run<S: Simd, I: Id, V: Value>(self, simd: S, all: Entries<'_, I, V>) {
-        let Backward { classifier, residuals, columns, out } = self;
-        let lists = &classifier.design.columns;
-        let outputs = classifier.n_outputs();
-        if outputs == 1 {
-            let first = columns.start;
-            for &column in &classifier.design.column_order[columns] {
-                out[column as usize - first] = lists.combine_one(column as usize, all, residuals);
-            }
-            return;
-        }
+        let Backward { classifier, lists, residuals, columns, out } = self;
         let mut sums = Aligned::new(classifier.width(), 0.0);
-        for (column, out) in columns.zip(out.chunks_exact_mut(outputs)) {
+        for (column, out) in columns.zip(out.chunks_exact_mut(classifier.n_outputs())) {
             let (ids, values) = lists.list(column, all);
             sums.fill(0.0);
             combine(simd, ids, values, residuals, &mut sums);
-            out.copy_from_slice(&sums[..outputs]);
+            out.copy_from_slice(&sums[..out.len()]);
         }
     }
 }

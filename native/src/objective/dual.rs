@@ -4,6 +4,9 @@
 //! Symbols: y_i = +-1, C_i = weight / l2, alpha_i in (0, C_i) the dual variable of sample i, w = sum of alpha_i y_i x_i. A step
 //! minimises the dual over one alpha_i, given a = |x_i|^2 and b = y_i x_i . w:
 //! a / 2 (z - alpha_i)^2 + b (z - alpha_i) + z log z + (C_i - z) log(C_i - z).
+//!
+//! Besides alpha_i its log-odds t_i = log(alpha_i / (C_i - alpha_i)) is kept, `alpha[2 i + 1]`: near C_i alpha_i has lost its
+//! digits, t_i has not.
 
 use super::classifier::Classifier;
 use crate::design::{Entries, Id, Value, with_entries};
@@ -19,18 +22,19 @@ const AHEAD: usize = 4;
 /// w = sum of alpha_i y_i x_i, and |x_i|^2.
 pub fn start(classifier: &Classifier, alpha: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (mut w, mut squares) = (vec![0.0; classifier.n_features()], vec![0.0; classifier.n_samples()]);
-    for (i, squared) in squares.iter_mut().enumerate() {
-        let of_x = if classifier.targets[i] == 1 { alpha[2 * i] } else { -alpha[2 * i] };
-        for (id, x) in classifier.design.rows.entries(i) {
-            w[id as usize] += of_x * x;
-            *squared += x * x;
+    let rows = &classifier.design.rows;
+    with_entries!(rows, all => {
+        for (i, squared) in squares.iter_mut().enumerate() {
+            let of_x = if classifier.targets[i] == 1 { alpha[2 * i] } else { -alpha[2 * i] };
+            rows.add_to(i, all, of_x, &mut w);
+            *squared = rows.list(i, all).1.iter().map(|x| x.get() * x.get()).sum();
         }
-    }
+    });
     (w, squares)
 }
 
-/// Makes a step for each sample of an order; changes w and alpha. Returns by how much b and what alpha makes of it, log(alpha /
-/// (C - alpha)), were apart at most: at an optimum they are opposites.
+/// Makes a step for each sample of an order; changes w and alpha. Returns by how much b and t were apart at most: at an optimum
+/// they are opposites.
 pub fn pass(
     classifier: &Classifier,
     w: &mut [f64],
@@ -80,14 +84,14 @@ fn run<I: Id, V: Value>(
         }
         let y = if classifier.targets[i] == 1 { 1.0 } else { -1.0 };
         let b = y * rows.combine_one(i, all, w);
-        let [before, rest] = [alpha[2 * i], alpha[2 * i + 1]];
-        let apart = b + (before / rest).ln();
+        let [before, t] = [alpha[2 * i], alpha[2 * i + 1]];
+        let apart = b + t;
         most = most.max(apart.abs());
         if apart.abs() <= PRECISION {
             continue;
         }
-        let [after, rest] = solve(squares[i], b, c, [before, rest]);
-        (alpha[2 * i], alpha[2 * i + 1]) = (after, rest);
+        let [after, t] = solve(squares[i], b, c, [before, t]);
+        (alpha[2 * i], alpha[2 * i + 1]) = (after, t);
         rows.add_to(i, all, y * (after - before), w);
     }
     most
@@ -97,30 +101,32 @@ fn run<I: Id, V: Value>(
 const NEAR: usize = 1 << 17;
 /// A root this near will do: the next pass looks at it again.
 const PRECISION: f64 = 1e-3;
-const MOST_NEWTON_STEPS: usize = 50;
+const MOST_NEWTON_STEPS: usize = 100;
 
-/// The minimising alpha and C - alpha, which is kept apart lest it lose its digits. Newton's method on whichever of the two is
-/// the smaller at the optimum (section 3.2), where the derivative is concave: from the left of the root it does not overshoot far.
-fn solve(a: f64, b: f64, c: f64, [alpha, rest]: [f64; 2]) -> [f64; 2] {
-    // The derivative where both are C / 2 tells on which side of it the root is.
-    let swapped = a * 0.5 * (rest - alpha) + b < 0.0;
-    let (from, sign) = if swapped { (rest, -1.0) } else { (alpha, 1.0) };
-    let derivative = |z: f64| a * (z - from) + sign * b + (z / (c - z)).ln();
-    let mut z = if from < 0.5 * c { from } else { 0.1 * from };
+/// The minimising alpha and its log-odds. The derivative as a function of the log-odds, t + a (C s(t) - alpha) + b with the
+/// logistic function s, rises at least as fast as t: the root is no further from a point than the derivative's value there.
+/// Newton's method, in a bracket of that kind.
+fn solve(a: f64, b: f64, c: f64, [alpha, t]: [f64; 2]) -> [f64; 2] {
+    let (mut z, mut t) = (alpha, t);
+    let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
     for _ in 0..MOST_NEWTON_STEPS {
-        let slope = derivative(z);
-        if slope.abs() <= PRECISION {
+        let value = t + a * (z - alpha) + b;
+        if value.abs() <= PRECISION {
             break;
         }
-        let next = z - slope / (a + c / ((c - z) * z));
-        z = if next > 0.0 { next.min(0.5 * (z + c)) } else { 0.1 * z };
-        if z < f64::MIN_POSITIVE {
-            z = f64::MIN_POSITIVE;
-            break;
+        (least, most) = if value > 0.0 { (least.max(t - value), t) } else { (t, most.min(t - value)) };
+        t -= value / (1.0 + a * z * (c - z) / c);
+        if !(least..=most).contains(&t) {
+            t = 0.5 * (least + most);
         }
+        t = t.clamp(-FURTHEST, FURTHEST);
+        z = c / (1.0 + (-t).exp());
     }
-    if swapped { [c - z, z] } else { [z, c - z] }
+    [z, t]
 }
+
+/// alpha does not become 0.
+const FURTHEST: f64 = 700.0;
 
 #[cfg(test)]
 mod tests {
@@ -130,17 +136,15 @@ mod tests {
     proptest! {
         #[test]
         fn the_derivative_vanishes_at_the_solution(
-            a in 0.0..1e4f64, b in -1e3..1e3f64, c in 1e-6..1e6f64, at in 1e-9..1.0f64, upper: bool,
+            a in 0.0..1e4f64, b in -1e3..1e3f64, c in 1e-6..1e6f64, t in -40.0..40.0f64,
         ) {
-            let small = at * 0.5 * c;
-            let before = if upper { [c - small, small] } else { [small, c - small] };
-            let [alpha, rest] = solve(a, b, c, before);
-            prop_assert!(alpha > 0.0 && rest > 0.0);
-            // The change of alpha is that of whichever is known to more digits.
-            let change = if upper { before[1] - rest } else { alpha - before[0] };
-            let slope = a * change + b + alpha.ln() - rest.ln();
+            let before = c / (1.0 + (-t).exp());
+            let [alpha, after] = solve(a, b, c, [before, t]);
+            prop_assert!(alpha > 0.0 && alpha <= c);
+            prop_assert!((alpha - c / (1.0 + (-after).exp())).abs() <= 1e-15 * c);
+            let slope = after + a * (alpha - before) + b;
             let tolerance = 2.0 * PRECISION + 1e-12 * (a * c + b.abs());
-            prop_assert!(slope.abs() <= tolerance || alpha.min(rest) <= 1e-300, "{slope} {alpha} {rest}");
+            prop_assert!(slope.abs() <= tolerance || after.abs() >= FURTHEST, "{slope} {alpha} {after}");
         }
     }
 }

@@ -70,7 +70,7 @@ impl Block {
     /// its value.
     pub fn of_rows(rows: &Lists, intercept: Option<(u32, f64)>, features: &Features) -> Block {
         let n = rows.len();
-        let valued = !matches!(rows.values, Values::Ones(_)) || intercept.is_some_and(|(_, value)| value != 1.0);
+        let valued = !matches!(rows.parts().1, Values::Ones(_)) || intercept.is_some_and(|(_, value)| value != 1.0);
         let label = (features.n_dense == 0).then_some(1);
         let mut entries = Entries::default();
         for sample in 0..n {

@@ -10,9 +10,7 @@
 use super::classifier::Classifier;
 use crate::design::{Entries, Id, Value, with_entries};
 use crate::error::Result;
-use crate::threads::Interrupt;
-use rayon::prelude::*;
-use std::ops::Range;
+use crate::threads::{self, Interrupt};
 
 pub struct Settings {
     pub l1: f64,
@@ -53,7 +51,7 @@ pub fn step(
     let mut residuals = vec![0.0; scores.len()];
     let before = classifier.residuals(scores, &mut residuals);
     let mut subproblem = Subproblem::new(classifier, w, gradient, &residuals, settings);
-    let columns = &classifier.design.columns;
+    let columns = classifier.design.columns();
     let sweeps = with_entries!(columns, all => subproblem.minimise(all, interrupt));
     interrupt.check()?;
     let mut outcome = Outcome { nll: before, working_set: subproblem.columns.len(), sweeps, ..Outcome::default() };
@@ -100,25 +98,28 @@ const FIRST_SWEEPS: usize = 3;
 /// Sweeps over the weights that are not 0, between two over all.
 const ACTIVE_SWEEPS: usize = 4;
 const MOST_COLUMNS: usize = 3000;
-/// Pieces of the data that the matrix is summed over, and cells that their matrices may take.
-const PIECES: usize = 8;
-const MOST_CELLS: usize = 4_000_000;
+
+/// Sweeps until a violation meets its goal if it goes on falling as it did in the last `sweeps`; it falls slower and slower.
+fn sweeps_ahead(goal: f64, violation: f64, before: f64, sweeps: usize) -> f64 {
+    let fall = (before / violation).ln() / sweeps as f64;
+    if fall > 0.0 { (violation / goal).ln() / fall } else { f64::INFINITY }
+}
 
 impl Gram {
     /// How many sweeps over the data cost as much as the matrix; none if sweeps over it are no cheaper. Whoever has made so
     /// many without an end has reason to think that as many will follow.
-    fn worth(classifier: &Classifier, columns: &[Column]) -> Option<usize> {
-        let (n, lists) = (columns.len(), &classifier.design.columns);
+    fn worth(classifier: &Classifier, columns: &[Column]) -> Option<f64> {
+        let (n, lists) = (columns.len(), classifier.design.columns());
         let entries: usize = columns.iter().map(|column| lists.range(column.id).len()).sum();
         if n > MOST_COLUMNS || n * n > entries {
             return None;
         }
         let mut counts = vec![0u32; classifier.n_samples()];
-        for column in columns {
-            lists.entries(column.id).for_each(|(i, _)| counts[i as usize] += 1);
-        }
+        with_entries!(lists, all => for column in columns {
+            lists.list(column.id, all).0.iter().for_each(|&i| counts[i.at()] += 1);
+        });
         let pairs: usize = counts.iter().map(|&count| (count as usize).pow(2)).sum();
-        Some(pairs / (2 * entries))
+        Some(pairs as f64 / (2 * entries) as f64)
     }
 
     /// `curvatures` are D, `slopes` D X delta.
@@ -130,54 +131,36 @@ impl Gram {
         slopes: &[f64],
     ) -> Gram {
         let size = columns.len() + usize::from(has_intercept);
-        let mut place = vec![u32::MAX; classifier.design.n_columns()];
-        columns.iter().enumerate().for_each(|(at, column)| place[column.id] = at as u32);
-        // Pieces depend on the problem alone, and are added up in order.
-        let pieces = (MOST_CELLS / (size * size)).clamp(1, PIECES);
-        let length = curvatures.len().div_ceil(pieces);
-        let part = |piece: usize| {
-            let mut part = Gram { size, matrix: vec![0.0; size * size], product: vec![0.0; size] };
-            let samples = piece * length..((piece + 1) * length).min(curvatures.len());
-            part.add_samples(classifier, &place, samples, curvatures, slopes);
-            part
-        };
-        let parts: Vec<Gram> = classifier.install(|| (0..pieces).into_par_iter().map(part).collect());
-        let mut parts = parts.into_iter();
-        let mut gram = parts.next().expect("there is one piece at least");
-        for part in parts {
-            gram.matrix.iter_mut().zip(part.matrix).for_each(|(sum, part)| *sum += part);
-            gram.product.iter_mut().zip(part.product).for_each(|(sum, part)| *sum += part);
-        }
+        let of_set = classifier.design.columns().select(columns.iter().map(|column| column.id));
+        let by_sample = of_set.transposed();
+        let (mut matrix, value) = (vec![0.0; size * size], classifier.intercept.unwrap_or(0.0));
+        let rows = matrix.chunks_mut(size.max(1)).enumerate().collect();
+        let product = with_entries!(of_set, all => with_entries!(by_sample, samples => {
+            threads::share(&classifier.pool, rows, |(a, row)| {
+                if a == columns.len() {
+                    row[a] = value * value * curvatures.iter().sum::<f64>();
+                    return value * slopes.iter().sum::<f64>();
+                }
+                let (ids, values) = of_set.list(a, all);
+                for (&i, x) in ids.iter().zip(values) {
+                    let factor = curvatures[i.at()] * x.get();
+                    let (others, values) = by_sample.list(i.at(), samples);
+                    // The upper half is enough.
+                    let entries = others.iter().zip(values).rev().take_while(|&(&b, _)| b.at() >= a);
+                    entries.for_each(|(&b, y)| row[b.at()] += factor * y.get());
+                    if has_intercept {
+                        row[columns.len()] += factor * value;
+                    }
+                }
+                of_set.combine_one(a, all, slopes)
+            })
+        }));
         for a in 0..size {
             for b in 0..a {
-                gram.matrix[a * size + b] = gram.matrix[b * size + a];
+                matrix[a * size + b] = matrix[b * size + a];
             }
         }
-        gram
-    }
-
-    /// The upper half of the sum over some samples.
-    fn add_samples(
-        &mut self,
-        classifier: &Classifier,
-        place: &[u32],
-        samples: Range<usize>,
-        curvatures: &[f64],
-        slopes: &[f64],
-    ) {
-        let mut row: Vec<(usize, f64)> = Vec::new();
-        for sample in samples.filter(|&sample| curvatures[sample] != 0.0) {
-            row.clear();
-            let entries = classifier.design.rows.entries(sample).map(|(id, x)| (place[id as usize], x));
-            row.extend(entries.filter(|entry| entry.0 != u32::MAX).map(|(at, x)| (at as usize, x)));
-            row.sort_unstable_by_key(|entry| entry.0);
-            row.extend(classifier.intercept.map(|value| (self.size - 1, value)));
-            for (k, &(a, x)) in row.iter().enumerate() {
-                let (target, factor) = (&mut self.matrix[a * self.size..][..self.size], curvatures[sample] * x);
-                row[k..].iter().for_each(|&(b, y)| target[b] += factor * y);
-                self.product[a] += slopes[sample] * x;
-            }
-        }
+        Gram { size, matrix, product }
     }
 
     fn product(&self, at: usize) -> f64 {
@@ -238,7 +221,7 @@ impl<'a> Subproblem<'a> {
             curvatures,
             violation: 0.0,
         };
-        with_entries!(classifier.design.columns, all => subproblem.fill_curvatures(all));
+        with_entries!(classifier.design.columns(), all => subproblem.fill_curvatures(all));
         let violations =
             subproblem.columns.iter().map(|column| violation(column.w, column.gradient, settings.l1).abs());
         let of_intercept = subproblem.intercept.as_ref().map_or(0.0, |column| column.gradient.abs());
@@ -252,7 +235,7 @@ impl<'a> Subproblem<'a> {
     }
 
     fn fill_curvatures<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>) {
-        let lists = &self.classifier.design.columns;
+        let lists = self.classifier.design.columns();
         for column in &mut self.columns {
             let (ids, values) = lists.list(column.id, all);
             let sum: f64 = ids.iter().zip(values).map(|(&i, x)| self.curvatures[i.at()] * x.get() * x.get()).sum();
@@ -269,16 +252,19 @@ impl<'a> Subproblem<'a> {
     fn minimise<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>, interrupt: &Interrupt) -> usize {
         let Settings { precision, sweeps, .. } = *self.settings;
         let goal = precision * self.violation;
-        let (mut done, mut switch) = (0, usize::MAX);
+        let (mut done, mut worth, mut last) = (0, None, (0, self.violation));
         while done < sweeps && !interrupt.is_set() {
             done += 1;
-            if self.sweep(all, false) <= goal {
+            let violation = self.sweep(all, false);
+            if violation <= goal {
                 break;
             }
             if done == FIRST_SWEEPS {
-                switch = Gram::worth(self.classifier, &self.columns).unwrap_or(usize::MAX).max(done);
+                worth = Gram::worth(self.classifier, &self.columns);
             }
-            if done >= switch && sweeps > done {
+            let ahead = sweeps_ahead(goal, violation, last.1, done - last.0);
+            last = (done, violation);
+            if worth.is_some_and(|worth| done as f64 >= worth || ahead >= worth) && sweeps > done {
                 let (curvatures, slopes) = (&self.curvatures, &self.slopes);
                 let mut gram = Gram::new(self.classifier, &self.columns, self.intercept.is_some(), curvatures, slopes);
                 while done < sweeps && !interrupt.is_set() {
@@ -305,7 +291,7 @@ impl<'a> Subproblem<'a> {
 
     /// A sweep over the data, or over the columns whose weights are not 0; returns the largest violation met.
     fn sweep<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>, active: bool) -> f64 {
-        let lists = &self.classifier.design.columns;
+        let lists = self.classifier.design.columns();
         let Settings { l1, l2, .. } = *self.settings;
         let mut most = 0.0f64;
         for column in self.columns.iter_mut().filter(|column| !active || column.w + column.delta != 0.0) {
@@ -358,7 +344,7 @@ impl<'a> Subproblem<'a> {
         let of_intercept = self.intercept.as_ref().map_or(0.0, |intercept| intercept.delta * self.value());
         let mut direction = vec![of_intercept; self.slopes.len()];
         for column in self.columns.iter().filter(|column| column.delta != 0.0) {
-            self.classifier.design.columns.add_to(column.id, all, column.delta, &mut direction);
+            self.classifier.design.columns().add_to(column.id, all, column.delta, &mut direction);
         }
         direction
     }

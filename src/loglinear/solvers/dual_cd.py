@@ -6,6 +6,7 @@ The steps themselves are native: `native/src/objective/dual.rs`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..options import real_number, whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .stochastic import PassState, after_pass, check_finite, check_smooth, measured
+from .stochastic import PassState, after_pass, check_finite, check_smooth, with_gradient
 
 __all__ = ["DualCD", "DualCDState"]
 
@@ -29,7 +30,7 @@ class DualCDState(PassState):
     """State of dual coordinate descent between two passes.
 
     Attributes:
-        alpha: alpha_i and C_i - alpha_i of every sample, shape (n_samples, 2).
+        alpha: alpha_i and its log-odds, log(alpha_i / (C_i - alpha_i)), of every sample, shape (n_samples, 2).
         squares: |x_i|^2, shape (n_samples,).
         apart: the largest |y_i x_i . w + log(alpha_i / (C_i - alpha_i))| met in the last pass.
     """
@@ -43,9 +44,9 @@ class DualCDState(PassState):
 class DualCD:
     """Dual coordinate descent for binary classifiers with an L2 penalty and no intercept: a step looks at one sample.
 
-    Source: Yu, Huang & Lin, Machine Learning 85 (2011), sections 2.2 and 3, Algorithms 3 and 4. Departures: the
-    one-variable problems are solved to 1e-3 of the log-odds; with starting weights other than 0, alpha_i starts from
-    the probability that they give to the other class.
+    Source: Yu, Huang & Lin, Machine Learning 85 (2011), sections 2.2 and 3, Algorithm 3. Departures: the one-variable
+    problems are solved over the log-odds, to 1e-3 of them, in place of Algorithm 4; with starting weights other than 0,
+    alpha_i starts from the probability that they give to the other class.
     Cost: a pass costs what two evaluations of the objective do, on one thread.
 
     Converged when in a pass no sample's score differs from what its dual variable says it should be, the logarithm of
@@ -86,7 +87,8 @@ class DualCD:
         if w.any():
             other = 0.5 - signs * (objective.probabilities(w).ravel() - 0.5)
             alpha = np.clip(bound * other, alpha, bound - alpha)
-        pairs = np.column_stack([alpha, bound - alpha])
+        with np.errstate(divide="ignore", invalid="ignore"):  # a sample without weight has no dual variable
+            pairs = np.column_stack([alpha, np.log(alpha) - np.log(bound - alpha)])
         w, squares = objective.dual_start(pairs)
         return DualCDState(w=w, n_samples=int(objective.n_samples), alpha=pairs, squares=squares)
 
@@ -102,4 +104,8 @@ class DualCD:
 
     def measure(self, problem: Problem, state: DualCDState) -> DualCDState:
         """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
-        return measured(problem, state)
+        if not math.isnan(state.objective):
+            return state
+        objective: Any = problem.objective
+        nll, _, gradient = objective.start(state.w)
+        return with_gradient(problem, state, nll, gradient)

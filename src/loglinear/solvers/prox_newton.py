@@ -112,14 +112,13 @@ class ProxNewton:
             message = f"unpenalised={problem.penalty.unpenalised}, but prox_newton can spare the intercept only"
             raise OptionError(message)
         w = np.array(w0, dtype=np.float64)
-        gradient = np.zeros_like(w)
-        nll = problem.evaluate(w, gradient)
+        nll, scores, gradient = objective.start(w)
         value = nll + problem.penalty.value(w)
         violation = problem.penalty.violation(w, gradient)
         if not math.isfinite(value) or not math.isfinite(violation):
             message = f"the objective is {value} at the starting point; check the data, or start from other weights"
             raise ObjectiveError(message)
-        state = ProxNewtonState(w, objective.scores(w), gradient, value, nll, violation)
+        state = ProxNewtonState(w, scores, gradient, value, nll, violation)
         return replace(state, status=self._status(problem, state, math.inf))
 
     def step(self, problem: Problem, state: ProxNewtonState) -> ProxNewtonState:

@@ -23,6 +23,7 @@ __all__ = [
     "check_smooth",
     "measured",
     "stochastic_objective",
+    "with_gradient",
 ]
 
 MOST_PASSES = 1_000_000
@@ -120,7 +121,11 @@ def measured(problem: Problem, state: S) -> S:
     if not math.isnan(state.objective):
         return state
     gradient = np.zeros_like(state.w)
-    nll = problem.evaluate(state.w, gradient)
+    return with_gradient(problem, state, problem.evaluate(state.w, gradient), gradient)
+
+
+def with_gradient(problem: Problem, state: S, nll: float, gradient: Vector) -> S:
+    """Return a state with the objective and violation that follow from NLL and gradient at its weights."""
     objective = nll + problem.penalty.value(state.w)
     changes = {"objective": objective, "nll": nll, "violation": problem.penalty.violation(state.w, gradient)}
     return replace(state, **changes)
