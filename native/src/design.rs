@@ -330,6 +330,8 @@ impl Lists {
     }
 }
 
+/// Where a column goes that is left out.
+pub const NOWHERE: u32 = u32::MAX;
 /// Entries of a piece of work: some tens of microseconds' worth.
 const PIECE: usize = 32_768;
 /// What a list costs besides its entries, in entries.
@@ -397,13 +399,17 @@ impl Design {
         Design::by_rows(self.rows.select(samples.iter().copied()))
     }
 
-    /// The matrix whose columns are sums of columns: `map[j]` is where column j goes (Mathur & Chakrabarti 2010, Eq. 15).
+    /// The matrix whose columns are sums of columns: `map[j]` is where column j goes (Mathur & Chakrabarti 2010, Eq. 15), or
+    /// `NOWHERE`.
     pub fn merge(&self, map: &[u32], n_columns: usize) -> Design {
         let (mut ends, mut ids, mut values) = (Vec::with_capacity(self.n_samples()), Vec::new(), Vec::new());
         let (mut met, mut place) = (vec![u32::MAX; n_columns], vec![0; n_columns]);
         for sample in 0..self.n_samples() {
             for (id, value) in self.rows.entries(sample) {
                 let to = map[id as usize];
+                if to == NOWHERE {
+                    continue;
+                }
                 let column = to as usize;
                 if met[column] == sample as u32 {
                     values[place[column]] += value;

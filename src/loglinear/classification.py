@@ -226,3 +226,21 @@ class ClassifierObjective:
         if self.n_outputs > 1:
             return self.sentences.aggregate(cmap.astype(np.int64), n_clusters)
         return self._like(self.core.aggregate(cmap[: cmap.size - free].astype(np.int64), first), first)
+
+    def restrict(self, features: Numbers) -> Any:
+        """Return the objective over some of the features, in this order; the weights of all others are 0.
+
+        Args:
+            features: their numbers, ascending; those of the intercept among them.
+
+        Returns:
+            An objective over so many features; None if the intercept is left out.
+        """
+        free = self.n_unpenalised
+        first = self.n_features - free
+        kept = features.size - free
+        if not np.array_equal(features[max(kept, 0) :], np.arange(first, self.n_features)):
+            return None
+        if self.n_outputs > 1:
+            return self.sentences.restrict(features)
+        return self._like(self.core.restrict(features[:kept]), kept)

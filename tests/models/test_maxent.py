@@ -427,12 +427,13 @@ def test_the_development_set_is_scored_on_the_way():
 
 
 SMOOTH = ("adagrad", "asg", "bfgs", "clustered", "hybrid", "iis", "lbfgs", "owlqn", "pegasos", "sag", "sg", "sgd_l1")
-EXACT = {"bfgs", "clustered", "hybrid", "iis", "lbfgs", "owlqn", "sag", "two_stage"}
+SPARSE = ("gauss_seidel", "grafting", "grafting_light")
+EXACT = {"bfgs", "clustered", "hybrid", "iis", "lbfgs", "owlqn", "sag", "two_stage", *SPARSE}
 
 
 def test_every_solver_is_in_the_matrix():
     binary_only = {"dual_cd", "prox_newton"}  # they have files of their own
-    assert set(SMOOTH) | {"two_stage"} | binary_only == set(SOLVERS)
+    assert {*SMOOTH, *SPARSE, "two_stage"} | binary_only == set(SOLVERS)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -440,7 +441,7 @@ def test_every_solver_is_in_the_matrix():
 @pytest.mark.parametrize(
     ("solver", "penalty"),
     [(name, {"l2": 1.0}) for name in (*SMOOTH, "two_stage")]
-    + [(name, {"l1": 0.3, "l2": 0.5}) for name in ("owlqn", "sag", "sgd_l1", "two_stage")],
+    + [(name, {"l1": 0.3, "l2": 0.5}) for name in ("owlqn", "sag", "sgd_l1", "two_stage", *SPARSE)],
 )
 def test_every_solver_comes_to_the_same_optimum(solver, penalty, n_classes, intercept):
     X, y = samples(n_classes)

@@ -19,6 +19,15 @@ pub fn numbers(what: &str, array: &PyReadonlyArray1<'_, i64>, bound: usize) -> P
     numbers.ok_or_else(|| OptionError::new_err(format!("{what} outside 0..{bound}")))
 }
 
+/// Numbers of features below a bound, in ascending order.
+pub fn ascending(array: &PyReadonlyArray1<'_, i64>, bound: usize) -> PyResult<Vec<usize>> {
+    let numbers = numbers("features name weights", array, bound)?;
+    if numbers.windows(2).all(|pair| pair[0] < pair[1]) {
+        return Ok(numbers);
+    }
+    Err(OptionError::new_err("features have to ascend, each once"))
+}
+
 pub fn writable<'py, T: Element, D: Dimension>(
     array: &Bound<'py, PyArray<T, D>>,
 ) -> PyResult<PyReadwriteArray<'py, T, D>> {

@@ -1,6 +1,6 @@
 //! `ClassifierObjective`: the negative log-likelihood of a classifier for the optimisers.
 
-use super::arrays::{numbers, read, value_and_gradient, writable, write};
+use super::arrays::{ascending, numbers, read, value_and_gradient, writable, write};
 use super::errors::{DataError, OptionError};
 use super::interrupt::interruptible;
 use super::model::ChainModel;
@@ -283,5 +283,14 @@ impl ClassifierObjective {
         let map: Vec<u32> = map.into_iter().map(|to| to as u32).collect();
         let inner = interruptible(py, |_| Ok(self.inner.aggregate(&map, n_columns)))?;
         Ok(ClassifierObjective { inner })
+    }
+
+    /// With two classes: the objective over some of the columns, whose numbers ascend, and the intercept.
+    fn restrict(&self, py: Python<'_>, columns: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
+        let kept = ascending(&columns, self.inner.design.n_columns())?;
+        if self.inner.n_outputs() != 1 {
+            return Err(OptionError::new_err("there are more than two classes"));
+        }
+        Ok(ClassifierObjective { inner: interruptible(py, |_| Ok(self.inner.restrict(&kept)))? })
     }
 }

@@ -1,6 +1,6 @@
 //! `ChainObjective`: the negative log-likelihood for the optimisers.
 
-use super::arrays::{numbers, read, value_and_gradient, writable, write};
+use super::arrays::{ascending, numbers, read, value_and_gradient, writable, write};
 use super::corpus::Corpus;
 use super::errors::OptionError;
 use super::interrupt::interruptible;
@@ -267,6 +267,12 @@ impl ChainObjective {
         }
         let inner = interruptible(py, |_| Ok(self.inner.aggregate(&map, n_clusters)))?;
         Ok(inner.map(|inner| ChainObjective { inner }))
+    }
+
+    /// The objective over some of the features, whose numbers ascend; the others' weights are 0.
+    fn restrict(&self, py: Python<'_>, features: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
+        let kept = ascending(&features, self.inner.features.len())?;
+        Ok(ChainObjective { inner: interruptible(py, |_| Ok(self.inner.restrict(&kept)))? })
     }
 
     /// A model of the features whose weights are not 0, with its settings (JSON) and the template it reads text with.

@@ -35,7 +35,7 @@ impl ChainObjective {
         };
         let blocks = self.install(|| self.blocks.par_iter().map(|block| self.merged(block, &clusters)).collect());
         let selection = Selection { all_states: false, all_transitions: false, min_count: 1 };
-        Some(self.with_features(features, blocks, selection))
+        Some(self.with_features(features, blocks, selection, self.n_unpenalised))
     }
 
     fn merged(&self, block: &Block, clusters: &[u32]) -> Block {

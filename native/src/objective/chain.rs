@@ -68,10 +68,15 @@ impl ChainObjective {
     }
 
     /// The objective on the same samples with other features.
-    pub(crate) fn with_features(&self, features: Features, blocks: Vec<Block>, selection: Selection) -> Self {
-        let pool = Arc::clone(&self.pool);
-        let mut other =
-            ChainObjective::of_parts(Arc::clone(&self.corpus), features, blocks, selection, self.n_unpenalised, pool);
+    pub(crate) fn with_features(
+        &self,
+        features: Features,
+        blocks: Vec<Block>,
+        selection: Selection,
+        n_unpenalised: usize,
+    ) -> Self {
+        let (corpus, pool) = (Arc::clone(&self.corpus), Arc::clone(&self.pool));
+        let mut other = ChainObjective::of_parts(corpus, features, blocks, selection, n_unpenalised, pool);
         if self.weights.is_some() {
             other.weights.clone_from(&self.weights);
             other.empirical = other.empirical_counts();

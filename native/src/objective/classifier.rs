@@ -10,7 +10,7 @@
 
 use crate::aligned::Aligned;
 use crate::corpus::Corpus;
-use crate::design::{Design, Entries, Id, Lists, Value, combine, with_entries};
+use crate::design::{Design, Entries, Id, Lists, NOWHERE, Value, combine, with_entries};
 use crate::error::{Error, Result};
 use crate::numeric;
 use crate::objective::chain::{ChainObjective, locked};
@@ -106,6 +106,13 @@ impl Classifier {
     pub fn aggregate(&self, map: &[u32], n_columns: usize) -> Self {
         let design = self.pool.install(|| self.design.merge(map, n_columns));
         self.with(Arc::new(design), self.targets.clone(), self.weights.clone())
+    }
+
+    /// With two classes: the objective over some of the columns, whose numbers ascend. The intercept remains.
+    pub fn restrict(&self, columns: &[usize]) -> Self {
+        let mut map = vec![NOWHERE; self.design.n_columns()];
+        columns.iter().enumerate().for_each(|(to, &column)| map[column] = to as u32);
+        self.aggregate(&map, columns.len())
     }
 
     /// The same problem, with each sample as a sentence of one token, for methods that go sample by sample: its features are

@@ -8,4 +8,5 @@ pub mod dual;
 pub mod features;
 pub(crate) mod layout;
 pub mod newton;
+pub mod restrict;
 mod sums;

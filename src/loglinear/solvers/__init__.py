@@ -13,6 +13,7 @@ from .adagrad import AdaGrad
 from .bfgs import BFGS
 from .clustered import Clustered
 from .dual_cd import DualCD
+from .grafting import GaussSeidel, Grafting, GraftingLight
 from .hybrid import Hybrid
 from .iis import IIS
 from .lbfgs import LBFGS
@@ -37,6 +38,9 @@ __all__ = [
     "AdaGrad",
     "Clustered",
     "DualCD",
+    "GaussSeidel",
+    "Grafting",
+    "GraftingLight",
     "Hybrid",
     "Pegasos",
     "ProxNewton",
@@ -76,6 +80,9 @@ SOLVERS: dict[str, type[Any]] = {
     "bfgs": BFGS,
     "clustered": Clustered,
     "dual_cd": DualCD,
+    "gauss_seidel": GaussSeidel,
+    "grafting": Grafting,
+    "grafting_light": GraftingLight,
     "hybrid": Hybrid,
     "iis": IIS,
     "lbfgs": LBFGS,

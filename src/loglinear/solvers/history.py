@@ -17,6 +17,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import vectors
 from ..options import whole_number
@@ -101,6 +102,12 @@ class History:
             spare=next(row for row in range(self.memory + 1) if row not in live),
         )
         return history, violation, squared, slope
+
+    def spread(self, places: npt.NDArray[np.intp], n: int) -> History:
+        """Return the history of vectors of length n that have these entries at ``places``, and 0 elsewhere."""
+        S, Y = (np.zeros((self.memory + 1, n), np.uint16) for _ in range(2))
+        S[:, places], Y[:, places] = self.S, self.Y
+        return replace(self, S=S, Y=Y)
 
     def cleared(self) -> History:
         """Return the history without its pairs."""

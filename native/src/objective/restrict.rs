@@ -1,0 +1,110 @@
+//! Chain objectives over some of the features: what the others cost, an evaluation no longer spends.
+
+use super::chain::ChainObjective;
+use super::features::{Features, NOWHERE, Selection};
+use super::layout::{Block, Entries};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Where what is left out goes.
+fn places(len: usize, kept: impl Iterator<Item = usize>) -> Vec<u32> {
+    let mut places = vec![NOWHERE; len];
+    kept.zip(0..).for_each(|(from, to)| places[from] = to);
+    places
+}
+
+impl ChainObjective {
+    /// The objective over the features with the numbers `kept`, which ascend; the weights of all others are 0.
+    pub fn restrict(&self, kept: &[usize]) -> ChainObjective {
+        let (full, n) = (&*self.features, self.features.len());
+        let features = full.restrict(kept);
+        let first = full.first_state();
+        let states = &kept[kept.partition_point(|&feature| feature < first)..];
+        let state_places = places(n - first, states.iter().map(|feature| feature - first));
+        let attributes = features.state_attributes[..features.n_dense].iter();
+        let mut rows = full.state_attributes[..full.n_dense].iter().enumerate();
+        let row_of =
+            |&(attribute, _): &(u32, u32)| rows.find(|(_, row)| row.0 == attribute).expect("a row remains a row").0;
+        let row_places = places(full.n_dense, attributes.map(row_of));
+        let blocks = self.install(|| {
+            let pairs = self.blocks.par_iter().zip(&features.blocks);
+            pairs.map(|(block, (_, own))| block.restrict(&row_places, &state_places, own.clone())).collect()
+        });
+        let selection = Selection { all_states: false, all_transitions: false, min_count: 1 };
+        let free = n - self.n_unpenalised;
+        let n_unpenalised = kept.len() - kept.partition_point(|&feature| feature < free);
+        self.with_features(features, blocks, selection, n_unpenalised)
+    }
+}
+
+impl Features {
+    /// The features with the numbers `kept`, which ascend, in the same order and classes.
+    fn restrict(&self, kept: &[usize]) -> Features {
+        let (transitions, rest) = kept.split_at(kept.partition_point(|&feature| feature < self.transitions.len()));
+        let first = self.first_state();
+        let (bigrams, states) = rest.split_at(rest.partition_point(|&feature| feature < first));
+        let first_bigram = self.transitions.len();
+        let before = |bigram: u32| bigrams.partition_point(|&feature| feature - first_bigram < bigram as usize) as u32;
+        let mut features = Features {
+            n_labels: self.n_labels,
+            transitions: transitions.iter().map(|&feature| self.transitions[feature]).collect(),
+            bigram_ranges: self.bigram_ranges.iter().map(|range| before(range.start)..before(range.end)).collect(),
+            bigram_pairs: bigrams.iter().map(|&feature| self.bigram_pairs[feature - first_bigram]).collect(),
+            state_attributes: Vec::new(),
+            state_labels: states.iter().map(|&feature| self.state_labels[feature - first]).collect(),
+            n_dense: 0,
+            n_shared: 0,
+            blocks: Vec::new(),
+        };
+        let mut end = 0;
+        for (index, &(attribute, last)) in self.state_attributes.iter().enumerate() {
+            let start = end;
+            end += states[start..].iter().take_while(|&&feature| feature - first < last as usize).count();
+            if end > start {
+                features.state_attributes.push((attribute, end as u32));
+                features.n_dense += usize::from(index < self.n_dense);
+                features.n_shared += usize::from((self.n_dense..self.n_dense + self.n_shared).contains(&index));
+            }
+        }
+        let before = |state: usize| states.partition_point(|&feature| feature - first < state);
+        let block =
+            |(sentences, own): &(Range<usize>, Range<usize>)| (sentences.clone(), before(own.start)..before(own.end));
+        features.blocks = self.blocks.iter().map(block).collect();
+        features
+    }
+}
+
+impl Block {
+    fn restrict(&self, rows: &[u32], states: &[u32], own_range: Range<usize>) -> Block {
+        let (before, now) = (self.own_range.start, own_range.start as u32);
+        let own = |id: u32| match states[before + id as usize] {
+            NOWHERE => NOWHERE,
+            place => place - now,
+        };
+        Block {
+            sentence_ends: self.sentence_ends.clone(),
+            first_sentence: self.first_sentence,
+            first_token: self.first_token,
+            rows: self.rows.restrict(|id| rows[id as usize]),
+            shared: self.shared.restrict(|id| states[id as usize]),
+            own: self.own.restrict(own),
+            own_range,
+        }
+    }
+}
+
+impl Entries {
+    fn restrict(&self, place: impl Fn(u32) -> u32) -> Entries {
+        let mut kept = Entries { ends: Vec::with_capacity(self.ends.len()), ..Entries::default() };
+        for token in 0..self.ends.len() {
+            for at in self.range(token) {
+                let id = place(self.ids[at]);
+                if id != NOWHERE {
+                    kept.push(id, self.labels.get(at).copied(), self.value(at), !self.values.is_empty());
+                }
+            }
+            kept.ends.push(kept.ids.len() as u32);
+        }
+        kept
+    }
+}
