@@ -35,7 +35,9 @@ impl ChainObjective {
         };
         let blocks = self.install(|| self.blocks.par_iter().map(|block| self.merged(block, &clusters)).collect());
         let selection = Selection { all_states: false, all_transitions: false, min_count: 1 };
-        Some(self.with_features(features, blocks, selection, self.n_unpenalised))
+        let mut empirical = vec![0.0; n_clusters];
+        map.iter().zip(&self.empirical).for_each(|(&cluster, count)| empirical[cluster] += count);
+        Some(self.with_features(features, blocks, selection, self.n_unpenalised, empirical))
     }
 
     fn merged(&self, block: &Block, clusters: &[u32]) -> Block {

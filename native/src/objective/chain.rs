@@ -32,7 +32,7 @@ pub struct ChainObjective {
     /// How many features bear no penalty: those of the last attribute, which is on every token, or none.
     pub n_unpenalised: usize,
     /// Counts of the features in the data: sum of weight * f(x, y).
-    empirical: Vec<f64>,
+    pub(crate) empirical: Vec<f64>,
     pool: Arc<ThreadPool>,
     scratch: Mutex<Scratch>,
     marks: OnceLock<Vec<Marks>>,
@@ -74,14 +74,20 @@ impl ChainObjective {
         blocks: Vec<Block>,
         selection: Selection,
         n_unpenalised: usize,
+        empirical: Vec<f64>,
     ) -> Self {
-        let (corpus, pool) = (Arc::clone(&self.corpus), Arc::clone(&self.pool));
-        let mut other = ChainObjective::of_parts(corpus, features, blocks, selection, n_unpenalised, pool);
-        if self.weights.is_some() {
-            other.weights.clone_from(&self.weights);
-            other.empirical = other.empirical_counts();
+        ChainObjective {
+            corpus: Arc::clone(&self.corpus),
+            features: Arc::new(features),
+            selection,
+            blocks: Arc::new(blocks),
+            weights: self.weights.clone(),
+            n_unpenalised,
+            empirical,
+            pool: Arc::clone(&self.pool),
+            scratch: Mutex::default(),
+            marks: OnceLock::new(),
         }
-        other
     }
 
     pub(crate) fn of_parts(

@@ -33,7 +33,8 @@ impl ChainObjective {
         let selection = Selection { all_states: false, all_transitions: false, min_count: 1 };
         let free = n - self.n_unpenalised;
         let n_unpenalised = kept.len() - kept.partition_point(|&feature| feature < free);
-        self.with_features(features, blocks, selection, n_unpenalised)
+        let empirical = kept.iter().map(|&feature| self.empirical[feature]).collect();
+        self.with_features(features, blocks, selection, n_unpenalised, empirical)
     }
 }
 
@@ -95,16 +96,19 @@ impl Block {
 
 impl Entries {
     fn restrict(&self, place: impl Fn(u32) -> u32) -> Entries {
-        let mut kept = Entries { ends: Vec::with_capacity(self.ends.len()), ..Entries::default() };
+        let places: Vec<u32> = self.ids.iter().map(|&id| place(id)).collect();
+        let is_kept = |at: &usize| places[*at] != NOWHERE;
+        let (mut ends, mut n) = (Vec::with_capacity(self.ends.len()), 0);
         for token in 0..self.ends.len() {
-            for at in self.range(token) {
-                let id = place(self.ids[at]);
-                if id != NOWHERE {
-                    kept.push(id, self.labels.get(at).copied(), self.value(at), !self.values.is_empty());
-                }
-            }
-            kept.ends.push(kept.ids.len() as u32);
+            n += self.range(token).filter(is_kept).count();
+            ends.push(n as u32);
         }
-        kept
+        let kept = |from: usize| (0..from).filter(is_kept);
+        Entries {
+            ends,
+            labels: kept(self.labels.len()).map(|at| self.labels[at]).collect(),
+            values: kept(self.values.len()).map(|at| self.values[at]).collect(),
+            ids: places.iter().copied().filter(|&place| place != NOWHERE).collect(),
+        }
     }
 }
