@@ -147,6 +147,41 @@ impl Corpus {
         }
     }
 
+    /// Sentences whose tokens are the rows of a matrix with the attributes as columns.
+    pub fn of_matrix(
+        attributes: Alphabet,
+        labels: Option<(Vec<String>, Vec<u32>)>,
+        sentence_ends: Vec<usize>,
+        states: Rows,
+        values: Vec<f64>,
+    ) -> Result<Corpus> {
+        let n = states.ends.len();
+        let ordered = |ends: &[usize], last: usize| {
+            ends.windows(2).all(|pair| pair[0] <= pair[1]) && ends.last().copied().unwrap_or(0) == last
+        };
+        if !ordered(&states.ends, states.ids.len()) || states.ids.len() != values.len() {
+            return Err(Error::Data("the sparse matrix is damaged: its row ends and entries do not fit".into()));
+        }
+        if let Some(id) = states.ids.iter().find(|&&id| id as usize >= attributes.len()) {
+            return Err(Error::Data(format!("the sparse matrix is damaged: column {id} of {}", attributes.len())));
+        }
+        if !ordered(&sentence_ends, n) {
+            return Err(Error::Data(format!("the lengths of the sentences do not add up to the {n} rows of X")));
+        }
+        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+            let (row, column) = (states.ends.partition_point(|&end| end <= at), states.ids[at]);
+            return Err(Error::Data(format!("row {row}, column {column}: {} is not a finite value", values[at])));
+        }
+        let labelled = labels.is_some();
+        let (labels, gold) = labels.unwrap_or_default();
+        if labelled && (gold.len() != n || gold.iter().any(|&label| label as usize >= labels.len())) {
+            return Err(Error::Data(format!("{} labels for {n} rows", gold.len())));
+        }
+        let values = if values.iter().all(|&value| value == 1.0) { Vec::new() } else { values };
+        let (attributes, labels) = (Arc::new(attributes), Arc::new(labels));
+        Ok(Corpus { attributes, labels, sentence_ends, states, values, gold, labelled, ..Corpus::empty() })
+    }
+
     fn empty() -> Corpus {
         Corpus {
             attributes: Arc::default(),

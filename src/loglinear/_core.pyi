@@ -8,6 +8,15 @@ import numpy.typing as npt
 
 class Corpus:
     @staticmethod
+    def of_matrix(
+        ends: npt.NDArray[np.uint64],
+        ids: npt.NDArray[np.uint32],
+        values: npt.NDArray[np.float64],
+        names: Sequence[str],
+        sentence_ends: npt.NDArray[np.uint64],
+        labels: tuple[Sequence[str], npt.NDArray[np.uint32]] | None = None,
+    ) -> Corpus: ...
+    @staticmethod
     def read(
         path: str, format: str = "columns", template: str | None = None, *, labelled: bool = True, threads: int = 0
     ) -> Corpus: ...

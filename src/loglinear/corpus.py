@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from . import _core
 from .errors import DataError
 from .features import template_text
@@ -84,6 +87,52 @@ class Corpus:
         text = template_text(template)
         weights = None if sample_weight is None else checked_weights(sample_weight)
         return cls(_core.Corpus.encode(X, y, weights, template=text), text, "python")
+
+    @classmethod
+    def from_matrix(
+        cls,
+        X: Any,
+        lengths: npt.ArrayLike,
+        y: Sequence[str] | None = None,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> Corpus:
+        """Take sentences from the rows of a matrix, whose columns are real-valued attributes.
+
+        Args:
+            X: a row for each token, of all sentences one after the other, shape (n_tokens, n_columns), sparse or dense.
+            lengths: tokens of each sentence, shape (n_sentences,).
+            y: a label for each row; None for unlabelled data.
+            names: of the columns; x0, x1, ... by default.
+
+        Raises:
+            DataError: a value is not finite, sizes do not fit, or two columns have the same name.
+        """
+        import scipy.sparse  # here: who reads files need not wait for it
+
+        matrix = scipy.sparse.csr_array(X, dtype=np.float64)
+        sizes = np.asarray(lengths)
+        if matrix.ndim != 2 or sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or sizes.min() < 0)):
+            message = "X has to be a matrix, lengths a sequence of whole numbers of at least 0"
+            raise DataError(message)
+        names = [f"x{column}" for column in range(matrix.shape[1])] if names is None else list(names)
+        if len(names) != matrix.shape[1]:
+            message = f"{len(names)} names for {matrix.shape[1]} columns"
+            raise DataError(message)
+        labels = None
+        if y is not None:
+            found = sorted({str(label) for label in y}, key=str.encode)
+            numbers = {label: number for number, label in enumerate(found)}
+            labels = (found, np.array([numbers[str(label)] for label in y], np.uint32))
+        core = _core.Corpus.of_matrix(
+            matrix.indptr[1:].astype(np.uint64),
+            matrix.indices.astype(np.uint32),
+            matrix.data,
+            names,
+            sizes.cumsum().astype(np.uint64),
+            labels,
+        )
+        return cls(core, None, "python")
 
     def __len__(self) -> int:
         return len(self.core)

@@ -1,7 +1,8 @@
 //! `ClassifierObjective`: the negative log-likelihood of a classifier for the optimisers.
 
 use super::arrays::{ascending, numbers, read, value_and_gradient, writable, write};
-use super::errors::{DataError, OptionError};
+use super::corpus::alphabet;
+use super::errors::OptionError;
 use super::interrupt::interruptible;
 use super::model::ChainModel;
 use super::objective::ChainObjective;
@@ -10,8 +11,6 @@ use crate::model::Source;
 use crate::objective::classifier::Classifier;
 use crate::objective::features::Features;
 use crate::objective::{dual, newton};
-use crate::text::alphabet::Alphabet;
-use crate::text::hash::key_of;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -49,14 +48,7 @@ pub fn classifier_model(
     template: Option<&str>,
     intercept: Option<&str>,
 ) -> PyResult<ChainModel> {
-    let mut attributes = Alphabet::default();
-    for (at, name) in names.iter().enumerate() {
-        if attributes.intern(key_of(name.as_bytes()), |out| out.extend_from_slice(name.as_bytes())) as usize != at {
-            return Err(DataError::new_err(format!(
-                "two attributes have the name '{name}'; a model needs one for each"
-            )));
-        }
-    }
+    let attributes = alphabet(&names)?;
     let features = Features::of_columns(names.len(), labels.len(), 0)?;
     let w = read(&w)?;
     if w.len() != features.len() {

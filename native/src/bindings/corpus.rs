@@ -1,16 +1,19 @@
 //! `Corpus`: reading files, encoding Python sequences.
 
+use super::arrays::read;
 use super::errors::DataError;
 use super::interrupt::{interruptible, read_stdin};
 use crate::corpus::{self, Builder};
+use crate::text::alphabet::Alphabet;
 use crate::text::cells::Cells;
 use crate::text::encode::{self, Format};
+use crate::text::hash::key_of;
 use crate::text::input::Source;
 use crate::text::items::Items;
 use crate::text::sink::Sink;
 use crate::text::template::{Expander, Template};
 use crate::threads;
-use numpy::PyArray1;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PyDict, PyList, PyString};
@@ -23,8 +26,46 @@ pub struct Corpus {
     pub inner: Arc<corpus::Corpus>,
 }
 
+/// The attributes with these names, in this order.
+pub fn alphabet(names: &[String]) -> PyResult<Alphabet> {
+    let mut attributes = Alphabet::default();
+    for (at, name) in names.iter().enumerate() {
+        if attributes.intern(key_of(name.as_bytes()), |out| out.extend_from_slice(name.as_bytes())) as usize != at {
+            let message = format!("two attributes have the name '{name}'; a model needs one for each");
+            return Err(DataError::new_err(message));
+        }
+    }
+    Ok(attributes)
+}
+
 #[pymethods]
 impl Corpus {
+    /// Compressed sparse rows (`ends[i]` is where row i ends) of tokens, names of the columns, the row behind each sentence's
+    /// last, and perhaps the labels' names, in byte order, with one's number for each row.
+    #[staticmethod]
+    #[pyo3(signature = (ends, ids, values, names, sentence_ends, labels=None))]
+    fn of_matrix(
+        py: Python<'_>,
+        ends: PyReadonlyArray1<'_, u64>,
+        ids: PyReadonlyArray1<'_, u32>,
+        values: PyReadonlyArray1<'_, f64>,
+        names: Vec<String>,
+        sentence_ends: PyReadonlyArray1<'_, u64>,
+        labels: Option<(Vec<String>, PyReadonlyArray1<'_, u32>)>,
+    ) -> PyResult<Self> {
+        let sizes = |array: &PyReadonlyArray1<'_, u64>| -> PyResult<Vec<usize>> {
+            Ok(read(array)?.iter().map(|&end| end as usize).collect())
+        };
+        let rows = corpus::Rows { ends: sizes(&ends)?, ids: read(&ids)?.to_vec() };
+        let labels = match labels {
+            Some((names, gold)) => Some((names, read(&gold)?.to_vec())),
+            None => None,
+        };
+        let (sentence_ends, values, attributes) = (sizes(&sentence_ends)?, read(&values)?.to_vec(), alphabet(&names)?);
+        let made = py.detach(|| corpus::Corpus::of_matrix(attributes, labels, sentence_ends, rows, values))?;
+        Ok(Corpus { inner: Arc::new(made) })
+    }
+
     #[staticmethod]
     #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, threads=0))]
     fn read(

@@ -1,4 +1,4 @@
-"""The embedded sample, and where larger data lie.
+"""The embedded sample, synthetic data, and where larger data lie.
 
 The sample is a slice of the Universal Dependencies English Web Treebank, words with their parts of speech, under its
 own licence, CC BY-SA 4.0: see ATTRIBUTION.md beside this file.
@@ -7,9 +7,10 @@ own licence, CC BY-SA 4.0: see ATTRIBUTION.md beside this file.
 import os
 from pathlib import Path
 
-from loglinear.errors import DataError
+from ..errors import DataError
+from .chain import ChainSample, make_chain
 
-__all__ = ["data_dir", "demo_paths"]
+__all__ = ["ChainSample", "data_dir", "demo_paths", "make_chain"]
 
 _HERE = Path(__file__).parent
 

@@ -1,0 +1,130 @@
+"""Sequences drawn from a linear-chain CRF over real-valued inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..corpus import Corpus
+from ..options import one_of, real_number, whole_number
+from ..vectors import Vector
+
+__all__ = ["ChainSample", "make_chain"]
+
+SAMPLERS = ("exact", "gibbs")
+
+
+@dataclass(frozen=True)
+class ChainSample:
+    """Sequences and the model that they were drawn from, p(y | x) ~ exp(sum_t x_t . state[:, y_t] + pair[y_t-1, y_t]).
+
+    Attributes:
+        X: inputs, shape (n_sequences, length, n_inputs).
+        y: labels, from 0, shape (n_sequences, length).
+        state: weights of the inputs, shape (n_inputs, n_labels).
+        pair: weights of the transitions, shape (n_labels, n_labels).
+    """
+
+    X: Vector
+    y: npt.NDArray[np.int64]
+    state: Vector
+    pair: Vector
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def corpus(self, sequences: Any = slice(None)) -> Corpus:
+        """Return some of the sequences, by an index as of NumPy: attributes are x0, x1, ..., labels 0, 1, ..."""
+        X, y = self.X[sequences], self.y[sequences]
+        rows = X.reshape(-1, X.shape[-1])
+        return Corpus.from_matrix(rows, [self.y.shape[1]] * len(y), [str(label) for label in y.ravel()])
+
+
+def make_chain(
+    n_sequences: int = 5000,
+    *,
+    length: int = 8,
+    n_labels: int = 2,
+    n_inputs: int = 1000,
+    n_informative: int = 100,
+    scale: float = 1.0,
+    sampler: str = "exact",
+    sweeps: int = 100,
+    random_state: int = 0,
+) -> ChainSample:
+    """Draw inputs from a standard normal distribution, weights likewise, and labels from the CRF that they make.
+
+    Source: Zhu, Lao & Xing (2010), section 6.1.1, whose numbers are the defaults. The paper does not say how the
+    weights are drawn. Its labels come from a Gibbs sampler; "exact" draws them independently, by forward filtering and
+    backward sampling (Scott, Journal of the American Statistical Association 97, 2002).
+
+    Args:
+        n_sequences: how many, >= 1.
+        length: of each, >= 1.
+        n_labels: >= 2.
+        n_inputs: real-valued inputs of each position, >= 1.
+        n_informative: inputs, chosen at random, whose weights are not 0, from 0 to n_inputs.
+        scale: standard deviation of the weights, >= 0.
+        sampler: "exact" or "gibbs".
+        sweeps: of the Gibbs sampler, each over all positions, from labels drawn at random, >= 1.
+        random_state: seed.
+
+    Raises:
+        OptionError: an option is out of its range.
+    """
+    for name, value, least in (
+        ("n_sequences", n_sequences, 1),
+        ("length", length, 1),
+        ("n_labels", n_labels, 2),
+        ("n_inputs", n_inputs, 1),
+        ("sweeps", sweeps, 1),
+        ("random_state", random_state, 0),
+    ):
+        whole_number(name, value, least, 2**32)
+    whole_number("n_informative", n_informative, 0, n_inputs)
+    real_number("scale", scale, "a finite number >= 0", lambda x: x >= 0.0)
+    one_of("sampler", sampler, SAMPLERS)
+    rng = np.random.default_rng(random_state)
+    state = np.zeros((n_inputs, n_labels))
+    informative = rng.choice(n_inputs, n_informative, replace=False)
+    state[informative] = scale * rng.normal(size=(n_informative, n_labels))
+    pair = scale * rng.normal(size=(n_labels, n_labels))
+    X = rng.normal(size=(n_sequences, length, n_inputs))
+    scores = X[:, :, informative] @ state[informative]
+    y = _exact(rng, scores, pair) if sampler == "exact" else _gibbs(rng, scores, pair, sweeps)
+    return ChainSample(X, y, state, pair)
+
+
+def _draw(rng: np.random.Generator, scores: Vector) -> npt.NDArray[np.int64]:
+    """Draw from each row's distribution, p ~ exp(score): the largest of the scores plus Gumbel noise."""
+    return np.asarray((scores + rng.gumbel(size=scores.shape)).argmax(axis=-1), dtype=np.int64)
+
+
+def _exact(rng: np.random.Generator, scores: Vector, pair: Vector) -> npt.NDArray[np.int64]:
+    """Forward filtering, then labels from the last to the first, each given the one behind it."""
+    alpha = scores.copy()
+    for t in range(1, scores.shape[1]):
+        alpha[:, t] += np.logaddexp.reduce(alpha[:, t - 1, :, None] + pair, axis=1)
+    y = np.empty(scores.shape[:2], np.int64)
+    y[:, -1] = _draw(rng, alpha[:, -1])
+    for t in reversed(range(scores.shape[1] - 1)):
+        y[:, t] = _draw(rng, alpha[:, t] + pair[:, y[:, t + 1]].T)
+    return y
+
+
+def _gibbs(rng: np.random.Generator, scores: Vector, pair: Vector, sweeps: int) -> npt.NDArray[np.int64]:
+    """One chain for each sequence: every label given its neighbours, from the first to the last, again and again."""
+    n, length, n_labels = scores.shape
+    y = rng.integers(n_labels, size=(n, length))
+    for _ in range(sweeps):
+        for t in range(length):
+            given = scores[:, t].copy()
+            if t > 0:
+                given += pair[y[:, t - 1]]
+            if t + 1 < length:
+                given += pair[:, y[:, t + 1]].T
+            y[:, t] = _draw(rng, given)
+    return y
