@@ -1,12 +1,15 @@
 //! Inference in a linear chain: what the scores of one sentence say about its labels.
 //!
-//! `Transitions` holds what all sentences share, `Lattice` the scores of one sentence and the buffers to work in.
+//! `Transitions` holds what all sentences share, `Lattice` the scores of one sentence and the buffers to work in. With
+//! scores of triples in the transitions, inference is that of a second-order chain (`second`).
 
 mod log_space;
 mod scaled;
+mod second;
 mod transitions;
 mod viterbi;
 
+pub use second::{TripleCounts, Triples};
 pub use transitions::Transitions;
 
 use crate::aligned::Aligned;
@@ -55,31 +58,36 @@ pub struct Lattice {
     last_sum: f64,
     patched: transitions::Patched,
     best: Aligned,
+    second: second::Buffers,
 }
 
-/// Expected transition counts, gathered over sentences.
+/// Expected counts of transitions and of triples, gathered over sentences.
 pub struct PairCounts {
     /// labels x width sums of alpha(i) x(j), to be multiplied by exp(transition score).
     pub outer: Aligned,
     /// labels x width sums that are probabilities already.
     pub direct: Aligned,
+    pub triples: TripleCounts,
 }
 
 impl PairCounts {
     pub fn new(transitions: &Transitions) -> Self {
         let size = transitions.labels * transitions.width;
-        PairCounts { outer: Aligned::new(size, 0.0), direct: Aligned::new(size, 0.0) }
+        let triples = transitions.triples.as_ref().map_or_else(TripleCounts::default, TripleCounts::new);
+        PairCounts { outer: Aligned::new(size, 0.0), direct: Aligned::new(size, 0.0), triples }
     }
 
     pub fn clear(&mut self) {
         self.outer.fill(0.0);
         self.direct.fill(0.0);
+        self.triples.clear();
     }
 
     pub fn add(&mut self, other: &PairCounts) {
         for (mine, theirs) in [(&mut self.outer, &other.outer), (&mut self.direct, &other.direct)] {
             mine.iter_mut().zip(&**theirs).for_each(|(a, b)| *a += b);
         }
+        self.triples.add(&other.triples);
     }
 
     /// The expected count of each transition, by from * width + to.
@@ -127,10 +135,13 @@ impl Lattice {
     /// The score of a labelling. To be called before `forward`, which may overwrite the scores.
     pub fn score(&self, transitions: &Transitions, labels: impl Iterator<Item = u32>) -> f64 {
         let mut total = 0.0;
-        let mut previous = None;
+        let (mut before, mut previous) = (None, None);
         for (token, label) in labels.enumerate() {
             let label = label as usize;
             total += self.scores[token * self.width + label];
+            if let (Some(triples), Some(before), Some(previous)) = (&transitions.triples, before, previous) {
+                total += triples.score([before, previous, label]);
+            }
             if let Some(previous) = previous {
                 total += transitions.scores[previous * self.width + label];
                 for edge in &self.edges[self.edges_into(token)] {
@@ -139,7 +150,7 @@ impl Lattice {
                     }
                 }
             }
-            previous = Some(label);
+            (before, previous) = (previous, Some(label));
         }
         total
     }
@@ -152,19 +163,29 @@ impl Lattice {
             let largest = self.edges.iter().fold(0.0f64, |most, edge| most.max(edge.score.abs()));
             most += largest * self.overlap as f64;
         }
-        self.log_space = most > SCALED_LIMIT || most.is_nan();
+        let triples = transitions.triples_of(self.tokens);
+        self.log_space = match triples {
+            Some(triples) => triples.needs_log_space(most),
+            None => most > SCALED_LIMIT || most.is_nan(),
+        };
         if self.log_space {
             self.patched.copy(transitions);
         }
-        self.log_z =
-            if self.log_space { self.forward_log(transitions) } else { self.forward_scaled(simd, transitions) };
+        self.log_z = match triples {
+            Some(triples) => simd.vectorize(second::Forward(self, transitions, triples)),
+            None if self.log_space => self.forward_log(transitions),
+            None => self.forward_scaled(simd, transitions),
+        };
         self.log_z
     }
 
-    /// After `forward`: leaves factor * p(y_t = j) in `marginals` and in the edges, and adds the pairwise ones to `pairs`.
+    /// After `forward`: leaves factor * p(y_t = j) in `marginals` and in the edges, and adds those of pairs and triples to
+    /// `pairs`.
     #[inline(always)]
     pub fn backward<S: Simd>(&mut self, simd: S, transitions: &Transitions, factor: f64, pairs: &mut PairCounts) {
-        if self.log_space {
+        if let Some(triples) = transitions.triples_of(self.tokens) {
+            simd.vectorize(second::Backward { lattice: self, transitions, triples, factor, counts: pairs });
+        } else if self.log_space {
             self.backward_log(transitions, factor, pairs, |_| {});
         } else {
             self.backward_scaled(simd, transitions, factor, pairs);
@@ -177,13 +198,19 @@ impl Lattice {
     pub fn pair_marginals(&mut self, transitions: &Transitions) -> Vec<f64> {
         let square = self.labels * self.labels;
         let mut all = Vec::with_capacity((self.tokens - 1) * square);
-        self.log_z = self.forward_log(transitions);
         let mut pairs = PairCounts::new(transitions);
-        self.backward_log(transitions, 1.0, &mut pairs, |counts| {
+        let collect = |counts: &mut PairCounts| {
             let rows = counts.direct.chunks_exact(transitions.width).rev();
             all.extend(rows.flat_map(|row| row[..transitions.labels].iter().rev()));
             counts.clear();
-        });
+        };
+        if let Some(triples) = transitions.triples_of(self.tokens) {
+            self.log_z = self.forward_pairs_log(transitions, triples);
+            self.backward_pairs_log(transitions, triples, 1.0, &mut pairs, collect);
+        } else {
+            self.log_z = self.forward_log(transitions);
+            self.backward_log(transitions, 1.0, &mut pairs, collect);
+        }
         // The recursion goes from the last token to the first.
         all.reverse();
         all

@@ -97,7 +97,7 @@ impl Lattice {
 
 /// out(i, j) += sum over t of a(t, i) * b(t, j), for i below `rows`; all three have rows of length `width`.
 #[inline(always)]
-fn transposed_product<S: Simd>(simd: S, a: &[f64], b: &[f64], width: usize, rows: usize, out: &mut [f64]) {
+pub(super) fn transposed_product<S: Simd>(simd: S, a: &[f64], b: &[f64], width: usize, rows: usize, out: &mut [f64]) {
     let (b, _) = S::as_simd_f64s(b);
     let (out, _) = S::as_mut_simd_f64s(out);
     let stride = out.len() / rows;
@@ -152,7 +152,7 @@ impl Tile {
 }
 
 /// A product of many positive numbers as mantissa and exponent, so that one logarithm serves them all.
-struct LogProduct {
+pub(super) struct LogProduct {
     mantissa: f64,
     exponent: i64,
 }
@@ -165,7 +165,7 @@ impl Default for LogProduct {
 
 impl LogProduct {
     #[inline(always)]
-    fn multiply(&mut self, factor: f64) {
+    pub(super) fn multiply(&mut self, factor: f64) {
         const EXPONENT: u64 = 0x7ff << 52;
         let product = self.mantissa * factor;
         let bits = product.to_bits();
@@ -173,14 +173,14 @@ impl LogProduct {
         self.mantissa = f64::from_bits(bits & !EXPONENT | 1.0f64.to_bits());
     }
 
-    fn log(&self) -> f64 {
+    pub(super) fn log(&self) -> f64 {
         self.mantissa.ln() + self.exponent as f64 * std::f64::consts::LN_2
     }
 }
 
 /// out = a * b * factor, element by element.
 #[inline(always)]
-fn multiply<S: Simd>(simd: S, out: &mut [f64], a: &[f64], b: &[f64], factor: f64) {
+pub(super) fn multiply<S: Simd>(simd: S, out: &mut [f64], a: &[f64], b: &[f64], factor: f64) {
     let factor = simd.splat_f64s(factor);
     let (out, _) = S::as_mut_simd_f64s(out);
     let (a, _) = S::as_simd_f64s(a);
@@ -192,7 +192,7 @@ fn multiply<S: Simd>(simd: S, out: &mut [f64], a: &[f64], b: &[f64], factor: f64
 
 /// target *= a * factor, element by element.
 #[inline(always)]
-fn multiply_in_place<S: Simd>(simd: S, target: &mut [f64], a: &[f64], factor: f64) {
+pub(super) fn multiply_in_place<S: Simd>(simd: S, target: &mut [f64], a: &[f64], factor: f64) {
     let factor = simd.splat_f64s(factor);
     let (target, _) = S::as_mut_simd_f64s(target);
     let (a, _) = S::as_simd_f64s(a);
@@ -203,7 +203,7 @@ fn multiply_in_place<S: Simd>(simd: S, target: &mut [f64], a: &[f64], factor: f6
 
 /// out(j) = sum over i of vector(i) * matrix(i, j); the matrix has rows as long as `out`.
 #[inline(always)]
-fn vector_matrix<S: Simd>(simd: S, vector: &[f64], matrix: &[f64], out: &mut [f64]) {
+pub(super) fn vector_matrix<S: Simd>(simd: S, vector: &[f64], matrix: &[f64], out: &mut [f64]) {
     let (out, _) = S::as_mut_simd_f64s(out);
     let (matrix, _) = S::as_simd_f64s(matrix);
     let stride = out.len();

@@ -1,6 +1,6 @@
 //! Transition scores, padded and exponentiated once for all sentences.
 
-use super::Edge;
+use super::{Edge, Triples};
 use crate::aligned::Aligned;
 use crate::numeric::{self, padded};
 use pulp::Simd;
@@ -8,7 +8,7 @@ use pulp::Simd;
 /// As far as `numeric::exp_in_place` goes.
 const MOST_FOR_EXP: f64 = 700.0;
 
-/// Scores of label-to-label transitions.
+/// Scores of label-to-label transitions, and of three labels in a row where the chain is of second order.
 pub struct Transitions {
     pub labels: usize,
     /// Labels padded to a multiple of `numeric::LANES`: the length of a row.
@@ -23,6 +23,7 @@ pub struct Transitions {
     pub ones: Aligned,
     /// The largest |score|.
     pub max_abs: f64,
+    pub triples: Option<Triples>,
 }
 
 impl Transitions {
@@ -36,6 +37,7 @@ impl Transitions {
             exp_transposed: Aligned::new(labels * width, 0.0),
             ones: Aligned::new(width, 0.0),
             max_abs: 0.0,
+            triples: None,
         };
         transitions.ones[..labels].fill(1.0);
         transitions.set(std::iter::empty());

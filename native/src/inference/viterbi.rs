@@ -1,6 +1,6 @@
 //! The best labelling (Viterbi 1967). Ties go to the label that comes first.
 
-use super::{Lattice, Transitions};
+use super::{Lattice, Transitions, second};
 use pulp::Simd;
 
 impl Lattice {
@@ -10,6 +10,9 @@ impl Lattice {
         let (width, labels) = (self.width, self.labels);
         path.clear();
         path.resize(self.tokens, 0);
+        if let Some(triples) = transitions.triples_of(self.tokens) {
+            return simd.vectorize(second::Viterbi(self, transitions, triples, path));
+        }
         self.best.resize(self.tokens * width, 0.0);
         for (j, best) in self.best[..width].iter_mut().enumerate() {
             *best = if j < labels { self.scores[j] } else { f64::NEG_INFINITY };
@@ -46,13 +49,13 @@ impl Lattice {
     }
 }
 
-fn first_maximum(values: impl Iterator<Item = f64>) -> (usize, f64) {
+pub(super) fn first_maximum(values: impl Iterator<Item = f64>) -> (usize, f64) {
     values.enumerate().fold((0, f64::NEG_INFINITY), |best, (at, value)| if value > best.1 { (at, value) } else { best })
 }
 
 /// out(j) = max over i of vector(i) + matrix(i, j).
 #[inline(always)]
-fn max_plus<S: Simd>(simd: S, vector: &[f64], matrix: &[f64], out: &mut [f64]) {
+pub(super) fn max_plus<S: Simd>(simd: S, vector: &[f64], matrix: &[f64], out: &mut [f64]) {
     let (out, _) = S::as_mut_simd_f64s(out);
     let (matrix, _) = S::as_simd_f64s(matrix);
     let stride = out.len();
