@@ -2,9 +2,9 @@
 
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
-use crate::inference::{Edge, Lattice, PairCounts, Transitions};
-use crate::model_file::{self, Contents, Storage, Tensor};
-use crate::objective::features::Features;
+use crate::inference::{Edge, Lattice, PairCounts, Transitions, Triples};
+use crate::model_file::{self, Contents, Expected, Storage, Tensor};
+use crate::objective::features::{Features, MOST_LABELS_OF_TRIPLES};
 use crate::text::alphabet::Alphabet;
 use crate::text::hash::key_of;
 use crate::text::template::Template;
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
-const TENSORS: [(&str, Dtype, usize); 14] = [
+const TENSORS: [Expected; 14] = [
     ("states.slots", Dtype::U64, 2),
     ("states.ends", Dtype::U64, 1),
     ("states.name_ends", Dtype::U64, 1),
@@ -32,6 +32,8 @@ const TENSORS: [(&str, Dtype, usize); 14] = [
     ("transitions.pairs", Dtype::U16, 2),
     ("transitions.weights", Dtype::F64, 1),
 ];
+/// Of second-order chains.
+const TRIPLES: [Expected; 2] = [("triples.labels", Dtype::U16, 3), ("triples.weights", Dtype::F64, 1)];
 
 pub struct Model {
     storage: Storage,
@@ -66,6 +68,8 @@ pub struct Weights<'m> {
     pub bigram_weights: &'m [f64],
     pub transition_pairs: &'m [[u16; 2]],
     pub transition_weights: &'m [f64],
+    pub triples: &'m [[u16; 3]],
+    pub triple_weights: &'m [f64],
 }
 
 /// Attributes and where their features are.
@@ -160,7 +164,10 @@ impl Model {
             both.map(|(&(from, to), &weight)| ([from, to], weight)).unzip()
         };
         let (transition_weights, rest) = w.split_at(features.transitions.len());
+        let (triple_weights, rest) = rest.split_at(features.triples.len());
         let (bigram_weights, state_weights) = rest.split_at(features.n_bigrams());
+        let kept = features.triples.iter().zip(triple_weights).filter(|(_, weight)| **weight != 0.0);
+        let (triples, triple_weights): (Vec<[u16; 3]>, Vec<f64>) = kept.unzip();
         let (transition_pairs, transition_weights) = nonzero(&features.transitions, transition_weights);
         let mut bigrams = AttributeTable::default();
         let (mut bigram_pairs, mut kept_bigrams) = (Vec::new(), Vec::new());
@@ -192,7 +199,7 @@ impl Model {
         let (state_slots, bigram_slots) = (states.slots(), bigrams.slots());
         let tensor = |name, kind, shape: &[usize], bytes| Tensor { name, kind, shape: shape.to_vec(), bytes };
         use bytemuck::cast_slice;
-        let tensors = vec![
+        let mut tensors = vec![
             tensor("states.slots", Dtype::U64, &[state_slots.len(), 2], cast_slice(&state_slots)),
             tensor("states.ends", Dtype::U64, &[states.ends.len()], cast_slice(&states.ends)),
             tensor("states.name_ends", Dtype::U64, &[states.ends.len()], cast_slice(&states.name_ends)),
@@ -208,6 +215,10 @@ impl Model {
             tensor("transitions.pairs", Dtype::U16, &[transition_pairs.len(), 2], cast_slice(&transition_pairs)),
             tensor("transitions.weights", Dtype::F64, &[transition_weights.len()], cast_slice(&transition_weights)),
         ];
+        if !triples.is_empty() {
+            tensors.push(tensor("triples.labels", Dtype::U16, &[triples.len(), 3], cast_slice(&triples)));
+            tensors.push(tensor("triples.weights", Dtype::F64, &[triples.len()], cast_slice(&triple_weights)));
+        }
         let labels = serde_json::to_string(labels).expect("strings are valid JSON");
         let mut metadata = HashMap::from([("labels".to_owned(), labels), ("settings".to_owned(), settings)]);
         if let Some(template) = template {
@@ -228,7 +239,7 @@ impl Model {
     }
 
     fn from_storage(storage: Storage, name: &str) -> Result<Model> {
-        let contents = model_file::decode(&storage, name, &TENSORS)?;
+        let contents = model_file::decode(&storage, name, &TENSORS, &TRIPLES)?;
         let wrong = |what: &str| Error::ModelFile(format!("{name}: not a valid loglinear model ({what})"));
         let labels: Vec<String> = contents
             .metadata
@@ -244,6 +255,11 @@ impl Model {
         let weights = model.weights();
         let pairs = weights.transition_pairs.iter().zip(weights.transition_weights);
         transitions.set(pairs.map(|(&[from, to], &weight)| (usize::from(from), usize::from(to), weight)));
+        if !weights.triples.is_empty() {
+            let scores = weights.triples.iter().zip(weights.triple_weights);
+            let scores = scores.map(|(labels, &weight)| (labels.map(usize::from), weight));
+            transitions.triples = Some(Triples::new(model.labels.len(), scores));
+        }
         let mut intercept = Vec::new();
         if let Some(name) = model.intercept_name() {
             intercept.resize(model.labels.len(), 0.0);
@@ -264,10 +280,17 @@ impl Model {
         if !weights.bigram_pairs.iter().chain(weights.transition_pairs).all(|pair| pair.iter().all(below)) {
             return Err("a transition's label is out of range");
         }
+        if !weights.triples.iter().flatten().all(below) {
+            return Err("the label of a triple is out of range");
+        }
+        if !weights.triples.is_empty() && n_labels > MOST_LABELS_OF_TRIPLES {
+            return Err("too many labels for triples");
+        }
         let same = [
             (weights.state_labels.len(), weights.state_weights.len()),
             (weights.bigram_pairs.len(), weights.bigram_weights.len()),
             (weights.transition_pairs.len(), weights.transition_weights.len()),
+            (weights.triples.len(), weights.triple_weights.len()),
         ];
         if same.iter().any(|(a, b)| a != b) {
             return Err("there are not as many weights as features");
@@ -321,6 +344,8 @@ impl Model {
             bigram_weights: self.tensor("bigrams.weights"),
             transition_pairs: self.tensor("transitions.pairs"),
             transition_weights: self.tensor("transitions.weights"),
+            triples: self.tensor("triples.labels"),
+            triple_weights: self.tensor("triples.weights"),
         }
     }
 

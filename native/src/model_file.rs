@@ -7,6 +7,7 @@
 //! | `states.labels` | u16 (n,) | label of each state feature |
 //! | `bigrams.pairs`, `transitions.pairs` | u16 (n, 2) | labels come from and gone to |
 //! | `transitions.weights` | f64 (n,) | |
+//! | `triples.labels`, `triples.weights` | u16 (n, 3), f64 (n,) | of second-order chains; may be absent |
 //! | `states.ends`, `bigrams.ends` | u64 (attributes,) | where each attribute's features end |
 //! | `states.name_ends`, `bigrams.name_ends` | u64 (attributes,) | where each attribute's name ends |
 //! | `states.names`, `bigrams.names` | u8 (bytes,) | names, in UTF-8, one after the other |
@@ -109,8 +110,11 @@ pub fn encode(tensors: Vec<Tensor<'_>>, mut metadata: HashMap<String, String>) -
     Ok(Storage::owned(&bytes))
 }
 
-/// Checks the bytes of a model file and says where its tensors are. `expected` lists them with type and second dimension.
-pub fn decode(bytes: &[u8], name: &str, expected: &[(&str, Dtype, usize)]) -> Result<Contents> {
+/// Name, type and second dimension of a tensor.
+pub type Expected = (&'static str, Dtype, usize);
+
+/// Checks the bytes of a model file and says where its tensors are. Those of `optional` that are absent are empty.
+pub fn decode(bytes: &[u8], name: &str, expected: &[Expected], optional: &[Expected]) -> Result<Contents> {
     let foreign = |why: &str| Error::ModelFile(format!("{name}: not a loglinear model ({why})"));
     let damaged = || {
         Error::ModelFile(format!(
@@ -141,8 +145,14 @@ pub fn decode(bytes: &[u8], name: &str, expected: &[(&str, Dtype, usize)]) -> Re
         }
     }
     let mut ranges = HashMap::new();
-    for &(tensor, kind, columns) in expected {
-        let info = header.info(tensor).ok_or_else(|| foreign(&format!("tensor {tensor} is missing")))?;
+    for &(tensor, kind, columns) in expected.iter().chain(optional) {
+        let Some(info) = header.info(tensor) else {
+            if optional.iter().any(|(name, ..)| *name == tensor) {
+                ranges.insert(tensor.to_owned(), 0..0);
+                continue;
+            }
+            return Err(foreign(&format!("tensor {tensor} is missing")));
+        };
         let fits = if columns == 1 { info.shape.len() == 1 } else { info.shape.len() == 2 && info.shape[1] == columns };
         if info.dtype != kind || !fits {
             return Err(foreign(&format!("tensor {tensor} has another type or shape")));
@@ -171,23 +181,23 @@ mod tests {
         encode(tensors, HashMap::from([("labels".into(), "[]".into())])).unwrap()
     }
 
-    const EXPECTED: [(&str, Dtype, usize); 1] = [("numbers", Dtype::U16, 1)];
+    const EXPECTED: [Expected; 1] = [("numbers", Dtype::U16, 1)];
 
     #[test]
     fn every_flipped_byte_and_every_truncation_is_found() {
         let bytes = sample().to_vec();
-        assert!(decode(&bytes, "m", &EXPECTED).is_ok());
+        assert!(decode(&bytes, "m", &EXPECTED, &[]).is_ok());
         for at in 0..bytes.len() {
             for flip in [1u8, 0x20, 0x80, 0xff] {
                 let mut damaged = bytes.clone();
                 damaged[at] ^= flip;
-                assert!(decode(&damaged, "m", &EXPECTED).is_err(), "byte {at} ^ {flip:#x}");
+                assert!(decode(&damaged, "m", &EXPECTED, &[]).is_err(), "byte {at} ^ {flip:#x}");
             }
-            assert!(decode(&bytes[..at], "m", &EXPECTED).is_err(), "cut at {at}");
+            assert!(decode(&bytes[..at], "m", &EXPECTED, &[]).is_err(), "cut at {at}");
         }
         let mut longer = bytes;
         longer.push(0);
-        assert!(decode(&longer, "m", &EXPECTED).is_err());
+        assert!(decode(&longer, "m", &EXPECTED, &[]).is_err());
     }
 
     #[test]
@@ -203,7 +213,7 @@ mod tests {
 
     #[test]
     fn foreign_files_are_named_as_such() {
-        let error = decode(b"lCRF and then some more bytes", "other.model", &EXPECTED).err().unwrap().to_string();
+        let error = decode(b"lCRF and then some more bytes", "other.model", &EXPECTED, &[]).err().unwrap().to_string();
         assert!(error.contains("other.model: not a loglinear model"), "{error}");
     }
 }

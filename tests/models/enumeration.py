@@ -1,6 +1,7 @@
 """The chain model by enumeration of every labelling: the oracle for all that dynamic programming computes.
 
-A feature is named ("state", attribute, label), ("transition", from, to) or ("bigram", attribute, from, to).
+A feature is named ("state", attribute, label), ("transition", from, to), ("triple", first, middle, last) or
+("bigram", attribute, from, to).
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ def features(tokens: list[Token], labels: Labelling) -> dict[Name, float]:
             f["transition", labels[t - 1], label] += 1.0
             for attribute in token.bigrams:
                 f["bigram", attribute, labels[t - 1], label] += 1.0
+        if t > 1:
+            f["triple", labels[t - 2], labels[t - 1], label] += 1.0
     return f
 
 
@@ -49,6 +52,7 @@ def named_features(model) -> dict[Name, float]:
     """The weights of a native model, by name."""
     weights = {("state", *name): weight for *name, weight in model.state_features()}
     weights |= {("transition", *name): weight for *name, weight in model.transition_features()}
+    weights |= {("triple", *name): weight for *name, weight in model.triple_features()}
     return weights | {("bigram", *name): weight for *name, weight in model.bigram_features()}
 
 
@@ -109,6 +113,7 @@ def selected_features(
     all_states: bool = False,
     all_transitions: bool = False,
     min_count: int = 1,
+    order: int = 1,
 ) -> set[Name]:
     """The features that a model of these sentences has, by the options' definition."""
     labels = sorted({label for sentence in sentences for label in sentence.labels})
@@ -122,10 +127,12 @@ def selected_features(
         seen |= {("state", attribute, label) for attribute in on_states for label in labels}
     if all_transitions:
         seen |= {("transition", *pair) for pair in pairs}
+        seen |= {("triple", *triple) for triple in itertools.product(labels, repeat=3)}
         seen |= {("bigram", attribute, *pair) for attribute in on_bigrams for pair in pairs}
     frequent = {
         "state": lambda name: on_states[name[1]] >= min_count,
         "bigram": lambda name: on_bigrams[name[1]] >= min_count,
         "transition": lambda name: transitions,
+        "triple": lambda name: transitions and order == 2,
     }
     return {name for name in seen if frequent[name[0]](name)}

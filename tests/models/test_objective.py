@@ -106,7 +106,12 @@ def template_data(draw):
 
 DATA = st.one_of(attribute_data(), template_data())
 OPTIONS = st.fixed_dictionaries(
-    {"all_states": st.booleans(), "all_transitions": st.booleans(), "min_count": st.sampled_from([1, 1, 2, 10])}
+    {
+        "all_states": st.booleans(),
+        "all_transitions": st.booleans(),
+        "min_count": st.sampled_from([1, 1, 2, 10]),
+        "order": st.sampled_from([1, 2]),
+    }
 )
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -188,15 +193,15 @@ def test_features_are_those_of_the_definition(data, options):
     objective = ChainObjective(data.corpus.core, **options)
     assert set(names_of(objective, distinct_weights(objective.n_features, 0))) == wanted
     kinds = [name[0] for name in wanted]
-    assert objective.feature_counts == tuple(kinds.count(kind) for kind in ("transition", "bigram", "state"))
+    assert objective.feature_counts == tuple(kinds.count(kind) for kind in ("transition", "triple", "bigram", "state"))
     assert objective.n_features == sum(objective.feature_counts)
     assert objective.n_samples == len(data.sentences)
 
 
 @LAWS
-@given(data=DATA, seed=SEEDS, mixed=st.booleans())
-def test_extreme_weights_give_the_values_of_enumeration_in_log_space(data, seed, mixed):
-    objective = objective_of(data, all_states=False)
+@given(data=DATA, order=st.sampled_from([1, 2]), seed=SEEDS, mixed=st.booleans())
+def test_extreme_weights_give_the_values_of_enumeration_in_log_space(data, order, seed, mixed):
+    objective = objective_of(data, all_states=False, order=order)
     w = distinct_weights(objective.n_features, seed, scale=1e4)
     if mixed:
         w[::2] *= 1e-4
@@ -246,8 +251,9 @@ def test_a_second_evaluation_and_one_in_place_give_the_same_bits(data, seed):
 
 
 @pytest.mark.parametrize("valued", [False, True], ids=["ones", "values"])
-@pytest.mark.parametrize("order", ["rounds", "runs"])
-def test_a_sentence_many_times_in_many_blocks_is_the_sentence_with_that_weight(order, valued):
+@pytest.mark.parametrize("repetition", ["rounds", "runs"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_sentence_many_times_in_many_blocks_is_the_sentence_with_that_weight(order, repetition, valued):
     # 20 labels: attributes with many labels and with few, and with "runs" attributes that are in one block only.
     rng = np.random.default_rng(7)
     n, times, length = 60, 260, 8
@@ -262,17 +268,17 @@ def test_a_sentence_many_times_in_many_blocks_is_the_sentence_with_that_weight(o
     if valued:
         tokens = [[dict(zip(t, rng.normal(size=len(t)).tolist(), strict=True)) for t in each] for each in tokens]
     base = Corpus.encode(tokens, labels)
-    repeated = base[np.tile(np.arange(n), times) if order == "rounds" else np.repeat(np.arange(n), times)]
+    repeated = base[np.tile(np.arange(n), times) if repetition == "rounds" else np.repeat(np.arange(n), times)]
     occurrences = n * times * length * 10
     assert occurrences > 1_200_000
     assert repeated.core.n_tokens == n * times * length
-    weighted = ChainObjective(Corpus.encode(tokens, labels, sample_weight=[float(times)] * n).core)
+    weighted = ChainObjective(Corpus.encode(tokens, labels, sample_weight=[float(times)] * n).core, order=order)
     w = distinct_weights(weighted.n_features, 3)
     value, gradient = weighted.value_and_gradient(w)
     place = names_of(weighted, w)
     results = []
     for threads in (1, 2, 3):
-        objective = ChainObjective(repeated.core, threads=threads)
+        objective = ChainObjective(repeated.core, order=order, threads=threads)
         assert objective.feature_counts == weighted.feature_counts
         place_repeated = names_of(objective, w)
         assert place_repeated.keys() == place.keys()
@@ -351,9 +357,9 @@ def test_min_count_counts_tokens():
 
 
 def test_a_template_without_a_line_for_transitions_has_none():
-    for options in ({}, {"all_transitions": True}):
+    for options in ({}, {"all_transitions": True}, {"all_transitions": True, "order": 2}):
         corpus = Corpus.encode([["x", "y", "x"]], [["A", "B", "A"]], template="U:%x[0,0]\n")
-        assert ChainObjective(corpus.core, **options).feature_counts == (0, 0, 2)
+        assert ChainObjective(corpus.core, **options).feature_counts == (0, 0, 0, 2)
 
 
 def test_arrays_of_the_wrong_size_kind_or_layout_are_refused():

@@ -161,7 +161,7 @@ def test_steps_equal_algorithm_1_with_bigram_features_weights_and_dense_rows(see
     X = [[(token[0], token[2]) for token in sentence] for sentence in X]
     template = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[0,1]\nB\nB1:%x[0,0]\n"
     data = PerSample(X, y, list(rng.choice([1.0, 2.0, 0.5], len(X))), template)
-    assert data.whole.feature_counts[1] > 0
+    assert data.whole.feature_counts[2] > 0
     compare(data, seed, "nus_star", saga, True, l1, 0.1, steps=60)
 
 

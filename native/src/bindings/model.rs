@@ -80,7 +80,8 @@ impl ChainModel {
     #[getter]
     fn n_features(&self) -> usize {
         let weights = self.inner.weights();
-        weights.state_weights.len() + weights.bigram_weights.len() + weights.transition_weights.len()
+        let of_states = weights.state_weights.len() + weights.bigram_weights.len();
+        of_states + weights.transition_weights.len() + weights.triple_weights.len()
     }
 
     /// (attribute, label, weight)
@@ -100,6 +101,14 @@ impl ChainModel {
         let weights = self.inner.weights();
         let pairs = weights.transition_pairs.iter().zip(weights.transition_weights);
         pairs.map(|(&[from, to], &weight)| (self.label(from), self.label(to), weight)).collect()
+    }
+
+    /// (first label, middle label, last label, weight): transitions of second order
+    fn triple_features(&self) -> Vec<(&str, &str, &str, f64)> {
+        let weights = self.inner.weights();
+        let triples = weights.triples.iter().zip(weights.triple_weights);
+        let named = |(&[a, b, c], &weight): (&[u16; 3], &f64)| (self.label(a), self.label(b), self.label(c), weight);
+        triples.map(named).collect()
     }
 
     /// (attribute, label from, label to, weight)

@@ -22,8 +22,18 @@ pub struct ChainObjective {
 
 impl ChainObjective {
     /// The samples that an array names.
-    fn order(&self, order: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
+    fn samples(&self, order: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
         numbers("order names samples", order, self.inner.corpus.n_sentences())
+    }
+
+    /// Refuses what goes sample by sample to second-order chains.
+    fn check_first_order(&self) -> PyResult<()> {
+        if self.inner.order() == 1 {
+            return Ok(());
+        }
+        let message =
+            "solvers that go sample by sample are for chains of order 1; use lbfgs, owlqn or another batch solver";
+        Err(OptionError::new_err(message))
     }
 
     fn check_lengths(&self, w: &[f64], kept: &[f64]) -> PyResult<()> {
@@ -40,17 +50,21 @@ impl ChainObjective {
 #[pymethods]
 impl ChainObjective {
     #[new]
-    #[pyo3(signature = (corpus, *, all_states=false, all_transitions=false, min_count=1, threads=0))]
+    #[pyo3(signature = (corpus, *, all_states=false, all_transitions=false, min_count=1, order=1, threads=0))]
     fn new(
         py: Python<'_>,
         corpus: &Corpus,
         all_states: bool,
         all_transitions: bool,
         min_count: u32,
+        order: u8,
         threads: usize,
     ) -> PyResult<Self> {
         let corpus = Arc::clone(&corpus.inner);
-        let selection = Selection { all_states, all_transitions, min_count };
+        if !(1..=2).contains(&order) {
+            return Err(OptionError::new_err(format!("order={order} is neither 1 nor 2")));
+        }
+        let selection = Selection { all_states, all_transitions, min_count, order };
         let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, selection, threads))?;
         Ok(ChainObjective { inner })
     }
@@ -82,11 +96,11 @@ impl ChainObjective {
         (self.inner.features.first_state(), self.inner.features.len())
     }
 
-    /// (transitions, bigram features, state features)
+    /// (transitions, triples, bigram features, state features), in the order of the weights
     #[getter]
-    fn feature_counts(&self) -> (usize, usize, usize) {
+    fn feature_counts(&self) -> (usize, usize, usize, usize) {
         let features = &self.inner.features;
-        (features.transitions.len(), features.n_bigrams(), features.state_labels.len())
+        (features.transitions.len(), features.triples.len(), features.n_bigrams(), features.state_labels.len())
     }
 
     #[pyo3(signature = (w, out=None))]
@@ -120,6 +134,7 @@ impl ChainObjective {
         penalty: &str,
         line_search: Option<(usize, f64)>,
     ) -> PyResult<(f64, usize)> {
+        self.check_first_order()?;
         let penalty = match penalty {
             "naive" => Penalty::Naive,
             "clipping" => Penalty::Clipping,
@@ -133,7 +148,7 @@ impl ChainObjective {
         }
         let (mut w, mut q) = (writable(w)?, writable(q)?);
         let (w, q, rates) = (write(&mut w)?, write(&mut q)?, read(&rates)?);
-        let order = self.order(&order)?;
+        let order = self.samples(&order)?;
         self.check_lengths(w, q)?;
         if rates.len() != order.len() {
             return Err(OptionError::new_err(format!("{} rates for {} samples", rates.len(), order.len())));
@@ -156,8 +171,9 @@ impl ChainObjective {
         rates: PyReadonlyArray1<'_, f64>,
         l2: f64,
     ) -> PyResult<()> {
+        self.check_first_order()?;
         let (mut w, mut sum) = (writable(w)?, writable(sum)?);
-        let (w, sum, rates, order) = (write(&mut w)?, write(&mut sum)?, read(&rates)?, self.order(&order)?);
+        let (w, sum, rates, order) = (write(&mut w)?, write(&mut sum)?, read(&rates)?, self.samples(&order)?);
         self.check_lengths(w, sum)?;
         if rates.len() != order.len() {
             return Err(OptionError::new_err(format!("{} rates for {} samples", rates.len(), order.len())));
@@ -181,8 +197,9 @@ impl ChainObjective {
         delta: f64,
         l2: f64,
     ) -> PyResult<()> {
+        self.check_first_order()?;
         let (mut w, mut squares) = (writable(w)?, writable(squares)?);
-        let (w, squares, order) = (write(&mut w)?, write(&mut squares)?, self.order(&order)?);
+        let (w, squares, order) = (write(&mut w)?, write(&mut squares)?, self.samples(&order)?);
         self.check_lengths(w, squares)?;
         let settings = adagrad::Settings { l2, rate, delta, order: &order };
         interruptible(py, |interrupt| adagrad::pass(&self.inner, w, squares, &settings, interrupt))
@@ -190,9 +207,10 @@ impl ChainObjective {
 
     /// How many numbers SAG stores of the gradients of all samples: of states, of transitions, of edges.
     #[getter]
-    fn sag_sizes(&self) -> (usize, usize, usize) {
+    fn sag_sizes(&self) -> PyResult<(usize, usize, usize)> {
+        self.check_first_order()?;
         let Sizes { states, transitions, edges } = Sizes::new(&self.inner);
-        (states, transitions, edges)
+        Ok((states, transitions, edges))
     }
 
     /// Steps of SAG (see `loglinear.solvers.sag`), one for each row of `draws`; updates w, d and all that is stored in place,
@@ -216,6 +234,7 @@ impl ChainObjective {
         l1: f64,
         l2: f64,
     ) -> PyResult<usize> {
+        self.check_first_order()?;
         let (sampling, constants) = match sampling {
             "uniform" => (Sampling::Uniform, 1),
             "nus" => (Sampling::Nus, self.n_samples()),
@@ -247,14 +266,14 @@ impl ChainObjective {
 
     /// The objective on some of the samples, with the features that occur there.
     fn sample(&self, py: Python<'_>, order: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
-        let sentences = self.order(&order)?;
+        let sentences = self.samples(&order)?;
         let inner = interruptible(py, |_| self.inner.sample(&sentences))?;
         Ok(ChainObjective { inner })
     }
 
     /// The objective on some of the samples, each of which weighs `factor` times what it does here, with all features.
     fn batch(&self, py: Python<'_>, order: PyReadonlyArray1<'_, i64>, factor: f64) -> PyResult<Self> {
-        let sentences = self.order(&order)?;
+        let sentences = self.samples(&order)?;
         let inner = interruptible(py, |_| Ok(self.inner.batch(&sentences, factor)))?;
         Ok(ChainObjective { inner })
     }

@@ -2,7 +2,7 @@
 //! f_k(x, y) = sum of f_j(x, y) over the features j of cluster k. The paper leaves this for CRFs to future work.
 //!
 //! A cluster may hold features of several labels, so a token has an entry for each cluster and label of its features, with the
-//! sum of their values. Transitions and bigram features are left alone.
+//! sum of their values. Transitions, triples and bigram features are left alone.
 
 use super::chain::ChainObjective;
 use super::features::{Features, Selection};
@@ -24,6 +24,7 @@ impl ChainObjective {
         let features = Features {
             n_labels: self.features.n_labels,
             transitions: self.features.transitions.clone(),
+            triples: self.features.triples.clone(),
             bigram_ranges: self.features.bigram_ranges.clone(),
             bigram_pairs: self.features.bigram_pairs.clone(),
             state_attributes: (0..n as u32).map(|cluster| (cluster, cluster + 1)).collect(),
@@ -34,7 +35,7 @@ impl ChainObjective {
             blocks: self.features.blocks.iter().map(|(sentences, _)| (sentences.clone(), n..n)).collect(),
         };
         let blocks = self.install(|| self.blocks.par_iter().map(|block| self.merged(block, &clusters)).collect());
-        let selection = Selection { all_states: false, all_transitions: false, min_count: 1 };
+        let selection = Selection { all_states: false, all_transitions: false, min_count: 1, order: self.order() };
         let mut empirical = vec![0.0; n_clusters];
         map.iter().zip(&self.empirical).for_each(|(&cluster, count)| empirical[cluster] += count);
         Some(self.with_features(features, blocks, selection, self.n_unpenalised, empirical))

@@ -12,7 +12,7 @@ use super::sums::{Reduction, Sums};
 use crate::aligned::Aligned;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
-use crate::inference::{Edge, Lattice, PairCounts, Transitions};
+use crate::inference::{Edge, Lattice, PairCounts, Transitions, Triples};
 use crate::numeric;
 use crate::stochastic::marks::Marks;
 use crate::threads::{self, Interrupt};
@@ -149,6 +149,11 @@ impl ChainObjective {
         ChainObjective::new(Arc::new(self.corpus.select(sentences)?), selection, self.n_threads())
     }
 
+    /// 1 or 2: how many labels before a token's its score depends on.
+    pub fn order(&self) -> u8 {
+        self.selection.order
+    }
+
     pub fn n_threads(&self) -> usize {
         self.pool.current_num_threads()
     }
@@ -191,6 +196,12 @@ impl ChainObjective {
         let mut transitions = Transitions::new(self.features.n_labels);
         let pairs = self.features.transitions.iter().zip(w);
         transitions.set(pairs.map(|(&(from, to), &score)| (usize::from(from), usize::from(to), score)));
+        let triples = &self.features.triples;
+        if !triples.is_empty() {
+            let scores = triples.iter().zip(&w[self.features.transitions.len()..]);
+            let scores = scores.map(|(labels, &score)| (labels.map(usize::from), score));
+            transitions.triples = Some(Triples::new(self.features.n_labels, scores));
+        }
         transitions
     }
 
@@ -274,6 +285,12 @@ impl ChainObjective {
         for (gradient, &(from, to)) in transition_part.iter_mut().zip(&features.transitions) {
             *gradient = total.pairs.expected(transitions, usize::from(from) * width + usize::from(to));
         }
+        let (triple_part, rest) = rest.split_at_mut(features.triples.len());
+        if let Some(triples) = &transitions.triples {
+            for (gradient, labels) in triple_part.iter_mut().zip(&features.triples) {
+                *gradient = total.pairs.triples.expected(triples, labels.map(usize::from));
+            }
+        }
         let (bigram_part, state_part) = rest.split_at_mut(features.n_bigrams());
         bigram_part.copy_from_slice(&total.bigrams);
         let (row_part, shared_part) = state_part.split_at_mut(features.state_range(0..features.n_dense).end);
@@ -313,7 +330,7 @@ impl WithSimd for WithSums<'_, '_> {
         let BlockPass { objective, block, w, rows, transitions, lattice } = pass;
         let corpus = &*objective.corpus;
         let features = &objective.features;
-        let (bigrams, states) = w[features.transitions.len()..].split_at(features.n_bigrams());
+        let (bigrams, states) = w[features.first_bigram()..].split_at(features.n_bigrams());
         let shared_start = features.state_range(0..features.n_dense).end;
         let cells = &states[shared_start..];
         let width = transitions.width;

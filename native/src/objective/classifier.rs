@@ -124,7 +124,7 @@ impl Classifier {
         let block = Block::of_rows(&self.design.rows, intercept, &features);
         let labels = (0..self.n_classes).map(|class| class.to_string()).collect();
         let corpus = Corpus::of_samples(labels, self.targets.clone(), self.weights.clone());
-        let selection = Selection { all_states: false, all_transitions: false, min_count: 1 };
+        let selection = Selection { all_states: false, all_transitions: false, min_count: 1, order: 1 };
         let unpenalised = if self.intercept.is_some() { self.n_outputs() } else { 0 };
         let pool = Arc::clone(&self.pool);
         Ok(ChainObjective::of_parts(Arc::new(corpus), features, vec![block], selection, unpenalised, pool))

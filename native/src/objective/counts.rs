@@ -42,10 +42,16 @@ impl ChainObjective {
         }
     }
 
-    /// Adds the transitions and bigram features of a sentence.
+    /// Adds the transitions, triples and bigram features of a sentence.
     fn count_pairs(&self, tokens: Range<usize>, weight: f64, counts: &mut [f64]) {
         let (corpus, features) = (&self.corpus, &self.features);
         let find = |pairs: &[(u16, u16)], from: u32, to: u32| pairs.binary_search(&(from as u16, to as u16)).ok();
+        for labels in corpus.gold[tokens.clone()].windows(3) {
+            let labels = [labels[0], labels[1], labels[2]].map(|label| label as u16);
+            if let Ok(found) = features.triples.binary_search(&labels) {
+                counts[features.transitions.len() + found] += weight;
+            }
+        }
         for token in tokens.skip(1) {
             let (previous, label) = (corpus.gold[token - 1], corpus.gold[token]);
             if let Some(found) = find(&features.transitions, previous, label) {
@@ -55,7 +61,7 @@ impl ChainObjective {
                 let range = features.bigram_ranges[attribute as usize].clone();
                 let range = range.start as usize..range.end as usize;
                 if let Some(found) = find(&features.bigram_pairs[range.clone()], previous, label) {
-                    counts[features.transitions.len() + range.start + found] += weight;
+                    counts[features.first_bigram() + range.start + found] += weight;
                 }
             }
         }

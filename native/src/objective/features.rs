@@ -1,7 +1,7 @@
 //! Which features a chain model has, and the order of its weights.
 //!
-//! Order: transitions by (from, to); bigram features by attribute, then (from, to); state features by class, then attribute,
-//! then label. The classes serve the layout in memory (`layout`): attributes with many labels, which are kept as dense rows;
+//! Order: transitions by (from, to); triples by their three labels; bigram features by attribute, then (from, to); state
+//! features by class, then attribute, then label. The classes serve the layout in memory (`layout`): attributes with many labels, which are kept as dense rows;
 //! the other attributes that occur in several blocks of the corpus; and those that occur in one block only, block by block.
 
 use crate::corpus::Corpus;
@@ -18,6 +18,8 @@ pub struct Selection {
     pub all_transitions: bool,
     /// Attributes on fewer tokens are left out.
     pub min_count: u32,
+    /// 1, or 2 for transitions of second order besides: triples of labels.
+    pub order: u8,
 }
 
 /// Attributes with at least so many labels, and on at least so many tokens, become dense rows.
@@ -30,11 +32,15 @@ const BLOCK: usize = 400_000;
 const MOST_BLOCKS: usize = 64;
 /// Tables of all label pairs are held in memory, several for each thread: 128 MiB each for so many labels.
 const MOST_LABELS: usize = 4096;
+/// The same of label triples.
+pub const MOST_LABELS_OF_TRIPLES: usize = 256;
 
 pub struct Features {
     pub n_labels: usize,
     /// (from, to) of each transition feature; they come first.
     pub transitions: Vec<(u16, u16)>,
+    /// The labels of each transition of second order; they come next.
+    pub triples: Vec<[u16; 3]>,
     /// Attribute -> its range in `bigram_pairs`; empty without bigram features.
     pub bigram_ranges: Vec<Range<u32>>,
     /// (from, to) of each bigram feature.
@@ -76,12 +82,18 @@ impl Features {
             let message = format!("{n_labels} labels, more than {MOST_LABELS}; is the last column really the label?");
             return Err(Error::Data(message));
         }
+        if selection.order == 2 && n_labels > MOST_LABELS_OF_TRIPLES {
+            let most = MOST_LABELS_OF_TRIPLES;
+            let message = format!("{n_labels} labels, more than {most}, are too many for order 2; use order 1");
+            return Err(Error::Data(message));
+        }
         let sentences = blocks(corpus);
         let seen = Seen::new(corpus, &sentences, selection.min_count);
         let labels_of = observed_labels(corpus, &seen.counts);
         let mut features = Features {
             n_labels,
             transitions: transitions(corpus, selection.all_transitions),
+            triples: if selection.order == 2 { triples(corpus, selection.all_transitions) } else { Vec::new() },
             bigram_ranges: Vec::new(),
             bigram_pairs: Vec::new(),
             state_attributes: Vec::new(),
@@ -110,6 +122,7 @@ impl Features {
         Ok(Features {
             n_labels,
             transitions: Vec::new(),
+            triples: Vec::new(),
             bigram_ranges: Vec::new(),
             bigram_pairs: Vec::new(),
             state_attributes: (0..n_columns).map(|j| (j as u32, ((j + 1) * labels.len()) as u32)).collect(),
@@ -124,9 +137,14 @@ impl Features {
         self.bigram_pairs.len()
     }
 
+    /// Where bigram features start among all features.
+    pub fn first_bigram(&self) -> usize {
+        self.transitions.len() + self.triples.len()
+    }
+
     /// Where state features start among all features.
     pub fn first_state(&self) -> usize {
-        self.transitions.len() + self.bigram_pairs.len()
+        self.first_bigram() + self.bigram_pairs.len()
     }
 
     pub fn len(&self) -> usize {
@@ -164,20 +182,20 @@ impl Features {
             return;
         }
         let counts = token_counts(corpus, |token| corpus.bigrams_of(token));
-        let mut triples = Vec::new();
+        let mut seen = Vec::new();
         for sentence in 0..corpus.n_sentences() {
             for token in corpus.tokens(sentence).skip(1) {
                 let (from, to) = (corpus.gold[token - 1] as u16, corpus.gold[token] as u16);
-                triples.extend(corpus.bigrams_of(token).iter().map(|&attribute| (attribute, from, to)));
+                seen.extend(corpus.bigrams_of(token).iter().map(|&attribute| (attribute, from, to)));
             }
         }
-        triples.par_sort_unstable();
-        triples.dedup();
-        let mut next = triples.iter().peekable();
+        seen.par_sort_unstable();
+        seen.dedup();
+        let mut next = seen.iter().peekable();
         for (attribute, &count) in counts.iter().enumerate() {
             let start = self.bigram_pairs.len() as u32;
             let kept = count >= selection.min_count.max(1);
-            while let Some(&&(_, from, to)) = next.peek().filter(|triple| triple.0 as usize == attribute) {
+            while let Some(&&(_, from, to)) = next.peek().filter(|seen| seen.0 as usize == attribute) {
                 next.next();
                 if kept && !selection.all_transitions {
                     self.bigram_pairs.push((from, to));
@@ -256,6 +274,22 @@ fn transitions(corpus: &Corpus, all: bool) -> Vec<(u16, u16)> {
         }
     }
     all_pairs(n_labels).zip(seen).filter_map(|(pair, seen)| seen.then_some(pair)).collect()
+}
+
+/// Transitions of second order: none where there are none of first order.
+fn triples(corpus: &Corpus, all: bool) -> Vec<[u16; 3]> {
+    if !corpus.transitions {
+        return Vec::new();
+    }
+    let n = corpus.labels.len();
+    let mut seen = vec![all; n * n * n];
+    for sentence in 0..corpus.n_sentences() {
+        for labels in corpus.gold[corpus.tokens(sentence)].windows(3) {
+            seen[(labels[0] as usize * n + labels[1] as usize) * n + labels[2] as usize] = true;
+        }
+    }
+    let labels = |at: usize| [at / (n * n), at / n % n, at % n].map(|label| label as u16);
+    (0..seen.len()).filter(|&at| seen[at]).map(labels).collect()
 }
 
 /// Cuts the corpus into blocks of whole sentences. They depend on the corpus alone, so that sums are added up in

@@ -30,7 +30,7 @@ impl ChainObjective {
             let pairs = self.blocks.par_iter().zip(&features.blocks);
             pairs.map(|(block, (_, own))| block.restrict(&row_places, &state_places, own.clone())).collect()
         });
-        let selection = Selection { all_states: false, all_transitions: false, min_count: 1 };
+        let selection = Selection { all_states: false, all_transitions: false, min_count: 1, order: self.order() };
         let free = n - self.n_unpenalised;
         let n_unpenalised = kept.len() - kept.partition_point(|&feature| feature < free);
         let empirical = kept.iter().map(|&feature| self.empirical[feature]).collect();
@@ -41,14 +41,15 @@ impl ChainObjective {
 impl Features {
     /// The features with the numbers `kept`, which ascend, in the same order and classes.
     fn restrict(&self, kept: &[usize]) -> Features {
-        let (transitions, rest) = kept.split_at(kept.partition_point(|&feature| feature < self.transitions.len()));
-        let first = self.first_state();
+        let (n_transitions, first_bigram, first) = (self.transitions.len(), self.first_bigram(), self.first_state());
+        let (transitions, rest) = kept.split_at(kept.partition_point(|&feature| feature < n_transitions));
+        let (triples, rest) = rest.split_at(rest.partition_point(|&feature| feature < first_bigram));
         let (bigrams, states) = rest.split_at(rest.partition_point(|&feature| feature < first));
-        let first_bigram = self.transitions.len();
         let before = |bigram: u32| bigrams.partition_point(|&feature| feature - first_bigram < bigram as usize) as u32;
         let mut features = Features {
             n_labels: self.n_labels,
             transitions: transitions.iter().map(|&feature| self.transitions[feature]).collect(),
+            triples: triples.iter().map(|&feature| self.triples[feature - n_transitions]).collect(),
             bigram_ranges: self.bigram_ranges.iter().map(|range| before(range.start)..before(range.end)).collect(),
             bigram_pairs: bigrams.iter().map(|&feature| self.bigram_pairs[feature - first_bigram]).collect(),
             state_attributes: Vec::new(),

@@ -49,7 +49,7 @@ impl<'a> Inference<'a> {
         fill_scores(simd, &Stored { read, rows, stride, cells, first_cell }, sample.block, tokens, lattice);
         if has_bigrams {
             let weight = |feature: usize| {
-                let id = self.objective.features.transitions.len() + feature;
+                let id = self.objective.features.first_bigram() + feature;
                 read.cell([weights.w[id], weights.kept[id]])
             };
             self.objective.fill_edges(sample.block.first_token + sample.first_token, lattice, weight);

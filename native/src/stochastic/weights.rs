@@ -132,7 +132,7 @@ impl<'a> Weights<'a> {
         for matrix in [&mut self.pairs, &mut self.rows] {
             matrix.rows().for_each(|(v, kept)| v.iter_mut().zip(kept).for_each(|(v, kept)| work(v, kept)));
         }
-        let bigrams = self.features.transitions.len()..self.features.first_state();
+        let bigrams = self.features.first_bigram()..self.features.first_state();
         self.w[bigrams.clone()].iter_mut().zip(&mut self.kept[bigrams]).for_each(|(v, kept)| work(v, kept));
         self.cells.iter_mut().for_each(|[v, kept]| work(v, kept));
     }
@@ -180,7 +180,7 @@ impl<'a> Weights<'a> {
 
     #[inline(always)]
     pub fn bigram(&mut self, feature: u32) -> (&mut f64, &mut f64) {
-        let id = self.features.transitions.len() + feature as usize;
+        let id = self.features.first_bigram() + feature as usize;
         (&mut self.w[id], &mut self.kept[id])
     }
 
