@@ -180,6 +180,8 @@ OPTIONS = [
     (["--preset", "pos", "--min-count", "0"], ["min_count=0", " 1"]),
     (["--preset", "pos", "--min-count", "-1"], ["min_count=-1", " 1"]),
     (["--preset", "pos", "--min-count", "99999999999"], ["min_count=99999999999"]),
+    (["--preset", "pos", "--order", "3"], ["order=3", " 1 ", " 2"]),
+    (["--preset", "pos", "--order", "2", "--solver", "sgd_l1", "--l1", "1"], ["order 1", "owlqn"]),
     (["--preset", "pos", "--tolerance", "-1"], ["tolerance=-1", ">= 0"]),
     (["--preset", "pos", "--tolerance", "nan"], ["tolerance=nan", ">= 0"]),
     (["--preset", "pos", "--solver", "sgd_l1", "-p", "learning_rate=0"], ["learning_rate=0", "> 0"]),

@@ -180,6 +180,7 @@ MISUSE = [
     (["--model-type", "maxent", "-f", "text", "--ngrams", "2-1"], "ngrams='2-1'"),
     (["--model-type", "maxent", "-f", "text", "--ngrams", "x"], "ngrams='x'"),
     (["--model-type", "maxent", "-f", "text", "--all-states"], "--all-states"),
+    (["--model-type", "maxent", "-f", "text", "--order", "2"], "--order"),
     (["--model-type", "maxent", "-f", "text", "--multi-class", "ovo"], "softmax, ovr"),
     (["--model-type", "maxent", "-f", "text", "--l1", "1", "--solver", "lbfgs"], "owlqn"),
     (["--model-type", "svm"], "maxent"),

@@ -83,6 +83,18 @@ def test_attribute_conditioned_transitions_are_among_the_transitions(done, tiny,
     assert "B1:dog  D -> N" in done("inspect", tmp_path / "m").stdout
 
 
+def test_triples_of_a_second_order_chain_are_among_the_transitions(done, tmp_path):
+    (tmp_path / "data").write_text("the DT D\ndog NN N\nbarks VBZ V\n")
+    done("train", tmp_path / "data", "--preset", "pos", "--order", "2", "-m", tmp_path / "m")
+    report = json.loads(done("inspect", tmp_path / "m", "--json", "--top", "100").stdout)
+    triples = [each for each in report["top_transitions"] if "before" in each]
+    assert [(each["before"], each["from"], each["label"]) for each in triples] == [("D", "N", "V")]
+    weight = loglinear.ChainCRF.load(tmp_path / "m").triple_features_["D", "N", "V"]
+    assert triples[0]["weight"] == weight != 0.0
+    assert report["order"] == 2
+    assert f"{weight:+.4f}  D -> N -> V" in done("inspect", tmp_path / "m").stdout
+
+
 def test_names_that_the_terminal_cannot_show_are_no_reason_to_crash(done, tmp_path):
     data = tmp_path / "data"
     data.write_text("Ä\té😀\tx\nB\ty\n", encoding="utf-8")

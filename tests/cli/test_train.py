@@ -207,10 +207,11 @@ def test_feature_selection_changes_the_number_of_features(done, tiny, tmp_path):
         return json.loads(done("inspect", tmp_path / "m", "--json").stdout)["n_features"]
 
     template = _write(tmp_path / "template", b'U:%x[0,0]\nU:bias%m[0,0,"^"]\nB\n')
-    # Words 4, bias with D, N, V: 3; transitions D-N, N-V.
+    # Words 4, bias with D, N, V: 3; transitions D-N, N-V; no three labels in a row.
     assert count() == 4 + 3 + 2
     assert count("--all-states") == 5 * 3 + 2
     assert count("--all-transitions") == 4 + 3 + 9
+    assert count("--order", "2", "--all-transitions") == 4 + 3 + 9 + 27
     assert count("--min-count", "2") == 3 + 2
     assert count("--min-count", "3") == 3 + 2
     assert count("--seed", "7") == 9

@@ -76,6 +76,7 @@ CASES = {
     "template": (ChainCRF(l2=0.05, template=TEMPLATE), lambda X: X, expanded),
     "l1": (ChainCRF(l1=0.3, template=TEMPLATE), lambda X: X, expanded),
     "dicts": (ChainCRF(l2=0.1), as_dicts, of_dicts),
+    "second order": (ChainCRF(l2=0.05, order=2, template=TEMPLATE), lambda X: X, expanded),
     "all": (ChainCRF(l2=0.1, all_states=True, all_transitions=True), as_dicts, of_dicts),
 }
 
@@ -169,9 +170,10 @@ def test_marginals_sum_to_one_and_agree_with_one_another(trained):
         assert rows == [dict(zip(crf.classes_, row, strict=True)) for row in single.tolist()]
 
 
-def test_a_model_of_scores_beyond_scaling_infers_as_enumeration_does():
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_model_of_scores_beyond_scaling_infers_as_enumeration_does(order):
     corpus = Corpus.encode(COLUMNS, LABELS, template=TEMPLATE)
-    objective = ChainObjective(corpus.core)
+    objective = ChainObjective(corpus.core, order=order)
     w = np.random.default_rng(0).normal(size=objective.n_features) * 1e3
     model = objective.model(w, "{}", TEMPLATE)
     chain = Chain(model.labels, named_features(model))
@@ -367,10 +369,10 @@ def test_cross_validation_splits_sample_weights():
     assert len(scores) == 2
 
 
-@pytest.mark.parametrize("option", ["min_count", "max_iterations", "n_jobs"])
+@pytest.mark.parametrize("option", ["min_count", "order", "max_iterations", "n_jobs"])
 def test_numpy_integers_are_integers(option):
     # GridSearchCV(..., {"min_count": np.arange(1, 4)}) hands over such.
-    value = {"min_count": 1, "max_iterations": 1000, "n_jobs": 1}[option]
+    value = {"min_count": 1, "order": 1, "max_iterations": 1000, "n_jobs": 1}[option]
     crf = ChainCRF(template=TEMPLATE, **{option: np.int64(value)}).fit(COLUMNS, LABELS)
     assert weights_of(crf) == weights_of(ChainCRF(template=TEMPLATE, **{option: value}).fit(COLUMNS, LABELS))
 
@@ -527,12 +529,14 @@ BAD_OPTIONS = [
     *({"l1": value} for value in (-1.0, math.nan, math.inf, "a", None)),
     *({"l2": value} for value in (-1.0, math.nan, math.inf, "a")),
     *({"min_count": value} for value in (0, -1, 2**40, True, 1.5, "a", None)),
+    *({"order": value} for value in (0, 3, True, 1.5, "2", None)),
     *({"max_iterations": value} for value in (-1, 1.5, "a")),
     *({"tolerance": value} for value in (-1.0, math.nan, "a")),
     *({"n_jobs": value} for value in (0, -2, 1.5, True, 10**30)),
     *({"solver": value} for value in ("nonsense", 7)),
     *({"template": value} for value in ("nonsense", 7)),
     {"l1": 1.0, "solver": "lbfgs"},
+    {"order": 2, "solver": "sag"},
 ]
 
 

@@ -78,8 +78,8 @@ def fit_classifier(
     from ..models.training import training_summary
 
     _check(options, model_path, trace)
-    if options.all_states or options.all_transitions:
-        message = "--all-states and --all-transitions are for chains; a classifier has a weight for every class"
+    if options.all_states or options.all_transitions or options.order != 1:
+        message = "--all-states, --all-transitions and --order are for chains; a classifier has all weights there are"
         raise OptionError(message)
     classifier = MaxEnt(
         **{field.name: getattr(options, field.name) for field in fields(SolverOptions)},

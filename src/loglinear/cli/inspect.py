@@ -27,13 +27,17 @@ def run(arguments: Namespace) -> None:
         {"attribute": a, "from": before, "label": label, "weight": w}
         for a, before, label, w in opened.bigram_features()
     ]
+    moves += [
+        {"before": first, "from": middle, "label": label, "weight": w}
+        for first, middle, label, w in opened.triple_features()
+    ]
     training = settings.get("training", {})
     report: dict[str, Any] = {
         "n_features": training.get("n_features"),
         "n_active": opened.n_features,
         "n_attributes": opened.n_attributes,
         "labels": opened.labels,
-        **{name: settings.get(name) for name in ("solver", "l1", "l2", "format", "tolerance", "min_count")},
+        **{name: settings.get(name) for name in ("solver", "l1", "l2", "format", "tolerance", "min_count", "order")},
         **{name: training.get(name) for name in ("status", "objective", "nll", "violation", "iterations", "passes")},
         "seconds": training.get("seconds"),
         **{name: training[name] for name in ("n_sentences", "n_tokens", "n_samples") if name in training},
@@ -80,5 +84,6 @@ def _size(report: dict[str, Any]) -> str:
 
 def _name(feature: dict[str, Any]) -> str:
     parts = [feature["attribute"]] if "attribute" in feature else []
-    parts.append(f"{feature['from']} -> {feature['label']}" if "from" in feature else f"-> {feature['label']}")
+    labels = [feature[name] for name in ("before", "from", "label") if name in feature]
+    parts.append(" -> ".join(labels) if len(labels) > 1 else f"-> {labels[0]}")
     return "  ".join(parts)

@@ -44,6 +44,8 @@ def configure(parser: ArgumentParser) -> None:
     add("-p", "--set", dest="solver_options", action="append", metavar="NAME=VALUE", help=options)
     add("--all-states", action="store_true", help="every attribute with every label, not only those seen together")
     add("--all-transitions", action="store_true", help="every transition, not only those seen")
+    order = "1 (the default), or 2 for features of three labels in a row besides"
+    add("--order", type=int, default=1, metavar="N", help=order)
     add("--min-count", type=int, default=1, metavar="N", help="leave out attributes on fewer tokens")
     add("--max-iterations", type=int, default=1000, metavar="N", help="limit on iterations (1000)")
     tolerance = (
@@ -76,7 +78,7 @@ def run(arguments: Namespace) -> None:
     from .fit import fit, fit_classifier
     from .progress import Progress, say
 
-    names = ("l1", "l2", "solver", "all_states", "all_transitions", "min_count", "max_iterations", "tolerance")
+    names = ("l1", "l2", "solver", "all_states", "all_transitions", "min_count", "order", "max_iterations", "tolerance")
     options = TrainingOptions(
         **{name: getattr(arguments, name) for name in names},
         solver_options=dict(map(_option, arguments.solver_options or ())),

@@ -30,14 +30,17 @@ Labels = Sequence[Sequence[str]]
 
 
 class ChainCRF(BaseEstimator):  # type: ignore[misc]
-    """Linear-chain conditional random field of first order.
+    """Linear-chain conditional random field of first or second order.
 
     p(y | x) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x), trained by minimising the sum over sentences
-    of -log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats.
+    of -log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats. With order=2 f sees y[t-2] as well: it has a feature for
+    three labels in a row.
 
-    Source: Lafferty, McCallum & Pereira (2001); Sutton & McCallum (2012), sections 2.3 and 4.
-    Cost: that of the solver; lbfgs and owlqn make a threaded pass over the data an iteration. The weights are the same
-    on any number of threads.
+    Source: Lafferty, McCallum & Pereira (2001); Sutton & McCallum (2012), sections 2.3 and 4; second order: Sha &
+    Pereira (2003). Departure: attributes never go with three labels, and inference is over pairs of labels, not over
+    a chain whose labels are pairs.
+    Cost: that of the solver; lbfgs and owlqn make a threaded pass over the data an iteration, O(T L^2) for T tokens and
+    L labels besides the attributes, O(T L^3) with order=2. The weights are the same on any number of threads.
 
     X is a sequence of sentences, or a `Corpus` that holds them encoded (then y is None, its labels are inside). A
     sentence is a sequence of tokens; a token is a sequence of attribute names, a dict of attributes, or with a template
@@ -51,6 +54,8 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
         all_states: a feature for every attribute with every label, not only for those seen together.
         all_transitions: a feature for every transition, not only for those seen.
         min_count: attributes on fewer tokens are left out, >= 1.
+        order: 1, or 2 for a feature for every three labels in a row that are seen (all with all_transitions). 2 needs a
+            batch solver and at most 256 labels. A template without transitions has none of second order either.
         max_iterations: limit on the solver's steps; None for no limit.
         tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5
             steps is below it; None for the solver's own.
@@ -75,6 +80,7 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
         all_states: bool = False,
         all_transitions: bool = False,
         min_count: int = 1,
+        order: int = 1,
         max_iterations: int | None = 1000,
         tolerance: float | None = None,
         solver_options: dict[str, Any] | None = None,
@@ -89,6 +95,7 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
         self.all_states = all_states
         self.all_transitions = all_transitions
         self.min_count = min_count
+        self.order = order
         self.max_iterations = max_iterations
         self.tolerance = tolerance
         self.solver_options = solver_options
@@ -129,6 +136,7 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
             all_states=self.all_states,
             all_transitions=self.all_transitions,
             min_count=self.min_count,
+            order=self.order,
             max_iterations=self.max_iterations,
             tolerance=self.tolerance,
             solver_options=self.solver_options,
@@ -210,6 +218,12 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
         """{(label from, label to): weight} of the weights that are not 0."""
         check_is_fitted(self, "model_")
         return {(before, label): weight for before, label, weight in self.model_.transition_features()}
+
+    @property
+    def triple_features_(self) -> dict[tuple[str, str, str], float]:
+        """{three labels in a row: weight} of the weights that are not 0; empty with order=1."""
+        check_is_fitted(self, "model_")
+        return {(first, middle, last): weight for first, middle, last, weight in self.model_.triple_features()}
 
     @property
     def bigram_features_(self) -> dict[tuple[str, str, str], float]:

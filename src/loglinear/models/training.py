@@ -110,11 +110,13 @@ class TrainingOptions(SolverOptions):
         all_states: every attribute with every label, not only with those it was seen with.
         all_transitions: every transition, not only those seen.
         min_count: attributes on fewer tokens are left out.
+        order: 1, or 2 for features of three labels in a row besides.
     """
 
     all_states: bool = False
     all_transitions: bool = False
     min_count: int = 1
+    order: int = 1
 
 
 def train_chain(
@@ -144,11 +146,13 @@ def train_chain(
     solver = options.make_solver()[1]
     stop = Stop(max_iterations=options.max_iterations)
     min_count = whole_number("min_count", options.min_count, 1, 2**32 - 1)
+    order = whole_number("order", options.order, 1, 2)
     objective = _core.ChainObjective(
         corpus.core,
         all_states=options.all_states,
         all_transitions=options.all_transitions,
         min_count=min_count,
+        order=order,
         threads=threads,
     )
     if dev is not None:
@@ -163,6 +167,7 @@ def train_chain(
         "all_states": options.all_states,
         "all_transitions": options.all_transitions,
         "min_count": min_count,
+        "order": order,
         "training": {
             "n_sentences": len(corpus),
             "n_tokens": corpus.core.n_tokens,
