@@ -105,6 +105,19 @@ def test_marginals_sum_to_one_and_are_those_of_python(done, sample, kind):
             assert sum(token.values()) == pytest.approx(1.0, abs=1e-9 if exact else 1e-5)
 
 
+def test_a_second_order_model_tags_as_it_predicts_in_python(done, sample, tmp_path):
+    train, test = sample.path("train", "jsonl"), sample.path("test", "jsonl")
+    done("train", train, "-f", "jsonl", "--order", "2", "-m", tmp_path / "m")
+    printed = done("tag", "-m", tmp_path / "m", test, "--marginals").stdout.splitlines()
+    crf, X = loglinear.ChainCRF.load(tmp_path / "m"), unlabelled(sample, "test", "jsonl")
+    assert crf.order == 2
+    assert crf.triple_features_
+    assert [json.loads(line)["predicted"] for line in printed] == crf.predict(X)
+    for line, expected in zip(printed, crf.predict_marginals(X), strict=True):
+        for token, probabilities in zip(json.loads(line)["marginals"], expected, strict=True):
+            assert token == pytest.approx(probabilities, abs=1e-12)
+
+
 def test_json_lines_keep_their_other_fields(done, sample):
     line = '{"id": "é", "tokens": [{"w": "the"}, {"w": "dog", "capital": false}], "deep": {"a": [1, 2.5, null]}}\n'
     printed = done("tag", "-m", sample.models["jsonl"], input=line + "\n" + line).stdout
