@@ -520,7 +520,7 @@ impl WithSimd for ForwardBackward<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         let log_z = self.lattice.forward(simd, self.transitions);
-        let mut pairs = PairCounts::new(self.transitions);
+        let mut pairs = PairCounts::without_triples(self.transitions);
         self.lattice.backward(simd, self.transitions, 1.0, &mut pairs);
         log_z
     }

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from enumeration import named_features
 
-from loglinear import Corpus, minimize
+from loglinear import ChainCRF, Corpus, minimize
 from loglinear._core import ChainModel, ChainObjective
 from loglinear.errors import DataError, OptionError
 from loglinear.penalty import ElasticNet
@@ -156,5 +156,15 @@ def test_a_model_keeps_the_triples_that_are_not_zero():
     again = ChainModel.from_bytes(model.to_bytes())
     assert named_features(again) == {name: w[at] for name, at in names.items() if w[at] != 0.0}
     assert model.n_features == objective.n_features - 1
+
+
+def test_a_first_order_model_file_knows_nothing_of_triples(tmp_path):
+    objective, _ = objective_of(*data(), order=2)
+    w = np.ones(objective.n_features)
     w[9:36] = 0.0
-    assert b"triples" not in objective.model(w, "{}").to_bytes()
+    # As before there were chains of second order: no tensors of triples, and no word about the order.
+    model = objective.model(w, '{"model": "chain", "l2": 0.5}')
+    assert b"triples" not in model.to_bytes()
+    model.save(str(tmp_path / "m"))
+    crf = ChainCRF.load(tmp_path / "m")
+    assert (crf.order, crf.l2, crf.triple_features_) == (1, 0.5, {})

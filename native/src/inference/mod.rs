@@ -72,9 +72,15 @@ pub struct PairCounts {
 
 impl PairCounts {
     pub fn new(transitions: &Transitions) -> Self {
-        let size = transitions.labels * transitions.width;
         let triples = transitions.triples.as_ref().map_or_else(TripleCounts::default, TripleCounts::new);
-        PairCounts { outer: Aligned::new(size, 0.0), direct: Aligned::new(size, 0.0), triples }
+        PairCounts { triples, ..PairCounts::without_triples(transitions) }
+    }
+
+    /// For marginals: triples are not counted, whatever the order of the chain.
+    pub fn without_triples(transitions: &Transitions) -> Self {
+        let size = transitions.labels * transitions.width;
+        let (outer, direct) = (Aligned::new(size, 0.0), Aligned::new(size, 0.0));
+        PairCounts { outer, direct, triples: TripleCounts::default() }
     }
 
     pub fn clear(&mut self) {
@@ -198,7 +204,7 @@ impl Lattice {
     pub fn pair_marginals(&mut self, transitions: &Transitions) -> Vec<f64> {
         let square = self.labels * self.labels;
         let mut all = Vec::with_capacity((self.tokens - 1) * square);
-        let mut pairs = PairCounts::new(transitions);
+        let mut pairs = PairCounts::without_triples(transitions);
         let collect = |counts: &mut PairCounts| {
             let rows = counts.direct.chunks_exact(transitions.width).rev();
             all.extend(rows.flat_map(|row| row[..transitions.labels].iter().rev()));

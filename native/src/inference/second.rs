@@ -83,7 +83,7 @@ impl Triples {
     }
 }
 
-/// Expected counts of triples, gathered over sentences; empty for first-order chains. Laid out as the scores.
+/// Expected counts of triples, gathered over sentences, laid out as the scores; empty where they are not counted.
 #[derive(Default)]
 pub struct TripleCounts {
     /// Sums of alpha(i, j) x(j, k), to be multiplied by exp(score).
@@ -95,6 +95,10 @@ pub struct TripleCounts {
 impl TripleCounts {
     pub fn new(triples: &Triples) -> Self {
         TripleCounts { outer: Aligned::new(triples.exp.len(), 0.0), direct: Aligned::default() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.outer.is_empty()
     }
 
     pub fn clear(&mut self) {

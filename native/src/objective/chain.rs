@@ -1,4 +1,5 @@
-//! Negative log-likelihood of a linear-chain CRF and its gradient (Lafferty et al. 2001; Sutton & McCallum 2012, section 4).
+//! Negative log-likelihood of a linear-chain CRF, of first or second order, and its gradient (Lafferty et al. 2001; Sutton &
+//! McCallum 2012, section 4).
 //!
 //! `value(w)` = sum over sentences of weight * (log Z(x) - w . f(x, y))
 //! `gradient` = sum over sentences of weight * (E[f(x, Y)] - f(x, y))

@@ -1,8 +1,9 @@
 //! Which features a chain model has, and the order of its weights.
 //!
 //! Order: transitions by (from, to); triples by their three labels; bigram features by attribute, then (from, to); state
-//! features by class, then attribute, then label. The classes serve the layout in memory (`layout`): attributes with many labels, which are kept as dense rows;
-//! the other attributes that occur in several blocks of the corpus; and those that occur in one block only, block by block.
+//! features by class, then attribute, then label. The classes serve the layout in memory (`layout`): attributes with many
+//! labels, which are kept as dense rows; the other attributes that occur in several blocks of the corpus; and those that
+//! occur in one block only, block by block.
 
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};

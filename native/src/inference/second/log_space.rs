@@ -47,25 +47,26 @@ impl Lattice {
         buffers.beta.fill(0.0);
         self.marginals.clear();
         self.marginals.resize(self.tokens * width, 0.0);
-        counts.triples.direct.resize(triples.scores.len(), 0.0);
+        if !counts.triples.is_empty() {
+            counts.triples.direct.resize(triples.scores.len(), 0.0);
+        }
         for pair in (0..buffers.pairs).rev() {
             self.pair_marginals_log(&buffers, pair, factor, counts);
+            if pair == 0 {
+                each(counts);
+                break;
+            }
             let token = pair + 1;
             let edges = self.edges_into(token);
             self.patched.apply(&self.edges[edges.clone()]);
-            for j in (0..labels).take_while(|_| pair > 0) {
+            for j in 0..labels {
                 for k in 0..labels {
                     let potential = self.patched.scores[j * width + k] + self.scores[token * width + k];
                     buffers.row[k] = potential + buffers.beta[k * width + j];
                 }
-                let before = &buffers.alpha[buffers.at(j, pair - 1)..][..labels];
-                for (i, before) in before.iter().enumerate() {
-                    for k in 0..labels {
-                        let p = (before + triples.score([i, j, k]) + buffers.row[k] - log_z).exp();
-                        counts.triples.direct[triples.at([i, j, k])] += factor * p;
-                    }
-                    let onward = (0..labels).map(|k| triples.score([i, j, k]) + buffers.row[k]);
-                    buffers.next[j * width + i] = log_sum_exp(onward);
+                buffers.step_back_log(triples, j);
+                if !counts.triples.is_empty() {
+                    buffers.count_log(triples, j, pair, factor, log_z, counts);
                 }
             }
             self.patched.restore(&self.edges[edges], transitions);
@@ -74,6 +75,7 @@ impl Lattice {
         }
         self.second = buffers;
     }
+
     /// Marginals of the labels and edges of a pair, from its alpha and beta; adds to those of labels and to the counts.
     fn pair_marginals_log(&mut self, buffers: &Buffers, pair: usize, factor: f64, counts: &mut PairCounts) {
         let (width, token, log_z) = (self.width, pair + 1, self.log_z);
@@ -93,6 +95,27 @@ impl Lattice {
         let edges = self.edges_into(token);
         for edge in &mut self.edges[edges] {
             edge.marginal = marginal(edge.from as usize, edge.to as usize);
+        }
+    }
+}
+
+impl Buffers {
+    /// beta of the pairs that end in label j, from `row`: what comes in over the pairs (j, k) that follow.
+    fn step_back_log(&mut self, triples: &Triples, j: usize) {
+        for i in 0..self.labels {
+            let onward = (0..self.labels).map(|k| triples.score([i, j, k]) + self.row[k]);
+            self.next[j * self.width + i] = log_sum_exp(onward);
+        }
+    }
+
+    /// Counts the triples with label j in the middle that end in a pair, from `row`.
+    fn count_log(&self, triples: &Triples, j: usize, pair: usize, factor: f64, log_z: f64, counts: &mut PairCounts) {
+        for i in 0..self.labels {
+            let before = self.alpha[self.at(j, pair - 1) + i];
+            for k in 0..self.labels {
+                let p = (before + triples.score([i, j, k]) + self.row[k] - log_z).exp();
+                counts.triples.direct[triples.at([i, j, k])] += factor * p;
+            }
         }
     }
 }

@@ -114,13 +114,16 @@ impl Lattice {
 }
 
 impl Buffers {
-    /// Adds the marginals of pairs, and the triples in units of exp(score), to the counts.
+    /// Adds the marginals of pairs, and triples in units of exp(score), to the counts.
     #[inline(always)]
     fn count<S: Simd>(&self, simd: S, triples: &Triples, counts: &mut PairCounts) {
         let (width, labels, pairs) = (self.width, self.labels, self.pairs);
         for (from, row) in counts.direct.chunks_exact_mut(width).enumerate() {
             let column = self.sums[from..].iter().step_by(width);
             row.iter_mut().zip(column).for_each(|(count, sum)| *count += sum);
+        }
+        if counts.triples.is_empty() {
+            return;
         }
         for middle in 0..labels {
             let alpha = &self.alpha[self.at(middle, 0)..][..(pairs - 1) * width];

@@ -138,6 +138,10 @@ impl Problem {
         let best = lattice.viterbi(simd, &transitions, &mut path);
         assert!((lattice.score(&transitions, path.iter().copied()) - best).abs() <= 1e-9 * best.abs().max(1.0));
         let pairs_at = lattice.pair_marginals(&transitions);
+        self.fill(&mut lattice, &transitions);
+        lattice.forward(simd, &transitions);
+        let mut uncounted = PairCounts::without_triples(&transitions);
+        lattice.backward(simd, &transitions, 4.0, &mut uncounted);
         // A second sentence in the same buffers adds to the counts; a factor of 2 doubles them.
         let mut counts = PairCounts::new(&transitions);
         let mut sums = PairCounts::new(&transitions);
@@ -149,6 +153,7 @@ impl Problem {
             lattice.backward(simd, &transitions, 2.0, &mut counts);
             sums.add(&counts);
         }
+        close(&uncounted.direct, &sums.direct, 1e-9, "pairs without triples");
         assert!(lattice.marginals.chunks_exact(width).all(|row| row[l..].iter().all(|&p| p == 0.0)));
         let of_triple = |at: usize| {
             let labels = [at / (l * l), at / l % l, at % l];
@@ -247,17 +252,38 @@ fn long_sentences_stay_finite_and_normalised() {
     }
 }
 
+/// The same problem by the scaled recursions and, for the state scores of one token push it beyond them, in log space.
+fn check_against_log_space(problem: &Problem) -> (Answers, Answers) {
+    let mut shifted = problem.clone();
+    shifted.states[..problem.labels].iter_mut().for_each(|score| *score += 1e4);
+    let (mut a, b) = (problem.infer(Some(problem.triples())), shifted.infer(Some(shifted.triples())));
+    (a.log_z, a.best) = (a.log_z + 1e4, a.best + 1e4);
+    a.check(&b, 1e-9);
+    close(&a.triples, &b.triples, 1e-9, "triples");
+    (a, b)
+}
+
 #[test]
 fn scaled_and_log_space_recursions_agree_on_many_labels() {
-    // 22 labels fill three vectors; the state scores of one token push the same problem beyond scaling.
-    let scaled = long_problem(22, 9, 4.0);
-    let mut shifted = scaled.clone();
-    shifted.states[..22].iter_mut().for_each(|score| *score += 1e4);
-    let (mut a, b) = (scaled.infer(Some(scaled.triples())), shifted.infer(Some(shifted.triples())));
-    (a.log_z, a.best) = (a.log_z + 1e4, a.best + 1e4);
-    b.check(&a, 1e-9);
-    close(&b.triples, &a.triples, 1e-9, "triples");
-    assert_eq!(a.path, b.path);
+    // 22 labels fill three vectors.
+    let (scaled, log_space) = check_against_log_space(&long_problem(22, 9, 4.0));
+    assert_eq!(scaled.path, log_space.path);
+}
+
+proptest! {
+    #[test]
+    fn the_largest_scores_that_are_scaled_do_not_leave_the_range(signs in prop::collection::vec(any::<bool>(), 240)) {
+        let score = |i: usize| if signs[i] { 33.0 } else { -33.0 };
+        let (labels, tokens) = (4, 40);
+        check_against_log_space(&Problem {
+            labels,
+            tokens,
+            states: (0..160).map(score).collect(),
+            transitions: (160..176).map(score).collect(),
+            triples: (176..240).map(score).collect(),
+            edges: Vec::new(),
+        });
+    }
 }
 
 #[test]
