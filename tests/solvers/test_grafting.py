@@ -26,11 +26,11 @@ BIGRAMS = "U1:%x[0,0]\nU2:%x[0,1]\nB3:%x[0,0]\nB"
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-7}
 
 
-def chain(seed=0, n=25, threads=0, template=None):
+def chain(seed=0, n=25, threads=0, template=None, order=1):
     X, y = sentences(n, seed)
     if template:
         X = [[token[:2] for token in sentence] for sentence in X]
-    return ChainObjective(Corpus.encode(X, y, template=template).core, threads=threads)
+    return ChainObjective(Corpus.encode(X, y, template=template).core, order=order, threads=threads)
 
 
 def classifier(seed=0, n_classes=2, *, n=60, d=20, intercept=True, threads=0):
@@ -43,6 +43,7 @@ def classifier(seed=0, n_classes=2, *, n=60, d=20, intercept=True, threads=0):
 OBJECTIVES = {
     "chain": chain,
     "chain with bigrams": lambda seed: chain(seed, template=BIGRAMS),
+    "chain of second order": lambda seed: chain(seed, order=2),
     "two classes": classifier,
     "two classes, no intercept": lambda seed: classifier(seed, intercept=False),
     "three classes": lambda seed: classifier(seed, 3),
