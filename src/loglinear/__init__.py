@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .minimize import Stop, minimize
     from .models.chain import ChainCRF
     from .models.maxent import MaxEnt
+    from .path import path
     from .penalty import ElasticNet
     from .problem import Objective, Problem
     from .result import Result, Status
@@ -40,6 +41,7 @@ _HOME = {
     "ChainCRF": "models.chain",
     "ClassifierObjective": "classification",
     "MaxEnt": "models.maxent",
+    "path": "path",
     "ElasticNet": "penalty",
     "Objective": "problem",
     "Problem": "problem",
@@ -79,6 +81,7 @@ __all__ = [
     "TwoStage",
     "evaluate",
     "minimize",
+    "path",
     "tune_learning_rate",
 ]
 

@@ -1,0 +1,105 @@
+"""Regularisation paths against cold fits and the optimality conditions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from loglinear import ClassifierObjective, ElasticNet, Problem
+from loglinear.errors import OptionError
+from loglinear.minimize import Stop, minimize
+from loglinear.path import largest_l1, path
+from loglinear.result import Status
+from loglinear.solvers import OWLQN, GraftingLight
+
+TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-7}
+
+
+def problem(n_classes=2, l2=0.0, seed=0, intercept=True):
+    rng = np.random.default_rng(seed)
+    X = scipy.sparse.random_array((80, 20), density=0.4, rng=rng, format="csr")
+    y = (X @ rng.normal(size=(20, n_classes)) * 3.0 + rng.gumbel(size=(80, n_classes))).argmax(axis=1)
+    objective = ClassifierObjective(X, y, n_classes=n_classes, intercept=intercept)
+    return Problem(objective, ElasticNet(0.0, l2, objective.n_unpenalised))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_nothing_is_selected_at_the_largest_useful_l1_and_something_below_it(n_classes, intercept):
+    given = problem(n_classes, intercept=intercept)
+    most = largest_l1(given)
+    at, below = path(given, [1.0001 * most, 0.97 * most], solver=GraftingLight(**TIGHT)).points
+    penalised = given.n_features - given.penalty.unpenalised
+    assert not at.result.w[:penalised].any()
+    assert below.result.w[:penalised].any()
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.5])
+def test_every_point_is_the_optimum_of_a_cold_fit(l2):
+    given = problem(l2=l2)
+    found = path(given, 6, ratio=0.02, solver=GraftingLight(**TIGHT))
+    strengths = [point.l1 for point in found.points]
+    np.testing.assert_allclose(strengths, largest_l1(given) * np.geomspace(1.0, 0.02, 6))
+    for point in found.points:
+        cold = minimize(
+            Problem(given.objective, ElasticNet(point.l1, l2, given.penalty.unpenalised)),
+            OWLQN(**TIGHT),
+            stop=Stop(max_iterations=3000),
+        )
+        assert point.result.objective == pytest.approx(cold.objective, rel=1e-8)
+        assert point.n_active == np.count_nonzero(point.result.w)
+    assert found.points[0].n_active < found.points[-1].n_active
+
+
+def test_a_path_costs_less_than_cold_fits_of_its_points():
+    given = problem(seed=1)
+    found = path(given, 20, solver=OWLQN())
+    cold = [
+        minimize(Problem(given.objective, ElasticNet(point.l1, 0.0, given.penalty.unpenalised)), OWLQN())
+        for point in found.points
+    ]
+    warm = sum(point.result.gradient_evaluations for point in found.points)
+    assert warm < 0.7 * sum(result.gradient_evaluations for result in cold)
+
+
+def test_the_best_point_is_that_of_the_highest_score():
+    given = problem()
+    found = path(given, 5, score=lambda w: -abs(np.count_nonzero(w) - 8))
+    assert found.best is max(found.points, key=lambda point: point.score)
+    with pytest.raises(OptionError, match="score"):
+        _ = path(given, [1.0]).best
+
+
+def test_ctrl_c_leaves_the_points_that_are_done():
+    class Interrupted:
+        """An objective whose 30th evaluation is interrupted."""
+
+        def __init__(self):
+            self.inner, self.calls = problem(intercept=False).objective, 0
+            self.n_features, self.n_samples = self.inner.n_features, self.inner.n_samples
+
+        def value_and_gradient(self, w, out=None):
+            self.calls += 1
+            if self.calls == 30:
+                raise KeyboardInterrupt
+            return self.inner.value_and_gradient(w, out)
+
+    found = path(Problem(Interrupted()), [8.0, 4.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05], solver=OWLQN(**TIGHT))
+    assert 1 <= len(found.points) < 8
+    assert found.points[-1].result.status is Status.INTERRUPTED
+
+
+@pytest.mark.parametrize(
+    ("l1", "options", "message"),
+    [
+        ([1.0, 0.0], {}, "finite numbers > 0"),
+        ([], {}, "one at least"),
+        (1, {}, "l1=1"),
+        ("much", {}, "neither a number"),
+        (5, {"ratio": 1.0}, "ratio"),
+    ],
+)
+def test_bad_options(l1, options, message):
+    with pytest.raises(OptionError, match=message):
+        path(problem(), l1, **options)
