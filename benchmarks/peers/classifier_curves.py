@@ -207,14 +207,21 @@ def traced(case: Case, model: LogisticRegression, goal: float, limit: float) -> 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
     """Raises Enough when the seconds are over, or, in code that is not Python's, as soon as it returns."""
+    over = False
 
     def stop(number: int, frame: Any) -> None:
+        nonlocal over
+        over = True
         raise Enough
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
+    except SystemError:
+        if over:  # what Numba makes of it
+            raise Enough from None
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)

@@ -87,6 +87,16 @@ def test_a_step_minimises_the_quadratic_model_over_its_working_set(n, d, interce
     assert value < nll + penalty.value(w)
 
 
+@pytest.mark.parametrize("size", [10.0, 60.0, 300.0])
+def test_it_comes_back_from_far_on_the_wrong_side(size):
+    """There second derivatives vanish, and Newton's step is out of all proportion."""
+    given_problem = problem(1, l1=0.5)
+    best = minimize(given_problem, TIGHT)
+    found = minimize(given_problem, TIGHT, w0=-size * np.sign(best.w), stop=Stop(max_iterations=300))
+    assert found.status is Status.CONVERGED
+    assert found.objective == pytest.approx(best.objective, rel=1e-9)
+
+
 def test_threads_do_not_matter_and_resuming_is_exact():
     whole = minimize(problem(2, 3000, 300, threads=1), ProxNewton())
     for threads in (2, 3):

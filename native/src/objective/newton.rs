@@ -2,7 +2,8 @@
 //! "An improved GLMNET for L1-regularized logistic regression", Algorithms 3 and 4; working set as in Massias, Gramfort &
 //! Salmon 2018).
 //!
-//! Symbols: g the gradient at w, D the samples' second derivatives s p (1 - p), H = X' D X + l2 the Hessian. The step delta
+//! Symbols: g the gradient at w, D the samples' second derivatives s p (1 - p), H = X' D X + l2 the Hessian. Where a sample is far
+//! on the wrong side, p (1 - p) tells nothing of the way back, and D is a share of a parabola's curvature that bounds the loss. The step delta
 //! minimises g . delta + 1/2 delta' H delta + the penalty of w + delta over a working set, by coordinate descent: with X delta at
 //! hand a coordinate costs what its column costs. If a few sweeps are not enough and the working set is small, H is
 //! written out (`gram`), and a coordinate then costs a row of it. A line search along delta needs X delta only.
@@ -50,7 +51,7 @@ pub fn step(
 ) -> Result<Outcome> {
     let mut residuals = vec![0.0; scores.len()];
     let before = classifier.residuals(scores, &mut residuals);
-    let mut subproblem = Subproblem::new(classifier, w, gradient, &residuals, settings);
+    let mut subproblem = Subproblem::new(classifier, w, gradient, (&*scores, &residuals), settings);
     let columns = classifier.design.columns();
     let sweeps = with_entries!(columns, all => subproblem.minimise(all, interrupt));
     interrupt.check()?;
@@ -187,6 +188,15 @@ struct Subproblem<'a> {
     violation: f64,
 }
 
+/// Share of the bound below which no second derivative falls, for a sample that is on the wrong side.
+const DAMPING: f64 = 0.1;
+
+/// The curvature of the parabola that touches log(1 + exp(m)) at m and lies above it everywhere (Jaakkola & Jordan 2000,
+/// twice their lambda).
+fn bound(m: f64) -> f64 {
+    if m < 1e-6 { 0.25 } else { 0.5 * (0.5 * m).tanh() / m }
+}
+
 /// Below it a second derivative says nothing.
 const LEAST_CURVATURE: f64 = 1e-12;
 
@@ -195,15 +205,16 @@ impl<'a> Subproblem<'a> {
         classifier: &'a Classifier,
         w: &[f64],
         gradient: &[f64],
-        residuals: &[f64],
+        (scores, residuals): (&[f64], &[f64]),
         settings: &'a Settings,
     ) -> Subproblem<'a> {
         // p (1 - p) from |p - y|, which is one of the two.
-        let curvature = |(sample, residual): (usize, &f64)| {
+        let curvature = |(sample, (residual, score)): (usize, (&f64, &f64))| {
             let (weight, size) = (classifier.weight(sample), residual.abs());
-            if weight > 0.0 { size * (1.0 - size / weight) } else { 0.0 }
+            let newton = if weight > 0.0 { size * (1.0 - size / weight) } else { 0.0 };
+            newton.max(DAMPING * size * bound(score.abs()))
         };
-        let curvatures: Vec<f64> = residuals.iter().enumerate().map(curvature).collect();
+        let curvatures: Vec<f64> = residuals.iter().zip(scores).enumerate().map(curvature).collect();
         let n = classifier.design.n_columns();
         let column = |id: usize| Column {
             id,

@@ -64,7 +64,8 @@ class ProxNewton:
 
     Source: Yuan, Ho & Lin, JMLR 13 (2012), Algorithms 3 and 4 and Eq. 20; working set that doubles: Massias, Gramfort &
     Salmon, ICML 2018, section 4. Departures: the columns are swept in their order; the subproblem is solved to
-    ``precision`` of the violation that it begins with; the intercept is a coordinate without penalty.
+    ``precision`` of the violation that it begins with; the intercept is a coordinate without penalty; H is raised where
+    samples are far on the wrong side (bound: Jaakkola & Jordan, Statistics and Computing 10, 2000).
     Cost: one gradient per step, and some sweeps over the columns of W on one thread.
 
     Converged when a step decreases F, the penalised objective, by at most tolerance * |F|, when violation <=
