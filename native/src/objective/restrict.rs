@@ -97,19 +97,32 @@ impl Block {
 
 impl Entries {
     fn restrict(&self, place: impl Fn(u32) -> u32) -> Entries {
-        let places: Vec<u32> = self.ids.iter().map(|&id| place(id)).collect();
-        let is_kept = |at: &usize| places[*at] != NOWHERE;
-        let (mut ends, mut n) = (Vec::with_capacity(self.ends.len()), 0);
-        for token in 0..self.ends.len() {
-            n += self.range(token).filter(is_kept).count();
-            ends.push(n as u32);
+        // Zeroed memory is touched where it is written only: nothing is paid for what is not kept.
+        let mut kept = Entries {
+            ends: Vec::with_capacity(self.ends.len()),
+            ids: vec![0; self.ids.len()],
+            labels: vec![0; self.labels.len()],
+            values: vec![0.0; self.values.len()],
+        };
+        let (mut n, mut start) = (0, 0);
+        for &end in &self.ends {
+            for at in start..end as usize {
+                let place = place(self.ids[at]);
+                kept.ids[n] = place;
+                if let Some(&label) = self.labels.get(at) {
+                    kept.labels[n] = label;
+                }
+                if let Some(&value) = self.values.get(at) {
+                    kept.values[n] = value;
+                }
+                n += usize::from(place != NOWHERE);
+            }
+            start = end as usize;
+            kept.ends.push(n as u32);
         }
-        let kept = |from: usize| (0..from).filter(is_kept);
-        Entries {
-            ends,
-            labels: kept(self.labels.len()).map(|at| self.labels[at]).collect(),
-            values: kept(self.values.len()).map(|at| self.values[at]).collect(),
-            ids: places.iter().copied().filter(|&place| place != NOWHERE).collect(),
-        }
+        kept.ids.truncate(n);
+        kept.labels.truncate(n);
+        kept.values.truncate(n);
+        kept
     }
 }

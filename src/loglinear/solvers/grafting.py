@@ -19,7 +19,7 @@ from ..result import Status
 from ..vectors import Vector
 from .history import History
 from .owlqn import OWLQN
-from .quasi_newton import WINDOW, QuasiNewtonState, stopping_status
+from .quasi_newton import ROUNDING, WINDOW, QuasiNewtonState, stopping_status
 from .working_set import Block, Features, WorkingSetState, compact, feature_numbers, penalty_on, worst
 
 __all__ = ["GaussSeidel", "Grafting", "GraftingLight"]
@@ -98,9 +98,10 @@ class Grafting:
             inner=self._started(problem, features, start.w, start.nll, start.gradient),
             features=features,
             w=start.w,
+            spare=start.w.copy(),
+            elsewhere=0.0,
             violation=start.violation,
             selected=features,
-            penalty=start.objective - start.nll,
             arrived=None if self.candidates is None else np.zeros(start.w.size, np.bool_),
             awaiting=self.candidates is not None,
         )
@@ -113,19 +114,18 @@ class Grafting:
         block = Block(problem, state.features, state.w) if self._looks_at_all(state) else None
         small = Problem(block, penalty_on(problem, state.features)) if block else self._problem(problem, state)
         inner = self.inner.step(small, state.inner)
-        w = state.w.copy()
-        w[state.features] = inner.w
+        state.spare[state.features] = inner.w
         following = replace(
             state,
             inner=inner,
-            w=w,
+            w=state.spare,
+            spare=state.w,
             violation=inner.violation,
             scored=False,
             since=state.since + 1,
             full_evaluations=state.full_evaluations
             + (inner.gradient_evaluations - state.inner.gradient_evaluations if block else 0),
             iteration=state.iteration + 1,
-            penalty=problem.penalty.value(w),
             problem=None if block else small,
         )
         if not self._is_time(following):
@@ -179,7 +179,8 @@ class Grafting:
 
     def _selected(self, problem: Problem, state: WorkingSetState, gradient: Vector) -> WorkingSetState:
         """Step 2 of Algorithm 1: take the M worst of the other features into S; without any, that may be the end."""
-        violations = np.maximum(np.abs(gradient) - problem.penalty.l1, 0.0)
+        violations = np.abs(gradient)
+        violations -= problem.penalty.l1
         violations[state.features] = 0.0
         if state.arrived is not None:
             violations[~state.arrived] = 0.0
@@ -187,28 +188,27 @@ class Grafting:
         inner = state.inner
         if not chosen.size:
             return state if state.awaiting else replace(state, status=inner.status)
-        features = np.union1d(state.features, chosen)
+        features = np.sort(np.concatenate([state.features, chosen]))
         history = inner.history if inner.status is not Status.LINE_SEARCH_FAILED else inner.history.cleared()
         assert isinstance(history, History)
         history = history.spread(np.searchsorted(features, state.features), features.size)
-        return self._at_work(problem, state, features, chosen, gradient, history)
+        state = replace(state, selected=np.concatenate([state.selected, chosen]))
+        return self._at_work(problem, state, features, gradient, history)
 
     def _at_work(
         self,
         problem: Problem,
         state: WorkingSetState,
         features: Features,
-        chosen: Features,
         gradient: Vector,
         history: History | None = None,
     ) -> WorkingSetState:
-        """Return the state with these features at work, some of which were chosen now."""
+        """Return the state with these features at work."""
         started = self._started(problem, features, state.w, state.inner.nll, gradient, history)
         return replace(
             state,
             inner=started,
             features=features,
-            selected=np.concatenate([state.selected, chosen[~np.isin(chosen, state.selected)]]),
             before=state.gradient_evaluations - started.gradient_evaluations,
             problem=None,
         )
@@ -261,7 +261,8 @@ class GaussSeidel(Grafting):
     Cost: every evaluation is a whole one, for the other features have weights as well.
 
     Converged when the violation is at most ``gradient_tolerance`` * max(1, |w|), or the mean relative decrease over
-    the last 5 selections is at most ``tolerance``. See ``Grafting`` for the options.
+    the last 5 selections is at most ``tolerance``. A selection after which nothing decreases beyond rounding errors is the
+    end as well, with OWL-QN's status. See ``Grafting`` for the options.
     """
 
     name = "gauss_seidel"
@@ -271,12 +272,21 @@ class GaussSeidel(Grafting):
 
     def _selected(self, problem: Problem, state: WorkingSetState, gradient: Vector) -> WorkingSetState:
         recent = (*state.recent[-WINDOW:], state.objective)
-        if len(recent) > WINDOW and not state.awaiting:
-            status = stopping_status(recent, state.violation, 1.0, self.tolerance, 0.0)
+        if state.recent and not state.awaiting:
+            status = Status.RUNNING
+            if len(recent) > WINDOW:
+                status = stopping_status(recent, state.violation, 1.0, self.tolerance, 0.0)
+            if status is Status.RUNNING and recent[-2] - recent[-1] <= ROUNDING * abs(recent[-1]):
+                status = state.inner.status
             if status is not Status.RUNNING:
                 return replace(state, status=status)
         violations = np.abs(problem.penalty.pseudo_gradient(state.w, gradient))
         if state.arrived is not None:
             violations[~state.arrived] = 0.0
         chosen = worst(violations, self.select)
-        return self._at_work(problem, replace(state, recent=recent), np.sort(chosen), chosen, gradient)
+        selected = np.concatenate([state.selected, chosen[~np.isin(chosen, state.selected)]])
+        others = state.w.copy()
+        others[chosen] = 0.0
+        elsewhere = problem.penalty.value(others)
+        state = replace(state, recent=recent, selected=selected, spare=state.w.copy(), elsewhere=elsewhere)
+        return self._at_work(problem, state, np.sort(chosen), gradient)

@@ -103,10 +103,14 @@ def feature_numbers(numbers: Any, n_features: int, what: str) -> Features:
 class WorkingSetState:
     """State of a solver that works on some of the features at a time; saving it (pickle) is a checkpoint.
 
+    A step writes to the spare array and returns a state with it swapped in: once finished, it has used up its argument.
+
     Attributes:
         inner: state of OWL-QN on the features at work.
         features: their numbers, ascending, shape (k,).
         w: weights of all features, shape (n_features,).
+        spare: the same, but for the features at work, shape (n_features,).
+        elsewhere: penalty of the features that are not at work.
         violation: max-norm of the pseudo-gradient at w: of all features if ``scored``, else of those at work.
         selected: numbers of all features that were ever at work, in the order in which they entered.
         scored: whether the gradient by all features was evaluated at w.
@@ -115,7 +119,6 @@ class WorkingSetState:
         before: evaluations of the gradient before those that ``inner`` counts.
         full_evaluations: how many of all evaluations were by all features.
         iteration: steps taken.
-        penalty: of the objective at w.
         status: RUNNING until the solver has converged or failed.
         selections: times that features were selected.
         arrived: which features may be selected, shape (n_features,); None for all.
@@ -126,6 +129,8 @@ class WorkingSetState:
     inner: QuasiNewtonState
     features: Features
     w: Vector
+    spare: Vector
+    elsewhere: float
     violation: float
     selected: Features
     scored: bool = True
@@ -134,7 +139,6 @@ class WorkingSetState:
     before: int = 0
     full_evaluations: int = 1
     iteration: int = 0
-    penalty: float = 0.0
     status: Status = Status.RUNNING
     selections: int = 0
     arrived: npt.NDArray[np.bool_] | None = None
@@ -157,7 +161,7 @@ class WorkingSetState:
     @property
     def objective(self) -> float:
         """Penalised, nats."""
-        return self.inner.nll + self.penalty
+        return self.inner.objective + self.elsewhere
 
     @property
     def gradient_evaluations(self) -> int:
