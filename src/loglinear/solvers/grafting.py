@@ -130,7 +130,8 @@ class Grafting:
         )
         if not self._is_time(following):
             return following
-        if block and inner.status is not Status.LINE_SEARCH_FAILED:
+        moved = inner.w is not state.inner.w
+        if block and moved:
             return self._scored(problem, following, block.gradient)
         return self._evaluated(problem, following)
 
@@ -261,8 +262,8 @@ class GaussSeidel(Grafting):
     Cost: every evaluation is a whole one, for the other features have weights as well.
 
     Converged when the violation is at most ``gradient_tolerance`` * max(1, |w|), or the mean relative decrease over
-    the last 5 selections is at most ``tolerance``. A selection after which nothing decreases beyond rounding errors is the
-    end as well, with OWL-QN's status. See ``Grafting`` for the options.
+    the last 5 selections is at most ``tolerance``. A selection after which nothing decreases beyond rounding errors is
+    the end as well, with OWL-QN's status. See ``Grafting`` for the options.
     """
 
     name = "gauss_seidel"
