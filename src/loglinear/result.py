@@ -19,6 +19,9 @@ class Status(Enum):
     CONVERGED = "converged: the solver's own stopping criterion holds"
     VIOLATION_REACHED = "converged: the optimality violation is within the limit asked for"
     PASSES_MADE = "finished: the solver made the passes asked for; the violation tells how far from the optimum it is"
+    FEATURES_SELECTED = (
+        "finished: converged on the features asked for; the violation is that of the others, which were not selected"
+    )
     MAX_ITERATIONS = "stopped at the limit on iterations, before convergence"
     MAX_PASSES = "stopped at the limit on passes over the data, before convergence"
     MAX_SECONDS = "stopped at the time limit, before convergence"
@@ -37,7 +40,7 @@ class Status(Enum):
     @property
     def converged(self) -> bool:
         """Whether the solver came to its own end, not to a limit or a failure."""
-        return self in (Status.CONVERGED, Status.VIOLATION_REACHED, Status.PASSES_MADE)
+        return self in (Status.CONVERGED, Status.VIOLATION_REACHED, Status.PASSES_MADE, Status.FEATURES_SELECTED)
 
 
 class State(Protocol):

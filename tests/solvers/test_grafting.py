@@ -158,6 +158,32 @@ def test_a_step_of_the_paper_costs_one_evaluation_and_fewer_selections_fewer_who
     assert lazy.objective < light.trace[0].objective
 
 
+@pytest.mark.parametrize("made", [Grafting, GraftingLight])
+@pytest.mark.parametrize("most", [1, 4, 7])
+def test_so_many_features_are_selected_and_no_more_and_optimised_over(made, most):
+    given_problem = problem(l1=0.5)
+    found = minimize(given_problem, made(select=3, max_features=most, **TIGHT))
+    assert found.status is Status.FEATURES_SELECTED
+    assert found.status.converged
+    first = found.state.selected
+    assert first.size == most
+    endless = minimize(given_problem, made(select=3), stop=Stop(max_iterations=60)).state.selected
+    assert first[:3].tolist() == endless[: min(3, most)].tolist()
+    small = given_problem.objective.restrict(np.sort(first))
+    best = minimize(Problem(small, ElasticNet(0.5)), OWLQN(**TIGHT))
+    assert found.objective == pytest.approx(best.objective, rel=1e-8)
+    gradient = given_problem.objective.value_and_gradient(found.w)[1]
+    assert found.violation == pytest.approx(given_problem.penalty.violation(found.w, gradient), abs=1e-9)
+    assert found.violation > 0.5
+
+
+def test_a_limit_on_features_that_is_never_reached_changes_nothing():
+    given_problem = problem(l1=0.5)
+    found = minimize(given_problem, GraftingLight(max_features=given_problem.n_features))
+    assert found.w.tobytes() == minimize(given_problem, GraftingLight()).w.tobytes()
+    assert found.status is Status.CONVERGED
+
+
 def test_candidates_may_arrive_later():
     given_problem = problem("two classes", l1=0.5)
     n = given_problem.n_features
@@ -213,10 +239,18 @@ def test_nothing_to_select_is_the_end():
     assert found.iterations == 0
 
 
-@pytest.mark.parametrize("options", [{"select": 0}, {"steps": 0}, {"tolerance": -1.0}, {"memory": 0}])
+@pytest.mark.parametrize(
+    "options",
+    [{"select": 0}, {"steps": 0}, {"max_features": 0}, {"max_features": 2.5}, {"tolerance": -1.0}, {"memory": 0}],
+)
 def test_bad_options(options):
     with pytest.raises(OptionError):
         GraftingLight(**options)
+
+
+def test_gauss_seidel_goes_through_all_features():
+    with pytest.raises(OptionError, match=r"max_features=3.*grafting_light"):
+        GaussSeidel(max_features=3)
 
 
 def test_the_l1_penalty_is_needed():

@@ -36,10 +36,12 @@ class Grafting:
 
     Converged when OWL-QN has converged on the selected features and no other feature has |dL / dw_k| > l1, which is
     condition (3) of the paper; or when the violation of all features is at most ``gradient_tolerance`` * max(1, |w|),
-    w without the weights that bear no penalty.
+    w without the weights that bear no penalty. With ``max_features`` it may end before, as soon as OWL-QN has converged
+    on so many features.
 
     Args:
         select: M, most features selected at a time, >= 1.
+        max_features: most features selected at all, those at work from the beginning included; None for no limit.
         tolerance: of OWL-QN: bound on the mean relative decrease; 0 switches this test off.
         gradient_tolerance: bound on the violation; 0 asks for an exact zero.
         memory: stored (s, y) pairs of OWL-QN, >= 1.
@@ -58,6 +60,7 @@ class Grafting:
         self,
         *,
         select: int = 1000,
+        max_features: int | None = None,
         tolerance: float = 1e-5,
         gradient_tolerance: float = 1e-6,
         memory: int = 6,
@@ -65,6 +68,7 @@ class Grafting:
         candidates: Callable[[int], Any] | None = None,
     ) -> None:
         self.select = whole_number("select", select, 1, 2**62)
+        self.max_features = None if max_features is None else whole_number("max_features", max_features, 1, 2**62)
         self.inner = OWLQN(
             memory=memory,
             tolerance=tolerance,
@@ -178,6 +182,12 @@ class Grafting:
         arrived[feature_numbers(new, problem.n_features, "candidates")] = True
         return replace(state, arrived=arrived, selections=state.selections + 1)
 
+    def _room(self, state: WorkingSetState) -> int:
+        """How many more features may be selected."""
+        if self.max_features is None:
+            return self.select
+        return max(self.max_features - int(state.selected.size), 0)
+
     def _selected(self, problem: Problem, state: WorkingSetState, gradient: Vector) -> WorkingSetState:
         """Step 2 of Algorithm 1: take the M worst of the other features into S; without any, that may be the end."""
         violations = np.abs(gradient)
@@ -185,10 +195,12 @@ class Grafting:
         violations[state.features] = 0.0
         if state.arrived is not None:
             violations[~state.arrived] = 0.0
-        chosen = worst(violations, self.select)
+        chosen = worst(violations, min(self.select, self._room(state)))
         inner = state.inner
         if not chosen.size:
-            return state if state.awaiting else replace(state, status=inner.status)
+            finished = inner.status is Status.CONVERGED and violations.max() > 0.0
+            status = Status.FEATURES_SELECTED if finished else inner.status
+            return state if state.awaiting and self._room(state) else replace(state, status=status)
         features = np.sort(np.concatenate([state.features, chosen]))
         history = inner.history if inner.status is not Status.LINE_SEARCH_FAILED else inner.history.cleared()
         assert isinstance(history, History)
@@ -249,10 +261,10 @@ class GraftingLight(Grafting):
         self.steps = whole_number("steps", steps, 1, 2**62)
 
     def _looks_at_all(self, state: WorkingSetState) -> bool:
-        return state.since + 1 >= self.steps
+        return state.since + 1 >= self.steps and self._room(state) > 0
 
     def _is_time(self, state: WorkingSetState) -> bool:
-        return state.since >= self.steps or super()._is_time(state)
+        return (state.since >= self.steps and self._room(state) > 0) or super()._is_time(state)
 
 
 class GaussSeidel(Grafting):
@@ -263,10 +275,16 @@ class GaussSeidel(Grafting):
 
     Converged when the violation is at most ``gradient_tolerance`` * max(1, |w|), or the mean relative decrease over
     the last 5 selections is at most ``tolerance``. A selection after which nothing decreases beyond rounding errors is
-    the end as well, with OWL-QN's status. See ``Grafting`` for the options.
+    the end as well, with OWL-QN's status. See ``Grafting`` for the options; ``max_features`` is none of them.
     """
 
     name = "gauss_seidel"
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        if self.max_features is not None:
+            message = f"max_features={self.max_features}: gauss_seidel goes through all features; use grafting_light"
+            raise OptionError(message)
 
     def _problem(self, problem: Problem, state: WorkingSetState) -> Problem:
         return state.problem or Problem(Block(problem, state.features, state.w), penalty_on(problem, state.features))
