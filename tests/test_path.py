@@ -10,7 +10,6 @@ from loglinear import ClassifierObjective, ElasticNet, Problem
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.path import largest_l1, path
-from loglinear.result import Status
 from loglinear.solvers import OWLQN, GraftingLight
 
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-7}
@@ -71,9 +70,10 @@ def test_the_best_point_is_that_of_the_highest_score():
         _ = path(given, [1.0]).best
 
 
-def test_ctrl_c_leaves_the_points_that_are_done():
+@pytest.mark.parametrize("last", range(1, 60))
+def test_ctrl_c_leaves_the_points_that_are_done(last):
     class Interrupted:
-        """An objective whose 30th evaluation is interrupted."""
+        """An objective whose last evaluation is interrupted."""
 
         def __init__(self):
             self.inner, self.calls = problem(intercept=False).objective, 0
@@ -81,13 +81,40 @@ def test_ctrl_c_leaves_the_points_that_are_done():
 
         def value_and_gradient(self, w, out=None):
             self.calls += 1
-            if self.calls == 30:
+            if self.calls == last:
                 raise KeyboardInterrupt
             return self.inner.value_and_gradient(w, out)
 
     found = path(Problem(Interrupted()), [8.0, 4.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05], solver=OWLQN(**TIGHT))
-    assert 1 <= len(found.points) < 8
-    assert found.points[-1].result.status is Status.INTERRUPTED
+    assert found.interrupted
+    assert len(found.points) < 8
+    assert all(point.result.status.converged for point in found.points[:-1])
+
+
+def test_ctrl_c_while_a_point_is_scored_leaves_the_point():
+    def score(w):
+        if np.count_nonzero(w) > 5:
+            raise KeyboardInterrupt
+        return 1.0
+
+    found = path(problem(intercept=False), 8, score=score)
+    assert found.interrupted
+    assert [point.score for point in found.points] == [1.0] * (len(found.points) - 1) + [None]
+    assert found.points[-1].n_active > 5
+    assert found.best in found.points[:-1]
+
+
+def test_callbacks_see_every_point_from_its_start_and_may_end_it():
+    seen = []
+
+    def look(record, state):
+        seen.append(record.iteration)
+        return record.iteration == 2
+
+    found = path(problem(), 4, callbacks=[look])
+    assert seen.count(0) == len(found.points) == 4
+    assert max(seen) == 2
+    assert not found.interrupted
 
 
 @pytest.mark.parametrize(

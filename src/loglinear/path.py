@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from . import vectors
 from .errors import OptionError
-from .minimize import Stop, minimize
+from .minimize import Callback, Stop, minimize
 from .options import real_number, whole_number
 from .penalty import ElasticNet
 from .problem import Problem
@@ -46,9 +46,11 @@ class Path:
 
     Attributes:
         points: at least one, unless Ctrl-C came before the first was done.
+        interrupted: whether Ctrl-C ended the path.
     """
 
     points: tuple[PathPoint, ...]
+    interrupted: bool = False
 
     @property
     def best(self) -> PathPoint:
@@ -88,6 +90,7 @@ def path(
     solver: Solver[Any] | None = None,
     stop: Stop | None = None,
     score: Callable[[Vector], float] | None = None,
+    callbacks: Iterable[Callback] = (),
 ) -> Path:
     """Solve a problem at falling strengths of the L1 penalty, each from the weights of the one before.
 
@@ -101,6 +104,7 @@ def path(
         solver: for problems with L1; ``GraftingLight`` by default.
         stop: limits of each point; None for none.
         score: of weights, on development data say; the higher the better.
+        callbacks: called at every point as ``minimize`` calls them; True ends the point.
 
     Returns:
         The points. Ctrl-C ends the path with those that are done, the one at work among them.
@@ -111,17 +115,24 @@ def path(
     """
     with vectors.on_threads(getattr(problem.objective, "n_threads", 0)):
         strengths = _strengths(problem, l1, ratio)
-    method = solver or GraftingLight()
+    method, limits, observers = solver or GraftingLight(), stop or Stop(), tuple(callbacks)
     points: list[PathPoint] = []
     w = np.zeros(problem.n_features)
     for strength in strengths:
-        penalty = replace(problem.penalty, l1=strength)
-        result = minimize(Problem(problem.objective, penalty), method, w, stop=stop or Stop())
-        w = result.w
-        scored = None if score is None else float(score(w))
-        points.append(PathPoint(strength, replace(result, state=None), vectors.count_nonzero(w), scored))  # type: ignore[arg-type]
-        if result.status is Status.INTERRUPTED:
-            break
+        penalised = Problem(problem.objective, replace(problem.penalty, l1=strength))
+        try:
+            result = minimize(penalised, method, w, stop=limits, callbacks=observers)
+        except KeyboardInterrupt:  # before the first step
+            return Path(tuple(points), interrupted=True)
+        w, interrupted = result.w, result.status is Status.INTERRUPTED
+        point = PathPoint(strength, replace(result, state=None), vectors.count_nonzero(w))  # type: ignore[arg-type]
+        points.append(point)
+        try:
+            points[-1] = point if score is None else replace(point, score=float(score(w)))
+        except KeyboardInterrupt:
+            interrupted = True
+        if interrupted:
+            return Path(tuple(points), interrupted=True)
     return Path(tuple(points))
 
 

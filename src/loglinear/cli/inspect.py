@@ -6,6 +6,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from ..models.features import Feature
 from .options import add_json, open_model
 
 EXAMPLE = "example: loglinear inspect chunker.loglinear --top 10"
@@ -83,7 +84,5 @@ def _size(report: dict[str, Any]) -> str:
 
 
 def _name(feature: dict[str, Any]) -> str:
-    parts = [feature["attribute"]] if "attribute" in feature else []
-    labels = [feature[name] for name in ("before", "from", "label") if name in feature]
-    parts.append(" -> ".join(labels) if len(labels) > 1 else f"-> {labels[0]}")
-    return "  ".join(parts)
+    labels = tuple(feature[name] for name in ("before", "from", "label") if name in feature)
+    return str(Feature(feature.get("attribute"), labels))

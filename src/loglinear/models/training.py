@@ -14,7 +14,7 @@ import numpy as np
 from .. import __version__, _core
 from ..corpus import Corpus
 from ..errors import OptionError
-from ..metrics import Evaluation, evaluate
+from ..metrics import Evaluation, detect_scheme, evaluate
 from ..minimize import Callback, Stop, minimize
 from ..options import whole_number
 from ..penalty import ElasticNet
@@ -22,11 +22,14 @@ from ..problem import Problem
 from ..result import Result
 from ..solvers import SOLVERS, Solver, default_solver, make_solver
 from ..trace import TraceRecord
+from ..vectors import Vector
 
 __all__ = [
     "DevScores",
     "SolverOptions",
     "TrainingOptions",
+    "chain_model",
+    "chain_objective",
     "evaluate_model",
     "plain",
     "print_record",
@@ -145,20 +148,30 @@ def train_chain(
     penalty = options.penalty()
     solver = options.make_solver()[1]
     stop = Stop(max_iterations=options.max_iterations)
-    min_count = whole_number("min_count", options.min_count, 1, 2**32 - 1)
-    order = whole_number("order", options.order, 1, 2)
-    objective = _core.ChainObjective(
-        corpus.core,
-        all_states=options.all_states,
-        all_transitions=options.all_transitions,
-        min_count=min_count,
-        order=order,
-        threads=threads,
-    )
+    objective = chain_objective(corpus, options, threads=threads)
     if dev is not None:
         dev.objective = objective
         callbacks = (dev, *callbacks)
     result = minimize(Problem(objective, penalty), solver, stop=stop, callbacks=callbacks)
+    return chain_model(corpus, options, objective, result), result
+
+
+def chain_objective(corpus: Corpus, options: TrainingOptions, *, threads: int = 0) -> _core.ChainObjective:
+    """What training a linear-chain CRF minimises, without the penalty; arguments and errors as of `train_chain`."""
+    return _core.ChainObjective(
+        corpus.core,
+        all_states=options.all_states,
+        all_transitions=options.all_transitions,
+        min_count=whole_number("min_count", options.min_count, 1, 2**32 - 1),
+        order=whole_number("order", options.order, 1, 2),
+        threads=threads,
+    )
+
+
+def chain_model(
+    corpus: Corpus, options: TrainingOptions, objective: _core.ChainObjective, result: Result
+) -> _core.ChainModel:
+    """The model of a minimisation's weights, those that are 0 left out, which says how it was trained."""
     settings = {
         "loglinear": __version__,
         "model": "chain",
@@ -166,8 +179,8 @@ def train_chain(
         **options.settings(),
         "all_states": options.all_states,
         "all_transitions": options.all_transitions,
-        "min_count": min_count,
-        "order": order,
+        "min_count": int(options.min_count),
+        "order": int(options.order),
         "training": {
             "n_sentences": len(corpus),
             "n_tokens": corpus.core.n_tokens,
@@ -175,7 +188,7 @@ def train_chain(
             **training_summary([result]),
         },
     }
-    return objective.model(result.w, json.dumps(settings, default=plain), corpus.template), result
+    return objective.model(result.w, json.dumps(settings, default=plain), corpus.template)
 
 
 def training_summary(results: Sequence[Result]) -> dict[str, Any]:
@@ -238,9 +251,16 @@ class DevScores:
 
     def __call__(self, record: TraceRecord, state: Any) -> None:
         """Fill in `record.dev`."""
-        if self.objective is None or record.iteration % self.period:
-            return
-        model = self.objective.model(state.w, "{}", self.corpus.template)
+        if self.objective is not None and record.iteration % self.period == 0:
+            record.dev = self.scores(self.objective, state.w)
+
+    def scores(self, objective: _core.ChainObjective, w: Vector) -> dict[str, float]:
+        """The scores of weights: accuracies, and precision, recall and F where the labels follow a tagging scheme."""
+        model = objective.model(w, "{}", self.corpus.template)
         scores = evaluate_model(model, self.corpus, threads=self.threads).to_dict()
         names = ("accuracy", "sentence_accuracy", "precision", "recall", "f1")
-        record.dev = {name: scores[name] for name in names if scores[name] is not None}
+        return {name: scores[name] for name in names if scores[name] is not None}
+
+    def headline(self, known: Sequence[str]) -> str:
+        """The score to choose by, for a model with these labels: f1 if they follow a tagging scheme, else accuracy."""
+        return "f1" if detect_scheme({*known, *self.corpus.labels}) else "accuracy"
