@@ -21,6 +21,7 @@ COMMANDS = {
     "train": "train a linear-chain CRF or a classifier on a file of labelled sentences, samples or texts",
     "tag": "label a file: the input columns, and the predicted label behind them",
     "evaluate": "compare a model's labels with those of a file",
+    "select": "list features in the order in which they enter, or follow a regularisation path",
     "inspect": "show what a model holds: features, labels, template, strongest weights, training",
     "presets": "list the named templates, or print one",
     "demo": "train a part-of-speech tagger on embedded data, evaluate it, tag a sentence",

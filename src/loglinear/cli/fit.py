@@ -1,4 +1,4 @@
-"""What `train` and `demo` do: read, train, write."""
+"""What `train` and `demo` do, and `select` in part: read, train, write."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..result import Result
 from ..trace import TraceWriter
 from .progress import Progress, say
 
-__all__ = ["fit", "fit_classifier"]
+__all__ = ["check_writable", "fit", "fit_classifier", "read_sentences"]
 
 
 def fit(
@@ -37,21 +37,38 @@ def fit(
 ) -> Result:
     """Train on a file and write the model; what is certain to fail fails before the work is done."""
     _check(options, model_path, trace)
+    corpus, scores = read_sentences(
+        train, dev, preset=preset, template=template, format=format, threads=threads, progress=progress
+    )
+    model, result = train_chain(corpus, options, threads=threads, callbacks=_callbacks(progress, trace), dev=scores)
+    model.save(model_path)
+    return result
+
+
+def read_sentences(
+    train: str,
+    dev: str | None,
+    *,
+    preset: str | None,
+    template: str | None,
+    format: str,
+    threads: int,
+    progress: Progress,
+) -> tuple[Corpus, DevScores | None]:
+    """Read the training data and, if there are any, the development data; say what was found."""
     text = _template(preset, template)
     corpus = Corpus.read(train, format=format, template=text, threads=threads)
     progress.note(
         f"{train}: {len(corpus):,} sentences, {corpus.core.n_tokens:,} tokens, "
         f"{corpus.core.n_attributes:,} attributes, {len(corpus.labels)} labels"
     )
-    scores = None
-    if dev is not None:
-        scores = DevScores(Corpus.read(dev, format=format, template=text, threads=threads), threads=threads)
-        unknown = scores.unknown_labels(corpus.labels)
-        if unknown:
-            say(f"warning: {dev} has labels that {train} has not, which can never be predicted: {', '.join(unknown)}")
-    model, result = train_chain(corpus, options, threads=threads, callbacks=_callbacks(progress, trace), dev=scores)
-    model.save(model_path)
-    return result
+    if dev is None:
+        return corpus, None
+    scores = DevScores(Corpus.read(dev, format=format, template=text, threads=threads), threads=threads)
+    unknown = scores.unknown_labels(corpus.labels)
+    if unknown:
+        say(f"warning: {dev} has labels that {train} has not, which can never be predicted: {', '.join(unknown)}")
+    return corpus, scores
 
 
 def fit_classifier(

@@ -29,6 +29,10 @@ class Progress:
     Args:
         solver: whose steps to show.
         quiet: print nothing.
+
+    Attributes:
+        known: the share of the work that is done, from 0 to 1, for who knows it better.
+        label: what to print before each step.
     """
 
     def __init__(self, solver: Any, *, quiet: bool = False) -> None:
@@ -37,6 +41,8 @@ class Progress:
         self._quiet = quiet
         self._objectives: list[float] = []
         self._share = 0.0
+        self.known: float | None = None
+        self.label = ""
         self._last = 0.0
         self._bar: Any = None
         self._task: Any = None
@@ -74,6 +80,7 @@ class Progress:
             return
         self._objectives.append(record.objective)
         text = f"iteration {record.iteration}, objective {record.objective:,.1f}, active features {record.nnz:,}"
+        text = self.label + text
         if record.dev is not None:
             name = "f1" if "f1" in record.dev else "accuracy"
             text += f", dev {name} {record.dev[name]:.4f}"
@@ -85,6 +92,8 @@ class Progress:
 
     def _progress(self) -> float:
         """The share of the passes, or of the way, on a logarithmic scale, from a decrease of 1 to the tolerance."""
+        if self.known is not None:
+            return self.known
         if self._passes is not None:
             return min((len(self._objectives) - 1) / self._passes, 1.0)
         if len(self._objectives) > _WINDOW and self._objectives[-1]:

@@ -10,7 +10,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from ..errors import OptionError
-from .options import add_threads
+from .options import add_features, add_templates, add_threads
 
 EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt
          loglinear train mails.tsv --model-type maxent --format text --ngrams 1-2 --tfidf --model spam.loglinear"""
@@ -32,9 +32,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--tfidf", action="store_true", help="with --format text: weigh words by their rarity")
     multi_class = "of a classifier: softmax (the default), or ovr, each class against the rest"
     add("--multi-class", default="softmax", metavar="KIND", help=multi_class)
-    templates = parser.add_mutually_exclusive_group()
-    templates.add_argument("--preset", metavar="NAME", help="named template; see `loglinear presets`")
-    templates.add_argument("--template", metavar="FILE", help="template file in CRF++'s or Wapiti's language")
+    add_templates(parser)
     add("--l1", type=float, default=0.0, metavar="X", help="L1 penalty l1 * |w|_1 (CRFsuite's c1)")
     l2 = "L2 penalty l2 / 2 * |w|^2 (twice CRFsuite's c2); by default 1 without --l1, 0 with it"
     add("--l2", type=float, metavar="X", help=l2)
@@ -42,11 +40,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--solver", metavar="NAME", help=solver)
     options = "an option of the solver, such as learning_rate=0.5 or passes=10; can be given several times"
     add("-p", "--set", dest="solver_options", action="append", metavar="NAME=VALUE", help=options)
-    add("--all-states", action="store_true", help="every attribute with every label, not only those seen together")
-    add("--all-transitions", action="store_true", help="every transition, not only those seen")
-    order = "1 (the default), or 2 for features of three labels in a row besides"
-    add("--order", type=int, default=1, metavar="N", help=order)
-    add("--min-count", type=int, default=1, metavar="N", help="leave out attributes on fewer tokens")
+    add_features(parser)
     add("--max-iterations", type=int, default=1000, metavar="N", help="limit on iterations (1000)")
     tolerance = (
         "stop at this mean relative decrease of the objective over 5 iterations (1e-5; two_stage 1e-4; not for sgd_l1)"

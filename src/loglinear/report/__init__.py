@@ -1,0 +1,1 @@
+"""Figures of what a training did; they need matplotlib, the extra `report`."""
