@@ -1,0 +1,87 @@
+"""The rounds of a selection, and features by name, on a small chain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loglinear import Corpus
+from loglinear.minimize import Stop, minimize
+from loglinear.models.features import feature_names, weighted_features
+from loglinear.models.training import TrainingOptions, chain_objective
+from loglinear.penalty import ElasticNet
+from loglinear.problem import Problem
+from loglinear.result import Status
+from loglinear.selection import Rounds
+from loglinear.solvers import GraftingLight
+
+X = [
+    ["the", "old", "dog", "barks"],
+    ["dogs", "bark"],
+    ["the", "dog", "saw", "the", "cat"],
+    ["old", "cats", "saw", "dogs"],
+]
+Y = [["D", "A", "N", "V"], ["N", "V"], ["D", "N", "V", "D", "N"], ["A", "N", "V", "N"]]
+TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nB2:%x[0,0]\nB\n"
+
+
+def objective(order=1):
+    return chain_objective(Corpus.encode(X, Y, template=TEMPLATE), TrainingOptions(order=order))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_features_name_is_the_one_its_weight_has_in_a_model(order):
+    chain = objective(order)
+    every = feature_names(chain, range(chain.n_features))
+    assert len(set(every)) == chain.n_features
+    for number, feature in enumerate(every):
+        w = np.zeros(chain.n_features)
+        w[number] = 1.5
+        assert dict(weighted_features(chain.model(w, "{}"))) == {feature: 1.5}
+    some = np.random.default_rng(0).permutation(chain.n_features)[:9]
+    assert feature_names(chain, some) == [every[number] for number in some]
+    assert feature_names(chain, []) == []
+
+
+def test_rounds_add_up_to_what_was_selected_and_end_where_others_are():
+    problem = Problem(objective(), ElasticNet(l1=0.3))
+    scored = []
+
+    def score(w):
+        scored.append(np.count_nonzero(w))
+        return {"active": scored[-1]}
+
+    rounds = Rounds(score)
+    result = minimize(problem, GraftingLight(select=4, steps=2), callbacks=[rounds])
+    rounds.close(result)
+    sizes = [each.n_features for each in rounds.rounds]
+    assert sizes == [*range(0, sizes[-1], 4), sizes[-1]] if sizes[-1] % 4 else list(range(0, sizes[-1] + 1, 4))
+    assert sizes[-1] == result.state.selected.size
+    assert [each.record.dev["active"] for each in rounds.rounds] == scored
+    assert rounds.rounds[0].record is result.trace[0]
+    assert rounds.rounds[-1].record is result.trace[-1]
+    assert [record.dev is not None for record in result.trace].count(True) == len(sizes)
+
+
+def test_a_round_that_was_stopped_is_the_last_and_has_no_score():
+    rounds = Rounds(lambda w: {"accuracy": 1.0})
+    solver = GraftingLight(select=4, steps=3)
+    result = minimize(Problem(objective(), ElasticNet(l1=0.3)), solver, stop=Stop(max_iterations=5), callbacks=[rounds])
+    assert [each.n_features for each in rounds.rounds] == [0, 4]
+    rounds.close(result)
+    assert [each.n_features for each in rounds.rounds] == [0, 4, 8]
+    assert [each.record.dev is None for each in rounds.rounds] == [False, False, True]
+
+
+def test_an_interrupt_while_a_round_is_scored_loses_no_feature():
+    def score(w):
+        if w.any():
+            raise KeyboardInterrupt
+        return {"accuracy": 0.0}
+
+    rounds = Rounds(score)
+    result = minimize(Problem(objective(), ElasticNet(l1=0.3)), GraftingLight(select=4, steps=3), callbacks=[rounds])
+    assert result.status is Status.INTERRUPTED
+    rounds.close(result)
+    assert [each.n_features for each in rounds.rounds] == [0, 4, 8]
+    assert rounds.rounds[1].record is rounds.rounds[2].record
