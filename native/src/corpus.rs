@@ -56,6 +56,8 @@ pub struct Corpus {
     pub weights: Vec<f64>,
     /// Whether label bigrams are wanted: always, but for a template without a `B` line.
     pub transitions: bool,
+    /// Whether a template asks for triples of labels.
+    pub triples: bool,
     /// Whether the data has labels; without tokens there may be none to be seen.
     pub labelled: bool,
 }
@@ -105,6 +107,7 @@ impl Corpus {
             attributes: Arc::clone(&self.attributes),
             labels: Arc::clone(&self.labels),
             transitions: self.transitions,
+            triples: self.triples,
             labelled: self.labelled,
             ..Corpus::empty()
         };
@@ -193,6 +196,7 @@ impl Corpus {
             gold: Vec::new(),
             weights: Vec::new(),
             transitions: true,
+            triples: false,
             labelled: false,
         }
     }

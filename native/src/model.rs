@@ -488,7 +488,8 @@ impl Weights<'_> {
         for feature in features {
             let [from, to] = self.bigram_pairs[feature];
             let score = self.bigram_weights[feature];
-            let edge = Edge { from: from.into(), to: to.into(), score, feature: feature as u32, marginal: 0.0 };
+            let edge =
+                Edge { from: from.into(), to: to.into(), score, feature: feature as u32, place: 0, marginal: 0.0 };
             lattice.edges.push(edge);
         }
     }

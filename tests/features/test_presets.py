@@ -10,6 +10,10 @@ from loglinear.features import PRESETS, preset
 MACRO = re.compile(r"""%(shape|normal|substrings|[xtmXTM])\[([+-]?\d+),(\d+)(?:,("[^"]*"|\d+))?\]""")
 
 
+# Lines without macros: the label alone, pairs and triples of labels.
+PLAIN = ("U", "B", "T")
+
+
 def patterns(name):
     lines = preset(name).split("\n")
     return [line for line in lines if line and not line.startswith("#")]
@@ -22,7 +26,7 @@ def macros(name):
 def states(name):
     """The state templates without their identifiers, macros short: w for column 0, t for 1, c for 2."""
     short = MACRO.sub(lambda m: "wtc"[int(m[3])] + m[2] if m[1] == "x" else m[0], "\n".join(patterns(name)))
-    return [line.partition(":")[2] for line in short.split("\n") if line != "B"]
+    return [line.partition(":")[2] for line in short.split("\n") if line not in PLAIN]
 
 
 WORDS = ["w-2", "w-1", "w0", "w1", "w2", "w-1/w0", "w0/w1"]
@@ -48,21 +52,22 @@ def test_the_head_cites_the_source(name):
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_pattern_is_well_formed(name):
     for line in patterns(name):
-        assert line == "B" or re.match(r"[UB*]\d\d:%", line)
+        assert line in PLAIN or re.match(r"[UB*]\d\d:%", line)
         assert "%" not in MACRO.sub("", line)
         assert "#" not in line
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_identifiers_are_unique_and_ordered(name):
-    identifiers = [line.partition(":")[0] for line in patterns(name) if line != "B"]
+    identifiers = [line.partition(":")[0] for line in patterns(name) if line not in PLAIN]
     assert identifiers == sorted(set(identifiers))
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_model_has_transitions_once_and_last(name):
+    transitions = ["B", "T"] if name == "np-chunking" else ["B"]
+    assert patterns(name)[-len(transitions) :] == transitions
     assert patterns(name).count("B") == 1
-    assert patterns(name)[-1] == "B"
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -79,13 +84,18 @@ def test_data_with_too_few_columns_are_refused(name):
 
 
 def test_an_unknown_name_lists_the_names():
-    with pytest.raises(OptionError, match="unknown preset 'chunk'; known: chunking, ner, ner-pos-chunk, pos, seg"):
+    with pytest.raises(OptionError, match="unknown preset 'chunk'; known: chunking, np-chunking, ner, ner-pos-chunk"):
         preset("chunk")
 
 
 def test_chunking_has_the_19_state_templates_of_the_paper():
     assert len(CHUNKING) == 19
     assert states("chunking") == CHUNKING
+
+
+def test_np_chunking_has_each_predicate_with_labels_and_pairs():
+    assert states("np-chunking") == CHUNKING
+    assert all(line.startswith("*") for line in patterns("np-chunking") if line not in PLAIN)
 
 
 def test_ner_is_words_substrings_and_shape():

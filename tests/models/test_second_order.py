@@ -168,3 +168,35 @@ def test_a_first_order_model_file_knows_nothing_of_triples(tmp_path):
     model.save(str(tmp_path / "m"))
     crf = ChainCRF.load(tmp_path / "m")
     assert (crf.order, crf.l2, crf.triple_features_) == (1, 0.5, {})
+
+
+@pytest.fixture
+def columns(tmp_path):
+    """A column file in which every triple of labels occurs."""
+    rows = ["\n" if i % 7 == 6 else f"w{i % 5}\t{LABELS[(i * i + i // 3) % 3]}\n" for i in range(300)]
+    (tmp_path / "data.txt").write_text("".join(rows))
+    return tmp_path / "data.txt"
+
+
+@pytest.mark.parametrize(
+    ("template", "options", "counts"),
+    [
+        ("U0:%x[0,0]\nB\nT\n", {}, (True, True)),
+        ("U0:%x[0,0]\nB\nT17\n", {"order": 2}, (True, True)),
+        ("U0:%x[0,0]\nB\n", {"order": 2}, (True, True)),
+        ("U0:%x[0,0]\nB\n", {}, (True, False)),
+        ("U0:%x[0,0]\nt # triples alone\n", {}, (False, True)),
+        ("U0:%x[0,0]\n", {"order": 2}, (False, False)),
+    ],
+)
+def test_the_lines_of_a_template_choose_their_order(columns, template, options, counts):
+    corpus = Corpus.read(columns, template=template)
+    model = ChainCRF(l2=1.0, **options).fit(corpus)
+    assert (bool(model.transition_features_), bool(model.triple_features_)) == counts
+
+
+def test_a_line_of_triples_is_the_option(columns):
+    line = ChainCRF(l2=1.0).fit(Corpus.read(columns, template="U0:%x[0,0]\nB\nT\n"))
+    option = ChainCRF(l2=1.0, order=2).fit(Corpus.read(columns, template="U0:%x[0,0]\nB\n"))
+    assert line.triple_features_ == option.triple_features_
+    assert line.state_features_ == option.state_features_

@@ -135,6 +135,7 @@ impl Corpus {
         let mut inner = corpus::Corpus::assemble(vec![encoder.builder]);
         inner.labelled = labelled;
         inner.transitions = template.as_ref().is_none_or(|template| template.transitions);
+        inner.triples = template.as_ref().is_some_and(|template| template.triples);
         Ok(Corpus { inner: Arc::new(inner) })
     }
 

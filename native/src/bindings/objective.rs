@@ -90,6 +90,12 @@ impl ChainObjective {
         self.inner.n_unpenalised
     }
 
+    /// 1 or 2: how many labels before a token's its score depends on.
+    #[getter]
+    fn order(&self) -> u8 {
+        self.inner.order()
+    }
+
     /// Range of the features that may be clustered: those of states.
     #[getter]
     fn clusterable(&self) -> (usize, usize) {

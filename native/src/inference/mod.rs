@@ -26,8 +26,9 @@ pub struct Edge {
     pub from: u32,
     pub to: u32,
     pub score: f64,
-    /// The feature it comes from, for the gradient.
+    /// The feature it comes from, for the gradient, and where its block adds that up.
     pub feature: u32,
+    pub place: u32,
     /// After `backward`: the probability of this transition, times the factor given.
     pub marginal: f64,
 }

@@ -116,7 +116,7 @@ impl Problem {
             for t in 0..self.tokens {
                 lattice.scores[t * width..][..l].copy_from_slice(&self.states[t * l..][..l]);
                 for &(_, from, to, score) in self.edges.iter().filter(|e| e.0 == t) {
-                    lattice.edges.push(Edge { from, to, score, feature: 0, marginal: 0.0 });
+                    lattice.edges.push(Edge { from, to, score, feature: 0, place: 0, marginal: 0.0 });
                 }
                 lattice.edge_ends.push(lattice.edges.len());
             }

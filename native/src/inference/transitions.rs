@@ -120,13 +120,27 @@ impl Patched {
             let at = self.at(edge);
             self.scores[at] += edge.score;
         }
+        if self.are_many(edges) {
+            self.exp.iter_mut().zip(&*self.scores).for_each(|(exp, score)| *exp = score.exp());
+            return;
+        }
         for edge in edges {
             let at = self.at(edge);
             self.exp[at] = self.scores[at].exp();
         }
     }
 
+    /// Whether it takes less to go through all transitions than through the edges.
+    fn are_many(&self, edges: &[Edge]) -> bool {
+        edges.len() > self.scores.len()
+    }
+
     pub fn restore(&mut self, edges: &[Edge], transitions: &Transitions) {
+        if self.are_many(edges) {
+            self.scores.copy_from_slice(&transitions.scores);
+            self.exp.copy_from_slice(&transitions.exp);
+            return;
+        }
         for edge in edges {
             let at = self.at(edge);
             self.scores[at] = transitions.scores[at];

@@ -78,6 +78,7 @@ impl ChainObjective {
             shared,
             own: none(),
             own_range: end..end,
+            bigrams: block.bigrams.clone(),
         }
     }
 }

@@ -50,11 +50,16 @@ struct Scratch {
     /// Weights of the dense rows, n_dense x width.
     rows: Aligned,
     sums: Vec<Sums>,
+    /// Block -> the gradient of the bigram features that it meets.
+    bigrams: Vec<Vec<f64>>,
     lattices: Vec<Lattice>,
 }
 
 impl ChainObjective {
-    pub fn new(corpus: Arc<Corpus>, selection: Selection, n_threads: usize) -> Result<Self> {
+    pub fn new(corpus: Arc<Corpus>, mut selection: Selection, n_threads: usize) -> Result<Self> {
+        if corpus.triples {
+            selection.order = 2;
+        }
         let pool = threads::pool(n_threads)?;
         let (features, blocks) = pool.install(|| -> Result<_> {
             let features = Features::new(&corpus, selection)?;
@@ -182,7 +187,7 @@ impl ChainObjective {
         self.fill_rows(&w[first_state..], &mut scratch.rows, transitions.width);
         let (leading, own_gradient) = gradient.split_at_mut(first_state + self.shared_end());
         let total = self.sum_blocks(w, &transitions, own_gradient, scratch, interrupt)?;
-        self.finish(&transitions, &total, leading, own_gradient);
+        self.finish(&transitions, &total, &scratch.bigrams, leading, own_gradient);
         let value = total.value;
         scratch.sums.push(total);
         Ok(value)
@@ -224,7 +229,6 @@ impl ChainObjective {
             value: 0.0,
             rows: Aligned::new(n_dense * transitions.width, 0.0),
             shared: vec![0.0; self.features.state_range(n_dense..n_dense + self.features.n_shared).len()],
-            bigrams: vec![0.0; self.features.n_bigrams()],
             pairs: PairCounts::new(transitions),
         }
     }
@@ -238,9 +242,10 @@ impl ChainObjective {
         interrupt: &Interrupt,
     ) -> Result<Sums> {
         let mut work = Vec::with_capacity(self.blocks.len());
-        for (index, block) in self.blocks.iter().enumerate() {
+        scratch.bigrams.resize_with(self.blocks.len(), Vec::new);
+        for (index, (block, met)) in self.blocks.iter().zip(&mut scratch.bigrams).enumerate() {
             let (own, rest) = own_gradient.split_at_mut(block.own_range.len());
-            work.push((index, block, own));
+            work.push((index, block, own, met));
             own_gradient = rest;
         }
         let queue = Mutex::new(work.into_iter());
@@ -254,7 +259,7 @@ impl ChainObjective {
                     scope.spawn(|_| {
                         let mut lattice = locked(&spare).1.pop().unwrap_or_default();
                         lattice.prepare(transitions);
-                        while let Some((index, block, own)) = next() {
+                        while let Some((index, block, own, met)) = next() {
                             if interrupt.is_set() {
                                 break;
                             }
@@ -263,7 +268,7 @@ impl ChainObjective {
                             sums.clear();
                             let pass =
                                 BlockPass { objective: self, block, w, rows, transitions, lattice: &mut lattice };
-                            Arch::new().dispatch(WithSums(pass, &mut sums, own));
+                            Arch::new().dispatch(WithSums(pass, &mut sums, own, met));
                             let freed = locked(&reduction).add(index, sums);
                             locked(&spare).0.extend(freed);
                         }
@@ -279,7 +284,14 @@ impl ChainObjective {
     }
 
     /// gradient = expected - empirical counts, from the sums over blocks.
-    fn finish(&self, transitions: &Transitions, total: &Sums, leading: &mut [f64], own: &mut [f64]) {
+    fn finish(
+        &self,
+        transitions: &Transitions,
+        total: &Sums,
+        bigrams: &[Vec<f64>],
+        leading: &mut [f64],
+        own: &mut [f64],
+    ) {
         let width = transitions.width;
         let features = &self.features;
         let (transition_part, rest) = leading.split_at_mut(features.transitions.len());
@@ -293,7 +305,14 @@ impl ChainObjective {
             }
         }
         let (bigram_part, state_part) = rest.split_at_mut(features.n_bigrams());
-        bigram_part.copy_from_slice(&total.bigrams);
+        bigram_part.fill(0.0);
+        for (block, sums) in self.blocks.iter().zip(bigrams) {
+            for met in &block.bigrams.met {
+                let target = &mut bigram_part[met.features.start as usize..met.features.end as usize];
+                let source = &sums[met.place as usize..][..target.len()];
+                target.iter_mut().zip(source).for_each(|(sum, part)| *sum += part);
+            }
+        }
         let (row_part, shared_part) = state_part.split_at_mut(features.state_range(0..features.n_dense).end);
         let mut start = 0;
         for (row, &(_, end)) in total.rows.chunks_exact(width).zip(&features.state_attributes) {
@@ -320,14 +339,16 @@ struct BlockPass<'a> {
     lattice: &'a mut Lattice,
 }
 
-struct WithSums<'a, 'b>(BlockPass<'a>, &'b mut Sums, &'b mut [f64]);
+/// A pass, and what it writes: sums to be added up over blocks, the gradient of the block's own features, that of the bigram
+/// features it meets.
+struct WithSums<'a, 'b>(BlockPass<'a>, &'b mut Sums, &'b mut [f64], &'b mut Vec<f64>);
 
 impl WithSimd for WithSums<'_, '_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let WithSums(pass, sums, own) = self;
+        let WithSums(pass, sums, own, met) = self;
         let BlockPass { objective, block, w, rows, transitions, lattice } = pass;
         let corpus = &*objective.corpus;
         let features = &objective.features;
@@ -336,6 +357,8 @@ impl WithSimd for WithSums<'_, '_> {
         let cells = &states[shared_start..];
         let width = transitions.width;
         own.fill(0.0);
+        met.clear();
+        met.resize(block.bigrams.n_met(), 0.0);
         let mut start = 0;
         for (at, &end) in block.sentence_ends.iter().enumerate() {
             let tokens = start..end as usize;
@@ -348,7 +371,7 @@ impl WithSimd for WithSums<'_, '_> {
             let stored = Stored { read: Plain, rows, stride: width, cells, first_cell: shared_start };
             fill_scores(simd, &stored, block, tokens.clone(), lattice);
             if features.n_bigrams() > 0 {
-                objective.fill_edges(block.first_token + tokens.start, lattice, |feature| bigrams[feature]);
+                fill_edges(block, features, tokens.start, lattice, |feature| bigrams[feature]);
             }
             let gold = &corpus.gold[block.first_token + tokens.start..][..tokens.len()];
             let score = lattice.score(transitions, gold.iter().copied());
@@ -361,27 +384,31 @@ impl WithSimd for WithSums<'_, '_> {
                 spread_entries(&block.own, token, marginals, 0, own);
             }
             for edge in &lattice.edges {
-                sums.bigrams[edge.feature as usize] += edge.marginal;
+                met[edge.place as usize] += edge.marginal;
             }
         }
     }
 }
 
-impl ChainObjective {
-    /// Edges of the sentence that starts at a token of the corpus; `weight` gives those of bigram features.
-    pub(crate) fn fill_edges(&self, first_token: usize, lattice: &mut Lattice, weight: impl Fn(usize) -> f64) {
-        for token in 0..lattice.tokens {
-            let attributes = self.corpus.bigrams_of(first_token + token);
-            lattice.overlap = lattice.overlap.max(attributes.len());
-            for &attribute in attributes {
-                for feature in self.features.bigram_ranges[attribute as usize].clone() {
-                    let (from, to) = self.features.bigram_pairs[feature as usize];
-                    let score = weight(feature as usize);
-                    lattice.edges.push(Edge { from: from.into(), to: to.into(), score, feature, marginal: 0.0 });
-                }
+/// Edges of the sentence that starts at a token of a block; `weight` gives those of bigram features.
+pub(crate) fn fill_edges(
+    block: &Block,
+    features: &Features,
+    first_token: usize,
+    lattice: &mut Lattice,
+    weight: impl Fn(usize) -> f64,
+) {
+    for token in 0..lattice.tokens {
+        let entries = block.bigrams.of(first_token + token);
+        lattice.overlap = lattice.overlap.max(entries.len());
+        for met in entries {
+            for (feature, place) in met.features.clone().zip(met.place..) {
+                let (from, to) = features.bigram_pairs[feature as usize];
+                let (from, to, score) = (from.into(), to.into(), weight(feature as usize));
+                lattice.edges.push(Edge { from, to, score, feature, place, marginal: 0.0 });
             }
-            lattice.edge_ends.push(lattice.edges.len());
         }
+        lattice.edge_ends.push(lattice.edges.len());
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Selection {
     pub all_transitions: bool,
     /// Attributes on fewer tokens are left out.
     pub min_count: u32,
-    /// 1, or 2 for transitions of second order besides: triples of labels.
+    /// 1, or 2 for transitions of second order besides: triples of labels. A template can ask for them as well.
     pub order: u8,
 }
 
@@ -277,9 +277,9 @@ fn transitions(corpus: &Corpus, all: bool) -> Vec<(u16, u16)> {
     all_pairs(n_labels).zip(seen).filter_map(|(pair, seen)| seen.then_some(pair)).collect()
 }
 
-/// Transitions of second order: none where there are none of first order.
+/// Transitions of second order: where there are none of first order, only if they were asked for by name.
 fn triples(corpus: &Corpus, all: bool) -> Vec<[u16; 3]> {
-    if !corpus.transitions {
+    if !corpus.transitions && !corpus.triples {
         return Vec::new();
     }
     let n = corpus.labels.len();

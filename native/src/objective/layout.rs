@@ -63,6 +63,70 @@ pub struct Block {
     pub own: Entries,
     /// The block's own features among the state features.
     pub own_range: Range<usize>,
+    pub bigrams: Bigrams,
+}
+
+/// The bigram features of a block's tokens. Each block adds up the gradient of those that it meets, and of no others: there are
+/// too many for a table of all of them.
+#[derive(Clone, Default)]
+pub struct Bigrams {
+    /// Token -> its last entry plus one; empty without bigram features.
+    pub ends: Vec<u32>,
+    /// Index in `met` of each entry: an attribute with bigram features.
+    pub ids: Vec<u32>,
+    pub met: Vec<Met>,
+}
+
+/// Bigram features of one attribute, and where the block adds them up.
+#[derive(Clone)]
+pub struct Met {
+    pub features: Range<u32>,
+    pub place: u32,
+}
+
+impl Bigrams {
+    fn new(corpus: &Corpus, features: &Features, tokens: Range<usize>) -> Bigrams {
+        let mut bigrams = Bigrams::default();
+        if features.n_bigrams() == 0 {
+            return bigrams;
+        }
+        let mut places = vec![NOWHERE; corpus.attributes.len()];
+        for token in tokens {
+            for &attribute in corpus.bigrams_of(token) {
+                let place = &mut places[attribute as usize];
+                if *place == NOWHERE {
+                    *place = bigrams.meet(features.bigram_ranges[attribute as usize].clone());
+                }
+                if *place != NOWHERE {
+                    bigrams.ids.push(*place);
+                }
+            }
+            bigrams.ends.push(u32::try_from(bigrams.ids.len()).expect("a block has fewer than 2^32 entries"));
+        }
+        bigrams
+    }
+
+    /// Takes up the features of an attribute that is met first; returns its index, or `NOWHERE` if it has none.
+    pub fn meet(&mut self, features: Range<u32>) -> u32 {
+        if features.is_empty() {
+            return NOWHERE;
+        }
+        let place = self.n_met() as u32;
+        self.met.push(Met { features, place });
+        self.met.len() as u32 - 1
+    }
+
+    /// How many features the block meets.
+    pub fn n_met(&self) -> usize {
+        self.met.last().map_or(0, |last| last.place as usize + last.features.len())
+    }
+
+    /// The entries of a token.
+    #[inline(always)]
+    pub fn of(&self, token: usize) -> impl ExactSizeIterator<Item = &Met> {
+        let start = if token == 0 { 0 } else { self.ends[token - 1] as usize };
+        self.ids[start..self.ends[token] as usize].iter().map(|&id| &self.met[id as usize])
+    }
 }
 
 impl Block {
@@ -88,6 +152,7 @@ impl Block {
             shared,
             own: none(),
             own_range: features.state_labels.len()..features.state_labels.len(),
+            bigrams: Bigrams::default(),
         }
     }
 }
@@ -109,14 +174,17 @@ fn block(
     own_range: Range<usize>,
 ) -> Block {
     let valued = !corpus.values.is_empty();
+    let first_token = if sentences.is_empty() { 0 } else { corpus.tokens(sentences.start).start };
+    let last_token = if sentences.is_empty() { 0 } else { corpus.tokens(sentences.end - 1).end };
     let mut block = Block {
         sentence_ends: Vec::with_capacity(sentences.len()),
         first_sentence: sentences.start,
-        first_token: if sentences.is_empty() { 0 } else { corpus.tokens(sentences.start).start },
+        first_token,
         rows: Entries::default(),
         shared: Entries::default(),
         own: Entries::default(),
         own_range,
+        bigrams: Bigrams::new(corpus, features, first_token..last_token),
     };
     for sentence in sentences {
         for token in corpus.tokens(sentence) {

@@ -2,7 +2,7 @@
 
 use super::chain::ChainObjective;
 use super::features::{Features, NOWHERE, Selection};
-use super::layout::{Block, Entries};
+use super::layout::{Bigrams, Block, Entries};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -13,13 +13,28 @@ fn places(len: usize, kept: impl Iterator<Item = usize>) -> Vec<u32> {
     places
 }
 
+/// Feature -> how many of those kept come before it; both ascend. One more than there are features.
+fn before(len: usize, kept: impl Iterator<Item = usize>) -> Vec<u32> {
+    let (mut before, mut total) = (Vec::with_capacity(len + 1), 0);
+    for feature in kept {
+        before.resize(feature + 1, total);
+        total += 1;
+    }
+    before.resize(len + 1, total);
+    before
+}
+
 impl ChainObjective {
     /// The objective over the features with the numbers `kept`, which ascend; the weights of all others are 0.
     pub fn restrict(&self, kept: &[usize]) -> ChainObjective {
         let (full, n) = (&*self.features, self.features.len());
-        let features = full.restrict(kept);
-        let first = full.first_state();
-        let states = &kept[kept.partition_point(|&feature| feature < first)..];
+        let (first_bigram, first) = (full.first_bigram(), full.first_state());
+        let at = |first: usize| kept.partition_point(|&feature| feature < first);
+        let bigrams = kept[at(first_bigram)..at(first)].iter().map(|feature| feature - first_bigram);
+        let bigrams_before = before(full.n_bigrams(), bigrams);
+        let bigram = |old: &Range<u32>| bigrams_before[old.start as usize]..bigrams_before[old.end as usize];
+        let features = full.restrict(kept, bigram);
+        let states = &kept[at(first)..];
         let state_places = places(n - first, states.iter().map(|feature| feature - first));
         let attributes = features.state_attributes[..features.n_dense].iter();
         let mut rows = full.state_attributes[..full.n_dense].iter().enumerate();
@@ -28,7 +43,7 @@ impl ChainObjective {
         let row_places = places(full.n_dense, attributes.map(row_of));
         let blocks = self.install(|| {
             let pairs = self.blocks.par_iter().zip(&features.blocks);
-            pairs.map(|(block, (_, own))| block.restrict(&row_places, &state_places, own.clone())).collect()
+            pairs.map(|(block, (_, own))| block.restrict(&row_places, &state_places, own.clone(), &bigram)).collect()
         });
         let selection = Selection { all_states: false, all_transitions: false, min_count: 1, order: self.order() };
         let free = n - self.n_unpenalised;
@@ -39,18 +54,18 @@ impl ChainObjective {
 }
 
 impl Features {
-    /// The features with the numbers `kept`, which ascend, in the same order and classes.
-    fn restrict(&self, kept: &[usize]) -> Features {
+    /// The features with the numbers `kept`, which ascend, in the same order and classes; `bigram` gives the new range of bigram
+    /// features for an old one.
+    fn restrict(&self, kept: &[usize], bigram: impl Fn(&Range<u32>) -> Range<u32>) -> Features {
         let (n_transitions, first_bigram, first) = (self.transitions.len(), self.first_bigram(), self.first_state());
         let (transitions, rest) = kept.split_at(kept.partition_point(|&feature| feature < n_transitions));
         let (triples, rest) = rest.split_at(rest.partition_point(|&feature| feature < first_bigram));
         let (bigrams, states) = rest.split_at(rest.partition_point(|&feature| feature < first));
-        let before = |bigram: u32| bigrams.partition_point(|&feature| feature - first_bigram < bigram as usize) as u32;
         let mut features = Features {
             n_labels: self.n_labels,
             transitions: transitions.iter().map(|&feature| self.transitions[feature]).collect(),
             triples: triples.iter().map(|&feature| self.triples[feature - n_transitions]).collect(),
-            bigram_ranges: self.bigram_ranges.iter().map(|range| before(range.start)..before(range.end)).collect(),
+            bigram_ranges: self.bigram_ranges.iter().map(bigram).collect(),
             bigram_pairs: bigrams.iter().map(|&feature| self.bigram_pairs[feature - first_bigram]).collect(),
             state_attributes: Vec::new(),
             state_labels: states.iter().map(|&feature| self.state_labels[feature - first]).collect(),
@@ -77,7 +92,13 @@ impl Features {
 }
 
 impl Block {
-    fn restrict(&self, rows: &[u32], states: &[u32], own_range: Range<usize>) -> Block {
+    fn restrict(
+        &self,
+        rows: &[u32],
+        states: &[u32],
+        own_range: Range<usize>,
+        bigram: &impl Fn(&Range<u32>) -> Range<u32>,
+    ) -> Block {
         let (before, now) = (self.own_range.start, own_range.start as u32);
         let own = |id: u32| match states[before + id as usize] {
             NOWHERE => NOWHERE,
@@ -91,7 +112,23 @@ impl Block {
             shared: self.shared.restrict(|id| states[id as usize]),
             own: self.own.restrict(own),
             own_range,
+            bigrams: self.bigrams.restrict(bigram),
         }
+    }
+}
+
+impl Bigrams {
+    fn restrict(&self, kept: impl Fn(&Range<u32>) -> Range<u32>) -> Bigrams {
+        let mut bigrams = Bigrams::default();
+        let places: Vec<u32> = self.met.iter().map(|met| bigrams.meet(kept(&met.features))).collect();
+        let mut start = 0;
+        for &end in &self.ends {
+            let ids = self.ids[start..end as usize].iter().map(|&id| places[id as usize]);
+            bigrams.ids.extend(ids.filter(|&place| place != NOWHERE));
+            bigrams.ends.push(bigrams.ids.len() as u32);
+            start = end as usize;
+        }
+        bigrams
     }
 }
 

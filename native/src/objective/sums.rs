@@ -11,7 +11,6 @@ pub(super) struct Sums {
     pub(super) value: f64,
     pub(super) rows: Aligned,
     pub(super) shared: Vec<f64>,
-    pub(super) bigrams: Vec<f64>,
     pub(super) pairs: PairCounts,
 }
 
@@ -20,7 +19,6 @@ impl Sums {
         self.value = 0.0;
         self.rows.fill(0.0);
         self.shared.fill(0.0);
-        self.bigrams.fill(0.0);
         self.pairs.clear();
     }
 }
@@ -36,7 +34,6 @@ impl WithSimd for AddSums<'_> {
         total.value += sums.value;
         numeric::add(simd, &mut total.rows, &sums.rows);
         numeric::add(simd, &mut total.shared, &sums.shared);
-        numeric::add(simd, &mut total.bigrams, &sums.bigrams);
         total.pairs.add(&sums.pairs);
     }
 }

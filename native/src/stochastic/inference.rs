@@ -3,7 +3,7 @@
 use super::samples::Sample;
 use super::weights::Weights;
 use crate::inference::{Lattice, PairCounts, Transitions};
-use crate::objective::chain::{ChainObjective, First, Read, Stored, fill_scores};
+use crate::objective::chain::{ChainObjective, First, Read, Stored, fill_edges, fill_scores};
 use crate::objective::features::Features;
 use pulp::Simd;
 
@@ -52,7 +52,7 @@ impl<'a> Inference<'a> {
                 let id = self.objective.features.first_bigram() + feature;
                 read.cell([weights.w[id], weights.kept[id]])
             };
-            self.objective.fill_edges(sample.block.first_token + sample.first_token, lattice, weight);
+            fill_edges(sample.block, &self.objective.features, sample.first_token, lattice, weight);
         }
         if scale != 1.0 {
             lattice.scores.iter_mut().for_each(|score| *score *= scale);
@@ -120,9 +120,7 @@ impl<'a> Inference<'a> {
         }
         found.clear();
         for token in sample.tokens().skip(1) {
-            for &attribute in self.objective.corpus.bigrams_of(sample.block.first_token + token) {
-                found.extend(features.bigram_ranges[attribute as usize].clone());
-            }
+            sample.block.bigrams.of(token).for_each(|met| found.extend(met.features.clone()));
         }
         found.sort_unstable();
         found.dedup();

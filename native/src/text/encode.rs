@@ -99,6 +99,7 @@ pub fn encode(
     let mut corpus = assembly.finish();
     corpus.labelled = labelled;
     corpus.transitions = template.is_none_or(|template| template.transitions);
+    corpus.triples = template.is_some_and(|template| template.triples);
     if corpus.n_sentences() == 0 {
         let name = &windows.source.name;
         return Err(Error::Data(format!("{name}: no sentences; the file is empty or holds only blank lines")));

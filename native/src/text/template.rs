@@ -1,6 +1,7 @@
 //! Templates: CRF++'s and Wapiti's pattern language, parsed once and expanded without building strings.
 //!
-//! A line starts with `U` (attribute x label), `B` (attribute x label x label) or `*` (both), in either case.
+//! A line starts with `U` (attribute x label), `B` (attribute x label x label), `*` (both) or `T` (three labels in a row, which
+//! go without attributes), in either case.
 //! Its macros look at the cell `row` tokens away (`-1`, `+1`; `@1` counts from the first token, `@-1` from the last):
 //!
 //! | macro | value |
@@ -30,6 +31,8 @@ pub struct Template {
     views: Vec<View>,
     /// A `B` line without macros asks for transitions.
     pub transitions: bool,
+    /// A `T` line asks for triples of labels: a chain of second order.
+    pub triples: bool,
     /// Columns the macros look at: the largest index plus one. At least 1: a token is in the data by its first cell.
     pub columns: usize,
 }
@@ -132,6 +135,7 @@ impl Template {
             lines: Vec::new(),
             views: Vec::new(),
             transitions: false,
+            triples: false,
             columns: 1,
         };
         for (index, line) in source.lines().enumerate() {
@@ -142,8 +146,8 @@ impl Template {
                     .map_err(|error| Error::Template(format!("template line {}: {error} in: {line}", index + 1)))?;
             }
         }
-        if template.lines.is_empty() && !template.transitions {
-            return Err(Error::Template("the template has no U, B or * line".into()));
+        if template.lines.is_empty() && !template.transitions && !template.triples {
+            return Err(Error::Template("the template has no U, B, * or T line".into()));
         }
         Ok(template)
     }
@@ -157,7 +161,12 @@ impl Template {
             b'u' => (true, false),
             b'b' => (false, true),
             b'*' => (true, true),
-            _ => return Err(Error::Template("a line has to start with U, B, * or #".into())),
+            b't' => {
+                self.triples = true;
+                let message = "a T line has no macros: three labels in a row go without attributes; a B line has them";
+                return if text.contains('%') { Err(Error::Template(message.into())) } else { Ok(()) };
+            }
+            _ => return Err(Error::Template("a line has to start with U, B, *, T or #".into())),
         };
         let mut line = Line { state, bigram, parts: Vec::new(), substrings: None };
         let mut rest = text;
@@ -530,7 +539,8 @@ U5:%shape[0,0]|%normal[0,0]"#,
             ("U:%t[0,0,x]", "expression"),
             ("U:%x[@0,0]", "@0"),
             ("U:%substrings[0,0,0]", "maximum"),
-            ("# nothing", "no U, B or * line"),
+            ("# nothing", "no U, B, * or T line"),
+            ("U0:%x[0,0]\nT1:%x[0,0]", "line 2: a T line has no macros"),
         ] {
             let message = Template::parse(bad).err().expect(bad).to_string();
             assert!(message.contains(word), "{bad}: {message}");

@@ -41,6 +41,7 @@ class Preset:
         return self.path.read_text(encoding="utf-8")
 
 
+_SHA = "Sha & Pereira (2003)"
 _TSURUOKA = "Tsuruoka, Tsujii & Ananiadou (2009)"
 _ZHOU = "Zhou, Qiu & Huang (2011)"
 
@@ -48,6 +49,12 @@ PRESETS: dict[str, Preset] = {
     each.name: each
     for each in (
         Preset("chunking", "Text chunking, from words and parts of speech", f"{_TSURUOKA}, Section 4.1", columns=2),
+        Preset(
+            "np-chunking",
+            "Noun phrases in second order, from words and tags",
+            f"{_SHA}, Table 1",
+            columns=2,
+        ),
         Preset("ner", "Named entities, from words, their substrings and shape", f"{_TSURUOKA}, Section 4.2", columns=1),
         Preset(
             "ner-pos-chunk",

@@ -55,7 +55,8 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
         all_transitions: a feature for every transition, not only for those seen.
         min_count: attributes on fewer tokens are left out, >= 1.
         order: 1, or 2 for a feature for every three labels in a row that are seen (all with all_transitions). 2 needs a
-            batch solver and at most 256 labels. A template without transitions has none of second order either.
+            batch solver and at most 256 labels. With a template, its lines decide what there is: a T line asks for
+            triples with order=1 too, and one with neither T nor a plain B line has none.
         max_iterations: limit on the solver's steps; None for no limit.
         tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5
             steps is below it; None for the solver's own.

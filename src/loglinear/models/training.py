@@ -113,7 +113,7 @@ class TrainingOptions(SolverOptions):
         all_states: every attribute with every label, not only with those it was seen with.
         all_transitions: every transition, not only those seen.
         min_count: attributes on fewer tokens are left out.
-        order: 1, or 2 for features of three labels in a row besides.
+        order: 1, or 2 for features of three labels in a row besides; a template with a T line has them in any case.
     """
 
     all_states: bool = False
@@ -180,7 +180,7 @@ def chain_model(
         "all_states": options.all_states,
         "all_transitions": options.all_transitions,
         "min_count": int(options.min_count),
-        "order": int(options.order),
+        "order": objective.order,
         "training": {
             "n_sentences": len(corpus),
             "n_tokens": corpus.core.n_tokens,
