@@ -172,6 +172,39 @@ def evolution(weights: Any, title: str, path: Path) -> None:
         _save(figure, title, path)
 
 
+def criteria(rows: list[dict[str, Any]], score: str, title: str, path: Path) -> None:
+    """Six panels: what a method reaches, and at what cost, against the select unit; a level line for one without it.
+
+    Runs that a limit ended have open markers. Evaluations over all features are dotted.
+    """
+    figure, panels = plt.subplots(2, 3, figsize=(12.0, 6.5), layout="constrained")
+    wanted = {"seconds": "seconds of the processor", "nll": "negative log-likelihood, nats", "score": score}
+    wanted |= {"nonzero": "non-zero features", "selected": "features ever selected", "evaluations": "evaluations"}
+    methods = dict.fromkeys(row["method"] for row in rows)
+    for axes, (name, label) in zip(panels.flat, wanted.items(), strict=True):
+        axes.set(xlabel="select unit M", ylabel=label)
+        if name in ("seconds", "nll", "selected", "evaluations"):
+            axes.set_yscale("log")
+        for number, method in enumerate(methods):
+            _against_unit(axes, [row for row in rows if row["method"] == method], name, f"C{number}")
+    panels[0, 2].legend(fontsize=7)
+    _save(figure, title, path)
+
+
+def _against_unit(axes: plt.Axes, rows: list[dict[str, Any]], name: str, color: str) -> None:
+    if rows[0]["unit"] is None:
+        axes.axhline(rows[0][name], color=color, label=rows[0]["method"], linewidth=1.3)
+        return
+    rows = sorted(rows, key=lambda row: row["unit"])
+    units = [row["unit"] for row in rows]
+    axes.plot(units, [row[name] for row in rows], "-", color=color, label=rows[0]["method"], linewidth=1.3)
+    for row in rows:
+        inside = "white" if row["end"] == "limit" else color
+        axes.plot(row["unit"], row[name], "o", color=color, markerfacecolor=inside, markersize=4)
+    if name == "evaluations":
+        axes.plot(units, [row["full_evaluations"] for row in rows], ":", color=color, linewidth=1.0)
+
+
 def _panels(count: int) -> tuple[plt.Figure, list[plt.Axes]]:
     columns = min(count, 2 if count in (1, 2, 4, 6) else 3)
     rows = -(-count // columns)

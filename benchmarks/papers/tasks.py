@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,15 @@ Sentence = list[tuple[str, ...]]
 class Task:
     """Data of a table: what to read, with which preset, and what to score.
 
-    Without a preset a token is its label and its attributes.
+    Without a preset a token is its label and its attributes. ``selection`` says which features there are: options of
+    the native objective.
     """
 
     name: str
     preset: str | None
     read: Callable[[Path], tuple[list[Sentence], list[Sentence]]]
     score: str = "f1"
+    selection: Mapping[str, Any] = field(default_factory=dict)
 
 
 def columns(path: Path) -> list[Sentence]:
@@ -149,7 +151,7 @@ class Data:
         order = np.random.default_rng(0).permutation(len(train))[:size]
         self.train = self._encode([train[i] for i in order])
         self.test = self._encode(test)
-        self.objective = _core.ChainObjective(self.train.core, threads=threads)
+        self.objective = self.objective_of(self.train)
 
     def _encode(self, sentences: list[Sentence]) -> Corpus:
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
@@ -159,6 +161,10 @@ class Data:
             file.flush()
             form = "columns" if self.task.preset else "crfsuite"
             return Corpus.read(file.name, format=form, template=self.task.preset, threads=self.threads)
+
+    def objective_of(self, corpus: Corpus) -> _core.ChainObjective:
+        """The objective on some sentences, with the task's selection of their features."""
+        return _core.ChainObjective(corpus.core, threads=self.threads, **self.task.selection)
 
     def problem(self, l1: float = 0.0, l2: float = 0.0) -> Problem:
         """The training objective with a penalty."""
@@ -178,7 +184,7 @@ class Data:
         """C by the log-likelihood of held-out training sentences, OWL-QN's model being asked (tsuruoka2009, 4.1)."""
         held = min(HELD_OUT, len(self.train) // 5)
         rest, dev = self.train[held:], self.train[:held]
-        objective = _core.ChainObjective(rest.core, threads=self.threads)
+        objective = self.objective_of(rest)
         likelihood = {}
         w = None
         for l1 in reversed(STRENGTHS):  # from strong to weak, each from the weights before
@@ -189,10 +195,12 @@ class Data:
         return max(likelihood, key=lambda l1: likelihood[l1])
 
 
-def options(description: str | None, tasks: list[str]) -> argparse.ArgumentParser:
+def options(
+    description: str | None, tasks: list[str], quick: str = "2,000 sentences of each task: two minutes"
+) -> argparse.ArgumentParser:
     """The arguments that all scripts take."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="2,000 sentences of each task: two minutes")
+    parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--tasks", nargs="+", choices=tasks, default=tasks)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--json", help="write the rows with their curves to this file")

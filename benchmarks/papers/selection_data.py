@@ -1,0 +1,78 @@
+"""The data on which Zhu, Lao & Xing (2010) select features: synthetic sequences, noun phrases of CoNLL-2000."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tasks import Data, Sentence, Task, columns
+
+from loglinear import datasets
+
+# Sha & Pereira (2003), Table 1: each predicate with the label and with the pair of labels.
+NP_CHUNKING = """
+*w0:%x[0,0]
+*w1:%x[-1,0]
+*w2:%x[1,0]
+*w3:%x[-1,0]/%x[0,0]
+*w4:%x[0,0]/%x[1,0]
+*p0:%x[-2,1]
+*p1:%x[-1,1]
+*p2:%x[0,1]
+*p3:%x[1,1]
+*p4:%x[2,1]
+*p5:%x[-2,1]/%x[-1,1]
+*p6:%x[-1,1]/%x[0,1]
+*p7:%x[0,1]/%x[1,1]
+*p8:%x[1,1]/%x[2,1]
+*p9:%x[-2,1]/%x[-1,1]/%x[0,1]
+*pa:%x[-1,1]/%x[0,1]/%x[1,1]
+*pb:%x[0,1]/%x[1,1]/%x[2,1]
+B
+"""
+# "Supporting feature functions whose predicate is on at least once": such a predicate with all labels and pairs.
+SUPPORTING = {"order": 2, "all_states": True, "all_transitions": True}
+SYNTHETIC, CHUNKING = "synthetic", "np-chunking"
+INSTANCES, TRAINING = 5000, 3000
+QUICK = {SYNTHETIC: 1000, CHUNKING: 500}
+
+
+def noun_phrases(data: Path) -> tuple[list[Sentence], list[Sentence]]:
+    """CoNLL-2000 with the labels of noun phrases alone."""
+
+    def read(path: Path) -> list[Sentence]:
+        return [[(word, pos, _plain(label)) for word, pos, label in sentence] for sentence in columns(path)]
+
+    return read(data / "conll2000/train.txt"), read(data / "conll2000/test.txt")
+
+
+def _plain(label: str) -> str:
+    return label if label.endswith("-NP") else "O"
+
+
+class Sequences(Data):
+    """The synthetic data of section 6.1.1; three fifths of the instances are for training.
+
+    Args:
+        size: instances.
+        threads: 0 for all cores.
+    """
+
+    def __init__(self, size: int, threads: int) -> None:
+        self.task, self.threads = Task(SYNTHETIC, None, noun_phrases, "accuracy"), threads
+        sample, split = datasets.make_chain(size), size * TRAINING // INSTANCES
+        self.train, self.test = sample.corpus(slice(split)), sample.corpus(slice(split, None))
+        self.objective = self.objective_of(self.train)
+
+
+def loaded(task: str, quick: bool, threads: int) -> Data:
+    """The data of a task.
+
+    Args:
+        task: its name.
+        quick: for a fifth of the instances, or 500 sentences.
+        threads: 0 for all cores.
+    """
+    size = QUICK[task] if quick else None
+    if task == SYNTHETIC:
+        return Sequences(size or INSTANCES, threads)
+    return Data(Task(CHUNKING, NP_CHUNKING, noun_phrases, selection=SUPPORTING), size, threads)
