@@ -187,13 +187,16 @@ def criteria(rows: list[dict[str, Any]], score: str, title: str, path: Path) -> 
             axes.set_yscale("log")
         for number, method in enumerate(methods):
             _against_unit(axes, [row for row in rows if row["method"] == method], name, f"C{number}")
-    panels[0, 2].legend(fontsize=7)
+    figure.legend(*panels[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=len(methods), fontsize=8)
     _save(figure, title, path)
 
 
 def _against_unit(axes: plt.Axes, rows: list[dict[str, Any]], name: str, color: str) -> None:
     if rows[0]["unit"] is None:
-        axes.axhline(rows[0][name], color=color, label=rows[0]["method"], linewidth=1.3)
+        optimum = rows[0]["method"] == "optimum"
+        if not optimum or name in ("nll", "score", "nonzero"):  # what it cost is not the question
+            style = {"color": "black", "linestyle": ":"} if optimum else {"color": color}
+            axes.axhline(rows[0][name], label=rows[0]["method"], linewidth=1.3, **style)
         return
     rows = sorted(rows, key=lambda row: row["unit"])
     units = [row["unit"] for row in rows]
