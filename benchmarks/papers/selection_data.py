@@ -8,29 +8,8 @@ from tasks import Data, Sentence, Task, columns
 
 from loglinear import datasets
 
-# Sha & Pereira (2003), Table 1: each predicate with the label and with the pair of labels.
-NP_CHUNKING = """
-*w0:%x[0,0]
-*w1:%x[-1,0]
-*w2:%x[1,0]
-*w3:%x[-1,0]/%x[0,0]
-*w4:%x[0,0]/%x[1,0]
-*p0:%x[-2,1]
-*p1:%x[-1,1]
-*p2:%x[0,1]
-*p3:%x[1,1]
-*p4:%x[2,1]
-*p5:%x[-2,1]/%x[-1,1]
-*p6:%x[-1,1]/%x[0,1]
-*p7:%x[0,1]/%x[1,1]
-*p8:%x[1,1]/%x[2,1]
-*p9:%x[-2,1]/%x[-1,1]/%x[0,1]
-*pa:%x[-1,1]/%x[0,1]/%x[1,1]
-*pb:%x[0,1]/%x[1,1]/%x[2,1]
-B
-"""
 # "Supporting feature functions whose predicate is on at least once": such a predicate with all labels and pairs.
-SUPPORTING = {"order": 2, "all_states": True, "all_transitions": True}
+SUPPORTING = {"all_states": True, "all_transitions": True}
 SYNTHETIC, CHUNKING = "synthetic", "np-chunking"
 INSTANCES, TRAINING = 5000, 3000
 QUICK = {SYNTHETIC: 1000, CHUNKING: 500}
@@ -75,4 +54,4 @@ def loaded(task: str, quick: bool, threads: int) -> Data:
     size = QUICK[task] if quick else None
     if task == SYNTHETIC:
         return Sequences(size or INSTANCES, threads)
-    return Data(Task(CHUNKING, NP_CHUNKING, noun_phrases, selection=SUPPORTING), size, threads)
+    return Data(Task(CHUNKING, CHUNKING, noun_phrases, selection=SUPPORTING), size, threads)

@@ -55,7 +55,7 @@ class Onwards(Grafting):
         following = super()._selected(problem, state, gradient)
         if following.status is not Status.CONVERGED:
             return following
-        return self._at_work(problem, state, state.features, state.features[:0], gradient, state.inner.history)
+        return self._at_work(problem, state, state.features, gradient, state.inner.history)
 
 
 class LightOnwards(Onwards, GraftingLight):
