@@ -4,7 +4,7 @@
         --figures docs/papers --page docs/papers/zhu2010.md
 
 Synthetic sequences (section 6.1.1) and noun phrases of CoNLL-2000 (section 6.1.2). All methods end by one rule: as soon
-as the objective is so near the best known, that of OWL-QN run to a tight tolerance, or at a limit of seconds. Where the
+as the objective is so near the best known, that of a run to a tight tolerance, or at a limit of seconds. Where the
 paper's own rule would have ended a run before that is kept as well. Seconds are those of the processor, of all threads,
 as in the paper ("cpu-seconds").
 
@@ -42,6 +42,11 @@ UNITS = (1, *range(10, 111, 10))
 SHOWN = (1, 10, 50, 110)  # in tables
 GAPS = (1e-2, 1e-3)  # relative, above the best objective; runs end at the last
 BEST, FULL = "optimum", "Full-Opt-L1"
+# What finds the optimum, to some 0.02 %.
+OPTIMISERS: dict[str, Callable[[], Any]] = {
+    SYNTHETIC: lambda: OWLQN(tolerance=1e-7),
+    CHUNKING: lambda: GraftingLight(steps=20, tolerance=1e-6),
+}
 # The paper ends when "the average change within several steps is less than a threshold", which it does not give.
 CHANGE, CHANGED = 1e-4, "little change"
 CRITERIA = ("seconds", "nll", "score", "nonzero", "selected", "evaluations")
@@ -219,7 +224,7 @@ def compared(task: str, runs: Runs, arguments: argparse.Namespace) -> list[dict[
         limit = arguments.limit if unit else np.inf  # the level lines have none
         return runs.made(wanted, arguments.limit, lambda: run(data, l1, solver, best, limit))
 
-    rows = [made(BEST, OWLQN(tolerance=1e-7), None)]
+    rows = [made(BEST, OPTIMISERS[task](), None)]
     best = rows[0]["objective"]
     rows.append(made(FULL, OWLQN(tolerance=0.0), None, best))
     for unit in sorted(arguments.units, reverse=True):  # the smallest take longest

@@ -250,8 +250,9 @@ class GraftingLight(Grafting):
     as the objective changes little. See ``Grafting`` for the others, the cost, the end and the other options.
 
     Args:
-        steps: of OWL-QN between two selections, >= 1. In the paper 1; each selection costs an evaluation over all
-            features, and with 10 the optimum takes no more evaluations, most of them cheaper.
+        steps: of OWL-QN between two selections, >= 1. In the paper 1. Each selection costs an evaluation over all
+            features; with 10 there are more evaluations, but most of them over the selected features alone. 1 is better
+            where an evaluation over all features costs little more (see docs/papers/zhu2010.md).
     """
 
     name = "grafting_light"
