@@ -11,10 +11,10 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// Entries of tokens, in compressed sparse rows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Entries {
     pub ends: Vec<u32>,
-    /// Row of the dense matrix, or index of a state feature.
+    /// Row of the dense matrix, index of a state feature, or what a block has met.
     pub ids: Vec<u32>,
     /// Label of each entry; empty for rows.
     pub labels: Vec<u16>,
@@ -70,10 +70,8 @@ pub struct Block {
 /// too many for a table of all of them.
 #[derive(Clone, Default)]
 pub struct Bigrams {
-    /// Token -> its last entry plus one; empty without bigram features.
-    pub ends: Vec<u32>,
-    /// Index in `met` of each entry: an attribute with bigram features.
-    pub ids: Vec<u32>,
+    /// Indices in `met`, one for each attribute of a token that has bigram features; empty if none has.
+    pub entries: Entries,
     pub met: Vec<Met>,
 }
 
@@ -98,10 +96,11 @@ impl Bigrams {
                     *place = bigrams.meet(features.bigram_ranges[attribute as usize].clone());
                 }
                 if *place != NOWHERE {
-                    bigrams.ids.push(*place);
+                    bigrams.entries.ids.push(*place);
                 }
             }
-            bigrams.ends.push(u32::try_from(bigrams.ids.len()).expect("a block has fewer than 2^32 entries"));
+            let end = u32::try_from(bigrams.entries.ids.len()).expect("a block has fewer than 2^32 entries");
+            bigrams.entries.ends.push(end);
         }
         bigrams
     }
@@ -124,8 +123,7 @@ impl Bigrams {
     /// The entries of a token.
     #[inline(always)]
     pub fn of(&self, token: usize) -> impl ExactSizeIterator<Item = &Met> {
-        let start = if token == 0 { 0 } else { self.ends[token - 1] as usize };
-        self.ids[start..self.ends[token] as usize].iter().map(|&id| &self.met[id as usize])
+        self.entries.ids[self.entries.range(token)].iter().map(|&id| &self.met[id as usize])
     }
 }
 

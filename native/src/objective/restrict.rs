@@ -121,13 +121,7 @@ impl Bigrams {
     fn restrict(&self, kept: impl Fn(&Range<u32>) -> Range<u32>) -> Bigrams {
         let mut bigrams = Bigrams::default();
         let places: Vec<u32> = self.met.iter().map(|met| bigrams.meet(kept(&met.features))).collect();
-        let mut start = 0;
-        for &end in &self.ends {
-            let ids = self.ids[start..end as usize].iter().map(|&id| places[id as usize]);
-            bigrams.ids.extend(ids.filter(|&place| place != NOWHERE));
-            bigrams.ends.push(bigrams.ids.len() as u32);
-            start = end as usize;
-        }
+        bigrams.entries = self.entries.restrict(|id| places[id as usize]);
         bigrams
     }
 }
