@@ -9,6 +9,7 @@ pub mod error;
 pub mod inference;
 pub mod model;
 pub mod model_file;
+pub mod network;
 pub mod numeric;
 pub mod objective;
 pub mod sliced;

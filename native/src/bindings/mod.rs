@@ -6,6 +6,7 @@ mod corpus;
 mod errors;
 mod interrupt;
 mod model;
+mod network;
 mod objective;
 mod vectors;
 
@@ -19,6 +20,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<objective::ChainObjective>()?;
     module.add_class::<classifier::ClassifierObjective>()?;
     module.add_class::<model::ChainModel>()?;
+    module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(classifier::classifier_model, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_output, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_template, module)?)?;

@@ -1,0 +1,44 @@
+//! `Network`: inference in pairwise Markov random fields.
+
+use super::arrays::numbers;
+use super::errors::OptionError;
+use crate::network;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+#[pyclass(module = "loglinear._core", frozen)]
+pub struct Network {
+    inner: network::Network,
+    threads: usize,
+}
+
+#[pymethods]
+impl Network {
+    #[new]
+    #[pyo3(signature = (states, edges, *, threads=0))]
+    fn new(states: PyReadonlyArray1<'_, i64>, edges: PyReadonlyArray2<'_, i64>, threads: usize) -> PyResult<Self> {
+        let states: Vec<u32> = numbers("numbers of states", &states, 1 << 16)?.into_iter().map(|r| r as u32).collect();
+        if edges.shape()[1] != 2 {
+            return Err(OptionError::new_err("edges need two columns"));
+        }
+        let ends: Option<Vec<u32>> = edges.as_array().iter().map(|&v| u32::try_from(v).ok()).collect();
+        let ends = ends.ok_or_else(|| OptionError::new_err("edges name variables by numbers of at least 0"))?;
+        let edges = ends.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        Ok(Network { inner: network::Network::new(states, edges)?, threads })
+    }
+
+    #[getter]
+    fn n_variables(&self) -> usize {
+        self.inner.n_variables()
+    }
+
+    #[getter]
+    fn n_edges(&self) -> usize {
+        self.inner.edges().len()
+    }
+
+    #[getter]
+    fn n_threads(&self) -> usize {
+        crate::threads::count(self.threads)
+    }
+}

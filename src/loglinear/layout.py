@@ -1,0 +1,97 @@
+"""How the weights of a pairwise Markov random field are numbered.
+
+The first state of a variable is the one that others are measured against: it has no weight. Every other state of every
+variable is a *column*; D columns in all. A weight stands for two columns of different variables, an interaction, or for
+one column alone. Interactions are numbered through the upper triangle of the D x D matrix of columns, row by row, pairs
+of columns of one variable left out; behind them come the D weights of single columns. With binary variables a column is
+a variable, and an interaction a pair i < j.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import OptionError
+from .vectors import Vector
+
+__all__ = ["Layout", "Numbers"]
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Layout:
+    """Numbers of weights, of columns, and of the scores of states.
+
+    Args:
+        states: numbers of states of the variables, each at least 2, shape (n_variables,).
+
+    Attributes:
+        states: the same, as an array.
+        n_columns: D.
+        n_interactions: number of weights that stand for two columns.
+        n_features: number of all weights.
+        variable: the variable of each column, shape (D,).
+        first: the first column of each variable, and D behind them, shape (n_variables + 1,).
+
+    Raises:
+        OptionError: there are no variables, or one of fewer than two states.
+    """
+
+    def __init__(self, states: Sequence[int] | Numbers) -> None:
+        self.states = np.array([operator.index(each) for each in states], dtype=np.int64)
+        if self.states.size == 0 or self.states.min() < 2:
+            message = "a network needs variables of at least two states each"
+            raise OptionError(message)
+        widths = self.states - 1
+        self.first = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+        self.n_columns = int(self.first[-1])
+        self.variable = np.repeat(np.arange(self.states.size), widths)
+        # Row a of the triangle begins behind the columns of its own variable.
+        self._behind = self.first[self.variable + 1]
+        self._row = np.concatenate([[0], np.cumsum(self.n_columns - self._behind)]).astype(np.int64)
+        self.n_interactions = int(self._row[-1])
+        self.n_features = self.n_interactions + self.n_columns
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables."""
+        return int(self.states.size)
+
+    def columns_of(self, interactions: Numbers) -> tuple[Numbers, Numbers]:
+        """Return both columns of each interaction, the first of a lower variable."""
+        rows = np.searchsorted(self._row, interactions, side="right") - 1
+        # Rows of the last variable are empty; the search has passed over them.
+        return rows, interactions - self._row[rows] + self._behind[rows]
+
+    def interactions_of(self, first: Numbers, second: Numbers) -> Numbers:
+        """Return the number of each interaction of two columns, the first of a lower variable."""
+        return np.asarray(self._row[first] + second - self._behind[first])
+
+    def edges_of(self, interactions: Numbers) -> Numbers:
+        """Return the edges that interactions belong to, each once, ascending, shape (n_edges, 2)."""
+        first, second = self.columns_of(interactions)
+        pairs = np.unique(self.variable[first] * self.n_variables + self.variable[second])
+        return np.stack([pairs // self.n_variables, pairs % self.n_variables], axis=1).astype(np.int64)
+
+    def block(self, i: int, j: int) -> Numbers:
+        """Return the interactions of an edge i < j, shape (states of i - 1, states of j - 1)."""
+        rows = np.arange(self.first[i], self.first[i + 1])[:, None]
+        return self.interactions_of(rows, np.arange(self.first[j], self.first[j + 1]))
+
+    def matrix(self, w: Vector) -> Vector:
+        """Return the weights of all interactions as a symmetric matrix, shape (D, D); it is dense."""
+        full = np.zeros((self.n_columns, self.n_columns))
+        for a in range(self.n_columns):
+            full[a, self._behind[a] :] = w[self._row[a] : self._row[a + 1]]
+        return full + full.T
+
+    def upper(self, matrix: Vector, out: Vector | None = None) -> Vector:
+        """Return the entries of a D x D matrix that stand for interactions, in their order."""
+        out = np.empty(self.n_interactions) if out is None else out
+        for a in range(self.n_columns):
+            out[self._row[a] : self._row[a + 1]] = matrix[a, self._behind[a] :]
+        return out
