@@ -10,6 +10,7 @@ pub mod inference;
 pub mod model;
 pub mod model_file;
 pub mod network;
+pub mod network_file;
 pub mod numeric;
 pub mod objective;
 pub mod sliced;

@@ -241,6 +241,16 @@ def classifier_model(
     template: str | None = None,
     intercept: str | None = None,
 ) -> ChainModel: ...
+def write_network(
+    path: str,
+    settings: str,
+    edges: npt.NDArray[np.uint32],
+    node_weights: npt.NDArray[np.float64],
+    edge_weights: npt.NDArray[np.float64],
+) -> None: ...
+def read_network(
+    path: str,
+) -> tuple[str, npt.NDArray[np.uint32], npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
 def write_output(output: str, text: bytes) -> None: ...
 def check_template(template: str) -> int: ...
 

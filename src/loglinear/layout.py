@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,11 @@ import numpy.typing as npt
 from .errors import OptionError
 from .vectors import Vector
 
-__all__ = ["Layout", "Numbers"]
+__all__ = ["Codes", "Layout", "Numbers"]
 
 Numbers = npt.NDArray[np.int64]
+# States of samples by variable, from 0; -1 is a missing value.
+Codes = npt.NDArray[np.int32]
 
 
 class Layout:
@@ -35,6 +38,7 @@ class Layout:
         n_interactions: number of weights that stand for two columns.
         n_features: number of all weights.
         variable: the variable of each column, shape (D,).
+        state: the state of each column, at least 1, shape (D,).
         first: the first column of each variable, and D behind them, shape (n_variables + 1,).
 
     Raises:
@@ -50,6 +54,7 @@ class Layout:
         self.first = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
         self.n_columns = int(self.first[-1])
         self.variable = np.repeat(np.arange(self.states.size), widths)
+        self.state = np.arange(self.n_columns) - self.first[self.variable] + 1
         # Row a of the triangle begins behind the columns of its own variable.
         self._behind = self.first[self.variable + 1]
         self._row = np.concatenate([[0], np.cumsum(self.n_columns - self._behind)]).astype(np.int64)
@@ -64,7 +69,6 @@ class Layout:
     def columns_of(self, interactions: Numbers) -> tuple[Numbers, Numbers]:
         """Return both columns of each interaction, the first of a lower variable."""
         rows = np.searchsorted(self._row, interactions, side="right") - 1
-        # Rows of the last variable are empty; the search has passed over them.
         return rows, interactions - self._row[rows] + self._behind[rows]
 
     def interactions_of(self, first: Numbers, second: Numbers) -> Numbers:
@@ -88,6 +92,16 @@ class Layout:
         for a in range(self.n_columns):
             full[a, self._behind[a] :] = w[self._row[a] : self._row[a + 1]]
         return full + full.T
+
+    def products(self, columns: Vector, out: Vector) -> Vector:
+        """Write the product of both columns' values for each interaction, shape (n_interactions,)."""
+        for a in range(self.n_columns):
+            np.multiply(columns[self._behind[a] :], columns[a], out=out[self._row[a] : self._row[a + 1]])
+        return out
+
+    def indicators(self, codes: Codes, dtype: type = np.float64) -> npt.NDArray[Any]:
+        """Return which columns are on, shape (n_samples, D), for states (n_samples, n_variables)."""
+        return np.asarray(codes[:, self.variable] == self.state, dtype=dtype)
 
     def upper(self, matrix: Vector, out: Vector | None = None) -> Vector:
         """Return the entries of a D x D matrix that stand for interactions, in their order."""

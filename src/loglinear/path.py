@@ -88,6 +88,7 @@ def path(
     *,
     ratio: float = 0.01,
     solver: Solver[Any] | None = None,
+    w0: npt.ArrayLike | None = None,
     stop: Stop | None = None,
     score: Callable[[Vector], float] | None = None,
     callbacks: Iterable[Callback] = (),
@@ -102,6 +103,7 @@ def path(
         l1: strengths, > 0, in any order; or how many, >= 2: they fall from ``largest_l1`` in equal ratios.
         ratio: of the last to the first strength if they are not given, in (0, 1).
         solver: for problems with L1; ``GraftingLight`` by default.
+        w0: weights to start the first point from; zeros by default.
         stop: limits of each point; None for none.
         score: of weights, on development data say; the higher the better.
         callbacks: called at every point as ``minimize`` calls them; True ends the point.
@@ -117,7 +119,7 @@ def path(
         strengths = _strengths(problem, l1, ratio)
     method, limits, observers = solver or GraftingLight(), stop or Stop(), tuple(callbacks)
     points: list[PathPoint] = []
-    w = np.zeros(problem.n_features)
+    w = w0
     for strength in strengths:
         penalised = Problem(problem.objective, replace(problem.penalty, l1=strength))
         try:

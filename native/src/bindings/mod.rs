@@ -23,6 +23,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(classifier::classifier_model, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_output, module)?)?;
+    module.add_function(wrap_pyfunction!(network::write_network, module)?)?;
+    module.add_function(wrap_pyfunction!(network::read_network, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_template, module)?)?;
     vectors::register(module)
 }

@@ -1,10 +1,12 @@
 //! `Network`: inference in pairwise Markov random fields.
 
-use super::arrays::numbers;
+use super::arrays::{numbers, read};
 use super::errors::OptionError;
 use crate::network;
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use crate::network_file::NetworkFile;
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 
 #[pyclass(module = "loglinear._core", frozen)]
 pub struct Network {
@@ -41,4 +43,35 @@ impl Network {
     fn n_threads(&self) -> usize {
         crate::threads::count(self.threads)
     }
+}
+
+/// Writes the file of a network, which is replaced whole or not at all.
+#[pyfunction]
+pub fn write_network(
+    py: Python<'_>,
+    path: PathBuf,
+    settings: String,
+    edges: PyReadonlyArray2<'_, u32>,
+    node_weights: PyReadonlyArray1<'_, f64>,
+    edge_weights: PyReadonlyArray1<'_, f64>,
+) -> PyResult<()> {
+    let file = NetworkFile {
+        settings,
+        edges: read(&edges)?.to_vec(),
+        node_weights: read(&node_weights)?.to_vec(),
+        edge_weights: read(&edge_weights)?.to_vec(),
+    };
+    Ok(py.detach(|| file.save(&path))?)
+}
+
+/// Settings, pairs of variables one behind the other, node and edge weights.
+type Parts<'py> = (String, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// Reads the file of a network.
+#[pyfunction]
+pub fn read_network(py: Python<'_>, path: PathBuf) -> PyResult<Parts<'_>> {
+    let file = py.detach(|| NetworkFile::open(&path))?;
+    let edges = PyArray1::from_vec(py, file.edges);
+    let [nodes, tables] = [file.node_weights, file.edge_weights].map(|weights| PyArray1::from_vec(py, weights));
+    Ok((file.settings, edges, nodes, tables))
 }

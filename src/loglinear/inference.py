@@ -1,0 +1,218 @@
+"""What a pairwise Markov random field says of its variables: exactly, by belief propagation, or by samples.
+
+Each method has options, and a function ``moments(graph, ...)`` that training calls again and again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from . import _core
+from .layout import Codes, Layout, Numbers
+from .options import one_of, real_number, whole_number
+from .vectors import Vector
+
+__all__ = ["Exact", "Graph", "Inference", "LoopyBP", "Moments", "Report"]
+
+# Edges whose scores are looked up at a time.
+_EDGES = 1024
+
+
+class Graph:
+    """Some edges of a network, and where weights stand among their scores.
+
+    Args:
+        layout: of the weights.
+        edges: pairs of variables i < j, each once, shape (n_edges, 2).
+        threads: 0 for all cores.
+
+    Attributes:
+        network: the native network.
+        interactions: numbers of all interactions of the edges, edge by edge, shape (k,).
+        places: where they stand in ``edge_scores``, shape (k,).
+        columns: where the columns stand in ``node_scores``, shape (D,).
+    """
+
+    def __init__(self, layout: Layout, edges: Numbers, threads: int = 0) -> None:
+        self.layout, self.edges = layout, np.ascontiguousarray(edges, dtype=np.int64).reshape(-1, 2)
+        self.network = _core.Network(layout.states, self.edges, threads=threads)
+        self.columns = np.arange(layout.n_columns) + layout.variable + 1
+        rows, across = (layout.states[self.edges[:, side]] for side in (0, 1))
+        sizes = (rows - 1) * (across - 1)
+        table = np.cumsum(rows * across) - rows * across
+        edge = np.repeat(np.arange(sizes.size), sizes)
+        within = np.arange(edge.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        s, t = within // (across[edge] - 1), within % (across[edge] - 1)
+        first = layout.first[self.edges]
+        self.interactions = layout.interactions_of(first[edge, 0] + s, first[edge, 1] + t)
+        self.places = table[edge] + (s + 1) * across[edge] + t + 1
+        self._n_edge_scores = int((rows * across).sum())
+        self._sorter = np.argsort(self.interactions)
+
+    def places_of(self, interactions: Numbers) -> Numbers:
+        """Return where some of the interactions stand in ``edge_scores``."""
+        at = np.searchsorted(self.interactions, interactions, sorter=self._sorter)
+        return np.asarray(self.places[self._sorter[at]])
+
+    def score(self, scores: tuple[Vector, Vector], codes: Codes) -> Vector:
+        """Return log p~ of samples without missing values, shape (n_samples,)."""
+        node_scores, edge_scores = scores
+        states = self.layout.states
+        nodes = np.cumsum(states) - states
+        total = node_scores[codes + nodes].sum(axis=1)
+        first, second = self.edges.T
+        tables = np.cumsum(states[first] * states[second]) - states[first] * states[second]
+        for start in range(0, len(self.edges), _EDGES):
+            at = slice(start, start + _EDGES)
+            places = codes[:, first[at]] * states[second[at]] + codes[:, second[at]] + tables[at]
+            total += edge_scores[places].sum(axis=1)
+        return np.asarray(total)
+
+    def scores(self, interactions: Vector, columns: Vector) -> tuple[Vector, Vector]:
+        """Return node and edge scores for weights of the interactions, shape (k,), and of the columns, shape (D,)."""
+        node_scores = np.zeros(self.layout.n_columns + self.layout.n_variables)
+        node_scores[self.columns] = columns
+        edge_scores = np.zeros(self._n_edge_scores)
+        edge_scores[self.places] = interactions
+        return node_scores, edge_scores
+
+
+@dataclass
+class Moments:
+    """Expectations under a network.
+
+    Attributes:
+        log_z: log of the partition function, nats.
+        nodes: probability of each state of each variable.
+        edges: joint probabilities of the states of each edge of the graph.
+        products: probability that two columns are on, shape (D, D), for all pairs; None where that of pairs outside
+            the graph is the product of both.
+    """
+
+    log_z: float
+    nodes: Vector
+    edges: Vector
+    products: Vector | None = None
+
+
+@dataclass
+class Report:
+    """How inference went during training.
+
+    Attributes:
+        method: its name.
+        runs: how often it was called for.
+        iterations: of all runs.
+        unconverged: runs that ended before their messages had settled.
+        residual: largest change of a log message in the last iteration of the last run.
+        worst: the largest such residual of any run.
+    """
+
+    method: str
+    runs: int = 0
+    iterations: int = 0
+    unconverged: int = 0
+    residual: float = 0.0
+    worst: float = 0.0
+
+    def add(self, iterations: int, residual: float, tolerance: float) -> None:
+        """Count a run."""
+        self.runs += 1
+        self.iterations += iterations
+        self.unconverged += residual > tolerance
+        self.residual, self.worst = residual, max(self.worst, residual)
+
+
+class Inference(Protocol):
+    """A method of inference."""
+
+    name: str
+
+    def moments(self, graph: Graph, scores: tuple[Vector, Vector], report: Report, *, whole: bool) -> Moments:
+        """Return expectations; those of pairs outside the graph are wanted if ``whole``."""
+
+    def completion(self) -> dict[str, Any]:
+        """Options for `_core.Network.completed`."""
+
+
+@dataclass
+class LoopyBP:
+    """Loopy belief propagation, exact on trees.
+
+    Source: Yedidia, Freeman & Weiss (2000). The belief of two variables without an edge is the product of theirs, which
+    is what an edge of score 0 gets from belief propagation as well: gradients are those of the Bethe approximation.
+
+    Args:
+        damping: share of the old log message in the new one, in [0, 1).
+        tolerance: bound on the change of a log message in the last iteration, > 0.
+        max_iterations: of a run, >= 1.
+        schedule: "flooding", all messages at a time, or "residual", that which changes most first.
+    """
+
+    damping: float = 0.0
+    tolerance: float = 1e-6
+    max_iterations: int = 1000
+    schedule: str = "flooding"
+    _last: tuple[Graph, Vector] | None = field(default=None, init=False, repr=False)
+
+    name = "loopy_bp"
+
+    def __post_init__(self) -> None:
+        real_number("damping", self.damping, "a number from 0 to below 1", lambda x: 0.0 <= x < 1.0)
+        real_number("tolerance", self.tolerance, "a number > 0", lambda x: x > 0.0)
+        whole_number("max_iterations", self.max_iterations, 1, 2**31)
+        one_of("schedule", self.schedule, ("flooding", "residual"))
+
+    def moments(self, graph: Graph, scores: tuple[Vector, Vector], report: Report, *, whole: bool) -> Moments:
+        """Run from the messages that the last run on this graph ended with."""
+        messages = self._last[1] if self._last is not None and self._last[0] is graph else None
+        log_z, nodes, edges, messages, iterations, residual, _ = graph.network.loopy_bp(
+            *scores,
+            damping=self.damping,
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+            schedule=self.schedule,
+            messages=messages,
+        )
+        self._last = graph, messages
+        report.add(iterations, residual, self.tolerance)
+        return Moments(log_z, nodes, edges)
+
+    def completion(self) -> dict[str, Any]:
+        """As for the model."""
+        names = ("damping", "tolerance", "max_iterations")
+        return {"method": "loopy_bp", **{name: getattr(self, name) for name in names}}
+
+
+@dataclass
+class Exact:
+    """Exact inference by a junction tree; cost and memory are exponential in the tree-width.
+
+    Pairs outside the graph are exact as well: each state is clamped once.
+
+    Args:
+        limit: largest table, in entries.
+    """
+
+    limit: int = 2**22
+
+    name = "exact"
+
+    def __post_init__(self) -> None:
+        whole_number("limit", self.limit, 4, 2**40)
+
+    def moments(self, graph: Graph, scores: tuple[Vector, Vector], report: Report, *, whole: bool) -> Moments:
+        """Propagate once, or once for each state if ``whole``."""
+        log_z, nodes, edges = graph.network.exact(*scores, limit=self.limit)
+        report.add(1, 0.0, 0.0)
+        if not whole:
+            return Moments(log_z, nodes, edges)
+        pairs = graph.network.pair_marginals(*scores, limit=self.limit)
+        return Moments(log_z, nodes, edges, pairs[np.ix_(graph.columns, graph.columns)])
+
+    def completion(self) -> dict[str, Any]:
+        """As for the model."""
+        return {"method": "exact", "limit": self.limit}

@@ -1,0 +1,406 @@
+"""The pairwise Markov random field as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from .. import _core
+from ..bounds import LogPartition, log_partition
+from ..errors import DataError, OptionError
+from ..inference import Exact, Graph, LoopyBP, Report
+from ..layout import Codes, Layout
+from ..minimize import Callback
+from ..options import one_of, truth_value, whole_number
+from ..path import Path
+from ..result import Result
+from ..sampling import Gibbs, make_inference
+from ..solvers import Solver
+from ..vectors import Vector
+from . import network_file
+from .categories import categories_of, column_names, columns_of, decoded, encoded
+from .structure import OBJECTIVES, Trained, train_network
+from .training import SolverOptions, print_record, thread_count, training_summary
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["LogLikelihood", "PairwiseMRF"]
+
+Array = npt.NDArray[Any]
+# Entries of the largest table up to which questions are answered exactly, whatever training used.
+EXACT = 2**20
+
+
+@dataclass(frozen=True)
+class LogLikelihood:
+    """Log p of samples, in nats.
+
+    Attributes:
+        value: sum over samples.
+        lower: a bound from below.
+        upper: a bound from above.
+        exact: whether the value is exact; otherwise it is an estimate between the bounds.
+        method: how log Z was found: "exact", or "bethe" for the estimate of belief propagation.
+        samples: log p of each sample, shape (n_samples,), as exact as the value.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    exact: bool
+    method: str
+    samples: Vector
+
+    def __float__(self) -> float:
+        return self.value
+
+
+class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
+    """Pairwise Markov random field over discrete variables, whose structure is learned.
+
+    p(x) is proportional to exp(sum over variables of node weights + sum over edges of edge weights). Minimises the sum
+    over samples of -weight log p(x), or of -weight log p(x_i | others) over all variables, plus l1 |w|_1 +
+    (l2 / 2) |w|^2 over the edges' weights, in nats; node weights bear no penalty. Pairs of variables whose weights are
+    all 0 have no edge. The first state of a variable has weight 0, alone and in pairs: an edge between variables of r
+    and s states has (r - 1) (s - 1) weights.
+
+    Source: Zhu, Lao & Xing (2010), section 6.2; Lee, Ganapathi & Koller (2006). Pseudo-likelihood: Besag (1975);
+    nodewise: Ravikumar, Wainwright & Lafferty (2010).
+    Cost: with "likelihood" an evaluation is one of inference on the edges at work; with "pseudolikelihood" a pass over
+    the data. Pairs without an edge are scored without building the graph that has them all.
+
+    Args:
+        l1: strength of the L1 penalty, >= 0; or "ebic" or "cv" to choose it on a path by the extended Bayesian
+            information criterion (Foygel & Drton 2010) or by cross validation.
+        l2: strength of the L2 penalty, >= 0.
+        objective: "likelihood", "pseudolikelihood" (all conditionals at once, an edge's weights shared by both ends) or
+            "nodewise" (each by itself; the two estimates of an edge are joined by ``rule``).
+        inference: for the likelihood "loopy_bp", "exact" (small tree-width) or "gibbs".
+        grouped: penalise the Euclidean norm of each edge's weights in place of the sum of their absolute values.
+        rule: of "nodewise": an edge needs both estimates ("and") or one ("or"); its weight is their mean.
+        solver: name of a solver, or a solver object.
+        max_iterations: limit on the solver's steps; None for no limit.
+        tolerance: of a solver given by name; None for its own.
+        solver_options: a dict of further options of a solver given by name.
+        inference_options: a dict of options of the inference; see `loglinear.inference`.
+        path_options: of a path: ``l1`` (number of strengths, or these), ``ratio``, ``gamma`` (of EBIC), ``folds``.
+        max_states: most states of a variable.
+        random_state: seed of whatever is drawn.
+        n_jobs: threads; None and -1 stand for all cores.
+        verbose: whether to print a line to stderr at every iteration.
+
+    Attributes:
+        categories_: states of each variable, sorted.
+        feature_names_in_: names of the variables, if X had any.
+        n_features_in_: number of variables.
+        edges_: pairs of variables i < j, shape (n_edges, 2).
+        weights_: of each edge, shape (states of i, states of j); first row and column are 0.
+        strengths_: Euclidean norm of each edge's weights, shape (n_edges,).
+        node_weights_: of each variable's states; the first is 0.
+        l1_: strength of the L1 penalty.
+        path_: the path, if l1 was chosen on one.
+        n_iter_: steps of the solver.
+        result_: status, trace and optimality violation of the training.
+        inference_report_: how inference went: `loglinear.inference.Report`; None without any.
+    """
+
+    def __init__(
+        self,
+        *,
+        l1: float | str = 1.0,
+        l2: float = 0.0,
+        objective: str = "likelihood",
+        inference: str = "loopy_bp",
+        grouped: bool = False,
+        rule: str = "and",
+        solver: str | Solver[Any] = "grafting_light",
+        max_iterations: int | None = 1000,
+        tolerance: float | None = None,
+        solver_options: dict[str, Any] | None = None,
+        inference_options: dict[str, Any] | None = None,
+        path_options: dict[str, Any] | None = None,
+        max_states: int = 32,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.l1 = l1
+        self.l2 = l2
+        self.objective = objective
+        self.inference = inference
+        self.grouped = grouped
+        self.rule = rule
+        self.solver = solver
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.solver_options = solver_options
+        self.inference_options = inference_options
+        self.path_options = path_options
+        self.max_states = max_states
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        callbacks: Iterable[Callback] = (),
+    ) -> PairwiseMRF:
+        """Learn the edges and their weights.
+
+        Args:
+            X: categories, shape (n_samples, n_variables): an array or a DataFrame of strings, whole numbers or truth
+                values; None, NaN and pandas.NA are missing.
+            y: ignored.
+            sample_weight: weights of at least 0, shape (n_samples,).
+            callbacks: called as callback(record, state) after every step; True stops.
+
+        Raises:
+            DataError: data that cannot be used: a constant column, more states than ``max_states``, an empty row.
+            OptionError: an option is out of its range.
+        """
+        one_of("objective", self.objective, OBJECTIVES)
+        truth_value("grouped", self.grouped)
+        most = whole_number("max_states", self.max_states, 2, 2**16 - 1)
+        columns, names = columns_of(X), column_names(X)
+        categories = categories_of(columns, names, most)
+        codes = encoded(columns, categories, names)
+        empty = np.flatnonzero((codes < 0).all(axis=1))
+        if empty.size:
+            message = f"row {empty[0]} has no values at all; leave it out ({empty.size} such rows)"
+            raise DataError(message)
+        weights = None
+        if sample_weight is not None:
+            weights = np.array(
+                _check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True)
+            )
+        if self.verbose:
+            callbacks = (*callbacks, print_record)
+        self._store_names(names, categories)
+        trained = train_network(codes, self._layout, weights, self, tuple(callbacks))
+        self._store(trained)
+        if not trained.result.status.converged:
+            message = f"{trained.result.status.message} (violation {trained.result.violation:.3g}; see result_)"
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        report = trained.report
+        if report is not None and report.unconverged:
+            message = f"belief propagation did not settle in {report.unconverged} of {report.runs} runs (residual of "
+            message += f"the last {report.residual:.2g}): the gradients were inexact; raise damping or max_iterations "
+            message += "in inference_options, or raise l1 (see inference_report_)"
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return self
+
+    def solver_settings(self, l1: float) -> SolverOptions:
+        """What to minimise with, at a strength of the L1 penalty."""
+        return SolverOptions(
+            l1=l1,
+            l2=self.l2,
+            solver=self.solver,
+            max_iterations=self.max_iterations,
+            tolerance=self.tolerance,
+            solver_options=self.solver_options,
+            random_state=self.random_state,
+        )
+
+    def _store_names(self, names: list[str] | None, categories: list[Array]) -> None:
+        self.categories_, self.n_features_in_ = categories, len(categories)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._layout = Layout([each.size for each in categories])
+
+    def _store(self, trained: Trained) -> None:
+        layout, w = self._layout, trained.w
+        self.l1_, self.result_, self.inference_report_ = trained.l1, trained.result, trained.report
+        self.n_iter_ = trained.result.iterations
+        if trained.path is not None:
+            self.path_: Path = trained.path
+        self.edges_ = layout.edges_of(np.flatnonzero(w[: layout.n_interactions]))
+        graph = Graph(layout, self.edges_, thread_count(self.n_jobs))
+        self._hold(graph, graph.scores(w[graph.interactions], w[layout.n_interactions :]))
+
+    def _hold(self, graph: Graph, scores: tuple[Vector, Vector]) -> None:
+        """Keep the graph with its weights."""
+        states = self._layout.states
+        self._graph, self._scores, self.edges_ = graph, scores, graph.edges
+        self.node_weights_ = np.split(scores[0], np.cumsum(states)[:-1])
+        shapes = states[graph.edges]
+        ends = np.cumsum(shapes.prod(axis=1))
+        tables = np.split(scores[1], ends[:-1]) if len(ends) else []
+        self.weights_ = [table.reshape(shape) for table, shape in zip(tables, shapes.tolist(), strict=True)]
+        self.strengths_ = np.array([float(np.linalg.norm(table)) for table in self.weights_])
+
+    @property
+    def graph_(self) -> networkx.Graph:
+        """The edges as a networkx.Graph: ``strength`` and ``weights`` of each, names of the variables as nodes."""
+        check_is_fitted(self, "edges_")
+        try:
+            import networkx
+        except ImportError as error:
+            message = f"graph_ needs networkx ({error}); install it: pip install networkx"
+            raise OptionError(message) from error
+        names = self._names()
+        graph = networkx.Graph()
+        graph.add_nodes_from(names)
+        for (i, j), table, strength in zip(self.edges_.tolist(), self.weights_, self.strengths_, strict=True):
+            graph.add_edge(names[i], names[j], strength=float(strength), weights=table)
+        return graph
+
+    def _names(self) -> list[Any]:
+        names = getattr(self, "feature_names_in_", None)
+        return list(range(self.n_features_in_)) if names is None else names.tolist()
+
+    def _exactly(self) -> bool:
+        """Whether questions are answered exactly."""
+        return bool(self._graph.network.largest_table(limit=EXACT) <= np.log2(EXACT))
+
+    def _codes(self, X: Any) -> Codes:
+        check_is_fitted(self, "edges_")
+        names = getattr(self, "feature_names_in_", None)
+        found = column_names(X)
+        if names is not None and found is not None and found != names.tolist():
+            message = f"X has columns {found[:8]}; the network was trained on {names.tolist()[:8]}"
+            raise DataError(message)
+        return encoded(columns_of(X), self.categories_, found)
+
+    def sample(self, n_samples: int = 1, *, random_state: int | None = None, sweeps: int = 1000) -> Array:
+        """Draw samples, shape (n_samples, n_variables).
+
+        They are exact where the tree-width allows; otherwise each is the end of a Gibbs chain.
+
+        Args:
+            n_samples: how many.
+            random_state: seed; that of the estimator by default.
+            sweeps: of each Gibbs chain.
+        """
+        check_is_fitted(self, "edges_")
+        count = whole_number("n_samples", n_samples, 1, 2**40)
+        seed = whole_number("random_state", self.random_state if random_state is None else random_state, 0, 2**32 - 1)
+        network = self._graph.network
+        if self._exactly():
+            codes = network.sample(*self._scores, count, seed=seed)
+        else:
+            start = np.random.default_rng(seed).integers(0, self._layout.states, size=(count, self._layout.n_variables))
+            codes = network.gibbs(*self._scores, start.astype(np.int32), sweeps=sweeps, thin=sweeps, seed=seed)
+        return decoded(codes, self.categories_)
+
+    def log_partition(self) -> LogPartition:
+        """Log Z: exact where the tree-width allows, else bounds with the Bethe estimate between them."""
+        check_is_fitted(self, "edges_")
+        return log_partition(self._graph, self._scores, limit=EXACT, seed=0)
+
+    def log_likelihood(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> LogLikelihood:
+        """Log p of samples; of the observed values where some are missing.
+
+        Exact where the tree-width allows; else an estimate with bounds (those of log Z; a sample's missing values are
+        summed over by belief propagation).
+        """
+        codes = self._codes(X)
+        weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
+        z = self.log_partition()
+        scores = self._graph.network.completed(*self._scores, codes, **self._completion())[0]
+        total = float(weights.sum())
+        value = float(weights @ scores)
+        return LogLikelihood(
+            value - total * z.value, value - total * z.upper, value - total * z.lower, z.exact, z.method, scores - z.value
+        )
+
+    def score(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Mean log p of samples, in nats; an estimate where the tree-width is large."""
+        found = self.log_likelihood(X, sample_weight)
+        total = len(found.samples) if sample_weight is None else float(np.sum(sample_weight))
+        return found.value / total
+
+    def _completion(self) -> dict[str, Any]:
+        return (Exact(EXACT) if self._exactly() else self._approximate()).completion()
+
+    def _approximate(self) -> LoopyBP:
+        found = make_inference(self.inference, self.inference_options)
+        return found if isinstance(found, LoopyBP) else LoopyBP(damping=0.3)
+
+    def marginals(self) -> list[Vector]:
+        """Probability of each state of each variable: exact where the tree-width allows, else by belief propagation."""
+        check_is_fitted(self, "edges_")
+        method = Exact(EXACT) if self._exactly() else self._approximate()
+        report = Report(method.name)
+        found = method.moments(self._graph, self._scores, report, whole=False)
+        self._warn_of(report.unconverged)
+        return np.split(found.nodes, np.cumsum(self._layout.states)[:-1])
+
+    @staticmethod
+    def _warn_of(unconverged: int) -> None:
+        if unconverged:
+            message = f"belief propagation did not settle in {unconverged} runs: the probabilities are rough"
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    def _beliefs(self, X: Any) -> tuple[Codes, Vector]:
+        codes = self._codes(X)
+        _, beliefs, _, unconverged = self._graph.network.completed(*self._scores, codes, **self._completion())
+        self._warn_of(unconverged)
+        return codes, beliefs
+
+    def predict_proba(self, X: Any) -> list[Vector]:
+        """Probability of each state of each variable given the values that are not missing.
+
+        Returns:
+            For each variable an array of shape (n_samples, states); observed values have probability 1.
+        """
+        _, beliefs = self._beliefs(X)
+        return np.split(beliefs, np.cumsum(self._layout.states)[:-1], axis=1)
+
+    def predict(self, X: Any) -> Array:
+        """The samples with the most probable state of each missing value in its place, shape (n_samples, n_variables)."""
+        codes, beliefs = self._beliefs(X)
+        likely = [part.argmax(axis=1) for part in np.split(beliefs, np.cumsum(self._layout.states)[:-1], axis=1)]
+        return decoded(np.where(codes < 0, np.stack(likely, axis=1), codes).astype(np.int32), self.categories_)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the network to a file, which is replaced whole or not at all.
+
+        Raises:
+            DataError: categories are neither strings, numbers nor truth values.
+            OSError: the file cannot be written.
+        """
+        check_is_fitted(self, "edges_")
+        settings = {
+            **{name: value for name, value in self.get_params().items() if not isinstance(value, Mapping)},
+            "l1": self.l1_,
+            "solver": self.solver_settings(self.l1_).make_solver()[0] if self.l1_ else str(self.solver),
+            "solver_options": self.solver_options,
+            "inference_options": self.inference_options,
+            "names": None if (names := getattr(self, "feature_names_in_", None)) is None else names.tolist(),
+            "training": {} if self.result_ is None else training_summary([self.result_]),
+        }
+        network_file.write(os.fspath(path), settings, self.categories_, self.edges_, self._scores)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> PairwiseMRF:
+        """Open the file of a network.
+
+        Raises:
+            ModelFileError: the file is damaged or of another kind.
+            OSError: the file cannot be read.
+        """
+        found = network_file.read(os.fspath(path))
+        known = cls().get_params()
+        network = cls(**{name: value for name, value in found.settings.items() if name in known})
+        network._store_names(found.settings["names"], found.categories)
+        network.l1_, network.result_, network.inference_report_ = network.l1, None, None
+        network._hold(Graph(network._layout, found.edges, 0), found.scores)
+        return network
+
+

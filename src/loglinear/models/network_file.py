@@ -1,0 +1,84 @@
+"""The file of a pairwise Markov random field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import __version__, _core
+from ..errors import DataError, ModelFileError
+from ..layout import Numbers
+from ..vectors import Vector
+from .training import plain
+
+__all__ = ["Contents", "read", "write"]
+
+Scores = tuple[Vector, Vector]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds.
+
+    Attributes:
+        settings: of the training, and the variables' names.
+        categories: states of each variable.
+        edges: shape (n_edges, 2).
+        scores: node and edge weights, tables one behind the other.
+    """
+
+    settings: dict[str, Any]
+    categories: list[npt.NDArray[Any]]
+    edges: Numbers
+    scores: Scores
+
+
+def write(
+    path: str, settings: dict[str, Any], categories: Sequence[npt.NDArray[Any]], edges: Numbers, scores: Scores
+) -> None:
+    """Write a network; the file is replaced whole or not at all.
+
+    Raises:
+        DataError: categories are neither strings, numbers nor truth values.
+    """
+    for known in categories:
+        kinds = {type(value) for value in known.tolist()} - {str, int, float, bool}
+        if kinds:
+            message = f"categories of type {next(iter(kinds)).__name__} cannot be saved; use strings or numbers"
+            raise DataError(message)
+    text = {
+        "loglinear": __version__,
+        "model": "network",
+        **settings,
+        "categories": [known.tolist() for known in categories],
+        "category_types": ["O" if known.dtype.kind == "O" else known.dtype.str for known in categories],
+    }
+    _core.write_network(path, json.dumps(text, default=plain), edges.astype(np.uint32), *scores)
+
+
+def read(path: str) -> Contents:
+    """Return what a file holds.
+
+    Raises:
+        ModelFileError: it is damaged, or that of another kind of model.
+    """
+    text, edges, nodes, tables = _core.read_network(path)
+    settings = json.loads(text)
+    try:
+        kinds = settings.pop("category_types")
+        categories = [np.array(known, dtype=kind) for known, kind in zip(settings.pop("categories"), kinds, strict=True)]
+        pairs = edges.astype(np.int64).reshape(-1, 2)
+        states = np.array([known.size for known in categories])
+        fits = nodes.size == states.sum() and tables.size == states[pairs].prod(axis=1).sum()
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        message = f"{path}: damaged: its settings do not fit its weights"
+        raise ModelFileError(message) from error
+    if not fits:
+        message = f"{path}: damaged: its settings do not fit its weights"
+        raise ModelFileError(message)
+    return Contents(settings, categories, pairs, (nodes, tables))

@@ -1,0 +1,234 @@
+"""The likelihood of a pairwise Markov random field over discrete data."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import DataError
+from .inference import Graph, Inference, LoopyBP, Moments, Report
+from .layout import Codes, Layout, Numbers
+from .vectors import Vector
+
+__all__ = ["NetworkLikelihood", "checked_codes"]
+
+# Rows that are turned into indicators at a time.
+_ROWS = 4096
+
+
+def checked_codes(codes: npt.ArrayLike, layout: Layout) -> Codes:
+    """Return states of samples as the native code takes them, -1 for missing, shape (n_samples, n_variables).
+
+    Raises:
+        DataError: they have another shape, or are no states.
+    """
+    given = np.asarray(codes)
+    if given.ndim != 2 or given.shape[1] != layout.n_variables or not np.issubdtype(given.dtype, np.integer):
+        message = f"states have shape {given.shape}; whole numbers of {layout.n_variables} variables are needed"
+        raise DataError(message)
+    wrong = np.argwhere((given < -1) | (given >= layout.states))
+    if wrong.size:
+        s, i = wrong[0]
+        message = f"sample {s} has state {given[s, i]} of variable {i}, which has states 0 to {layout.states[i] - 1}"
+        raise DataError(message)
+    return np.ascontiguousarray(given, dtype=np.int32)
+
+
+class NetworkLikelihood:
+    """NLL of a pairwise Markov random field, the sum over samples of -weight log p(x; w), in nats.
+
+    The gradient is N times the model's expectation of each feature minus the data's sum (Zhu, Lao & Xing 2010, Eq. 1).
+    Weights are numbered as in `Layout`, those of single columns last. Inference is on the edges whose weights are not
+    0. What it says of other pairs, the candidates, depends on the method: loopy belief propagation gives the product of
+    both beliefs, which is what it would find on the complete graph as well; the exact one and samples give their own.
+    Where values are missing, -log p is of the observed ones, which is not convex any more; for two hidden variables
+    without an edge the product of their probabilities stands in.
+
+    Cost: an evaluation is one of inference, plus O(n_features); with missing values one more for each such sample.
+
+    Args:
+        codes: states of samples, -1 for missing, shape (n_samples, n_variables).
+        layout: of the weights.
+        weights: of the samples, finite, >= 0, shape (n_samples,); None for 1.
+        inference: the method.
+        threads: 0 for all cores.
+
+    Raises:
+        DataError: states or weights do not fit.
+
+    Attributes:
+        report: how inference went.
+    """
+
+    def __init__(
+        self,
+        codes: npt.ArrayLike,
+        layout: Layout,
+        weights: Vector | None = None,
+        *,
+        inference: Inference | None = None,
+        threads: int = 0,
+    ) -> None:
+        found = checked_codes(codes, layout)
+        self.layout, self.inference, self.threads = layout, inference or LoopyBP(), threads
+        self.n_samples, self.n_features, self.n_unpenalised = len(found), layout.n_features, layout.n_columns
+        self.report = Report(self.inference.name)
+        unit = weights is None
+        weights = np.ones(len(found)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if weights.shape != (len(found),) or not (np.isfinite(weights).all() and (weights >= 0.0).all()):
+            message = f"weights of samples have to be {len(found)} finite numbers >= 0"
+            raise DataError(message)
+        self.total = float(weights.sum())
+        hidden = (found < 0).any(axis=1)
+        self._hidden, self._hidden_weights = found[hidden], weights[hidden]
+        self._counts = self._counted(found[~hidden], weights[~hidden], unit)
+        self._graph = Graph(layout, np.empty((0, 2), np.int64), threads)
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of inference and of the solvers' vectors."""
+        return int(self._graph.network.n_threads)
+
+    def _counted(self, codes: Codes, weights: Vector, unit: bool) -> Vector:
+        """Sum of each feature over samples without missing values."""
+        # Sums of ones up to 2^24 are exact in single precision.
+        dtype = np.float32 if unit else np.float64
+        products = np.zeros((self.layout.n_columns, self.layout.n_columns), dtype)
+        columns = np.zeros(self.layout.n_columns)
+        for start in range(0, len(codes), _ROWS):
+            on = self.layout.indicators(codes[start : start + _ROWS], dtype)
+            weighted = on if unit else on * weights[start : start + _ROWS, None]
+            products += on.T @ weighted
+            columns += weighted.sum(axis=0)
+        counts = np.empty(self.n_features)
+        self.layout.upper(products, counts[: self.layout.n_interactions])
+        counts[self.layout.n_interactions :] = columns
+        return counts
+
+    def independent(self) -> Vector:
+        """Return the weights of the model without edges that fits best; hidden values are left out."""
+        layout = self.layout
+        counts = self._counts[layout.n_interactions :].copy()
+        counts += self._hidden_weights @ layout.indicators(self._hidden)
+        seen = self.total - self._hidden_weights @ (self._hidden < 0)
+        reference = seen - np.add.reduceat(counts, layout.first[:-1])
+        # A state that only samples of weight 0 have would get a weight of -inf.
+        least = 1e-3
+        w = np.zeros(self.n_features)
+        w[layout.n_interactions :] = np.log(np.maximum(counts, least) / np.maximum(reference, least)[layout.variable])
+        return w
+
+    def graph_of(self, interactions: Numbers) -> Graph:
+        """Return the last graph if it has all edges of these interactions and not many others, else a new one."""
+        edges = self.layout.edges_of(interactions)
+        known = self._graph.edges
+        number = edges @ [self.layout.n_variables, 1]
+        covered = len(known) <= 1.25 * len(edges) and np.isin(number, known @ [self.layout.n_variables, 1]).all()
+        if not covered:
+            self._graph = Graph(self.layout, edges, self.threads)
+        return self._graph
+
+    def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
+        """Return the NLL and its gradient by all weights; see `Objective`."""
+        out = np.empty(self.n_features) if out is None else out
+        inner, columns = w[: self.layout.n_interactions], w[self.layout.n_interactions :]
+        graph = self.graph_of(np.flatnonzero(inner))
+        scores = graph.scores(inner[graph.interactions], columns)
+        model = self.inference.moments(graph, scores, self.report, whole=True)
+        data = self.completed(graph, scores)
+        self._fill(out, graph, model, data)
+        return self.nll(model, data, float(w @ self._counts)), out
+
+    def nll(self, model: Moments, data: Completed | None, score: float) -> float:
+        """The NLL, given the score of the samples without missing values."""
+        return self.total * model.log_z - score - (0.0 if data is None else data.log_z)
+
+    def _fill(self, out: Vector, graph: Graph, model: Moments, data: Completed | None) -> None:
+        layout = self.layout
+        columns = model.nodes[graph.columns]
+        pairs = out[: layout.n_interactions]
+        if model.products is None:
+            layout.products(columns, pairs)
+        else:
+            layout.upper(model.products, pairs)
+        pairs *= self.total
+        if data is not None:
+            pairs -= layout.upper(data.products())
+        pairs -= self._counts[: layout.n_interactions]
+        at = graph.interactions
+        pairs[at] = self.total * model.edges[graph.places] - self._counts[at]
+        out[layout.n_interactions :] = self.total * columns - self._counts[layout.n_interactions :]
+        if data is not None:
+            pairs[at] -= data.edges[graph.places]
+            out[layout.n_interactions :] -= data.nodes[graph.columns]
+
+    def completed(self, graph: Graph, scores: tuple[Vector, Vector]) -> Completed | None:
+        """Expectations of samples with missing values; None if there are no such samples."""
+        if not len(self._hidden):
+            return None
+        options = self.inference.completion()
+        log_z, beliefs, edges, unconverged = graph.network.completed(
+            *scores, self._hidden, weights=self._hidden_weights, **options
+        )
+        self.report.unconverged += unconverged
+        return Completed(float(self._hidden_weights @ log_z), beliefs, edges, self._hidden_weights, graph.columns)
+
+    def restrict(self, features: Numbers) -> RestrictedLikelihood:
+        """Return the objective over some of the weights, the others being 0: inference on their edges alone."""
+        return RestrictedLikelihood(self, features, self._counts[features])
+
+
+class Completed:
+    """Expectations of samples whose missing values follow the model.
+
+    Args:
+        log_z: weighted sum of log p~(observed values), nats.
+        beliefs: of all states in all such samples, shape (n, S).
+        edges: weighted sum of the edges' tables.
+        weights: of the samples.
+        columns: places of the columns among the states.
+    """
+
+    def __init__(self, log_z: float, beliefs: Vector, edges: Vector, weights: Vector, columns: Numbers) -> None:
+        self.log_z, self.edges = log_z, edges
+        self.nodes: Vector = weights @ beliefs
+        self._beliefs, self._weights, self._columns = beliefs, weights, columns
+
+    def products(self) -> Vector:
+        """Weighted sum of the products of columns, shape (D, D)."""
+        on = self._beliefs[:, self._columns]
+        return np.asarray(on.T @ (on * self._weights[:, None]))
+
+
+class RestrictedLikelihood:
+    """`NetworkLikelihood` over some of the weights, the others being 0.
+
+    Args:
+        whole: over all weights.
+        features: numbers of weights, ascending, shape (k,).
+        counts: sums of these features over samples without missing values, shape (k,).
+    """
+
+    def __init__(self, whole: NetworkLikelihood, features: Numbers, counts: Vector) -> None:
+        self._whole, self._counts = whole, counts
+        self.n_features, self.n_samples, self.n_threads = int(features.size), whole.n_samples, whole.n_threads
+        inner = features[features < whole.layout.n_interactions]
+        self._graph = graph = whole.graph_of(inner)
+        self._k, self._edge_places = int(inner.size), graph.places_of(inner)
+        self._node_places = graph.columns[features[self._k :] - whole.layout.n_interactions]
+        self._scores = graph.scores(np.zeros(graph.interactions.size), np.zeros(whole.layout.n_columns))
+
+    def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
+        """Return the NLL and its gradient; see `Objective`."""
+        out = np.empty(self.n_features) if out is None else out
+        whole, graph, (node_scores, edge_scores) = self._whole, self._graph, self._scores
+        edge_scores[self._edge_places], node_scores[self._node_places] = w[: self._k], w[self._k :]
+        model = whole.inference.moments(graph, self._scores, whole.report, whole=False)
+        data = whole.completed(graph, self._scores)
+        np.multiply(model.edges[self._edge_places], whole.total, out=out[: self._k])
+        np.multiply(model.nodes[self._node_places], whole.total, out=out[self._k :])
+        out -= self._counts
+        if data is not None:
+            out[: self._k] -= data.edges[self._edge_places]
+            out[self._k :] -= data.nodes[self._node_places]
+        return whole.nll(model, data, float(w @ self._counts)), out
