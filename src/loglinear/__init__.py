@@ -1,4 +1,4 @@
-"""Training of log-linear models: maximum-entropy classifiers and linear-chain CRFs today.
+"""Training of log-linear models: maximum-entropy classifiers, conditional and pairwise Markov random fields.
 
 Names are imported when they are first used, so that the command line starts without NumPy and scikit-learn.
 """
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from .metrics import evaluate
     from .minimize import Stop, minimize
     from .models.chain import ChainCRF
+    from .models.graph import GraphCRF, grid_edges
     from .models.maxent import MaxEnt
+    from .models.network import PairwiseMRF
     from .path import path
     from .penalty import ElasticNet
     from .problem import Objective, Problem
@@ -40,7 +42,10 @@ _HOME = {
     "minimize": "minimize",
     "ChainCRF": "models.chain",
     "ClassifierObjective": "classification",
+    "GraphCRF": "models.graph",
     "MaxEnt": "models.maxent",
+    "PairwiseMRF": "models.network",
+    "grid_edges": "models.graph",
     "path": "path",
     "ElasticNet": "penalty",
     "Objective": "problem",
@@ -65,12 +70,14 @@ __all__ = [
     "Corpus",
     "DataError",
     "ElasticNet",
+    "GraphCRF",
     "LogLinearError",
     "MaxEnt",
     "ModelFileError",
     "Objective",
     "ObjectiveError",
     "OptionError",
+    "PairwiseMRF",
     "Problem",
     "Result",
     "Status",
@@ -80,6 +87,7 @@ __all__ = [
     "TraceRecord",
     "TwoStage",
     "evaluate",
+    "grid_edges",
     "minimize",
     "path",
     "tune_learning_rate",

@@ -1,4 +1,4 @@
-"""What is known of log Z where a network is too wide for exact inference: bounds on both sides, and an estimate between.
+"""Log Z of a network: exactly, or where it is too wide for that bounds on both sides and an estimate between them.
 
 Source: Wainwright & Jordan (2008), sections 5 (mean field) and 7.2 (convex combinations of trees).
 """
@@ -11,6 +11,7 @@ import numpy as np
 
 from .errors import OptionError
 from .inference import Exact, Graph, LoopyBP, Report
+from .layout import Numbers
 from .vectors import Vector
 
 __all__ = ["LogPartition", "log_partition"]
@@ -40,12 +41,12 @@ class LogPartition:
 
 
 def log_partition(graph: Graph, scores: Scores, *, limit: int = 2**22, seed: int = 0) -> LogPartition:
-    """Return log Z exactly if no table of the junction tree has more than ``limit`` entries, else bounds and an estimate.
+    """Return log Z, exactly if no table of the junction tree has more than ``limit`` entries.
 
-    The lower bound is that of the mean field. The upper one is by convexity: the network is the mean of spanning forests
-    that cover its edges, each with the scores of its edges scaled up, and log Z of the mean is at most the mean of theirs.
-    Belief propagation's messages are first moved from edges to nodes, which leaves the network the same but the forests
-    nearer to it. Both bounds hold whether or not belief propagation has settled.
+    Otherwise the lower bound is that of the mean field. The upper one is by convexity: the network is the mean of
+    spanning forests that cover its edges, each with the scores of its edges scaled up, and log Z of the mean is at most
+    the mean of theirs. Belief propagation's messages are first moved from edges to nodes, which leaves the network the
+    same but the forests nearer to it. Both bounds hold whether or not belief propagation has settled.
     """
     try:
         value = Exact(limit).moments(graph, scores, Report("exact"), whole=False).log_z
@@ -61,7 +62,7 @@ def log_partition(graph: Graph, scores: Scores, *, limit: int = 2**22, seed: int
     return LogPartition(value, lower, upper, False, "bethe", report.unconverged == 0)
 
 
-def _offsets(graph: Graph) -> tuple[Vector, Vector]:
+def _offsets(graph: Graph) -> tuple[Numbers, Numbers]:
     """Where the scores of each variable and the table of each edge begin, and where they end."""
     states = graph.layout.states
     sizes = states[graph.edges[:, 0]] * states[graph.edges[:, 1]]
@@ -126,7 +127,7 @@ def _forests(graph: Graph, scores: Scores, seed: int) -> float:
     """The mean of log Z over spanning forests, drawn until they cover all edges, edges not yet covered first."""
     random = np.random.default_rng(seed)
     covered = np.zeros(len(graph.edges), dtype=np.int64)
-    chosen: list[Vector] = []
+    chosen: list[Numbers] = []
     while not chosen or (covered == 0).any():
         order = np.lexsort([random.random(covered.size), covered])
         chosen.append(np.array(_forest(graph, order), dtype=np.int64))
@@ -141,7 +142,7 @@ def _forests(graph: Graph, scores: Scores, seed: int) -> float:
     return total / len(chosen)
 
 
-def _forest(graph: Graph, order: Vector) -> list[int]:
+def _forest(graph: Graph, order: Numbers) -> list[int]:
     """Edges of a spanning forest (Kruskal): in this order, those that close no cycle."""
     root = list(range(graph.layout.n_variables))
 

@@ -81,6 +81,12 @@ class Layout:
         pairs = np.unique(self.variable[first] * self.n_variables + self.variable[second])
         return np.stack([pairs // self.n_variables, pairs % self.n_variables], axis=1).astype(np.int64)
 
+    def groups(self) -> Numbers:
+        """Return the number of each interaction's edge among all pairs of variables, shape (n_interactions,)."""
+        first, second = self.columns_of(np.arange(self.n_interactions))
+        i, j, n = self.variable[first], self.variable[second], self.n_variables
+        return np.asarray(i * n - i * (i + 1) // 2 + j - i - 1)
+
     def block(self, i: int, j: int) -> Numbers:
         """Return the interactions of an edge i < j, shape (states of i - 1, states of j - 1)."""
         rows = np.arange(self.first[i], self.first[i + 1])[:, None]

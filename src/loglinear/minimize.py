@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from . import vectors
 from .errors import OptionError
+from .penalty import GroupLasso
 from .problem import Problem
 from .result import Result, State, Status
 from .solvers import Solver
@@ -108,6 +109,9 @@ def minimize(
         OptionError: w0 does not fit, or w0 and state are both given.
         ObjectiveError: the objective or its gradient is not finite at w0, or a stochastic solver diverged.
     """
+    if isinstance(problem.penalty, GroupLasso) and not getattr(solver, "grouped", False):
+        message = f"{type(solver).__name__} does not know groups of weights; use prox_gradient"
+        raise OptionError(message)
     with vectors.on_threads(getattr(problem.objective, "n_threads", 0)):
         return _minimize(problem, solver, w0, stop, tuple(callbacks), state)
 

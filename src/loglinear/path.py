@@ -79,7 +79,7 @@ def largest_l1(problem: Problem) -> float:
         unpenalised = Problem(block, ElasticNet(0.0, 0.0, free))
         w[n - free :] = minimize(unpenalised, LBFGS(tolerance=0.0), stop=Stop(max_iterations=1000)).w
     problem.evaluate(w, gradient)
-    return float(np.abs(gradient[: n - free]).max(initial=0.0))
+    return problem.penalty.largest(gradient[: n - free])
 
 
 def path(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from . import vectors
 from .errors import OptionError
 from .options import whole_number
 from .vectors import Vector
 
-__all__ = ["ElasticNet"]
+__all__ = ["ElasticNet", "GroupLasso"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,14 @@ class ElasticNet:
     def strengths(self) -> vectors.Penalty:
         """(l1, l2, unpenalised)."""
         return self.l1, self.l2, self.unpenalised
+
+    def on(self, features: npt.NDArray[np.int64], n_features: int) -> ElasticNet:
+        """Return the penalty of some of n_features weights, whose numbers ascend."""
+        return replace(self, unpenalised=int((features >= n_features - self.unpenalised).sum()))
+
+    def largest(self, g: Vector) -> float:
+        """Return the least l1 at which weights of 0 with this gradient, shape (n_penalised,), stay there."""
+        return float(np.abs(g).max(initial=0.0))
 
     def norms(self, w: Vector) -> tuple[float, float]:
         """Return |w|_1 and |w|^2 of the weights that bear a penalty."""
@@ -110,3 +119,72 @@ class ElasticNet:
         Zero at a minimum. NaN or infinite if g is.
         """
         return vectors.pseudo_gradient(w, g, self.strengths, np.empty_like(g))[0]
+
+
+@dataclass(frozen=True)
+class GroupLasso(ElasticNet):
+    """The penalty l1 * sum over groups of sqrt(size) |w_group|_2 + (l2 / 2) * |w|^2: whole groups become zero.
+
+    Source: Yuan & Lin (2006). Only solvers with an attribute ``grouped`` understand it.
+
+    Args:
+        groups: number of each penalised weight's group, from 0, shape (n_features - unpenalised,).
+    """
+
+    groups: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64), repr=False, compare=False)
+
+    def on(self, features: npt.NDArray[np.int64], n_features: int) -> GroupLasso:
+        """Return the penalty of some of n_features weights; groups have to be whole."""
+        penalised = features[features < n_features - self.unpenalised]
+        groups = np.unique(self.groups[penalised], return_inverse=True)[1]
+        return replace(self, unpenalised=int(features.size - penalised.size), groups=groups)
+
+    def group_norms(self, w: Vector) -> Vector:
+        """Return |w_group|_2 of each group."""
+        return np.asarray(np.sqrt(np.bincount(self.groups, w[: self.groups.size] ** 2)))
+
+    @property
+    def thresholds(self) -> Vector:
+        """l1 sqrt(size) of each group."""
+        return np.asarray(self.l1 * np.sqrt(np.bincount(self.groups)))
+
+    def largest(self, g: Vector) -> float:
+        """Return the least l1 at which groups of 0 with this gradient stay there."""
+        return float((self.group_norms(g) / np.sqrt(np.bincount(self.groups))).max(initial=0.0))
+
+    def norms(self, w: Vector) -> tuple[float, float]:
+        """Return the sum of sqrt(size) |w_group|_2, and |w|^2 of the weights that bear a penalty."""
+        norms = self.group_norms(w)
+        return float(np.sqrt(np.bincount(self.groups)) @ norms), float(norms @ norms)
+
+    def pseudo_gradient(self, w: Vector, g: Vector, out: Vector | None = None) -> Vector:
+        """Return the subgradient of minimum norm of the full objective at w."""
+        out = np.empty_like(g) if out is None else out
+        np.copyto(out, g)
+        penalised = out[: self.groups.size]
+        penalised += self.l2 * w[: self.groups.size]
+        norms, thresholds = self.group_norms(w), self.thresholds
+        slopes = np.divide(thresholds, norms, out=np.zeros_like(norms), where=norms > 0.0)
+        # A group that is zero takes up as much of its gradient as the threshold allows.
+        steep = self.group_norms(out)
+        rest = np.divide(thresholds, steep, out=np.ones_like(steep), where=steep > thresholds)
+        kept = np.where(norms > 0.0, 1.0, 1.0 - rest)
+        penalised *= kept[self.groups]
+        penalised += slopes[self.groups] * w[: self.groups.size]
+        return out
+
+    def prox(self, v: Vector, step: float, out: Vector | None = None) -> Vector:
+        """Return argmin over u of |u - v|^2 / (2 step) + penalty(u): shrink each group's norm by step * threshold."""
+        out = np.empty_like(v) if out is None else out
+        norms = self.group_norms(v)
+        least = step * self.thresholds
+        factors = np.where(norms > least, 1.0 - least / np.maximum(norms, np.finfo(float).tiny), 0.0)
+        factors /= 1.0 + step * self.l2
+        size = self.groups.size
+        np.multiply(v[:size], factors[self.groups], out=out[:size])
+        out[size:] = v[size:]
+        return out
+
+    def violation(self, w: Vector, g: Vector) -> float:
+        """Return the max-norm of the subgradient of minimum norm, in nats."""
+        return float(np.abs(self.pseudo_gradient(w, g)).max(initial=0.0))

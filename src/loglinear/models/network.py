@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from .. import _core
 from ..bounds import LogPartition, log_partition
 from ..errors import DataError, OptionError
 from ..inference import Exact, Graph, LoopyBP, Report
@@ -23,7 +22,7 @@ from ..minimize import Callback
 from ..options import one_of, truth_value, whole_number
 from ..path import Path
 from ..result import Result
-from ..sampling import Gibbs, make_inference
+from ..sampling import make_inference
 from ..solvers import Solver
 from ..vectors import Vector
 from . import network_file
@@ -88,7 +87,7 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
         inference: for the likelihood "loopy_bp", "exact" (small tree-width) or "gibbs".
         grouped: penalise the Euclidean norm of each edge's weights in place of the sum of their absolute values.
         rule: of "nodewise": an edge needs both estimates ("and") or one ("or"); its weight is their mean.
-        solver: name of a solver, or a solver object.
+        solver: name of a solver, or a solver object. Groups need prox_gradient: they get it in place of the default.
         max_iterations: limit on the solver's steps; None for no limit.
         tolerance: of a solver given by name; None for its own.
         solver_options: a dict of further options of a solver given by name.
@@ -184,9 +183,7 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
             raise DataError(message)
         weights = None
         if sample_weight is not None:
-            weights = np.array(
-                _check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True)
-            )
+            weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
         if self.verbose:
             callbacks = (*callbacks, print_record)
         self._store_names(names, categories)
@@ -225,7 +222,8 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
 
     def _store(self, trained: Trained) -> None:
         layout, w = self._layout, trained.w
-        self.l1_, self.result_, self.inference_report_ = trained.l1, trained.result, trained.report
+        self.l1_, self.inference_report_ = trained.l1, trained.report
+        self.result_: Result | None = trained.result
         self.n_iter_ = trained.result.iterations
         if trained.path is not None:
             self.path_: Path = trained.path
@@ -316,7 +314,12 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
         total = float(weights.sum())
         value = float(weights @ scores)
         return LogLikelihood(
-            value - total * z.value, value - total * z.upper, value - total * z.lower, z.exact, z.method, scores - z.value
+            value - total * z.value,
+            value - total * z.upper,
+            value - total * z.lower,
+            z.exact,
+            z.method,
+            scores - z.value,
         )
 
     def score(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> float:
@@ -363,7 +366,7 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
         return np.split(beliefs, np.cumsum(self._layout.states)[:-1], axis=1)
 
     def predict(self, X: Any) -> Array:
-        """The samples with the most probable state of each missing value in its place, shape (n_samples, n_variables)."""
+        """The samples with the most probable state in place of each missing value, shape (n_samples, n_variables)."""
         codes, beliefs = self._beliefs(X)
         likely = [part.argmax(axis=1) for part in np.split(beliefs, np.cumsum(self._layout.states)[:-1], axis=1)]
         return decoded(np.where(codes < 0, np.stack(likely, axis=1), codes).astype(np.int32), self.categories_)
@@ -399,8 +402,6 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
         known = cls().get_params()
         network = cls(**{name: value for name, value in found.settings.items() if name in known})
         network._store_names(found.settings["names"], found.categories)
-        network.l1_, network.result_, network.inference_report_ = network.l1, None, None
+        network.l1_, network.result_, network.inference_report_ = float(network.l1), None, None
         network._hold(Graph(network._layout, found.edges, 0), found.scores)
         return network
-
-

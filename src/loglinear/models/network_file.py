@@ -71,7 +71,9 @@ def read(path: str) -> Contents:
     settings = json.loads(text)
     try:
         kinds = settings.pop("category_types")
-        categories = [np.array(known, dtype=kind) for known, kind in zip(settings.pop("categories"), kinds, strict=True)]
+        categories = [
+            np.array(known, dtype=kind) for known, kind in zip(settings.pop("categories"), kinds, strict=True)
+        ]
         pairs = edges.astype(np.int64).reshape(-1, 2)
         states = np.array([known.size for known in categories])
         fits = nodes.size == states.sum() and tables.size == states[pairs].prod(axis=1).sum()

@@ -1,4 +1,4 @@
-"""Learning the structure of a pairwise Markov random field: at one strength of the penalty, or at the best of a path."""
+"""Learning the structure of a pairwise Markov random field, at one strength of the penalty or the best of a path."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from ..minimize import Callback, Stop, minimize
 from ..network import NetworkLikelihood
 from ..options import real_number, whole_number
 from ..path import Path, path
-from ..penalty import ElasticNet
+from ..penalty import ElasticNet, GroupLasso
 from ..problem import Problem
 from ..pseudolikelihood import PseudoLikelihood
 from ..result import Result
 from ..sampling import make_inference
+from ..solvers import Solver
 from ..vectors import Vector
 from .training import thread_count
 
@@ -105,13 +106,23 @@ class Training:
 
     def problem(self, objective: NetworkLikelihood | PseudoLikelihood, l1: float) -> Problem:
         """The objective with its penalty."""
-        return Problem(objective, ElasticNet(l1, self.model.l2, objective.n_unpenalised))
+        if not self.model.grouped:
+            return Problem(objective, ElasticNet(l1, self.model.l2, objective.n_unpenalised))
+        groups = self.layout.groups()
+        return Problem(objective, GroupLasso(l1, self.model.l2, objective.n_unpenalised, groups))
+
+    def solver(self, l1: float) -> Solver[Any]:
+        """The solver; only one of them understands groups."""
+        settings = self.model.solver_settings(l1)
+        if self.model.grouped and settings.solver == "grafting_light":
+            settings = replace(settings, solver="prox_gradient")
+        return settings.make_solver()[1]
 
     def at(self, l1: float) -> Trained:
         """Train at one strength."""
         objective = self.objective()
         problem = self.problem(objective, l1)
-        solver = self.model.solver_settings(problem.penalty.l1).make_solver()[1]
+        solver = self.solver(problem.penalty.l1)
         stop = Stop(max_iterations=self.model.max_iterations)
         result = minimize(problem, solver, objective.independent(), stop=stop, callbacks=self.callbacks)
         result = replace(result, state=None)  # type: ignore[arg-type]
@@ -138,7 +149,8 @@ class Training:
         if not isinstance(self.strengths, (int, np.integer)):
             return np.sort(np.asarray(self.strengths, dtype=np.float64))[::-1]
         gradient = objective.value_and_gradient(objective.independent())[1]
-        largest = float(np.abs(gradient[: self.layout.n_interactions]).max())
+        penalty = self.problem(objective, 1.0).penalty
+        largest = penalty.largest(gradient[: self.layout.n_interactions])
         if largest == 0.0:
             message = "no pair of variables is associated at all: there is no structure to learn"
             raise OptionError(message)
@@ -153,7 +165,7 @@ class Training:
         callbacks: Callbacks,
     ) -> Path:
         problem = self.problem(objective, 0.0)
-        solver = self.model.solver_settings(1.0).make_solver()[1]
+        solver = self.solver(1.0)
         stop = Stop(max_iterations=self.model.max_iterations)
         start = objective.independent()
         return path(problem, strengths, solver=solver, w0=start, stop=stop, score=score, callbacks=callbacks)

@@ -18,6 +18,7 @@ from .hybrid import Hybrid
 from .iis import IIS
 from .lbfgs import LBFGS
 from .owlqn import OWLQN
+from .prox_gradient import ProxGradient
 from .prox_newton import ProxNewton
 from .sag import SAG
 from .sg import ASG, SG, Pegasos
@@ -43,6 +44,7 @@ __all__ = [
     "GraftingLight",
     "Hybrid",
     "Pegasos",
+    "ProxGradient",
     "ProxNewton",
     "Solver",
     "TwoStage",
@@ -88,6 +90,7 @@ SOLVERS: dict[str, type[Any]] = {
     "lbfgs": LBFGS,
     "owlqn": OWLQN,
     "pegasos": Pegasos,
+    "prox_gradient": ProxGradient,
     "prox_newton": ProxNewton,
     "sag": SAG,
     "sg": SG,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -70,8 +70,7 @@ def compact(problem: Problem, features: Features) -> Problem | None:
 
 def penalty_on(problem: Problem, features: Features) -> ElasticNet:
     """Return the penalty of some of the features, in ascending order."""
-    first_free = problem.n_features - problem.penalty.unpenalised
-    return replace(problem.penalty, unpenalised=int((features >= first_free).sum()))
+    return problem.penalty.on(features, problem.n_features)
 
 
 def worst(violations: Vector, count: int) -> Features:

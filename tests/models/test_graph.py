@@ -1,0 +1,152 @@
+"""Conditional random fields on graphs."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse
+from numpy.testing import assert_allclose
+from scipy.optimize import check_grad
+from sklearn.base import clone
+
+from loglinear import ChainCRF, DataError, GraphCRF, OptionError, grid_edges
+from loglinear.models.graph import GraphLikelihood, Graphs
+
+RANDOM = np.random.default_rng(0)
+
+
+def graph(n, edges, seed=0, ties=0):
+    random = np.random.default_rng(seed)
+    edges = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    parts = (random.normal(size=(n, 3)), edges)
+    return (*parts, random.normal(size=(len(edges), ties))) if ties else parts
+
+
+TREE = [(0, 1), (1, 2), (3, 1), (3, 4)]
+LOOP = [(0, 1), (1, 2), (2, 3), (3, 0)]
+
+
+def data(shapes=((5, TREE), (4, LOOP), (1, [])), ties=0, labels=3):
+    X = [graph(n, edges, k, ties) for k, (n, edges) in enumerate(shapes)]
+    return X, [np.random.default_rng(k + 9).integers(0, labels, n) for k, (n, _) in enumerate(shapes)]
+
+
+def enumerated(X, y, w, labels):
+    """NLL by going through all labellings."""
+    total = 0.0
+    for parts, gold in zip(X, y, strict=True):
+        nodes, edges = parts[:2]
+        ties = parts[2] if len(parts) == 3 else np.ones((len(edges), 1))
+        at = nodes.shape[1] * labels
+        node = nodes @ w[:at].reshape(-1, labels)
+        edge = (ties @ w[at:].reshape(ties.shape[1], -1)).reshape(-1, labels, labels)
+
+        def score(z, node=node, edge=edge, edges=edges):
+            pairs = sum(edge[e, z[i], z[j]] for e, (i, j) in enumerate(edges))
+            return node[np.arange(len(z)), list(z)].sum() + pairs
+
+        scores = [score(z) for z in product(range(labels), repeat=len(gold))]
+        total += np.logaddexp.reduce(scores) - score(gold)
+    return total
+
+
+@pytest.mark.parametrize("ties", [0, 2])
+def test_the_likelihood_is_that_of_enumeration_and_its_gradient_finite_differences(ties):
+    X, y = data(ties=ties)
+    objective = GraphLikelihood(Graphs.of(X), np.concatenate(y), 3)
+    w = np.random.default_rng(1).normal(size=objective.n_features)
+    assert objective.value_and_gradient(w)[0] == pytest.approx(enumerated(X, y, w, 3), rel=1e-10)
+    error = check_grad(lambda x: objective.value_and_gradient(x)[0], lambda x: objective.value_and_gradient(x)[1], w)
+    assert error < 1e-4
+
+
+def test_belief_propagation_is_exact_on_trees():
+    X, y = data([(5, TREE), (3, [(0, 1), (2, 1)])])
+    exact, loopy = (GraphLikelihood(Graphs.of(X), np.concatenate(y), 3, inference=i) for i in ("exact", "loopy_bp"))
+    w = np.random.default_rng(2).normal(size=exact.n_features)
+    assert loopy.value_and_gradient(w)[0] == pytest.approx(exact.value_and_gradient(w)[0], rel=1e-6)
+    assert_allclose(loopy.value_and_gradient(w)[1], exact.value_and_gradient(w)[1], atol=1e-4)
+    assert loopy.unconverged == 0
+
+
+def test_on_chains_it_is_the_chain_crf():
+    random = np.random.default_rng(3)
+    X, y, sentences = [], [], []
+    for _ in range(30):
+        n = int(random.integers(2, 7))
+        on = random.random((n, 3)) < 0.5
+        X.append((on.astype(float), np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)))
+        y.append(random.choice(["a", "b", "c"], n))
+        sentences.append([[f"f{k}" for k in np.flatnonzero(row)] for row in on])
+    options = {"l2": 1.0, "tolerance": 0.0, "max_iterations": 300}
+    on_graphs = GraphCRF(**options).fit(X, y)
+    chain = ChainCRF(all_states=True, all_transitions=True, **options).fit(sentences, [list(each) for each in y])
+    assert on_graphs.result_.objective == pytest.approx(chain.result_.objective, rel=1e-8)
+    assert [list(each) for each in on_graphs.predict(X)] == [list(each) for each in chain.predict(sentences)]
+
+
+def test_a_grid_is_cleaned_of_noise():
+    random = np.random.default_rng(4)
+    clean = np.zeros((12, 12), int)
+    clean[3:9, 4:10] = 1
+    edges = grid_edges(12, 12)
+    assert len(edges) == 2 * 12 * 11
+    X, y = [], []
+    for _ in range(6):
+        noisy = np.where(random.random(clean.shape) < 0.2, 1 - clean, clean).ravel()
+        X.append((np.stack([np.ones(noisy.size), noisy], axis=1), edges))
+        y.append(clean.ravel())
+    model = GraphCRF(inference="loopy_bp").fit(X[:4], y[:4])
+    assert not model.exact_
+    assert model.score(X[4:], y[4:]) > np.mean([(x[0][:, 1] == z).mean() for x, z in zip(X[4:], y[4:], strict=True)])
+    assert model.edge_weights_[0, 0, 0] + model.edge_weights_[0, 1, 1] > 2 * model.edge_weights_[0, 0, 1]
+
+
+def test_sparse_features_and_probabilities():
+    X, y = data()
+    dense = GraphCRF().fit(X, y)
+    sparse = GraphCRF().fit([(scipy.sparse.csr_array(n), e) for n, e in X], y)
+    assert_allclose(dense.node_weights_, sparse.node_weights_, atol=1e-6)
+    for proba, labels in zip(dense.predict_proba(X), y, strict=True):
+        assert proba.shape == (len(labels), 3)
+        assert_allclose(proba.sum(axis=1), 1.0)
+
+
+def test_results_are_the_same_on_any_number_of_threads():
+    X, y = data()
+    one, two = (GraphCRF(n_jobs=n).fit(X, y) for n in (1, 2))
+    assert (one.result_.w == two.result_.w).all()
+    assert clone(one).get_params() == one.get_params()
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([], [], "no graphs"),
+        ([3], [[0]], "graph 0 of X is no tuple"),
+        ([(np.ones((2, 1)), [(0, 2)])], [[0, 1]], "name nodes from 0 to 1"),
+        ([(np.full((2, 1), np.nan), [(0, 1)])], [[0, 1]], "finite"),
+        ([(np.ones((2, 1)), [(0, 1)])], [[0]], "labels of graph 0"),
+        ([(np.ones((2, 1)), [(0, 1)])], [[0, 0]], "only one label"),
+        ([(np.ones((2, 1)), [(0, 1)]), (np.ones((2, 2)), [(0, 1)])], [[0, 1], [0, 1]], "different numbers of node"),
+        ([(np.ones((2, 1)), [(0, 1)], np.ones((2, 1)))], [[0, 1]], "edge features have to be"),
+    ],
+)
+def test_bad_graphs_are_named(X, y, message):
+    with pytest.raises(DataError, match=message):
+        GraphCRF().fit(X, y)
+
+
+def test_loops_and_repeated_edges_are_refused():
+    for edges in ([(0, 0)], [(0, 1), (1, 0)]):
+        with pytest.raises(OptionError, match="edge"):
+            GraphCRF().fit([(np.ones((2, 1)), edges)], [[0, 1]])
+
+
+def test_other_features_at_prediction_are_refused():
+    X, y = data()
+    model = GraphCRF().fit(X, y)
+    with pytest.raises(DataError, match="trained on 3 and 1"):
+        model.predict([(np.ones((2, 5)), [(0, 1)])])

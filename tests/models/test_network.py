@@ -1,0 +1,280 @@
+"""PairwiseMRF: what it learns, what it answers, what it refuses."""
+
+from __future__ import annotations
+
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from brute_force import Enumerated, features, weights
+from loglinear import DataError, ModelFileError, OptionError, PairwiseMRF
+from loglinear.layout import Layout
+
+MIXED = Layout([2, 3, 2, 4])
+NAMES = ["colour", "size", "shape", "taste"]
+STATES = [["blue", "red"], ["l", "m", "s"], [False, True], [1, 2, 3, 4]]
+
+
+def table(n=400, seed=0, share=0.5):
+    """Categories drawn from a network of four variables."""
+    codes = Enumerated(MIXED, weights(MIXED, 1, share)).sample(n, seed)
+    return pd.DataFrame(
+        {name: np.array(states)[codes[:, i]] for i, (name, states) in enumerate(zip(NAMES, STATES, strict=True))}
+    )
+
+
+def fitted(X=None, **options):
+    options = {"l1": 4.0, "inference": "exact", **options}
+    return PairwiseMRF(**options).fit(table() if X is None else X)
+
+
+def truth_of(model):
+    """The model by enumeration."""
+    layout = Layout([each.size for each in model.categories_])
+    w = np.zeros(layout.n_features)
+    for (i, j), block in zip(model.edges_, model.weights_, strict=True):
+        w[layout.block(i, j)] = block[1:, 1:]
+    w[layout.n_interactions :] = np.concatenate([each[1:] for each in model.node_weights_])
+    return Enumerated(layout, w)
+
+
+def codes_of(model, X):
+    return np.stack([[list(c).index(v) for v in X[n]] for n, c in zip(NAMES, model.categories_, strict=True)], axis=1)
+
+
+def test_edges_have_weights_and_other_pairs_none():
+    model = fitted()
+    assert 0 < len(model.edges_) < 6
+    assert (model.edges_[:, 0] < model.edges_[:, 1]).all()
+    for (i, j), block, strength in zip(model.edges_, model.weights_, model.strengths_, strict=True):
+        assert block.shape == (len(STATES[i]), len(STATES[j]))
+        assert not block[0].any()
+        assert not block[:, 0].any()
+        assert strength == pytest.approx(np.linalg.norm(block))
+    assert [list(each) for each in model.categories_] == STATES
+    assert model.feature_names_in_.tolist() == NAMES
+
+
+def test_graph_holds_every_variable_and_every_edge():
+    model = fitted()
+    graph = model.graph_
+    assert isinstance(graph, networkx.Graph)
+    assert list(graph.nodes) == NAMES
+    assert {frozenset(edge) for edge in graph.edges} == {frozenset(NAMES[v] for v in edge) for edge in model.edges_}
+
+
+@pytest.mark.parametrize("inference", ["exact", "loopy_bp"])
+@pytest.mark.parametrize("objective", ["likelihood", "pseudolikelihood", "nodewise"])
+def test_a_strong_pair_is_found_and_an_independent_variable_left_alone(objective, inference):
+    random = np.random.default_rng(0)
+    a = random.integers(0, 2, 1000)
+    X = np.stack([a, np.where(random.random(1000) < 0.1, 1 - a, a), random.integers(0, 2, 1000)], axis=1)
+    model = PairwiseMRF(l1=40.0, objective=objective, inference=inference).fit(X)
+    assert model.edges_.tolist() == [[0, 1]]
+    assert model.weights_[0][1, 1] > 1.0
+
+
+def test_log_likelihood_is_that_of_enumeration():
+    model = fitted()
+    X = table(30, 5)
+    found = model.log_likelihood(X)
+    truth = truth_of(model)
+    expected = [truth.log_p(row) for row in codes_of(model, X)]
+    assert_allclose(found.samples, expected, rtol=1e-9)
+    assert found.exact
+    assert found.lower == found.value == found.upper == pytest.approx(sum(expected))
+    assert float(found) == found.value
+    assert model.score(X) == pytest.approx(np.mean(expected))
+    assert model.log_partition().value == pytest.approx(truth.log_z)
+
+
+def test_marginals_are_those_of_enumeration():
+    model = fitted()
+    for found, expected in zip(model.marginals(), truth_of(model).marginals(), strict=True):
+        assert_allclose(found, expected, atol=1e-9)
+
+
+def test_missing_values_are_predicted_from_the_others():
+    model = fitted()
+    X = table(40, 6)
+    holed = X.astype(object)
+    holed.loc[::2, "size"] = None
+    holed.loc[::3, "shape"] = pd.NA
+    truth = truth_of(model)
+    codes = codes_of(model, X)
+    codes[::2, 1] = -1
+    codes[::3, 2] = -1
+    proba = model.predict_proba(holed)
+    for s, row in enumerate(codes):
+        for i, expected in enumerate(truth.given(row)):
+            assert_allclose(proba[i][s], expected, atol=1e-9)
+    filled = model.predict(holed)
+    assert filled.shape == X.shape
+    kept = codes >= 0
+    assert (filled[kept] == X.to_numpy(dtype=object)[kept]).all()
+    assert all(value is not None for value in filled.ravel())
+    assert model.log_likelihood(holed).value == pytest.approx(sum(truth.log_p(row) for row in codes), rel=1e-9)
+
+
+def test_training_with_missing_values_recovers_the_network():
+    X = table(3000).astype(object)
+    random = np.random.default_rng(0)
+    holed = X.mask(pd.DataFrame(random.random(X.shape) < 0.15, columns=X.columns))
+    holed = holed[~holed.isna().all(axis=1)]
+    with_all, with_holes = (PairwiseMRF(l1=5.0, inference="exact").fit(data) for data in (X, holed))
+    assert_allclose(np.concatenate(with_holes.marginals()), np.concatenate(with_all.marginals()), atol=0.03)
+    assert with_holes.score(X) == pytest.approx(with_all.score(X), abs=0.02)
+
+
+def test_samples_have_the_distribution_of_the_model():
+    model = fitted()
+    drawn = model.sample(20_000, random_state=3)
+    codes = np.stack([np.searchsorted(c, drawn[:, i].astype(c.dtype)) for i, c in enumerate(model.categories_)], axis=1)
+    truth = truth_of(model)
+    mean = features(MIXED, codes.astype(np.int32)).mean(axis=0)
+    assert_allclose(mean, truth.p @ truth.features, atol=5 * 0.5 / np.sqrt(20_000))
+    assert (drawn == model.sample(20_000, random_state=3)).all()
+
+
+def test_sample_weights_count_samples():
+    X = table(200)
+    twice = pd.concat([X, X.iloc[:50]])
+    weight = np.ones(200)
+    weight[:50] = 2.0
+    options = {"l1": 3.0, "inference": "exact", "tolerance": 0.0}
+    one = PairwiseMRF(**options).fit(twice)
+    two = PairwiseMRF(**options).fit(X, sample_weight=weight)
+    assert one.result_.objective == pytest.approx(two.result_.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("l1", ["ebic", "cv"])
+@pytest.mark.parametrize("objective", ["likelihood", "pseudolikelihood"])
+def test_the_strength_is_chosen_on_a_path(l1, objective):
+    model = fitted(l1=l1, objective=objective, path_options={"l1": 8, "folds": 3})
+    assert len(model.path_.points) == 8
+    assert model.l1_ == model.path_.best.l1
+    assert model.path_.points[0].result.w[: MIXED.n_interactions].any() == (model.path_.points[0].l1 < 0)
+    assert len(model.edges_) > 0
+
+
+def test_groups_of_an_edge_enter_together():
+    model = fitted(grouped=True, l1=4.0)
+    for block in model.weights_:
+        assert (block[1:, 1:] != 0.0).all()
+    assert 0 < len(model.edges_) < 6
+
+
+def test_a_saved_network_answers_as_before(tmp_path):
+    model = fitted()
+    model.save(tmp_path / "m")
+    again = PairwiseMRF.load(tmp_path / "m")
+    X = table(20, 7)
+    assert again.score(X) == model.score(X)
+    assert (again.predict(X) == model.predict(X)).all()
+    assert again.get_params() == model.get_params()
+    assert [each.tolist() for each in again.categories_] == [each.tolist() for each in model.categories_]
+    assert again.feature_names_in_.tolist() == NAMES
+
+
+def test_damaged_and_foreign_files_are_refused(tmp_path):
+    model = fitted()
+    path = tmp_path / "m"
+    model.save(path)
+    damaged = bytearray(path.read_bytes())
+    damaged[-20] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(ModelFileError, match="damaged"):
+        PairwiseMRF.load(path)
+    path.write_bytes(b"something else entirely")
+    with pytest.raises(ModelFileError, match="not a loglinear model"):
+        PairwiseMRF.load(path)
+
+
+def test_wide_networks_have_bounds_around_the_truth():
+    random = np.random.default_rng(0)
+    layout = Layout([2] * 12)
+    truth = Enumerated(layout, weights(layout, 3, 1.0, 0.3))
+    X = truth.sample(300)
+    model = PairwiseMRF(l1=1.0, l2=0.1, inference="exact").fit(X)
+    exact = model.log_partition()
+    from loglinear.bounds import log_partition
+
+    found = log_partition(model._graph, model._scores, limit=16)
+    assert exact.exact
+    assert not found.exact
+    assert found.lower <= exact.value + 1e-9
+    assert found.upper >= exact.value - 1e-9
+    assert found.value == pytest.approx(exact.value, abs=0.5)
+    assert random is not None
+
+
+def test_results_are_the_same_on_any_number_of_threads():
+    for inference in ("exact", "loopy_bp"):
+        one, two = (fitted(inference=inference, n_jobs=n) for n in (1, 2))
+        assert (one.result_.w == two.result_.w).all()
+
+
+def test_parameters_survive_cloning():
+    model = PairwiseMRF(l1=2.0, objective="pseudolikelihood", max_states=5)
+    assert clone(model).get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        model.sample(3)
+
+
+def test_a_run_that_does_not_settle_is_reported():
+    random = np.random.default_rng(0)
+    X = np.where(random.random((60, 8)) < 0.5, 1, 0)
+    with pytest.warns(ConvergenceWarning, match="did not settle"):
+        PairwiseMRF(l1=0.3, inference_options={"max_iterations": 1}).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.zeros((5, 3), int), "only the value"),
+        (np.array([[0], [1]]), "at least two"),
+        (np.empty((0, 3)), "no rows"),
+        (np.random.default_rng(0).normal(size=(100, 2)), "100 different values, more than max_states=32; bin it"),
+        ([["a", "b"], ["b", "a"], [None, None]], "row 2 has no values at all"),
+        ([["a", None], ["b", None]], "column 1 has no values"),
+        ([["a", 1], ["b", "c"]], "cannot be compared"),
+        ([["a", "b"], ["b"]], "row 1 of X has 1 values"),
+        ([1, 2, 3], "no table"),
+    ],
+)
+def test_bad_data_get_a_clear_message(X, message):
+    with pytest.raises(DataError, match=message):
+        PairwiseMRF().fit(X)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"objective": "likely"}, "objective='likely' is none of"),
+        ({"inference": "magic"}, "inference='magic' is none of"),
+        ({"inference_options": {"limits": 3}}, "do not fit exact"),
+        ({"l1": "aic"}, "l1='aic'"),
+        ({"l1": -1.0}, "l1=-1.0 is not a penalty"),
+        ({"max_states": 1}, "max_states"),
+        ({"grouped": 3}, "grouped=3"),
+        ({"grouped": True, "solver": "owlqn"}, "use prox_gradient"),
+        ({"path_options": {"gama": 3}, "l1": "ebic"}, "not gama"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(OptionError, match=message):
+        fitted(**options)
+
+
+def test_unknown_categories_are_named():
+    model = fitted()
+    X = table(5)
+    X.loc[3, "colour"] = "green"
+    with pytest.raises(DataError, match=r"row 3 has 'green' in column 'colour'.*'blue', 'red'"):
+        model.score(X)
+    with pytest.raises(DataError, match="3 variables; the network has 4"):
+        model.score(X.to_numpy()[:, :3])

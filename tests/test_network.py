@@ -1,0 +1,176 @@
+"""The likelihood of networks, its gradient, and what inference says of pairs without an edge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import check_grad
+
+from brute_force import Enumerated, features, weights
+from loglinear import DataError, ElasticNet, Problem, minimize
+from loglinear.inference import Exact, LoopyBP
+from loglinear.layout import Layout
+from loglinear.network import NetworkLikelihood
+from loglinear.sampling import Gibbs
+from loglinear.solvers import OWLQN, Grafting, GraftingLight
+
+MIXED = Layout([2, 3, 2, 4])
+BINARY = Layout([2] * 6)
+
+
+def likelihood(layout, codes, **options):
+    options.setdefault("inference", Exact())
+    return NetworkLikelihood(codes, layout, **options)
+
+
+def holed(codes, share=0.2, seed=0):
+    """Samples with missing values, none of them empty."""
+    random = np.random.default_rng(seed)
+    hidden = random.random(codes.shape) < share
+    hidden[np.arange(len(codes)), random.integers(0, codes.shape[1], len(codes))] = False
+    return np.where(hidden, -1, codes).astype(np.int32)
+
+
+@pytest.mark.parametrize("layout", [MIXED, BINARY])
+def test_weights_are_numbered_through_the_upper_triangle(layout):
+    every = np.arange(layout.n_interactions)
+    first, second = layout.columns_of(every)
+    assert (layout.variable[first] < layout.variable[second]).all()
+    assert (layout.interactions_of(first, second) == every).all()
+    w = np.random.default_rng(0).normal(size=layout.n_interactions)
+    assert (layout.upper(layout.matrix(w)) == w).all()
+    edges = layout.edges_of(every)
+    blocks = [layout.block(i, j).ravel() for i, j in edges]
+    assert sorted(np.concatenate(blocks)) == every.tolist()
+    groups = layout.groups()
+    assert len(set(groups)) == len(edges)
+    assert all(len(set(groups[block])) == 1 for block in blocks)
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0])
+@pytest.mark.parametrize("layout", [MIXED, BINARY])
+def test_value_and_gradient_are_those_of_enumeration(layout, share):
+    w = weights(layout, 1, share)
+    truth = Enumerated(layout, w)
+    codes, weight = truth.sample(50), np.random.default_rng(2).random(50)
+    objective = likelihood(layout, codes, weights=weight)
+    value, gradient = objective.value_and_gradient(w)
+    assert value == pytest.approx(-sum(weight * [truth.log_p(row) for row in codes]), rel=1e-12)
+    expected = weight.sum() * truth.p @ truth.features - weight @ features(layout, codes)
+    assert_allclose(gradient, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("layout", [MIXED, BINARY])
+def test_gradient_is_finite_differences_under_exact_inference_with_missing_values(layout):
+    truth = Enumerated(layout, weights(layout, 1))
+    objective = likelihood(layout, holed(truth.sample(30)))
+    w = weights(layout, 3)
+    difference = check_grad(
+        lambda x: objective.value_and_gradient(x)[0], lambda x: objective.value_and_gradient(x)[1], w
+    )
+    assert difference < 1e-4 * np.linalg.norm(objective.value_and_gradient(w)[1])
+
+
+def test_value_with_missing_values_is_the_log_probability_of_the_others():
+    truth = Enumerated(MIXED, weights(MIXED, 1))
+    codes = holed(truth.sample(40))
+    w = weights(MIXED, 4)
+    value, _ = likelihood(MIXED, codes).value_and_gradient(w)
+    assert value == pytest.approx(-sum(Enumerated(MIXED, w).log_p(row) for row in codes), rel=1e-10)
+
+
+@pytest.mark.parametrize("inference", [Exact(), LoopyBP(tolerance=1e-12)])
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_restriction_is_the_whole_with_the_others_at_zero(inference, missing):
+    w = weights(MIXED, 5, 0.3, 0.5)
+    codes = Enumerated(MIXED, w).sample(40)
+    objective = likelihood(MIXED, holed(codes) if missing else codes, inference=inference)
+    kept = np.union1d(np.flatnonzero(w), np.arange(MIXED.n_interactions, MIXED.n_features))
+    value, gradient = objective.value_and_gradient(w)
+    part_value, part = objective.restrict(kept).value_and_gradient(w[kept])
+    assert part_value == pytest.approx(value, rel=1e-8)
+    assert_allclose(part, gradient[kept], rtol=1e-6, atol=1e-6)
+
+
+def test_belief_propagation_is_exact_on_trees_but_for_pairs_without_edge():
+    w = np.zeros(BINARY.n_features)
+    for i in range(1, 6):
+        w[BINARY.interactions_of(np.array(i // 2), np.array(i)) if i > 1 else BINARY.block(0, 1)] = 0.7
+    truth = Enumerated(BINARY, w)
+    codes = truth.sample(50)
+    exact = likelihood(BINARY, codes).value_and_gradient(w)
+    loopy = likelihood(BINARY, codes, inference=LoopyBP(tolerance=1e-12)).value_and_gradient(w)
+    assert loopy[0] == pytest.approx(exact[0], rel=1e-9)
+    edges = np.flatnonzero(w)
+    assert_allclose(loopy[1][edges], exact[1][edges], atol=1e-8)
+    assert_allclose(loopy[1][BINARY.n_interactions :], exact[1][BINARY.n_interactions :], atol=1e-8)
+
+
+def test_beliefs_of_candidates_are_what_belief_propagation_says_with_their_edges_at_zero():
+    w = weights(BINARY, 6, 0.5, 0.5)
+    codes = Enumerated(BINARY, w).sample(50)
+    options = {"inference": LoopyBP(tolerance=1e-12)}
+    sparse = likelihood(BINARY, codes, **options).value_and_gradient(w)[1]
+    complete = likelihood(BINARY, codes, **options).restrict(np.arange(BINARY.n_features)).value_and_gradient(w)[1]
+    assert_allclose(sparse, complete, atol=1e-7)
+
+
+def test_samples_estimate_value_and_gradient():
+    w = weights(BINARY, 7, 0.5, 0.4)
+    codes = Enumerated(BINARY, w).sample(200)
+    exact = likelihood(BINARY, codes).value_and_gradient(w)
+    sampled = likelihood(BINARY, codes, inference=Gibbs(chains=20_000)).value_and_gradient(w)
+    assert sampled[0] == pytest.approx(exact[0], rel=0.02)
+    assert_allclose(sampled[1], exact[1], atol=200 * 5 * 0.5 / np.sqrt(10_000))
+
+
+@pytest.mark.parametrize("solver", [GraftingLight(select=2, steps=1), GraftingLight(select=3), Grafting(select=2)])
+@pytest.mark.parametrize("layout", [MIXED, BINARY])
+def test_conditions_3_hold_at_the_end_and_the_optimum_is_that_of_owlqn(solver, layout):
+    codes = Enumerated(layout, weights(layout, 8, 0.4)).sample(300)
+    objective = likelihood(layout, codes)
+    problem = Problem(objective, ElasticNet(5.0, 0.0, objective.n_unpenalised))
+    full = minimize(problem, OWLQN(tolerance=0.0, gradient_tolerance=1e-5))
+    found = minimize(problem, solver, objective.independent())
+    assert found.status.converged
+    assert found.objective == pytest.approx(full.objective, rel=1e-4)
+    gradient = objective.value_and_gradient(found.w)[1][: layout.n_interactions]
+    inner = found.w[: layout.n_interactions]
+    assert_allclose(gradient[inner != 0.0], -5.0 * np.sign(inner[inner != 0.0]), atol=0.5)
+    assert (np.abs(gradient[inner == 0.0]) <= 5.0 + 1e-6).all()
+
+
+def test_the_independent_model_is_the_optimum_without_interactions():
+    codes = Enumerated(MIXED, weights(MIXED, 9)).sample(100)
+    for data in (codes, holed(codes)):
+        objective = likelihood(MIXED, data)
+        gradient = objective.value_and_gradient(objective.independent())[1]
+        assert_allclose(gradient[MIXED.n_interactions :], 0.0, atol=1e-8)
+
+
+def test_results_do_not_depend_on_threads():
+    w = weights(MIXED, 10, 0.6)
+    codes = holed(Enumerated(MIXED, w).sample(60))
+    for inference in (Exact, LoopyBP, Gibbs):
+        one, two = (likelihood(MIXED, codes, inference=inference(), threads=t).value_and_gradient(w) for t in (1, 2))
+        assert one[0] == two[0]
+        assert (one[1] == two[1]).all()
+
+
+@pytest.mark.parametrize(
+    ("codes", "message"),
+    [
+        (np.zeros((3, 2), int), "4 variables"),
+        (np.array([[0, 3, 0, 0]]), "state 3 of variable 1"),
+        (np.zeros((3, 4)), "whole numbers"),
+    ],
+)
+def test_bad_states_are_named(codes, message):
+    with pytest.raises(DataError, match=message):
+        likelihood(MIXED, codes)
+
+
+def test_bad_sample_weights_are_refused():
+    with pytest.raises(DataError, match="finite numbers >= 0"):
+        likelihood(MIXED, np.zeros((2, 4), int), weights=np.array([1.0, -1.0]))
