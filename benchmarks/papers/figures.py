@@ -222,3 +222,66 @@ def _save(figure: plt.Figure, title: str, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
+
+
+def structure_bars(rows: list[dict[str, Any]], path: Path) -> None:
+    """Three panels of bars, a group for each letter: seconds, NLL per pixel, gradient evaluations."""
+    letters = list(dict.fromkeys(row["letter"] for row in rows))
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    figure, axes = plt.subplots(1, 3, figsize=(11.0, 3.6), layout="constrained")
+    panels = (("seconds", "CPU seconds"), ("nll_sampled_train", "NLL per pixel, by samples"), ("evaluations", None))
+    for axis, (name, label) in zip(axes, panels, strict=True):
+        for k, method in enumerate(methods):
+            heights = [row[name] for row in rows if row["method"] == method]
+            places = [x + (k - (len(methods) - 1) / 2) * 0.8 / len(methods) for x in range(len(letters))]
+            axis.bar(places, heights, 0.8 / len(methods), label=method)
+        axis.set_xticks(range(len(letters)), letters)
+        axis.set_ylabel(label or "gradient evaluations")
+        if name != "nll_sampled_train":
+            axis.set_yscale("log")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(methods), fontsize=8)
+    _save(figure, "structures of letters", path)
+
+
+def images(rows: list[dict[str, Any]], means: dict[str, Any], path: Path, side: int) -> None:
+    """Average images: of the data, then of each method, by samples of what it learned."""
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    figure, axes = plt.subplots(
+        len(means), 1 + 2 * len(methods), figsize=(1.1 + 2.2 * len(methods), 1.1 * len(means) + 0.5), squeeze=False
+    )
+    for line, (letter, mean) in zip(axes, means.items(), strict=True):
+        found = {row["method"]: row for row in rows if row["letter"] == letter}
+        shown = [("data", mean)]
+        for method in methods:
+            short = method.replace("Grafting-Light", "G.-Light").replace("Full-Opt-L1", "Full")
+            short = short.replace(", ", ",\n").replace(" graph", "")
+            for by in ("sampled", "bethe"):
+                label = f"{short}\n{'samples' if by == 'sampled' else 'beliefs'}"
+                shown.append((label, [found[method][f"image_{by}"][i : i + side] for i in range(0, side * side, side)]))
+        for axis, (title, image) in zip(line, shown, strict=True):
+            axis.imshow(image, cmap="gray", vmin=0.0, vmax=1.0)
+            axis.set_axis_off()
+            if letter == next(iter(means)):
+                axis.set_title(title, fontsize=6)
+    figure.tight_layout(pad=0.3)
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
+
+
+def structure_units(level: list[dict[str, Any]], rows: list[dict[str, Any]], title: str, path: Path) -> None:
+    """Four panels against the select unit M; methods without one are level lines."""
+    figure, axes = plt.subplots(2, 2, figsize=(9.5, 6.0), layout="constrained")
+    panels = (("seconds", "CPU seconds"), ("nll_sampled_train", "NLL per pixel, by samples"))
+    panels += (("nonzero", "edges"), ("evaluations", "gradient evaluations"))
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    for axis, (name, label) in zip(axes.ravel(), panels, strict=True):
+        for method in methods:
+            points = sorted((row["unit"], row[name]) for row in rows if row["method"] == method)
+            axis.plot(*zip(*points, strict=True), marker="o", markersize=3, label=method)
+        for k, row in enumerate(level):
+            axis.axhline(row[name], color=f"C{len(methods) + k}", linestyle="--", label=row["method"])
+        axis.set(ylabel=label, xlabel="select unit M")
+        if name != "nll_sampled_train":
+            axis.set_yscale("log")
+    axes[0, 0].legend(fontsize=8)
+    _save(figure, title, path)
