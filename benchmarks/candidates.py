@@ -1,0 +1,72 @@
+"""How wrong the scores of pairs without an edge are: the product of beliefs against exact probabilities.
+
+    python benchmarks/candidates.py --page docs/networks.md
+
+Grafting-Light scores a pair that has no edge by its violation |N p(x_i = 1, x_j = 1) - count|, the model's probability
+taken as the product of the beliefs of both ends. Here are networks small enough for the exact probability: binary
+variables, random graphs of mean degree 3, weights of the interactions drawn from a normal distribution.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from loglinear.inference import Exact, Graph, LoopyBP, Report
+from loglinear.layout import Layout
+
+VARIABLES, DEGREE, NETWORKS = 16, 3.0, 50
+STRENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+def errors(strength: float, random: np.random.Generator) -> tuple[list[float], list[float], float, bool]:
+    """Of one network: |error| of pairs without edge, of edges, of log Z, and whether belief propagation settled."""
+    layout = Layout([2] * VARIABLES)
+    first, second = np.triu_indices(VARIABLES, 1)
+    chosen = random.random(first.size) < DEGREE / (VARIABLES - 1)
+    edges = np.stack([first, second], axis=1)
+    graph = Graph(layout, edges[chosen], 1)
+    inner = strength * random.normal(size=int(chosen.sum()))
+    # Centred: each variable is on about half of the time.
+    columns = -0.5 * (np.bincount(edges[chosen].ravel(), np.repeat(inner, 2), VARIABLES))
+    scores = graph.scores(inner, columns)
+    exact = Exact().moments(graph, scores, Report("exact"), whole=True)
+    report = Report("loopy_bp")
+    loopy = LoopyBP(damping=0.3, max_iterations=2000).moments(graph, scores, report, whole=True)
+    assert exact.products is not None
+    beliefs = loopy.nodes[graph.columns]
+    outside = np.abs(np.outer(beliefs, beliefs) - exact.products)[first[~chosen], second[~chosen]]
+    inside = np.abs(loopy.edges - exact.edges)[graph.places]
+    return outside.tolist(), inside.tolist(), abs(loopy.log_z - exact.log_z), report.unconverged == 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--page", type=Path)
+    arguments = parser.parse_args()
+    heads = (
+        "| weights' standard deviation | no edge: mean error | largest | edge: mean error | largest | log Z | settled |"
+    )
+    lines = [heads, "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    for strength in STRENGTHS:
+        random = np.random.default_rng(0)
+        found = [errors(strength, random) for _ in range(NETWORKS)]
+        outside, inside = (np.concatenate([each[k] for each in found]) for k in (0, 1))
+        log_z, settled = np.mean([each[2] for each in found]), sum(each[3] for each in found)
+        lines.append(
+            f"| {strength:g} | {outside.mean():.4f} | {outside.max():.3f} | {inside.mean():.4f} | {inside.max():.3f} | "
+            f"{log_z:.4f} | {settled} of {NETWORKS} |"
+        )
+    table = "\n".join(lines)
+    print(table)
+    if arguments.page:
+        text = arguments.page.read_text(encoding="utf-8")
+        before, rest = text.split("<!-- candidates -->\n")
+        after = rest.split("<!-- end of candidates -->")[1]
+        arguments.page.write_text(f"{before}<!-- candidates -->\n{table}\n<!-- end of candidates -->{after}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
