@@ -13,6 +13,7 @@ pub mod network;
 pub mod network_file;
 pub mod numeric;
 pub mod objective;
+pub mod random;
 pub mod sliced;
 pub mod stochastic;
 pub mod tagger;

@@ -200,6 +200,38 @@ class Network:
     def n_edges(self) -> int: ...
     @property
     def n_threads(self) -> int: ...
+    def largest_table(self, *, limit: int | None = None) -> float: ...
+    def exact(
+        self, node_scores: npt.NDArray[np.float64], edge_scores: npt.NDArray[np.float64], *, limit: int = 4194304
+    ) -> tuple[float, npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+    def sample(
+        self,
+        node_scores: npt.NDArray[np.float64],
+        edge_scores: npt.NDArray[np.float64],
+        n_samples: int,
+        *,
+        seed: int = 0,
+        limit: int = 4194304,
+    ) -> npt.NDArray[np.int32]: ...
+    def pair_marginals(
+        self, node_scores: npt.NDArray[np.float64], edge_scores: npt.NDArray[np.float64], *, limit: int = 4194304
+    ) -> npt.NDArray[np.float64]: ...
+    def most_probable(
+        self, node_scores: npt.NDArray[np.float64], edge_scores: npt.NDArray[np.float64], *, limit: int = 4194304
+    ) -> npt.NDArray[np.int32]: ...
+    def completed(
+        self,
+        node_scores: npt.NDArray[np.float64],
+        edge_scores: npt.NDArray[np.float64],
+        data: npt.NDArray[np.int32],
+        *,
+        weights: npt.NDArray[np.float64] | None = None,
+        method: str = "exact",
+        limit: int = 4194304,
+        damping: float = 0.0,
+        tolerance: float = 1e-6,
+        max_iterations: int = 1000,
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64], int]: ...
 
 class ChainModel:
     @staticmethod

@@ -2,16 +2,73 @@
 
 use super::arrays::{numbers, read};
 use super::errors::OptionError;
+use super::interrupt::interruptible_unless;
+use crate::error::Result;
+use crate::inference::evidence::{self, Method};
+use crate::inference::junction::{self, Junction, Scores};
 use crate::network;
 use crate::network_file::NetworkFile;
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use crate::threads::{Interrupt, pool};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use rayon::ThreadPool;
 use std::path::PathBuf;
+use std::sync::OnceLock;
+
+type In<'py> = PyReadonlyArray1<'py, f64>;
+type Vector<'py> = Bound<'py, PyArray1<f64>>;
+type Matrix<'py> = Bound<'py, PyArray2<f64>>;
+
+/// The largest table unless one is given.
+const LIMIT: usize = 1 << 22;
+/// Work on networks of fewer scores than this takes less time than a thread to look for signals beside it.
+const QUICK: usize = 1000;
 
 #[pyclass(module = "loglinear._core", frozen)]
 pub struct Network {
     inner: network::Network,
     threads: usize,
+    /// None inside if the network is too dense for one.
+    junction: OnceLock<Option<Junction>>,
+}
+
+impl Network {
+    fn junction(&self, interrupt: &Interrupt) -> Result<Option<&Junction>> {
+        if let Some(known) = self.junction.get() {
+            return Ok(known.as_ref());
+        }
+        let junction = Junction::new(&self.inner, interrupt)?;
+        Ok(self.junction.get_or_init(|| junction).as_ref())
+    }
+
+    fn is_quick(&self) -> bool {
+        let known = self.junction.get().and_then(Option::as_ref);
+        known.is_some_and(|junction| junction.entries() < QUICK)
+    }
+
+    /// Calls with the junction forest, on the threads of this network, and looks for Ctrl-C unless it is quick.
+    fn exactly<T: Send>(
+        &self,
+        py: Python<'_>,
+        (node_scores, edge_scores): (&In<'_>, &In<'_>),
+        (limit, quick): (usize, bool),
+        work: impl FnOnce(&Junction, Scores<'_>, &ThreadPool, &Interrupt) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let (node, edge) = (read(node_scores)?, read(edge_scores)?);
+        interruptible_unless(quick && self.is_quick(), py, |interrupt| {
+            let scores = Scores::new(&self.inner, node, edge)?;
+            let junction = junction::within(self.junction(interrupt)?, limit)?;
+            work(junction, scores, &*pool(self.threads)?, interrupt)
+        })
+    }
+}
+
+fn method_of(name: &str, limit: usize, (damping, tolerance, max_iterations): (f64, f64, usize)) -> PyResult<Method> {
+    match name {
+        "exact" => Ok(Method::Exact { limit }),
+        "loopy_bp" => Ok(Method::LoopyBp { damping, tolerance, max_iterations }),
+        _ => Err(OptionError::new_err(format!("method is {name:?}; it has to be \"exact\" or \"loopy_bp\""))),
+    }
 }
 
 #[pymethods]
@@ -26,7 +83,7 @@ impl Network {
         let ends: Option<Vec<u32>> = edges.as_array().iter().map(|&v| u32::try_from(v).ok()).collect();
         let ends = ends.ok_or_else(|| OptionError::new_err("edges name variables by numbers of at least 0"))?;
         let edges = ends.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-        Ok(Network { inner: network::Network::new(states, edges)?, threads })
+        Ok(Network { inner: network::Network::new(states, edges)?, threads, junction: OnceLock::new() })
     }
 
     #[getter]
@@ -42,6 +99,113 @@ impl Network {
     #[getter]
     fn n_threads(&self) -> usize {
         crate::threads::count(self.threads)
+    }
+
+    /// log2 of the entries of the largest table; infinite if it is beyond the limit or 2^32, or takes too long to find.
+    #[pyo3(signature = (*, limit=None))]
+    fn largest_table(&self, py: Python<'_>, limit: Option<usize>) -> PyResult<f64> {
+        let largest = interruptible_unless(self.is_quick(), py, |interrupt| {
+            Ok(self.junction(interrupt)?.map(Junction::largest).filter(|&size| size <= limit.unwrap_or(usize::MAX)))
+        })?;
+        Ok(largest.map_or(f64::INFINITY, |size| (size as f64).log2()))
+    }
+
+    #[pyo3(signature = (node_scores, edge_scores, *, limit=LIMIT))]
+    fn exact<'py>(
+        &self,
+        py: Python<'py>,
+        node_scores: In<'py>,
+        edge_scores: In<'py>,
+        limit: usize,
+    ) -> PyResult<(f64, Vector<'py>, Vector<'py>)> {
+        let found =
+            self.exactly(py, (&node_scores, &edge_scores), (limit, true), |junction, scores, pool, interrupt| {
+                let up = junction.conditionals(scores, Some(pool), interrupt)?;
+                up.marginals(scores, Some(pool), interrupt)
+            })?;
+        Ok((found.log_z, PyArray1::from_vec(py, found.node), PyArray1::from_vec(py, found.edge)))
+    }
+
+    #[pyo3(signature = (node_scores, edge_scores, n_samples, *, seed=0, limit=LIMIT))]
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        node_scores: In<'py>,
+        edge_scores: In<'py>,
+        n_samples: usize,
+        seed: u64,
+        limit: usize,
+    ) -> PyResult<Bound<'py, PyArray2<i32>>> {
+        let work = |junction: &Junction, scores: Scores<'_>, pool: &ThreadPool, interrupt: &Interrupt| {
+            junction.conditionals(scores, Some(pool), interrupt)?.samples(n_samples, seed, pool, interrupt)
+        };
+        let samples = self.exactly(py, (&node_scores, &edge_scores), (limit, false), work)?;
+        PyArray1::from_vec(py, samples).reshape([n_samples, self.inner.n_variables()])
+    }
+
+    #[pyo3(signature = (node_scores, edge_scores, *, limit=LIMIT))]
+    fn pair_marginals<'py>(
+        &self,
+        py: Python<'py>,
+        node_scores: In<'py>,
+        edge_scores: In<'py>,
+        limit: usize,
+    ) -> PyResult<Matrix<'py>> {
+        let pairs =
+            self.exactly(py, (&node_scores, &edge_scores), (limit, false), |junction, scores, pool, interrupt| {
+                let up = || junction.conditionals(scores, Some(pool), interrupt);
+                let marginals = up()?.marginals(scores, Some(pool), interrupt)?;
+                up()?.pairs(&self.inner, &marginals.node, pool, interrupt)
+            })?;
+        PyArray1::from_vec(py, pairs).reshape([self.inner.n_node_scores(); 2])
+    }
+
+    #[pyo3(signature = (node_scores, edge_scores, *, limit=LIMIT))]
+    fn most_probable<'py>(
+        &self,
+        py: Python<'py>,
+        node_scores: In<'py>,
+        edge_scores: In<'py>,
+        limit: usize,
+    ) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        let best =
+            self.exactly(py, (&node_scores, &edge_scores), (limit, true), |junction, scores, pool, interrupt| {
+                junction.most_probable(scores, Some(pool), interrupt)
+            })?;
+        Ok(PyArray1::from_vec(py, best.into_iter().map(|state| state as i32).collect()))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (node_scores, edge_scores, data, *, weights=None, method="exact", limit=LIMIT, damping=0.0,
+        tolerance=1e-6, max_iterations=1000))]
+    fn completed<'py>(
+        &self,
+        py: Python<'py>,
+        node_scores: In<'py>,
+        edge_scores: In<'py>,
+        data: PyReadonlyArray2<'py, i32>,
+        weights: Option<In<'py>>,
+        method: &str,
+        limit: usize,
+        damping: f64,
+        tolerance: f64,
+        max_iterations: usize,
+    ) -> PyResult<(Vector<'py>, Matrix<'py>, Vector<'py>, usize)> {
+        let [n, width] = *data.shape() else { return Err(OptionError::new_err("data need rows and columns")) };
+        if width != self.inner.n_variables() {
+            let wanted = self.inner.n_variables();
+            return Err(OptionError::new_err(format!("data have {width} columns; the network has {wanted} variables")));
+        }
+        let method = method_of(method, limit, (damping, tolerance, max_iterations))?;
+        let (node, edge, data) = (read(&node_scores)?, read(&edge_scores)?, read(&data)?);
+        let rows = evidence::Rows { data, weights: weights.as_ref().map(read).transpose()? };
+        let found = interruptible_unless(false, py, |interrupt| {
+            let scores = Scores::new(&self.inner, node, edge)?;
+            evidence::complete(scores, rows, method, &*pool(self.threads)?, interrupt)
+        })?;
+        let beliefs = PyArray1::from_vec(py, found.beliefs).reshape([n, self.inner.n_node_scores()])?;
+        let expectations = PyArray1::from_vec(py, found.edge_expectations);
+        Ok((PyArray1::from_vec(py, found.log_z), beliefs, expectations, found.unconverged))
     }
 }
 

@@ -3,6 +3,8 @@
 //! `Transitions` holds what all sentences share, `Lattice` the scores of one sentence and the buffers to work in. With
 //! scores of triples in the transitions, inference is that of a second-order chain (`second`).
 
+pub mod evidence;
+pub mod junction;
 mod log_space;
 mod scaled;
 mod second;

@@ -1,0 +1,285 @@
+"""Laws of exact inference in pairwise networks, against enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from loglinear._core import Network
+from loglinear.errors import DataError, OptionError
+
+
+def chain(n):
+    return [(i, i + 1) for i in range(n - 1)]
+
+
+def grid(rows, columns):
+    at = np.arange(rows * columns).reshape(rows, columns)
+    right, down = (at[:, :-1], at[:, 1:]), (at[1:], at[:-1])
+    return [(int(i), int(j)) for first, second in (right, down) for i, j in zip(first.flat, second.flat, strict=True)]
+
+
+# Numbers of states, and edges in either direction.
+GRAPHS = {
+    "one variable": ([3], []),
+    "no edges": ([2, 4, 3], []),
+    "tree": ([2, 3, 2, 4, 2, 3], [(1, 0), (1, 2), (3, 1), (3, 4), (5, 3)]),
+    "cycle": ([2, 3, 4, 2, 3], [(0, 1), (2, 1), (2, 3), (3, 4), (4, 0)]),
+    "components": ([3, 2, 2, 3, 2, 4, 2], [(4, 0), (0, 6), (6, 4), (5, 2)]),
+    "complete": ([2, 3, 2, 3, 2, 2], list(itertools.combinations(range(6), 2))),
+    "grid": ([2] * 16, grid(4, 4)),
+    "mixed grid": ([2, 3, 2, 3, 2, 3, 2, 3, 2], grid(3, 3)),
+}
+TOLERANCE = 1e-11
+
+
+class Model:
+    """A network with scores, and all its assignments with their log probabilities."""
+
+    def __init__(self, states, edges, scale=2.0, seed=0, threads=2):
+        rng = np.random.default_rng(seed)
+        self.states, self.edges = np.array(states), np.array(edges, dtype=np.int64).reshape(-1, 2)
+        self.network = Network(self.states, self.edges, threads=threads)
+        self.first = np.concatenate([[0], np.cumsum(self.states)])
+        sizes = self.states[self.edges[:, 0]] * self.states[self.edges[:, 1]]
+        self.edge_first = np.concatenate([[0], np.cumsum(sizes)])
+        self.node = rng.normal(size=self.first[-1]) * scale
+        self.edge = rng.normal(size=self.edge_first[-1]) * scale
+
+    def assignments(self):
+        return np.array(list(itertools.product(*map(range, self.states))), dtype=np.int32)
+
+    def edge_places(self, x):
+        """Which entry of every edge's table each assignment chooses."""
+        i, j = self.edges.T
+        return self.edge_first[:-1] + x[:, i] * self.states[j] + x[:, j]
+
+    def indicators(self, x):
+        """Which states each assignment chooses, and which entries of tables."""
+        nodes, tables = np.zeros((len(x), self.first[-1])), np.zeros((len(x), self.edge_first[-1]))
+        np.put_along_axis(nodes, self.first[:-1] + x, 1.0, axis=1)
+        np.put_along_axis(tables, self.edge_places(x), 1.0, axis=1)
+        return nodes, tables
+
+    def scores(self, x):
+        return self.node[self.first[:-1] + x].sum(axis=1) + self.edge[self.edge_places(x)].sum(axis=1)
+
+    def exact(self, **options):
+        return self.network.exact(self.node, self.edge, **options)
+
+
+@pytest.fixture(params=list(GRAPHS))
+def model(request):
+    return Model(*GRAPHS[request.param])
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.3, 5.0, 100.0])
+@pytest.mark.parametrize("graph", list(GRAPHS))
+def test_marginals_equal_enumeration(graph, scale):
+    model = Model(*GRAPHS[graph], scale=scale)
+    x = model.assignments()
+    log_z, nodes, tables = model.exact()
+    scores = model.scores(x)
+    p = np.exp(scores - logsumexp(scores))
+    expected_nodes, expected_tables = (p @ each for each in model.indicators(x))
+    assert log_z == pytest.approx(logsumexp(scores), rel=1e-13, abs=TOLERANCE)
+    np.testing.assert_allclose(nodes, expected_nodes, atol=TOLERANCE)
+    np.testing.assert_allclose(tables, expected_tables, atol=TOLERANCE)
+
+
+def test_marginals_are_derivatives_of_log_z(model):
+    _, nodes, tables = model.exact()
+    step = 1e-5
+    for scores, marginals in ((model.node, nodes), (model.edge, tables)):
+        for at in range(scores.size):
+            values = []
+            for sign in (1.0, -1.0):
+                before = scores[at]
+                scores[at] += sign * step
+                values.append(model.exact()[0])
+                scores[at] = before
+            assert (values[0] - values[1]) / (2 * step) == pytest.approx(marginals[at], abs=1e-8)
+
+
+def test_pair_marginals_equal_enumeration(model):
+    x = model.assignments()
+    p = np.exp(model.scores(x) - logsumexp(model.scores(x)))
+    nodes, _ = model.indicators(x)
+    pairs = model.network.pair_marginals(model.node, model.edge)
+    np.testing.assert_allclose(pairs, nodes.T @ (p[:, None] * nodes), atol=TOLERANCE)
+    np.testing.assert_array_equal(pairs, pairs.T)
+
+
+def test_most_probable_equals_enumeration(model):
+    x = model.assignments()
+    best = model.network.most_probable(model.node, model.edge)
+    assert best.dtype == np.int32
+    np.testing.assert_array_equal(best, x[model.scores(x).argmax()])
+
+
+def test_frequencies_of_samples_are_within_their_errors(model):
+    n = 20_000
+    samples = model.network.sample(model.node * 0.5, model.edge * 0.5, n, seed=3)
+    _, nodes, tables = model.network.exact(model.node * 0.5, model.edge * 0.5)
+    assert samples.shape == (n, model.states.size)
+    assert samples.dtype == np.int32
+    for indicators, p in zip(model.indicators(samples), (nodes, tables), strict=True):
+        error = np.sqrt(p * (1.0 - p) / n)
+        assert np.all(np.abs(indicators.mean(axis=0) - p) <= 5.0 * error + 1e-12)
+
+
+def test_samples_depend_on_the_seed_alone():
+    one, four = (Model(*GRAPHS["mixed grid"], threads=threads) for threads in (1, 4))
+    first = one.network.sample(one.node, one.edge, 100, seed=7)
+    np.testing.assert_array_equal(first, four.network.sample(one.node, one.edge, 100, seed=7))
+    # The first samples do not depend on how many follow.
+    np.testing.assert_array_equal(first[:30], one.network.sample(one.node, one.edge, 30, seed=7))
+    assert np.any(first != one.network.sample(one.node, one.edge, 100, seed=8))
+
+
+def completed_by_enumeration(model, row):
+    x = model.assignments()
+    x = x[np.all((row < 0) | (x == row), axis=1)]
+    scores = model.scores(x)
+    p = np.exp(scores - logsumexp(scores))
+    return logsumexp(scores), *(p @ each for each in model.indicators(x))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_completed_equals_enumeration_of_what_is_hidden(model, weighted):
+    rng = np.random.default_rng(1)
+    n = 40
+    data = rng.integers(0, model.states, size=(n, model.states.size), dtype=np.int32)
+    data[rng.random(data.shape) < 0.4] = -1
+    data[0], data[1] = 0, -1
+    weights = rng.random(n) if weighted else None
+    log_z, beliefs, tables, unconverged = model.network.completed(model.node, model.edge, data, weights=weights)
+    expected = [completed_by_enumeration(model, row) for row in data]
+    np.testing.assert_allclose(log_z, [each[0] for each in expected], atol=1e-10)
+    np.testing.assert_allclose(beliefs, [each[1] for each in expected], atol=TOLERANCE)
+    by_row = np.array([each[2] for each in expected])
+    np.testing.assert_allclose(tables, by_row.sum(axis=0) if weights is None else weights @ by_row, atol=1e-10)
+    assert unconverged == 0
+
+
+def test_a_row_that_hides_all_has_the_marginals_of_the_network(model):
+    data = np.full((1, model.states.size), -1, dtype=np.int32)
+    log_z, beliefs, tables, _ = model.network.completed(model.node, model.edge, data)
+    whole = model.exact()
+    for mine, theirs in zip((log_z[0], beliefs[0], tables), whole, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("graph", list(GRAPHS))
+def test_scores_of_ten_thousand_leave_everything_finite(graph):
+    for seed in range(5):
+        model = Model(*GRAPHS[graph], seed=seed)
+        model.node, model.edge = (1e4 * np.sign(each) for each in (model.node, model.edge))
+        x = model.assignments()
+        scores = model.scores(x)
+        log_z, nodes, tables = model.exact()
+        assert log_z == pytest.approx(logsumexp(scores), rel=1e-13, abs=1e-9)
+        p = np.exp(scores - logsumexp(scores))
+        for found, indicators in zip((nodes, tables), model.indicators(x), strict=True):
+            np.testing.assert_allclose(found, p @ indicators, atol=1e-9)
+        pairs = model.network.pair_marginals(model.node, model.edge)
+        indicators = model.indicators(x)[0]
+        np.testing.assert_allclose(pairs, indicators.T @ (p[:, None] * indicators), atol=1e-9)
+        best = model.network.most_probable(model.node, model.edge)
+        assert model.scores(best[None])[0] == pytest.approx(scores.max())
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    results = []
+    for threads in (1, 2, 4):
+        model = Model([2] * 240, grid(8, 30), scale=1.0, threads=threads)
+        data = np.random.default_rng(0).integers(-1, 2, size=(50, 240), dtype=np.int32)
+        found = [*model.exact(), model.network.pair_marginals(model.node, model.edge)]
+        results.append([*found, *model.network.completed(model.node, model.edge, data)])
+    for other in results[1:]:
+        for mine, theirs in zip(results[0], other, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_long_chain_equals_forward_and_backward():
+    n, r = 100_000, 3
+    model = Model([r] * n, chain(n), scale=1.0)
+    node, edge = model.node.reshape(n, r), model.edge.reshape(n - 1, r, r)
+    forward, backward = node.copy(), np.zeros((n, r))
+    for t in range(1, n):
+        forward[t] += np.logaddexp.reduce(forward[t - 1][:, None] + edge[t - 1], axis=0)
+    for t in range(n - 2, -1, -1):
+        backward[t] = np.logaddexp.reduce(edge[t] + node[t + 1] + backward[t + 1], axis=1)
+    expected = np.logaddexp.reduce(forward[-1])
+    log_z, nodes, tables = model.exact()
+    assert log_z == pytest.approx(expected, rel=1e-12)
+    # Forward variables are in the hundred thousands, where doubles are 1e-11 apart.
+    np.testing.assert_allclose(nodes.reshape(n, r), np.exp(forward + backward - expected), atol=1e-7)
+    np.testing.assert_allclose(tables.reshape(n - 1, -1).sum(axis=1), 1.0, atol=1e-10)
+
+
+def test_a_wide_grid_is_quick_and_consistent():
+    model = Model([2] * 300, grid(10, 30), scale=1.0)
+    assert model.network.largest_table() <= 12.0
+    started = time.perf_counter()
+    _, nodes, tables = model.exact()
+    assert time.perf_counter() - started < 5.0
+    nodes, tables = nodes.reshape(-1, 2), tables.reshape(-1, 2, 2)
+    np.testing.assert_allclose(tables.sum(axis=2), nodes[model.edges[:, 0]], atol=TOLERANCE)
+    np.testing.assert_allclose(tables.sum(axis=1), nodes[model.edges[:, 1]], atol=TOLERANCE)
+    pairs = model.network.pair_marginals(model.node, model.edge).reshape(300, 2, 300, 2)
+    np.testing.assert_allclose(pairs.sum(axis=3), np.broadcast_to(nodes[:, :, None], (300, 2, 300)), atol=TOLERANCE)
+    np.testing.assert_allclose([pairs[i, :, j] for i, j in model.edges], tables, atol=TOLERANCE)
+
+
+def test_too_wide_networks_name_the_size_of_their_table():
+    model = Model([2] * 8, list(itertools.combinations(range(8), 2)))
+    assert model.network.largest_table() == 8.0
+    assert model.network.largest_table(limit=255) == np.inf
+    for name in ("exact", "pair_marginals", "most_probable"):
+        with pytest.raises(OptionError, match=r"256 = 2\^8\.0 entries.*limit of 255.*loopy_bp"):
+            getattr(model.network, name)(model.node, model.edge, limit=255)
+    data = np.full((1, 8), -1, dtype=np.int32)
+    with pytest.raises(OptionError, match=r"row 0: .*256 = 2\^8\.0 entries"):
+        model.network.completed(model.node, model.edge, data, limit=255)
+    assert np.isfinite(model.exact(limit=256)[0])
+
+
+@pytest.mark.parametrize("size", ["complete", "random"])
+def test_dense_networks_are_given_up_soon(size):
+    n, edges = 400, list(itertools.combinations(range(400), 2))
+    if size == "random":
+        n = 5000
+        ends = np.random.default_rng(0).integers(0, n, size=(50_000, 2))
+        edges = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
+    model = Model([2] * n, edges)
+    started = time.perf_counter()
+    with pytest.raises(OptionError, match=r"more than 2\^32 entries.*loopy_bp"):
+        model.exact()
+    assert time.perf_counter() - started < 10.0
+    assert model.network.largest_table() == np.inf
+
+
+def test_bad_input_is_named():
+    model = Model(*GRAPHS["tree"])
+    with pytest.raises(OptionError, match="node_scores have 3 entries; 16 are needed"):
+        model.network.exact(np.zeros(3), model.edge)
+    with pytest.raises(OptionError, match=r"edge_scores\[0\] is nan"):
+        model.network.exact(model.node, model.edge * np.nan)
+    data = np.zeros((2, 6), dtype=np.int32)
+    with pytest.raises(OptionError, match="data have 5 columns; the network has 6 variables"):
+        model.network.completed(model.node, model.edge, np.ascontiguousarray(data[:, :5]))
+    with pytest.raises(OptionError, match="there are 3 weights for 2 rows"):
+        model.network.completed(model.node, model.edge, data, weights=np.ones(3))
+    with pytest.raises(OptionError, match=r"weights\[1\] is inf"):
+        model.network.completed(model.node, model.edge, data, weights=np.array([1.0, np.inf]))
+    with pytest.raises(OptionError, match='method is "mean_field"'):
+        model.network.completed(model.node, model.edge, data, method="mean_field")
+    for wrong in (2, -2):
+        data[1, 2] = wrong
+        with pytest.raises(DataError, match=f"row 1, variable 2: {wrong} is none of its states 0..2"):
+            model.network.completed(model.node, model.edge, data)
