@@ -247,7 +247,7 @@ impl ClassifierObjective {
         if (scores.len(), gradient.len()) != (self.inner.n_samples(), w.len()) {
             return Err(OptionError::new_err("scores and gradient have other lengths than samples and weights"));
         }
-        let settings = newton::Settings { l1, l2, precision, sweeps, least };
+        let settings = newton::Settings { l1, l2, precision, sweeps, least, excluded: 0..0 };
         let done = interruptible(py, |interrupt| newton::step(&self.inner, w, scores, gradient, &settings, interrupt))?;
         Ok((done.nll, done.working_set, done.sweeps, done.trials, done.moved, done.promised))
     }

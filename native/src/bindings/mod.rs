@@ -8,6 +8,7 @@ mod interrupt;
 mod model;
 mod network;
 mod objective;
+mod pseudolikelihood;
 mod vectors;
 
 use pyo3::prelude::*;
@@ -21,6 +22,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classifier::ClassifierObjective>()?;
     module.add_class::<model::ChainModel>()?;
     module.add_class::<network::Network>()?;
+    module.add_class::<pseudolikelihood::PseudoLikelihood>()?;
+    module.add_class::<pseudolikelihood::RestrictedPseudoLikelihood>()?;
     module.add_function(wrap_pyfunction!(classifier::classifier_model, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_output, module)?)?;
     module.add_function(wrap_pyfunction!(network::write_network, module)?)?;

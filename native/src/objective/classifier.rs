@@ -78,6 +78,11 @@ impl Classifier {
         Ok(Classifier { design, targets, weights, n_classes, intercept, pool, scratch })
     }
 
+    /// Two classes and an intercept, of targets and weights that fit the matrix.
+    pub(super) fn with_pool(design: Arc<Design>, targets: Vec<u32>, weights: Vec<f64>, pool: Arc<ThreadPool>) -> Self {
+        Classifier { design, targets, weights, n_classes: 2, intercept: Some(1.0), pool, scratch: Mutex::default() }
+    }
+
     /// The objective on the same pool with other data.
     fn with(&self, design: Arc<Design>, targets: Vec<u32>, weights: Vec<f64>) -> Self {
         let (n_classes, intercept) = (self.n_classes, self.intercept);

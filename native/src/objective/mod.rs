@@ -8,5 +8,7 @@ pub mod dual;
 pub mod features;
 pub(crate) mod layout;
 pub mod newton;
+pub mod nodewise;
+pub mod pseudolikelihood;
 pub mod restrict;
 mod sums;

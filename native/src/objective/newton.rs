@@ -12,6 +12,7 @@ use super::classifier::Classifier;
 use crate::design::{Entries, Id, Value, with_entries};
 use crate::error::Result;
 use crate::threads::{self, Interrupt};
+use std::ops::Range;
 
 pub struct Settings {
     pub l1: f64,
@@ -22,6 +23,8 @@ pub struct Settings {
     pub sweeps: usize,
     /// Smallest working set.
     pub least: usize,
+    /// Columns whose weights stay 0.
+    pub excluded: Range<usize>,
 }
 
 /// What a step did.
@@ -413,7 +416,7 @@ const DECREASE: f64 = 1e-4;
 
 /// The derivative, or where w is 0 what of it exceeds the L1 penalty.
 #[inline(always)]
-fn violation(w: f64, slope: f64, l1: f64) -> f64 {
+pub fn violation(w: f64, slope: f64, l1: f64) -> f64 {
     if w == 0.0 { (slope.abs() - l1).max(0.0) } else { slope + l1.copysign(w) }
 }
 
@@ -423,7 +426,7 @@ fn working_set(w: &[f64], gradient: &[f64], settings: &Settings) -> Vec<usize> {
     for (column, (&w, &g)) in w.iter().zip(gradient).enumerate() {
         if w != 0.0 {
             chosen.push(column);
-        } else if g.abs() > settings.l1 {
+        } else if g.abs() > settings.l1 && !settings.excluded.contains(&column) {
             others.push(column);
         }
     }
