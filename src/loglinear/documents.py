@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import lzma
-import sys
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .errors import DataError, OptionError
+from .formats.lines import file_name, read_lines
 
 __all__ = ["Documents", "make_vectorizer", "read", "remade", "settings_of"]
 
@@ -34,11 +31,11 @@ def read(path: str, *, labelled: bool = True) -> Documents:
         DataError: no texts, a line without TAB or label, or invalid UTF-8; names file and line.
         OSError: the file cannot be read.
     """
-    name = "<stdin>" if path == "-" else path
+    name = file_name(path)
     texts: list[str] = []
     labels: list[str] = []
     lines: list[int] = []
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         try:
             text = line.decode("utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
@@ -58,25 +55,6 @@ def read(path: str, *, labelled: bool = True) -> Documents:
         message = f"{name}: no texts; the file is empty or holds only blank lines"
         raise DataError(message)
     return Documents(texts, labels if labelled else None, lines)
-
-
-def _lines(path: str) -> Iterator[bytes]:
-    if path == "-":
-        yield from sys.stdin.buffer
-        return
-    with open(path, "rb") as file:
-        start = file.read(6)
-        file.seek(0)
-        opened: Any = file
-        if start.startswith(b"\x1f\x8b"):
-            opened = gzip.open(file)
-        elif start == b"\xfd7zXZ\x00":
-            opened = lzma.open(file)
-        try:
-            yield from opened
-        except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
-            message = f"{path}: the compressed data is damaged or cut short ({error})"
-            raise DataError(message) from error
 
 
 def make_vectorizer(ngrams: str = "1", *, tfidf: bool = False, min_count: int = 1) -> Any:

@@ -1,0 +1,301 @@
+"""Tables of categories: a variable a column, a sample a line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DataError, OptionError
+from ..options import whole_number
+from .lines import file_name, read_lines
+
+__all__ = ["MISSING", "Table", "read_table"]
+
+MISSING = frozenset(("", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", "None"))
+
+_DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon"}
+_LINES_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of a table.
+
+    Attributes:
+        names: of the columns.
+        columns: an array of objects for each, shape (n_samples,): str, int, float or bool, None where
+            there is no value.
+    """
+
+    names: list[str]
+    columns: list[npt.NDArray[np.object_]]
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return len(self.columns[0])
+
+    @property
+    def n_missing(self) -> int:
+        """Number of cells without a value."""
+        return sum(value is None for column in self.columns for value in column)
+
+    def matrix(self) -> npt.NDArray[np.object_]:
+        """Return the samples, shape (n_samples, n_columns)."""
+        return np.stack(self.columns, axis=1)
+
+
+def read_table(
+    path: str,
+    *,
+    columns: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    delimiter: str | None = None,
+    header: bool = True,
+    max_states: int = 32,
+) -> Table:
+    """Read a table of categories: CSV and the like, compressed by gzip or xz or not, or Parquet.
+
+    Text is UTF-8, quoted as the standard library's csv reads it; blanks around a cell do not count, nor blank lines.
+    Empty cells and NA, N/A, n/a, <NA>, NaN, nan, NULL, null, None are missing values. Columns that hold nothing but
+    whole numbers, written without leading zeros, are made of int; other columns of str. Cost: the file is read once;
+    memory for a reference a cell.
+
+    Args:
+        path: of the file; `-` is standard input, `.parquet` and `.pq` are Parquet, which needs pyarrow.
+        columns: names of those wanted, in this order; None for all.
+        ignore: names of columns to leave out.
+        delimiter: what separates the cells; by default a tab in .tsv and .tab files, elsewhere whichever of comma, tab
+            and semicolon gives the first line most fields.
+        header: whether the first line holds names; otherwise they are x1, x2, ....
+        max_states: columns of more different values are refused, >= 2.
+
+    Raises:
+        DataError: the file is no table, or a column no categorical variable; names file, line or column, and remedy.
+        OptionError: an option is out of its range, names no column, or pyarrow is missing.
+        OSError: the file cannot be read.
+    """
+    whole_number("max_states", max_states, 2, 2**16)
+    if path != "-" and PurePath(path).suffix.lower() in (".parquet", ".pq"):
+        table = _parquet(path, columns, ignore)
+    else:
+        table = _text(path, columns, ignore, _separator(path, delimiter), header)
+    for name, column in zip(table.names, table.columns, strict=True):
+        _check(f"{file_name(path)}, column {name!r}", name, column, max_states)
+    return table
+
+
+def _check(place: str, name: str, column: npt.NDArray[np.object_], max_states: int) -> None:
+    values = set(column.tolist()) - {None}
+    if not values:
+        message = f"{place}: all values are missing; leave it out with --ignore {name}"
+    elif len(values) == 1:
+        message = f"{place}: all values are {values.pop()!r}; leave out what does not vary with --ignore {name}"
+    elif len(values) > max_states:
+        message = (
+            f"{place}: {len(values)} different values, more than {max_states}; bin it, leave it out with "
+            f"--ignore {name}, or raise --max-states"
+        )
+    else:
+        return
+    raise DataError(message)
+
+
+def _chosen(path: str, names: list[str], columns: Sequence[str] | None, ignore: Sequence[str]) -> list[int]:
+    """Numbers of the columns that are wanted."""
+    at = {name: number for number, name in enumerate(names)}
+    for name in (*(columns or ()), *ignore):
+        if name not in at:
+            shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+            message = f"{file_name(path)}: there is no column {name!r}; the columns are {shown}"
+            raise OptionError(message)
+    chosen = [at[name] for name in (names if columns is None else columns) if name not in ignore]
+    if not chosen or len(set(chosen)) < len(chosen):
+        problem = "a column is asked for twice" if chosen else "no column is left"
+        message = f"{file_name(path)}: {problem}; choose others"
+        raise OptionError(message)
+    return chosen
+
+
+def _separator(path: str, delimiter: str | None) -> str | None:
+    """The delimiter, if it is known before the first line."""
+    if delimiter is None:
+        suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
+        return "\t" if {".tsv", ".tab"} & set(suffixes[-2:]) else None
+    delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
+    if len(delimiter) != 1 or delimiter in '"\r\n\0':
+        message = f"delimiter={delimiter!r} does not separate cells; give one character, such as ';' or tab"
+        raise OptionError(message)
+    return delimiter
+
+
+def _decoded(path: str) -> Iterator[str]:
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            yield (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).decode("utf-8")
+        except UnicodeDecodeError as error:
+            message = (
+                f"{file_name(path)}, line {number}: invalid UTF-8; convert the file to UTF-8 (for example with iconv)"
+            )
+            raise DataError(message) from error
+
+
+def _sniffed(line: str) -> str:
+    """The delimiter that splits a line into most fields; of equal ones the first."""
+
+    def fields(delimiter: str) -> int:
+        try:
+            return len(next(csv.reader([line], delimiter=delimiter), []))
+        except csv.Error:
+            return 0
+
+    return max(_DELIMITERS, key=fields)
+
+
+class _Lines:
+    """Fields of the lines that are not blank, with the number of the last one read."""
+
+    def __init__(self, path: str, delimiter: str | None) -> None:
+        self.name = file_name(path)
+        text = _decoded(path)
+        blank = 0
+        for first in text:
+            if first.strip():
+                break
+            blank += 1
+        else:
+            message = f"{self.name}: no lines; the file is empty or holds only blank lines"
+            raise DataError(message)
+        self.delimiter = delimiter or _sniffed(first)
+        self._blank = blank
+        self._reader = csv.reader(chain([first], text), delimiter=self.delimiter, strict=True)
+
+    def place(self) -> str:
+        """Of the last line read."""
+        return f"{self.name}, line {self._blank + self._reader.line_num}"
+
+    def __iter__(self) -> Iterator[list[str]]:
+        try:
+            # The reader gives blank lines as empty lists.
+            yield from filter(None, self._reader)
+        except csv.Error as error:
+            message = (
+                f"{self.place()}: {error}; a quote inside a quoted cell is written twice, and every quote is closed"
+            )
+            raise DataError(message) from error
+
+
+class _Cells(dict[str, str | None]):
+    """What cells mean; equal cells share one string."""
+
+    def __missing__(self, cell: str) -> str | None:
+        value = cell.strip()
+        self[cell] = None if value in MISSING else self.setdefault(value, value)
+        return self[cell]
+
+
+def _text(
+    path: str, columns: Sequence[str] | None, ignore: Sequence[str], delimiter: str | None, header: bool
+) -> Table:
+    lines = _Lines(path, delimiter)
+    rows = iter(lines)
+    first = next(rows)
+    names = _names(lines, first) if header else [f"x{number}" for number in range(1, len(first) + 1)]
+    if len(names) == 1:
+        separator = _DELIMITERS.get(lines.delimiter, repr(lines.delimiter))
+        message = (
+            f"{lines.place()}: one column, as {separator} is not there; name what separates cells with --delimiter"
+        )
+        raise DataError(message)
+    chosen = _chosen(path, names, columns, ignore)
+    cells = [_Cells() for _ in chosen]
+    found: list[list[str | None]] = [[] for _ in chosen]
+    rows = _of_width(lines, rows if header else chain([first], rows), len(names))
+    while part := list(islice(rows, _LINES_AT_ONCE)):
+        across = list(zip(*part, strict=True))
+        for known, values, k in zip(cells, found, chosen, strict=True):
+            values.extend(map(known.__getitem__, across[k]))
+    if not found[0]:
+        message = f"{lines.name}: no samples; there is nothing behind the header (--no-header if there is none)"
+        raise DataError(message)
+    return Table([names[k] for k in chosen], [_column(values) for values in found])
+
+
+def _names(lines: _Lines, cells: list[str]) -> list[str]:
+    names = [cell.strip() for cell in cells]
+    seen: set[str] = set()
+    for number, name in enumerate(names, start=1):
+        if not name or name in seen:
+            problem = f"two columns have the name {name!r}" if name else f"column {number} has no name"
+            message = f"{lines.place()}: {problem}; give each its own, or --no-header if this line holds no names"
+            raise DataError(message)
+        seen.add(name)
+    return names
+
+
+def _of_width(lines: _Lines, rows: Iterator[list[str]], width: int) -> Iterator[list[str]]:
+    for row in rows:
+        if len(row) != width:
+            fields = "1 field" if len(row) == 1 else f"{len(row)} fields"
+            message = f"{lines.place()}: {fields}, but the first line has {width}; quote cells that hold the delimiter"
+            raise DataError(message)
+        yield row
+
+
+def _column(values: list[str | None]) -> npt.NDArray[np.object_]:
+    """Strings, or numbers if all of them are whole, short of 19 digits and not written otherwise."""
+    distinct = set(values) - {None}
+    if all(value is not None and len(value) < 19 and _is_plain(value) for value in distinct):
+        numbers = {value: None if value is None else int(value) for value in {*distinct, None}}
+        return np.array([numbers[value] for value in values], dtype=object)
+    return np.array(values, dtype=object)
+
+
+def _is_plain(value: str) -> bool:
+    digits = value.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and str(int(value)) == value
+
+
+def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str]) -> Table:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        message = f"{path}: Parquet files need pyarrow ({error}); install it: pip install 'loglinear[network]'"
+        raise OptionError(message) from error
+    try:
+        with open(path, "rb") as file:
+            opened = pyarrow.parquet.ParquetFile(file)
+            names = [str(name) for name in opened.schema_arrow.names]
+            if len(set(names)) < len(names):
+                message = f"{path}: two columns have the same name; give each its own"
+                raise DataError(message)
+            wanted = [names[k] for k in _chosen(path, names, columns, ignore)]
+            table = opened.read(columns=wanted)
+    except pyarrow.ArrowException as error:
+        message = f"{path}: no Parquet file, or a damaged one ({error})"
+        raise DataError(message) from error
+    if not table.num_rows:
+        message = f"{path}: no samples; the table has no rows"
+        raise DataError(message)
+    return Table(wanted, [_values(path, name, table.column(name)) for name in wanted])
+
+
+def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
+    """Values as Python has them; what is neither string, number nor truth value as a string."""
+    import pyarrow
+
+    if pyarrow.types.is_nested(column.type):
+        message = f"{path}, column {name!r}: {column.type} is no category; leave it out with --ignore {name}"
+        raise DataError(message)
+    values = column.to_pylist()
+    known = {value: value if isinstance(value, (str, int, float)) else str(value) for value in values} | {None: None}
+    # NaN is the one value that differs from itself.
+    return np.array([known[value] if value == value else None for value in values], dtype=object)

@@ -1,0 +1,241 @@
+"""Tables of categories: what is read, what counts as missing, what is refused and how."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import lzma
+import math
+import sys
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from loglinear.errors import DataError, OptionError
+from loglinear.formats.table import MISSING, read_table
+
+PLAIN = "colour,size\nred,S\ngreen,M\nred,S\n"
+CONTENT = [("colour", ["red", "green", "red"]), ("size", ["S", "M", "S"])]
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Write a file and read it."""
+
+    def write_and_read(content, name="t.csv", **options):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return read_table(str(path), **options)
+
+    return write_and_read
+
+
+def content(table):
+    return [(name, column.tolist()) for name, column in zip(table.names, table.columns, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("t.csv", PLAIN.encode()),
+        ("t", PLAIN.encode()),
+        ("BOM.csv", b"\xef\xbb\xbf" + PLAIN.encode()),
+        ("windows.csv", PLAIN.replace("\n", "\r\n").encode()),
+        ("no-newline-at-the-end.csv", PLAIN.removesuffix("\n").encode()),
+        ("blank-lines.csv", b"\n\n" + PLAIN.replace("\n", "\n\n").encode()),
+        ("t.csv.gz", gzip.compress(PLAIN.encode())),
+        ("xz-by-its-first-bytes.csv", lzma.compress(PLAIN.encode())),
+        ("t.tsv", PLAIN.replace(",", "\t").encode()),
+        ("t.tsv.gz", gzip.compress(PLAIN.replace(",", "\t").encode())),
+        ("tabs-in-a.csv", PLAIN.replace(",", "\t").encode()),
+        ("semicolons.csv", PLAIN.replace(",", ";").encode()),
+        ("blanks.csv", PLAIN.replace(",", " ,\t").encode()),
+    ],
+)
+def test_a_table_is_the_same_however_it_is_written(read, name, made):
+    assert content(read(made, name)) == CONTENT
+
+
+def test_standard_input_is_a_file_like_others(monkeypatch):
+    for made in (PLAIN.encode(), gzip.compress(PLAIN.encode())):
+        stream = io.TextIOWrapper(io.BufferedReader(io.BytesIO(made)))
+        monkeypatch.setattr(sys, "stdin", stream)
+        assert content(read_table("-")) == CONTENT
+
+
+def test_a_delimiter_can_be_named(read):
+    assert content(read(PLAIN.replace(",", "|"), delimiter="|")) == CONTENT
+    for tab in ("\t", "\\t", "tab"):
+        assert content(read(PLAIN.replace(",", "\t"), delimiter=tab)) == CONTENT
+    # In a .tsv file commas are no delimiters, even if there are more of them.
+    assert read("a,b,c\td\n1\t2\n2\t1\n", "t.tsv").names == ["a,b,c", "d"]
+
+
+def test_without_a_header_variables_are_numbered(read):
+    table = read("0,1\n1,0\n", header=False)
+    assert content(table) == [("x1", [0, 1]), ("x2", [1, 0])]
+
+
+def test_columns_can_be_chosen_and_left_out(read):
+    made = "a,b,c\n1,2,3\n2,1,4\n"
+    assert read(made, columns=["c", "a"]).names == ["c", "a"]
+    assert read(made, ignore=["b"]).names == ["a", "c"]
+    # What is left out may hold anything.
+    assert read("id,a,b\n" + "".join(f"{k},{k % 2},{k % 3}\n" for k in range(99)), ignore=["id"]).n_samples == 99
+
+
+def test_missing_values_are_those_of_the_docstring(read):
+    spellings = sorted(MISSING)
+    table = read("a,b\nx,0\ny,1\n" + "".join(f"{spelling} , 1\n" for spelling in spellings))
+    assert table.columns[0].tolist() == ["x", "y", *[None] * len(spellings)]
+    assert table.n_missing == len(spellings)
+    assert all(spelling in read_table.__doc__ for spelling in MISSING)
+
+
+def test_whole_numbers_are_numbers_and_codes_are_not(read):
+    table = read("plain,code,signed,mixed\n1,01,-1,1\n10,1,0,x\n2,1,,2\n")
+    assert [column.tolist() for column in table.columns] == [
+        [1, 10, 2], ["01", "1", "1"], [-1, 0, None], ["1", "x", "2"],
+    ]  # fmt: skip
+
+
+def test_the_matrix_has_a_row_a_sample(read):
+    table = read(PLAIN)
+    assert table.matrix().tolist() == [["red", "S"], ["green", "M"], ["red", "S"]]
+    assert (table.n_samples, table.n_missing, table.matrix().dtype) == (3, 0, object)
+
+
+cells = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), min_size=1, max_size=6)
+words = cells.map(str.strip).filter(lambda cell: cell not in MISSING and not cell.strip("-0123456789") == "")
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(words, min_size=2, max_size=6, unique=True), st.sampled_from(",;\t"), st.randoms())
+def test_what_the_csv_module_writes_is_read(tmp_path, values, delimiter, random):
+    """Quotes, delimiters, line ends and any script within cells."""
+    rows = [(value, random.choice(values)) for value in values] + [(values[0], values[1]), (values[1], values[0])]
+    file = io.StringIO()
+    csv.writer(file, delimiter=delimiter, lineterminator="\n").writerows([("a", "b"), *rows])
+    path = tmp_path / "t.csv"
+    path.write_text(file.getvalue(), encoding="utf-8", newline="")
+    assert read_table(str(path), delimiter=delimiter).matrix().tolist() == [list(row) for row in rows]
+
+
+BAD = [
+    ("too many fields", "a,b\n1,2\n1,2,3\n", {}, ["line 3", "3 fields", "has 2", "quote"]),
+    ("too few fields", "a,b\n1,2\n\n1\n", {}, ["line 4", "1 field,"]),
+    ("after a quoted line end", 'a,b\n"1\n1",2\n1\n', {}, ["line 4"]),
+    ("open quote", 'a,b\n1,"2\n', {}, ["line 2", "quote"]),
+    ("text behind a quote", 'a,b\n"1"2,3\n', {}, ["line 2", "quote"]),
+    ("invalid UTF-8", b"a,b\n1,2\n\xe9,2\n", {}, ["line 3", "UTF-8", "iconv"]),
+    ("UTF-16", "a,b\n1,2\n".encode("utf-16"), {}, ["line 1", "UTF-8"]),
+    ("empty file", "", {}, ["no lines", "empty"]),
+    ("blank lines", "\n \n", {}, ["no lines"]),
+    ("header alone", "a,b\n", {}, ["no samples", "--no-header"]),
+    ("same name twice", "a,b,a\n1,2,3\n", {}, ["line 1", "'a'", "--no-header"]),
+    ("no name", "a,,b\n1,2,3\n", {}, ["line 1", "column 2 has no name"]),
+    ("one column", "a|b\n1|2\n", {}, ["one column", "a comma", "--delimiter"]),
+    ("all missing", "a,b\n1,NA\n2,\n", {}, ["'b'", "missing", "--ignore b"]),
+    ("constant", "a,b\n1,x\n2,x\n3,\n", {}, ["'b'", "'x'", "--ignore b"]),
+    ("numbers", "a,age\n" + "".join(f"{k % 2},{k}.5\n" for k in range(40)), {}, ["'age'", "40 diff", "bin it"]),
+    ("low limit", "a,b\n1,1\n2,2\n3,1\n", {"max_states": 2}, ["'a'", "3 different", "more than 2", "--max-states"]),
+    ("damaged gzip", b"\x1f\x8b\x08\x00rubbish", {}, ["damaged or cut short"]),
+    ("gzip cut short", gzip.compress(PLAIN.encode())[:-9], {}, ["damaged or cut short"]),
+    ("damaged inside", gzip.compress(b"a,b\n" * 99)[:12] + b"\xff" * 20, {}, ["damaged or cut short"]),
+    ("huge cell", 'a,b\n1,"' + "x" * 200_000 + '"\n', {}, ["line 2", "limit"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("made", "options", "words"), [pytest.param(*row[1:], id=row[0]) for row in BAD])
+def test_bad_files_are_refused_with_place_and_remedy(read, tmp_path, made, options, words):
+    with pytest.raises(DataError) as caught:
+        read(made, **options)
+    assert str(caught.value).startswith(str(tmp_path / "t.csv"))
+    for word in words:
+        assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"columns": ["weight"]}, ["no column 'weight'", "colour, size"]),
+        ({"ignore": ["weight"]}, ["no column 'weight'"]),
+        ({"ignore": ["colour", "size"]}, ["no column is left"]),
+        ({"columns": ["size", "size"]}, ["twice"]),
+        ({"delimiter": "ab"}, ["'ab'", "one character"]),
+        ({"delimiter": '"'}, ["one character"]),
+        ({"max_states": 1}, ["max_states=1"]),
+    ],
+)
+def test_bad_options(read, options, words):
+    with pytest.raises(OptionError) as caught:
+        read(PLAIN, **options)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_missing_file_is_the_system_s_error(tmp_path):
+    for name in ("t.csv", "t.parquet"):
+        with pytest.raises(FileNotFoundError):
+            read_table(str(tmp_path / name))
+
+
+def parquet(tmp_path, columns):
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    return str(path)
+
+
+def test_parquet_holds_categories_of_every_kind(tmp_path):
+    path = parquet(
+        tmp_path,
+        {
+            "text": pyarrow.array(["a", None, "b"]).dictionary_encode(),
+            "whole": pyarrow.array([1, 2, None], pyarrow.int8()),
+            "real": [0.5, math.nan, 1.5],
+            "truth": [True, False, None],
+            "day": pyarrow.array([0, 1, 1], pyarrow.date32()),
+        },
+    )
+    table = read_table(path)
+    assert content(table) == [
+        ("text", ["a", None, "b"]), ("whole", [1, 2, None]), ("real", [0.5, None, 1.5]), ("truth", [True, False, None]),
+        ("day", ["1970-01-01", "1970-01-02", "1970-01-02"]),
+    ]  # fmt: skip
+    assert read_table(path, columns=["truth", "text"]).names == ["truth", "text"]
+    assert read_table(path, ignore=["truth", "text"]).names == ["whole", "real", "day"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"a": [[1], [2]], "b": [1, 2]}, ["column 'a'", "list", "--ignore a"]),
+        ({"a": [1.0, 1.0]}, ["column 'a'", "1.0"]),
+        ({"a": pyarrow.array([], pyarrow.int64())}, ["no rows"]),
+        ({"a": np.arange(99) / 7}, ["99 different"]),
+    ],
+)
+def test_bad_parquet(tmp_path, columns, words):
+    with pytest.raises(DataError) as caught:
+        read_table(parquet(tmp_path, columns))
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_damaged_parquet_file_is_refused(read):
+    with pytest.raises(DataError, match="no Parquet file"):
+        read(b"PAR1 rubbish PAR1", "t.parquet")
+
+
+def test_without_pyarrow_it_says_what_to_install(read, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(
+        OptionError, match=r"t.parquet: Parquet files need pyarrow .*pip install 'loglinear\[network\]'"
+    ):
+        read(b"", "t.parquet")
