@@ -9,8 +9,9 @@ from pathlib import Path
 
 from ..errors import DataError
 from .chain import ChainSample, make_chain
+from .network import NetworkSample, make_network
 
-__all__ = ["ChainSample", "data_dir", "demo_paths", "make_chain"]
+__all__ = ["ChainSample", "NetworkSample", "data_dir", "demo_paths", "make_chain", "make_network"]
 
 _HERE = Path(__file__).parent
 
