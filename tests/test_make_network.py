@@ -112,7 +112,7 @@ def test_a_seed_decides():
         ({"states": 1}, "states=1"),
         ({"states": [2, 2]}, "2 numbers for 25 variables"),
         ({"strength": -1.0}, "strength"),
-        ({"degree": 25.0}, "degree=25.0.*24"),
+        ({"kind": "random", "degree": 25.0}, "degree=25.0.*24"),
         ({"sampler": "slice"}, "sampler='slice'"),
         ({"sampler": "exact"}, "cycles.*gibbs"),
         ({"sweeps": 0}, "sweeps=0"),

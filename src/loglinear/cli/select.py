@@ -69,7 +69,7 @@ def run(arguments: Namespace) -> None:
         if place not in (None, "-"):
             check_writable(place)
     if arguments.plot is not None:
-        from ..report.curves import check_figure
+        from ..report.figure import check_figure
 
         check_figure(arguments.plot)
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:

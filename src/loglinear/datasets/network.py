@@ -92,8 +92,9 @@ def make_network(
     whole_number("sweeps", sweeps, 1, 2**32)
     whole_number("random_state", random_state, 0, 2**32)
     real_number("strength", strength, "a finite number >= 0", lambda x: x >= 0.0)
-    most = n_variables - 1
-    real_number("degree", degree, f"a number from 0 to n_variables - 1 = {most}", lambda x: 0.0 <= x <= most)
+    if kind == "random":
+        most = n_variables - 1
+        real_number("degree", degree, f"a number from 0 to n_variables - 1 = {most}", lambda x: 0.0 <= x <= most)
     if sampler is not None:
         one_of("sampler", sampler, SAMPLERS)
     sizes = _sizes(states, n_variables)

@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
-from ..errors import OptionError
+from .figure import new_figure, written
 
-__all__ = ["FORMATS", "Curves", "check_figure"]
-
-FORMATS = ("svg", "png", "pdf")
-
-
-def check_figure(path: str) -> None:
-    """Raise OptionError if a figure of this name cannot be drawn, for its format or for want of matplotlib."""
-    if _format(path) not in FORMATS:
-        message = f"{path}: a figure's name has to end in .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}"
-        raise OptionError(message)
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        message = f"{path}: figures need matplotlib ({error}); install it: pip install matplotlib"
-        raise OptionError(message) from error
-
-
-def _format(path: str) -> str:
-    return PurePath(path).suffix.removeprefix(".").lower()
+__all__ = ["Curves"]
 
 
 @dataclass(frozen=True)
@@ -51,11 +31,7 @@ class Curves:
 
     def drawn(self, path: str) -> bytes:
         """Return the content of a file of this name; the same for the same numbers."""
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-
-        with mpl.rc_context({"svg.hashsalt": "loglinear", "font.size": 9.0}):
-            figure = Figure(figsize=(6.4, 1.0 + 1.9 * len(self.panels)), layout="constrained")
+        with new_figure(6.4, 1.0 + 1.9 * len(self.panels)) as figure:
             axes = figure.subplots(len(self.panels), 1, sharex=True, squeeze=False)[:, 0]
             for axis, (name, values) in zip(axes, self.panels.items(), strict=True):
                 heights = [math.nan if value is None else value for value in values]
@@ -71,7 +47,4 @@ class Curves:
                 axes[-1].invert_xaxis()
                 axes[-1].xaxis.set_major_formatter("{x:g}")
             axes[-1].set_xlabel(self.x_name)
-            content = io.BytesIO()
-            dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-            figure.savefig(content, format=_format(path), dpi=150, metadata=dates.get(_format(path)))
-        return content.getvalue()
+            return written(figure, path)

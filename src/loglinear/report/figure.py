@@ -1,0 +1,49 @@
+"""What figures share: their formats, matplotlib, and files that are the same for the same numbers."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import PurePath
+from typing import Any
+
+from ..errors import OptionError
+
+__all__ = ["FORMATS", "check_figure", "new_figure", "written"]
+
+FORMATS = ("svg", "png", "pdf")
+
+
+def check_figure(path: str) -> None:
+    """Raise OptionError if a figure of this name cannot be drawn, for its format or for want of matplotlib."""
+    if _format(path) not in FORMATS:
+        message = f"{path}: a figure's name has to end in .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}"
+        raise OptionError(message)
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        message = f"{path}: figures need matplotlib ({error}); install it: pip install matplotlib"
+        raise OptionError(message) from error
+
+
+def _format(path: str) -> str:
+    return PurePath(path).suffix.removeprefix(".").lower()
+
+
+@contextmanager
+def new_figure(width: float, height: float, *, constrained: bool = True) -> Iterator[Any]:
+    """Give a matplotlib figure, sizes in inches, to draw and to write in this context."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"svg.hashsalt": "loglinear", "font.size": 9.0}):
+        yield Figure(figsize=(width, height), layout="constrained" if constrained else None)
+
+
+def written(figure: Any, path: str) -> bytes:
+    """Return the content of a file of this name."""
+    content = io.BytesIO()
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    figure.savefig(content, format=_format(path), dpi=150, metadata=dates.get(_format(path)))
+    return content.getvalue()
