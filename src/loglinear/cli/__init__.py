@@ -22,6 +22,7 @@ COMMANDS = {
     "tag": "label a file: the input columns, and the predicted label behind them",
     "evaluate": "compare a model's labels with those of a file",
     "select": "list features in the order in which they enter, or follow a regularisation path",
+    "structure": "learn which variables of a table interact, and draw the graph",
     "inspect": "show what a model holds: features, labels, template, strongest weights, training",
     "presets": "list the named templates, or print one",
     "demo": "train a part-of-speech tagger on embedded data, evaluate it, tag a sentence",
@@ -93,7 +94,8 @@ def _overview(arguments: list[str]) -> NoReturn:
     parser = _Parser(
         prog="loglinear",
         usage="loglinear COMMAND ...",
-        description="Train linear-chain CRFs and classifiers, label text with them, look into them.\n\ncommands:\n"
+        description="Train linear-chain CRFs and classifiers, label text with them, look into them; learn which variables\n"
+        "of a table interact.\n\ncommands:\n"
         + "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()),
         epilog="`loglinear COMMAND --help` explains a command, with an example.",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import sys
 import time
+from itertools import count
 from types import TracebackType
 from typing import Any
 
+from ..minimize import Callback
 from ..trace import TraceRecord
 
 __all__ = ["Progress", "say"]
@@ -73,6 +75,17 @@ class Progress:
             self._bar.console.print(message, highlight=False)
         elif not self._quiet:
             say(message)
+
+    def count_points(self, number: int) -> Callback:
+        """Return a callback that notes which of so many points of a path is at work; it comes before this one."""
+        done = count()
+
+        def observe(record: TraceRecord, state: Any) -> None:
+            if record.iteration == 0:
+                at = next(done)
+                self.known, self.label = at / number, f"point {at + 1} of {number}, "
+
+        return observe
 
     def __call__(self, record: TraceRecord, state: Any) -> None:
         """Show a step."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,9 @@ from ..selection import Round, Rounds
 from ..trace import TraceRecord
 from ..vectors import Vector
 from .progress import Progress
+from .tables import tab_separated
 
 __all__ = ["Selection", "follow_path", "grow"]
-
-# Names may hold what would break the table.
-_ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
 @dataclass(frozen=True)
@@ -53,8 +51,7 @@ class Selection:
 
     def table(self) -> str:
         """The table, its cells between tabs."""
-        lines = [self.columns, *self.rows]
-        return "".join("\t".join(cell.translate(_ESCAPES) for cell in line) + "\n" for line in lines)
+        return tab_separated(self.columns, self.rows)
 
 
 def grow(
@@ -140,7 +137,7 @@ def follow_path(
         number if last is None else _strengths_to(problem, last, number),
         solver=options.make_solver()[1],
         score=None if dev is None or name is None else _scorer(dev, objective, name),
-        callbacks=[_points(progress, number), progress],
+        callbacks=[progress.count_points(number), progress],
     )
     if not found.points:
         raise KeyboardInterrupt
@@ -178,18 +175,6 @@ def _strengths_to(problem: Problem, last: float, number: int) -> Vector:
 
 def _scorer(dev: DevScores, objective: ChainObjective, name: str) -> Callable[[Vector], float]:
     return lambda w: dev.scores(objective, w)[name]
-
-
-def _points(progress: Progress, number: int) -> Callback:
-    """A callback that tells the progress which point is at work."""
-    done = count()
-
-    def observe(record: TraceRecord, state: Any) -> None:
-        if record.iteration == 0:
-            at = next(done)
-            progress.known, progress.label = at / number, f"point {at + 1} of {number}, "
-
-    return observe
 
 
 def _point(point: PathPoint, best: PathPoint | None, *, scored: bool) -> list[str]:
