@@ -94,8 +94,8 @@ def _overview(arguments: list[str]) -> NoReturn:
     parser = _Parser(
         prog="loglinear",
         usage="loglinear COMMAND ...",
-        description="Train linear-chain CRFs and classifiers, label text with them, look into them; learn which variables\n"
-        "of a table interact.\n\ncommands:\n"
+        description="Train linear-chain CRFs and classifiers, label text with them, look into them; learn which\n"
+        "variables of a table interact.\n\ncommands:\n"
         + "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()),
         epilog="`loglinear COMMAND --help` explains a command, with an example.",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..result import Result, Status
 from .tables import tab_separated
 
 if TYPE_CHECKING:
@@ -30,13 +31,15 @@ class Edges:
 
     def __init__(self, estimator: PairwiseMRF, names: list[str], n_samples: int) -> None:
         self._estimator, self._names, self._n_samples = estimator, names, n_samples
+        self._result: Result = estimator.result_  # type: ignore[assignment]
         self._path: Path | None = getattr(estimator, "path_", None)
         self._order: list[int] = np.argsort(-estimator.strengths_, kind="stable").tolist()
 
     @property
-    def path_interrupted(self) -> bool:
-        """Whether Ctrl-C ended the search for the best strength of the penalty."""
-        return self._path is not None and self._path.interrupted
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the training, or the search for the best strength of the penalty."""
+        ended = self._path is not None and self._path.interrupted
+        return ended or self._result.status is Status.INTERRUPTED
 
     def _ends(self, edge: int) -> tuple[str, str]:
         i, j = self._estimator.edges_[edge].tolist()
@@ -82,7 +85,7 @@ class Edges:
         ]
         known = {"variables": len(self._names), "samples": self._n_samples, "missing": missing}
         found = {"l1": self._l1(), f"{name.replace('-', '_')}_per_sample": value, "edges": edges}
-        return json.dumps(known | training_summary([self._estimator.result_]) | found, default=plain)
+        return json.dumps(known | training_summary([self._result]) | found, default=plain)
 
     def _l1(self) -> float:
         return float(self._estimator.l1_)
@@ -90,11 +93,11 @@ class Edges:
     def _likelihood(self) -> tuple[str, float]:
         """What is maximised but for the penalty, a sample, and what it is called."""
         name = "log-likelihood" if self._estimator.objective == "likelihood" else "pseudo-log-likelihood"
-        return name, -self._estimator.result_.nll / self._n_samples
+        return name, -self._result.nll / self._n_samples
 
     def summary(self) -> str:
         """Lines for people."""
-        result, n = self._estimator.result_, len(self._names)
+        result, n = self._result, len(self._names)
         n_weights = sum(np.count_nonzero(table) for table in self._estimator.weights_)
         name, value = self._likelihood()
         by = f" (by {self._estimator.inference})" if name == "log-likelihood" else ""

@@ -7,10 +7,12 @@ import sys
 import time
 from itertools import count
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..minimize import Callback
 from ..trace import TraceRecord
+
+if TYPE_CHECKING:
+    from ..minimize import Callback
 
 __all__ = ["Progress", "say"]
 

@@ -73,7 +73,6 @@ def _l1(text: str) -> float | str:
 def run(arguments: Namespace) -> None:
     """Learn, write the model, the figure and the edges, say how it went."""
     from .. import _core
-    from ..result import Status
     from ..solvers import make_solver
     from .edges import Edges
     from .progress import Progress, say
@@ -102,7 +101,7 @@ def run(arguments: Namespace) -> None:
         say(edges.summary())
         for place in places:
             say(f"{place}: written")
-    if estimator.result_.status is Status.INTERRUPTED or edges.path_interrupted:
+    if edges.interrupted:
         raise KeyboardInterrupt
 
 
@@ -172,5 +171,5 @@ def _fit(estimator: PairwiseMRF, X: Any, progress: Progress, *, chosen: bool) ->
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimator.fit(X, callbacks=[progress.count_points(STRENGTHS), progress] if chosen else [progress])
-    status = estimator.result_.status.message
+    status = estimator.result_.status.message  # type: ignore[union-attr]
     return [text for each in caught if not (text := str(each.message)).startswith(status)]

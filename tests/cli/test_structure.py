@@ -1,0 +1,303 @@
+"""Laws of `loglinear structure`."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import os
+import signal
+import sys
+import types
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from loglinear import _core
+from loglinear.cli import main
+from loglinear.cli.progress import Progress
+from loglinear.datasets import make_network
+from loglinear.vectors import Vector
+
+COLUMNS = ["variable_1", "variable_2", "state_1", "state_2", "weight"]
+STAND_IN = importlib.util.find_spec("loglinear.pseudolikelihood") is None
+
+
+class PseudoLikelihood:
+    """Stands in for the library's until that is there: NLL of each variable given the others, without weights."""
+
+    def __init__(self, codes, layout, weights=None, *, threads=0):
+        self.codes, self.layout, self.n_samples = codes, layout, len(codes)
+        self.n_features, self.n_unpenalised, self.n_threads = layout.n_features, layout.n_columns, 1
+        self.on = layout.indicators(codes)
+        self.seen = (codes >= 0)[:, layout.variable]
+
+    def independent(self):
+        counts, layout = self.on.sum(axis=0), self.layout
+        reference = (self.codes >= 0).sum(axis=0) - np.add.reduceat(counts, layout.first[:-1])
+        w = np.zeros(self.n_features)
+        w[layout.n_interactions :] = np.log(counts / reference[layout.variable])
+        return w
+
+    def value_and_gradient(self, w: Vector, out: Vector | None = None):
+        layout = self.layout
+        scores = w[layout.n_interactions :] + self.on @ layout.matrix(w[: layout.n_interactions])
+        odds = np.exp(scores)
+        z = 1.0 + np.add.reduceat(odds, layout.first[:-1], axis=1)
+        nll = (np.log(z) * (self.codes >= 0)).sum() - (scores * self.on).sum()
+        difference = (odds / z[:, layout.variable] - self.on) * self.seen
+        products = difference.T @ self.on
+        gradient = np.concatenate([layout.upper(products + products.T), difference.sum(axis=0)])
+        if out is None:
+            return float(nll), gradient
+        out[:] = gradient
+        return float(nll), out
+
+    def restrict(self, features):
+        def value_and_gradient(w, out=None):
+            full = np.zeros(self.n_features)
+            full[features] = w
+            nll, gradient = self.value_and_gradient(full)
+            if out is None:
+                return nll, gradient[features]
+            out[:] = gradient[features]
+            return nll, out
+
+        return SimpleNamespace(
+            n_features=features.size, n_samples=self.n_samples, n_threads=1, value_and_gradient=value_and_gradient
+        )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def stand_in():
+    if STAND_IN:
+        module = types.ModuleType("loglinear.pseudolikelihood")
+        module.PseudoLikelihood = PseudoLikelihood
+        sys.modules[module.__name__] = module
+    yield
+    if STAND_IN:
+        del sys.modules["loglinear.pseudolikelihood"]
+
+
+@pytest.fixture
+def structure(capfdbinary):
+    """Run the command in this process; returns exit code, stdout and stderr."""
+
+    def run(*arguments, code=0):
+        ended = 0
+        try:
+            main(["structure", *map(os.fspath, arguments)])
+        except SystemExit as error:
+            ended = error.code
+        out, said = (text.decode() for text in capfdbinary.readouterr())
+        assert ended == code, said
+        return SimpleNamespace(out=out, said=said, rows=table(out) if out.startswith("variable_1") else None)
+
+    return run
+
+
+def table(text):
+    header, *lines = [line.split("\t") for line in text.splitlines()]
+    assert header == COLUMNS
+    return [(*line[:4], float(line[4])) for line in lines]
+
+
+def write(path, X, names, delimiter=","):
+    lines = [names, *X.tolist()]
+    path.write_text("".join(delimiter.join("" if c is None else str(c) for c in line) + "\n" for line in lines))
+    return path
+
+
+NAMES = [f"v{k}" for k in range(9)]
+
+
+@pytest.fixture(scope="module")
+def known():
+    return make_network("grid", 9, 1500, strength=2.0, sweeps=60, random_state=1)
+
+
+@pytest.fixture
+def data(known, tmp_path):
+    return write(tmp_path / "data.csv", np.where(known.X, "yes", "no"), NAMES)
+
+
+def test_the_strongest_edges_are_those_of_the_known_graph_with_their_signs(structure, data, known):
+    done = structure(data)
+    found = {(int(a[1:]), int(b[1:])): weight for a, b, *_, weight in done.rows[: len(known.edges)]}
+    assert sorted(found) == list(map(tuple, known.edges.tolist()))
+    for (i, j), weights in zip(known.edges.tolist(), known.weights, strict=True):
+        assert np.sign(found[i, j]) == np.sign(weights[1, 1])
+    assert {row[2:4] for row in done.rows} == {("yes", "yes")}
+    strengths = [abs(row[4]) for row in done.rows]
+    assert strengths == sorted(strengths, reverse=True)
+
+
+def test_the_summary_says_what_was_read_and_what_was_found(structure, data):
+    done = structure(data)
+    said, n = done.said, len(done.rows)
+    assert f"{data}: 9 variables, 1,500 samples, 0 missing values" in said
+    for words in ("converged", f"{n} edges of 36 possible ones, {n} weights", "chosen by ebic among 20"):
+        assert words in said
+    assert f"strongest: {done.rows[0][0]} - {done.rows[0][1]} ({abs(done.rows[0][4]):.3g})" in said
+    assert "pseudo-log-likelihood per sample -" in said
+    assert structure(data, "-q").said == ""
+
+
+def test_weights_are_the_estimator_s(structure, tmp_path):
+    from loglinear.models.network import PairwiseMRF
+
+    sample = make_network("chain", 5, 800, states=[2, 3, 2, 4, 3], strength=1.5)
+    X = sample.X.astype(object)
+    X[::7, 2] = None
+    path = write(tmp_path / "data.tsv", X, list("abcde"), "\t")
+    done = structure(path, "--l1", "8", "--l2", "0.5")
+    model = PairwiseMRF(l1=8.0, l2=0.5, objective="pseudolikelihood").fit(X)
+    expected = {
+        ("abcde"[i], "abcde"[j], str(a), str(b)): weights[a, b]
+        for (i, j), weights in zip(model.edges_.tolist(), model.weights_, strict=True)
+        for a, b in np.argwhere(weights)
+    }
+    assert {row[:4]: row[4] for row in done.rows} == pytest.approx(expected, rel=1e-5)
+    assert "115 missing values" in done.said
+    assert "l1 8\n" in done.said
+
+
+def test_json_holds_the_table_and_the_summary(structure, data, tmp_path):
+    rows = structure(data, "--l1", "30").rows
+    done = structure(data, "--l1", "30", "--json", "-q", "--edges", tmp_path / "e.tsv")
+    found = json.loads(done.out)
+    assert (found["variables"], found["samples"], found["missing"], found["l1"]) == (9, 1500, 0, 30.0)
+    assert found["status"] == "converged"
+    assert found["pseudo_log_likelihood_per_sample"] == pytest.approx(-found["nll"] / 1500)
+    flat = [
+        (*edge["variables"], *weight["states"], weight["weight"])
+        for edge in found["edges"]
+        for weight in edge["weights"]
+    ]
+    assert [row[:4] for row in flat] == [row[:4] for row in rows]
+    assert [row[4] for row in flat] == pytest.approx([row[4] for row in rows], rel=1e-5)
+    assert table((tmp_path / "e.tsv").read_text()) == rows
+
+
+def test_files_are_written_and_named(structure, data, tmp_path):
+    edges, plot = tmp_path / "e.tsv", tmp_path / "g.svg"
+    done = structure(data, "--edges", edges, "--plot", plot)
+    assert done.out == ""
+    assert len(table(edges.read_text())) >= 12
+    assert ElementTree.parse(plot).getroot().tag.endswith("svg")
+    texts = plot.read_text()
+    for name in (*NAMES, "positive", "negative"):
+        assert f"<!-- {name} -->" in texts
+    for place in (edges, plot):
+        assert f"{place}: written" in done.said
+
+
+@pytest.mark.skipif(not hasattr(_core, "write_network"), reason="the native module has no networks")
+def test_the_model_is_the_estimator_s_with_names(structure, data, tmp_path):
+    from loglinear.models.network import PairwiseMRF
+
+    rows = structure(data, "-m", tmp_path / "m").rows
+    model = PairwiseMRF.load(tmp_path / "m")
+    assert model.feature_names_in_.tolist() == NAMES
+    assert len(model.edges_) == len(rows)
+    assert [known.tolist() for known in model.categories_] == [["no", "yes"]] * 9
+
+
+def test_columns_are_left_out_by_name(structure, known, tmp_path):
+    X = np.hstack([np.arange(len(known.X))[:, None], known.X])
+    path = write(tmp_path / "d.csv", X, ["id", *NAMES])
+    assert "'id'" in structure(path, code=2).said
+    done = structure(path, "--ignore", "id,v8", "--ignore", "v7", "--l1", "20")
+    assert "7 variables" in done.said
+    assert not {"id", "v7", "v8"} & {name for row in done.rows for name in row[:2]}
+
+
+def test_samples_without_any_value_are_left_out(structure, tmp_path):
+    X = np.array([["a", "x"], ["b", "y"], [None, None], ["a", None]] * 50, dtype=object)
+    done = structure(write(tmp_path / "d.csv", X, ["p", "q"]), "--l1", "1")
+    assert "2 variables, 150 samples, 150 missing values; 50 lines without any value are left out" in done.said
+    assert [row[:4] for row in done.rows] == [("p", "q", "b", "y")]
+
+
+def test_a_table_without_header_comes_from_standard_input(structure, known, monkeypatch):
+    text = "".join(";".join(map(str, row)) + "\n" for row in known.X.tolist())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.encode()))))
+    rows = structure("-", "--no-header", "--delimiter", ";", "--l1", "20").rows
+    assert rows
+    assert {name for row in rows for name in row[:2]} <= {f"x{k}" for k in range(1, 10)}
+
+
+def test_without_edges_it_says_so(structure, data):
+    done = structure(data, "--l1", "1e6")
+    assert done.rows == []
+    assert "0 edges of 36 possible ones, 0 weights; lower --l1" in done.said
+
+
+def test_the_number_of_threads_changes_nothing(structure, data):
+    assert structure(data, "-j", "1").out == structure(data, "-j", "2").out
+
+
+@pytest.mark.parametrize("l1", ["ebic", "2"])
+def test_ctrl_c_keeps_what_was_reached(structure, data, monkeypatch, tmp_path, l1):
+    shown = Progress.__call__
+    steps = []
+
+    def interrupting(self, record, state):
+        shown(self, record, state)
+        steps.append(record)
+        if len(steps) == 5:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "__call__", interrupting)
+    done = structure(data, "--l1", l1, "--plot", tmp_path / "g.svg", code=1)
+    assert done.said.endswith("loglinear: error: interrupted\n")
+    assert len(steps) == 5
+    assert done.rows is not None
+    assert (tmp_path / "g.svg").exists()
+    assert "interrupted from the keyboard" in done.said
+
+
+BAD = [
+    (["--l1", "0"], ["--l1 0", "ebic or cv"]),
+    (["--l1", "-1"], ["l1"]),
+    (["--l2", "-1"], ["l2"]),
+    (["--l1", "nan"], ["l1"]),
+    (["--inference", "exact"], ["--inference", "--objective likelihood"]),
+    (["--ignore", "weight"], ["no column 'weight'", "v0, v1"]),
+    (["--ignore", ",".join(NAMES[1:])], ["one column is left, 'v0'"]),
+    (["--max-states", "1"], ["max_states=1"]),
+    (["--delimiter", "ab"], ["'ab'"]),
+    (["--delimiter", ";"], ["one column", "--delimiter"]),
+    (["--plot", "figure.jpg"], ["figure.jpg", ".svg, .png or .pdf"]),
+    (["--plot", "nowhere/p.svg"], ["nowhere/p.svg", "folder"]),
+    (["--edges", "nowhere/e"], ["nowhere/e", "folder"]),
+    (["--model", "nowhere/m"], ["nowhere/m", "folder"]),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), BAD, ids=lambda value: " ".join(value)[:40])
+def test_mistakes_are_refused_in_one_line(structure, data, options, words):
+    done = structure(data, *options, code=2)
+    assert done.out == ""
+    assert done.said.startswith("loglinear: error: ")
+    assert done.said.count("\n") == 1
+    for word in words:
+        assert word in done.said
+
+
+@pytest.mark.parametrize("options", [["--l1", "much"], ["--objective", "hinge"], ["--inference", "guess"]])
+def test_unknown_choices_are_misuse(structure, data, options):
+    assert options[1] in structure(data, *options, code=2).said
+
+
+def test_a_missing_file_is_named(structure, tmp_path):
+    assert str(tmp_path / "none.csv") in structure(tmp_path / "none.csv", code=2).said
+
+
+def test_help_shows_an_example(done):
+    shown = done("structure", "--help").stdout
+    assert "example: loglinear structure" in shown
+    for option in ("--edges", "--plot", "--model", "--l1", "--objective", "--grouped", "--ignore", "--json"):
+        assert option in shown
