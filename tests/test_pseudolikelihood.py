@@ -228,9 +228,10 @@ def test_nodewise_regressions_are_those_of_scikit_learn():
         scores = result.intercepts[i] + np.delete(codes, i, 1) @ own
         nll = log_loss(codes[:, i], scipy.special.expit(scores), sample_weight=weights, normalize=False)
         assert result.nll[i] == pytest.approx(nll, rel=1e-10)
-        found = l1 * np.abs(model.coef_[0][:-1]).sum() - model.predict_log_proba(X)[
-            np.arange(len(codes)), codes[:, i]
-        ] @ weights
+        found = (
+            l1 * np.abs(model.coef_[0][:-1]).sum()
+            - model.predict_log_proba(X)[np.arange(len(codes)), codes[:, i]] @ weights
+        )
         assert nll + l1 * np.abs(own).sum() <= found * (1.0 + 1e-9)
 
 

@@ -48,12 +48,13 @@ impl NetworkFile {
         let contents = model_file::decode(&storage, &name, &EXPECTED, &[])?;
         let settings = contents.metadata.get("settings").cloned();
         let settings = settings.ok_or_else(|| Error::ModelFile(format!("{name}: not a network's model")))?;
-        let words = |at: usize| &storage[contents.range(EXPECTED[at].0)];
+        let bytes = |at: usize| &storage[contents.range(EXPECTED[at].0)];
+        let numbers = |at| bytes(at).chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
         Ok(NetworkFile {
             settings,
-            edges: bytemuck::pod_collect_to_vec(words(0)),
-            node_weights: bytemuck::pod_collect_to_vec(words(1)),
-            edge_weights: bytemuck::pod_collect_to_vec(words(2)),
+            edges: bytes(0).chunks_exact(4).map(bytemuck::pod_read_unaligned).collect(),
+            node_weights: numbers(1),
+            edge_weights: numbers(2),
         })
     }
 }

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import OptionError
+from .errors import DataError, OptionError
 from .vectors import Vector
 
 __all__ = ["Codes", "Layout", "Numbers"]
@@ -104,6 +104,33 @@ class Layout:
         for a in range(self.n_columns):
             np.multiply(columns[self._behind[a] :], columns[a], out=out[self._row[a] : self._row[a + 1]])
         return out
+
+    def checked(self, codes: npt.ArrayLike) -> Codes:
+        """Return states of samples as the native code takes them, shape (n_samples, n_variables).
+
+        Raises:
+            DataError: they have another shape, or are no states; -1 is a missing value.
+        """
+        given = np.asarray(codes)
+        if given.ndim != 2 or given.shape[1] != self.n_variables or not np.issubdtype(given.dtype, np.integer):
+            message = f"states have shape {given.shape}; whole numbers of {self.n_variables} variables are needed"
+            raise DataError(message)
+        wrong = np.argwhere((given < -1) | (given >= self.states))
+        if wrong.size:
+            s, i = wrong[0]
+            message = f"sample {s} has state {given[s, i]} of variable {i}, which has states 0 to {self.states[i] - 1}"
+            raise DataError(message)
+        return np.ascontiguousarray(given, dtype=np.int32)
+
+    def independent(self, codes: Codes, weights: Vector) -> Vector:
+        """Return the weights of the model without interactions that fits samples best; missing values are left out."""
+        states = zip(codes.T, self.states.tolist(), strict=True)
+        counts = [np.bincount(column[column >= 0], weights[column >= 0], r) for column, r in states]
+        # A state that only samples of weight 0 have would get a weight of -inf.
+        logs = [np.log(np.maximum(count, 1e-3)) for count in counts]
+        w = np.zeros(self.n_features)
+        w[self.n_interactions :] = np.concatenate([log[1:] - log[0] for log in logs])
+        return w
 
     def indicators(self, codes: Codes, dtype: type = np.float64) -> npt.NDArray[Any]:
         """Return which columns are on, shape (n_samples, D), for states (n_samples, n_variables)."""

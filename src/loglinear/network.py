@@ -10,28 +10,10 @@ from .inference import Graph, Inference, LoopyBP, Moments, Report
 from .layout import Codes, Layout, Numbers
 from .vectors import Vector
 
-__all__ = ["NetworkLikelihood", "checked_codes"]
+__all__ = ["NetworkLikelihood"]
 
 # Rows that are turned into indicators at a time.
 _ROWS = 4096
-
-
-def checked_codes(codes: npt.ArrayLike, layout: Layout) -> Codes:
-    """Return states of samples as the native code takes them, -1 for missing, shape (n_samples, n_variables).
-
-    Raises:
-        DataError: they have another shape, or are no states.
-    """
-    given = np.asarray(codes)
-    if given.ndim != 2 or given.shape[1] != layout.n_variables or not np.issubdtype(given.dtype, np.integer):
-        message = f"states have shape {given.shape}; whole numbers of {layout.n_variables} variables are needed"
-        raise DataError(message)
-    wrong = np.argwhere((given < -1) | (given >= layout.states))
-    if wrong.size:
-        s, i = wrong[0]
-        message = f"sample {s} has state {given[s, i]} of variable {i}, which has states 0 to {layout.states[i] - 1}"
-        raise DataError(message)
-    return np.ascontiguousarray(given, dtype=np.int32)
 
 
 class NetworkLikelihood:
@@ -69,7 +51,7 @@ class NetworkLikelihood:
         inference: Inference | None = None,
         threads: int = 0,
     ) -> None:
-        found = checked_codes(codes, layout)
+        found = layout.checked(codes)
         self.layout, self.inference, self.threads = layout, inference or LoopyBP(), threads
         self.n_samples, self.n_features, self.n_unpenalised = len(found), layout.n_features, layout.n_columns
         self.report = Report(self.inference.name)
@@ -79,6 +61,7 @@ class NetworkLikelihood:
             message = f"weights of samples have to be {len(found)} finite numbers >= 0"
             raise DataError(message)
         self.total = float(weights.sum())
+        self._independent = layout.independent(found, weights)
         hidden = (found < 0).any(axis=1)
         self._hidden, self._hidden_weights = found[hidden], weights[hidden]
         self._counts = self._counted(found[~hidden], weights[~hidden], unit)
@@ -106,17 +89,8 @@ class NetworkLikelihood:
         return counts
 
     def independent(self) -> Vector:
-        """Return the weights of the model without edges that fits best; hidden values are left out."""
-        layout = self.layout
-        counts = self._counts[layout.n_interactions :].copy()
-        counts += self._hidden_weights @ layout.indicators(self._hidden)
-        seen = self.total - self._hidden_weights @ (self._hidden < 0)
-        reference = seen - np.add.reduceat(counts, layout.first[:-1])
-        # A state that only samples of weight 0 have would get a weight of -inf.
-        least = 1e-3
-        w = np.zeros(self.n_features)
-        w[layout.n_interactions :] = np.log(np.maximum(counts, least) / np.maximum(reference, least)[layout.variable])
-        return w
+        """Return the weights of the model without edges that fits best: a start."""
+        return self._independent.copy()
 
     def graph_of(self, interactions: Numbers) -> Graph:
         """Return the last graph if it has all edges of these interactions and not many others, else a new one."""

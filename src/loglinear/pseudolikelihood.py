@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from . import _core
-from .errors import DataError, OptionError
+from .errors import OptionError
 from .layout import Layout, Numbers
 from .minimize import Stop, minimize
 from .options import one_of, real_number, whole_number
@@ -55,11 +55,12 @@ class PseudoLikelihood:
     def __init__(
         self, codes: npt.ArrayLike, layout: Layout, weights: npt.ArrayLike | None = None, *, threads: int = 0
     ) -> None:
-        self.layout = layout
+        self.layout, self._codes = layout, layout.checked(codes)
+        self._weights = np.ones(len(self._codes)) if weights is None else np.asarray(weights, dtype=np.float64)
         self.core = _core.PseudoLikelihood(
             layout.states,
-            _checked(codes, layout),
-            None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
+            self._codes,
+            None if weights is None else np.ascontiguousarray(self._weights),
             threads=whole_number("threads", threads, 0, 2**16),
         )
 
@@ -88,6 +89,10 @@ class PseudoLikelihood:
         """Value of each column where its variable is missing, shape (D,): the share of its state among the others."""
         return self.core.frequencies
 
+    def independent(self) -> Vector:
+        """Return the weights of the model without interactions that fits best: a start."""
+        return self.layout.independent(self._codes, self._weights)
+
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
         """Return the pseudo-likelihood's negative logarithm at w, in nats, and its gradient, shape (n_features,).
 
@@ -104,25 +109,6 @@ class PseudoLikelihood:
             features: their numbers, ascending.
         """
         return self.core.restrict(np.ascontiguousarray(features, dtype=np.int64))
-
-
-def _checked(codes: npt.ArrayLike, layout: Layout) -> npt.NDArray[np.int32]:
-    given = np.asarray(codes)
-    if given.ndim != 2 or given.shape[1] != layout.n_variables or not given.shape[0]:
-        message = f"codes have shape {given.shape}; they need samples, at least one, by {layout.n_variables} variables"
-        raise DataError(message)
-    if not np.issubdtype(given.dtype, np.integer) and given.dtype != np.bool_:
-        message = f"codes are {given.dtype}; they must be whole numbers, -1 where missing"
-        raise DataError(message)
-    wrong = np.argwhere((given < -1) | (given >= layout.states)) if given.dtype != np.bool_ else ()
-    if len(wrong):
-        sample, i = wrong[0]
-        message = (
-            f"codes[{sample}, {i}] is {given[sample, i]}; variable {i} has states 0 to {layout.states[i] - 1}, "
-            "and -1 stands for a missing one"
-        )
-        raise DataError(message)
-    return np.ascontiguousarray(given, dtype=np.int32)
 
 
 @dataclass

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import json
 import os
 import signal
 import sys
-import types
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -19,66 +17,8 @@ from loglinear import _core
 from loglinear.cli import main
 from loglinear.cli.progress import Progress
 from loglinear.datasets import make_network
-from loglinear.vectors import Vector
 
 COLUMNS = ["variable_1", "variable_2", "state_1", "state_2", "weight"]
-STAND_IN = importlib.util.find_spec("loglinear.pseudolikelihood") is None
-
-
-class PseudoLikelihood:
-    """Stands in for the library's until that is there: NLL of each variable given the others, without weights."""
-
-    def __init__(self, codes, layout, weights=None, *, threads=0):
-        self.codes, self.layout, self.n_samples = codes, layout, len(codes)
-        self.n_features, self.n_unpenalised, self.n_threads = layout.n_features, layout.n_columns, 1
-        self.on = layout.indicators(codes)
-        self.seen = (codes >= 0)[:, layout.variable]
-
-    def independent(self):
-        counts, layout = self.on.sum(axis=0), self.layout
-        reference = (self.codes >= 0).sum(axis=0) - np.add.reduceat(counts, layout.first[:-1])
-        w = np.zeros(self.n_features)
-        w[layout.n_interactions :] = np.log(counts / reference[layout.variable])
-        return w
-
-    def value_and_gradient(self, w: Vector, out: Vector | None = None):
-        layout = self.layout
-        scores = w[layout.n_interactions :] + self.on @ layout.matrix(w[: layout.n_interactions])
-        odds = np.exp(scores)
-        z = 1.0 + np.add.reduceat(odds, layout.first[:-1], axis=1)
-        nll = (np.log(z) * (self.codes >= 0)).sum() - (scores * self.on).sum()
-        difference = (odds / z[:, layout.variable] - self.on) * self.seen
-        products = difference.T @ self.on
-        gradient = np.concatenate([layout.upper(products + products.T), difference.sum(axis=0)])
-        if out is None:
-            return float(nll), gradient
-        out[:] = gradient
-        return float(nll), out
-
-    def restrict(self, features):
-        def value_and_gradient(w, out=None):
-            full = np.zeros(self.n_features)
-            full[features] = w
-            nll, gradient = self.value_and_gradient(full)
-            if out is None:
-                return nll, gradient[features]
-            out[:] = gradient[features]
-            return nll, out
-
-        return SimpleNamespace(
-            n_features=features.size, n_samples=self.n_samples, n_threads=1, value_and_gradient=value_and_gradient
-        )
-
-
-@pytest.fixture(autouse=True, scope="module")
-def stand_in():
-    if STAND_IN:
-        module = types.ModuleType("loglinear.pseudolikelihood")
-        module.PseudoLikelihood = PseudoLikelihood
-        sys.modules[module.__name__] = module
-    yield
-    if STAND_IN:
-        del sys.modules["loglinear.pseudolikelihood"]
 
 
 @pytest.fixture

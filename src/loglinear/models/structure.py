@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +10,18 @@ import numpy as np
 
 from ..errors import OptionError
 from ..inference import Report
-from ..layout import Codes, Layout
+from ..layout import Codes, Layout, Numbers
 from ..minimize import Callback, Stop, minimize
 from ..network import NetworkLikelihood
 from ..options import real_number, whole_number
-from ..path import Path, path
+from ..path import Path, PathPoint, path
 from ..penalty import ElasticNet, GroupLasso
 from ..problem import Problem
-from ..pseudolikelihood import PseudoLikelihood
-from ..result import Result
+from ..pseudolikelihood import Nodewise, PseudoLikelihood, nodewise
+from ..result import Result, Status
 from ..sampling import make_inference
-from ..solvers import Solver
+from ..solvers import LBFGS, Solver
+from ..trace import Trace
 from ..vectors import Vector
 from .training import thread_count
 
@@ -33,7 +33,10 @@ __all__ = ["OBJECTIVES", "Trained", "train_network"]
 OBJECTIVES = ("likelihood", "pseudolikelihood", "nodewise")
 CRITERIA = ("ebic", "cv")
 PATH = {"l1": 20, "ratio": 0.05, "gamma": 0.5, "folds": 5}
+# L2 penalty when the weights of a model are fitted again: those of pairs that determine each other stay finite.
+RIDGE = 1e-3
 Callbacks = tuple[Callback, ...]
+Objectives = NetworkLikelihood | PseudoLikelihood
 
 
 @dataclass(frozen=True)
@@ -95,16 +98,16 @@ class Training:
         self.gamma = real_number("gamma", options["gamma"], "a number >= 0", lambda x: x >= 0.0)
         self.folds = whole_number("folds", options["folds"], 2, 1000)
 
-    def objective(self, rows: Any = slice(None)) -> NetworkLikelihood | PseudoLikelihood:
+    def objective(self, rows: Any = slice(None)) -> Objectives:
         """The objective on some of the samples."""
         weights = None if self.weights is None else self.weights[rows]
         threads = thread_count(self.model.n_jobs)
-        if self.model.objective == "pseudolikelihood":
+        if self.model.objective != "likelihood":
             return PseudoLikelihood(self.codes[rows], self.layout, weights, threads=threads)
         inference = make_inference(self.model.inference, self.model.inference_options)
         return NetworkLikelihood(self.codes[rows], self.layout, weights, inference=inference, threads=threads)
 
-    def problem(self, objective: NetworkLikelihood | PseudoLikelihood, l1: float) -> Problem:
+    def problem(self, objective: Objectives, l1: float) -> Problem:
         """The objective with its penalty."""
         if not self.model.grouped:
             return Problem(objective, ElasticNet(l1, self.model.l2, objective.n_unpenalised))
@@ -120,6 +123,8 @@ class Training:
 
     def at(self, l1: float) -> Trained:
         """Train at one strength."""
+        if self.model.objective == "nodewise":
+            return self._regressed(l1, slice(None))[0]
         objective = self.objective()
         problem = self.problem(objective, l1)
         solver = self.solver(problem.penalty.l1)
@@ -132,72 +137,136 @@ class Training:
         """Train along a path and choose."""
         objective = self.objective()
         strengths = self._strengths(objective)
-        if self.model.l1 == "ebic":
-            found = self._path(objective, strengths, self._ebic(objective), self.callbacks)
-        else:
-            found = self._path(objective, strengths, None, self.callbacks)
-            scores = self._cross_validated(strengths)
-            points = (replace(point, score=float(scores[k])) for k, point in enumerate(found.points))
-            found = replace(found, points=tuple(points))
+        found = self._path(slice(None), strengths, objective, score=self.model.l1 == "ebic")
+        if self.model.l1 == "cv" and not found.interrupted:
+            found = self._cross_validated(found, strengths)
         if not found.points:
             raise KeyboardInterrupt
-        best = found.best
-        return Trained(best.result.w, best.l1, best.result, getattr(objective, "report", None), found)
+        scored = any(point.score is not None for point in found.points)
+        best = found.best if scored else found.points[-1]
+        result = replace(best.result, status=Status.INTERRUPTED) if found.interrupted else best.result
+        return Trained(best.result.w, best.l1, result, getattr(objective, "report", None), found)
 
-    def _strengths(self, objective: NetworkLikelihood | PseudoLikelihood) -> Vector:
+    def _strengths(self, objective: Objectives) -> Vector:
         """Falling in equal ratios from the one at which the first edge appears."""
         if not isinstance(self.strengths, (int, np.integer)):
             return np.sort(np.asarray(self.strengths, dtype=np.float64))[::-1]
+        number = whole_number("l1", self.strengths, 2, 10**6)
+        ratio = real_number("ratio", self.ratio, "a number between 0 and 1", lambda x: 0.0 < x < 1.0)
         gradient = objective.value_and_gradient(objective.independent())[1]
-        penalty = self.problem(objective, 1.0).penalty
-        largest = penalty.largest(gradient[: self.layout.n_interactions])
+        largest = self.problem(objective, 1.0).penalty.largest(gradient[: self.layout.n_interactions])
+        if self.model.objective == "nodewise":
+            largest /= 2.0  # both regressions of a pair have half of the derivative
         if largest == 0.0:
             message = "no pair of variables is associated at all: there is no structure to learn"
             raise OptionError(message)
-        ratio = real_number("ratio", self.ratio, "a number between 0 and 1", lambda x: 0.0 < x < 1.0)
-        return np.asarray(largest * np.geomspace(1.0, ratio, whole_number("l1", self.strengths, 2, 10**6)))
+        return np.asarray(largest * np.geomspace(1.0, ratio, number))
 
-    def _path(
-        self,
-        objective: NetworkLikelihood | PseudoLikelihood,
-        strengths: Vector,
-        score: Callable[[Vector], float] | None,
-        callbacks: Callbacks,
-    ) -> Path:
-        problem = self.problem(objective, 0.0)
-        solver = self.solver(1.0)
-        stop = Stop(max_iterations=self.model.max_iterations)
-        start = objective.independent()
-        return path(problem, strengths, solver=solver, w0=start, stop=stop, score=score, callbacks=callbacks)
+    def _path(self, rows: Any, strengths: Vector, objective: Objectives, *, score: bool = False) -> Path:
+        """Train on some of the samples at each strength."""
+        if self.model.objective == "nodewise":
+            return self._regressed_path(rows, strengths, score=score)
+        return path(
+            self.problem(objective, 0.0),
+            strengths,
+            solver=self.solver(1.0),
+            w0=objective.independent(),
+            stop=Stop(max_iterations=self.model.max_iterations),
+            score=(lambda w: self._ebic(objective, w)) if score else None,
+            callbacks=self.callbacks,
+        )
 
-    def _ebic(self, objective: NetworkLikelihood | PseudoLikelihood) -> Callable[[Vector], float]:
-        """Minus the extended Bayesian information criterion, 2 NLL + k log n + 4 gamma k log p (Foygel & Drton 2010).
+    def _ebic(self, objective: Objectives, w: Vector) -> float:
+        """Minus the extended Bayesian information criterion of the model with these edges (Foygel & Drton 2010).
 
-        k is the number of interactions that are not 0, n that of samples, p that of variables.
+        That is 2 NLL + k log n + 4 gamma k log p: k interactions that are not 0, n samples, p variables. The NLL is the
+        least with these interactions: their weights are fitted again, without the L1 penalty that has shrunk them.
         """
-        n, p = objective.n_samples, self.layout.n_variables
+        free = np.arange(self.layout.n_interactions, self.layout.n_features)
+        kept = np.flatnonzero(w[: self.layout.n_interactions])
+        features = np.concatenate([kept, free])
+        problem = Problem(objective.restrict(features), ElasticNet(0.0, max(self.model.l2, RIDGE), free.size))
+        fitted = minimize(problem, LBFGS(tolerance=1e-5), w[features], stop=Stop(max_iterations=100))
+        if fitted.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return -(2.0 * fitted.nll + self._cost(kept.size))
 
-        def score(w: Vector) -> float:
-            k = int(np.count_nonzero(w[: self.layout.n_interactions]))
-            nll = self._nll(objective, w)
-            return -(2.0 * nll + k * math.log(n) + 4.0 * self.gamma * k * math.log(p))
+    def _cost(self, k: int) -> float:
+        return k * (math.log(len(self.codes)) + 4.0 * self.gamma * math.log(self.layout.n_variables))
 
-        return score
-
-    def _nll(self, objective: NetworkLikelihood | PseudoLikelihood, w: Vector) -> float:
-        features = np.union1d(np.flatnonzero(w), np.arange(self.layout.n_interactions, self.layout.n_features))
-        return objective.restrict(features).value_and_gradient(w[features])[0]
-
-    def _cross_validated(self, strengths: Vector) -> Vector:
-        """Log-likelihood, or pseudo-likelihood, of samples held out, at each strength."""
+    def _cross_validated(self, found: Path, strengths: Vector) -> Path:
+        """Score the points by the mean NLL of folds held out; Ctrl-C leaves the folds that are done."""
         order = np.random.default_rng(self.model.random_state).permutation(len(self.codes))
-        totals = np.zeros(strengths.size)
-        for held in np.array_split(order, min(self.folds, len(order))):
-            kept = np.setdiff1d(order, held)
-            share = kept.size / len(order)
-            found = self._path(self.objective(kept), strengths * share, None, ())
-            if found.interrupted:
-                raise KeyboardInterrupt
-            dev = self.objective(held)
-            totals += [-self._nll(dev, point.result.w) for point in found.points]
-        return totals
+        folds = np.array_split(order, min(self.folds, len(order)))
+        totals, interrupted = np.zeros(strengths.size), False
+        try:
+            for number, held in enumerate(folds):
+                totals += self._held_out(np.setdiff1d(order, held), held, strengths)
+                scores = -totals / sum(fold.size for fold in folds[: number + 1])
+                points = (replace(point, score=float(scores[k])) for k, point in enumerate(found.points))
+                found = replace(found, points=tuple(points))
+        except KeyboardInterrupt:
+            interrupted = True
+        return replace(found, interrupted=interrupted)
+
+    def _held_out(self, kept: Numbers, held: Numbers, strengths: Vector) -> Vector:
+        """NLL of some samples at each strength, trained on others."""
+        found = self._path(kept, strengths * (kept.size / len(self.codes)), self.objective(kept))
+        if found.interrupted:
+            raise KeyboardInterrupt
+        dev, free = self.objective(held), np.arange(self.layout.n_interactions, self.layout.n_features)
+        values = []
+        for point in found.points:
+            features = np.union1d(np.flatnonzero(point.result.w), free)
+            values.append(dev.restrict(features).value_and_gradient(point.result.w[features])[0])
+        return np.array(values)
+
+    def _regressed(self, l1: float, rows: Any) -> tuple[Trained, Nodewise]:
+        """Regress each variable by itself."""
+        model = self.model
+        if model.grouped:
+            message = 'grouped=True: "nodewise" selects weights one by one; take "pseudolikelihood"'
+            raise OptionError(message)
+        found = nodewise(
+            self.codes[rows],
+            self.layout,
+            ElasticNet(l1, model.l2),
+            weights=None if self.weights is None else self.weights[rows],
+            threads=thread_count(model.n_jobs),
+            rule=model.rule,
+            max_steps=2**31 - 1 if model.max_iterations is None else model.max_iterations,
+            **({} if model.tolerance is None else {"tolerance": model.tolerance}),
+        )
+        size, squares = (float(abs(found.coefficients).sum()), float((found.coefficients**2).sum()))
+        nll = float(found.nll.sum())
+        steps = int(found.steps.max())
+        result = Result(
+            w=found.w,
+            status=Status.CONVERGED if found.converged.all() else Status.MAX_ITERATIONS,
+            trace=Trace(),
+            objective=nll + l1 * size + model.l2 / 2.0 * squares,
+            nll=nll,
+            violation=float(found.violations.max()),
+            iterations=steps,
+            passes=float(steps),
+            gradient_evaluations=steps,
+            seconds=0.0,
+            state=None,  # type: ignore[arg-type]
+        )
+        return Trained(found.w, l1, result), found
+
+    def _regressed_path(self, rows: Any, strengths: Vector, *, score: bool) -> Path:
+        """As `path`, with regressions; their EBIC is the sum of all variables' (van Borkulo et al. 2014)."""
+        points: list[PathPoint] = []
+        try:
+            for l1 in strengths.tolist():
+                trained, found = self._regressed(l1, rows)
+                k = found.coefficients.count_nonzero()
+                ebic = (
+                    2.0 * trained.result.nll + self._cost(k) - 2.0 * self.gamma * k * math.log(self.layout.n_variables)
+                )
+                active = int(np.count_nonzero(trained.w))
+                points.append(PathPoint(l1, trained.result, active, -ebic if score else None))
+        except KeyboardInterrupt:
+            return Path(tuple(points), interrupted=True)
+        return Path(tuple(points))
