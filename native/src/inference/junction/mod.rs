@@ -16,6 +16,7 @@ mod calibrate;
 mod order;
 mod pairs;
 mod sample;
+mod tables;
 #[cfg(test)]
 mod tests;
 

@@ -10,7 +10,8 @@
 //! On the way down p(v, s, x_i = a) = w(v, s) p(s, x_i = a) / l'(s) on this path, and p(v | s) p(s, x_i = a) beside it. It
 //! goes as far as the clique of i: pairs with what stands before that are found from their other side.
 
-use super::calibrate::{Conditionals, spread, sum_out};
+use super::calibrate::Conditionals;
+use super::tables::{spread, sum_out};
 use super::{Junction, zeros};
 use crate::error::{Error, Result};
 use crate::network::Network;

@@ -137,7 +137,13 @@ fn orders_of_trees_and_grids_are_as_narrow_as_they_can_be() {
     let wheel =
         |n: u32| Network::new(vec![2; n as usize], (1..n).flat_map(|i| [(0, i), (i, i % (n - 1) + 1)]).collect());
     let chain = Network::new(vec![3; 1000], (1..1000).map(|i| (i, i - 1)).collect());
-    for (network, largest) in [(chain.unwrap(), 9), (wheel(2000).unwrap(), 16), (grid(5, 200), 64)] {
+    for (network, largest) in [
+        (chain.unwrap(), 9),
+        (wheel(2000).unwrap(), 16),
+        (grid(5, 200), 64),
+        (grid(10, 30), 2048),
+        (grid(30, 10), 2048),
+    ] {
         assert_eq!(junction(&network).largest(), largest);
     }
 }
