@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import time
 
 import numpy as np
@@ -264,11 +265,24 @@ def test_dense_networks_are_given_up_soon(size):
     assert model.network.largest_table() == np.inf
 
 
+def test_ctrl_c_ends_long_work():
+    model = Model([2] * 1200, grid(12, 100))
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        started = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt):
+            model.network.pair_marginals(model.node, model.edge)
+        assert time.perf_counter() - started < 5.0
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_bad_input_is_named():
     model = Model(*GRAPHS["tree"])
     with pytest.raises(OptionError, match="node_scores have 3 entries; 16 are needed"):
         model.network.exact(np.zeros(3), model.edge)
-    with pytest.raises(OptionError, match=r"edge_scores\[0\] is nan"):
+    with pytest.raises(OptionError, match=r"edge_scores\[0\] is NaN"):
         model.network.exact(model.node, model.edge * np.nan)
     data = np.zeros((2, 6), dtype=np.int32)
     with pytest.raises(OptionError, match="data have 5 columns; the network has 6 variables"):
