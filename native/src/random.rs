@@ -1,4 +1,5 @@
-//! Random numbers: SplitMix64 (Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators", figures 14 to 17).
+//! Random numbers: SplitMix64 (Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators", figures 14
+//! to 17).
 
 /// 2^64 divided by the golden ratio.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;

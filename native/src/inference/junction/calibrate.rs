@@ -274,7 +274,8 @@ impl Junction {
 }
 
 impl Conditionals<'_> {
-    /// Chooses a state of every variable from the roots on, each from its column of the table, given those chosen before.
+    /// Chooses a state of every variable from the roots on, each from its column of the table, given those chosen
+    /// before.
     pub(super) fn choose(&self, assignment: &mut [u32], mut pick: impl FnMut(&mut dyn Iterator<Item = f64>) -> usize) {
         let junction = self.junction;
         for k in (0..junction.n_variables()).rev() {

@@ -1,14 +1,15 @@
 //! Exact inference by elimination (Lauritzen & Spiegelhalter 1988; Koller & Friedman 2009, chapters 9 and 10).
 //!
-//! A variable v that is eliminated leaves a clique: v and its separator S, the neighbours it has then. The clique's parent
-//! is that of the first variable of S to be eliminated, and holds all of S. On the way up, clique by clique,
+//! A variable v that is eliminated leaves a clique: v and its separator S, the neighbours it has then. The clique's
+//! parent is that of the first variable of S to be eliminated, and holds all of S. On the way up, clique by clique,
 //!
 //! ```text
 //! t(v, s) = scores of v and of its edges into S + messages of the children,   m(s) = log sum_v exp t(v, s),
 //! ```
 //!
-//! and t becomes p(v | s) = exp(t(v, s) - m(s)). On the way down p(v, s) = p(v | s) p(s), where p(s) is summed out of the
-//! parent's table. Messages are logarithms and conditional probabilities at most 1: no scores overflow, none give 0 / 0.
+//! and t becomes p(v | s) = exp(t(v, s) - m(s)). On the way down p(v, s) = p(v | s) p(s), where p(s) is summed out of
+//! the parent's table. Messages are logarithms and conditional probabilities at most 1: no scores overflow, none give 0
+//! / 0.
 //!
 //! Cliques are numbered in postorder: those below a clique stand right before it, and with them their tables.
 
@@ -33,7 +34,8 @@ const NONE: u32 = u32::MAX;
 /// Tables of one network may take so many times the largest, or so many entries if that is more: 2 GiB.
 const TABLES: u64 = 64;
 const ENTRIES: u64 = 1 << 28;
-/// A task has at most 1 / TASKS of all work, or so many entries if that is more: starting a task costs some microseconds.
+/// A task has at most 1 / TASKS of all work, or so many entries if that is more: starting a task costs some
+/// microseconds.
 const TASKS: usize = 64;
 const TASK_ENTRIES: usize = 1 << 14;
 /// Entries of a table that take as long as the rest of what is done for a clique.
@@ -74,7 +76,8 @@ struct Group {
     stride: u32,
 }
 
-/// The cliques of a network in postorder. Tables are by rows: the own variable first, then the separator as it is ordered.
+/// The cliques of a network in postorder. Tables are by rows: the own variable first, then the separator as it is
+/// ordered.
 pub struct Junction {
     variables: Vec<u32>,
     states: Vec<u32>,
@@ -289,8 +292,8 @@ pub fn within(junction: Option<&Junction>, limit: usize) -> Result<&Junction> {
     }
     if all as u64 > ENTRIES.max((limit as u64).saturating_mul(TABLES)) {
         return Err(Error::Option(format!(
-            "exact inference in this network needs tables of {all} entries in all, more than {TABLES} times the limit of \
-             {limit}; {REMEDY}, or raise the limit"
+            "exact inference in this network needs tables of {all} entries in all, more than {TABLES} times the limit \
+             of {limit}; {REMEDY}, or raise the limit"
         )));
     }
     Ok(junction)

@@ -1,8 +1,8 @@
 //! The order in which variables are eliminated: the best of some heuristics.
 //!
-//! Min-fill, each new edge weighted by the size of its table (Kjaerulff 1990), seldom does badly, but in grids its many ties
-//! matter. Breadth-first order from a far end (Cuthill & McKee 1969) is then as narrow as can be; it goes from both ends to
-//! the middle, so that there are two halves to be worked on at once.
+//! Min-fill, each new edge weighted by the size of its table (Kjaerulff 1990), seldom does badly, but in grids its many
+//! ties matter. Breadth-first order from a far end (Cuthill & McKee 1969) is then as narrow as can be; it goes from
+//! both ends to the middle, so that there are two halves to be worked on at once.
 
 use crate::error::Result;
 use crate::network::Network;
@@ -59,7 +59,8 @@ impl Elimination {
         Ok(best.map(|(_, elimination)| elimination))
     }
 
-    /// Eliminates variables with at most one neighbour, from all leaves inwards, in linear time; returns which are left.
+    /// Eliminates variables with at most one neighbour, from all leaves inwards, in linear time; returns which are
+    /// left.
     fn strip(&mut self, network: &Network) -> Vec<bool> {
         let n = network.n_variables();
         let mut degrees: Vec<usize> = (0..n).map(|v| network.neighbours(v).len()).collect();
@@ -124,8 +125,8 @@ impl<'a> Graph<'a> {
         pairs.filter(|&(a, b)| !self.are_adjacent(a, b))
     }
 
-    /// Ranks in breadth-first order from both ends to the middle, neighbours of fewer neighbours first, of every component from
-    /// the variable reached last from any other.
+    /// Ranks in breadth-first order from both ends to the middle, neighbours of fewer neighbours first, of every
+    /// component from the variable reached last from any other.
     fn breadth_first(&self, turned: bool) -> Vec<u32> {
         let n = self.left.len();
         let (mut ranks, mut order) = (vec![u32::MAX; n], Vec::new());

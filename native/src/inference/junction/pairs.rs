@@ -7,8 +7,8 @@
 //! w(v, s) = p(v | s) l(v, s),   l'(s) = sum_v w(v, s) = p(x_i = a | s),   and so on to the root.
 //! ```
 //!
-//! On the way down p(v, s, x_i = a) = w(v, s) p(s, x_i = a) / l'(s) on this path, and p(v | s) p(s, x_i = a) beside it. It
-//! goes as far as the clique of i: pairs with what stands before that are found from their other side.
+//! On the way down p(v, s, x_i = a) = w(v, s) p(s, x_i = a) / l'(s) on this path, and p(v | s) p(s, x_i = a) beside it.
+//! It goes as far as the clique of i: pairs with what stands before that are found from their other side.
 
 use super::calibrate::Conditionals;
 use super::tables::{spread, sum_out};
@@ -133,8 +133,8 @@ impl WithSimd for Clamped<'_> {
 }
 
 impl Conditionals<'_> {
-    /// The matrix of p(x_i = a, x_j = b) for all states of all variables, by rows; a variable with itself has p(x_i) on the
-    /// diagonal. `node` are the marginals. O(states * all tables), and tables for each thread.
+    /// The matrix of p(x_i = a, x_j = b) for all states of all variables, by rows; a variable with itself has p(x_i) on
+    /// the diagonal. `node` are the marginals. O(states * all tables), and tables for each thread.
     pub fn pairs(&self, network: &Network, node: &[f64], pool: &ThreadPool, interrupt: &Interrupt) -> Result<Vec<f64>> {
         let all = node.len();
         let square =

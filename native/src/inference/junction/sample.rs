@@ -10,7 +10,8 @@ use rayon::ThreadPool;
 const BLOCK: usize = 16;
 
 impl Conditionals<'_> {
-    /// So many assignments, one behind the other. Each has a stream of random numbers of its own. O(n_variables) a sample.
+    /// So many assignments, one behind the other. Each has a stream of random numbers of its own. O(n_variables) a
+    /// sample.
     pub fn samples(&self, n: usize, seed: u64, pool: &ThreadPool, interrupt: &Interrupt) -> Result<Vec<i32>> {
         let width = self.junction.n_variables();
         let mut samples = Vec::new();

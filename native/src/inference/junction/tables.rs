@@ -80,8 +80,9 @@ pub fn fill_row(row: &mut [f64], score: f64, axes: &[Axis], edge_score: impl Fn(
     }
 }
 
-/// Marginals of one state of the clique's variable, of the states that there are, alone and with its neighbours: sums out
-/// dimension by dimension, the first first. Marginals lie as the node's, then every edge's with its states as columns.
+/// Marginals of one state of the clique's variable, of the states that there are, alone and with its neighbours: sums
+/// out dimension by dimension, the first first. Marginals lie as the node's, then every edge's with its states as
+/// columns.
 #[inline(always)]
 pub fn collapse_row<S: Simd>(
     simd: S,

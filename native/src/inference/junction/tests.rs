@@ -50,7 +50,8 @@ fn close(a: f64, b: f64) -> bool {
 proptest! {
     #[test]
     fn everything_equals_enumeration(network in networks(), seed in 0u64..1000, width in 0.0f64..20.0) {
-        let (node, edge) = (scores(network.n_node_scores(), width, seed), scores(network.n_edge_scores(), width, seed + 1));
+        let node = scores(network.n_node_scores(), width, seed);
+        let edge = scores(network.n_edge_scores(), width, seed + 1);
         let scores = Scores::new(&network, &node, &edge).unwrap();
         let (junction, interrupt, pool) = (junction(&network), Interrupt::default(), pool(2).unwrap());
         let all = assignments(network.states());
@@ -66,7 +67,8 @@ proptest! {
         }
         let up = junction.conditionals(scores, Some(&pool), &interrupt).unwrap();
         prop_assert!(close(up.log_z, log_z));
-        let marginals = junction.conditionals(scores, None, &interrupt).unwrap().marginals(scores, None, &interrupt).unwrap();
+        let alone = junction.conditionals(scores, None, &interrupt).unwrap();
+        let marginals = alone.marginals(scores, None, &interrupt).unwrap();
         for at in 0..length {
             prop_assert!(close(marginals.node[at], pairs[at * length + at]));
         }
