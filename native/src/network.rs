@@ -15,6 +15,23 @@ pub struct Neighbour {
     pub first: bool,
 }
 
+/// An edge's table, seen from one of its variables.
+#[derive(Clone, Copy)]
+pub struct Table<'a> {
+    scores: &'a [f64],
+    /// From a state of this variable to the next, and from one of the neighbour to the next.
+    own: usize,
+    other: usize,
+}
+
+impl Table<'_> {
+    /// Of a state of this variable and one of the neighbour.
+    #[inline(always)]
+    pub fn at(&self, own: usize, other: usize) -> f64 {
+        self.scores[own * self.own + other * self.other]
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Network {
     /// Numbers of states, each at least 2.
@@ -99,6 +116,14 @@ impl Network {
     /// Where the table of an edge is.
     pub fn table(&self, edge: usize) -> Range<usize> {
         self.edge_at[edge]..self.edge_at[edge + 1]
+    }
+
+    /// The table that a variable shares with a neighbour, from all edges' tables.
+    pub fn table_from<'a>(&self, tables: &'a [f64], neighbour: &Neighbour) -> Table<'a> {
+        let edge = neighbour.edge as usize;
+        let columns = self.states[self.edges[edge].1 as usize] as usize;
+        let (own, other) = if neighbour.first { (1, columns) } else { (columns, 1) };
+        Table { scores: &tables[self.table(edge)], own, other }
     }
 
     pub fn neighbours(&self, variable: usize) -> &[Neighbour] {

@@ -35,7 +35,7 @@ fn on_chunks<T: Send, R: Send + Sync>(
 
 /// Compiles the closure for every instruction set and calls the best.
 #[inline(always)]
-fn dispatched<R, F: FnOnce() -> R>(work: F) -> R {
+pub fn dispatched<R, F: FnOnce() -> R>(work: F) -> R {
     struct Work<F>(F);
     impl<R, F: FnOnce() -> R> WithSimd for Work<F> {
         type Output = R;

@@ -4,8 +4,10 @@
 //! scores of triples in the transitions, inference is that of a second-order chain (`second`).
 
 pub mod evidence;
+pub mod gibbs;
 pub mod junction;
 mod log_space;
+pub mod loopy;
 mod scaled;
 mod second;
 mod transitions;
