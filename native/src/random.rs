@@ -1,31 +1,42 @@
-//! Random numbers: SplitMix64 (Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators", figures 14
-//! to 17).
+//! Random numbers: xoshiro256++ (Blackman & Vigna 2021, "Scrambled linear pseudorandom number generators"), seeded
+//! through SplitMix64 as its authors advise. Streams of one seed are those of independent states.
 
-/// 2^64 divided by the golden ratio.
-const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+pub struct Random([u64; 4]);
 
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+/// The odd number nearest to 2^64 divided by the golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The output function of SplitMix64.
+fn mixed(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
 }
 
-/// One of many streams of random numbers of a seed.
-pub struct Stream(u64);
-
-impl Stream {
-    /// Streams start at unrelated places of one cycle of 2^64 numbers.
-    pub fn new(seed: u64, index: u64) -> Stream {
-        Stream(mix(mix(seed.wrapping_add(GAMMA)).wrapping_add(mix(index.wrapping_mul(GAMMA)))))
+impl Random {
+    /// The generator of a stream of a seed.
+    pub fn new(seed: u64, stream: u64) -> Self {
+        let key = mixed(mixed(seed.wrapping_add(GOLDEN)) ^ stream.wrapping_add(1).wrapping_mul(GOLDEN));
+        Random([1, 2, 3, 4].map(|k: u64| mixed(key.wrapping_add(k.wrapping_mul(GOLDEN)))))
     }
 
+    #[inline(always)]
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(GAMMA);
-        mix(self.0)
+        let s = &mut self.0;
+        let bits = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
+        let shifted = s[1] << 17;
+        s[2] ^= s[0];
+        s[3] ^= s[1];
+        s[1] ^= s[2];
+        s[0] ^= s[3];
+        s[2] ^= shifted;
+        s[3] = s[3].rotate_left(45);
+        bits
     }
 
-    /// From [0, 1).
-    pub fn unit(&mut self) -> f64 {
+    /// A multiple of 2^-53 from [0, 1).
+    #[inline(always)]
+    pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
@@ -35,26 +46,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_those_of_the_published_generator() {
-        // java.util.SplittableRandom(0) and Vigna's splitmix64.c begin so.
-        let mut stream = Stream(0);
-        assert_eq!([stream.bits(), stream.bits()], [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4]);
+    fn bits_are_those_of_the_reference_implementation() {
+        // The first of them by hand: rotl(1 + 4, 23) + 1.
+        let mut random = Random([1, 2, 3, 4]);
+        assert_eq!([random.bits(), random.bits()], [41_943_041, 58_720_359]);
     }
 
     #[test]
-    fn means_over_streams_and_along_them_are_a_half() {
+    fn streams_are_uniform_and_unlike_one_another() {
         let n = 100_000;
-        let along: f64 = std::iter::repeat_with({
-            let mut stream = Stream::new(1, 1);
-            move || stream.unit()
-        })
-        .take(n)
-        .sum();
-        let across: f64 = (0..n as u64).map(|index| Stream::new(1, index).unit()).sum();
-        // Standard deviation of a mean: sqrt(1 / 12 / n).
-        let error = (1.0 / 12.0 / n as f64).sqrt();
-        for sum in [along, across] {
-            assert!((sum / n as f64 - 0.5).abs() < 5.0 * error, "{sum}");
+        let draw = |seed, stream| -> Vec<f64> {
+            let mut random = Random::new(seed, stream);
+            (0..n).map(|_| random.uniform()).collect()
+        };
+        let streams = [draw(0, 0), draw(0, 1), draw(1, 0)];
+        for x in &streams {
+            let mean = x.iter().sum::<f64>() / n as f64;
+            assert!((mean - 0.5).abs() < 5.0 / (12.0 * n as f64).sqrt(), "{mean}");
+            assert!(x.iter().all(|x| (0.0..1.0).contains(x)));
+        }
+        for (a, b) in [(0, 1), (0, 2), (1, 2)] {
+            let product = |(x, y): (&f64, &f64)| (x - 0.5) * (y - 0.5);
+            let covariance = streams[a].iter().zip(&streams[b]).map(product).sum::<f64>() / n as f64;
+            assert!(covariance.abs() < 5.0 / (144.0 * n as f64).sqrt(), "{covariance}");
         }
     }
 }

@@ -232,6 +232,83 @@ class Network:
         tolerance: float = 1e-6,
         max_iterations: int = 1000,
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64], int]: ...
+    def loopy_bp(
+        self,
+        node_scores: npt.NDArray[np.float64],
+        edge_scores: npt.NDArray[np.float64],
+        *,
+        damping: float = 0.0,
+        tolerance: float = 1e-6,
+        max_iterations: int = 1000,
+        schedule: str = "flooding",
+        messages: npt.NDArray[np.float64] | None = None,
+    ) -> tuple[
+        float,
+        npt.NDArray[np.float64],
+        npt.NDArray[np.float64],
+        npt.NDArray[np.float64],
+        int,
+        float,
+        int,
+    ]:
+        """Sum-product messages until the largest change of a log message is at most `tolerance`.
+
+        Fixed points are stationary points of the Bethe free energy; on trees they are exact. Binary variables take odds
+        for messages, unless scores are too large; all others take logarithms.
+
+        Source: Yedidia, Freeman & Weiss (2005); `schedule="residual"`: Elidan, McGraw & Koller (2006), on one thread.
+        Cost: an iteration computes every message once, O(states * states) each; binary ones in some nanoseconds.
+
+        Args:
+            node_scores: scores of all states, shape (sum of states,), finite.
+            edge_scores: tables of all edges, each by rows of the first variable's states, finite.
+            damping: share of the old log message in the new one, in [0, 1).
+            tolerance: in nats, before damping; at least 0.
+            max_iterations: at least 1. With "residual" an iteration is as many messages as there are.
+            schedule: "flooding" or "residual".
+            messages: where to start, as returned for the same graph; without it messages are uniform.
+
+        Returns:
+            Bethe's log Z; beliefs of nodes and of edges, laid out as the scores; the messages: out of each variable, by
+            ascending edge, the logs of their ratios to the first state; iterations; the largest change of a log message
+            at the end, above `tolerance` if iterations ran out; how many messages were computed.
+
+        Raises:
+            OptionError: an argument is out of range, not finite or of the wrong length.
+        """
+
+    def gibbs(
+        self,
+        node_scores: npt.NDArray[np.float64],
+        edge_scores: npt.NDArray[np.float64],
+        start: npt.NDArray[np.int32] | npt.NDArray[np.int64],
+        *,
+        sweeps: int,
+        thin: int = 1,
+        burn_in: int = 0,
+        seed: int = 0,
+    ) -> npt.NDArray[np.int32]:
+        """Gibbs sampling: variables in turn, each from its distribution given all others; chains side by side.
+
+        Source: Geman & Geman (1984). Samples depend on the seed and on a chain's number, not on threads.
+        Cost: a sweep takes a random number and an exponential a variable, and O(degree) for each that changes; with
+        more than two states O(degree * states) for every variable.
+
+        Args:
+            node_scores: as in `loopy_bp`.
+            edge_scores: as in `loopy_bp`.
+            start: where chains begin, shape (chains, n_variables).
+            sweeps: passes over all variables behind the first `burn_in`.
+            thin: of so many sweeps the last one is kept.
+            burn_in: passes that are not kept.
+            seed: at least 0.
+
+        Returns:
+            Samples of the first chain in order, then of the next: shape (chains * (sweeps // thin), n_variables).
+
+        Raises:
+            OptionError: an argument is out of range, not finite or of the wrong shape.
+        """
 
 class PseudoLikelihood:
     def __init__(

@@ -2,10 +2,12 @@
 
 use super::arrays::{numbers, read};
 use super::errors::OptionError;
-use super::interrupt::interruptible_unless;
+use super::interrupt::{interruptible, interruptible_unless};
 use crate::error::Result;
 use crate::inference::evidence::{self, Method};
+use crate::inference::gibbs;
 use crate::inference::junction::{self, Junction, Scores};
+use crate::inference::loopy::{Schedule, Settings, Slots, Task};
 use crate::network;
 use crate::network_file::NetworkFile;
 use crate::threads::{Interrupt, pool};
@@ -23,6 +25,8 @@ type Matrix<'py> = Bound<'py, PyArray2<f64>>;
 const LIMIT: usize = 1 << 22;
 /// Work on networks of fewer scores than this takes less time than a thread to look for signals beside it.
 const QUICK: usize = 1000;
+/// Messages to compute, at most, for which no thread is started to look for signals: some tenths of a second.
+const QUICK_MESSAGES: usize = 10_000_000;
 
 #[pyclass(module = "loglinear._core", frozen)]
 pub struct Network {
@@ -30,6 +34,8 @@ pub struct Network {
     threads: usize,
     /// None inside if the network is too dense for one.
     junction: OnceLock<Option<Junction>>,
+    /// Where messages stand, once there are some.
+    slots: OnceLock<Slots>,
 }
 
 impl Network {
@@ -71,6 +77,28 @@ fn method_of(name: &str, limit: usize, (damping, tolerance, max_iterations): (f6
     }
 }
 
+/// A number of at least `least`.
+fn at_least(name: &str, value: i64, least: usize) -> PyResult<usize> {
+    let number = usize::try_from(value).ok().filter(|&number| number >= least);
+    number.ok_or_else(|| OptionError::new_err(format!("{name} is {value}; it has to be at least {least}")))
+}
+
+/// Assignments, a row each, of 32 or 64 bits.
+fn assignments(start: &Bound<'_, PyAny>, n_variables: usize) -> PyResult<Vec<i32>> {
+    let (states, columns): (Vec<i32>, usize) = if let Ok(start) = start.extract::<PyReadonlyArray2<'_, i32>>() {
+        (start.as_array().iter().copied().collect(), start.shape()[1])
+    } else if let Ok(start) = start.extract::<PyReadonlyArray2<'_, i64>>() {
+        // What is no number of 32 bits is no state either.
+        (start.as_array().iter().map(|&state| i32::try_from(state).unwrap_or(-1)).collect(), start.shape()[1])
+    } else {
+        return Err(OptionError::new_err("start has to be an array of int32 or int64, shape (chains, n_variables)"));
+    };
+    if columns == n_variables {
+        return Ok(states);
+    }
+    Err(OptionError::new_err(format!("start has {columns} columns; {n_variables} variables need one each")))
+}
+
 #[pymethods]
 impl Network {
     #[new]
@@ -83,7 +111,12 @@ impl Network {
         let ends: Option<Vec<u32>> = edges.as_array().iter().map(|&v| u32::try_from(v).ok()).collect();
         let ends = ends.ok_or_else(|| OptionError::new_err("edges name variables by numbers of at least 0"))?;
         let edges = ends.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-        Ok(Network { inner: network::Network::new(states, edges)?, threads, junction: OnceLock::new() })
+        Ok(Network {
+            inner: network::Network::new(states, edges)?,
+            threads,
+            junction: OnceLock::new(),
+            slots: OnceLock::new(),
+        })
     }
 
     #[getter]
@@ -206,6 +239,74 @@ impl Network {
         let beliefs = PyArray1::from_vec(py, found.beliefs).reshape([n, self.inner.n_node_scores()])?;
         let expectations = PyArray1::from_vec(py, found.edge_expectations);
         Ok((PyArray1::from_vec(py, found.log_z), beliefs, expectations, found.unconverged))
+    }
+
+    #[pyo3(signature = (node_scores, edge_scores, *, damping=0.0, tolerance=1e-6, max_iterations=1000,
+                        schedule="flooding", messages=None))]
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
+    fn loopy_bp<'py>(
+        &self,
+        py: Python<'py>,
+        node_scores: PyReadonlyArray1<'py, f64>,
+        edge_scores: PyReadonlyArray1<'py, f64>,
+        damping: f64,
+        tolerance: f64,
+        max_iterations: i64,
+        schedule: &str,
+        messages: Option<PyReadonlyArray1<'py, f64>>,
+    ) -> PyResult<(f64, Vector<'py>, Vector<'py>, Vector<'py>, usize, f64, usize)> {
+        let schedule = match schedule {
+            "flooding" => Schedule::Flooding,
+            "residual" => Schedule::Residual,
+            other => {
+                return Err(OptionError::new_err(format!(
+                    "schedule is {other:?}; there are \"flooding\", \"residual\""
+                )));
+            }
+        };
+        let max_iterations = at_least("max_iterations", max_iterations, 1)?;
+        let settings = Settings { damping, tolerance, max_iterations, schedule };
+        let (node_scores, edge_scores) = (read(&node_scores)?, read(&edge_scores)?);
+        let messages = messages.as_ref().map(read).transpose()?;
+        let pool = pool(self.threads)?;
+        let (network, slots) = (&self.inner, self.slots.get_or_init(|| Slots::new(&self.inner)));
+        let quick = slots.n_entries().saturating_mul(max_iterations) <= QUICK_MESSAGES;
+        let outcome = interruptible_unless(quick, py, |interrupt| {
+            Task { network, slots, node_scores, edge_scores, pool: &pool, interrupt }.run(messages, &settings)
+        })?;
+        let array = |values| PyArray1::from_vec(py, values);
+        let (beliefs, report) = (outcome.beliefs, outcome.report);
+        let (nodes, edges, messages) = (array(beliefs.nodes), array(beliefs.edges), array(outcome.messages));
+        Ok((beliefs.log_z, nodes, edges, messages, report.iterations, report.residual, report.n_messages))
+    }
+
+    #[pyo3(signature = (node_scores, edge_scores, start, *, sweeps, thin=1, burn_in=0, seed=0))]
+    #[allow(clippy::too_many_arguments)]
+    fn gibbs<'py>(
+        &self,
+        py: Python<'py>,
+        node_scores: PyReadonlyArray1<'py, f64>,
+        edge_scores: PyReadonlyArray1<'py, f64>,
+        start: &Bound<'py, PyAny>,
+        sweeps: i64,
+        thin: i64,
+        burn_in: i64,
+        seed: i64,
+    ) -> PyResult<Bound<'py, PyArray2<i32>>> {
+        let settings = gibbs::Settings {
+            sweeps: at_least("sweeps", sweeps, 0)?,
+            thin: at_least("thin", thin, 1)?,
+            burn_in: at_least("burn_in", burn_in, 0)?,
+            seed: at_least("seed", seed, 0)? as u64,
+        };
+        let start = assignments(start, self.inner.n_variables())?;
+        let scores = (read(&node_scores)?, read(&edge_scores)?);
+        let pool = pool(self.threads)?;
+        let work = |interrupt: &Interrupt| gibbs::sample(&self.inner, scores, &start, &settings, &pool, interrupt);
+        let samples = interruptible(py, work)?;
+        let n = self.inner.n_variables();
+        let rows = samples.len() / n.max(1);
+        PyArray1::from_vec(py, samples).reshape([rows, n])
     }
 }
 

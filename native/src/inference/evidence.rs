@@ -1,10 +1,12 @@
 //! Networks of which some variables have been observed: inference on those that have not, row by row of a data set.
 
 use super::junction::{self, Junction, Scores};
+use super::loopy::{self, Schedule, Slots};
 use crate::error::{Error, Result};
 use crate::network::Network;
-use crate::threads::{Interrupt, share};
+use crate::threads::{Interrupt, pool, share};
 use rayon::ThreadPool;
+use std::cell::OnceCell;
 
 /// Data's mark of a variable that has not been observed.
 pub const HIDDEN: i32 = -1;
@@ -132,6 +134,7 @@ struct Pattern {
     observed: Vec<bool>,
     hidden: Hidden,
     junction: Option<Junction>,
+    slots: OnceCell<Slots>,
 }
 
 impl Pattern {
@@ -141,7 +144,7 @@ impl Pattern {
             Method::Exact { .. } => Junction::new(&hidden.network, interrupt)?,
             Method::LoopyBp { .. } => None,
         };
-        Ok(Pattern { observed: pattern(row).collect(), hidden, junction })
+        Ok(Pattern { observed: pattern(row).collect(), hidden, junction, slots: OnceCell::new() })
     }
 
     fn infer(&self, scores: Scores<'_>, method: Method, interrupt: &Interrupt) -> Result<Inferred> {
@@ -151,9 +154,22 @@ impl Pattern {
                 let marginals = junction.conditionals(scores, None, interrupt)?.marginals(scores, None, interrupt)?;
                 Ok(Inferred { log_z: marginals.log_z, node: marginals.node, edge: marginals.edge, converged: true })
             }
-            // MERGE: loopy belief propagation on `scores` goes here, with `converged` as it reports.
-            Method::LoopyBp { .. } => {
-                Err(Error::Option("hidden variables cannot be inferred by loopy_bp yet; use the method exact".into()))
+            Method::LoopyBp { damping, tolerance, max_iterations } => {
+                let settings = loopy::Settings { damping, tolerance, max_iterations, schedule: Schedule::Flooding };
+                let slots = self.slots.get_or_init(|| Slots::new(scores.network));
+                // Rows are what threads share.
+                let alone = &*pool(1)?;
+                let task = loopy::Task {
+                    network: scores.network,
+                    slots,
+                    node_scores: scores.node,
+                    edge_scores: scores.edge,
+                    pool: alone,
+                    interrupt,
+                };
+                let loopy::Outcome { beliefs, report, .. } = task.run(None, &settings)?;
+                let converged = report.residual <= tolerance;
+                Ok(Inferred { log_z: beliefs.log_z, node: beliefs.nodes, edge: beliefs.edges, converged })
             }
         }
     }
@@ -280,7 +296,7 @@ pub fn complete(
     all: Scores<'_>,
     rows: Rows<'_>,
     method: Method,
-    pool: &ThreadPool,
+    threads: &ThreadPool,
     interrupt: &Interrupt,
 ) -> Result<Completed> {
     let network = all.network;
@@ -297,7 +313,7 @@ pub fn complete(
     let task = Task { all, weights: rows.weights, method, interrupt };
     let mut edge_expectations = vec![0.0; network.n_edge_scores()];
     let mut unconverged = 0;
-    for outcome in share(pool, blocks, |block| task.complete(block)) {
+    for outcome in share(threads, blocks, |block| task.complete(block)) {
         let (sums, count) = outcome?;
         edge_expectations.iter_mut().zip(&sums).for_each(|(total, sum)| *total += sum);
         unconverged += count;

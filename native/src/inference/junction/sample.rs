@@ -2,7 +2,7 @@
 
 use super::Conditionals;
 use crate::error::{Error, Result};
-use crate::random::Stream;
+use crate::random::Random;
 use crate::threads::{Interrupt, share};
 use rayon::ThreadPool;
 
@@ -26,8 +26,8 @@ impl Conditionals<'_> {
                 if interrupt.is_set() {
                     return;
                 }
-                let mut stream = Stream::new(seed, (block * BLOCK + row) as u64);
-                self.choose(&mut assignment, |column| draw(column, stream.unit()));
+                let mut stream = Random::new(seed, (block * BLOCK + row) as u64);
+                self.choose(&mut assignment, |column| draw(column, stream.uniform()));
                 out.iter_mut().zip(&assignment).for_each(|(to, &state)| *to = state as i32);
             }
         });

@@ -3,14 +3,14 @@
 use super::order::Elimination;
 use super::*;
 use crate::numeric::log_sum_exp;
-use crate::random::Stream;
+use crate::random::Random;
 use crate::threads::pool;
 use proptest::prelude::*;
 
 /// Scores from -width / 2 to width / 2.
 fn scores(n: usize, width: f64, seed: u64) -> Vec<f64> {
-    let mut stream = Stream::new(seed, n as u64);
-    (0..n).map(|_| width * (stream.unit() - 0.5)).collect()
+    let mut stream = Random::new(seed, n as u64);
+    (0..n).map(|_| width * (stream.uniform() - 0.5)).collect()
 }
 
 fn assignments(states: &[u32]) -> Vec<Vec<u32>> {
@@ -153,9 +153,9 @@ fn orders_of_trees_and_grids_are_as_narrow_as_they_can_be() {
 #[test]
 fn dense_graphs_are_given_up() {
     let complete = (0..400).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
-    let mut stream = Stream::new(1, 1);
+    let mut stream = Random::new(1, 1);
     let mut random: Vec<(u32, u32)> = (0..51_000)
-        .map(|_| ((stream.unit() * 5000.0) as u32, (stream.unit() * 5000.0) as u32))
+        .map(|_| ((stream.uniform() * 5000.0) as u32, (stream.uniform() * 5000.0) as u32))
         .filter(|(i, j)| i < j)
         .collect();
     random.extend((0..5000).zip(1..5000));

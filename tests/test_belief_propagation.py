@@ -1,0 +1,315 @@
+"""Loopy belief propagation and Gibbs sampling against enumeration, finite differences and each other."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from loglinear._core import Network
+from loglinear.errors import OptionError
+
+TREE = [(0, 1), (2, 1), (1, 3), (4, 3), (3, 5), (6, 0)]
+LOOPS = [*TREE, (2, 6), (5, 4), (0, 3)]
+STATES = [[2] * 7, [2, 3, 4, 2, 3, 2, 5]]
+
+
+class Model:
+    """A network with scores, and everything about it by enumeration."""
+
+    def __init__(self, states: list[int], edges: list[tuple[int, int]], scale: float, *, seed: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        self.states, self.edges = np.array(states), np.array(edges, dtype=np.int64).reshape(-1, 2)
+        self.nodes = rng.normal(scale=scale, size=self.states.sum())
+        self.tables = rng.normal(scale=scale, size=int(self.states[self.edges].prod(axis=1).sum()))
+
+    def network(self, threads: int = 1) -> Network:
+        return Network(self.states, self.edges, threads=threads)
+
+    def bp(self, *, threads: int = 1, **options: Any) -> tuple[Any, ...]:
+        return self.network(threads).loopy_bp(self.nodes, self.tables, **options)
+
+    def features(self) -> np.ndarray:
+        """Which scores each assignment adds up, shape (assignments, node scores + edge scores)."""
+        rows = []
+        for x in itertools.product(*map(range, self.states)):
+            states = [np.eye(r)[value] for value, r in zip(x, self.states, strict=True)]
+            pairs = [np.outer(states[i], states[j]).ravel() for i, j in self.edges]
+            rows.append(np.concatenate(states + pairs))
+        return np.array(rows)
+
+    def exact(self) -> tuple[float, np.ndarray]:
+        """Return log Z, and the probabilities of all states and pairs of states."""
+        features = self.features()
+        scores = features @ np.concatenate([self.nodes, self.tables])
+        most = scores.max()
+        weights = np.exp(scores - most)
+        return most + np.log(weights.sum()), weights @ features / weights.sum()
+
+
+@pytest.mark.parametrize("schedule", ["flooding", "residual"])
+@pytest.mark.parametrize("states", STATES)
+@pytest.mark.parametrize("scale", [0.5, 3.0, 150.0])
+def test_trees_are_exact(states: list[int], scale: float, schedule: str) -> None:
+    model = Model(states, TREE, scale)
+    log_z, nodes, edges, _, iterations, residual, n_messages = model.bp(schedule=schedule, tolerance=1e-10)
+    exact_log_z, exact = model.exact()
+    assert log_z == pytest.approx(exact_log_z, rel=1e-12)
+    np.testing.assert_allclose(np.concatenate([nodes, edges]), exact, atol=1e-11)
+    assert residual <= 1e-10
+    # The longest path has 4 edges; one more iteration finds that nothing changes.
+    assert iterations <= 5
+    assert n_messages <= 5 * 2 * len(TREE)
+
+
+@pytest.mark.parametrize("states", STATES)
+def test_edges_without_scores_change_nothing(states: list[int]) -> None:
+    with_edge = Model(states, [*TREE, (2, 5)], 1.0)
+    table = states[2] * states[5]
+    with_edge.tables[-table:] = 0.0
+    without = Model(states, TREE, 1.0)
+    without.nodes, without.tables = with_edge.nodes, with_edge.tables[:-table]
+    a, b = with_edge.bp(tolerance=1e-12), without.bp(tolerance=1e-12)
+    assert a[0] == pytest.approx(b[0], rel=1e-13)
+    np.testing.assert_allclose(a[1], b[1], atol=1e-13)
+    first = np.concatenate([[0], np.cumsum(states)])
+    beliefs = [a[1][first[i] : first[i + 1]] for i in (2, 5)]
+    np.testing.assert_allclose(a[2][-table:], np.outer(*beliefs).ravel(), atol=1e-13)
+
+
+@pytest.mark.parametrize("states", STATES)
+@pytest.mark.parametrize("damping", [0.0, 0.3, 0.5])
+def test_derivatives_of_log_z_are_beliefs(states: list[int], damping: float) -> None:
+    model = Model(states, LOOPS, 0.8)
+    options = {"tolerance": 1e-12, "damping": damping}
+    beliefs = np.concatenate(model.bp(**options)[1:3])
+    step, found = 1e-5, []
+    for scores in (model.nodes, model.tables):
+        for k in range(scores.size):
+            value = scores[k]
+            ends = []
+            for scores[k] in (value + step, value - step):
+                ends.append(model.bp(**options)[0])
+            scores[k] = value
+            found.append((ends[0] - ends[1]) / (2 * step))
+    np.testing.assert_allclose(found, beliefs, atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0])
+def test_odds_and_ratios_agree(scale: float) -> None:
+    """A variable of three states without neighbours asks for ratios."""
+    model = Model([2] * 7, LOOPS, scale)
+    other = Model([2] * 7 + [3], LOOPS, scale)
+    other.nodes, other.tables = np.concatenate([model.nodes, np.zeros(3)]), model.tables
+    for options in ({}, {"damping": 0.4}, {"damping": 0.5, "max_iterations": 3}, {"schedule": "residual"}):
+        odds, ratios = model.bp(tolerance=1e-10, **options), other.bp(tolerance=1e-10, **options)
+        assert ratios[0] == pytest.approx(odds[0] + np.log(3), rel=1e-12)
+        np.testing.assert_allclose(ratios[1][:-3], odds[1], atol=1e-12)
+        np.testing.assert_allclose(ratios[2], odds[2], atol=1e-12)
+        np.testing.assert_allclose(ratios[3], odds[3], atol=1e-12)
+        assert ratios[4] == odds[4]
+        assert ratios[5] == pytest.approx(odds[5], rel=1e-3, abs=1e-14)
+
+
+@pytest.mark.parametrize("states", STATES)
+def test_schedules_find_the_same_fixed_point(states: list[int]) -> None:
+    model = Model(states, LOOPS, 0.7)
+    flooding, residual = (model.bp(tolerance=1e-12, schedule=name) for name in ("flooding", "residual"))
+    for a, b in zip(flooding[:4], residual[:4], strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-10)
+
+
+def grid(rows: int, columns: int) -> list[tuple[int, int]]:
+    numbers = np.arange(rows * columns).reshape(rows, columns)
+    across = zip(numbers[:, :-1].ravel(), numbers[:, 1:].ravel(), strict=True)
+    down = zip(numbers[:-1].ravel(), numbers[1:].ravel(), strict=True)
+    return [(int(i), int(j)) for i, j in itertools.chain(across, down)]
+
+
+@pytest.mark.parametrize("states", [[2], [2, 3]])
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+def test_numbers_of_threads_make_no_difference(states: list[int], damping: float) -> None:
+    model = Model(states * (5000 // len(states)), grid(50, 100), 1.0)
+    one, *others = (model.bp(threads=threads, max_iterations=20, damping=damping) for threads in (1, 2, 5))
+    for other in others:
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("schedule", ["flooding", "residual"])
+@pytest.mark.parametrize("states", STATES)
+@pytest.mark.parametrize("edges", [TREE, LOOPS])
+@pytest.mark.parametrize("scale", [300.0, 1e4])
+def test_large_scores_are_finite(edges: Any, states: list[int], scale: float, schedule: str) -> None:
+    model = Model(states, edges, scale)
+    for scores in (model.nodes, model.tables):
+        scores[:] = scale * np.sign(scores)
+    log_z, nodes, tables, messages, *_, residual, _ = model.bp(schedule=schedule, max_iterations=50)
+    assert np.isfinite([log_z, residual]).all()
+    for array in (nodes, tables, messages):
+        assert np.isfinite(array).all()
+    sizes = model.states[model.edges].prod(axis=1)
+    sums = [part.sum() for part in np.split(tables, np.cumsum(sizes)[:-1])]
+    np.testing.assert_allclose(sums, 1.0, rtol=1e-9)
+    if edges is TREE:
+        exact_log_z, exact = model.exact()
+        assert log_z == pytest.approx(exact_log_z, rel=1e-12)
+        np.testing.assert_allclose(np.concatenate([nodes, tables]), exact, atol=1e-8)
+
+
+@pytest.mark.parametrize("schedule", ["flooding", "residual"])
+@pytest.mark.parametrize("states", STATES)
+def test_a_warm_start_ends_sooner_at_the_same_fixed_point(states: list[int], schedule: str) -> None:
+    model = Model(states, LOOPS, 0.7)
+    options: dict[str, Any] = {"tolerance": 1e-11, "schedule": schedule}
+    messages = model.bp(**options)[3]
+    assert model.bp(messages=messages, **options)[4] == 1
+    model.nodes *= 1.001
+    cold, warm = model.bp(**options), model.bp(messages=messages, **options)
+    assert warm[6] < cold[6]
+    for a, b in zip(cold[:4], warm[:4], strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-9)
+
+
+@pytest.mark.parametrize("states", STATES)
+def test_wild_starts_do_no_harm(states: list[int]) -> None:
+    model = Model(states, LOOPS, 0.7)
+    best = model.bp(tolerance=1e-12)
+    for value in (1e300, -1e300):
+        found = model.bp(tolerance=1e-12, messages=np.full_like(best[3], value))
+        assert found[0] == pytest.approx(best[0], rel=1e-10)
+
+
+def frustrated() -> Model:
+    """Seven variables of which every two want to differ, each with a weak wish of its own."""
+    model = Model([2] * 7, list(itertools.combinations(range(7), 2)), 0.1)
+    model.tables[:] = np.tile([0.0, 3.0, 3.0, 0.0], len(model.edges))
+    return model
+
+
+@pytest.mark.parametrize("schedule", ["flooding", "residual"])
+def test_running_out_of_iterations_shows_in_the_residual(schedule: str) -> None:
+    _, nodes, *_, iterations, residual, n_messages = frustrated().bp(schedule=schedule, max_iterations=100)
+    # The last update of the residual schedule may go a few messages beyond the limit.
+    assert 100 <= iterations <= 101
+    assert 100 * 42 <= n_messages < 101 * 42
+    assert residual > 1e-3
+    assert np.isfinite(nodes).all()
+
+
+def test_damping_makes_frustrated_messages_settle() -> None:
+    assert frustrated().bp(damping=0.9)[5] <= 1e-6
+
+
+def test_networks_without_edges_or_variables_are_exact() -> None:
+    model = Model([2, 3], [], 1.0)
+    for schedule in ("flooding", "residual"):
+        found = model.bp(schedule=schedule)
+        assert found[0] == pytest.approx(model.exact()[0])
+        np.testing.assert_allclose(found[1], model.exact()[1])
+    nothing = np.zeros(0)
+    empty = Network(np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64))
+    assert empty.loopy_bp(nothing, nothing)[0] == 0.0
+    assert empty.gibbs(nothing, nothing, np.zeros((0, 0), dtype=np.int64), sweeps=3).shape == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"damping": 1.0}, "damping is 1"),
+        ({"damping": -0.1}, "damping"),
+        ({"damping": float("nan")}, "damping"),
+        ({"tolerance": -1.0}, "tolerance is -1"),
+        ({"tolerance": float("inf")}, "tolerance"),
+        ({"max_iterations": 0}, "max_iterations is 0"),
+        ({"max_iterations": -5}, "max_iterations is -5"),
+        ({"schedule": "random"}, 'schedule is "random"; there are'),
+        ({"messages": np.zeros(3)}, "messages have 3 entries; 18 are needed"),
+        ({"messages": np.full(18, np.nan)}, r"messages\[0\] is NaN"),
+        ({"messages": np.zeros(36)[::2]}, "contiguous"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        Model([2] * 7, LOOPS, 1.0).bp(**options)
+
+
+def test_bad_scores_are_refused() -> None:
+    model = Model([2] * 7, LOOPS, 1.0)
+    network = model.network()
+    start = np.zeros((1, 7), dtype=np.int64)
+    for run in (network.loopy_bp, lambda *scores: network.gibbs(*scores, start, sweeps=1)):
+        with pytest.raises(OptionError, match="node_scores have 3 entries; 14"):
+            run(np.zeros(3), model.tables)
+        with pytest.raises(OptionError, match=r"edge_scores\[2\] is inf"):
+            run(model.nodes, np.where(np.arange(model.tables.size) == 2, np.inf, model.tables))
+    with pytest.raises(OptionError, match="too large"):
+        network.loopy_bp(np.tile([1e308, -1e308], 7), model.tables)
+
+
+@pytest.mark.parametrize("states", [[2] * 5, [2, 3, 2, 4, 3]])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_gibbs_samples_have_the_exact_marginals(states: list[int], dtype: Any) -> None:
+    model = Model(states, [(0, 1), (2, 1), (1, 3), (4, 3), (0, 2), (0, 4)], 0.7)
+    chains, kept = 100, 400
+    start = np.zeros((chains, 5), dtype=dtype)
+    options = {"sweeps": 2 * kept, "thin": 2, "burn_in": 50, "seed": 3}
+    samples = model.network(2).gibbs(model.nodes, model.tables, start, **options)
+    assert samples.shape == (chains * kept, 5)
+    assert samples.dtype == np.int32
+    assignments = np.array(list(itertools.product(*map(range, states))))
+    row = np.ravel_multi_index(tuple(samples.T), states)
+    assert (assignments[row] == samples).all()
+    means = model.features()[row].reshape(chains, kept, -1).mean(axis=1)
+    # Chains are independent: their means give the standard error, whatever the correlation within one.
+    error = means.std(axis=0, ddof=1) / np.sqrt(chains)
+    assert (np.abs(means.mean(axis=0) - model.exact()[1]) <= 5 * error + 1e-12).all()
+
+
+@pytest.mark.parametrize("states", STATES)
+def test_gibbs_samples_depend_on_seed_and_chain_alone(states: list[int]) -> None:
+    model = Model(states, LOOPS, 0.5)
+    start = np.zeros((6, 7), dtype=np.int64)
+
+    def draw(chains: int, threads: int, **options: Any) -> np.ndarray:
+        sweeps = {"sweeps": 600} | options
+        return model.network(threads).gibbs(model.nodes, model.tables, start[:chains], **sweeps)
+
+    every = draw(6, 1)
+    for threads in (2, 5):
+        np.testing.assert_array_equal(draw(6, threads), every)
+    np.testing.assert_array_equal(draw(2, 1), every[:1200])
+    # Thinning and burning in leave samples out, and change none.
+    np.testing.assert_array_equal(draw(1, 1, sweeps=597, thin=7, burn_in=3), every[3:600][6::7])
+    assert (draw(6, 1, seed=1) != every).any()
+    assert (every[:600] != every[600:1200]).any()
+
+
+def test_gibbs_chains_stay_where_scores_pin_them() -> None:
+    model = Model([2, 3, 2], [(0, 1), (1, 2)], 1.0)
+    model.nodes[:] = [-1e4, 1e4, -1e4, 1e4, -1e4, 1e4, -1e4]
+    samples = model.network().gibbs(model.nodes, model.tables, np.zeros((2, 3), dtype=np.int64), sweeps=10)
+    np.testing.assert_array_equal(samples, np.tile([1, 1, 0], (20, 1)))
+
+
+@pytest.mark.parametrize(
+    ("start", "options", "message"),
+    [
+        (np.zeros((1, 6), dtype=np.int64), {}, "start has 6 columns; 7 variables"),
+        (np.zeros((1, 7)), {}, "int32 or int64"),
+        (np.full((1, 7), 2), {}, "start has state 2 of variable 0, outside 0..2"),
+        (np.full((1, 7), -1, dtype=np.int32), {}, "start has state -1"),
+        (np.full((1, 7), 1 << 40), {}, "start has state"),
+        (np.zeros((1, 7), dtype=np.int64), {"thin": 0}, "thin is 0"),
+        (np.zeros((1, 7), dtype=np.int64), {"sweeps": -1}, "sweeps is -1"),
+        (np.zeros((1, 7), dtype=np.int64), {"burn_in": -1}, "burn_in is -1"),
+        (np.zeros((1, 7), dtype=np.int64), {"seed": -1}, "seed is -1"),
+        (np.zeros((1, 7), dtype=np.int64), {"sweeps": 1 << 60}, "do not fit the memory"),
+    ],
+)
+def test_bad_arguments_of_gibbs_are_refused(start: Any, options: dict[str, Any], message: str) -> None:
+    model = Model([2] * 7, LOOPS, 1.0)
+    with pytest.raises(OptionError, match=message):
+        model.network().gibbs(model.nodes, model.tables, start, **({"sweeps": 1} | options))
