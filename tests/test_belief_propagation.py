@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import itertools
+import threading
 from typing import Any
 
 import numpy as np
@@ -197,6 +199,22 @@ def test_running_out_of_iterations_shows_in_the_residual(schedule: str) -> None:
     assert 100 * 42 <= n_messages < 101 * 42
     assert residual > 1e-3
     assert np.isfinite(nodes).all()
+
+
+def test_interrupts_end_long_runs() -> None:
+    model = frustrated()
+    start = np.zeros((1, 7), dtype=np.int64)
+    runs = [
+        lambda: model.bp(tolerance=0.0, max_iterations=1 << 40),
+        lambda: model.bp(tolerance=0.0, max_iterations=1 << 40, schedule="residual"),
+        lambda: model.network().gibbs(model.nodes, model.tables, start, sweeps=0, burn_in=1 << 40),
+    ]
+    for run in runs:
+        timer = threading.Timer(0.2, _thread.interrupt_main)
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            run()
+        timer.join()
 
 
 def test_damping_makes_frustrated_messages_settle() -> None:
