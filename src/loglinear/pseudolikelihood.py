@@ -28,15 +28,15 @@ __all__ = ["Nodewise", "PseudoLikelihood", "nodewise"]
 class PseudoLikelihood:
     """The sum over samples s and variables i of -weight_s log p(x_i | all other variables; w), in nats.
 
-    The score of a state of variable i, given the others, is the weight of its column plus the weights of the pairs with the
-    columns of the other variables that are active; the first state's is 0. With binary variables these are p logistic
-    regressions that share symmetric weights. It is convex, and needs no inference. A missing variable enters the scores
-    of the others with the frequencies of its states, and has no term of its own.
+    The score of a state of variable i, given the others, is the weight of its column plus the weights of the pairs with
+    the columns of the other variables that are active; the first state's is 0. With binary variables these are p
+    logistic regressions that share symmetric weights. It is convex, and needs no inference. A missing variable enters
+    the scores of the others with the frequencies of its states, and has no term of its own.
 
     Source: Besag (1975), "Statistical analysis of non-lattice data", The Statistician 24.
     Cost: an evaluation takes n D^2 / 2 additions of doubles at most, less where few interactions are not 0; for
-    binary variables n p (p / 4 + some 30). ``restrict`` costs 4 n for each interaction, and n D exponentials. Memory: two
-    D x D matrices, and some 2 n D bytes.
+    binary variables n p (p / 4 + some 30). ``restrict`` costs 4 n for each interaction, and n D exponentials. Memory:
+    two D x D matrices, and some 2 n D bytes.
 
     Args:
         codes: states, from 0, or -1 where missing; whole numbers, shape (n, p).
@@ -155,8 +155,8 @@ def nodewise(
     Source: Ravikumar, Wainwright & Lafferty, Annals of Statistics 38 (2010), Eq. 9; the rules: Hoefling & Tibshirani,
     JMLR 10 (2009), section 2.4, and Meinshausen & Buehlmann (2006).
     Departures: the weights of a variable of more than two states are selected one by one, not as groups.
-    Cost: binary variables with l1 > 0 are regressed side by side, each on one thread, by proximal Newton on one shared matrix;
-    all others one after the other, by OWL-QN or L-BFGS on all threads.
+    Cost: binary variables with l1 > 0 are regressed side by side, each on one thread, by proximal Newton on one shared
+    matrix; all others one after the other, by OWL-QN or L-BFGS on all threads.
 
     Args:
         codes: states, from 0, or -1 where missing; see ``PseudoLikelihood``. Shape (n, p).
@@ -186,7 +186,7 @@ def nodewise(
     objective = PseudoLikelihood(codes, layout, weights, threads=threads)
     binary = np.flatnonzero(layout.states == 2) if penalty.l1 else np.empty(0, np.int64)
     regressions = objective.core.nodewise(binary, l1=penalty.l1, l2=penalty.l2, max_steps=max_steps, **settings)
-    nodes = {int(i): _rows(layout, i, *regression) for i, regression in zip(binary, regressions, strict=True)}
+    nodes = {int(i): _rows(layout, int(i), *regression) for i, regression in zip(binary, regressions, strict=True)}
     for i in set(range(layout.n_variables)) - nodes.keys():
         nodes[i] = _softmax(objective, i, penalty, max_steps, settings)
     return _joined(layout, [nodes[i] for i in range(layout.n_variables)], rule)
@@ -212,7 +212,7 @@ def _rows(layout: Layout, i: int, columns: Numbers, weights: Vector, intercept: 
 
 
 def _softmax(
-    objective: PseudoLikelihood, i: int, penalty: ElasticNet, max_steps: int, settings: dict[str, float]
+    objective: PseudoLikelihood, i: int, penalty: ElasticNet, max_steps: int, settings: dict[str, Any]
 ) -> _Node:
     """Regress a variable of any number of states."""
     layout = objective.layout

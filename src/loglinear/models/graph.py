@@ -172,7 +172,8 @@ class GraphField:
         self.n_threads, self.unconverged = self._network.n_threads, 0
         if inference == "auto":
             inference = "exact" if self._network.largest_table(limit=EXACT) <= np.log2(EXACT) else "loopy_bp"
-        self.exact, self._messages = inference == "exact", None
+        self.exact = inference == "exact"
+        self._messages: Vector | None = None
 
     def scores(self, w: Vector) -> tuple[Vector, Vector]:
         """Scores of all nodes' labels and of all edges' pairs of labels."""
