@@ -15,6 +15,12 @@ from loglinear.network import NetworkLikelihood
 from loglinear.sampling import Gibbs
 from loglinear.solvers import OWLQN, Grafting, GraftingLight
 
+TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-6}
+SOLVERS = [
+    GraftingLight(select=2, steps=1, **TIGHT),
+    GraftingLight(select=3, **TIGHT),
+    Grafting(select=2, **TIGHT),
+]
 MIXED = Layout([2, 3, 2, 4])
 BINARY = Layout([2] * 6)
 
@@ -125,7 +131,7 @@ def test_samples_estimate_value_and_gradient():
     assert_allclose(sampled[1], exact[1], atol=200 * 5 * 0.5 / np.sqrt(10_000))
 
 
-@pytest.mark.parametrize("solver", [GraftingLight(select=2, steps=1), GraftingLight(select=3), Grafting(select=2)])
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("layout", [MIXED, BINARY])
 def test_conditions_3_hold_at_the_end_and_the_optimum_is_that_of_owlqn(solver, layout):
     codes = Enumerated(layout, weights(layout, 8, 0.4)).sample(300)
@@ -137,12 +143,12 @@ def test_conditions_3_hold_at_the_end_and_the_optimum_is_that_of_owlqn(solver, l
     assert found.objective == pytest.approx(full.objective, rel=1e-4)
     gradient = objective.value_and_gradient(found.w)[1][: layout.n_interactions]
     inner = found.w[: layout.n_interactions]
-    assert_allclose(gradient[inner != 0.0], -5.0 * np.sign(inner[inner != 0.0]), atol=0.5)
-    assert (np.abs(gradient[inner == 0.0]) <= 5.0 + 1e-6).all()
+    assert_allclose(gradient[inner != 0.0], -5.0 * np.sign(inner[inner != 0.0]), atol=1e-3)
+    assert (np.abs(gradient[inner == 0.0]) <= 5.0 + 1e-3).all()
 
 
 def test_the_independent_model_is_the_optimum_without_interactions():
-    codes = Enumerated(MIXED, weights(MIXED, 9)).sample(100)
+    codes = Enumerated(MIXED, weights(MIXED, 9, scale=0.3)).sample(300)
     for data in (codes, holed(codes)):
         objective = likelihood(MIXED, data)
         gradient = objective.value_and_gradient(objective.independent())[1]

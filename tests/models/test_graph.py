@@ -10,6 +10,7 @@ import scipy.sparse
 from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from loglinear import ChainCRF, DataError, GraphCRF, OptionError, grid_edges
 from loglinear.models.graph import GraphLikelihood, Graphs
@@ -102,6 +103,16 @@ def test_a_grid_is_cleaned_of_noise():
     assert not model.exact_
     assert model.score(X[4:], y[4:]) > np.mean([(x[0][:, 1] == z).mean() for x, z in zip(X[4:], y[4:], strict=True)])
     assert model.edge_weights_[0, 0, 0] + model.edge_weights_[0, 1, 1] > 2 * model.edge_weights_[0, 0, 1]
+
+
+def test_labels_that_hold_together_too_strongly_for_belief_propagation_are_reported():
+    edges = grid_edges(8, 8)
+    image = np.zeros((8, 8), int)
+    image[2:6, 2:6] = 1
+    X = [(np.ones((64, 1)), edges)] * 3
+    with pytest.warns(ConvergenceWarning) as caught:
+        GraphCRF(inference="loopy_bp", l2=0.001).fit(X, [image.ravel()] * 3)
+    assert any("too strongly" in str(each.message) for each in caught)
 
 
 def test_sparse_features_and_probabilities():

@@ -29,6 +29,9 @@ __all__ = ["GraphCRF", "GraphLikelihood", "grid_edges"]
 Array = npt.NDArray[Any]
 # Entries of the largest table up to which "auto" is exact.
 EXACT = 2**14
+# Score, in nats, that pulls belief propagation's messages towards the labels.
+CERTAIN = 20.0
+DAMPING, TOLERANCE = 0.1, 1e-6
 INFERENCES = ("auto", "exact", "loopy_bp")
 
 
@@ -134,6 +137,7 @@ class GraphLikelihood:
 
     Attributes:
         unconverged: evaluations whose belief propagation did not settle.
+        impossible: evaluations in which it made the labels more probable than certain.
     """
 
     def __init__(
@@ -147,6 +151,8 @@ class GraphLikelihood:
         pairs = np.zeros((len(graphs.edges), n_labels**2))
         pairs[np.arange(len(pairs)), labels[graphs.edges[:, 0]] * n_labels + labels[graphs.edges[:, 1]]] = 1.0
         self._counts = self._field.gradient(nodes, pairs)
+        self._field.gold = nodes
+        self.impossible = 0
 
     @property
     def unconverged(self) -> int:
@@ -158,7 +164,9 @@ class GraphLikelihood:
         out = np.empty(self.n_features) if out is None else out
         log_z, nodes, pairs = self._field.marginals(w)
         np.subtract(self._field.gradient(nodes, pairs), self._counts, out=out)
-        return log_z - float(w @ self._counts), out
+        nll = log_z - float(w @ self._counts)
+        self.impossible += nll < -TOLERANCE * abs(log_z)
+        return nll, out
 
 
 class GraphField:
@@ -173,7 +181,7 @@ class GraphField:
         if inference == "auto":
             inference = "exact" if self._network.largest_table(limit=EXACT) <= np.log2(EXACT) else "loopy_bp"
         self.exact = inference == "exact"
-        self._messages: Vector | None = None
+        self.gold: Vector | None = None
 
     def scores(self, w: Vector) -> tuple[Vector, Vector]:
         """Scores of all nodes' labels and of all edges' pairs of labels."""
@@ -187,11 +195,21 @@ class GraphField:
         if self.exact:
             log_z, nodes, pairs = self._network.exact(*scores)
         else:
-            log_z, nodes, pairs, self._messages, _, residual, _ = self._network.loopy_bp(
-                *scores, damping=DAMPING, tolerance=TOLERANCE, messages=self._messages
-            )
-            self.unconverged += residual > TOLERANCE
+            log_z, nodes, pairs = self._propagated(scores)
         return log_z, nodes.reshape(-1, self.n_labels), pairs.reshape(-1, self.n_labels**2)
+
+    def _propagated(self, scores: tuple[Vector, Vector]) -> tuple[float, Vector, Vector]:
+        """What belief propagation finds; in training the larger log Z of two fixed points."""
+        starts: list[Vector | None] = [None]
+        if self.gold is not None:
+            towards = scores[0] + CERTAIN * self.gold.ravel(), scores[1]
+            starts.append(self._network.loopy_bp(*towards, max_iterations=50)[3])
+        found = [
+            self._network.loopy_bp(*scores, damping=DAMPING, tolerance=TOLERANCE, messages=start) for start in starts
+        ]
+        best = max(found, key=lambda each: each[0])
+        self.unconverged += best[5] > TOLERANCE
+        return best[:3]
 
     def gradient(self, nodes: Vector, pairs: Vector) -> Vector:
         """Sums of features, each times what is given for its label or pair of labels."""
@@ -205,9 +223,6 @@ class GraphField:
         return np.asarray(self.marginals(w)[1].argmax(axis=1))
 
 
-DAMPING, TOLERANCE = 0.1, 1e-6
-
-
 class GraphCRF(BaseEstimator):  # type: ignore[misc]
     """Conditional random field on graphs: features of nodes with labels, and of edges with pairs of labels.
 
@@ -218,7 +233,9 @@ class GraphCRF(BaseEstimator):  # type: ignore[misc]
 
     Source: Lafferty, McCallum & Pereira (2001); Zhu, Lao & Xing (2010), section 3.
     Cost: an evaluation is one of inference. Exact, by a junction tree, it is linear in the nodes of trees and
-    exponential in the tree-width; by loopy belief propagation linear in the edges for each iteration.
+    exponential in the tree-width; by loopy belief propagation linear in the edges for each iteration. Where labels hold
+    together strongly that has several fixed points, and a log Z that misses the labels' own part: training starts it
+    twice, from uniform messages and near the labels, and takes the larger log Z.
 
     Args:
         l1: strength of the L1 penalty, >= 0.
@@ -305,6 +322,11 @@ class GraphCRF(BaseEstimator):  # type: ignore[misc]
         if objective.unconverged:
             evaluations = self.result_.gradient_evaluations
             found.append(f"belief propagation did not settle in {objective.unconverged} of {evaluations} evaluations")
+        if objective.impossible:
+            message = (
+                f"belief propagation put log Z below the score of the labels {objective.impossible} times: labels "
+            )
+            found.append(f"{message}hold together too strongly for it; raise l2 or l1, or take inference='exact'")
         return found
 
     def _field(self, X: Iterable[Any]) -> tuple[GraphField, Vector]:
