@@ -19,11 +19,33 @@ import numpy.typing as npt
 from .errors import DataError, OptionError
 from .vectors import Vector
 
-__all__ = ["Codes", "Layout", "Numbers"]
+__all__ = ["Codes", "Layout", "Numbers", "sample_weights"]
 
 Numbers = npt.NDArray[np.int64]
 # States of samples by variable, from 0; -1 is a missing value.
 Codes = npt.NDArray[np.int32]
+
+
+def sample_weights(weights: npt.ArrayLike | None, n_samples: int) -> Vector:
+    """Return weights of samples as the native code takes them, ones for None, shape (n_samples,).
+
+    Raises:
+        DataError: they are of another number, or not finite and at least 0.
+    """
+    if weights is None:
+        return np.ones(n_samples)
+    given = np.asarray(weights)
+    if given.ndim != 1 or not np.can_cast(given.dtype, np.float64, "same_kind"):
+        message = f"weights are {given.dtype} of shape {given.shape}; they must be numbers, one for each sample"
+        raise DataError(message)
+    if given.size != n_samples:
+        message = f"there are {n_samples} samples, but {given.size} weights"
+        raise DataError(message)
+    wrong = np.flatnonzero(~(np.isfinite(given) & (given >= 0.0)))
+    if wrong.size:
+        message = f"weight {given[wrong[0]]} of sample {wrong[0]} is no finite number >= 0"
+        raise DataError(message)
+    return np.ascontiguousarray(given, dtype=np.float64)
 
 
 class Layout:
@@ -112,8 +134,10 @@ class Layout:
             DataError: they have another shape, or are no states; -1 is a missing value.
         """
         given = np.asarray(codes)
-        if given.ndim != 2 or given.shape[1] != self.n_variables or not np.issubdtype(given.dtype, np.integer):
-            message = f"states have shape {given.shape}; whole numbers of {self.n_variables} variables are needed"
+        whole = np.issubdtype(given.dtype, np.integer) or given.dtype == np.bool_
+        if given.ndim != 2 or given.shape[1] != self.n_variables or not len(given) or not whole:
+            message = f"states are {given.dtype} of shape {given.shape}; whole numbers of {self.n_variables} variables "
+            message += "are needed, for one sample at least"
             raise DataError(message)
         wrong = np.argwhere((given < -1) | (given >= self.states))
         if wrong.size:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .errors import DataError
 from .inference import Graph, Inference, LoopyBP, Moments, Report
-from .layout import Codes, Layout, Numbers
+from .layout import Codes, Layout, Numbers, sample_weights
 from .vectors import Vector
 
 __all__ = ["NetworkLikelihood"]
@@ -56,10 +55,7 @@ class NetworkLikelihood:
         self.n_samples, self.n_features, self.n_unpenalised = len(found), layout.n_features, layout.n_columns
         self.report = Report(self.inference.name)
         unit = weights is None
-        weights = np.ones(len(found)) if weights is None else np.asarray(weights, dtype=np.float64)
-        if weights.shape != (len(found),) or not (np.isfinite(weights).all() and (weights >= 0.0).all()):
-            message = f"weights of samples have to be {len(found)} finite numbers >= 0"
-            raise DataError(message)
+        weights = sample_weights(weights, len(found))
         self.total = float(weights.sum())
         self._independent = layout.independent(found, weights)
         hidden = (found < 0).any(axis=1)

@@ -90,8 +90,8 @@ impl PseudoLikelihood {
         Ok((RestrictedPseudoLikelihood { inner }, PyArray1::from_vec(py, features)))
     }
 
-    /// The L1-penalised regressions of some binary variables on all others: of each the columns with weights that are not 0,
-    /// those weights, the intercept, the NLL, the violation, the number of steps, and whether it has converged.
+    /// The L1-penalised regressions of some binary variables on all others: of each the columns with weights that are
+    /// not 0, those weights, the intercept, the NLL, the violation, the number of steps, and whether it has converged.
     #[pyo3(signature = (variables, *, l1, l2, tolerance, gradient_tolerance, max_steps))]
     #[allow(clippy::too_many_arguments)]
     fn nodewise<'py>(

@@ -1,5 +1,5 @@
-//! L1-penalised regressions of binary variables on all others, one for each (Ravikumar, Wainwright & Lafferty 2010, Eq. 9), by
-//! proximal Newton on one matrix that all share.
+//! L1-penalised regressions of binary variables on all others, one for each (Ravikumar, Wainwright & Lafferty 2010, Eq.
+//! 9), by proximal Newton on one matrix that all share.
 
 use super::classifier::Classifier;
 use super::newton::{self, Settings};

@@ -1,4 +1,5 @@
-//! Scores and derivatives of some of the interactions, samples side by side: each costs two passes over a chunk's samples.
+//! Scores and derivatives of some of the interactions, samples side by side: each costs two passes over a chunk's
+//! samples.
 
 use super::samples::{CHUNK, Samples};
 use crate::aligned::Aligned;

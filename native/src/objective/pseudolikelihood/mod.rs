@@ -1,10 +1,11 @@
-//! Pseudo-likelihood of a pairwise network of discrete variables and its gradient (Besag 1975): the sum over samples and
-//! variables of -weight * log p(x_i | all others).
+//! Pseudo-likelihood of a pairwise network of discrete variables and its gradient (Besag 1975): the sum over samples
+//! and variables of -weight * log p(x_i | all others).
 //!
-//! The score of a state of variable i, given the others, is its column's weight plus the sum over active columns of other variables of
-//! the weights of the pairs; the first state's is 0. A missing variable counts with the frequencies of its states, and has no
-//! term of its own. With M the symmetric matrix of pairs' weights and X the samples' columns, scores are X M, residuals
-//! R = p - [x = state], and the gradient of a pair is that entry of X' R and of its transpose.
+//! The score of a state of variable i, given the others, is its column's weight plus the sum over active columns of
+//! other variables of the weights of the pairs; the first state's is 0. A missing variable counts with the frequencies
+//! of its states, and has no term of its own. With M the symmetric matrix of pairs' weights and X the samples' columns,
+//! scores are X M, residuals R = p - [x = state], and the gradient of a pair is that entry of X' R and of its
+//! transpose.
 //!
 //! X M is summed over the pairs whose weights are not 0 if they are few (`edges`), else by tables of sums, as is X' R
 //! (`patterns`). Every sum is made in one order by one thread: results are bitwise the same on any number of threads.

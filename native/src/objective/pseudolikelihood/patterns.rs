@@ -1,24 +1,27 @@
 //! Products of a matrix of states with a dense matrix, by tables of sums.
 //!
-//! A row of the product is a sum of rows of the dense matrix: those of the columns that are active in a sample, or of the samples in
-//! which a column is active. Neighbouring variables (or samples) have few patterns together; the sum of each pattern is
-//! made once, and a row of the product then adds one ready sum for four binary variables (the "method of four Russians",
-//! Arlazarov, Dinic, Kronrod & Faradzev 1970). It goes over tiles of `TILE` columns, so that tables stay in the first cache.
+//! A row of the product is a sum of rows of the dense matrix: those of the columns that are active in a sample, or of
+//! the samples in which a column is active. Neighbouring variables (or samples) have few patterns together; the sum of
+//! each pattern is made once, and a row of the product then adds one ready sum for four binary variables (the "method
+//! of four Russians", Arlazarov, Dinic, Kronrod & Faradzev 1970). It goes over tiles of `TILE` columns, so that tables
+//! stay in the first cache.
 
 use super::samples::{CHUNK, MISSING, Samples};
 use crate::aligned::Aligned;
 use pulp::{Simd, WithSimd};
 
-/// Columns of the dense matrix that are worked on together.
-pub const TILE: usize = 64;
+/// Columns of the dense matrix that are worked on together. With `GROUPS` tables of 16 rows they fill the first cache;
+/// fewer columns and more tables mean that sums are loaded and stored less often.
+pub const TILE: usize = 32;
 /// Sums that a row of the product adds in a pass.
-const GROUPS: usize = 4;
+const GROUPS: usize = 8;
 /// Patterns of a group, if one variable alone has not more.
 const PATTERNS: usize = 16;
 /// Samples of a backward pass: `GROUPS` groups of four.
-const SAMPLES: usize = 16;
+const SAMPLES: usize = 32;
 
-/// How the tables of a pass are made: row k + 1 is an earlier row of the tables and a row of the dense matrix. Row 0 is 0.
+/// How the tables of a pass are made: row k + 1 is an earlier row of the tables and a row of the dense matrix. Row 0 is
+/// 0.
 type Recipe = Vec<(u32, u32)>;
 
 /// For each pass and row of the product, the rows of the tables that it adds.
@@ -87,7 +90,8 @@ impl Group {
 }
 
 impl Patterns {
-    /// Rows of the product are samples, those of the dense matrix columns, and behind them variables with missing values.
+    /// Rows of the product are samples, those of the dense matrix columns, and behind them variables with missing
+    /// values.
     pub fn of_samples(samples: &Samples) -> Patterns {
         let (groups, missing) = (groups(samples), missing_rows(samples));
         let n_passes = groups.len().div_ceil(GROUPS);
@@ -111,8 +115,8 @@ impl Patterns {
         Patterns { recipes, codes, rows: CHUNK }
     }
 
-    /// Rows of the product are columns, variables with missing values, and one more, in which every sample is active; those of
-    /// the dense matrix are the samples of a chunk.
+    /// Rows of the product are columns, variables with missing values, and one more, in which every sample is active;
+    /// those of the dense matrix are the samples of a chunk.
     pub fn of_columns(samples: &Samples) -> Patterns {
         let (missing, d) = (missing_rows(samples), samples.n_columns());
         let rows = d + samples.has_missing.iter().filter(|&&missing| missing).count() + 1;
@@ -126,7 +130,7 @@ impl Patterns {
             (0..GROUPS).flat_map(of_group).collect()
         };
         let n_passes = CHUNK / SAMPLES;
-        let mut bits = vec![0u16; samples.n_chunks() * n_passes * rows];
+        let mut bits = vec![0u32; samples.n_chunks() * n_passes * rows];
         for chunk in 0..samples.n_chunks() {
             let bits = &mut bits[chunk * n_passes * rows..][..n_passes * rows];
             for i in 0..samples.states.len() {
@@ -139,10 +143,10 @@ impl Patterns {
                     bits[sample / SAMPLES * rows + row] |= 1 << (sample % SAMPLES);
                 }
             }
-            (0..n_passes).for_each(|pass| bits[pass * rows + rows - 1] = u16::MAX);
+            (0..n_passes).for_each(|pass| bits[pass * rows + rows - 1] = u32::MAX);
         }
         let codes = bits.iter().map(|bits| {
-            std::array::from_fn(|at| place(at, usize::from(bits >> (at * SAMPLES / GROUPS)) % PATTERNS) as u16)
+            std::array::from_fn(|at| place(at, (bits >> (at * SAMPLES / GROUPS)) as usize % PATTERNS) as u16)
         });
         Patterns { recipes: (0..n_passes).map(recipe).collect(), codes: codes.collect(), rows }
     }
@@ -201,7 +205,7 @@ fn fill<S: Simd>(simd: S, recipe: &Recipe, dense: &[f64], tables: &mut Aligned) 
 }
 
 /// Vectors whose sums are under way at a time.
-const SUMS: usize = 8;
+const SUMS: usize = 4;
 
 #[inline(always)]
 fn add_rows<S: Simd>(simd: S, out: &mut [f64], codes: &[u16; GROUPS], tables: &[f64]) {

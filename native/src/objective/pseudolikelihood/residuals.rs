@@ -82,8 +82,8 @@ impl WithSimd for Residuals<'_> {
     }
 }
 
-/// m is -z where x = 1 and z where x = 0: -log p = max(m, 0) + log(1 + exp(-|m|)), and the residual is +-1 / (1 + exp(-m)), to
-/// full relative precision whatever m.
+/// m is -z where x = 1 and z where x = 0: -log p = max(m, 0) + log(1 + exp(-|m|)), and the residual is +-1 / (1 +
+/// exp(-m)), to full relative precision whatever m.
 #[inline(always)]
 fn logistic<S: Simd>(
     simd: S,

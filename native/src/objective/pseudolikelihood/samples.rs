@@ -1,7 +1,7 @@
 //! Samples of discrete variables, and how the weights of a pairwise network over them are numbered.
 //!
-//! The first state of a variable has no weight; every other state is a column. Weights of pairs of columns of different variables
-//! go through the upper triangle row by row, then come those of single columns (see `loglinear.layout`).
+//! The first state of a variable has no weight; every other state is a column. Weights of pairs of columns of different
+//! variables go through the upper triangle row by row, then come those of single columns (see `loglinear.layout`).
 
 use crate::design::Design;
 use crate::error::{Error, Result};
@@ -20,13 +20,15 @@ pub struct Samples {
     pub first: Vec<usize>,
     /// The variable of each column.
     pub variable: Vec<usize>,
-    /// Where the weights of a column's pairs with columns of later variables begin; at the end, how many pairs there are.
+    /// Where the weights of a column's pairs with columns of later variables begin; at the end, how many pairs there
+    /// are.
     pub row: Vec<usize>,
     /// State of each sample, chunks x variables x `CHUNK`; the last chunk is filled up with samples of weight 0.
     codes: Vec<u16>,
     /// chunks x `CHUNK`
     weights: Vec<f64>,
-    /// Share of each column's state among the observed ones of its variable, by weight: its value where the variable is missing.
+    /// Share of each column's state among the observed ones of its variable, by weight: its value where the variable is
+    /// missing.
     pub frequencies: Vec<f64>,
     /// Whether the variable is missing in a sample.
     pub has_missing: Vec<bool>,
@@ -164,7 +166,8 @@ impl Samples {
         self.weights[chunk * CHUNK..][..CHUNK].try_into().expect("chunks are full")
     }
 
-    /// Writes the values of a column in a chunk's samples: 1, 0, or the state's frequency where the variable is missing.
+    /// Writes the values of a column in a chunk's samples: 1, 0, or the state's frequency where the variable is
+    /// missing.
     #[inline(always)]
     pub fn values(&self, chunk: usize, column: usize, out: &mut [f64]) {
         let i = self.variable[column];
