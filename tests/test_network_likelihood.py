@@ -178,5 +178,5 @@ def test_bad_states_are_named(codes, message):
 
 
 def test_bad_sample_weights_are_refused():
-    with pytest.raises(DataError, match="weight -1.0 of sample 1"):
+    with pytest.raises(DataError, match=r"weight -1\.0 of sample 1"):
         likelihood(MIXED, np.zeros((2, 4), int), weights=np.array([1.0, -1.0]))
