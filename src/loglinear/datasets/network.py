@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .. import _core
 from ..errors import OptionError
-from ..layout import Layout, Numbers
+from ..layout import Codes, Layout, Numbers
 from ..options import one_of, real_number, whole_number
 from ..vectors import Vector
 
@@ -17,6 +18,8 @@ __all__ = ["NetworkSample", "make_network"]
 
 KINDS = ("chain", "grid", "random")
 SAMPLERS = ("exact", "gibbs")
+# Entries of the largest table of exact sampling.
+EXACT = 2**16
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def make_network(
     interaction weighs +-strength, and node weights offset the mean of every row of a table: with two states the model
     is an Ising model without field, of couplings +-strength / 4, where each state has probability 1/2.
 
-    Cost: "exact" O(n_samples * (n_variables + edges) * states); "gibbs" `sweeps` times that.
+    Cost: "exact" a junction tree, exponential in the tree-width; "gibbs" O(sweeps * edges) for each sample.
 
     Args:
         kind: "chain"; "grid", each variable with its neighbours in a square, of which the last row may be short; or
@@ -78,13 +81,13 @@ def make_network(
         states: of all variables or of each, >= 2.
         strength: of an interaction, >= 0.
         degree: mean number of neighbours in a random graph, from 0 to n_variables - 1.
-        sampler: "exact", for graphs without cycles; "gibbs": a chain for each sample, from random states; by default
-            whichever of both the graph allows first.
+        sampler: "exact", for graphs of small tree-width; "gibbs": a chain for each sample, from random states; by
+            default the first that the graph allows.
         sweeps: of the Gibbs sampler over all variables, >= 1.
         random_state: seed.
 
     Raises:
-        OptionError: an option is out of its range, or the graph has cycles and the sampler is "exact".
+        OptionError: an option is out of its range, or the graph is too wide and the sampler is "exact".
     """
     one_of("kind", kind, KINDS)
     n_variables = whole_number("n_variables", n_variables, 2, 2**16)
@@ -107,8 +110,8 @@ def make_network(
         field[j] -= table.mean(axis=0)
     for scores in field:
         scores -= scores[0]
-    network = _Graph(sizes, edges, weights, field)
-    return NetworkSample(network.sampled(rng, n_samples, sampler, sweeps), sizes, edges, weights, field)
+    sample = NetworkSample(np.empty((0, n_variables), np.int64), sizes, edges, weights, field)
+    return replace(sample, X=_sampled(sample, n_samples, sampler, sweeps, rng).astype(np.int64))
 
 
 def _sizes(states: int | Sequence[int], n_variables: int) -> Numbers:
@@ -136,70 +139,20 @@ def _table(rng: np.random.Generator, rows: int, columns: int, strength: float) -
     return table
 
 
-def _draw(rng: np.random.Generator, scores: Vector) -> Numbers:
-    """Draw a state for each column, p ~ exp(score): the first whose cumulated probability passes a uniform number."""
-    cumulated = np.exp(scores - scores.max(axis=0)).cumsum(axis=0)
-    return np.asarray((cumulated[:-1] < rng.random(scores.shape[1]) * cumulated[-1]).sum(axis=0))
-
-
-class _Graph:
-    """A network, and how to draw from it.
-
-    Attributes:
-        neighbours: for each variable its neighbours, each with the table whose rows are the neighbour's states.
-    """
-
-    def __init__(self, sizes: Numbers, edges: Numbers, weights: list[Vector], field: list[Vector]) -> None:
-        self.sizes, self.field = sizes, field
-        self.neighbours: list[list[tuple[int, Vector]]] = [[] for _ in sizes]
-        for (i, j), table in zip(edges.tolist(), weights, strict=True):
-            self.neighbours[i].append((j, table.T))
-            self.neighbours[j].append((i, table))
-
-    def sampled(self, rng: np.random.Generator, n_samples: int, sampler: str | None, sweeps: int) -> Numbers:
-        """Draw samples, shape (n_samples, n_variables)."""
-        order = None if sampler == "gibbs" else self._order()
-        if order is None and sampler == "exact":
-            message = "sampler='exact': the graph has cycles, and only those without can be sampled so; choose 'gibbs'"
-            raise OptionError(message)
-        x = self._gibbs(rng, n_samples, sweeps) if order is None else self._forward(rng, n_samples, order)
-        return np.ascontiguousarray(x.T)
-
-    def _order(self) -> list[tuple[int, int]] | None:
-        """Variables with their parents, -1 for roots, parents first; None if the graph has cycles."""
-        order: list[tuple[int, int]] = []
-        seen = [False] * len(self.sizes)
-        for root in range(len(self.sizes)):
-            waiting = [] if seen[root] else [(root, -1)]
-            while waiting:
-                i, parent = waiting.pop()
-                if seen[i]:
-                    return None
-                seen[i] = True
-                order.append((i, parent))
-                waiting += [(j, i) for j, _ in self.neighbours[i] if j != parent]
-        return order
-
-    def _forward(self, rng: np.random.Generator, n_samples: int, order: list[tuple[int, int]]) -> Numbers:
-        """Messages from leaves to roots, then states from roots to leaves, each given its parent's."""
-        scores = [each.copy() for each in self.field]
-        tables = {(i, j): table for j, each in enumerate(self.neighbours) for i, table in each}
-        for i, parent in reversed(order):
-            if parent >= 0:
-                scores[parent] += np.logaddexp.reduce(scores[i][:, None] + tables[i, parent], axis=0)
-        x = np.empty((len(self.sizes), n_samples), dtype=np.int64)
-        for i, parent in order:
-            given = scores[i][:, None] + (0.0 if parent < 0 else tables[i, parent][:, x[parent]])
-            x[i] = _draw(rng, np.broadcast_to(given, (self.sizes[i], n_samples)))
-        return x
-
-    def _gibbs(self, rng: np.random.Generator, n_samples: int, sweeps: int) -> Numbers:
-        """Geman & Geman (1984), a chain for each sample: each variable given its neighbours, again and again."""
-        x = np.stack([rng.integers(size, size=n_samples) for size in self.sizes])
-        for _ in range(sweeps):
-            for i, neighbours in enumerate(self.neighbours):
-                scores = np.repeat(self.field[i][:, None], n_samples, axis=1)
-                for j, table in neighbours:
-                    scores += table.T[:, x[j]]
-                x[i] = _draw(rng, scores)
-        return x
+def _sampled(
+    sample: NetworkSample, n_samples: int, sampler: str | None, sweeps: int, rng: np.random.Generator
+) -> Codes:
+    """Draw from a network, whose samples are not there yet."""
+    network = _core.Network(sample.states, sample.edges)
+    tables = [table.ravel() for table in sample.weights]
+    scores = np.concatenate(sample.node_weights), np.concatenate([*tables, np.zeros(0)])
+    seed = int(rng.integers(2**32))
+    # log2 of the entries of the junction tree's largest table.
+    narrow = network.largest_table(limit=EXACT) <= math.log2(EXACT)
+    if sampler == "exact" and not narrow:
+        message = f"sampler='exact': the graph is too wide for tables of {EXACT} entries; choose 'gibbs'"
+        raise OptionError(message)
+    if narrow and sampler != "gibbs":
+        return network.sample(*scores, n_samples, seed=seed)
+    start = rng.integers(0, sample.states, size=(n_samples, sample.states.size)).astype(np.int32)
+    return network.gibbs(*scores, start, sweeps=sweeps, thin=sweeps, seed=seed)
