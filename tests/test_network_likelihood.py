@@ -99,6 +99,22 @@ def test_a_restriction_is_the_whole_with_the_others_at_zero(inference, missing):
     assert_allclose(part, gradient[kept], rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_centred_interactions_are_the_same_model(missing):
+    codes = Enumerated(MIXED, weights(MIXED, 5)).sample(60)
+    codes = holed(codes) if missing else codes
+    plain, centred = (likelihood(MIXED, codes, centred=each) for each in (False, True))
+    w = weights(MIXED, 6, 0.5)
+    value, gradient = centred.value_and_gradient(w)
+    assert value == pytest.approx(plain.value_and_gradient(centred.natural(w))[0], rel=1e-12)
+    difference = check_grad(lambda x: centred.value_and_gradient(x)[0], lambda x: centred.value_and_gradient(x)[1], w)
+    assert difference < 1e-4 * np.linalg.norm(gradient)
+    kept = np.union1d(np.flatnonzero(w), np.arange(MIXED.n_interactions, MIXED.n_features))
+    part_value, part = centred.restrict(kept).value_and_gradient(w[kept])
+    assert part_value == pytest.approx(value, rel=1e-10)
+    assert_allclose(part, gradient[kept], atol=1e-8)
+
+
 def test_belief_propagation_is_exact_on_trees_but_for_pairs_without_edge():
     w = np.zeros(BINARY.n_features)
     for i in range(1, 6):

@@ -281,7 +281,7 @@ def structure_units(level: list[dict[str, Any]], rows: list[dict[str, Any]], tit
         for k, row in enumerate(level):
             axis.axhline(row[name], color=f"C{len(methods) + k}", linestyle="--", label=row["method"])
         axis.set(ylabel=label, xlabel="select unit M")
-        if name != "nll_sampled_train":
+        if name in ("seconds", "evaluations"):
             axis.set_yscale("log")
     axes[0, 0].legend(fontsize=8)
     _save(figure, title, path)

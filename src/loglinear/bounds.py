@@ -54,7 +54,7 @@ def log_partition(graph: Graph, scores: Scores, *, limit: int = 2**22, seed: int
     except OptionError:
         pass
     report = Report("loopy_bp")
-    bp = LoopyBP(damping=0.3, max_iterations=2000)
+    bp = LoopyBP(max_iterations=2000)
     found = bp.moments(graph, scores, report, whole=False)
     lower = _mean_field(graph, scores, found.nodes)
     upper = _forests(graph, _moved(graph, scores, found.nodes, found.edges), seed)

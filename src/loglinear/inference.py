@@ -152,9 +152,9 @@ class LoopyBP:
         schedule: "flooding", all messages at a time, or "residual", that which changes most first.
     """
 
-    damping: float = 0.0
+    damping: float = 0.3
     tolerance: float = 1e-6
-    max_iterations: int = 1000
+    max_iterations: int = 200
     schedule: str = "flooding"
     _last: tuple[Graph, Vector] | None = field(default=None, init=False, repr=False)
 

@@ -127,6 +127,12 @@ class Layout:
             np.multiply(columns[self._behind[a] :], columns[a], out=out[self._row[a] : self._row[a + 1]])
         return out
 
+    def subtract_products(self, first: Vector, second: Vector, out: Vector) -> None:
+        """Subtract first[a] second[b] + first[b] second[a] for each interaction of columns a, b from ``out``."""
+        for a in range(self.n_columns):
+            behind = slice(self._behind[a], None)
+            out[self._row[a] : self._row[a + 1]] -= first[a] * second[behind] + second[a] * first[behind]
+
     def checked(self, codes: npt.ArrayLike) -> Codes:
         """Return states of samples as the native code takes them, shape (n_samples, n_variables).
 

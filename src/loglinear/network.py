@@ -25,6 +25,11 @@ class NetworkLikelihood:
     Where values are missing, -log p is of the observed ones, which is not convex any more; for two hidden variables
     without an edge the product of their probabilities stands in.
 
+    Interactions may be *centred*: of (x_a - mu_a) (x_b - mu_b) in place of x_a x_b, mu the share of samples in which a
+    column is on. That is the same model and the same penalty, for the difference goes into the weights of single
+    columns, which bear none; but then an interaction leaves the columns' own probabilities as they are, to first order,
+    and solvers do not have to follow it with theirs.
+
     Cost: an evaluation is one of inference, plus O(n_features); with missing values one more for each such sample.
 
     Args:
@@ -32,6 +37,7 @@ class NetworkLikelihood:
         layout: of the weights.
         weights: of the samples, finite, >= 0, shape (n_samples,); None for 1.
         inference: the method.
+        centred: whether interactions are centred; ``natural`` gives the weights of the model then.
         threads: 0 for all cores.
 
     Raises:
@@ -39,6 +45,7 @@ class NetworkLikelihood:
 
     Attributes:
         report: how inference went.
+        centres: mu, shape (D,); zeros if interactions are not centred.
     """
 
     def __init__(
@@ -48,6 +55,7 @@ class NetworkLikelihood:
         weights: Vector | None = None,
         *,
         inference: Inference | None = None,
+        centred: bool = False,
         threads: int = 0,
     ) -> None:
         found = layout.checked(codes)
@@ -58,6 +66,9 @@ class NetworkLikelihood:
         weights = sample_weights(weights, len(found))
         self.total = float(weights.sum())
         self._independent = layout.independent(found, weights)
+        odds = np.exp(self._independent[layout.n_interactions :])
+        shares = odds / (1.0 + np.add.reduceat(odds, layout.first[:-1]))[layout.variable]
+        self.centres: Vector = shares if centred else np.zeros(layout.n_columns)
         hidden = (found < 0).any(axis=1)
         self._hidden, self._hidden_weights = found[hidden], weights[hidden]
         self._counts = self._counted(found[~hidden], weights[~hidden], unit)
@@ -88,6 +99,19 @@ class NetworkLikelihood:
         """Return the weights of the model without edges that fits best: a start."""
         return self._independent.copy()
 
+    def natural(self, w: Vector) -> Vector:
+        """Return the weights of the model, whose interactions are not centred."""
+        found, k = w.copy(), self.layout.n_interactions
+        pairs = np.flatnonzero(w[:k])
+        found[k:] -= self.shifts(*self.layout.columns_of(pairs), w[pairs])
+        return found
+
+    def shifts(self, first: Numbers, second: Numbers, w: Vector) -> Vector:
+        """What centred interactions of these columns add to the columns' weights, with the sign turned, shape (D,)."""
+        size = self.layout.n_columns
+        shifts = np.bincount(first, w * self.centres[second], size) + np.bincount(second, w * self.centres[first], size)
+        return np.asarray(shifts)
+
     def graph_of(self, interactions: Numbers) -> Graph:
         """Return the last graph if it has all edges of these interactions and not many others, else a new one."""
         edges = self.layout.edges_of(interactions)
@@ -101,6 +125,7 @@ class NetworkLikelihood:
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
         """Return the NLL and its gradient by all weights; see `Objective`."""
         out = np.empty(self.n_features) if out is None else out
+        w = self.natural(w)
         inner, columns = w[: self.layout.n_interactions], w[self.layout.n_interactions :]
         graph = self.graph_of(np.flatnonzero(inner))
         scores = graph.scores(inner[graph.interactions], columns)
@@ -131,6 +156,8 @@ class NetworkLikelihood:
         if data is not None:
             pairs[at] -= data.edges[graph.places]
             out[layout.n_interactions :] -= data.nodes[graph.columns]
+        if self.centres.any():
+            layout.subtract_products(self.centres, out[layout.n_interactions :], pairs)
 
     def completed(self, graph: Graph, scores: tuple[Vector, Vector]) -> Completed | None:
         """Expectations of samples with missing values; None if there are no such samples."""
@@ -145,7 +172,7 @@ class NetworkLikelihood:
 
     def restrict(self, features: Numbers) -> RestrictedLikelihood:
         """Return the objective over some of the weights, the others being 0: inference on their edges alone."""
-        return RestrictedLikelihood(self, features, self._counts[features])
+        return RestrictedLikelihood(self, features, self._counts)
 
 
 class Completed:
@@ -176,29 +203,37 @@ class RestrictedLikelihood:
     Args:
         whole: over all weights.
         features: numbers of weights, ascending, shape (k,).
-        counts: sums of these features over samples without missing values, shape (k,).
+        counts: sums of all features over samples without missing values, shape (n_features,).
     """
 
     def __init__(self, whole: NetworkLikelihood, features: Numbers, counts: Vector) -> None:
-        self._whole, self._counts = whole, counts
+        layout = whole.layout
         self.n_features, self.n_samples, self.n_threads = int(features.size), whole.n_samples, whole.n_threads
-        inner = features[features < whole.layout.n_interactions]
-        self._graph = graph = whole.graph_of(inner)
-        self._k, self._edge_places = int(inner.size), graph.places_of(inner)
-        self._node_places = graph.columns[features[self._k :] - whole.layout.n_interactions]
-        self._scores = graph.scores(np.zeros(graph.interactions.size), np.zeros(whole.layout.n_columns))
+        inner = features[features < layout.n_interactions]
+        self._whole, self._graph = whole, whole.graph_of(inner)
+        self._k, self._places = int(inner.size), self._graph.places_of(inner)
+        self._first, self._second = layout.columns_of(inner)
+        self._columns = features[self._k :] - layout.n_interactions
+        self._counts, self._column_counts = counts[inner], counts[layout.n_interactions :]
+        self._scores = self._graph.scores(np.zeros(self._graph.interactions.size), np.zeros(layout.n_columns))
 
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
         """Return the NLL and its gradient; see `Objective`."""
         out = np.empty(self.n_features) if out is None else out
         whole, graph, (node_scores, edge_scores) = self._whole, self._graph, self._scores
-        edge_scores[self._edge_places], node_scores[self._node_places] = w[: self._k], w[self._k :]
+        inner, first, second = w[: self._k], self._first, self._second
+        columns = -whole.shifts(first, second, inner)
+        columns[self._columns] += w[self._k :]
+        edge_scores[self._places], node_scores[graph.columns] = inner, columns
         model = whole.inference.moments(graph, self._scores, whole.report, whole=False)
         data = whole.completed(graph, self._scores)
-        np.multiply(model.edges[self._edge_places], whole.total, out=out[: self._k])
-        np.multiply(model.nodes[self._node_places], whole.total, out=out[self._k :])
-        out -= self._counts
+        edges, nodes = whole.total * model.edges, whole.total * model.nodes
         if data is not None:
-            out[: self._k] -= data.edges[self._edge_places]
-            out[self._k :] -= data.nodes[self._node_places]
-        return whole.nll(model, data, float(w @ self._counts)), out
+            edges -= data.edges
+            nodes -= data.nodes
+        slopes = nodes[graph.columns] - self._column_counts
+        out[: self._k] = edges[self._places] - self._counts
+        out[: self._k] -= whole.centres[first] * slopes[second] + whole.centres[second] * slopes[first]
+        out[self._k :] = slopes[self._columns]
+        score = float(inner @ self._counts + columns @ self._column_counts)
+        return whole.nll(model, data, score), out

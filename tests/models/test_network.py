@@ -228,8 +228,10 @@ def test_parameters_survive_cloning():
 def test_a_run_that_does_not_settle_is_reported():
     random = np.random.default_rng(0)
     X = np.where(random.random((60, 8)) < 0.5, 1, 0)
-    with pytest.warns(ConvergenceWarning, match="did not settle"):
-        PairwiseMRF(l1=0.3, inference_options={"max_iterations": 1}).fit(X)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = PairwiseMRF(l1=0.3, inference_options={"max_iterations": 1}).fit(X)
+    assert any("did not settle" in str(each.message) for each in caught)
+    assert model.inference_report_.unconverged > 0
 
 
 @pytest.mark.parametrize(

@@ -333,7 +333,7 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
 
     def _approximate(self) -> LoopyBP:
         found = make_inference(self.inference, self.inference_options)
-        return found if isinstance(found, LoopyBP) else LoopyBP(damping=0.3)
+        return found if isinstance(found, LoopyBP) else LoopyBP()
 
     def marginals(self) -> list[Vector]:
         """Probability of each state of each variable: exact where the tree-width allows, else by belief propagation."""

@@ -105,7 +105,8 @@ class Training:
         if self.model.objective != "likelihood":
             return PseudoLikelihood(self.codes[rows], self.layout, weights, threads=threads)
         inference = make_inference(self.model.inference, self.model.inference_options)
-        return NetworkLikelihood(self.codes[rows], self.layout, weights, inference=inference, threads=threads)
+        options: dict[str, Any] = {"inference": inference, "centred": True, "threads": threads}
+        return NetworkLikelihood(self.codes[rows], self.layout, weights, **options)
 
     def problem(self, objective: Objectives, l1: float) -> Problem:
         """The objective with its penalty."""
@@ -131,7 +132,12 @@ class Training:
         stop = Stop(max_iterations=self.model.max_iterations)
         result = minimize(problem, solver, objective.independent(), stop=stop, callbacks=self.callbacks)
         result = replace(result, state=None)  # type: ignore[arg-type]
+        result = replace(result, w=self._natural(objective, result.w))
         return Trained(result.w, problem.penalty.l1, result, getattr(objective, "report", None))
+
+    @staticmethod
+    def _natural(objective: Objectives, w: Vector) -> Vector:
+        return objective.natural(w) if isinstance(objective, NetworkLikelihood) else w
 
     def along(self) -> Trained:
         """Train along a path and choose."""
@@ -145,7 +151,13 @@ class Training:
         scored = any(point.score is not None for point in found.points)
         best = found.best if scored else found.points[-1]
         result = replace(best.result, status=Status.INTERRUPTED) if found.interrupted else best.result
-        return Trained(best.result.w, best.l1, result, getattr(objective, "report", None), found)
+        points = (
+            replace(point, result=replace(point.result, w=self._natural(objective, point.result.w)))
+            for point in found.points
+        )
+        w = self._natural(objective, best.result.w)
+        found = replace(found, points=tuple(points))
+        return Trained(w, best.l1, replace(result, w=w), getattr(objective, "report", None), found)
 
     def _strengths(self, objective: Objectives) -> Vector:
         """Falling in equal ratios from the one at which the first edge appears."""
@@ -160,7 +172,8 @@ class Training:
         if largest == 0.0:
             message = "no pair of variables is associated at all: there is no structure to learn"
             raise OptionError(message)
-        return np.asarray(largest * np.geomspace(1.0, ratio, number))
+        # Rounding errors of the gradient must not let an edge in at the first point.
+        return np.asarray(largest * (1.0 + 1e-9) * np.geomspace(1.0, ratio, number))
 
     def _path(self, rows: Any, strengths: Vector, objective: Objectives, *, score: bool = False) -> Path:
         """Train on some of the samples at each strength."""
@@ -211,14 +224,18 @@ class Training:
 
     def _held_out(self, kept: Numbers, held: Numbers, strengths: Vector) -> Vector:
         """NLL of some samples at each strength, trained on others."""
-        found = self._path(kept, strengths * (kept.size / len(self.codes)), self.objective(kept))
+        trained = self.objective(kept)
+        found = self._path(kept, strengths * (kept.size / len(self.codes)), trained)
         if found.interrupted:
             raise KeyboardInterrupt
         dev, free = self.objective(held), np.arange(self.layout.n_interactions, self.layout.n_features)
         values = []
         for point in found.points:
-            features = np.union1d(np.flatnonzero(point.result.w), free)
-            values.append(dev.restrict(features).value_and_gradient(point.result.w[features])[0])
+            w = point.result.w
+            if isinstance(dev, NetworkLikelihood):
+                dev.centres = trained.centres  # type: ignore[union-attr]
+            features = np.union1d(np.flatnonzero(w), free)
+            values.append(dev.restrict(features).value_and_gradient(w[features])[0])
         return np.array(values)
 
     def _regressed(self, l1: float, rows: Any) -> tuple[Trained, Nodewise]:

@@ -197,15 +197,19 @@ class Grafting:
             violations[~state.arrived] = 0.0
         chosen = worst(violations, min(self.select, self._room(state)))
         inner = state.inner
+        failed = inner.status is Status.LINE_SEARCH_FAILED
+        if failed and state.recent and state.objective >= state.recent[-1]:
+            return replace(state, status=inner.status)  # what was selected after the last failure was of no help
         if not chosen.size:
             finished = inner.status is Status.CONVERGED and violations.max() > 0.0
             status = Status.FEATURES_SELECTED if finished else inner.status
             return state if state.awaiting and self._room(state) else replace(state, status=status)
         features = np.sort(np.concatenate([state.features, chosen]))
-        history = inner.history if inner.status is not Status.LINE_SEARCH_FAILED else inner.history.cleared()
+        history = inner.history.cleared() if failed else inner.history
         assert isinstance(history, History)
         history = history.spread(np.searchsorted(features, state.features), features.size)
-        state = replace(state, selected=np.concatenate([state.selected, chosen]))
+        recent = (state.objective,) if failed else ()
+        state = replace(state, selected=np.concatenate([state.selected, chosen]), recent=recent)
         return self._at_work(problem, state, features, gradient, history)
 
     def _at_work(

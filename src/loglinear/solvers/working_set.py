@@ -114,7 +114,7 @@ class WorkingSetState:
         selected: numbers of all features that were ever at work, in the order in which they entered.
         scored: whether the gradient by all features was evaluated at w.
         since: steps since it was.
-        recent: objectives when features were selected last, the newest last.
+        recent: objectives when features were selected last, the newest last; of Grafting, after a failed line search.
         before: evaluations of the gradient before those that ``inner`` counts.
         full_evaluations: how many of all evaluations were by all features.
         iteration: steps taken.
