@@ -110,7 +110,7 @@ class NetworkLikelihood:
         """What centred interactions of these columns add to the columns' weights, with the sign turned, shape (D,)."""
         size = self.layout.n_columns
         shifts = np.bincount(first, w * self.centres[second], size) + np.bincount(second, w * self.centres[first], size)
-        return np.asarray(shifts)
+        return np.asarray(shifts, dtype=np.float64)
 
     def graph_of(self, interactions: Numbers) -> Graph:
         """Return the last graph if it has all edges of these interactions and not many others, else a new one."""

@@ -172,8 +172,7 @@ class Training:
         if largest == 0.0:
             message = "no pair of variables is associated at all: there is no structure to learn"
             raise OptionError(message)
-        # Rounding errors of the gradient must not let an edge in at the first point.
-        return np.asarray(largest * (1.0 + 1e-9) * np.geomspace(1.0, ratio, number))
+        return np.asarray(largest * np.geomspace(1.0, ratio, number))
 
     def _path(self, rows: Any, strengths: Vector, objective: Objectives, *, score: bool = False) -> Path:
         """Train on some of the samples at each strength."""
