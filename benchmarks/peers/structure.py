@@ -154,10 +154,13 @@ def markdown(heads: list[str], lines: list[list[Any]]) -> str:
 
 def fill(page: Path, name: str, text: str) -> None:
     """Replace what is between the page's marks."""
-    begin, end = f"<!-- structure: {name} -->\n", f"\n<!-- end of structure: {name} -->"
+    begin, end = f"<!-- structure: {name} -->\n", f"<!-- end of structure: {name} -->"
     before, _, rest = page.read_text(encoding="utf-8").partition(begin)
-    _, _, after = rest.partition(end)
-    page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
+    _, closed, after = rest.partition(end)
+    if not closed:
+        message = f"{page} has no marks {begin.strip()} and {end}"
+        raise SystemExit(message)
+    page.write_text(f"{before}{begin}\n{text}\n\n{end}{after}", encoding="utf-8")
 
 
 def figure(rows: list[dict[str, Any]], path: Path) -> None:
