@@ -79,7 +79,7 @@ def letters() -> dict[str, tuple[Any, Any]]:
 def run(train: Any, test: Any, method: str, unit: int, l1: float, limit: float, threads: int) -> dict[str, Any]:
     """Train and measure."""
     kind, make = METHODS[method]
-    inference = LoopyBP(damping=0.3, max_iterations=200, tolerance=1e-5)
+    inference = LoopyBP(tolerance=1e-5, candidates="product")
     objective = kind(train, LAYOUT, inference=inference, centred=True, threads=threads)
     problem = Problem(objective, ElasticNet(l1, 0.0, objective.n_unpenalised))
     began = time.process_time()

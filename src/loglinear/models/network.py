@@ -90,7 +90,8 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
         solver: name of a solver, or a solver object. Groups need prox_gradient: they get it in place of the default.
         max_iterations: limit on the solver's steps; None for no limit.
         tolerance: of a solver given by name; None for its own.
-        solver_options: a dict of further options of a solver given by name.
+        solver_options: a dict of further options of a solver given by name. With the likelihood grafting_light selects
+            n_variables / 10 weights at a time unless ``select`` says otherwise.
         inference_options: a dict of options of the inference; see `loglinear.inference`.
         path_options: of a path: ``l1`` (number of strengths, or these), ``ratio``, ``gamma`` (of EBIC), ``folds``.
         max_states: most states of a variable.

@@ -120,6 +120,10 @@ class Training:
         settings = self.model.solver_settings(l1)
         if self.model.grouped and settings.solver == "grafting_light":
             settings = replace(settings, solver="prox_gradient")
+        elif self.model.objective == "likelihood" and settings.solver == "grafting_light":
+            # Few at a time: what the strongest edges explain is not selected after them.
+            few = {"select": max(1, self.layout.n_variables // 10)}
+            settings = replace(settings, solver_options=few | dict(self.model.solver_options or {}))
         return settings.make_solver()[1]
 
     def at(self, l1: float) -> Trained:
