@@ -3,8 +3,8 @@
     python benchmarks/candidates.py --page docs/networks.md
 
 Grafting-Light scores a pair that has no edge by its violation |N p(x_i = 1, x_j = 1) - count|, the model's probability
-taken as the product of the beliefs of both ends, or from linear response. Here are networks small enough for the exact probability: binary
-variables, random graphs of mean degree 3, weights of the interactions drawn from a normal distribution.
+taken as the product of the beliefs of both ends, or from linear response. Here are networks small enough for the exact
+probability: binary variables, random graphs of mean degree 3, interactions drawn from a normal distribution.
 """
 
 from __future__ import annotations
