@@ -427,7 +427,7 @@ def test_the_development_set_is_scored_on_the_way():
 
 
 SMOOTH = ("adagrad", "asg", "bfgs", "clustered", "hybrid", "iis", "lbfgs", "owlqn", "pegasos", "sag", "sg", "sgd_l1")
-SPARSE = ("gauss_seidel", "grafting", "grafting_light")
+SPARSE = ("gauss_seidel", "grafting", "grafting_light", "prox_gradient")
 EXACT = {"bfgs", "clustered", "hybrid", "iis", "lbfgs", "owlqn", "sag", "two_stage", *SPARSE}
 
 
