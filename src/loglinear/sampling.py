@@ -17,7 +17,7 @@ from .vectors import Vector
 __all__ = ["INFERENCES", "Gibbs", "make_inference"]
 
 # Least effective share of the samples: below it new ones are drawn.
-EFFECTIVE = 0.5
+EFFECTIVE = 0.2
 Scores = tuple[Vector, Vector]
 
 
@@ -37,10 +37,10 @@ class Gibbs:
     """Gibbs samples, reweighted while the weights stay near those that they were drawn with.
 
     Source: Geyer & Thompson (1992): log Z(w) - log Z(v) is estimated by the mean of exp((w - v) . f) over samples of v,
-    so that value and gradient belong together. Once the effective number of samples has fallen below half, new ones are
-    drawn from where the old ones ended, by way of networks in between if the step was long (Neal 2001). The estimate
-    starts at independent variables, where log Z is exact; its error grows on the way. Rows with missing values are
-    completed by belief propagation.
+    so that value and gradient belong together. Once the effective number of samples has fallen below a fifth, new ones
+    are drawn from where the old ones ended, by way of networks in between if the step was long (Neal 2001). The
+    estimate starts at independent variables, where log Z is exact; its error grows on the way. Rows with missing values
+    are completed by belief propagation.
 
     Args:
         chains: samples, one of each chain, >= 2.
@@ -48,7 +48,7 @@ class Gibbs:
         seed: of the chains.
     """
 
-    chains: int = 1000
+    chains: int = 5000
     sweeps: int = 20
     seed: int = 0
     _anchor: _Anchor | None = field(default=None, init=False, repr=False)

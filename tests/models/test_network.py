@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from brute_force import Enumerated, features, weights
 from loglinear import DataError, ModelFileError, OptionError, PairwiseMRF
+from loglinear.datasets import make_network
 from loglinear.layout import Layout
 
 MIXED = Layout([2, 3, 2, 4])
@@ -138,6 +139,18 @@ def test_samples_have_the_distribution_of_the_model():
     mean = features(MIXED, codes.astype(np.int32)).mean(axis=0)
     assert_allclose(mean, truth.p @ truth.features, atol=5 * 0.5 / np.sqrt(20_000))
     assert (drawn == model.sample(20_000, random_state=3)).all()
+
+
+def test_learning_from_samples_comes_near_exact_learning():
+    X = make_network("random", n_variables=20, n_samples=1000, random_state=0).X
+    exact, sampled = (PairwiseMRF(l1=30.0, inference=inference).fit(X) for inference in ("exact", "gibbs"))
+    assert sampled.result_.status.converged
+    assert sampled.result_.objective == pytest.approx(exact.result_.objective, rel=0.01)
+    strong = {
+        tuple(edge) for edge, strength in zip(exact.edges_.tolist(), exact.strengths_, strict=True) if strength > 0.3
+    }
+    assert strong <= {tuple(edge) for edge in sampled.edges_.tolist()}
+    assert sampled.score(X) == pytest.approx(exact.score(X), abs=0.1)
 
 
 def test_sample_weights_count_samples():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,7 +58,7 @@ class LogLikelihood:
     upper: float
     exact: bool
     method: str
-    samples: Vector
+    samples: Vector = field(repr=False)
 
     def __float__(self) -> float:
         return self.value
