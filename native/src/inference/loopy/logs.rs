@@ -2,7 +2,9 @@
 //!
 //! With S_i, the sum of a variable's scores and of all log messages into it, and h = S_i - log m_{j->i}
 //!
-//!     log m_{i->j}(y) = log sum over x of exp(h(x) + T(x, y)), less the same for y = 0.
+//! ```text
+//! log m_{i->j}(y) = log sum over x of exp(h(x) + T(x, y)), less the same for y = 0.
+//! ```
 //!
 //! Of tables whose scores are no more than `TAME` apart exp(T - max T) is kept: a message then takes one exponential a
 //! state, and no sum can vanish. For all others every term is formed as a logarithm.

@@ -1,6 +1,8 @@
 //! Loopy belief propagation: sum-product in a pairwise network (Pearl 1988; Yedidia, Freeman & Weiss 2005).
 //!
-//!     m_{i->j}(x_j) = sum over x_i of psi_i(x_i) psi_ij(x_i, x_j) product over k != j of m_{k->i}(x_i)
+//! ```text
+//! m_{i->j}(x_j) = sum over x_i of psi_i(x_i) psi_ij(x_i, x_j) product over k != j of m_{k->i}(x_i)
+//! ```
 //!
 //! Fixed points are stationary points of the Bethe free energy: at one of them the derivative of log Z by a score is
 //! the belief of its state or pair of states. On trees they are exact.

@@ -4,7 +4,9 @@
 //! = psi_10 = 1 and psi_11 = E. With B_i, the product of a variable's odds and of all messages into it, and t = B_i /
 //! m_{j->i}
 //!
-//!     m_{i->j} = (1 + E t) / (1 + t) = (m_{j->i} + E B_i) / (m_{j->i} + B_i):
+//! ```text
+//! m_{i->j} = (1 + E t) / (1 + t) = (m_{j->i} + E B_i) / (m_{j->i} + B_i):
+//! ```
 //!
 //! one division, and no exponential or logarithm. All terms are positive, so nothing cancels. A message lies between 1
 //! and E.

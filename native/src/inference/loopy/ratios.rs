@@ -4,7 +4,9 @@
 //! y) elsewhere. With B_i(x), the product of a variable's ratios and of all messages into it, and g(x) = B_i(x) /
 //! m_{j->i}(x)
 //!
-//!     m_{i->j}(y) = (1 + sum over x > 0 of g(x) E(x, y)) / (1 + sum over x > 0 of g(x)).
+//! ```text
+//! m_{i->j}(y) = (1 + sum over x > 0 of g(x) E(x, y)) / (1 + sum over x > 0 of g(x)).
+//! ```
 //!
 //! It lies between the least and the largest E(x, y), E(0, y) = 1 among them.
 
