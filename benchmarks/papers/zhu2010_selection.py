@@ -14,7 +14,6 @@ Rows are written to the JSON file run by run. What is there already is not run a
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from courses import Course, markdown
+from rows import Rows, fill
 from selection_data import CHUNKING, SYNTHETIC, TRAINING, loaded
 from tasks import STRENGTHS, Data, options
 
@@ -132,20 +132,8 @@ class Watch(Course):
         }
 
 
-class Runs:
-    """Rows in a file of JSON, which is written after each.
-
-    Args:
-        path: of the file; None for none.
-    """
-
-    def __init__(self, path: str | None) -> None:
-        self.path = Path(path) if path else None
-        self.rows: list[dict[str, Any]] = json.loads(self.path.read_text()) if self.path and self.path.exists() else []
-
-    def find(self, wanted: dict[str, Any]) -> dict[str, Any] | None:
-        """The row with these entries."""
-        return next((row for row in self.rows if wanted.items() <= row.items()), None)
+class Runs(Rows):
+    """Rows of tasks, methods and select units."""
 
     def made(self, wanted: dict[str, Any], limit: float, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """The row with these entries; it is made if there is none, or one that a shorter limit ended."""
@@ -155,11 +143,7 @@ class Runs:
         if row:
             self.rows.remove(row)
         row = wanted | {"limit": limit} | make()
-        self.rows.append(row)
-        if self.path:
-            new = self.path.with_name(f"{self.path.name}.new")
-            new.write_text(json.dumps(self.rows, indent=0))
-            new.replace(self.path)
+        self.add(row)
         print(said(row), flush=True)
         return row
 
@@ -317,14 +301,6 @@ def endings(rows: list[dict[str, Any]]) -> str:
     return ", ".join(f"{ends.count(end)} {end}" for end in dict.fromkeys(ends))
 
 
-def fill(page: Path, task: str, text: str) -> None:
-    """Replace what is between the page's marks of a task."""
-    begin, end = f"<!-- selection: {task} -->\n", f"\n<!-- end of selection: {task} -->"
-    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
-    _, _, after = rest.partition(end)
-    page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
-
-
 def main() -> None:
     quick = "1,000 instances, 500 sentences, M of 10 and 110, at most 10 s a run: three minutes"
     parser = options(__doc__, [SYNTHETIC, CHUNKING], quick)
@@ -346,7 +322,7 @@ def main() -> None:
         text = tables(task, rows)
         print(f"\n{text}\n", flush=True)
         if arguments.page:
-            fill(arguments.page, task, text)
+            fill(arguments.page, "selection", task, text)
         if arguments.figures:
             from figures import criteria
 

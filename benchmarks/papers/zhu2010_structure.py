@@ -12,7 +12,6 @@ JSON file run by run; what is there already is not run again.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from courses import markdown
+from rows import Rows, fill
 
 from loglinear import ElasticNet, Problem, Stop
 from loglinear.datasets import data_dir
@@ -126,23 +126,15 @@ def judged(w: Any, train: Any, test: Any, threads: int) -> dict[str, Any]:
     return found
 
 
-class Runs:
-    """Rows in a file of JSON, which is written after each."""
-
-    def __init__(self, path: str | None) -> None:
-        self.path = Path(path) if path else None
-        self.rows: list[dict[str, Any]] = json.loads(self.path.read_text()) if self.path and self.path.exists() else []
+class Runs(Rows):
+    """Rows of letters."""
 
     def made(self, wanted: dict[str, Any], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """The row with these entries, made if there is none."""
-        row = next((row for row in self.rows if wanted.items() <= row.items()), None)
+        row = self.find(wanted)
         if row is None:
             row = wanted | make()
-            self.rows.append(row)
-            if self.path:
-                new = self.path.with_name(f"{self.path.name}.new")
-                new.write_text(json.dumps(self.rows))
-                new.replace(self.path)
+            self.add(row)
             print(said(row), flush=True)
         return row
 
@@ -164,15 +156,6 @@ def cells(row: dict[str, Any]) -> list[str]:
 
 HEADS = ["CPU seconds", "evaluations", "edges", "ever selected", "Bethe, train", "Bethe, test", "sampled, train"]
 HEADS += ["sampled, test", "unsettled", "end"]
-
-
-def fill(page: Path, name: str, text: str) -> None:
-    """Replace what is between the page's marks, if it has them."""
-    begin, end = f"<!-- structure: {name} -->\n", f"\n<!-- end of structure: {name} -->"
-    before, mark, rest = page.read_text(encoding="utf-8").partition(begin)
-    _, _, after = rest.partition(end)
-    if mark:
-        page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def main() -> None:
@@ -202,8 +185,8 @@ def main() -> None:
     second = markdown(["method", "M", *HEADS], [[row["method"], row["unit"] or "", *cells(row)] for row in by_unit])
     print(f"\n{first}\n\n{second}")
     if arguments.page:
-        fill(arguments.page, f"letters, lambda {arguments.l1:g}", first)
-        fill(arguments.page, f"select unit, lambda {arguments.l1:g}", second)
+        fill(arguments.page, "structure", f"letters, lambda {arguments.l1:g}", first)
+        fill(arguments.page, "structure", f"select unit, lambda {arguments.l1:g}", second)
     if arguments.figures:
         from figures import images, structure_bars, structure_units
 

@@ -62,37 +62,31 @@ def log_partition(graph: Graph, scores: Scores, *, limit: int = 2**22, seed: int
     return LogPartition(value, lower, upper, False, "bethe", report.unconverged == 0)
 
 
-def _offsets(graph: Graph) -> tuple[Numbers, Numbers]:
-    """Where the scores of each variable and the table of each edge begin, and where they end."""
-    states = graph.layout.states
-    sizes = states[graph.edges[:, 0]] * states[graph.edges[:, 1]]
-    return np.concatenate([[0], np.cumsum(states)]), np.concatenate([[0], np.cumsum(sizes)])
-
-
 def _mean_field(graph: Graph, scores: Scores, start: Vector, sweeps: int = 100) -> float:
     """The largest value of the mean-field bound that coordinate ascent reaches from the given marginals."""
-    (node_at, edge_at), states = _offsets(graph), graph.layout.states
+    node_at, edge_at, states = graph.node_at, graph.edge_at, graph.layout.states
     tables: list[list[tuple[int, Vector]]] = [[] for _ in range(states.size)]
     for e, (i, j) in enumerate(graph.edges.tolist()):
         table = scores[1][edge_at[e] : edge_at[e + 1]].reshape(states[i], states[j])
         tables[i].append((j, table))
         tables[j].append((i, table.T))
+    own = [scores[0][node_at[i] : node_at[i + 1]] for i in range(states.size)]
     mu = [start[node_at[i] : node_at[i + 1]].copy() for i in range(states.size)]
+
+    def field(i: int) -> Vector:
+        return sum((table @ mu[j] for j, table in tables[i]), np.zeros(own[i].size))
+
     bound = -np.inf
     for _ in range(sweeps):
+        for i in range(states.size):
+            log_mu = own[i] + field(i)
+            weights = np.exp(log_mu - log_mu.max())
+            mu[i] = weights / weights.sum()
         value = 0.0
-        for i, neighbours in enumerate(tables):
-            own = scores[0][node_at[i] : node_at[i + 1]]
-            # Each edge counts once: half of it at either end, once all have been updated.
-            field = sum((table @ mu[j] for j, table in neighbours), np.zeros(own.size))
-            log_mu = own + field
-            log_mu = log_mu - log_mu.max()
-            mu[i] = np.exp(log_mu) / np.exp(log_mu).sum()
-        for i, neighbours in enumerate(tables):
-            own = scores[0][node_at[i] : node_at[i + 1]]
-            field = sum((table @ mu[j] for j, table in neighbours), np.zeros(own.size))
+        for i in range(states.size):
             positive = mu[i][mu[i] > 0.0]
-            value += float(mu[i] @ (own + field / 2.0) - positive @ np.log(positive))
+            # Each edge counts once: half of it at either end.
+            value += float(mu[i] @ (own[i] + field(i) / 2.0) - positive @ np.log(positive))
         if value - bound <= 1e-9 * abs(value):
             return max(value, bound)
         bound = value
@@ -105,7 +99,7 @@ def _moved(graph: Graph, scores: Scores, nodes: Vector, edges: Vector) -> Scores
     At its fixed point scores + log beliefs of both ends - log belief of an edge are the two messages' logs, a function
     of either end plus a constant; whatever is moved, the sum of all scores stays what it was.
     """
-    (node_at, edge_at), states = _offsets(graph), graph.layout.states
+    node_at, edge_at, states = graph.node_at, graph.edge_at, graph.layout.states
     least = 1e-12
     log_nodes = np.log(np.maximum(nodes, least))
     moved_nodes, moved_edges = scores[0].copy(), scores[1].copy()
@@ -133,11 +127,10 @@ def _forests(graph: Graph, scores: Scores, seed: int) -> float:
         chosen.append(np.array(_forest(graph, order), dtype=np.int64))
         covered[chosen[-1]] += 1
     scale = len(chosen) / np.maximum(covered, 1)
-    _, edge_at = _offsets(graph)
     total = 0.0
     for forest in chosen:
         part = Graph(graph.layout, graph.edges[forest], graph.network.n_threads)
-        tables = [scores[1][edge_at[e] : edge_at[e + 1]] * scale[e] for e in forest]
+        tables = [scores[1][graph.edge_at[e] : graph.edge_at[e + 1]] * scale[e] for e in forest]
         total += part.network.exact(scores[0], np.concatenate([*tables, np.zeros(0)]), limit=2**40)[0]
     return total / len(chosen)
 

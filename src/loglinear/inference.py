@@ -37,6 +37,8 @@ class Graph:
         interactions: numbers of all interactions of the edges, edge by edge, shape (k,).
         places: where they stand in ``edge_scores``, shape (k,).
         columns: where the columns stand in ``node_scores``, shape (D,).
+        node_at: where each variable's states begin in ``node_scores``, and where they end, shape (n_variables + 1,).
+        edge_at: where each edge's table begins in ``edge_scores``, and where they end, shape (n_edges + 1,).
     """
 
     def __init__(self, layout: Layout, edges: Numbers, threads: int = 0) -> None:
@@ -45,14 +47,14 @@ class Graph:
         self.columns = np.arange(layout.n_columns) + layout.variable + 1
         rows, across = (layout.states[self.edges[:, side]] for side in (0, 1))
         sizes = (rows - 1) * (across - 1)
-        table = np.cumsum(rows * across) - rows * across
+        self.node_at = np.concatenate([[0], np.cumsum(layout.states)])
+        self.edge_at = np.concatenate([[0], np.cumsum(rows * across)])
         edge = np.repeat(np.arange(sizes.size), sizes)
         within = np.arange(edge.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         s, t = within // (across[edge] - 1), within % (across[edge] - 1)
         first = layout.first[self.edges]
         self.interactions = layout.interactions_of(first[edge, 0] + s, first[edge, 1] + t)
-        self.places = table[edge] + (s + 1) * across[edge] + t + 1
-        self._n_edge_scores = int((rows * across).sum())
+        self.places = self.edge_at[edge] + (s + 1) * across[edge] + t + 1
         self._sorter = np.argsort(self.interactions)
 
     def places_of(self, interactions: Numbers) -> Numbers:
@@ -63,22 +65,20 @@ class Graph:
     def score(self, scores: tuple[Vector, Vector], codes: Codes) -> Vector:
         """Return log p~ of samples without missing values, shape (n_samples,)."""
         node_scores, edge_scores = scores
-        states = self.layout.states
-        nodes = np.cumsum(states) - states
-        total = node_scores[codes + nodes].sum(axis=1)
+        total = node_scores[codes + self.node_at[:-1]].sum(axis=1)
         first, second = self.edges.T
-        tables = np.cumsum(states[first] * states[second]) - states[first] * states[second]
+        across, tables = self.layout.states[second], self.edge_at[:-1]
         for start in range(0, len(self.edges), _EDGES):
             at = slice(start, start + _EDGES)
-            places = codes[:, first[at]] * states[second[at]] + codes[:, second[at]] + tables[at]
+            places = codes[:, first[at]] * across[at] + codes[:, second[at]] + tables[at]
             total += edge_scores[places].sum(axis=1)
         return np.asarray(total)
 
     def scores(self, interactions: Vector, columns: Vector) -> tuple[Vector, Vector]:
         """Return node and edge scores for weights of the interactions, shape (k,), and of the columns, shape (D,)."""
-        node_scores = np.zeros(self.layout.n_columns + self.layout.n_variables)
+        node_scores = np.zeros(self.node_at[-1])
         node_scores[self.columns] = columns
-        edge_scores = np.zeros(self._n_edge_scores)
+        edge_scores = np.zeros(self.edge_at[-1])
         edge_scores[self.places] = interactions
         return node_scores, edge_scores
 

@@ -93,6 +93,10 @@ class PseudoLikelihood:
         """Return the weights of the model without interactions that fits best: a start."""
         return self.layout.independent(self._codes, self._weights)
 
+    def natural(self, w: Vector) -> Vector:
+        """Return the weights of the model: these."""
+        return w
+
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
         """Return the pseudo-likelihood's negative logarithm at w, in nats, and its gradient, shape (n_features,).
 

@@ -87,8 +87,7 @@ class Gibbs:
         """Samples of the network without its edges, whose log Z is exact."""
         empty = Graph(graph.layout, np.empty((0, 2), np.int64), graph.network.n_threads)
         alone = scores[0], np.zeros(0)
-        starts = np.cumsum(graph.layout.states) - graph.layout.states
-        log_z = float(np.log(np.add.reduceat(np.exp(scores[0]), starts)).sum())
+        log_z = float(np.logaddexp.reduceat(scores[0], graph.node_at[:-1]).sum())
         codes = np.zeros((self.chains, graph.layout.n_variables), np.int32)
         return self._sampled(empty, alone, log_z, codes)
 
@@ -128,7 +127,7 @@ class Gibbs:
 
 def _moved(graph: Graph, scores: Scores, larger: Graph) -> Scores:
     """Scores of a graph as those of one with more edges."""
-    edges = np.zeros_like(larger.scores(np.zeros(larger.interactions.size), scores[0][graph.columns])[1])
+    edges = np.zeros(larger.edge_at[-1])
     edges[larger.places_of(graph.interactions)] = scores[1][graph.places]
     return scores[0], edges
 

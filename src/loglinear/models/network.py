@@ -234,14 +234,16 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
 
     def _hold(self, graph: Graph, scores: tuple[Vector, Vector]) -> None:
         """Keep the graph with its weights."""
-        states = self._layout.states
         self._graph, self._scores, self.edges_ = graph, scores, graph.edges
-        self.node_weights_ = np.split(scores[0], np.cumsum(states)[:-1])
-        shapes = states[graph.edges]
-        ends = np.cumsum(shapes.prod(axis=1))
-        tables = np.split(scores[1], ends[:-1]) if len(ends) else []
+        self.node_weights_ = self._by_variable(scores[0])
+        shapes = self._layout.states[graph.edges]
+        tables = np.split(scores[1], graph.edge_at[1:-1]) if len(graph.edges) else []
         self.weights_ = [table.reshape(shape) for table, shape in zip(tables, shapes.tolist(), strict=True)]
         self.strengths_ = np.array([float(np.linalg.norm(table)) for table in self.weights_])
+
+    def _by_variable(self, values: Vector) -> list[Vector]:
+        """What belongs to the states of each variable; states are the last axis."""
+        return np.split(values, self._graph.node_at[1:-1], axis=-1)
 
     @property
     def graph_(self) -> networkx.Graph:
@@ -343,7 +345,7 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
         report = Report(method.name)
         found = method.moments(self._graph, self._scores, report, whole=False)
         self._warn_of(report.unconverged)
-        return np.split(found.nodes, np.cumsum(self._layout.states)[:-1])
+        return self._by_variable(found.nodes)
 
     @staticmethod
     def _warn_of(unconverged: int) -> None:
@@ -364,12 +366,12 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
             For each variable an array of shape (n_samples, states); observed values have probability 1.
         """
         _, beliefs = self._beliefs(X)
-        return np.split(beliefs, np.cumsum(self._layout.states)[:-1], axis=1)
+        return self._by_variable(beliefs)
 
     def predict(self, X: Any) -> Array:
         """The samples with the most probable state in place of each missing value, shape (n_samples, n_variables)."""
         codes, beliefs = self._beliefs(X)
-        likely = [part.argmax(axis=1) for part in np.split(beliefs, np.cumsum(self._layout.states)[:-1], axis=1)]
+        likely = [part.argmax(axis=1) for part in self._by_variable(beliefs)]
         return decoded(np.where(codes < 0, np.stack(likely, axis=1), codes).astype(np.int32), self.categories_)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -135,13 +135,8 @@ class Training:
         solver = self.solver(problem.penalty.l1)
         stop = Stop(max_iterations=self.model.max_iterations)
         result = minimize(problem, solver, objective.independent(), stop=stop, callbacks=self.callbacks)
-        result = replace(result, state=None)  # type: ignore[arg-type]
-        result = replace(result, w=self._natural(objective, result.w))
+        result = replace(result, w=objective.natural(result.w), state=None)  # type: ignore[arg-type]
         return Trained(result.w, problem.penalty.l1, result, getattr(objective, "report", None))
-
-    @staticmethod
-    def _natural(objective: Objectives, w: Vector) -> Vector:
-        return objective.natural(w) if isinstance(objective, NetworkLikelihood) else w
 
     def along(self) -> Trained:
         """Train along a path and choose."""
@@ -156,10 +151,9 @@ class Training:
         best = found.best if scored else found.points[-1]
         result = replace(best.result, status=Status.INTERRUPTED) if found.interrupted else best.result
         points = (
-            replace(point, result=replace(point.result, w=self._natural(objective, point.result.w)))
-            for point in found.points
+            replace(point, result=replace(point.result, w=objective.natural(point.result.w))) for point in found.points
         )
-        w = self._natural(objective, best.result.w)
+        w = objective.natural(best.result.w)
         found = replace(found, points=tuple(points))
         return Trained(w, best.l1, replace(result, w=w), getattr(objective, "report", None), found)
 
@@ -205,10 +199,10 @@ class Training:
         fitted = minimize(problem, LBFGS(tolerance=1e-5), w[features], stop=Stop(max_iterations=100))
         if fitted.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        return -(2.0 * fitted.nll + self._cost(kept.size))
+        return -(2.0 * fitted.nll + self._cost(kept.size, 4.0))
 
-    def _cost(self, k: int) -> float:
-        return k * (math.log(len(self.codes)) + 4.0 * self.gamma * math.log(self.layout.n_variables))
+    def _cost(self, k: int, factor: float) -> float:
+        return k * (math.log(len(self.codes)) + factor * self.gamma * math.log(self.layout.n_variables))
 
     def _cross_validated(self, found: Path, strengths: Vector) -> Path:
         """Score the points by the mean NLL of folds held out; Ctrl-C leaves the folds that are done."""
@@ -232,11 +226,11 @@ class Training:
         if found.interrupted:
             raise KeyboardInterrupt
         dev, free = self.objective(held), np.arange(self.layout.n_interactions, self.layout.n_features)
+        if isinstance(dev, NetworkLikelihood) and isinstance(trained, NetworkLikelihood):
+            dev.centres = trained.centres
         values = []
         for point in found.points:
             w = point.result.w
-            if isinstance(dev, NetworkLikelihood):
-                dev.centres = trained.centres  # type: ignore[union-attr]
             features = np.union1d(np.flatnonzero(w), free)
             values.append(dev.restrict(features).value_and_gradient(w[features])[0])
         return np.array(values)
@@ -282,9 +276,7 @@ class Training:
             for l1 in strengths.tolist():
                 trained, found = self._regressed(l1, rows)
                 k = found.coefficients.count_nonzero()
-                ebic = (
-                    2.0 * trained.result.nll + self._cost(k) - 2.0 * self.gamma * k * math.log(self.layout.n_variables)
-                )
+                ebic = 2.0 * trained.result.nll + self._cost(k, 2.0)
                 active = int(np.count_nonzero(trained.w))
                 points.append(PathPoint(l1, trained.result, active, -ebic if score else None))
         except KeyboardInterrupt:
