@@ -137,13 +137,6 @@ def first_below(row: dict[str, Any], limit: float, column: int) -> Any:
     return next((point[column] for point in row["curve"] if point[2] <= limit), None)
 
 
-def markdown(heads: list[str], lines: list[list[Any]]) -> str:
-    """A table; numbers are to the right, and None is a dash."""
-    cells = [["-" if cell is None else str(cell) for cell in line] for line in lines]
-    texts = ["| " + " | ".join(line) + " |" for line in (heads, *cells)]
-    return "\n".join([texts[0], "| --- |" + " ---: |" * (len(heads) - 1), *texts[1:]])
-
-
 def plain(row: dict[str, Any]) -> dict[str, Any]:
     """The row as it goes into a file of JSON: without weights."""
     return {name: value for name, value in row.items() if name != "w"}

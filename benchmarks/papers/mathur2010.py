@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from courses import Course, Timed, first_below, markdown, plain, trained
+from courses import Course, Timed, first_below, plain, trained
+from rows import markdown
 from tasks import TASKS, Data, options
 from topics import Texts
 

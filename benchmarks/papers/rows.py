@@ -31,6 +31,13 @@ class Rows:
             new.replace(self.path)
 
 
+def markdown(heads: list[str], lines: list[list[Any]]) -> str:
+    """A table; numbers are to the right, and None is a dash."""
+    cells = [["-" if cell is None else str(cell) for cell in line] for line in lines]
+    texts = ["| " + " | ".join(line) + " |" for line in (heads, *cells)]
+    return "\n".join([texts[0], "| --- |" + " ---: |" * (len(heads) - 1), *texts[1:]])
+
+
 def fill(page: Path, kind: str, name: str, text: str) -> None:
     """Replace what is between the page's marks, if it has them."""
     begin, end = f"<!-- {kind}: {name} -->\n", f"\n<!-- end of {kind}: {name} -->"

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from courses import Course, markdown
-from rows import Rows, fill
+from courses import Course
+from rows import Rows, fill, markdown
 from selection_data import CHUNKING, SYNTHETIC, TRAINING, loaded
 from tasks import STRENGTHS, Data, options
 

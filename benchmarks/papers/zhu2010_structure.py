@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from courses import markdown
-from rows import Rows, fill
+from rows import Rows, fill, markdown
 
 from loglinear import ElasticNet, Problem, Stop
 from loglinear.datasets import data_dir

@@ -13,9 +13,9 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib.util
-import json
 import os
 import statistics
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -29,6 +29,9 @@ from sklearn.metrics import average_precision_score
 from structure_methods import METHODS, NODEWISE, SEEDS, SIZES, Matrix, Method, Nodes, ours, started
 
 from loglinear.datasets import NetworkSample, make_network
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "papers"))
+from rows import Rows, fill, markdown
 
 RANKED, SWEEPS = 500, 300
 # The largest of p^2 derivatives by weights that are 0, each of standard deviation sqrt(n) / 4 at most.
@@ -89,25 +92,8 @@ def area(fit: Callable[[Matrix, float], Any], X: Matrix, unit: float, truth: Mat
     return float(average_precision_score(truth, scores))
 
 
-class Runs:
-    """Rows in a file of JSON, which is written after each."""
-
-    def __init__(self, path: str | None) -> None:
-        self.path = Path(path) if path else None
-        self.rows: list[dict[str, Any]] = json.loads(self.path.read_text()) if self.path and self.path.exists() else []
-
-    def made(self, wanted: dict[str, Any], make: Callable[[], dict[str, Any]]) -> None:
-        """Make the row with these entries if there is none."""
-        if any(wanted.items() <= row.items() for row in self.rows):
-            return
-        self.rows.append(wanted | make())
-        print(
-            " ".join(f"{k} {v:.3f}" if isinstance(v, float) else f"{v}" for k, v in self.rows[-1].items()), flush=True
-        )
-        if self.path:
-            new = self.path.with_name(f"{self.path.name}.new")
-            new.write_text(json.dumps(self.rows))
-            new.replace(self.path)
+def said(row: dict[str, Any]) -> str:
+    return " ".join(f"{name} {value:.3f}" if isinstance(value, float) else f"{value}" for name, value in row.items())
 
 
 def mean(rows: list[dict[str, Any]], name: str, digits: int = 2) -> str | None:
@@ -146,23 +132,6 @@ def times(rows: list[dict[str, Any]]) -> str:
     return markdown(heads, lines)
 
 
-def markdown(heads: list[str], lines: list[list[Any]]) -> str:
-    cells = [["-" if cell is None else str(cell) for cell in line] for line in lines]
-    texts = ["| " + " | ".join(line) + " |" for line in (heads, *cells)]
-    return "\n".join([texts[0], "| --- |" + " ---: |" * (len(heads) - 1), *texts[1:]])
-
-
-def fill(page: Path, name: str, text: str) -> None:
-    """Replace what is between the page's marks."""
-    begin, end = f"<!-- structure: {name} -->\n", f"<!-- end of structure: {name} -->"
-    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
-    _, closed, after = rest.partition(end)
-    if not closed:
-        message = f"{page} has no marks {begin.strip()} and {end}"
-        raise SystemExit(message)
-    page.write_text(f"{before}{begin}\n{text}\n\n{end}{after}", encoding="utf-8")
-
-
 def figure(rows: list[dict[str, Any]], path: Path) -> None:
     """F1 by the number of samples, a panel for each graph."""
     graphs = [graph for graph, p in GRAPHS.items() if p == 64]
@@ -193,7 +162,7 @@ def main() -> None:
     parser.add_argument("--figure", type=Path)
     parser.add_argument("--quick", action="store_true", help="one seed, two sizes, 64 variables, no rankings")
     arguments = parser.parse_args()
-    runs, methods = Runs(arguments.json), {}
+    runs, methods = Rows(arguments.json), {}
     for name, method in METHODS.items():
         if method.needs and importlib.util.find_spec(method.needs) is None:
             print(f"{name}: {method.needs} is not installed")
@@ -209,8 +178,9 @@ def main() -> None:
                     there = method.large if p > 64 else n in method.sizes and graph in (method.graphs or GRAPHS)
                     if there and seed < method.seeds and not (arguments.quick and p > 64):
                         wanted = {"graph": graph, "n": n, "of": sizes[-1], "seed": seed, "method": name}
-                        make = functools.partial(run, method, graph, sizes[-1], n, seed, not arguments.quick)
-                        runs.made(wanted, make)
+                        if runs.find(wanted) is None:
+                            runs.add(wanted | run(method, graph, sizes[-1], n, seed, not arguments.quick))
+                            print(said(runs.rows[-1]), flush=True)
 
     report(runs.rows, arguments.page, arguments.figure)
 
@@ -221,7 +191,7 @@ def report(rows: list[dict[str, Any]], page: Path | None, picture: Path | None) 
     for name, text in texts.items():
         print(f"\n{name}\n\n{text}")
         if page:
-            fill(page, name, text)
+            fill(page, "structure", name, text)
     if picture:
         figure(rows, picture)
 
