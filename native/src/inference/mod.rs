@@ -116,8 +116,8 @@ impl Lattice {
         self.tokens = tokens;
         self.labels = transitions.labels;
         self.width = transitions.width;
-        self.scores.clear();
         self.scores.resize(tokens * transitions.width, 0.0);
+        self.scores.fill(0.0);
         self.edges.clear();
         self.edge_ends.clear();
         self.overlap = 1;

@@ -11,4 +11,5 @@ pub mod newton;
 pub mod nodewise;
 pub mod pseudolikelihood;
 pub mod restrict;
+pub(crate) mod states;
 mod sums;

@@ -3,8 +3,9 @@
 use super::samples::Sample;
 use super::weights::Weights;
 use crate::inference::{Lattice, PairCounts, Transitions};
-use crate::objective::chain::{ChainObjective, First, Read, Stored, fill_edges, fill_scores};
+use crate::objective::chain::{ChainObjective, fill_edges};
 use crate::objective::features::Features;
+use crate::objective::states::{First, Read, Stored, fill_scores};
 use pulp::Simd;
 
 pub struct Inference<'a> {
