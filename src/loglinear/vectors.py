@@ -55,7 +55,7 @@ def norms(x: Vector) -> tuple[float, float]:
 
 def count_nonzero(x: Vector) -> int:
     """Return the number of entries that are not exactly zero."""
-    return int(np.count_nonzero(x))
+    return int(np.count_nonzero(x != 0.0))  # numpy counts booleans faster than numbers
 
 
 def pseudo_gradient(w: Vector, g: Vector, penalty: Penalty, out: Vector) -> tuple[float, float]:
