@@ -22,7 +22,7 @@ from ..result import Result, Status
 from ..sampling import make_inference
 from ..solvers import LBFGS, Solver
 from ..trace import Trace
-from ..vectors import Vector
+from ..vectors import Vector, count_nonzero
 from .training import thread_count
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ class Training:
                 trained, found = self._regressed(l1, rows)
                 k = found.coefficients.count_nonzero()
                 ebic = 2.0 * trained.result.nll + self._cost(k, 2.0)
-                active = int(np.count_nonzero(trained.w))
+                active = count_nonzero(trained.w)
                 points.append(PathPoint(l1, trained.result, active, -ebic if score else None))
         except KeyboardInterrupt:
             return Path(tuple(points), interrupted=True)
