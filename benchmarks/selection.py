@@ -15,6 +15,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from loglinear.path import largest_l1, path
 from loglinear.solvers import OWLQN, GraftingLight
 
 GAP = 1e-3
-SOLVERS: dict[str, Callable[..., Any]] = {"owlqn": OWLQN, "grafting_light": GraftingLight}
+SOLVERS: dict[str, Callable[..., Any]] = {"owlqn": OWLQN, "grafting_light": partial(GraftingLight, select=500)}
 
 
 def noun_phrases(lines: list[str]) -> str:

@@ -79,11 +79,11 @@ def test_zero_is_never_crossed_in_one_step(problem, seed):
 
 @few
 @given(problem=problems, memory=st.integers(1, 12))
-def test_decrease_is_monotone_and_sufficient(problem, memory):
+def test_decrease_from_the_largest_of_six_objectives_is_sufficient(problem, memory):
     seen = steps(problem, np.ones(15), memory=memory)
-    for (w, f, v, _), (w_new, f_new, _, _) in itertools.pairwise(seen):
-        assert f_new <= f
-        assert f_new <= f + GAMMA * (v @ (w_new - w)) + 1e-14 * abs(f)
+    objectives = [f for _, f, _, _ in seen]
+    for k, ((w, f, v, _), (w_new, f_new, _, _)) in enumerate(itertools.pairwise(seen)):
+        assert f_new <= max(objectives[max(k - 5, 0) : k + 1]) + GAMMA * (v @ (w_new - w)) + 1e-14 * abs(f)
 
 
 def test_weight_without_need_stays_exactly_zero():
@@ -203,6 +203,7 @@ def test_converged_means_the_documented_mean_relative_decrease():
     result = minimize(Problem(Quadratic(condition=1e5), ElasticNet(l1=0.5)), OWLQN(tolerance=1e-3))
     objectives = [r.objective for r in result.trace]
     assert result.status is Status.CONVERGED
-    means = [(objectives[k - 5] - objectives[k]) / 5 / abs(objectives[k]) for k in range(5, len(objectives))]
+    windows = [objectives[k - 5 : k + 1] for k in range(5, len(objectives))]
+    means = [(max(window) - min(window)) / 5 / abs(window[-1]) for window in windows]
     assert means[-1] <= 1e-3
     assert all(mean > 1e-3 for mean in means[:-1])

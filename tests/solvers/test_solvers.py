@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 import math
 
 import numpy as np
@@ -114,10 +113,11 @@ def test_reaches_the_minimum(name, objective, penalty):
 
 # Means of clusters are worse than the weights they replace.
 @pytest.mark.parametrize(("name", "objective", "penalty"), [case for case in MATRIX if case.values[0] != "clustered"])
-def test_decrease_is_monotone(name, objective, penalty):
+def test_no_objective_is_above_the_last_one_or_with_owlqn_above_the_last_six(name, objective, penalty):
     problem = Problem(OBJECTIVES[objective], PENALTIES[penalty])
     objectives = [r.objective for r in minimize(problem, make(name), stop=LIMIT).trace]
-    assert all(after <= before for before, after in itertools.pairwise(objectives))
+    last = 6 if name == "owlqn" else 1
+    assert all(objectives[k] <= max(objectives[max(k - last, 0) : k]) for k in range(1, len(objectives)))
 
 
 @pytest.mark.parametrize(("name", "objective", "penalty"), MATRIX)

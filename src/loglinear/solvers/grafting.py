@@ -44,7 +44,7 @@ class Grafting:
         max_features: most features selected at all, those at work from the beginning included; None for no limit.
         tolerance: of OWL-QN: bound on the mean relative decrease; 0 switches this test off.
         gradient_tolerance: bound on the violation; 0 asks for an exact zero.
-        memory: stored (s, y) pairs of OWL-QN, >= 1.
+        memory: stored (s, y) pairs of OWL-QN, >= 1; on the selected features alone they cost little.
         max_line_search: most evaluations in one of its line searches, >= 1.
         candidates: None if any feature may be selected from the beginning; else a function that is called before each
             selection with its number, from 0, and returns the numbers of the features that have become available
@@ -63,7 +63,7 @@ class Grafting:
         max_features: int | None = None,
         tolerance: float = 1e-5,
         gradient_tolerance: float = 1e-6,
-        memory: int = 6,
+        memory: int = 20,
         max_line_search: int = 20,
         candidates: Callable[[int], Any] | None = None,
     ) -> None:

@@ -277,6 +277,8 @@ def stopping_status(
 ) -> Status:
     """Return CONVERGED if the violation or the mean relative decrease over the last WINDOW steps is small, or RUNNING.
 
+    The decrease counts from the largest of their objectives to the smallest: some methods let a step ascend.
+
     Args:
         recent: objectives of the last steps, at most WINDOW + 1, the newest last.
         violation: max-norm of the pseudo-gradient.
@@ -286,7 +288,7 @@ def stopping_status(
     """
     if violation == 0.0 or violation <= gradient_tolerance * max(1.0, w_norm):
         return Status.CONVERGED
-    decrease = (recent[0] - recent[-1]) / WINDOW
+    decrease = (max(recent) - min(recent)) / WINDOW
     if tolerance > 0.0 and len(recent) > WINDOW and decrease <= tolerance * abs(recent[-1]):
         return Status.CONVERGED
     return Status.RUNNING

@@ -130,7 +130,7 @@ class TwoStage:
         decay: float = 0.85,
         line_search: bool = False,
         seed: int = 0,
-        memory: int = 10,
+        memory: int = 20,
         tolerance: float = 1e-4,
         gradient_tolerance: float = 1e-6,
         max_line_search: int = 20,
