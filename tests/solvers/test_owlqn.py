@@ -86,6 +86,12 @@ def test_decrease_from_the_largest_of_six_objectives_is_sufficient(problem, memo
         assert f_new <= max(objectives[max(k - 5, 0) : k + 1]) + GAMMA * (v @ (w_new - w)) + 1e-14 * abs(f)
 
 
+def test_the_objective_may_rise_for_a_step():
+    problems = [Problem(Quadratic(seed=seed, condition=1e3), ElasticNet(l1=0.5)) for seed in range(5)]
+    runs = [[f for _, f, _, _ in steps(problem, np.ones(15))] for problem in problems]
+    assert any(after > before for run in runs for before, after in itertools.pairwise(run))
+
+
 def test_weight_without_need_stays_exactly_zero():
     problem = Problem(Quadratic(), ElasticNet(l1=3.0))
     result = minimize(problem, OWLQN(tolerance=0.0))
