@@ -8,7 +8,6 @@ use super::chain::ChainObjective;
 use super::features::{Features, Selection};
 use super::layout::{Block, Entries};
 use rayon::prelude::*;
-use std::sync::OnceLock;
 
 impl ChainObjective {
     /// The objective over `n_clusters` weights, where feature j has that of cluster map[j]. What comes before the state features
@@ -76,7 +75,6 @@ impl ChainObjective {
             first_sentence: block.first_sentence,
             first_token: block.first_token,
             rows: none(),
-            compounds: OnceLock::new(),
             shared,
             own: none(),
             own_range: end..end,

@@ -7,7 +7,6 @@
 //! Blocks of sentences go to threads; the sums of blocks are added up in the order of the blocks, so that the result is
 //! bitwise the same on any number of threads.
 
-use super::compounds::{AddUp, HandOut};
 use super::features::{Features, Selection};
 use super::layout::{self, Block};
 use super::states::{Plain, Stored, fill_scores, spread_entries, spread_rows};
@@ -52,8 +51,7 @@ struct Scratch {
     sums: Vec<Sums>,
     /// Block -> the gradient of the bigram features that it meets.
     bigrams: Vec<Vec<f64>>,
-    /// For each thread a lattice, and the rows with a block's compounds behind them.
-    lattices: Vec<(Lattice, Aligned)>,
+    lattices: Vec<Lattice>,
 }
 
 impl ChainObjective {
@@ -224,11 +222,11 @@ impl ChainObjective {
         }
     }
 
-    fn new_sums(&self, transitions: &Transitions, most_compounds: usize) -> Sums {
+    fn new_sums(&self, transitions: &Transitions) -> Sums {
         let n_dense = self.features.n_dense;
         Sums {
             value: 0.0,
-            rows: Aligned::new((n_dense + most_compounds) * transitions.width, 0.0),
+            rows: Aligned::new(n_dense * transitions.width, 0.0),
             shared: vec![0.0; self.features.state_range(n_dense..n_dense + self.features.n_shared).len()],
             pairs: PairCounts::new(transitions),
         }
@@ -252,37 +250,28 @@ impl ChainObjective {
         let queue = Mutex::new(work.into_iter());
         let spare = Mutex::new((std::mem::take(&mut scratch.sums), std::mem::take(&mut scratch.lattices)));
         let reduction = Mutex::new(Reduction::default());
-        let (rows, width) = (&*scratch.rows, transitions.width);
-        let n_dense = self.features.n_dense;
-        let most =
-            self.install(|| self.blocks.par_iter().map(|block| block.compounds(n_dense).len()).max()).unwrap_or(0);
+        let rows = &*scratch.rows;
         let next = || locked(&queue).next();
         self.pool.install(|| {
             rayon::scope(|scope| {
                 for _ in 0..self.pool.current_num_threads().min(self.blocks.len()) {
                     scope.spawn(|_| {
-                        let (mut lattice, mut table) = locked(&spare).1.pop().unwrap_or_default();
+                        let mut lattice = locked(&spare).1.pop().unwrap_or_default();
                         lattice.prepare(transitions);
-                        table.resize(rows.len() + most * width, 0.0);
-                        table[..rows.len()].copy_from_slice(rows);
                         while let Some((index, block, own, met)) = next() {
                             if interrupt.is_set() {
                                 break;
                             }
                             let known = locked(&spare).0.pop();
-                            let mut sums = known.unwrap_or_else(|| self.new_sums(transitions, most));
+                            let mut sums = known.unwrap_or_else(|| self.new_sums(transitions));
                             sums.clear();
-                            let compounds = block.compounds(n_dense);
-                            let used = rows.len() + compounds.len() * width;
-                            Arch::new().dispatch(AddUp(compounds, &mut table[..used], width));
-                            let (rows, lattice) = (&table[..used], &mut lattice);
-                            let pass = BlockPass { objective: self, block, w, rows, transitions, lattice };
+                            let pass =
+                                BlockPass { objective: self, block, w, rows, transitions, lattice: &mut lattice };
                             Arch::new().dispatch(WithSums(pass, &mut sums, own, met));
-                            Arch::new().dispatch(HandOut(compounds, &mut sums.rows[..used], width));
                             let freed = locked(&reduction).add(index, sums);
                             locked(&spare).0.extend(freed);
                         }
-                        locked(&spare).1.push((lattice, table));
+                        locked(&spare).1.push(lattice);
                     });
                 }
             });
@@ -325,7 +314,7 @@ impl ChainObjective {
         }
         let (row_part, shared_part) = state_part.split_at_mut(features.state_range(0..features.n_dense).end);
         let mut start = 0;
-        for (row, &(_, end)) in total.rows.chunks_exact(width).zip(&features.state_attributes[..features.n_dense]) {
+        for (row, &(_, end)) in total.rows.chunks_exact(width).zip(&features.state_attributes) {
             let range = start..end as usize;
             for (&label, gradient) in features.state_labels[range.clone()].iter().zip(&mut row_part[range]) {
                 *gradient = row[usize::from(label)];
@@ -366,7 +355,6 @@ impl WithSimd for WithSums<'_, '_> {
         let shared_start = features.state_range(0..features.n_dense).end;
         let cells = &states[shared_start..];
         let width = transitions.width;
-        let entries = block.compound_rows(features.n_dense);
         own.fill(0.0);
         met.clear();
         met.resize(block.bigrams.n_met(), 0.0);
@@ -380,7 +368,7 @@ impl WithSimd for WithSums<'_, '_> {
             }
             lattice.begin(tokens.len(), transitions);
             let stored = Stored { read: Plain, rows, stride: width, cells, first_cell: shared_start };
-            fill_scores(simd, &stored, block, entries, tokens.clone(), lattice);
+            fill_scores(simd, &stored, block, tokens.clone(), lattice);
             if features.n_bigrams() > 0 {
                 fill_edges(block, features, tokens.start, lattice, |feature| bigrams[feature]);
             }
@@ -390,7 +378,7 @@ impl WithSimd for WithSums<'_, '_> {
             sums.value += weight * (log_z - score);
             lattice.backward(simd, transitions, weight, &mut sums.pairs);
             for (token, marginals) in tokens.zip(lattice.marginals.chunks_exact(width)) {
-                spread_rows(simd, entries, token, marginals, &mut sums.rows);
+                spread_rows(simd, &block.rows, token, marginals, &mut sums.rows);
                 spread_entries(&block.shared, token, marginals, shared_start, &mut sums.shared);
                 spread_entries(&block.own, token, marginals, 0, own);
             }

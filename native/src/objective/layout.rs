@@ -4,13 +4,11 @@
 //! others each (attribute, label) is an entry (feature, label). Features met in one block only are that block's own: it writes their
 //! gradient in place, and only the rest has to be added up over blocks.
 
-use super::compounds::Compounds;
 use super::features::{Features, NOWHERE, Place};
 use crate::corpus::Corpus;
 use crate::design::{Lists, Values};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::OnceLock;
 
 /// Entries of tokens, in compressed sparse rows.
 #[derive(Clone, Default)]
@@ -45,7 +43,7 @@ impl Entries {
         }
     }
 
-    pub(super) fn shrink(&mut self) {
+    fn shrink(&mut self) {
         self.ends.shrink_to_fit();
         self.ids.shrink_to_fit();
         self.labels.shrink_to_fit();
@@ -60,8 +58,6 @@ pub struct Block {
     pub first_sentence: usize,
     pub first_token: usize,
     pub rows: Entries,
-    /// What whole evaluations make of the rows; made when first asked for.
-    pub(super) compounds: OnceLock<Compounds>,
     pub shared: Entries,
     /// Indices count from the block's first own feature.
     pub own: Entries,
@@ -132,16 +128,6 @@ impl Bigrams {
 }
 
 impl Block {
-    /// The rows with compounds behind the `n_dense` rows of the matrix.
-    pub(super) fn compound_rows(&self, n_dense: usize) -> &Entries {
-        let compounds = self.compounds(n_dense);
-        if compounds.len() == 0 { &self.rows } else { &compounds.rows }
-    }
-
-    pub(super) fn compounds(&self, n_dense: usize) -> &Compounds {
-        self.compounds.get_or_init(|| Compounds::new(&self.rows, n_dense))
-    }
-
     /// Samples of one token each, all in one block, with the columns of a matrix as attributes; `intercept` is one more, and
     /// its value.
     pub fn of_rows(rows: &Lists, intercept: Option<(u32, f64)>, features: &Features) -> Block {
@@ -161,7 +147,6 @@ impl Block {
             first_sentence: 0,
             first_token: 0,
             rows,
-            compounds: OnceLock::new(),
             shared,
             own: none(),
             own_range: features.state_labels.len()..features.state_labels.len(),
@@ -194,7 +179,6 @@ fn block(
         first_sentence: sentences.start,
         first_token,
         rows: Entries::default(),
-        compounds: OnceLock::new(),
         shared: Entries::default(),
         own: Entries::default(),
         own_range,

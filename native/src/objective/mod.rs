@@ -3,7 +3,6 @@
 mod aggregate;
 pub mod chain;
 pub mod classifier;
-mod compounds;
 mod counts;
 pub mod dual;
 pub mod features;

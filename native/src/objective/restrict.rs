@@ -5,7 +5,6 @@ use super::features::{Features, NOWHERE, Selection};
 use super::layout::{Bigrams, Block, Entries};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::OnceLock;
 
 /// Where what is left out goes.
 fn places(len: usize, kept: impl Iterator<Item = usize>) -> Vec<u32> {
@@ -44,8 +43,7 @@ impl ChainObjective {
         let row_places = places(full.n_dense, attributes.map(row_of));
         let blocks = self.install(|| {
             let pairs = self.blocks.par_iter().zip(&features.blocks);
-            let places = (&row_places[..], &state_places[..]);
-            pairs.map(|(block, (_, own))| block.restrict(places, features.n_dense, own.clone(), &bigram)).collect()
+            pairs.map(|(block, (_, own))| block.restrict(&row_places, &state_places, own.clone(), &bigram)).collect()
         });
         let selection = Selection { all_states: false, all_transitions: false, min_count: 1, order: self.order() };
         let free = n - self.n_unpenalised;
@@ -96,8 +94,8 @@ impl Features {
 impl Block {
     fn restrict(
         &self,
-        (rows, states): (&[u32], &[u32]),
-        n_dense: usize,
+        rows: &[u32],
+        states: &[u32],
         own_range: Range<usize>,
         bigram: &impl Fn(&Range<u32>) -> Range<u32>,
     ) -> Block {
@@ -111,7 +109,6 @@ impl Block {
             first_sentence: self.first_sentence,
             first_token: self.first_token,
             rows: self.rows.restrict(|id| rows[id as usize]),
-            compounds: OnceLock::from(self.compounds(rows.len()).restrict(rows, n_dense)),
             shared: self.shared.restrict(|id| states[id as usize]),
             own: self.own.restrict(own),
             own_range,
@@ -130,7 +127,7 @@ impl Bigrams {
 }
 
 impl Entries {
-    pub(super) fn restrict(&self, place: impl Fn(u32) -> u32) -> Entries {
+    fn restrict(&self, place: impl Fn(u32) -> u32) -> Entries {
         // Zeroed memory is touched where it is written only: nothing is paid for what is not kept.
         let mut kept = Entries {
             ends: Vec::with_capacity(self.ends.len()),

@@ -78,13 +78,12 @@ impl Read for Combined {
     }
 }
 
-/// Scores of the states of a sentence; `rows` are its dense rows.
+/// Scores of the states of a sentence.
 #[inline(always)]
 pub(crate) fn fill_scores<S: Simd, R: Read>(
     simd: S,
     stored: &Stored<'_, R>,
     block: &Block,
-    rows: &Entries,
     tokens: Range<usize>,
     lattice: &mut Lattice,
 ) {
@@ -92,7 +91,7 @@ pub(crate) fn fill_scores<S: Simd, R: Read>(
     let &Stored { read, cells, first_cell, .. } = stored;
     let own = &cells[block.own_range.start - first_cell..];
     for (token, scores) in tokens.zip(lattice.scores.chunks_exact_mut(width)) {
-        add_rows(simd, rows, token, stored, scores);
+        add_rows(simd, &block.rows, token, stored, scores);
         add_entries(read, &block.shared, token, cells, first_cell, scores);
         add_entries(read, &block.own, token, own, 0, scores);
     }
@@ -100,13 +99,7 @@ pub(crate) fn fill_scores<S: Simd, R: Read>(
 
 /// scores += the token's rows, times their values if there are any.
 #[inline(always)]
-pub(super) fn add_rows<S: Simd, R: Read>(
-    simd: S,
-    entries: &Entries,
-    token: usize,
-    stored: &Stored<'_, R>,
-    scores: &mut [f64],
-) {
+fn add_rows<S: Simd, R: Read>(simd: S, entries: &Entries, token: usize, stored: &Stored<'_, R>, scores: &mut [f64]) {
     let range = entries.range(token);
     let ids = &entries.ids[range.clone()];
     let values = if entries.values.is_empty() { &[] } else { &entries.values[range] };

@@ -47,8 +47,7 @@ impl<'a> Inference<'a> {
         lattice.begin(tokens.len(), &self.transitions);
         let Weights { rows, cells, .. } = weights;
         let (rows, stride, first_cell) = (&*rows.values, rows.stride(), weights.first_sparse());
-        let stored = Stored { read, rows, stride, cells, first_cell };
-        fill_scores(simd, &stored, sample.block, &sample.block.rows, tokens, lattice);
+        fill_scores(simd, &Stored { read, rows, stride, cells, first_cell }, sample.block, tokens, lattice);
         if has_bigrams {
             let weight = |feature: usize| {
                 let id = self.objective.features.first_bigram() + feature;
