@@ -55,7 +55,7 @@ def test_trace_has_the_keys_of_the_contract_and_agrees_with_inspect(done, sample
     assert all(list(record) == KEYS for record in records)
     assert [record["iteration"] for record in records] == list(range(len(records)))
     objectives = [record["objective"] for record in records]
-    assert objectives == sorted(objectives, reverse=True)
+    assert all(objectives[k] <= max(objectives[max(k - 6, 0) : k]) for k in range(1, len(objectives)))
     passes = [record["passes"] for record in records]
     assert passes == sorted(passes)
     assert [record["gradient_evaluations"] for record in records] == passes
