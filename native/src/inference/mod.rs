@@ -3,9 +3,11 @@
 //! `Transitions` holds what all sentences share, `Lattice` the scores of one sentence and the buffers to work in. With
 //! scores of triples in the transitions, inference is that of a second-order chain (`second`).
 
+mod abreast;
 pub mod evidence;
 pub mod gibbs;
 pub mod junction;
+mod links;
 mod log_space;
 pub mod loopy;
 mod scaled;
@@ -13,6 +15,8 @@ mod second;
 mod transitions;
 mod viterbi;
 
+pub use abreast::Abreast;
+pub use links::Links;
 pub use second::{TripleCounts, Triples};
 pub use transitions::Transitions;
 
@@ -144,24 +148,14 @@ impl Lattice {
     }
 
     /// The score of a labelling. To be called before `forward`, which may overwrite the scores.
-    pub fn score(&self, transitions: &Transitions, labels: impl Iterator<Item = u32>) -> f64 {
-        let mut total = 0.0;
-        let (mut before, mut previous) = (None, None);
-        for (token, label) in labels.enumerate() {
-            let label = label as usize;
-            total += self.scores[token * self.width + label];
-            if let (Some(triples), Some(before), Some(previous)) = (&transitions.triples, before, previous) {
-                total += triples.score([before, previous, label]);
+    pub fn score(&self, transitions: &Transitions, labels: impl Iterator<Item = u32> + Clone) -> f64 {
+        let mut total = transitions.score(&self.scores, labels.clone());
+        if !self.edges.is_empty() {
+            for (token, (from, to)) in labels.clone().zip(labels.skip(1)).enumerate() {
+                let edges = &self.edges[self.edges_into(token + 1)];
+                let met = edges.iter().filter(|edge| (edge.from, edge.to) == (from, to));
+                total += met.map(|edge| edge.score).sum::<f64>();
             }
-            if let Some(previous) = previous {
-                total += transitions.scores[previous * self.width + label];
-                for edge in &self.edges[self.edges_into(token)] {
-                    if (edge.from as usize, edge.to as usize) == (previous, label) {
-                        total += edge.score;
-                    }
-                }
-            }
-            (before, previous) = (previous, Some(label));
         }
         total
     }

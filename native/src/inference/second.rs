@@ -21,7 +21,7 @@ use pulp::{Simd, WithSimd};
 
 /// As `SCALED_LIMIT` of first order, triple scores included: the entries of alpha and beta then stay within exp(+-600).
 /// Two pairs can lie four such sums apart, where two labels lie two.
-const SCALED_LIMIT: f64 = 100.0;
+pub(super) const SCALED_LIMIT: f64 = 100.0;
 
 /// Scores of three labels in a row.
 pub struct Triples {
@@ -35,6 +35,12 @@ pub struct Triples {
     exp_transposed: Aligned,
     /// The largest |score|.
     max_abs: f64,
+}
+
+/// Where three labels are in tables: by the one in the middle, the first and the last.
+#[inline(always)]
+fn place(labels: usize, width: usize, [first, middle, last]: [usize; 3]) -> usize {
+    (middle * labels + first) * width + last
 }
 
 impl Triples {
@@ -67,8 +73,12 @@ impl Triples {
 
     /// Where three labels are in the tables.
     #[inline(always)]
-    fn at(&self, [first, middle, last]: [usize; 3]) -> usize {
-        (middle * self.labels + first) * self.width + last
+    fn at(&self, labels: [usize; 3]) -> usize {
+        place(self.labels, self.width, labels)
+    }
+
+    pub(super) fn max_abs(&self) -> f64 {
+        self.max_abs
     }
 
     pub fn score(&self, labels: [usize; 3]) -> f64 {
@@ -111,6 +121,13 @@ impl TripleCounts {
         if !other.direct.is_empty() {
             self.direct.resize(other.direct.len(), 0.0);
             self.direct.iter_mut().zip(&*other.direct).for_each(|(a, b)| *a += b);
+        }
+    }
+
+    /// Adds to the count of three labels in a row, in units of exp(score), if triples are counted.
+    pub(super) fn add_outer(&mut self, labels: usize, width: usize, triple: [usize; 3], count: f64) {
+        if let Some(outer) = self.outer.get_mut(place(labels, width, triple)) {
+            *outer += count;
         }
     }
 

@@ -66,6 +66,24 @@ impl Transitions {
 }
 
 impl Transitions {
+    /// The score of a labelling; `states` has the scores of the labels of each token, as rows.
+    pub fn score(&self, states: &[f64], labels: impl Iterator<Item = u32>) -> f64 {
+        let mut total = 0.0;
+        let (mut before, mut previous) = (None, None);
+        for (row, label) in states.chunks_exact(self.width).zip(labels) {
+            let label = label as usize;
+            total += row[label];
+            if let Some(previous) = previous {
+                total += self.scores[previous * self.width + label];
+                if let (Some(triples), Some(before)) = (&self.triples, before) {
+                    total += triples.score([before, previous, label]);
+                }
+            }
+            (before, previous) = (previous, Some(label));
+        }
+        total
+    }
+
     /// Sets all scores to the scale times those given in rows by the label come from, `stride` apart.
     #[inline(always)]
     pub fn update<S: Simd>(&mut self, simd: S, scores: &[f64], stride: usize, scale: f64) {

@@ -9,15 +9,15 @@
 
 use super::features::{Features, Selection};
 use super::layout::{self, Block};
-use super::states::{Plain, Stored, fill_scores, spread_entries, spread_rows};
+use super::pass::{BlockPass, Scores, Targets, Workspace};
 use super::sums::{Reduction, Sums};
 use crate::aligned::Aligned;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
-use crate::inference::{Edge, Lattice, PairCounts, Transitions, Triples};
+use crate::inference::{Links, PairCounts, Transitions, Triples};
 use crate::stochastic::marks::Marks;
 use crate::threads::{self, Interrupt};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -51,7 +51,7 @@ struct Scratch {
     sums: Vec<Sums>,
     /// Block -> the gradient of the bigram features that it meets.
     bigrams: Vec<Vec<f64>>,
-    lattices: Vec<Lattice>,
+    workspaces: Vec<Workspace>,
 }
 
 impl ChainObjective {
@@ -185,7 +185,8 @@ impl ChainObjective {
         let (transitions, first_state) = (self.transitions(w), self.features.first_state());
         self.fill_rows(&w[first_state..], &mut scratch.rows, transitions.width);
         let (leading, own_gradient) = gradient.split_at_mut(first_state + self.shared_end());
-        let total = self.sum_blocks(w, &transitions, own_gradient, scratch, interrupt)?;
+        let links = Links::new(&transitions, &self.features.transitions, &self.features.triples);
+        let total = self.sum_blocks(w, &transitions, &links, own_gradient, scratch, interrupt)?;
         self.finish(&transitions, &total, &scratch.bigrams, leading, own_gradient);
         let value = total.value;
         scratch.sums.push(total);
@@ -236,6 +237,7 @@ impl ChainObjective {
         &self,
         w: &[f64],
         transitions: &Transitions,
+        links: &Links,
         mut own_gradient: &mut [f64],
         scratch: &mut Scratch,
         interrupt: &Interrupt,
@@ -248,16 +250,16 @@ impl ChainObjective {
             own_gradient = rest;
         }
         let queue = Mutex::new(work.into_iter());
-        let spare = Mutex::new((std::mem::take(&mut scratch.sums), std::mem::take(&mut scratch.lattices)));
+        let spare = Mutex::new((std::mem::take(&mut scratch.sums), std::mem::take(&mut scratch.workspaces)));
         let reduction = Mutex::new(Reduction::default());
-        let rows = &*scratch.rows;
+        let scores = Scores { w, rows: &scratch.rows, transitions, links };
         let next = || locked(&queue).next();
         self.pool.install(|| {
             rayon::scope(|scope| {
                 for _ in 0..self.pool.current_num_threads().min(self.blocks.len()) {
                     scope.spawn(|_| {
-                        let mut lattice = locked(&spare).1.pop().unwrap_or_default();
-                        lattice.prepare(transitions);
+                        let mut workspace = locked(&spare).1.pop().unwrap_or_default();
+                        workspace.lattice.prepare(transitions);
                         while let Some((index, block, own, met)) = next() {
                             if interrupt.is_set() {
                                 break;
@@ -265,18 +267,18 @@ impl ChainObjective {
                             let known = locked(&spare).0.pop();
                             let mut sums = known.unwrap_or_else(|| self.new_sums(transitions));
                             sums.clear();
-                            let pass =
-                                BlockPass { objective: self, block, w, rows, transitions, lattice: &mut lattice };
-                            Arch::new().dispatch(WithSums(pass, &mut sums, own, met));
+                            let targets = Targets { sums: &mut sums, own, met };
+                            let workspace = &mut workspace;
+                            Arch::new().dispatch(BlockPass { objective: self, block, scores, workspace, targets });
                             let freed = locked(&reduction).add(index, sums);
                             locked(&spare).0.extend(freed);
                         }
-                        locked(&spare).1.push(lattice);
+                        locked(&spare).1.push(workspace);
                     });
                 }
             });
         });
-        (scratch.sums, scratch.lattices) = spare.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (scratch.sums, scratch.workspaces) = spare.into_inner().unwrap_or_else(PoisonError::into_inner);
         let reduction = reduction.into_inner().unwrap_or_else(PoisonError::into_inner);
         interrupt.check()?;
         Ok(reduction.total.expect("there is at least one block"))
@@ -325,88 +327,5 @@ impl ChainObjective {
         let (leading_counts, own_counts) = self.empirical.split_at(leading.len());
         leading.iter_mut().zip(leading_counts).for_each(|(gradient, count)| *gradient -= count);
         own.iter_mut().zip(own_counts).for_each(|(gradient, count)| *gradient -= count);
-    }
-}
-
-/// One block's share of value and gradient.
-struct BlockPass<'a> {
-    objective: &'a ChainObjective,
-    block: &'a Block,
-    w: &'a [f64],
-    rows: &'a [f64],
-    transitions: &'a Transitions,
-    lattice: &'a mut Lattice,
-}
-
-/// A pass, and what it writes: sums to be added up over blocks, the gradient of the block's own features, that of the bigram
-/// features it meets.
-struct WithSums<'a, 'b>(BlockPass<'a>, &'b mut Sums, &'b mut [f64], &'b mut Vec<f64>);
-
-impl WithSimd for WithSums<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let WithSums(pass, sums, own, met) = self;
-        let BlockPass { objective, block, w, rows, transitions, lattice } = pass;
-        let corpus = &*objective.corpus;
-        let features = &objective.features;
-        let (bigrams, states) = w[features.first_bigram()..].split_at(features.n_bigrams());
-        let shared_start = features.state_range(0..features.n_dense).end;
-        let cells = &states[shared_start..];
-        let width = transitions.width;
-        own.fill(0.0);
-        met.clear();
-        met.resize(block.bigrams.n_met(), 0.0);
-        let mut start = 0;
-        for (at, &end) in block.sentence_ends.iter().enumerate() {
-            let tokens = start..end as usize;
-            start = end as usize;
-            let weight = objective.weight(block.first_sentence + at);
-            if tokens.is_empty() || weight == 0.0 {
-                continue;
-            }
-            lattice.begin(tokens.len(), transitions);
-            let stored = Stored { read: Plain, rows, stride: width, cells, first_cell: shared_start };
-            fill_scores(simd, &stored, block, tokens.clone(), lattice);
-            if features.n_bigrams() > 0 {
-                fill_edges(block, features, tokens.start, lattice, |feature| bigrams[feature]);
-            }
-            let gold = &corpus.gold[block.first_token + tokens.start..][..tokens.len()];
-            let score = lattice.score(transitions, gold.iter().copied());
-            let log_z = lattice.forward(simd, transitions);
-            sums.value += weight * (log_z - score);
-            lattice.backward(simd, transitions, weight, &mut sums.pairs);
-            for (token, marginals) in tokens.zip(lattice.marginals.chunks_exact(width)) {
-                spread_rows(simd, &block.rows, token, marginals, &mut sums.rows);
-                spread_entries(&block.shared, token, marginals, shared_start, &mut sums.shared);
-                spread_entries(&block.own, token, marginals, 0, own);
-            }
-            for edge in &lattice.edges {
-                met[edge.place as usize] += edge.marginal;
-            }
-        }
-    }
-}
-
-/// Edges of the sentence that starts at a token of a block; `weight` gives those of bigram features.
-pub(crate) fn fill_edges(
-    block: &Block,
-    features: &Features,
-    first_token: usize,
-    lattice: &mut Lattice,
-    weight: impl Fn(usize) -> f64,
-) {
-    for token in 0..lattice.tokens {
-        let entries = block.bigrams.of(first_token + token);
-        lattice.overlap = lattice.overlap.max(entries.len());
-        for met in entries {
-            for (feature, place) in met.features.clone().zip(met.place..) {
-                let (from, to) = features.bigram_pairs[feature as usize];
-                let (from, to, score) = (from.into(), to.into(), weight(feature as usize));
-                lattice.edges.push(Edge { from, to, score, feature, place, marginal: 0.0 });
-            }
-        }
-        lattice.edge_ends.push(lattice.edges.len());
     }
 }

@@ -9,6 +9,7 @@ pub mod features;
 pub(crate) mod layout;
 pub mod newton;
 pub mod nodewise;
+pub(crate) mod pass;
 pub mod pseudolikelihood;
 pub mod restrict;
 pub(crate) mod states;

@@ -1,8 +1,6 @@
 //! State features in an evaluation: from weights to the scores of tokens, and from marginals to the gradient.
 
 use super::layout::{Block, Entries};
-use crate::inference::Lattice;
-use crate::numeric;
 use pulp::Simd;
 use std::ops::Range;
 
@@ -78,19 +76,19 @@ impl Read for Combined {
     }
 }
 
-/// Scores of the states of a sentence.
+/// Scores of the states of a sentence, `width` to a token.
 #[inline(always)]
 pub(crate) fn fill_scores<S: Simd, R: Read>(
     simd: S,
     stored: &Stored<'_, R>,
     block: &Block,
     tokens: Range<usize>,
-    lattice: &mut Lattice,
+    scores: &mut [f64],
+    width: usize,
 ) {
-    let width = lattice.width();
     let &Stored { read, cells, first_cell, .. } = stored;
     let own = &cells[block.own_range.start - first_cell..];
-    for (token, scores) in tokens.zip(lattice.scores.chunks_exact_mut(width)) {
+    for (token, scores) in tokens.zip(scores.chunks_exact_mut(width)) {
         add_rows(simd, &block.rows, token, stored, scores);
         add_entries(read, &block.shared, token, cells, first_cell, scores);
         add_entries(read, &block.own, token, own, 0, scores);
@@ -162,14 +160,48 @@ impl<R: Read, V> Table<'_, R, V> {
 #[inline(always)]
 pub(super) fn spread_rows<S: Simd>(simd: S, entries: &Entries, token: usize, marginals: &[f64], rows: &mut [f64]) {
     let range = entries.range(token);
-    let width = marginals.len();
-    if entries.values.is_empty() {
-        for &row in &entries.ids[range] {
-            numeric::add(simd, &mut rows[row as usize * width..][..width], marginals);
+    let ids = &entries.ids[range.clone()];
+    let values = if entries.values.is_empty() { &[] } else { &entries.values[range] };
+    let (marginals, _) = S::as_simd_f64s(marginals);
+    let (rows, _) = S::as_mut_simd_f64s(rows);
+    let stride = marginals.len();
+    let mut at = 0;
+    while at < stride {
+        match stride - at {
+            1 => spread_vectors::<S, 1>(simd, ids, values, &marginals[at..], stride, &mut rows[at..]),
+            2 => spread_vectors::<S, 2>(simd, ids, values, &marginals[at..], stride, &mut rows[at..]),
+            3 => spread_vectors::<S, 3>(simd, ids, values, &marginals[at..], stride, &mut rows[at..]),
+            _ => spread_vectors::<S, 4>(simd, ids, values, &marginals[at..], stride, &mut rows[at..]),
+        }
+        at += 4;
+    }
+}
+
+/// N vectors of columns of the same, with the marginals in registers.
+#[inline(always)]
+fn spread_vectors<S: Simd, const N: usize>(
+    simd: S,
+    ids: &[u32],
+    values: &[f64],
+    marginals: &[S::f64s],
+    stride: usize,
+    rows: &mut [S::f64s],
+) {
+    let mut from = [simd.splat_f64s(0.0); N];
+    from.copy_from_slice(&marginals[..N]);
+    if values.is_empty() {
+        for &id in ids {
+            let row = &mut rows[id as usize * stride..][..N];
+            for n in 0..N {
+                row[n] = simd.add_f64s(row[n], from[n]);
+            }
         }
     } else {
-        for (&row, &value) in entries.ids[range.clone()].iter().zip(&entries.values[range]) {
-            numeric::add_scaled(simd, &mut rows[row as usize * width..][..width], value, marginals);
+        for (&id, &value) in ids.iter().zip(values) {
+            let (row, value) = (&mut rows[id as usize * stride..][..N], simd.splat_f64s(value));
+            for n in 0..N {
+                row[n] = simd.mul_add_e_f64s(value, from[n], row[n]);
+            }
         }
     }
 }

@@ -3,8 +3,9 @@
 use super::samples::Sample;
 use super::weights::Weights;
 use crate::inference::{Lattice, PairCounts, Transitions};
-use crate::objective::chain::{ChainObjective, fill_edges};
+use crate::objective::chain::ChainObjective;
 use crate::objective::features::Features;
+use crate::objective::pass::fill_edges;
 use crate::objective::states::{First, Read, Stored, fill_scores};
 use pulp::Simd;
 
@@ -47,7 +48,9 @@ impl<'a> Inference<'a> {
         lattice.begin(tokens.len(), &self.transitions);
         let Weights { rows, cells, .. } = weights;
         let (rows, stride, first_cell) = (&*rows.values, rows.stride(), weights.first_sparse());
-        fill_scores(simd, &Stored { read, rows, stride, cells, first_cell }, sample.block, tokens, lattice);
+        let width = lattice.width();
+        let stored = Stored { read, rows, stride, cells, first_cell };
+        fill_scores(simd, &stored, sample.block, tokens, &mut lattice.scores, width);
         if has_bigrams {
             let weight = |feature: usize| {
                 let id = self.objective.features.first_bigram() + feature;

@@ -131,17 +131,15 @@ class History:
     def _coefficients(self) -> tuple[Vector, Vector, float]:
         """Return the weights of the live rows of S and Y and of v in H v (Algorithm 7.4 on inner products)."""
         live = np.ix_(self.live, self.live)
-        SY, YY = self.SY[live].tolist(), self.YY[live].tolist()  # a few numbers: Python's own are quicker than arrays
-        m, gamma = len(SY), SY[-1][-1] / YY[-1][-1]
-        Sv, Yv = self.Sv.tolist(), self.Yv.tolist()
-        alpha, beta = [0.0] * m, [0.0] * m
+        SY, YY = self.SY[live], self.YY[live]
+        m, gamma = len(SY), SY[-1, -1] / YY[-1, -1]
+        alpha, on_s = np.empty(m), np.empty(m)
         for i in reversed(range(m)):
-            alpha[i] = (Sv[i] - sum(alpha[j] * SY[i][j] for j in range(i + 1, m))) / SY[i][i]
+            alpha[i] = (self.Sv[i] - SY[i, i + 1 :] @ alpha[i + 1 :]) / SY[i, i]
+        r_y = gamma * (self.Yv - alpha @ YY)
         for i in range(m):
-            r_y = gamma * (Yv[i] - sum(alpha[j] * YY[j][i] for j in range(m)))
-            r_y += sum((alpha[j] - beta[j]) * SY[j][i] for j in range(i))
-            beta[i] = r_y / SY[i][i]
-        return np.subtract(alpha, beta), -gamma * np.array(alpha), gamma
+            on_s[i] = alpha[i] - (r_y[i] + on_s[:i] @ SY[:i, i]) / SY[i, i]
+        return on_s, -gamma * alpha, float(gamma)
 
 
 class LimitedMemory(QuasiNewton):

@@ -1,0 +1,206 @@
+//! One block's share of an objective over chains: from weights to scores, marginals, and the sums that make the gradient.
+
+use super::chain::ChainObjective;
+use super::features::Features;
+use super::layout::Block;
+use super::states::{Plain, Stored, fill_scores, spread_entries, spread_rows};
+use super::sums::Sums;
+use crate::inference::{Abreast, Edge, Lattice, Links, Transitions};
+use crate::numeric::LANES;
+use pulp::{Simd, WithSimd};
+use std::ops::Range;
+
+/// Weights, as an evaluation wants them.
+#[derive(Clone, Copy)]
+pub(super) struct Scores<'a> {
+    pub w: &'a [f64],
+    pub rows: &'a [f64],
+    pub transitions: &'a Transitions,
+    pub links: &'a Links,
+}
+
+/// What a thread works in.
+#[derive(Default)]
+pub(super) struct Workspace {
+    pub lattice: Lattice,
+    abreast: Abreast,
+}
+
+/// What a block writes: sums to be added up over blocks, the gradient of its own features, that of the bigram features it meets.
+pub(super) struct Targets<'a> {
+    pub sums: &'a mut Sums,
+    pub own: &'a mut [f64],
+    pub met: &'a mut Vec<f64>,
+}
+
+pub(super) struct BlockPass<'a> {
+    pub objective: &'a ChainObjective,
+    pub block: &'a Block,
+    pub scores: Scores<'a>,
+    pub workspace: &'a mut Workspace,
+    pub targets: Targets<'a>,
+}
+
+/// A sentence of a block.
+struct Sentence {
+    tokens: Range<usize>,
+    weight: f64,
+}
+
+impl WithSimd for BlockPass<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let Targets { own, met, .. } = &mut self.targets;
+        own.fill(0.0);
+        met.clear();
+        met.resize(self.block.bigrams.n_met(), 0.0);
+        let sentences = self.sentences();
+        for sentences in sentences.chunks(LANES) {
+            // Bigram features make transitions of their own for every token.
+            if self.block.bigrams.n_met() == 0
+                && self.scores.links.are_few()
+                && simd.vectorize(Together(&mut self, sentences))
+            {
+                continue;
+            }
+            sentences.iter().for_each(|sentence| simd.vectorize(Alone(&mut self, sentence)));
+        }
+        let Workspace { abreast, .. } = self.workspace;
+        abreast.take_counts(self.scores.links, &mut self.targets.sums.pairs);
+    }
+}
+
+impl<'a> BlockPass<'a> {
+    /// Those that count, the shortest first: neighbours are then of about the same length.
+    fn sentences(&self) -> Vec<Sentence> {
+        let block = self.block;
+        let starts = [0].into_iter().chain(block.sentence_ends.iter().copied());
+        let tokens = starts.zip(&block.sentence_ends).map(|(start, &end)| start as usize..end as usize);
+        let weighted = tokens.zip(block.first_sentence..);
+        let weighted = weighted.map(|(tokens, at)| Sentence { tokens, weight: self.objective.weight(at) });
+        let mut sentences: Vec<Sentence> =
+            weighted.filter(|sentence| !sentence.tokens.is_empty() && sentence.weight != 0.0).collect();
+        sentences.sort_by_key(|sentence| sentence.tokens.len());
+        sentences
+    }
+
+    fn gold(&self, sentence: &Sentence) -> impl Iterator<Item = u32> + Clone + use<'a> {
+        let tokens = &sentence.tokens;
+        self.objective.corpus.gold[self.block.first_token + tokens.start..][..tokens.len()].iter().copied()
+    }
+
+    #[inline(always)]
+    fn fill_scores<S: Simd>(&self, simd: S, sentence: &Sentence, scores: &mut [f64]) {
+        let features = &self.objective.features;
+        let Scores { w, rows, transitions, .. } = self.scores;
+        let first_cell = features.state_range(0..features.n_dense).end;
+        let cells = &w[features.first_state() + first_cell..];
+        let stored = Stored { read: Plain, rows, stride: transitions.width, cells, first_cell };
+        fill_scores(simd, &stored, self.block, sentence.tokens.clone(), scores, transitions.width);
+    }
+}
+
+impl Targets<'_> {
+    /// Adds marginals, a row for each token of a sentence, to the gradient of its features.
+    #[inline(always)]
+    fn spread<S: Simd>(&mut self, simd: S, block: &Block, shared_start: usize, tokens: Range<usize>, rows: &[f64]) {
+        let width = rows.len() / tokens.len();
+        for (token, marginals) in tokens.zip(rows.chunks_exact(width)) {
+            spread_rows(simd, &block.rows, token, marginals, &mut self.sums.rows);
+            spread_entries(&block.shared, token, marginals, shared_start, &mut self.sums.shared);
+            spread_entries(&block.own, token, marginals, 0, self.own);
+        }
+    }
+}
+
+/// Up to eight sentences without bigram features; whether that could be done.
+struct Together<'a, 'b>(&'a mut BlockPass<'b>, &'a [Sentence]);
+
+impl WithSimd for Together<'_, '_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> bool {
+        let Together(pass, sentences) = self;
+        let Scores { transitions, links, .. } = pass.scores;
+        let mut abreast = std::mem::take(&mut pass.workspace.abreast);
+        abreast.begin(sentences.iter().map(|sentence| sentence.tokens.len()), links);
+        for (lane, sentence) in sentences.iter().enumerate() {
+            pass.fill_scores(simd, sentence, abreast.rows(lane, links));
+        }
+        let fits = abreast.fits(simd, links);
+        if fits {
+            let (mut weights, mut scores) = ([0.0; LANES], [0.0; LANES]);
+            for (lane, sentence) in sentences.iter().enumerate() {
+                weights[lane] = sentence.weight;
+                scores[lane] = transitions.score(abreast.rows(lane, links), pass.gold(sentence));
+            }
+            let log_z = abreast.forward(simd, links);
+            abreast.backward(simd, links, weights);
+            let features = &pass.objective.features;
+            let shared_start = features.state_range(0..features.n_dense).end;
+            for (lane, sentence) in sentences.iter().enumerate() {
+                pass.targets.sums.value += sentence.weight * (log_z[lane] - scores[lane]);
+                let rows = abreast.rows(lane, links);
+                pass.targets.spread(simd, pass.block, shared_start, sentence.tokens.clone(), rows);
+            }
+        }
+        pass.workspace.abreast = abreast;
+        fits
+    }
+}
+
+/// A sentence with bigram features, or with scores too large to go with others.
+struct Alone<'a, 'b>(&'a mut BlockPass<'b>, &'a Sentence);
+
+impl WithSimd for Alone<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Alone(pass, sentence) = self;
+        let (features, transitions) = (&*pass.objective.features, pass.scores.transitions);
+        let mut lattice = std::mem::take(&mut pass.workspace.lattice);
+        let tokens = sentence.tokens.clone();
+        lattice.begin(tokens.len(), transitions);
+        pass.fill_scores(simd, sentence, &mut lattice.scores);
+        if features.n_bigrams() > 0 {
+            let bigrams = &pass.scores.w[features.first_bigram()..];
+            fill_edges(pass.block, features, tokens.start, &mut lattice, |feature| bigrams[feature]);
+        }
+        let score = lattice.score(transitions, pass.gold(sentence));
+        let log_z = lattice.forward(simd, transitions);
+        pass.targets.sums.value += sentence.weight * (log_z - score);
+        lattice.backward(simd, transitions, sentence.weight, &mut pass.targets.sums.pairs);
+        let shared_start = features.state_range(0..features.n_dense).end;
+        pass.targets.spread(simd, pass.block, shared_start, tokens, &lattice.marginals);
+        for edge in &lattice.edges {
+            pass.targets.met[edge.place as usize] += edge.marginal;
+        }
+        pass.workspace.lattice = lattice;
+    }
+}
+
+/// Edges of the sentence that starts at a token of a block; `weight` gives those of bigram features.
+pub(crate) fn fill_edges(
+    block: &Block,
+    features: &Features,
+    first_token: usize,
+    lattice: &mut Lattice,
+    weight: impl Fn(usize) -> f64,
+) {
+    for token in 0..lattice.tokens {
+        let entries = block.bigrams.of(first_token + token);
+        lattice.overlap = lattice.overlap.max(entries.len());
+        for met in entries {
+            for (feature, place) in met.features.clone().zip(met.place..) {
+                let (from, to) = features.bigram_pairs[feature as usize];
+                let (from, to, score) = (from.into(), to.into(), weight(feature as usize));
+                lattice.edges.push(Edge { from, to, score, feature, place, marginal: 0.0 });
+            }
+        }
+        lattice.edge_ends.push(lattice.edges.len());
+    }
+}
