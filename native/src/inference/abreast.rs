@@ -281,10 +281,11 @@ impl Abreast {
     #[inline(always)]
     fn places(&self, token: usize, width: usize) -> [usize; LANES] {
         let beyond = self.rows.len() - width;
-        let mut places = [beyond; LANES];
+        let mut places = self.starts;
         for lane in 0..LANES {
-            if token < self.lengths[lane] {
-                places[lane] = self.starts[lane] + token * width;
+            places[lane] += token * width;
+            if token >= self.lengths[lane] {
+                places[lane] = beyond;
             }
         }
         places

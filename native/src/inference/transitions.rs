@@ -68,18 +68,18 @@ impl Transitions {
 impl Transitions {
     /// The score of a labelling; `states` has the scores of the labels of each token, as rows.
     pub fn score(&self, states: &[f64], labels: impl Iterator<Item = u32>) -> f64 {
-        let mut total = 0.0;
-        let (mut before, mut previous) = (None, None);
-        for (row, label) in states.chunks_exact(self.width).zip(labels) {
-            let label = label as usize;
-            total += row[label];
-            if let Some(previous) = previous {
-                total += self.scores[previous * self.width + label];
-                if let (Some(triples), Some(before)) = (&self.triples, before) {
-                    total += triples.score([before, previous, label]);
-                }
+        let mut labels = labels.map(|label| label as usize);
+        let mut rows = states.chunks_exact(self.width);
+        let (Some(mut previous), Some(first)) = (labels.next(), rows.next()) else { return 0.0 };
+        let mut total = first[previous];
+        let mut before = None;
+        for (row, label) in rows.zip(labels) {
+            total += row[label] + self.scores[previous * self.width + label];
+            if let Some(triples) = &self.triples {
+                total += before.map_or(0.0, |before| triples.score([before, previous, label]));
+                before = Some(previous);
             }
-            (before, previous) = (previous, Some(label));
+            previous = label;
         }
         total
     }

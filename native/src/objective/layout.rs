@@ -29,6 +29,12 @@ impl Entries {
         start..self.ends[token] as usize
     }
 
+    /// Whether no token has any.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
     /// The value of an entry.
     #[inline(always)]
     pub fn value(&self, at: usize) -> f64 {

@@ -110,7 +110,9 @@ impl Targets<'_> {
         for (token, marginals) in tokens.zip(rows.chunks_exact(width)) {
             spread_rows(simd, &block.rows, token, marginals, &mut self.sums.rows);
             spread_entries(&block.shared, token, marginals, shared_start, &mut self.sums.shared);
-            spread_entries(&block.own, token, marginals, 0, self.own);
+            if !block.own.is_empty() {
+                spread_entries(&block.own, token, marginals, 0, self.own);
+            }
         }
     }
 }

@@ -128,32 +128,31 @@ impl Bigrams {
 
 impl Entries {
     fn restrict(&self, place: impl Fn(u32) -> u32) -> Entries {
-        // Zeroed memory is touched where it is written only: nothing is paid for what is not kept.
+        // Memory that is not written is not paid for, so there is room for all.
         let mut kept = Entries {
             ends: Vec::with_capacity(self.ends.len()),
-            ids: vec![0; self.ids.len()],
-            labels: vec![0; self.labels.len()],
-            values: vec![0.0; self.values.len()],
+            ids: Vec::with_capacity(self.ids.len()),
+            labels: Vec::with_capacity(self.labels.len()),
+            values: Vec::with_capacity(self.values.len()),
         };
-        let (mut n, mut start) = (0, 0);
+        let mut start = 0;
         for &end in &self.ends {
-            for at in start..end as usize {
-                let place = place(self.ids[at]);
-                kept.ids[n] = place;
-                if let Some(&label) = self.labels.get(at) {
-                    kept.labels[n] = label;
+            let range = start..end as usize;
+            start = range.end;
+            for (at, &id) in range.clone().zip(&self.ids[range]) {
+                let place = place(id);
+                if place != NOWHERE {
+                    kept.ids.push(place);
+                    if !self.labels.is_empty() {
+                        kept.labels.push(self.labels[at]);
+                    }
+                    if !self.values.is_empty() {
+                        kept.values.push(self.values[at]);
+                    }
                 }
-                if let Some(&value) = self.values.get(at) {
-                    kept.values[n] = value;
-                }
-                n += usize::from(place != NOWHERE);
             }
-            start = end as usize;
-            kept.ends.push(n as u32);
+            kept.ends.push(kept.ids.len() as u32);
         }
-        kept.ids.truncate(n);
-        kept.labels.truncate(n);
-        kept.values.truncate(n);
         kept
     }
 }

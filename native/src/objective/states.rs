@@ -91,7 +91,9 @@ pub(crate) fn fill_scores<S: Simd, R: Read>(
     for (token, scores) in tokens.zip(scores.chunks_exact_mut(width)) {
         add_rows(simd, &block.rows, token, stored, scores);
         add_entries(read, &block.shared, token, cells, first_cell, scores);
-        add_entries(read, &block.own, token, own, 0, scores);
+        if !block.own.is_empty() {
+            add_entries(read, &block.own, token, own, 0, scores);
+        }
     }
 }
 

@@ -63,7 +63,7 @@ class Grafting:
         max_features: int | None = None,
         tolerance: float = 1e-5,
         gradient_tolerance: float = 1e-6,
-        memory: int = 20,
+        memory: int = 40,
         max_line_search: int = 20,
         candidates: Callable[[int], Any] | None = None,
     ) -> None:
