@@ -48,6 +48,8 @@ pub struct Abreast {
     next: Aligned,
     /// Nodes x lanes: sums over lists; 0 where there is none.
     sums: Aligned,
+    /// Width x lanes: marginals of a token.
+    marginals: Aligned,
     /// Counts of links by their places in `out`, x lanes, in units of exp(score).
     counts: Aligned,
     /// In second order, nodes x lanes counts.
@@ -311,29 +313,37 @@ impl Abreast {
         }
     }
 
+    /// What is before the first step: no alpha, and the sums that the first potentials are multiplied by.
     #[inline(always)]
-    fn forward_in<S: Simd, const N: usize, const SECOND: bool>(&mut self, simd: Lanes<S, N>, links: &Links) {
-        self.fill_potentials(simd.0, links);
-        let (labels, nodes, steps) = (links.labels, links.n_nodes(), self.steps(links));
-        let groups = if SECOND { labels } else { 1 };
-        self.alpha.resize((steps + 1) * nodes * LANES, 0.0);
-        self.alpha[..nodes * LANES].fill(0.0);
-        self.totals.resize((steps + 1) * LANES, 1.0);
+    fn begin_forward<S: Simd, const N: usize, const SECOND: bool>(&mut self, simd: Lanes<S, N>, links: &Links) {
+        let (rows, groups) = (self.steps(links) + 1, if SECOND { links.labels } else { 1 });
+        let nodes = links.n_nodes() * LANES;
+        self.alpha.resize(rows * nodes, 0.0);
+        self.alpha[..nodes].fill(0.0);
+        self.totals.resize(rows * LANES, 1.0);
         self.bases.resize(groups * LANES, 1.0);
         self.next.resize(groups * LANES, 0.0);
-        let potentials = simd.of(&self.potentials);
-        let (alpha, totals) = (simd.of_mut(&mut self.alpha), simd.of_mut(&mut self.totals));
-        let (bases, next) = (simd.of_mut(&mut self.bases), simd.of_mut(&mut self.next));
-        zero(&mut self.sums, nodes * LANES);
-        let sums = simd.of_mut(&mut self.sums);
-        let lengths = self.lengths;
+        zero(&mut self.sums, nodes);
+        let (bases, totals) = (simd.of_mut(&mut self.bases), simd.of_mut(&mut self.totals));
         if SECOND {
-            bases.copy_from_slice(&potentials[..labels]);
-            totals[0] = simd.add(simd.sum(bases), simd.where_ended(&lengths, 0));
+            bases.copy_from_slice(&simd.of(&self.potentials)[..groups]);
+            totals[0] = simd.add(simd.sum(bases), simd.where_ended(&self.lengths, 0));
         } else {
             bases[0] = simd.all(1.0);
             totals[0] = simd.all(1.0);
         }
+    }
+
+    #[inline(always)]
+    fn forward_in<S: Simd, const N: usize, const SECOND: bool>(&mut self, simd: Lanes<S, N>, links: &Links) {
+        self.fill_potentials(simd.0, links);
+        self.begin_forward::<S, N, SECOND>(simd, links);
+        let (labels, nodes, steps) = (links.labels, links.n_nodes(), self.steps(links));
+        let groups = if SECOND { labels } else { 1 };
+        let potentials = simd.of(&self.potentials);
+        let (alpha, totals) = (simd.of_mut(&mut self.alpha), simd.of_mut(&mut self.totals));
+        let (bases, next) = (simd.of_mut(&mut self.bases), simd.of_mut(&mut self.next));
+        let sums = simd.of_mut(&mut self.sums);
         let rest = simd.all(links.rest);
         for step in 1..=steps {
             let token = step - usize::from(!SECOND);
@@ -357,7 +367,7 @@ impl Abreast {
             if !SECOND {
                 next[0] = simd.sum(row);
             }
-            totals[step] = simd.add(simd.sum(next), simd.where_ended(&lengths, token));
+            totals[step] = simd.add(simd.sum(next), simd.where_ended(&self.lengths, token));
             for group in 0..groups {
                 bases[group] = simd.multiply(rest, next[group]);
             }
@@ -371,80 +381,90 @@ impl Abreast {
         links: &Links,
         factors: [f64; LANES],
     ) {
-        let (labels, width, nodes, steps) = (links.labels, links.width, links.n_nodes(), self.steps(links));
-        let groups = if SECOND { labels } else { 1 };
+        let (nodes, lengths) = (links.n_nodes() * LANES, self.lengths);
         // With a sum of factor / Z behind the last token the marginals come out multiplied by the factor.
-        let scales: [f64; LANES] = std::array::from_fn(|lane| match self.lengths[lane] {
+        let scales: [f64; LANES] = std::array::from_fn(|lane| match lengths[lane] {
             0 => 0.0,
             length => factors[lane] / self.totals[(length - usize::from(SECOND)) * LANES + lane],
         });
-        let lengths = self.lengths;
-        zero(&mut self.behind, nodes * LANES);
-        zero(&mut self.incoming, nodes * LANES);
-        zero(&mut self.sums, nodes * LANES);
+        for buffer in [&mut self.behind, &mut self.incoming, &mut self.sums] {
+            zero(buffer, nodes);
+        }
+        zero(&mut self.marginals, links.width * LANES);
         self.bases.fill(0.0);
         if SECOND {
-            self.nodes.resize(nodes * LANES, 0.0);
+            self.nodes.resize(nodes, 0.0);
         }
-        let mut marginals = Aligned::new(width * LANES, 0.0);
-        for step in (1..=steps).rev() {
+        for step in (1..=self.steps(links)).rev() {
             let token = step - usize::from(!SECOND);
-            let potentials = &simd.of(&self.potentials)[token * width..][..labels];
-            let alpha = &simd.of(&self.alpha)[step * nodes..][..nodes];
-            let rescale = simd.divide(simd.all(1.0), simd.of(&self.totals)[step - 1]);
-            let (bases, next) = (simd.of_mut(&mut self.bases), simd.of_mut(&mut self.next));
-            let (rest, ends) = (simd.all(links.rest), simd.where_last(&lengths, token, &scales));
-            for base in &mut *bases {
-                *base = simd.multiply_add(rest, *base, ends);
-            }
-            let (incoming, behind) = (simd.of_mut(&mut self.incoming), simd.of(&self.behind));
-            let (sums, counts) = (simd.of_mut(&mut self.sums), simd.of_mut(&mut self.nodes));
-            simd.linked_and_counted(&links.out, behind, sums, alpha, simd.of_mut(&mut self.counts));
-            let marginals_of = simd.of_mut(&mut marginals);
-            if SECOND {
-                marginals_of.fill(simd.all(0.0));
-            }
-            for group in 0..groups {
-                let mut total = simd.all(0.0);
-                for label in 0..labels {
-                    let node = group * labels + label;
-                    let base = if SECOND { bases[label] } else { bases[0] };
-                    let beta = simd.add(sums[node], base);
-                    let marginal = simd.multiply(alpha[node], beta);
-                    let mut onward = simd.multiply(simd.multiply(potentials[label], rescale), beta);
-                    if SECOND {
-                        onward = simd.multiply(onward, simd.all(links.factors[node]));
-                        marginals_of[label] = simd.add(marginals_of[label], marginal);
-                        counts[node] = simd.add(counts[node], marginal);
-                    } else {
-                        marginals_of[label] = marginal;
-                    }
-                    incoming[node] = onward;
-                    total = simd.add(total, onward);
-                }
-                next[group] = total;
-            }
-            std::mem::swap(&mut self.bases, &mut self.next);
-            std::mem::swap(&mut self.behind, &mut self.incoming);
-            self.put_marginals(simd.0, token, &marginals, width);
+            let ends = simd.where_last(&lengths, token, &scales);
+            self.step_back::<S, N, SECOND>(simd, links, step, ends);
+            self.put_marginals(simd.0, token, links.width);
         }
         if SECOND {
-            let bases = simd.of(&self.bases);
-            let potentials = simd.of(&self.potentials);
             let ends = simd.where_last(&lengths, 0, &scales);
-            for (label, marginal) in simd.of_mut(&mut marginals)[..labels].iter_mut().enumerate() {
-                *marginal = simd.multiply(potentials[label], simd.add(bases[label], ends));
+            let factors = simd.of(&self.bases).iter().zip(simd.of(&self.potentials));
+            for (marginal, (&base, &potential)) in simd.of_mut(&mut self.marginals).iter_mut().zip(factors) {
+                *marginal = simd.multiply(potential, simd.add(base, ends));
             }
-            self.put_marginals(simd.0, 0, &marginals, width);
+            self.put_marginals(simd.0, 0, links.width);
         }
+    }
+
+    /// From the step behind to this one: marginals, counts, and beta times potentials. `ends` is the sum behind the sentences
+    /// that end here.
+    #[inline(always)]
+    fn step_back<S: Simd, const N: usize, const SECOND: bool>(
+        &mut self,
+        simd: Lanes<S, N>,
+        links: &Links,
+        step: usize,
+        ends: [S::f64s; N],
+    ) {
+        let (labels, nodes, token) = (links.labels, links.n_nodes(), step - usize::from(!SECOND));
+        let potentials = &simd.of(&self.potentials)[token * links.width..][..labels];
+        let alpha = &simd.of(&self.alpha)[step * nodes..][..nodes];
+        let rescale = simd.divide(simd.all(1.0), simd.of(&self.totals)[step - 1]);
+        let (bases, next) = (simd.of_mut(&mut self.bases), simd.of_mut(&mut self.next));
+        for base in &mut *bases {
+            *base = simd.multiply_add(simd.all(links.rest), *base, ends);
+        }
+        let (incoming, behind) = (simd.of_mut(&mut self.incoming), simd.of(&self.behind));
+        let (sums, counts) = (simd.of_mut(&mut self.sums), simd.of_mut(&mut self.nodes));
+        simd.linked_and_counted(&links.out, behind, sums, alpha, simd.of_mut(&mut self.counts));
+        let marginals = simd.of_mut(&mut self.marginals);
+        if SECOND {
+            marginals.fill(simd.all(0.0));
+        }
+        for (group, next) in next.iter_mut().enumerate() {
+            let mut total = simd.all(0.0);
+            for label in 0..labels {
+                let node = group * labels + label;
+                let beta = simd.add(sums[node], bases[if SECOND { label } else { 0 }]);
+                let marginal = simd.multiply(alpha[node], beta);
+                let mut onward = simd.multiply(simd.multiply(potentials[label], rescale), beta);
+                if SECOND {
+                    onward = simd.multiply(onward, simd.all(links.factors[node]));
+                    marginals[label] = simd.add(marginals[label], marginal);
+                    counts[node] = simd.add(counts[node], marginal);
+                } else {
+                    marginals[label] = marginal;
+                }
+                incoming[node] = onward;
+                total = simd.add(total, onward);
+            }
+            *next = total;
+        }
+        std::mem::swap(&mut self.bases, &mut self.next);
+        std::mem::swap(&mut self.behind, &mut self.incoming);
     }
 
     /// From lanes into the rows of a token.
     #[inline(always)]
-    fn put_marginals<S: Simd>(&mut self, simd: S, token: usize, marginals: &[f64], width: usize) {
+    fn put_marginals<S: Simd>(&mut self, simd: S, token: usize, width: usize) {
         let places = self.places(token, width);
         let (eights, _) = self.rows.as_chunks_mut::<LANES>();
-        for (at, lanes) in marginals.as_chunks::<LANES>().0.as_chunks::<LANES>().0.iter().enumerate() {
+        for (at, lanes) in self.marginals.as_chunks::<LANES>().0.as_chunks::<LANES>().0.iter().enumerate() {
             let rows = numeric::transpose(simd, lanes.each_ref());
             for lane in 0..LANES {
                 eights[places[lane] / LANES + at] = rows[lane];
