@@ -12,8 +12,10 @@ use std::ops::Range;
 /// A transition of a lower score takes the lists of few away: 1 + (e(score) - 1) then loses digits, up to five here.
 const LEAST: f64 = -11.5;
 
-/// In first order, so many links and no more have counts that stay near.
+/// So many links and no more have counts, for eight sentences, that stay near; with more, sentences go one by one, which in
+/// second order means through all triples and pays only where these would take too much memory.
 const MOST: usize = 768;
+const MOST_SECOND: usize = 1 << 17;
 
 /// How nodes are followed by others.
 pub struct Links {
@@ -22,6 +24,8 @@ pub struct Links {
     /// Length of a row of labels: the labels, padded.
     pub width: usize,
     pub second_order: bool,
+    /// Whether eight sentences abreast take less than one by one; if not, there are no lists.
+    pub are_few: bool,
     /// What a transition counts that is in no list: 1, or 0 if all are.
     pub rest: f64,
     /// By node, those before it.
@@ -113,6 +117,7 @@ impl Links {
             labels,
             width: transitions.width,
             second_order: false,
+            are_few: false,
             rest: 1.0,
             into: Lists::new(0, &[]),
             out: Lists::new(0, &[]),
@@ -140,6 +145,11 @@ impl Links {
     /// The lists, of few links where that is cheaper and as exact, else of all.
     fn set(&mut self, nodes: usize, possible: usize, few: Vec<Link>, all: impl FnOnce() -> Vec<Link>) {
         let sparse = 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= LEAST);
+        let most = if self.second_order { MOST_SECOND } else { MOST };
+        self.are_few = if sparse { few.len() } else { possible } <= most;
+        if !self.are_few {
+            return;
+        }
         self.rest = if sparse { 1.0 } else { 0.0 };
         let mut links = if sparse { few } else { all() };
         links.iter_mut().for_each(|link| link.2 = if sparse { link.2.exp_m1() } else { link.2.exp() });
@@ -152,12 +162,6 @@ impl Links {
 
     pub fn n_nodes(&self) -> usize {
         self.into.n
-    }
-
-    /// Whether eight sentences abreast take less time than one by one: always in second order, which goes through all triples
-    /// then.
-    pub fn are_few(&self) -> bool {
-        self.second_order || self.out.n_places() <= MOST
     }
 
     /// Adds expected counts: of links, by their places in `out` and in units of exp(score), and in second order of nodes.

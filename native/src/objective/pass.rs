@@ -60,7 +60,7 @@ impl WithSimd for BlockPass<'_> {
         for sentences in sentences.chunks(LANES) {
             // Bigram features make transitions of their own for every token.
             if self.block.bigrams.n_met() == 0
-                && self.scores.links.are_few()
+                && self.scores.links.are_few
                 && simd.vectorize(Together(&mut self, sentences))
             {
                 continue;

@@ -97,6 +97,7 @@ impl Problem {
         let triples: Vec<_> =
             self.triples.iter().map(|&(at, _)| [at / (l * l), at / l % l, at % l].map(label)).collect();
         let links = Links::new(&transitions, &pairs, &triples);
+        assert!(links.are_few);
         let mut counts = PairCounts::new(&transitions);
         let mut abreast = Abreast::default();
         // What comes after must not see what was before.
