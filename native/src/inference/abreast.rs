@@ -34,7 +34,7 @@ pub struct Abreast {
     /// Sentence behind sentence, tokens x width log potentials of the states, and after `backward` the marginals times the
     /// factor given; then a row of zeros for what lies beyond the end of a sentence. Padding is 0.
     rows: Aligned,
-    /// tokens x labels x lanes potentials.
+    /// tokens x width x lanes potentials.
     potentials: Aligned,
     /// (steps + 1) x nodes x lanes forward variables.
     alpha: Aligned,

@@ -12,8 +12,8 @@ use std::ops::Range;
 /// A transition of a lower score takes the lists of few away: 1 + (e(score) - 1) then loses digits, up to five here.
 const LEAST: f64 = -11.5;
 
-/// So many links and no more have counts, for eight sentences, that stay near; with more, sentences go one by one, which in
-/// second order means through all triples and pays only where these would take too much memory.
+/// With more links than these sentences go one by one: in first order because the counts of eight would not stay near, in second,
+/// where one by one means through all triples, only because they would take too much memory.
 const MOST: usize = 768;
 const MOST_SECOND: usize = 1 << 17;
 

@@ -91,11 +91,17 @@ impl<'a> BlockPass<'a> {
         self.objective.corpus.gold[self.block.first_token + tokens.start..][..tokens.len()].iter().copied()
     }
 
+    /// Where the features that are not of dense rows start among those of states.
+    fn first_cell(&self) -> usize {
+        let features = &self.objective.features;
+        features.state_range(0..features.n_dense).end
+    }
+
     #[inline(always)]
     fn fill_scores<S: Simd>(&self, simd: S, sentence: &Sentence, scores: &mut [f64]) {
         let features = &self.objective.features;
         let Scores { w, rows, transitions, .. } = self.scores;
-        let first_cell = features.state_range(0..features.n_dense).end;
+        let first_cell = self.first_cell();
         let cells = &w[features.first_state() + first_cell..];
         let stored = Stored { read: Plain, rows, stride: transitions.width, cells, first_cell };
         fill_scores(simd, &stored, self.block, sentence.tokens.clone(), scores, transitions.width);
@@ -105,11 +111,11 @@ impl<'a> BlockPass<'a> {
 impl Targets<'_> {
     /// Adds marginals, a row for each token of a sentence, to the gradient of its features.
     #[inline(always)]
-    fn spread<S: Simd>(&mut self, simd: S, block: &Block, shared_start: usize, tokens: Range<usize>, rows: &[f64]) {
+    fn spread<S: Simd>(&mut self, simd: S, block: &Block, first_cell: usize, tokens: Range<usize>, rows: &[f64]) {
         let width = rows.len() / tokens.len();
         for (token, marginals) in tokens.zip(rows.chunks_exact(width)) {
             spread_rows(simd, &block.rows, token, marginals, &mut self.sums.rows);
-            spread_entries(&block.shared, token, marginals, shared_start, &mut self.sums.shared);
+            spread_entries(&block.shared, token, marginals, first_cell, &mut self.sums.shared);
             if !block.own.is_empty() {
                 spread_entries(&block.own, token, marginals, 0, self.own);
             }
@@ -141,12 +147,11 @@ impl WithSimd for Together<'_, '_> {
             }
             let log_z = abreast.forward(simd, links);
             abreast.backward(simd, links, weights);
-            let features = &pass.objective.features;
-            let shared_start = features.state_range(0..features.n_dense).end;
+            let first_cell = pass.first_cell();
             for (lane, sentence) in sentences.iter().enumerate() {
                 pass.targets.sums.value += sentence.weight * (log_z[lane] - scores[lane]);
                 let rows = abreast.rows(lane, links);
-                pass.targets.spread(simd, pass.block, shared_start, sentence.tokens.clone(), rows);
+                pass.targets.spread(simd, pass.block, first_cell, sentence.tokens.clone(), rows);
             }
         }
         pass.workspace.abreast = abreast;
@@ -154,7 +159,7 @@ impl WithSimd for Together<'_, '_> {
     }
 }
 
-/// A sentence with bigram features, or with scores too large to go with others.
+/// A sentence by itself: with bigram features, with scores too large to go with others, or with many transitions.
 struct Alone<'a, 'b>(&'a mut BlockPass<'b>, &'a Sentence);
 
 impl WithSimd for Alone<'_, '_> {
@@ -176,8 +181,8 @@ impl WithSimd for Alone<'_, '_> {
         let log_z = lattice.forward(simd, transitions);
         pass.targets.sums.value += sentence.weight * (log_z - score);
         lattice.backward(simd, transitions, sentence.weight, &mut pass.targets.sums.pairs);
-        let shared_start = features.state_range(0..features.n_dense).end;
-        pass.targets.spread(simd, pass.block, shared_start, tokens, &lattice.marginals);
+        let first_cell = pass.first_cell();
+        pass.targets.spread(simd, pass.block, first_cell, tokens, &lattice.marginals);
         for edge in &lattice.edges {
             pass.targets.met[edge.place as usize] += edge.marginal;
         }
