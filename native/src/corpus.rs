@@ -25,7 +25,7 @@ impl Rows {
         &self.ids[self.range(row)]
     }
 
-    fn end_row(&mut self) {
+    pub fn end_row(&mut self) {
         self.ends.push(self.ids.len());
     }
 
@@ -210,7 +210,11 @@ impl Corpus {
 
     fn sort_labels(&mut self, labels: Labels) {
         let mut order: Vec<u32> = (0..labels.names.len() as u32).collect();
-        order.sort_by(|&a, &b| labels.names[a as usize].cmp(&labels.names[b as usize]));
+        let mut counts = vec![0usize; order.len()];
+        self.gold.iter().for_each(|&label| counts[label as usize] += 1);
+        order.sort_by(|&a, &b| {
+            (counts[b as usize], &labels.names[a as usize]).cmp(&(counts[a as usize], &labels.names[b as usize]))
+        });
         let mut rank = vec![0; order.len()];
         for (new, &old) in order.iter().enumerate() {
             rank[old as usize] = new as u32;

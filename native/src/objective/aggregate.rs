@@ -42,41 +42,40 @@ impl ChainObjective {
     }
 
     fn merged(&self, block: &Block, clusters: &[u32]) -> Block {
-        let tokens = block.rows.ends.len();
+        let n = block.sentence_ends.len();
         let mut shared = Entries::default();
-        let mut pairs: Vec<(u16, u32, f64)> = Vec::new();
-        for token in 0..tokens {
-            pairs.clear();
-            for at in block.rows.range(token) {
-                let row = block.rows.ids[at] as usize;
-                let range = self.features.state_range(row..row + 1);
-                let labels = &self.features.state_labels[range.clone()];
-                let value = block.rows.value(at);
-                pairs.extend(range.zip(labels).map(|(feature, &label)| (label, clusters[feature], value)));
+        let mut all: Vec<(u32, u32, f64)> = Vec::new();
+        for sentence in 0..n {
+            all.clear();
+            for entries in &block.rows {
+                for at in entries.range(sentence) {
+                    let (row, place, value) = (entries.ids[at] as usize, entries.places[at], entries.value(at));
+                    let range = self.features.state_range(row..row + 1);
+                    let labels = &self.features.state_labels[range.clone()];
+                    all.extend(
+                        range.zip(labels).map(|(feature, &label)| (place + u32::from(label), clusters[feature], value)),
+                    );
+                }
             }
             for (entries, base) in [(&block.shared, 0), (&block.own, block.own_range.start)] {
-                pairs.extend(
-                    entries
-                        .range(token)
-                        .map(|at| (entries.labels[at], clusters[base + entries.ids[at] as usize], entries.value(at))),
-                );
+                let cluster = |at: usize| clusters[base + entries.ids[at] as usize];
+                all.extend(entries.range(sentence).map(|at| (entries.places[at], cluster(at), entries.value(at))));
             }
             // A stable sort: sums do not depend on anything but the data.
-            pairs.sort_by_key(|&(label, cluster, _)| (label, cluster));
-            for same in pairs.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-                shared.push(same[0].1, Some(same[0].0), same.iter().map(|pair| pair.2).sum(), true);
+            all.sort_by_key(|&(place, cluster, _)| (place, cluster));
+            for same in all.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+                shared.push(same[0].1, same[0].0, Some(same.iter().map(|entry| entry.2).sum()));
             }
-            shared.ends.push(u32::try_from(shared.ids.len()).expect("a block has fewer than 2^32 entries"));
+            shared.end_sentence();
         }
-        let none = || Entries { ends: vec![0; tokens], ..Entries::default() };
         let end = clusters.iter().max().map_or(0, |&most| most as usize + 1);
         Block {
             sentence_ends: block.sentence_ends.clone(),
             first_sentence: block.first_sentence,
             first_token: block.first_token,
-            rows: none(),
+            rows: std::array::from_fn(|_| Entries::none(n)),
             shared,
-            own: none(),
+            own: Entries::none(n),
             own_range: end..end,
             bigrams: block.bigrams.clone(),
         }

@@ -2,6 +2,7 @@
 
 use super::chain::ChainObjective;
 use super::layout::Block;
+use crate::numeric;
 use std::ops::Range;
 
 impl ChainObjective {
@@ -10,32 +11,34 @@ impl ChainObjective {
         let mut counts = vec![0.0; features.len()];
         let (pairs, states) = counts.split_at_mut(features.first_state());
         for block in &*self.blocks {
-            let mut start = 0;
-            for (at, &end) in block.sentence_ends.iter().enumerate() {
-                let (weight, tokens) = (self.weight(block.first_sentence + at), start..end as usize);
-                start = end as usize;
+            for at in 0..block.sentence_ends.len() {
+                let (weight, tokens) = (self.weight(block.first_sentence + at), block.tokens(at));
                 if weight != 0.0 {
-                    self.count_states(block, tokens.clone(), weight, states);
-                    self.count_pairs(block.first_token + tokens.start..block.first_token + tokens.end, weight, pairs);
+                    let tokens = block.first_token + tokens.start..block.first_token + tokens.end;
+                    self.count_states(block, at, &self.corpus.gold[tokens.clone()], weight, states);
+                    self.count_pairs(tokens, weight, pairs);
                 }
             }
         }
         counts
     }
 
-    /// Adds the state features of some tokens of a block, with their gold labels.
-    fn count_states(&self, block: &Block, tokens: Range<usize>, weight: f64, counts: &mut [f64]) {
+    /// Adds the state features of a sentence of a block, with its gold labels.
+    fn count_states(&self, block: &Block, sentence: usize, gold: &[u32], weight: f64, counts: &mut [f64]) {
         let features = &self.features;
-        for token in tokens {
-            let gold = self.corpus.gold[block.first_token + token] as u16;
-            for at in block.rows.range(token) {
-                let row = block.rows.ids[at] as usize;
-                if let Ok(found) = features.labels(row).binary_search(&gold) {
-                    counts[features.state_range(row..row + 1).start + found] += weight * block.rows.value(at);
+        let width = numeric::padded(features.n_labels);
+        for entries in &block.rows {
+            for at in entries.range(sentence) {
+                let (row, gold) = (entries.ids[at] as usize, gold[entries.places[at] as usize / width]);
+                if let Ok(found) = features.labels(row).binary_search(&(gold as u16)) {
+                    counts[features.state_range(row..row + 1).start + found] += weight * entries.value(at);
                 }
             }
-            for (entries, base) in [(&block.shared, 0), (&block.own, block.own_range.start)] {
-                for at in entries.range(token).filter(|&at| entries.labels[at] == gold) {
+        }
+        for (entries, base) in [(&block.shared, 0), (&block.own, block.own_range.start)] {
+            for at in entries.range(sentence) {
+                let place = entries.places[at] as usize;
+                if place % width == gold[place / width] as usize {
                     counts[base + entries.ids[at] as usize] += weight * entries.value(at);
                 }
             }

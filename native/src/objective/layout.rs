@@ -1,35 +1,46 @@
-//! The corpus as the inner loops want it: per token, which weights to add and where.
+//! The corpus as the inner loops want it: per sentence, which weights to add and where.
 //!
-//! Attributes with many labels are rows of a dense, padded matrix: a token adds whole rows with vector instructions. Of all
-//! others each (attribute, label) is an entry (feature, label). Features met in one block only are that block's own: it writes their
-//! gradient in place, and only the rest has to be added up over blocks.
+//! Attributes with many labels are rows of a dense, padded matrix: a token adds whole rows with vector instructions, as far as
+//! they have features. Of all others each (attribute, label) is an entry (feature, label). Features met in one block only are
+//! that block's own: it writes their gradient in place, and only the rest has to be added up over blocks.
+//!
+//! A loop runs over all entries of a sentence, not over those of one token after the other: there are few of each kind on a
+//! token, and loops that end after a few rounds are mispredicted at every end.
 
 use super::features::{Features, NOWHERE, Place};
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, Rows};
 use crate::design::{Lists, Values};
+use crate::numeric::{self, LANES};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Entries of tokens, in compressed sparse rows.
+/// Entries of sentences, in compressed sparse rows.
 #[derive(Clone, Default)]
 pub struct Entries {
+    /// Sentence -> where its entries end.
     pub ends: Vec<u32>,
-    /// Row of the dense matrix, index of a state feature, or what a block has met.
+    /// Row of the dense matrix, or index of a state feature.
     pub ids: Vec<u32>,
-    /// Label of each entry; empty for rows.
-    pub labels: Vec<u16>,
+    /// Where in the scores of its sentence, tokens x width, each entry adds something: at its label, a row from there on.
+    pub places: Vec<u32>,
     /// Value of each entry; empty when all are 1.
     pub values: Vec<f64>,
 }
 
 impl Entries {
-    #[inline(always)]
-    pub fn range(&self, token: usize) -> Range<usize> {
-        let start = if token == 0 { 0 } else { self.ends[token - 1] as usize };
-        start..self.ends[token] as usize
+    /// Of sentences that have none.
+    pub fn none(sentences: usize) -> Entries {
+        Entries { ends: vec![0; sentences], ..Entries::default() }
     }
 
-    /// Whether no token has any.
+    /// The entries of a sentence.
+    #[inline(always)]
+    pub fn range(&self, sentence: usize) -> Range<usize> {
+        let start = if sentence == 0 { 0 } else { self.ends[sentence - 1] as usize };
+        start..self.ends[sentence] as usize
+    }
+
+    /// Whether no sentence has any.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
@@ -41,20 +52,33 @@ impl Entries {
         if self.values.is_empty() { 1.0 } else { self.values[at] }
     }
 
-    pub fn push(&mut self, id: u32, label: Option<u16>, value: f64, valued: bool) {
+    #[inline(always)]
+    pub fn push(&mut self, id: u32, place: u32, value: Option<f64>) {
         self.ids.push(id);
-        self.labels.extend(label);
-        if valued {
-            self.values.push(value);
-        }
+        self.places.push(place);
+        self.values.extend(value);
+    }
+
+    pub fn end_sentence(&mut self) {
+        self.ends.push(u32::try_from(self.ids.len()).expect("a block has fewer than 2^32 entries"));
     }
 
     fn shrink(&mut self) {
         self.ends.shrink_to_fit();
         self.ids.shrink_to_fit();
-        self.labels.shrink_to_fit();
+        self.places.shrink_to_fit();
         self.values.shrink_to_fit();
     }
+}
+
+/// How many kinds of rows there are: with features among the first eight labels alone, the first sixteen, the first
+/// twenty-four, and all others.
+pub const KINDS: usize = 4;
+
+/// Row -> its kind.
+pub fn kinds(features: &Features) -> Vec<u8> {
+    let last = |row| usize::from(*features.labels(row).last().expect("a row has features"));
+    (0..features.n_dense).map(|row| (last(row) / LANES).min(KINDS - 1) as u8).collect()
 }
 
 /// A run of sentences that one thread works through.
@@ -63,7 +87,8 @@ pub struct Block {
     pub sentence_ends: Vec<u32>,
     pub first_sentence: usize,
     pub first_token: usize,
-    pub rows: Entries,
+    /// By kind.
+    pub rows: [Entries; KINDS],
     pub shared: Entries,
     /// Indices count from the block's first own feature.
     pub own: Entries,
@@ -76,8 +101,8 @@ pub struct Block {
 /// too many for a table of all of them.
 #[derive(Clone, Default)]
 pub struct Bigrams {
-    /// Indices in `met`, one for each attribute of a token that has bigram features; empty if none has.
-    pub entries: Entries,
+    /// Token -> indices in `met`, one for each of its attributes that has bigram features; empty if none has.
+    pub entries: Rows,
     pub met: Vec<Met>,
 }
 
@@ -105,8 +130,7 @@ impl Bigrams {
                     bigrams.entries.ids.push(*place);
                 }
             }
-            let end = u32::try_from(bigrams.entries.ids.len()).expect("a block has fewer than 2^32 entries");
-            bigrams.entries.ends.push(end);
+            bigrams.entries.end_row();
         }
         bigrams
     }
@@ -129,7 +153,7 @@ impl Bigrams {
     /// The entries of a token.
     #[inline(always)]
     pub fn of(&self, token: usize) -> impl ExactSizeIterator<Item = &Met> {
-        self.entries.ids[self.entries.range(token)].iter().map(|&id| &self.met[id as usize])
+        self.entries.row(token).iter().map(|&id| &self.met[id as usize])
     }
 }
 
@@ -139,86 +163,114 @@ impl Block {
     pub fn of_rows(rows: &Lists, intercept: Option<(u32, f64)>, features: &Features) -> Block {
         let n = rows.len();
         let valued = !matches!(rows.parts().1, Values::Ones(_)) || intercept.is_some_and(|(_, value)| value != 1.0);
-        let label = (features.n_dense == 0).then_some(1);
-        let mut entries = Entries::default();
-        for sample in 0..n {
-            rows.entries(sample).for_each(|(id, value)| entries.push(id, label, value, valued));
-            intercept.iter().for_each(|&(id, value)| entries.push(id, label, value, valued));
-            entries.ends.push(u32::try_from(entries.ids.len()).expect("fewer than 2^32 entries"));
-        }
-        let none = || Entries { ends: vec![0; n], ..Entries::default() };
-        let (rows, shared) = if features.n_dense == 0 { (none(), entries) } else { (entries, none()) };
-        Block {
+        let mut block = Block {
             sentence_ends: (1..=n as u32).collect(),
             first_sentence: 0,
             first_token: 0,
-            rows,
-            shared,
-            own: none(),
+            rows: std::array::from_fn(|_| Entries::none(n)),
+            shared: Entries::none(n),
+            own: Entries::none(n),
             own_range: features.state_labels.len()..features.state_labels.len(),
             bigrams: Bigrams::default(),
+        };
+        let place = u32::from(features.n_dense == 0);
+        let entries = match kinds(features).first() {
+            // Every row has all labels.
+            Some(&kind) => &mut block.rows[usize::from(kind)],
+            None => &mut block.shared,
+        };
+        entries.ends.clear();
+        for sample in 0..n {
+            let all = rows.entries(sample).chain(intercept);
+            all.for_each(|(id, value)| entries.push(id, place, valued.then_some(value)));
+            entries.end_sentence();
         }
+        block
+    }
+
+    /// All entries, each kind by itself.
+    pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entries> {
+        self.rows.iter_mut().chain([&mut self.shared, &mut self.own])
+    }
+
+    pub fn n_tokens(&self) -> usize {
+        self.sentence_ends.last().map_or(0, |&end| end as usize)
+    }
+
+    /// The tokens of a sentence, counted within the block.
+    #[inline(always)]
+    pub fn tokens(&self, sentence: usize) -> Range<usize> {
+        let start = if sentence == 0 { 0 } else { self.sentence_ends[sentence - 1] as usize };
+        start..self.sentence_ends[sentence] as usize
     }
 }
 
 pub fn blocks(corpus: &Corpus, features: &Features) -> Vec<Block> {
-    let places = features.places(corpus.attributes.len());
-    features
-        .blocks
-        .par_iter()
-        .map(|(sentences, own_range)| block(corpus, features, &places, sentences.clone(), own_range.clone()))
-        .collect()
+    let layout = Layout { corpus, features, places: features.places(corpus.attributes.len()), kinds: kinds(features) };
+    features.blocks.par_iter().map(|(sentences, own)| layout.block(sentences.clone(), own.clone())).collect()
 }
 
-fn block(
-    corpus: &Corpus,
-    features: &Features,
-    places: &[Place],
-    sentences: Range<usize>,
-    own_range: Range<usize>,
-) -> Block {
-    let valued = !corpus.values.is_empty();
-    let first_token = if sentences.is_empty() { 0 } else { corpus.tokens(sentences.start).start };
-    let last_token = if sentences.is_empty() { 0 } else { corpus.tokens(sentences.end - 1).end };
-    let mut block = Block {
-        sentence_ends: Vec::with_capacity(sentences.len()),
-        first_sentence: sentences.start,
-        first_token,
-        rows: Entries::default(),
-        shared: Entries::default(),
-        own: Entries::default(),
-        own_range,
-        bigrams: Bigrams::new(corpus, features, first_token..last_token),
-    };
-    for sentence in sentences {
-        for token in corpus.tokens(sentence) {
-            let range = corpus.states.range(token);
-            for (at, &attribute) in range.clone().zip(&corpus.states.ids[range]) {
-                let place = places[attribute as usize];
-                if place.index == NOWHERE {
-                    continue;
-                }
-                let value = corpus.value(at);
-                if (place.index as usize) < features.n_dense {
-                    block.rows.push(place.index, None, value, valued);
-                    continue;
-                }
-                let own = place.start as usize >= block.own_range.start && (place.end as usize) <= block.own_range.end;
-                let (entries, base) =
-                    if own { (&mut block.own, block.own_range.start as u32) } else { (&mut block.shared, 0) };
-                for feature in place.start..place.end {
-                    let label = features.state_labels[feature as usize];
-                    entries.push(feature - base, Some(label), value, valued);
-                }
+/// So many tokens take turns: sums of neighbouring entries do not wait for each other then.
+const TURNS: usize = 16;
+
+struct Layout<'a> {
+    corpus: &'a Corpus,
+    features: &'a Features,
+    places: Vec<Place>,
+    kinds: Vec<u8>,
+}
+
+impl Layout<'_> {
+    fn block(&self, sentences: Range<usize>, own_range: Range<usize>) -> Block {
+        let corpus = self.corpus;
+        let first_token = if sentences.is_empty() { 0 } else { corpus.tokens(sentences.start).start };
+        let last_token = if sentences.is_empty() { 0 } else { corpus.tokens(sentences.end - 1).end };
+        let mut block = Block {
+            sentence_ends: Vec::with_capacity(sentences.len()),
+            first_sentence: sentences.start,
+            first_token,
+            rows: Default::default(),
+            shared: Entries::default(),
+            own: Entries::default(),
+            own_range,
+            bigrams: Bigrams::new(corpus, self.features, first_token..last_token),
+        };
+        for sentence in sentences {
+            let tokens = corpus.tokens(sentence);
+            for first in tokens.clone().step_by(TURNS) {
+                self.add(&mut block, first..tokens.end.min(first + TURNS), tokens.start);
             }
-            for entries in [&mut block.rows, &mut block.shared, &mut block.own] {
-                entries.ends.push(u32::try_from(entries.ids.len()).expect("a block has fewer than 2^32 entries"));
+            block.entries_mut().for_each(Entries::end_sentence);
+            block.sentence_ends.push((tokens.end - first_token) as u32);
+        }
+        block.entries_mut().for_each(Entries::shrink);
+        block
+    }
+
+    /// Adds the entries of some tokens: the first of each, then the second of each.
+    fn add(&self, block: &mut Block, tokens: Range<usize>, first_token: usize) {
+        let Layout { corpus, features, places, kinds } = self;
+        let width = numeric::padded(features.n_labels);
+        let most = tokens.clone().map(|token| corpus.states.range(token).len()).max().unwrap_or(0);
+        for (turn, token) in (0..most).flat_map(|turn| tokens.clone().map(move |token| (turn, token))) {
+            let Some(at) = corpus.states.range(token).nth(turn) else { continue };
+            let place = places[corpus.states.ids[at] as usize];
+            if place.index == NOWHERE {
+                continue;
+            }
+            let value = (!corpus.values.is_empty()).then(|| corpus.value(at));
+            let row = u32::try_from((token - first_token) * width).expect("a sentence has fewer than 2^32 scores");
+            if let Some(&kind) = kinds.get(place.index as usize) {
+                block.rows[usize::from(kind)].push(place.index, row, value);
+                continue;
+            }
+            let own = place.start as usize >= block.own_range.start && (place.end as usize) <= block.own_range.end;
+            let base = if own { block.own_range.start as u32 } else { 0 };
+            let entries = if own { &mut block.own } else { &mut block.shared };
+            for feature in place.start..place.end {
+                let label = features.state_labels[feature as usize];
+                entries.push(feature - base, row + u32::from(label), value);
             }
         }
-        block.sentence_ends.push(block.rows.ends.len() as u32);
     }
-    block.rows.shrink();
-    block.shared.shrink();
-    block.own.shrink();
-    block
 }

@@ -43,6 +43,8 @@ pub(super) struct BlockPass<'a> {
 
 /// A sentence of a block.
 struct Sentence {
+    /// Counted within the block.
+    at: usize,
     tokens: Range<usize>,
     weight: f64,
 }
@@ -76,12 +78,11 @@ impl<'a> BlockPass<'a> {
     /// Those that count, the shortest first: neighbours are then of about the same length.
     fn sentences(&self) -> Vec<Sentence> {
         let block = self.block;
-        let starts = [0].into_iter().chain(block.sentence_ends.iter().copied());
-        let tokens = starts.zip(&block.sentence_ends).map(|(start, &end)| start as usize..end as usize);
-        let weighted = tokens.zip(block.first_sentence..);
-        let weighted = weighted.map(|(tokens, at)| Sentence { tokens, weight: self.objective.weight(at) });
+        let weight = |at: usize| self.objective.weight(block.first_sentence + at);
+        let all =
+            (0..block.sentence_ends.len()).map(|at| Sentence { at, tokens: block.tokens(at), weight: weight(at) });
         let mut sentences: Vec<Sentence> =
-            weighted.filter(|sentence| !sentence.tokens.is_empty() && sentence.weight != 0.0).collect();
+            all.filter(|sentence| !sentence.tokens.is_empty() && sentence.weight != 0.0).collect();
         sentences.sort_by_key(|sentence| sentence.tokens.len());
         sentences
     }
@@ -104,21 +105,19 @@ impl<'a> BlockPass<'a> {
         let first_cell = self.first_cell();
         let cells = &w[features.first_state() + first_cell..];
         let stored = Stored { read: Plain, rows, stride: transitions.width, cells, first_cell };
-        fill_scores(simd, &stored, self.block, sentence.tokens.clone(), scores, transitions.width);
+        fill_scores(simd, &stored, self.block, sentence.at, scores, transitions.width);
     }
-}
 
-impl Targets<'_> {
-    /// Adds marginals, a row for each token of a sentence, to the gradient of its features.
+    /// Adds the marginals of a sentence, tokens x width, to the gradient of its features.
     #[inline(always)]
-    fn spread<S: Simd>(&mut self, simd: S, block: &Block, first_cell: usize, tokens: Range<usize>, rows: &[f64]) {
-        let width = rows.len() / tokens.len();
-        for (token, marginals) in tokens.zip(rows.chunks_exact(width)) {
-            spread_rows(simd, &block.rows, token, marginals, &mut self.sums.rows);
-            spread_entries(&block.shared, token, marginals, first_cell, &mut self.sums.shared);
-            if !block.own.is_empty() {
-                spread_entries(&block.own, token, marginals, 0, self.own);
-            }
+    fn spread<S: Simd>(&mut self, simd: S, sentence: &Sentence, marginals: &[f64]) {
+        let (block, at, width, first_cell) =
+            (self.block, sentence.at, self.scores.transitions.width, self.first_cell());
+        let Targets { sums, own, .. } = &mut self.targets;
+        spread_rows(simd, block, at, marginals, width, &mut sums.rows);
+        spread_entries(&block.shared, at, marginals, first_cell, &mut sums.shared);
+        if !block.own.is_empty() {
+            spread_entries(&block.own, at, marginals, 0, own);
         }
     }
 }
@@ -147,11 +146,9 @@ impl WithSimd for Together<'_, '_> {
             }
             let log_z = abreast.forward(simd, links);
             abreast.backward(simd, links, weights);
-            let first_cell = pass.first_cell();
             for (lane, sentence) in sentences.iter().enumerate() {
                 pass.targets.sums.value += sentence.weight * (log_z[lane] - scores[lane]);
-                let rows = abreast.rows(lane, links);
-                pass.targets.spread(simd, pass.block, first_cell, sentence.tokens.clone(), rows);
+                pass.spread(simd, sentence, abreast.rows(lane, links));
             }
         }
         pass.workspace.abreast = abreast;
@@ -181,8 +178,7 @@ impl WithSimd for Alone<'_, '_> {
         let log_z = lattice.forward(simd, transitions);
         pass.targets.sums.value += sentence.weight * (log_z - score);
         lattice.backward(simd, transitions, sentence.weight, &mut pass.targets.sums.pairs);
-        let first_cell = pass.first_cell();
-        pass.targets.spread(simd, pass.block, first_cell, tokens, &lattice.marginals);
+        pass.spread(simd, sentence, &lattice.marginals);
         for edge in &lattice.edges {
             pass.targets.met[edge.place as usize] += edge.marginal;
         }

@@ -2,7 +2,8 @@
 
 use super::chain::ChainObjective;
 use super::features::{Features, NOWHERE, Selection};
-use super::layout::{Bigrams, Block, Entries};
+use super::layout::{self, Bigrams, Block, Entries};
+use crate::corpus::Rows;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -41,9 +42,13 @@ impl ChainObjective {
         let row_of =
             |&(attribute, _): &(u32, u32)| rows.find(|(_, row)| row.0 == attribute).expect("a row remains a row").0;
         let row_places = places(full.n_dense, attributes.map(row_of));
+        // A row that loses features may become one of another kind.
+        let kinds = layout::kinds(&features);
+        let rows: Vec<(u8, u32)> =
+            row_places.iter().map(|&place| (*kinds.get(place as usize).unwrap_or(&0), place)).collect();
         let blocks = self.install(|| {
             let pairs = self.blocks.par_iter().zip(&features.blocks);
-            pairs.map(|(block, (_, own))| block.restrict(&row_places, &state_places, own.clone(), &bigram)).collect()
+            pairs.map(|(block, (_, own))| block.restrict(&rows, &state_places, own.clone(), &bigram)).collect()
         });
         let selection = Selection { all_states: false, all_transitions: false, min_count: 1, order: self.order() };
         let free = n - self.n_unpenalised;
@@ -94,7 +99,7 @@ impl Features {
 impl Block {
     fn restrict(
         &self,
-        rows: &[u32],
+        rows: &[(u8, u32)],
         states: &[u32],
         own_range: Range<usize>,
         bigram: &impl Fn(&Range<u32>) -> Range<u32>,
@@ -104,13 +109,15 @@ impl Block {
             NOWHERE => NOWHERE,
             place => place - now,
         };
+        let [shared] = restrict(std::array::from_ref(&self.shared), |id| (0, states[id as usize]));
+        let [own] = restrict(std::array::from_ref(&self.own), |id| (0, own(id)));
         Block {
             sentence_ends: self.sentence_ends.clone(),
             first_sentence: self.first_sentence,
             first_token: self.first_token,
-            rows: self.rows.restrict(|id| rows[id as usize]),
-            shared: self.shared.restrict(|id| states[id as usize]),
-            own: self.own.restrict(own),
+            rows: restrict(&self.rows, |id| rows[id as usize]),
+            shared,
+            own,
             own_range,
             bigrams: self.bigrams.restrict(bigram),
         }
@@ -121,38 +128,41 @@ impl Bigrams {
     fn restrict(&self, kept: impl Fn(&Range<u32>) -> Range<u32>) -> Bigrams {
         let mut bigrams = Bigrams::default();
         let places: Vec<u32> = self.met.iter().map(|met| bigrams.meet(kept(&met.features))).collect();
-        bigrams.entries = self.entries.restrict(|id| places[id as usize]);
+        bigrams.entries = Rows::default();
+        for token in 0..self.entries.ends.len() {
+            let kept = self.entries.row(token).iter().map(|&id| places[id as usize]).filter(|&place| place != NOWHERE);
+            bigrams.entries.ids.extend(kept);
+            bigrams.entries.end_row();
+        }
         bigrams
     }
 }
 
-impl Entries {
-    fn restrict(&self, place: impl Fn(u32) -> u32) -> Entries {
-        // Memory that is not written is not paid for, so there is room for all.
-        let mut kept = Entries {
-            ends: Vec::with_capacity(self.ends.len()),
-            ids: Vec::with_capacity(self.ids.len()),
-            labels: Vec::with_capacity(self.labels.len()),
-            values: Vec::with_capacity(self.values.len()),
-        };
-        let mut start = 0;
-        for &end in &self.ends {
-            let range = start..end as usize;
-            start = range.end;
-            for (at, &id) in range.clone().zip(&self.ids[range]) {
-                let place = place(id);
-                if place != NOWHERE {
-                    kept.ids.push(place);
-                    if !self.labels.is_empty() {
-                        kept.labels.push(self.labels[at]);
-                    }
-                    if !self.values.is_empty() {
-                        kept.values.push(self.values[at]);
-                    }
+/// Entries of several kinds; `goes` gives the new kind and the new id for an old id.
+fn restrict<const N: usize>(all: &[Entries; N], goes: impl Fn(u32) -> (u8, u32)) -> [Entries; N] {
+    let (n, valued) = all
+        .iter()
+        .fold((0, false), |(n, valued), entries| (n + entries.ids.len(), valued || !entries.values.is_empty()));
+    // Memory that is not written is not paid for, so there is room for all.
+    let room = |n: usize| Entries {
+        ends: Vec::with_capacity(all[0].ends.len()),
+        ids: Vec::with_capacity(n),
+        places: Vec::with_capacity(n),
+        values: Vec::with_capacity(if valued { n } else { 0 }),
+    };
+    let mut kept: [Entries; N] = std::array::from_fn(|_| room(n));
+    for sentence in 0..all[0].ends.len() {
+        for entries in all {
+            let range = entries.range(sentence);
+            let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
+            for (at, (&id, &place)) in range.zip(pairs) {
+                let (kind, id) = goes(id);
+                if id != NOWHERE {
+                    kept[usize::from(kind)].push(id, place, entries.values.get(at).copied());
                 }
             }
-            kept.ends.push(kept.ids.len() as u32);
         }
-        kept
+        kept.iter_mut().for_each(Entries::end_sentence);
     }
+    kept
 }

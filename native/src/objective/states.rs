@@ -1,8 +1,8 @@
 //! State features in an evaluation: from weights to the scores of tokens, and from marginals to the gradient.
 
 use super::layout::{Block, Entries};
+use crate::numeric::LANES;
 use pulp::Simd;
-use std::ops::Range;
 
 /// State weights as a trainer stores them.
 pub(crate) struct Stored<'a, R: Read> {
@@ -22,10 +22,16 @@ pub(crate) trait Read: Copy {
 
     fn cell(self, cell: Self::Cell) -> f64;
 
-    /// N vectors of weights of a dense row, from `at` on; a second number is stored `width` after the first.
+    /// The leading vectors of a dense row, and what is stored with them, `width` vectors behind.
     #[inline(always)]
-    fn row<S: Simd, const N: usize>(self, _simd: S, rows: &[S::f64s], at: usize, _width: usize) -> [S::f64s; N] {
-        *rows[at..].first_chunk().expect("rows are whole")
+    fn row<V>(self, row: &[V], vectors: usize, _width: usize) -> [&[V]; 2] {
+        [&row[..vectors]; 2]
+    }
+
+    /// Weights of a dense row, and what is stored with them.
+    #[inline(always)]
+    fn vector<S: Simd>(self, _simd: S, first: S::f64s, _second: S::f64s) -> S::f64s {
+        first
     }
 }
 
@@ -68,174 +74,174 @@ impl Read for Combined {
     }
 
     #[inline(always)]
-    fn row<S: Simd, const N: usize>(self, simd: S, rows: &[S::f64s], at: usize, width: usize) -> [S::f64s; N] {
-        let factor = simd.splat_f64s(self.0);
-        let first: &[S::f64s; N] = rows[at..].first_chunk().expect("rows are whole");
-        let second: &[S::f64s; N] = rows[at + width..].first_chunk().expect("rows are whole");
-        std::array::from_fn(|n| simd.mul_add_e_f64s(factor, second[n], first[n]))
+    fn row<V>(self, row: &[V], vectors: usize, width: usize) -> [&[V]; 2] {
+        [&row[..vectors], &row[width..][..vectors]]
+    }
+
+    #[inline(always)]
+    fn vector<S: Simd>(self, simd: S, first: S::f64s, second: S::f64s) -> S::f64s {
+        simd.mul_add_e_f64s(simd.splat_f64s(self.0), second, first)
     }
 }
 
-/// Scores of the states of a sentence, `width` to a token.
+/// Adds weights to the scores of the states of a sentence, tokens x width.
 #[inline(always)]
 pub(crate) fn fill_scores<S: Simd, R: Read>(
     simd: S,
     stored: &Stored<'_, R>,
     block: &Block,
-    tokens: Range<usize>,
+    sentence: usize,
     scores: &mut [f64],
     width: usize,
 ) {
     let &Stored { read, cells, first_cell, .. } = stored;
-    let own = &cells[block.own_range.start - first_cell..];
-    for (token, scores) in tokens.zip(scores.chunks_exact_mut(width)) {
-        add_rows(simd, &block.rows, token, stored, scores);
-        add_entries(read, &block.shared, token, cells, first_cell, scores);
-        if !block.own.is_empty() {
-            add_entries(read, &block.own, token, own, 0, scores);
-        }
-    }
-}
-
-/// scores += the token's rows, times their values if there are any.
-#[inline(always)]
-fn add_rows<S: Simd, R: Read>(simd: S, entries: &Entries, token: usize, stored: &Stored<'_, R>, scores: &mut [f64]) {
-    let range = entries.range(token);
-    let ids = &entries.ids[range.clone()];
-    let values = if entries.values.is_empty() { &[] } else { &entries.values[range] };
-    let width = scores.len();
-    let (scores, _) = S::as_mut_simd_f64s(scores);
-    let stride = scores.len() * (stored.stride / width);
-    let (rows, _) = S::as_simd_f64s(stored.rows);
-    let table = Table { read: stored.read, rows, stride };
-    let mut at = 0;
-    while at < scores.len() {
-        match scores.len() - at {
-            1 => table.add::<S, 1>(simd, ids, values, at, scores),
-            2 => table.add::<S, 2>(simd, ids, values, at, scores),
-            3 => table.add::<S, 3>(simd, ids, values, at, scores),
-            _ => table.add::<S, 4>(simd, ids, values, at, scores),
-        }
-        at += 4;
-    }
-}
-
-/// Dense rows as vectors.
-struct Table<'a, R: Read, V> {
-    read: R,
-    rows: &'a [V],
-    stride: usize,
-}
-
-impl<R: Read, V> Table<'_, R, V> {
-    /// N vectors of columns of a sum of rows, in registers.
-    #[inline(always)]
-    fn add<S: Simd<f64s = V>, const N: usize>(&self, simd: S, ids: &[u32], values: &[f64], at: usize, scores: &mut [V])
-    where
-        V: Copy,
-    {
-        let width = scores.len();
-        let scores = &mut scores[at..at + N];
-        let mut sums = [simd.splat_f64s(0.0); N];
-        sums.copy_from_slice(scores);
-        if values.is_empty() {
-            for &id in ids {
-                let row: [V; N] = self.read.row(simd, self.rows, id as usize * self.stride + at, width);
-                for n in 0..N {
-                    sums[n] = simd.add_f64s(sums[n], row[n]);
-                }
-            }
-        } else {
-            for (&id, &value) in ids.iter().zip(values) {
-                let row: [V; N] = self.read.row(simd, self.rows, id as usize * self.stride + at, width);
-                let value = simd.splat_f64s(value);
-                for n in 0..N {
-                    sums[n] = simd.mul_add_e_f64s(value, row[n], sums[n]);
-                }
+    for (kind, entries) in block.rows.iter().enumerate() {
+        if !entries.is_empty() {
+            match kind {
+                0 => add_rows(simd, stored, entries, sentence, scores, LANES, width),
+                1 => add_rows(simd, stored, entries, sentence, scores, 2 * LANES, width),
+                2 => add_rows(simd, stored, entries, sentence, scores, 3 * LANES, width),
+                _ => add_rows(simd, stored, entries, sentence, scores, width, width),
             }
         }
-        scores.copy_from_slice(&sums);
+    }
+    add_entries(read, &block.shared, sentence, cells, first_cell, scores);
+    if !block.own.is_empty() {
+        add_entries(read, &block.own, sentence, &cells[block.own_range.start - first_cell..], 0, scores);
     }
 }
 
-/// The gradient of the token's rows += marginals.
+/// scores += rows, times their values if there are any; the first `reach` labels of them.
 #[inline(always)]
-pub(super) fn spread_rows<S: Simd>(simd: S, entries: &Entries, token: usize, marginals: &[f64], rows: &mut [f64]) {
-    let range = entries.range(token);
-    let ids = &entries.ids[range.clone()];
-    let values = if entries.values.is_empty() { &[] } else { &entries.values[range] };
-    let (marginals, _) = S::as_simd_f64s(marginals);
-    let (rows, _) = S::as_mut_simd_f64s(rows);
-    let stride = marginals.len();
-    let mut at = 0;
-    while at < stride {
-        match stride - at {
-            1 => spread_vectors::<S, 1>(simd, ids, values, &marginals[at..], stride, &mut rows[at..]),
-            2 => spread_vectors::<S, 2>(simd, ids, values, &marginals[at..], stride, &mut rows[at..]),
-            3 => spread_vectors::<S, 3>(simd, ids, values, &marginals[at..], stride, &mut rows[at..]),
-            _ => spread_vectors::<S, 4>(simd, ids, values, &marginals[at..], stride, &mut rows[at..]),
-        }
-        at += 4;
-    }
-}
-
-/// N vectors of columns of the same, with the marginals in registers.
-#[inline(always)]
-fn spread_vectors<S: Simd, const N: usize>(
+fn add_rows<S: Simd, R: Read>(
     simd: S,
-    ids: &[u32],
-    values: &[f64],
-    marginals: &[S::f64s],
-    stride: usize,
-    rows: &mut [S::f64s],
+    stored: &Stored<'_, R>,
+    entries: &Entries,
+    sentence: usize,
+    scores: &mut [f64],
+    reach: usize,
+    width: usize,
 ) {
-    let mut from = [simd.splat_f64s(0.0); N];
-    from.copy_from_slice(&marginals[..N]);
-    if values.is_empty() {
-        for &id in ids {
-            let row = &mut rows[id as usize * stride..][..N];
-            for n in 0..N {
-                row[n] = simd.add_f64s(row[n], from[n]);
+    let (read, lanes) = (stored.read, S::F64_LANES);
+    let (scores, _) = S::as_mut_simd_f64s(scores);
+    let (rows, _) = S::as_simd_f64s(stored.rows);
+    let (vectors, stride, width) = (reach / lanes, stored.stride / lanes, width / lanes);
+    let range = entries.range(sentence);
+    let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
+    if entries.values.is_empty() {
+        for (&id, &place) in pairs {
+            let scores = &mut scores[place as usize / lanes..][..vectors];
+            let [first, second] = read.row(&rows[id as usize * stride..], vectors, width);
+            for n in 0..vectors {
+                scores[n] = simd.add_f64s(scores[n], read.vector(simd, first[n], second[n]));
             }
         }
     } else {
-        for (&id, &value) in ids.iter().zip(values) {
-            let (row, value) = (&mut rows[id as usize * stride..][..N], simd.splat_f64s(value));
-            for n in 0..N {
-                row[n] = simd.mul_add_e_f64s(value, from[n], row[n]);
+        for ((&id, &place), &value) in pairs.zip(&entries.values[range]) {
+            let scores = &mut scores[place as usize / lanes..][..vectors];
+            let [first, second] = read.row(&rows[id as usize * stride..], vectors, width);
+            let value = simd.splat_f64s(value);
+            for n in 0..vectors {
+                scores[n] = simd.mul_add_e_f64s(value, read.vector(simd, first[n], second[n]), scores[n]);
             }
         }
     }
 }
 
-/// scores(label) += weight of each of the token's entries; cells[0] is that of the entry `base`.
+/// The gradient of a sentence's rows += marginals, tokens x width.
 #[inline(always)]
-fn add_entries<R: Read>(read: R, entries: &Entries, token: usize, cells: &[R::Cell], base: usize, scores: &mut [f64]) {
-    let range = entries.range(token);
-    let pairs = entries.ids[range.clone()].iter().zip(&entries.labels[range.clone()]);
-    if entries.values.is_empty() {
-        for (&id, &label) in pairs {
-            scores[usize::from(label)] += read.cell(cells[id as usize - base]);
-        }
-    } else {
-        for ((&id, &label), &value) in pairs.zip(&entries.values[range]) {
-            scores[usize::from(label)] += value * read.cell(cells[id as usize - base]);
+pub(super) fn spread_rows<S: Simd>(
+    simd: S,
+    block: &Block,
+    sentence: usize,
+    marginals: &[f64],
+    width: usize,
+    gradient: &mut [f64],
+) {
+    for (kind, entries) in block.rows.iter().enumerate() {
+        if !entries.is_empty() {
+            match kind {
+                0 => spread_reaching(simd, entries, sentence, marginals, gradient, LANES, width),
+                1 => spread_reaching(simd, entries, sentence, marginals, gradient, 2 * LANES, width),
+                2 => spread_reaching(simd, entries, sentence, marginals, gradient, 3 * LANES, width),
+                _ => spread_reaching(simd, entries, sentence, marginals, gradient, width, width),
+            }
         }
     }
 }
 
-/// The gradient of each of the token's entries += marginal(label).
+/// The same of rows of one kind: the first `reach` labels of them.
 #[inline(always)]
-pub(super) fn spread_entries(entries: &Entries, token: usize, marginals: &[f64], base: usize, gradient: &mut [f64]) {
-    let range = entries.range(token);
-    let pairs = entries.ids[range.clone()].iter().zip(&entries.labels[range.clone()]);
+fn spread_reaching<S: Simd>(
+    simd: S,
+    entries: &Entries,
+    sentence: usize,
+    marginals: &[f64],
+    gradient: &mut [f64],
+    reach: usize,
+    width: usize,
+) {
+    let lanes = S::F64_LANES;
+    let (marginals, _) = S::as_simd_f64s(marginals);
+    let (gradient, _) = S::as_mut_simd_f64s(gradient);
+    let (vectors, stride) = (reach / lanes, width / lanes);
+    let range = entries.range(sentence);
+    let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
     if entries.values.is_empty() {
-        for (&id, &label) in pairs {
-            gradient[id as usize - base] += marginals[usize::from(label)];
+        for (&id, &place) in pairs {
+            let row = &mut gradient[id as usize * stride..][..vectors];
+            let marginals = &marginals[place as usize / lanes..][..vectors];
+            for n in 0..vectors {
+                row[n] = simd.add_f64s(row[n], marginals[n]);
+            }
         }
     } else {
-        for ((&id, &label), &value) in pairs.zip(&entries.values[range]) {
-            gradient[id as usize - base] += value * marginals[usize::from(label)];
+        for ((&id, &place), &value) in pairs.zip(&entries.values[range]) {
+            let row = &mut gradient[id as usize * stride..][..vectors];
+            let marginals = &marginals[place as usize / lanes..][..vectors];
+            let value = simd.splat_f64s(value);
+            for n in 0..vectors {
+                row[n] = simd.mul_add_e_f64s(value, marginals[n], row[n]);
+            }
+        }
+    }
+}
+
+/// scores += weight of each of the sentence's entries; cells[0] is that of the entry `base`.
+#[inline(always)]
+fn add_entries<R: Read>(
+    read: R,
+    entries: &Entries,
+    sentence: usize,
+    cells: &[R::Cell],
+    base: usize,
+    scores: &mut [f64],
+) {
+    let range = entries.range(sentence);
+    let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
+    if entries.values.is_empty() {
+        for (&id, &place) in pairs {
+            scores[place as usize] += read.cell(cells[id as usize - base]);
+        }
+    } else {
+        for ((&id, &place), &value) in pairs.zip(&entries.values[range]) {
+            scores[place as usize] += value * read.cell(cells[id as usize - base]);
+        }
+    }
+}
+
+/// The gradient of each of the sentence's entries += its marginal.
+#[inline(always)]
+pub(super) fn spread_entries(entries: &Entries, sentence: usize, marginals: &[f64], base: usize, gradient: &mut [f64]) {
+    let range = entries.range(sentence);
+    let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
+    if entries.values.is_empty() {
+        for (&id, &place) in pairs {
+            gradient[id as usize - base] += marginals[place as usize];
+        }
+    } else {
+        for ((&id, &place), &value) in pairs.zip(&entries.values[range]) {
+            gradient[id as usize - base] += value * marginals[place as usize];
         }
     }
 }

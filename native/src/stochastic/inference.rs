@@ -44,13 +44,12 @@ impl<'a> Inference<'a> {
         if has_bigrams {
             lattice.prepare(&self.transitions);
         }
-        let tokens = sample.tokens();
-        lattice.begin(tokens.len(), &self.transitions);
+        lattice.begin(sample.tokens().len(), &self.transitions);
         let Weights { rows, cells, .. } = weights;
         let (rows, stride, first_cell) = (&*rows.values, rows.stride(), weights.first_sparse());
         let width = lattice.width();
         let stored = Stored { read, rows, stride, cells, first_cell };
-        fill_scores(simd, &stored, sample.block, tokens, &mut lattice.scores, width);
+        fill_scores(simd, &stored, sample.block, sample.sentence, &mut lattice.scores, width);
         if has_bigrams {
             let weight = |feature: usize| {
                 let id = self.objective.features.first_bigram() + feature;

@@ -2,12 +2,12 @@
 
 use super::repeats::Repeats;
 use crate::objective::features::Features;
-use crate::objective::layout::{Block, Entries};
+use crate::objective::layout::{Block, Entries, KINDS};
 use std::sync::OnceLock;
 
 /// One mark for each entry of a block.
 pub struct Marks {
-    pub rows: Vec<bool>,
+    pub rows: [Vec<bool>; KINDS],
     pub shared: Vec<bool>,
     pub own: Vec<bool>,
     repeats: OnceLock<Repeats>,
@@ -15,8 +15,13 @@ pub struct Marks {
 
 impl Marks {
     pub fn new(block: &Block) -> Marks {
-        let of = |entries: &Entries| last_in_sentence(&block.sentence_ends, entries);
-        Marks { rows: of(&block.rows), shared: of(&block.shared), own: of(&block.own), repeats: OnceLock::new() }
+        let Block { rows, shared, own, .. } = block;
+        Marks {
+            rows: rows.each_ref().map(last_in_sentence),
+            shared: last_in_sentence(shared),
+            own: last_in_sentence(own),
+            repeats: OnceLock::new(),
+        }
     }
 
     /// Which entries recur in their sentence; made when first asked for.
@@ -25,19 +30,16 @@ impl Marks {
     }
 }
 
-fn last_in_sentence(sentence_ends: &[u32], entries: &Entries) -> Vec<bool> {
+fn last_in_sentence(entries: &Entries) -> Vec<bool> {
     let size = entries.ids.iter().max().map_or(0, |&most| most as usize + 1);
-    let mut seen_in = vec![u32::MAX; size];
+    let mut seen_in = vec![usize::MAX; size];
     let mut marks = vec![false; entries.ids.len()];
-    let mut start = 0;
-    for (sentence, &tokens) in sentence_ends.iter().enumerate() {
-        let end = if tokens == 0 { 0 } else { entries.ends[tokens as usize - 1] as usize };
-        for at in (start..end).rev() {
+    for sentence in 0..entries.ends.len() {
+        for at in entries.range(sentence).rev() {
             let id = entries.ids[at] as usize;
-            marks[at] = seen_in[id] != sentence as u32;
-            seen_in[id] = sentence as u32;
+            marks[at] = seen_in[id] != sentence;
+            seen_in[id] = sentence;
         }
-        start = end;
     }
     marks
 }

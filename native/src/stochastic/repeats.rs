@@ -7,14 +7,14 @@
 use super::samples::Sample;
 use crate::numeric;
 use crate::objective::features::Features;
-use crate::objective::layout::{Block, Entries};
+use crate::objective::layout::{Block, Entries, KINDS};
 
 pub struct Repeats {
     labels: usize,
     /// tokens x labels: the sum of value^2 over the features of the token and label that occur once in the sentence.
     once: Vec<f32>,
-    /// Rows and sparse entries that recur.
-    pub rows: Recurrences,
+    /// Rows and sparse entries that recur; the slots of each kind of rows are numbered on from those of the kinds before.
+    pub rows: [Recurrences; KINDS],
     pub shared: Recurrences,
     /// Their slots are numbered on from those of the shared entries.
     pub own: Recurrences,
@@ -24,14 +24,12 @@ pub struct Repeats {
 #[derive(Default)]
 pub struct Recurrences {
     all: Vec<Recurrence>,
-    /// Token -> where its entries end.
+    /// Sentence -> where its entries end.
     ends: Vec<u32>,
 }
 
 #[derive(Clone, Copy)]
 pub struct Recurrence {
-    /// Counted within the block.
-    pub token: u32,
     /// Index of the entry in the block.
     pub at: u32,
     /// One for each feature that recurs in the sentence, from 0.
@@ -42,38 +40,36 @@ impl Recurrences {
     /// Those of a sample.
     #[inline(always)]
     pub fn of(&self, sample: Sample<'_>) -> &[Recurrence] {
-        let tokens = sample.tokens();
-        let end = |token: usize| if token == 0 { 0 } else { self.ends[token - 1] as usize };
-        &self.all[end(tokens.start)..end(tokens.end)]
+        let start = if sample.sentence == 0 { 0 } else { self.ends[sample.sentence - 1] as usize };
+        &self.all[start..self.ends[sample.sentence] as usize]
     }
 }
 
 impl Repeats {
     pub fn new(block: &Block, features: &Features) -> Repeats {
-        let labels = features.n_labels;
-        let mut once = vec![0.0; block.rows.ends.len() * labels];
-        let mut single = |entries: &Entries, token: usize, at: usize| {
-            let once = &mut once[token * labels..][..labels];
-            let squared = (entries.value(at) * entries.value(at)) as f32;
-            match entries.labels.get(at) {
-                Some(&label) => once[usize::from(label)] += squared,
-                None => features
-                    .labels(entries.ids[at] as usize)
-                    .iter()
-                    .for_each(|&label| once[usize::from(label)] += squared),
+        let (labels, width) = (features.n_labels, numeric::padded(features.n_labels));
+        let mut once = vec![0.0; block.n_tokens() * labels];
+        let mut rows = block.rows.each_ref().map(Slots::new);
+        let (mut shared, mut own) = (Slots::new(&block.shared), Slots::new(&block.own));
+        for sentence in 0..block.sentence_ends.len() {
+            let tokens = block.tokens(sentence);
+            let once = &mut once[tokens.start * labels..tokens.end * labels];
+            let mut used = 0;
+            for (slots, entries) in rows.iter_mut().zip(&block.rows) {
+                used = slots.number(entries, sentence, used, |at, squared| {
+                    let token = entries.places[at] as usize / width;
+                    let features = features.labels(entries.ids[at] as usize);
+                    features.iter().for_each(|&label| once[token * labels + usize::from(label)] += squared);
+                });
             }
-        };
-        let (mut rows, mut shared, mut own) =
-            (Slots::new(&block.rows), Slots::new(&block.shared), Slots::new(&block.own));
-        let mut first = 0;
-        for &end in &block.sentence_ends {
-            let tokens = first..end as usize;
-            rows.number(&block.rows, tokens.clone(), 0, &mut single);
-            let used = shared.number(&block.shared, tokens.clone(), 0, &mut single);
-            own.number(&block.own, tokens, used, &mut single);
-            first = end as usize;
+            let mut single = |entries: &Entries, at: usize, squared| {
+                let place = entries.places[at] as usize;
+                once[place / width * labels + place % width] += squared;
+            };
+            let used = shared.number(&block.shared, sentence, 0, |at, squared| single(&block.shared, at, squared));
+            own.number(&block.own, sentence, used, |at, squared| single(&block.own, at, squared));
         }
-        Repeats { labels, once, rows: rows.found, shared: shared.found, own: own.found }
+        Repeats { labels, once, rows: rows.map(|slots| slots.found), shared: shared.found, own: own.found }
     }
 
     /// Asks for what belongs to a sample, which will be needed soon.
@@ -81,9 +77,8 @@ impl Repeats {
     pub fn fetch(&self, sample: &Sample<'_>) {
         let tokens = sample.tokens();
         numeric::prefetch_range(&self.once, tokens.start * self.labels..tokens.end * self.labels);
-        [&self.rows, &self.shared, &self.own].into_iter().for_each(|recurrences| {
-            numeric::prefetch_range(&recurrences.ends, tokens.clone());
-        });
+        let all = self.rows.iter().chain([&self.shared, &self.own]);
+        all.for_each(|recurrences| numeric::prefetch(&recurrences.ends, sample.sentence));
     }
 
     /// The sums of a sample's tokens, labels apart.
@@ -97,7 +92,6 @@ impl Repeats {
 /// For each id the sentence that it was met in last, counted from 1, and its slot there.
 struct Slots {
     met: Vec<(u32, u32)>,
-    sentence: u32,
     found: Recurrences,
 }
 
@@ -107,39 +101,30 @@ const ONCE: u32 = u32::MAX;
 impl Slots {
     fn new(entries: &Entries) -> Slots {
         let size = entries.ids.iter().max().map_or(0, |&most| most as usize + 1);
-        Slots { met: vec![(0, 0); size], sentence: 0, found: Recurrences::default() }
+        Slots { met: vec![(0, 0); size], found: Recurrences::default() }
     }
 
-    /// Takes up a sentence's entries, or gives them to `single`; returns the number of slots, with those already `used`.
-    fn number(
-        &mut self,
-        entries: &Entries,
-        tokens: std::ops::Range<usize>,
-        used: u32,
-        single: &mut impl FnMut(&Entries, usize, usize),
-    ) -> u32 {
-        self.sentence += 1;
+    /// Takes up a sentence's entries, or gives them and value^2 to `single`; returns the number of slots, with those already
+    /// `used`.
+    fn number(&mut self, entries: &Entries, sentence: usize, used: u32, mut single: impl FnMut(usize, f32)) -> u32 {
+        let number = sentence as u32 + 1;
         let mut next = used;
-        for token in tokens.clone() {
-            for &id in &entries.ids[entries.range(token)] {
-                let (sentence, slot) = &mut self.met[id as usize];
-                if *sentence != self.sentence {
-                    (*sentence, *slot) = (self.sentence, ONCE);
-                } else if *slot == ONCE {
-                    *slot = next;
-                    next += 1;
-                }
+        for &id in &entries.ids[entries.range(sentence)] {
+            let (sentence, slot) = &mut self.met[id as usize];
+            if *sentence != number {
+                (*sentence, *slot) = (number, ONCE);
+            } else if *slot == ONCE {
+                *slot = next;
+                next += 1;
             }
         }
-        for token in tokens {
-            for at in entries.range(token) {
-                match self.met[entries.ids[at] as usize].1 {
-                    ONCE => single(entries, token, at),
-                    slot => self.found.all.push(Recurrence { token: token as u32, at: at as u32, slot }),
-                }
+        for at in entries.range(sentence) {
+            match self.met[entries.ids[at] as usize].1 {
+                ONCE => single(at, (entries.value(at) * entries.value(at)) as f32),
+                slot => self.found.all.push(Recurrence { at: at as u32, slot }),
             }
-            self.found.ends.push(self.found.all.len() as u32);
         }
+        self.found.ends.push(self.found.all.len() as u32);
         next
     }
 }

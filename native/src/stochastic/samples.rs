@@ -4,7 +4,7 @@ use super::marks::Marks;
 use super::weights::Weights;
 use crate::numeric;
 use crate::objective::chain::ChainObjective;
-use crate::objective::layout::{Block, Entries};
+use crate::objective::layout::{Block, Entries, KINDS};
 use crate::threads::Interrupt;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
@@ -14,12 +14,21 @@ use std::ops::Range;
 pub struct Sample<'a> {
     pub block: &'a Block,
     pub marks: &'a Marks,
+    /// Counted within the block.
+    pub sentence: usize,
     pub first_token: usize,
     end_token: usize,
     pub weight: f64,
     pub gold: &'a [u32],
-    /// Its part of the block's rows, shared and own entries.
-    pub parts: [(usize, usize); 3],
+    pub parts: Parts,
+}
+
+/// From where to where a sample's entries are among those of its block.
+#[derive(Clone, Copy)]
+pub struct Parts {
+    pub rows: [(u32, u32); KINDS],
+    pub shared: (u32, u32),
+    pub own: (u32, u32),
 }
 
 impl Sample<'_> {
@@ -32,14 +41,21 @@ impl Sample<'_> {
     #[inline(always)]
     pub fn fetch(&self) {
         let Sample { block, marks, parts, .. } = self;
-        let all = [(&block.rows, &marks.rows), (&block.shared, &marks.shared), (&block.own, &marks.own)];
-        for ((entries, marks), &(from, to)) in all.into_iter().zip(parts) {
-            numeric::prefetch_range(&entries.ids, from..to);
-            numeric::prefetch_range(&entries.labels, from..to.min(entries.labels.len()));
-            numeric::prefetch_range(marks, from..to);
-            numeric::prefetch_range(&entries.ends, self.tokens());
+        for ((entries, marks), &part) in block.rows.iter().zip(&marks.rows).zip(&parts.rows) {
+            self.fetch_part(entries, marks, part);
         }
+        self.fetch_part(&block.shared, &marks.shared, parts.shared);
+        self.fetch_part(&block.own, &marks.own, parts.own);
         numeric::prefetch_range(self.gold, 0..self.gold.len());
+    }
+
+    #[inline(always)]
+    fn fetch_part(&self, entries: &Entries, marks: &[bool], (from, to): (u32, u32)) {
+        let range = from as usize..to as usize;
+        numeric::prefetch(&entries.ends, self.sentence);
+        numeric::prefetch_range(&entries.ids, range.clone());
+        numeric::prefetch_range(&entries.places, range.clone());
+        numeric::prefetch_range(marks, range);
     }
 }
 
@@ -47,23 +63,26 @@ impl Sample<'_> {
 pub fn samples(objective: &ChainObjective) -> Vec<Sample<'_>> {
     let mut samples = Vec::with_capacity(objective.corpus.n_sentences());
     for (block, marks) in objective.blocks.iter().zip(objective.marks()) {
-        let mut first_token = 0;
-        for &end_token in &block.sentence_ends {
-            let end_token = end_token as usize;
-            let part = |entries: &Entries| match end_token {
-                end if end > first_token => (entries.range(first_token).start, entries.range(end - 1).end),
-                _ => (0, 0),
+        for sentence in 0..block.sentence_ends.len() {
+            let tokens = block.tokens(sentence);
+            let part = |entries: &Entries| {
+                let range = entries.range(sentence);
+                (range.start as u32, range.end as u32)
             };
             samples.push(Sample {
                 block,
                 marks,
-                first_token,
-                end_token,
-                gold: &objective.corpus.gold[block.first_token + first_token..block.first_token + end_token],
+                sentence,
+                first_token: tokens.start,
+                end_token: tokens.end,
+                gold: &objective.corpus.gold[block.first_token + tokens.start..block.first_token + tokens.end],
                 weight: objective.weight(samples.len()),
-                parts: [part(&block.rows), part(&block.shared), part(&block.own)],
+                parts: Parts {
+                    rows: block.rows.each_ref().map(part),
+                    shared: part(&block.shared),
+                    own: part(&block.own),
+                },
             });
-            first_token = end_token;
         }
     }
     samples

@@ -2,7 +2,9 @@
 
 use super::inference::Inference;
 use super::samples::Sample;
-use super::weights::Weights;
+use super::weights::{Sparse, Weights};
+use crate::numeric::LANES;
+use crate::objective::layout::KINDS;
 use pulp::{Scalar, Simd};
 
 /// What a step does to weights, and to what is kept with them: several at once, or with `pulp::Scalar` one.
@@ -49,26 +51,28 @@ pub fn step<S: Simd>(
     let (width, stride) = (weights.rows.width, weights.rows.stride());
     if sample.tokens().len() > 1 {
         let rows = weights.pairs.values.chunks_exact_mut(stride);
-        for (from, (row, gradient)) in rows.zip(inference.expected.direct.chunks_exact(width)).enumerate() {
-            step_rows(simd, row, from, gradient, [(0, length, true)].into_iter(), rule);
+        for (index, (row, gradient)) in rows.zip(inference.expected.direct.chunks_exact(width)).enumerate() {
+            step_row(simd, row, index * width, gradient, (length, true), rule);
         }
     }
     let scalar = Scalar::new();
     let n_labels = inference.features().n_labels;
-    let rows = &sample.block.rows;
-    let sparse = weights.sparse(sample);
-    for (token, gradient) in sample.tokens().zip(lattice.marginals.chunks_exact(width)) {
-        let range = rows.range(token);
-        let steps = range.clone().zip(rows.ids[range.clone()].iter().zip(&sample.marks.rows[range]));
-        let steps = steps.map(|(at, (&id, &last))| (id as usize, length * rows.value(at), last));
-        step_rows(simd, &mut weights.rows.values, n_labels, gradient, steps, rule);
-        for (entries, marks, start, base) in sparse {
-            let range = entries.range(token);
-            let pairs = entries.ids[range.clone()].iter().zip(&entries.labels[range.clone()]);
-            for (at, ((&id, &label), &last)) in range.clone().zip(pairs.zip(&marks[range])) {
-                let [v, kept] = &mut weights.cells[start + id as usize - base];
-                rule.step(scalar, v, kept, length * entries.value(at) * gradient[usize::from(label)], last);
-            }
+    for (kind, (entries, marks)) in sample.block.rows.iter().zip(&sample.marks.rows).enumerate() {
+        let (first, last) = sample.parts.rows[kind];
+        // Beyond that the rows have no features.
+        let reach = if kind + 1 == KINDS { width } else { (kind + 1) * LANES };
+        for at in first as usize..last as usize {
+            let (id, place) = (entries.ids[at] as usize, entries.places[at] as usize);
+            let row = &mut weights.rows.values[id * stride..][..stride];
+            let gradient = &lattice.marginals[place..][..reach];
+            step_row(simd, row, (n_labels + id) * width, gradient, (length * entries.value(at), marks[at]), rule);
+        }
+    }
+    for Sparse { entries, marks, part, start, base } in weights.sparse(sample) {
+        for at in part {
+            let [v, kept] = &mut weights.cells[start + entries.ids[at] as usize - base];
+            let change = length * entries.value(at) * lattice.marginals[entries.places[at] as usize];
+            rule.step(scalar, v, kept, change, marks[at]);
         }
     }
     for edge in &lattice.edges {
@@ -81,26 +85,29 @@ pub fn step<S: Simd>(
     }
 }
 
-/// Steps on some rows of a matrix, all along the same gradient: `steps` gives the row, the length and whether it is the last.
-/// The matrix begins at `first_row` of all rows.
+/// A step on the leading weights of a row, along a gradient of so many, of a length; `last` says whether it is the last. The
+/// row begins in place `index` of all rows.
 #[inline(always)]
-fn step_rows<S: Simd>(
+fn step_row<S: Simd>(
     simd: S,
-    matrix: &mut [f64],
-    first_row: usize,
+    row: &mut [f64],
+    index: usize,
     gradient: &[f64],
-    steps: impl Iterator<Item = (usize, f64, bool)> + Clone,
+    (length, last): (f64, bool),
     rule: impl Rule,
 ) {
-    let (matrix, _) = S::as_mut_simd_f64s(matrix);
+    let (row, _) = S::as_mut_simd_f64s(row);
     let (gradient, _) = S::as_simd_f64s(gradient);
+    let (v, kept) = row.split_at_mut(row.len() / 2);
+    let (index, length) = (index / S::F64_LANES, simd.splat_f64s(length));
     let mut at = 0;
     while at < gradient.len() {
-        match gradient.len() - at {
-            1 => step_tile::<S, 1>(simd, matrix, first_row, gradient, at, steps.clone(), rule),
-            2 => step_tile::<S, 2>(simd, matrix, first_row, gradient, at, steps.clone(), rule),
-            3 => step_tile::<S, 3>(simd, matrix, first_row, gradient, at, steps.clone(), rule),
-            _ => step_tile::<S, 4>(simd, matrix, first_row, gradient, at, steps.clone(), rule),
+        let (v, kept, gradient) = (&mut v[at..], &mut kept[at..], &gradient[at..]);
+        match gradient.len() {
+            1 => step_tile::<S, 1>(simd, (v, kept), index + at, gradient, (length, last), rule),
+            2 => step_tile::<S, 2>(simd, (v, kept), index + at, gradient, (length, last), rule),
+            3 => step_tile::<S, 3>(simd, (v, kept), index + at, gradient, (length, last), rule),
+            _ => step_tile::<S, 4>(simd, (v, kept), index + at, gradient, (length, last), rule),
         }
         at += 4;
     }
@@ -110,21 +117,15 @@ fn step_rows<S: Simd>(
 #[inline(always)]
 fn step_tile<S: Simd, const N: usize>(
     simd: S,
-    matrix: &mut [S::f64s],
-    first_row: usize,
+    (v, kept): (&mut [S::f64s], &mut [S::f64s]),
+    index: usize,
     gradient: &[S::f64s],
-    at: usize,
-    steps: impl Iterator<Item = (usize, f64, bool)>,
+    (length, last): (S::f64s, bool),
     rule: impl Rule,
 ) {
-    let width = gradient.len();
-    let mut columns = [simd.splat_f64s(0.0); N];
-    columns.copy_from_slice(&gradient[at..at + N]);
-    for (row, length, last) in steps {
-        let (v, kept) = matrix[row * 2 * width..][..2 * width].split_at_mut(width);
-        let length = simd.splat_f64s(length);
-        let change = std::array::from_fn(|n| simd.mul_f64s(length, columns[n]));
-        let index = (first_row + row) * width + at;
-        rule.step_row::<S, N>(simd, (&mut v[at..at + N], &mut kept[at..at + N]), index, change, last);
+    let mut change = [simd.splat_f64s(0.0); N];
+    for n in 0..N {
+        change[n] = simd.mul_f64s(length, gradient[n]);
     }
+    rule.step_row::<S, N>(simd, (&mut v[..N], &mut kept[..N]), index, change, last);
 }

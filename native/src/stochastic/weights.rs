@@ -6,6 +6,7 @@ use crate::numeric;
 use crate::objective::chain::ChainObjective;
 use crate::objective::features::Features;
 use crate::objective::layout::Entries;
+use std::ops::Range;
 use std::slice;
 
 pub struct Weights<'a> {
@@ -22,6 +23,17 @@ pub struct Weights<'a> {
     pub rows: Matrix,
     /// Transitions, by the label come from.
     pub pairs: Matrix,
+}
+
+/// Sparse entries of a sample.
+pub struct Sparse<'a> {
+    pub entries: &'a Entries,
+    pub marks: &'a [bool],
+    /// Where the sample's are.
+    pub part: Range<usize>,
+    /// What to add to an id, and what to take off, to find its cell.
+    pub start: usize,
+    pub base: usize,
 }
 
 /// Rows of labels, padded: those of weights, each followed by what is kept with them.
@@ -156,20 +168,18 @@ impl<'a> Weights<'a> {
         if sample.tokens().len() > 1 {
             self.pairs.rows().for_each(|(v, kept)| work(v, kept));
         }
-        for token in sample.tokens() {
-            for at in sample.block.rows.range(token) {
-                if sample.marks.rows[at] {
-                    let (v, kept) = self.rows.row(sample.block.rows.ids[at] as usize);
-                    work(v, kept);
-                }
+        for ((entries, marks), &(first, last)) in
+            sample.block.rows.iter().zip(&sample.marks.rows).zip(&sample.parts.rows)
+        {
+            for at in (first as usize..last as usize).filter(|&at| marks[at]) {
+                let (v, kept) = self.rows.row(entries.ids[at] as usize);
+                work(v, kept);
             }
-            for (entries, marks, start, base) in self.sparse(sample) {
-                for at in entries.range(token) {
-                    if marks[at] {
-                        let [v, kept] = &mut self.cells[start + entries.ids[at] as usize - base];
-                        work(slice::from_mut(v), slice::from_mut(kept));
-                    }
-                }
+        }
+        for Sparse { entries, marks, part, start, base } in self.sparse(sample) {
+            for at in part.filter(|&at| marks[at]) {
+                let [v, kept] = &mut self.cells[start + entries.ids[at] as usize - base];
+                work(slice::from_mut(v), slice::from_mut(kept));
             }
         }
         for &feature in bigrams {
@@ -190,19 +200,24 @@ impl<'a> Weights<'a> {
         self.first_cell - self.features.first_state()
     }
 
-    /// The sparse entries of a sample's block, their marks, and what to add to and take off an id to find its cell.
+    /// The sparse entries of a sample.
     #[inline(always)]
-    pub fn sparse<'b>(&self, sample: Sample<'b>) -> [(&'b Entries, &'b [bool], usize, usize); 2] {
+    pub fn sparse<'b>(&self, sample: Sample<'b>) -> [Sparse<'b>; 2] {
+        let Sample { block, marks, parts, .. } = sample;
         let dense = self.first_sparse();
-        let own = sample.block.own_range.start - dense;
-        [(&sample.block.shared, &sample.marks.shared, 0, dense), (&sample.block.own, &sample.marks.own, own, 0)]
+        let part = |(from, to): (u32, u32)| from as usize..to as usize;
+        let own = block.own_range.start - dense;
+        [
+            Sparse { entries: &block.shared, marks: &marks.shared, part: part(parts.shared), start: 0, base: dense },
+            Sparse { entries: &block.own, marks: &marks.own, part: part(parts.own), start: own, base: 0 },
+        ]
     }
 
     /// Asks for the weights that a sample soon to come will need, but for those of rows, most of which are at hand.
     #[inline(always)]
     pub fn fetch(&self, sample: &Sample<'_>) {
-        for ((entries, _, start, base), &(from, to)) in self.sparse(*sample).into_iter().zip(&sample.parts[1..]) {
-            for &id in &entries.ids[from..to] {
+        for Sparse { entries, part, start, base, .. } in self.sparse(*sample) {
+            for &id in &entries.ids[part] {
                 numeric::prefetch(&self.cells, start + id as usize - base);
             }
         }

@@ -105,38 +105,41 @@ impl<'a> LineSearch<'a> {
             let all = direction.iter_mut().zip(residual).zip(once);
             all.for_each(|((direction, residual), &once)| *direction = f64::from(once) * residual);
         }
-        let first = sample.first_token;
-        let (entries, recurrent) = (&sample.block.rows, repeats.rows.of(sample));
         self.row_sums.clear();
-        for &Recurrence { token, at, slot } in recurrent {
-            let start = slot as usize * width;
-            if self.row_sums.len() < start + width {
-                self.row_sums.resize(start + width, 0.0);
+        for (entries, recurrences) in sample.block.rows.iter().zip(&repeats.rows) {
+            for &Recurrence { at, slot } in recurrences.of(sample) {
+                let (at, start) = (at as usize, slot as usize * width);
+                if self.row_sums.len() < start + width {
+                    self.row_sums.resize(start + width, 0.0);
+                }
+                let residual = &lattice.marginals[entries.places[at] as usize..][..width];
+                numeric::add_scaled(simd, &mut self.row_sums[start..start + width], entries.value(at), residual);
             }
-            let residual = &lattice.marginals[(token as usize - first) * width..][..width];
-            numeric::add_scaled(simd, &mut self.row_sums[start..start + width], entries.value(at as usize), residual);
         }
-        for &Recurrence { token, at, slot } in recurrent {
-            let direction = &mut self.states[(token as usize - first) * width..][..width];
-            let present = &present[entries.ids[at as usize] as usize * width..][..width];
-            let sums = &self.row_sums[slot as usize * width..][..width];
-            numeric::add_product(simd, direction, entries.value(at as usize), present, sums);
+        for (entries, recurrences) in sample.block.rows.iter().zip(&repeats.rows) {
+            for &Recurrence { at, slot } in recurrences.of(sample) {
+                let at = at as usize;
+                let direction = &mut self.states[entries.places[at] as usize..][..width];
+                let present = &present[entries.ids[at] as usize * width..][..width];
+                let sums = &self.row_sums[slot as usize * width..][..width];
+                numeric::add_product(simd, direction, entries.value(at), present, sums);
+            }
         }
         self.sparse_sums.clear();
         let sparse = [(&sample.block.shared, &repeats.shared), (&sample.block.own, &repeats.own)];
         for (entries, recurrences) in sparse {
-            for &Recurrence { token, at, slot } in recurrences.of(sample) {
-                if self.sparse_sums.len() <= slot as usize {
-                    self.sparse_sums.resize(slot as usize + 1, 0.0);
+            for &Recurrence { at, slot } in recurrences.of(sample) {
+                let (at, slot) = (at as usize, slot as usize);
+                if self.sparse_sums.len() <= slot {
+                    self.sparse_sums.resize(slot + 1, 0.0);
                 }
-                let place = (token as usize - first) * width + usize::from(entries.labels[at as usize]);
-                self.sparse_sums[slot as usize] += entries.value(at as usize) * lattice.marginals[place];
+                self.sparse_sums[slot] += entries.value(at) * lattice.marginals[entries.places[at] as usize];
             }
         }
         for (entries, recurrences) in sparse {
-            for &Recurrence { token, at, slot } in recurrences.of(sample) {
-                let place = (token as usize - first) * width + usize::from(entries.labels[at as usize]);
-                self.states[place] += entries.value(at as usize) * self.sparse_sums[slot as usize];
+            for &Recurrence { at, slot } in recurrences.of(sample) {
+                let at = at as usize;
+                self.states[entries.places[at] as usize] += entries.value(at) * self.sparse_sums[slot as usize];
             }
         }
         squared += numeric::dot(simd, &self.states, &lattice.marginals);

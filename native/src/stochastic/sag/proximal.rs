@@ -13,7 +13,7 @@ use crate::numeric;
 use crate::objective::features::Features;
 use crate::stochastic::inference::Inference;
 use crate::stochastic::samples::Sample;
-use crate::stochastic::weights::Weights;
+use crate::stochastic::weights::{Sparse, Weights};
 use pulp::{Scalar, Simd};
 
 pub struct Proximal {
@@ -81,16 +81,17 @@ impl Proximal {
             let from = std::mem::replace(&mut self.pairs, now);
             weights.pairs.rows().for_each(|(v, d)| steps.advance_row(simd, (v, d), from, &mut self.beyond));
         }
-        let (first, last) = sample.parts[0];
-        for &row in &sample.block.rows.ids[first..last] {
-            let from = std::mem::replace(&mut self.rows[row as usize], now);
-            if from != now {
-                let (v, d) = weights.rows.row(row as usize);
-                steps.advance_row(simd, (v, d), from, &mut self.beyond);
+        for (entries, &(first, last)) in sample.block.rows.iter().zip(&sample.parts.rows) {
+            for &row in &entries.ids[first as usize..last as usize] {
+                let from = std::mem::replace(&mut self.rows[row as usize], now);
+                if from != now {
+                    let (v, d) = weights.rows.row(row as usize);
+                    steps.advance_row(simd, (v, d), from, &mut self.beyond);
+                }
             }
         }
-        for ((entries, _, start, base), &(first, last)) in weights.sparse(sample).into_iter().zip(&sample.parts[1..]) {
-            for &id in &entries.ids[first..last] {
+        for Sparse { entries, part, start, base, .. } in weights.sparse(sample) {
+            for &id in &entries.ids[part] {
                 let cell = start + id as usize - base;
                 let from = std::mem::replace(&mut self.cells[cell], now);
                 let [v, d] = &mut weights.cells[cell];
@@ -108,8 +109,8 @@ impl Proximal {
     /// Asks for what will be needed to bring the sparse weights of a sample soon to come up to date.
     #[inline(always)]
     pub fn fetch(&self, weights: &Weights<'_>, sample: &Sample<'_>) {
-        for ((entries, _, start, base), &(first, last)) in weights.sparse(*sample).into_iter().zip(&sample.parts[1..]) {
-            entries.ids[first..last].iter().for_each(|&id| numeric::prefetch(&self.cells, start + id as usize - base));
+        for Sparse { entries, part, start, base, .. } in weights.sparse(*sample) {
+            entries.ids[part].iter().for_each(|&id| numeric::prefetch(&self.cells, start + id as usize - base));
         }
     }
 
