@@ -95,16 +95,11 @@ pub(crate) fn fill_scores<S: Simd, R: Read>(
     width: usize,
 ) {
     let &Stored { read, cells, first_cell, .. } = stored;
-    for (kind, entries) in block.rows.iter().enumerate() {
-        if !entries.is_empty() {
-            match kind {
-                0 => add_rows(simd, stored, entries, sentence, scores, LANES, width),
-                1 => add_rows(simd, stored, entries, sentence, scores, 2 * LANES, width),
-                2 => add_rows(simd, stored, entries, sentence, scores, 3 * LANES, width),
-                _ => add_rows(simd, stored, entries, sentence, scores, width, width),
-            }
-        }
-    }
+    let [one, two, three, more] = &block.rows;
+    add_rows(simd, stored, one, sentence, scores, LANES, width);
+    add_rows(simd, stored, two, sentence, scores, 2 * LANES, width);
+    add_rows(simd, stored, three, sentence, scores, 3 * LANES, width);
+    add_rows(simd, stored, more, sentence, scores, width, width);
     add_entries(read, &block.shared, sentence, cells, first_cell, scores);
     if !block.own.is_empty() {
         add_entries(read, &block.own, sentence, &cells[block.own_range.start - first_cell..], 0, scores);
@@ -158,16 +153,11 @@ pub(super) fn spread_rows<S: Simd>(
     width: usize,
     gradient: &mut [f64],
 ) {
-    for (kind, entries) in block.rows.iter().enumerate() {
-        if !entries.is_empty() {
-            match kind {
-                0 => spread_reaching(simd, entries, sentence, marginals, gradient, LANES, width),
-                1 => spread_reaching(simd, entries, sentence, marginals, gradient, 2 * LANES, width),
-                2 => spread_reaching(simd, entries, sentence, marginals, gradient, 3 * LANES, width),
-                _ => spread_reaching(simd, entries, sentence, marginals, gradient, width, width),
-            }
-        }
-    }
+    let [one, two, three, more] = &block.rows;
+    spread_reaching(simd, one, sentence, marginals, gradient, LANES, width);
+    spread_reaching(simd, two, sentence, marginals, gradient, 2 * LANES, width);
+    spread_reaching(simd, three, sentence, marginals, gradient, 3 * LANES, width);
+    spread_reaching(simd, more, sentence, marginals, gradient, width, width);
 }
 
 /// The same of rows of one kind: the first `reach` labels of them.
