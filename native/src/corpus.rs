@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::text::alphabet::Alphabet;
 use crate::text::sink::Sink;
 use rayon::prelude::*;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ impl Rows {
 #[derive(Clone)]
 pub struct Corpus {
     pub attributes: Arc<Alphabet>,
-    /// Label names in byte order; empty when the data has no labels.
+    /// Label names, the most frequent first, then in byte order; empty when the data has no labels.
     pub labels: Arc<Vec<String>>,
     /// Sentence -> its last token plus one.
     pub sentence_ends: Vec<usize>,
@@ -208,13 +209,12 @@ impl Corpus {
         assembly.finish()
     }
 
+    /// The most frequent first: the labels that an attribute is seen with are then mostly among the first.
     fn sort_labels(&mut self, labels: Labels) {
-        let mut order: Vec<u32> = (0..labels.names.len() as u32).collect();
-        let mut counts = vec![0usize; order.len()];
+        let mut counts = vec![0usize; labels.names.len()];
         self.gold.iter().for_each(|&label| counts[label as usize] += 1);
-        order.sort_by(|&a, &b| {
-            (counts[b as usize], &labels.names[a as usize]).cmp(&(counts[a as usize], &labels.names[b as usize]))
-        });
+        let mut order: Vec<u32> = (0..labels.names.len() as u32).collect();
+        order.sort_by_key(|&label| (Reverse(counts[label as usize]), &labels.names[label as usize]));
         let mut rank = vec![0; order.len()];
         for (new, &old) in order.iter().enumerate() {
             rank[old as usize] = new as u32;
@@ -383,13 +383,13 @@ mod tests {
         for corpus in [&one, &two] {
             assert_eq!(corpus.states.ids, [0, 1, 1, 2]);
             assert_eq!(corpus.values, [1.0, 1.0, 0.5, 1.0]);
-            assert_eq!(*corpus.labels, ["A", "N", "V"]);
-            assert_eq!(corpus.gold, [1, 2, 0, 1]);
+            assert_eq!(*corpus.labels, ["N", "A", "V"]);
+            assert_eq!(corpus.gold, [0, 2, 1, 0]);
             assert_eq!(corpus.sentence_ends, [2, 4]);
             assert_eq!(corpus.attributes.text(2), b"z");
         }
         let second = one.select(&[1]).unwrap();
-        assert_eq!((second.states.ids.as_slice(), second.gold.as_slice()), ([1, 2].as_slice(), [0, 1].as_slice()));
+        assert_eq!((second.states.ids.as_slice(), second.gold.as_slice()), ([1, 2].as_slice(), [1, 0].as_slice()));
         assert!(one.select(&[2]).is_err());
     }
 }

@@ -33,6 +33,16 @@ impl Entries {
         Entries { ends: vec![0; sentences], ..Entries::default() }
     }
 
+    /// None yet, and room for so many.
+    pub fn with_room(sentences: usize, entries: usize, valued: bool) -> Entries {
+        Entries {
+            ends: Vec::with_capacity(sentences),
+            ids: Vec::with_capacity(entries),
+            places: Vec::with_capacity(entries),
+            values: Vec::with_capacity(if valued { entries } else { 0 }),
+        }
+    }
+
     /// The entries of a sentence.
     #[inline(always)]
     pub fn range(&self, sentence: usize) -> Range<usize> {

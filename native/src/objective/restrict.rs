@@ -140,29 +140,35 @@ impl Bigrams {
 
 /// Entries of several kinds; `goes` gives the new kind and the new id for an old id.
 fn restrict<const N: usize>(all: &[Entries; N], goes: impl Fn(u32) -> (u8, u32)) -> [Entries; N] {
-    let (n, valued) = all
-        .iter()
-        .fold((0, false), |(n, valued), entries| (n + entries.ids.len(), valued || !entries.values.is_empty()));
+    let valued = all.iter().any(|entries| !entries.values.is_empty());
+    let n_sentences = all[0].ends.len();
+    let of_sentence = |sentence: usize| all.iter().map(|entries| entries.range(sentence).len()).sum();
     // Memory that is not written is not paid for, so there is room for all.
-    let room = |n: usize| Entries {
-        ends: Vec::with_capacity(all[0].ends.len()),
-        ids: Vec::with_capacity(n),
-        places: Vec::with_capacity(n),
-        values: Vec::with_capacity(if valued { n } else { 0 }),
-    };
-    let mut kept: [Entries; N] = std::array::from_fn(|_| room(n));
-    for sentence in 0..all[0].ends.len() {
+    let mut kept: [Entries; N] =
+        std::array::from_fn(|_| Entries::with_room(n_sentences, (0..n_sentences).map(of_sentence).sum(), valued));
+    let most = (0..n_sentences).map(of_sentence).max().unwrap_or(0);
+    let mut found: [Vec<(u32, u32, f64)>; N] = std::array::from_fn(|_| vec![(0, 0, 0.0); most + 1]);
+    for sentence in 0..n_sentences {
+        let mut lens = [0; N];
         for entries in all {
             let range = entries.range(sentence);
             let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
             for (at, (&id, &place)) in range.zip(pairs) {
+                // What does not stay is overwritten by what comes next: a branch could not be predicted.
                 let (kind, id) = goes(id);
-                if id != NOWHERE {
-                    kept[usize::from(kind)].push(id, place, entries.values.get(at).copied());
-                }
+                let len = &mut lens[usize::from(kind)];
+                found[usize::from(kind)][*len] = (id, place, entries.value(at));
+                *len += usize::from(id != NOWHERE);
             }
         }
-        kept.iter_mut().for_each(Entries::end_sentence);
+        for ((kept, found), len) in kept.iter_mut().zip(&found).zip(lens) {
+            kept.ids.extend(found[..len].iter().map(|entry| entry.0));
+            kept.places.extend(found[..len].iter().map(|entry| entry.1));
+            if valued {
+                kept.values.extend(found[..len].iter().map(|entry| entry.2));
+            }
+            kept.end_sentence();
+        }
     }
     kept
 }
