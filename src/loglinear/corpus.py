@@ -172,7 +172,7 @@ class Corpus:
 
     @property
     def labels(self) -> list[str]:
-        """Label names in byte order; empty for unlabelled data."""
+        """Label names, the most frequent first, then in byte order; empty for unlabelled data."""
         return self.core.labels
 
     def gold(self) -> list[list[str]]:

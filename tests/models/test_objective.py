@@ -11,9 +11,10 @@ from enumeration import Chain, Sentence, Token, named_features, selected_feature
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from loglinear import Corpus
+from loglinear import Corpus, ElasticNet, Problem, Stop, minimize
 from loglinear._core import ChainObjective
 from loglinear.errors import DataError, OptionError
+from loglinear.solvers import LBFGS, SAG, SG, AdaGrad
 
 ATTRIBUTES = ["a", "b", "c", "d:e", "é", ""]
 VALUES = st.sampled_from([1.0, 1.0, -1.0, 0.5, -2.25, 3.0, 0.0])
@@ -289,6 +290,73 @@ def test_a_sentence_many_times_in_many_blocks_is_the_sentence_with_that_weight(o
         assert results[-1][0] == pytest.approx(value, rel=1e-11)
         np.testing.assert_allclose(results[-1][1][mine], gradient[theirs], rtol=1e-9, atol=1e-8)
     assert len({(value, gradient.tobytes()) for value, gradient in results}) == 1
+
+
+def many_labels(n_labels, valued):
+    """Sentences of attributes that are seen with the first few labels, with many or with all; some recur on a token."""
+    rng = np.random.default_rng(n_labels)
+    labels = [f"L{k:02}" for k in range(n_labels)]
+    reach = {f"a{most}{k}": most for most in {2, 8, 9, 17, 25, n_labels} for k in range(3) if most <= n_labels}
+    y = [np.minimum(rng.geometric(2.0 / n_labels, length) - 1, n_labels - 1) for length in rng.integers(1, 40, 120)]
+    tokens = []
+    for label in np.concatenate(y):
+        seen = [name for name, most in reach.items() if label < most and rng.random() < 0.7]
+        seen += [f"rare{rng.integers(200)}", *seen[:1]]
+        tokens.append({name: rng.normal() for name in seen} if valued else seen)
+    ends = np.cumsum([len(sentence) for sentence in y])
+    X = [tokens[end - len(sentence) : end] for sentence, end in zip(y, ends, strict=True)]
+    return X, [[labels[k] for k in sentence] for sentence in y]
+
+
+@pytest.mark.parametrize("valued", [False, True])
+@pytest.mark.parametrize("n_labels", [3, 8, 12, 20, 30, 45])
+def test_many_labels_and_some_of_the_features_give_what_softmax_gives(n_labels, valued):
+    """Without weights of transitions the tokens are independent."""
+    X, y = many_labels(n_labels, valued)
+    corpus = Corpus.encode(X, y)
+    objective = ChainObjective(corpus.core)
+    w = distinct_weights(objective.n_features, 5)
+    names = names_of(objective, w)
+    w[[at for name, at in names.items() if name[0] == "transition"]] = 0.0
+    states = {name: at for name, at in names.items() if name[0] == "state"}
+    place = {label: k for k, label in enumerate(corpus.labels)}
+    columns = {name: k for k, name in enumerate(sorted({attribute for _, attribute, _ in states}))}
+    table = np.full((len(columns), len(place)), -1)
+    for (_, attribute, label), at in states.items():
+        table[columns[attribute], place[label]] = at
+    x = np.zeros((corpus.core.n_tokens, len(columns)))
+    for row, token in zip(x, (token for sentence in X for token in sentence), strict=True):
+        for name, value in token.items() if valued else ((name, 1.0) for name in token):
+            row[columns[name]] += value
+    gold = np.array([place[label] for sentence in y for label in sentence])
+    for kept in (np.arange(w.size), np.flatnonzero(np.random.default_rng(1).random(w.size) < 0.3)):
+        masked = np.zeros(w.size + 1)
+        masked[kept] = w[kept]
+        scores = x @ masked[table]
+        log_p = scores - np.logaddexp.reduce(scores, axis=1)[:, None]
+        residual = np.exp(log_p)
+        residual[np.arange(gold.size), gold] -= 1.0
+        expected = np.zeros(w.size)
+        expected[table[table >= 0]] = (x.T @ residual)[table >= 0]
+        value, gradient = objective.restrict(kept).value_and_gradient(w[kept])
+        assert value == pytest.approx(-log_p[np.arange(gold.size), gold].sum(), rel=1e-12)
+        is_state = np.isin(kept, list(states.values()))
+        np.testing.assert_allclose(gradient[is_state], expected[kept[is_state]], rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_labels", [3, 12, 20, 45])
+def test_stochastic_methods_come_to_the_optimum_of_many_labels(n_labels):
+    problem = Problem(ChainObjective(Corpus.encode(*many_labels(n_labels, valued=False)).core), ElasticNet(l2=5.0))
+    best = minimize(problem, LBFGS(tolerance=0.0, gradient_tolerance=1e-7)).objective
+    for solver, within in ((SAG(), 1e-5), (AdaGrad(), 0.03), (SG(), 0.03)):
+        found = minimize(problem, solver, stop=Stop(max_passes=60))
+        assert found.objective == pytest.approx(best, rel=within)
+
+
+def test_labels_are_ordered_by_how_often_they_occur():
+    X, y = [[["a"]] * 4, [["a"]] * 2], [list("CBBA"), ["A", "Ä"]]
+    assert Corpus.encode(X, y).labels == ["A", "B", "C", "Ä"]
+    assert Corpus.encode(X, y, sample_weight=[1.0, 3.0]).labels == ["A", "Ä", "B", "C"]
 
 
 X = [[["a", "b"], ["c"]], [["a"], ["c"], ["b"]], [["b"], ["d"]]]

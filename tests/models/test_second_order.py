@@ -77,8 +77,10 @@ def test_without_weights_of_triples_it_is_the_first_order_chain():
 
 
 def test_triples_come_directly_after_the_transitions():
-    _, names = objective_of(*data(), order=2)
-    pairs, triples = (list(itertools.product(LABELS, repeat=n)) for n in (2, 3))
+    X, y = data()
+    _, names = objective_of(X, y, order=2)
+    labels = Corpus.encode(X, y).labels
+    pairs, triples = (list(itertools.product(labels, repeat=n)) for n in (2, 3))
     assert [names[("transition", *pair)] for pair in pairs] == list(range(9))
     assert [names[("triple", *triple)] for triple in triples] == list(range(9, 36))
 
@@ -87,7 +89,7 @@ def test_only_observed_triples_are_features():
     objective = ChainObjective(Corpus.encode([[["a"]] * 4, [["a"]] * 2], [list("ABAB"), list("BB")]).core, order=2)
     assert objective.feature_counts == (3, 2, 0, 2)
     triples = objective.model(np.ones(objective.n_features), "{}").triple_features()
-    assert triples == [("A", "B", "A", 1.0), ("B", "A", "B", 1.0)]
+    assert triples == [("B", "A", "B", 1.0), ("A", "B", "A", 1.0)]
 
 
 def test_batches_and_samples_of_sentences_keep_the_order():

@@ -66,7 +66,7 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
         verbose: whether to print a line to stderr at every iteration.
 
     Attributes:
-        classes_: label names, sorted.
+        classes_: label names, the most frequent first, then in byte order.
         result_: status, trace, optimality violation of the training; None for a loaded model.
         model_: the native model.
     """
