@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::text::alphabet::Alphabet;
 use crate::text::sink::Sink;
 use rayon::prelude::*;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -208,18 +209,12 @@ impl Corpus {
         assembly.finish()
     }
 
-    /// The most frequent first: the labels that an attribute is seen with are then mostly among the first.
+    /// The most frequent first, whatever the weights: an attribute is then seen with labels that are mostly among the first.
     fn sort_labels(&mut self, labels: Labels) {
-        if labels.names.is_empty() {
-            return;
-        }
-        let mut counts = vec![0.0; labels.names.len()];
-        for sentence in 0..self.n_sentences() {
-            self.gold[self.tokens(sentence)].iter().for_each(|&label| counts[label as usize] += self.weight(sentence));
-        }
+        let mut counts = vec![0usize; labels.names.len()];
+        self.gold.iter().for_each(|&label| counts[label as usize] += 1);
         let mut order: Vec<u32> = (0..labels.names.len() as u32).collect();
-        let (count, name) = (|label: u32| counts[label as usize], |label: u32| &labels.names[label as usize]);
-        order.sort_by(|&a, &b| count(b).total_cmp(&count(a)).then_with(|| name(a).cmp(name(b))));
+        order.sort_by_key(|&label| (Reverse(counts[label as usize]), &labels.names[label as usize]));
         let mut rank = vec![0; order.len()];
         for (new, &old) in order.iter().enumerate() {
             rank[old as usize] = new as u32;
