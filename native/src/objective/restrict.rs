@@ -3,7 +3,6 @@
 use super::chain::ChainObjective;
 use super::features::{Features, NOWHERE, Selection};
 use super::layout::{self, Bigrams, Block, Entries};
-use crate::corpus::Rows;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -128,7 +127,6 @@ impl Bigrams {
     fn restrict(&self, kept: impl Fn(&Range<u32>) -> Range<u32>) -> Bigrams {
         let mut bigrams = Bigrams::default();
         let places: Vec<u32> = self.met.iter().map(|met| bigrams.meet(kept(&met.features))).collect();
-        bigrams.entries = Rows::default();
         for token in 0..self.entries.ends.len() {
             let kept = self.entries.row(token).iter().map(|&id| places[id as usize]).filter(|&place| place != NOWHERE);
             bigrams.entries.ids.extend(kept);
@@ -141,12 +139,11 @@ impl Bigrams {
 /// Entries of several kinds; `goes` gives the new kind and the new id for an old id.
 fn restrict<const N: usize>(all: &[Entries; N], goes: impl Fn(u32) -> (u8, u32)) -> [Entries; N] {
     let valued = all.iter().any(|entries| !entries.values.is_empty());
-    let n_sentences = all[0].ends.len();
+    let (n, n_sentences) = (all.iter().map(|entries| entries.ids.len()).sum(), all[0].ends.len());
     let of_sentence = |sentence: usize| all.iter().map(|entries| entries.range(sentence).len()).sum();
+    let most: usize = (0..n_sentences).map(of_sentence).max().unwrap_or(0);
     // Memory that is not written is not paid for, so there is room for all.
-    let mut kept: [Entries; N] =
-        std::array::from_fn(|_| Entries::with_room(n_sentences, (0..n_sentences).map(of_sentence).sum(), valued));
-    let most = (0..n_sentences).map(of_sentence).max().unwrap_or(0);
+    let mut kept: [Entries; N] = std::array::from_fn(|_| Entries::with_room(n_sentences, n, valued));
     let mut found: [Vec<(u32, u32, f64)>; N] = std::array::from_fn(|_| vec![(0, 0, 0.0); most + 1]);
     for sentence in 0..n_sentences {
         let mut lens = [0; N];
