@@ -203,6 +203,16 @@ impl Block {
         self.rows.iter_mut().chain([&mut self.shared, &mut self.own])
     }
 
+    /// Asks for the entries of a sentence, which will be needed soon.
+    #[inline(always)]
+    pub fn fetch(&self, sentence: usize) {
+        for entries in self.rows.iter().chain([&self.shared, &self.own]) {
+            let range = entries.range(sentence);
+            numeric::prefetch_range(&entries.ids, range.clone());
+            numeric::prefetch_range(&entries.places, range);
+        }
+    }
+
     pub fn n_tokens(&self) -> usize {
         self.sentence_ends.last().map_or(0, |&end| end as usize)
     }

@@ -59,7 +59,10 @@ impl WithSimd for BlockPass<'_> {
         met.clear();
         met.resize(self.block.bigrams.n_met(), 0.0);
         let sentences = self.sentences();
-        for sentences in sentences.chunks(LANES) {
+        let mut batches = sentences.chunks(LANES).peekable();
+        while let Some(sentences) = batches.next() {
+            // Sorted by length, they lie anywhere in the block.
+            batches.peek().into_iter().copied().flatten().for_each(|later| self.block.fetch(later.at));
             // Bigram features make transitions of their own for every token.
             if self.block.bigrams.n_met() == 0
                 && self.scores.links.are_few
