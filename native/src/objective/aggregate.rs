@@ -8,6 +8,7 @@ use super::chain::ChainObjective;
 use super::features::{Features, Selection};
 use super::layout::{Block, Entries};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 impl ChainObjective {
     /// The objective over `n_clusters` weights, where feature j has that of cluster map[j]. What comes before the state features
@@ -42,7 +43,7 @@ impl ChainObjective {
     }
 
     fn merged(&self, block: &Block, clusters: &[u32]) -> Block {
-        let n = block.sentence_ends.len();
+        let n = block.sentences.len();
         let mut shared = Entries::default();
         let mut all: Vec<(u32, u32, f64)> = Vec::new();
         for sentence in 0..n {
@@ -70,9 +71,8 @@ impl ChainObjective {
         }
         let end = clusters.iter().max().map_or(0, |&most| most as usize + 1);
         Block {
-            sentence_ends: block.sentence_ends.clone(),
-            first_sentence: block.first_sentence,
-            first_token: block.first_token,
+            sentences: Arc::clone(&block.sentences),
+            tokens: block.tokens.clone(),
             rows: std::array::from_fn(|_| Entries::none(n)),
             shared,
             own: Entries::none(n),

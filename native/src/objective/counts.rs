@@ -11,12 +11,11 @@ impl ChainObjective {
         let mut counts = vec![0.0; features.len()];
         let (pairs, states) = counts.split_at_mut(features.first_state());
         for block in &*self.blocks {
-            for at in 0..block.sentence_ends.len() {
-                let (weight, tokens) = (self.weight(block.first_sentence + at), block.tokens(at));
+            for (at, sentence) in block.sentences.iter().enumerate() {
+                let weight = self.weight(sentence.number);
                 if weight != 0.0 {
-                    let tokens = block.first_token + tokens.start..block.first_token + tokens.end;
-                    self.count_states(block, at, &self.corpus.gold[tokens.clone()], weight, states);
-                    self.count_pairs(tokens, weight, pairs);
+                    self.count_states(block, at, block.gold(sentence, &self.corpus), weight, states);
+                    self.count_pairs(self.corpus.tokens(sentence.number), weight, pairs);
                 }
             }
         }

@@ -13,6 +13,7 @@ use crate::design::{Lists, Values};
 use crate::numeric::{self, LANES};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Entries of sentences, in compressed sparse rows.
 #[derive(Clone, Default)]
@@ -85,18 +86,33 @@ impl Entries {
 /// twenty-four, and all others.
 pub const KINDS: usize = 4;
 
+/// How many labels of its rows a kind may have features with; others may have them with all of the width.
+#[inline(always)]
+pub fn reach(kind: usize, width: usize) -> usize {
+    if kind + 1 == KINDS { width } else { (kind + 1) * LANES }
+}
+
 /// Row -> its kind.
 pub fn kinds(features: &Features) -> Vec<u8> {
     let last = |row| usize::from(*features.labels(row).last().expect("a row has features"));
     (0..features.n_dense).map(|row| (last(row) / LANES).min(KINDS - 1) as u8).collect()
 }
 
+/// A sentence of a block.
+pub struct Sentence {
+    /// In the corpus.
+    pub number: usize,
+    /// Counted within the block.
+    pub tokens: Range<usize>,
+}
+
 /// A run of sentences that one thread works through.
 pub struct Block {
-    /// Sentence -> its last token plus one, counted within the block.
-    pub sentence_ends: Vec<u32>,
-    pub first_sentence: usize,
-    pub first_token: usize,
+    /// The shortest first, and with them their entries: sentences gone through abreast are of about the same length then, and
+    /// lie side by side.
+    pub sentences: Arc<[Sentence]>,
+    /// Those of the block, in the corpus.
+    pub tokens: Range<usize>,
     /// By kind.
     pub rows: [Entries; KINDS],
     pub shared: Entries,
@@ -174,9 +190,8 @@ impl Block {
         let n = rows.len();
         let valued = !matches!(rows.parts().1, Values::Ones(_)) || intercept.is_some_and(|(_, value)| value != 1.0);
         let mut block = Block {
-            sentence_ends: (1..=n as u32).collect(),
-            first_sentence: 0,
-            first_token: 0,
+            sentences: (0..n).map(|number| Sentence { number, tokens: number..number + 1 }).collect(),
+            tokens: 0..n,
             rows: std::array::from_fn(|_| Entries::none(n)),
             shared: Entries::none(n),
             own: Entries::none(n),
@@ -203,25 +218,10 @@ impl Block {
         self.rows.iter_mut().chain([&mut self.shared, &mut self.own])
     }
 
-    /// Asks for the entries of a sentence, which will be needed soon.
+    /// The labels of a sentence in the corpus.
     #[inline(always)]
-    pub fn fetch(&self, sentence: usize) {
-        for entries in self.rows.iter().chain([&self.shared, &self.own]) {
-            let range = entries.range(sentence);
-            numeric::prefetch_range(&entries.ids, range.clone());
-            numeric::prefetch_range(&entries.places, range);
-        }
-    }
-
-    pub fn n_tokens(&self) -> usize {
-        self.sentence_ends.last().map_or(0, |&end| end as usize)
-    }
-
-    /// The tokens of a sentence, counted within the block.
-    #[inline(always)]
-    pub fn tokens(&self, sentence: usize) -> Range<usize> {
-        let start = if sentence == 0 { 0 } else { self.sentence_ends[sentence - 1] as usize };
-        start..self.sentence_ends[sentence] as usize
+    pub fn gold<'a>(&self, sentence: &Sentence, corpus: &'a Corpus) -> &'a [u32] {
+        &corpus.gold[self.tokens.clone()][sentence.tokens.clone()]
     }
 }
 
@@ -243,25 +243,29 @@ struct Layout<'a> {
 impl Layout<'_> {
     fn block(&self, sentences: Range<usize>, own_range: Range<usize>) -> Block {
         let corpus = self.corpus;
-        let first_token = if sentences.is_empty() { 0 } else { corpus.tokens(sentences.start).start };
-        let last_token = if sentences.is_empty() { 0 } else { corpus.tokens(sentences.end - 1).end };
+        let tokens = match sentences.clone().last() {
+            Some(last) => corpus.tokens(sentences.start).start..corpus.tokens(last).end,
+            None => 0..0,
+        };
+        let mut numbers: Vec<usize> = sentences.collect();
+        numbers.sort_by_key(|&number| corpus.tokens(number).len());
+        let of_block = |all: Range<usize>| all.start - tokens.start..all.end - tokens.start;
+        let sentence = |number| Sentence { number, tokens: of_block(corpus.tokens(number)) };
         let mut block = Block {
-            sentence_ends: Vec::with_capacity(sentences.len()),
-            first_sentence: sentences.start,
-            first_token,
+            sentences: numbers.iter().map(|&number| sentence(number)).collect(),
+            tokens: tokens.clone(),
             rows: Default::default(),
             shared: Entries::default(),
             own: Entries::default(),
             own_range,
-            bigrams: Bigrams::new(corpus, self.features, first_token..last_token),
+            bigrams: Bigrams::new(corpus, self.features, tokens),
         };
-        for sentence in sentences {
-            let tokens = corpus.tokens(sentence);
+        for number in numbers {
+            let tokens = corpus.tokens(number);
             for first in tokens.clone().step_by(TURNS) {
                 self.add(&mut block, first..tokens.end.min(first + TURNS), tokens.start);
             }
             block.entries_mut().for_each(Entries::end_sentence);
-            block.sentence_ends.push((tokens.end - first_token) as u32);
         }
         block.entries_mut().for_each(Entries::shrink);
         block

@@ -8,7 +8,6 @@ use super::sums::Sums;
 use crate::inference::{Abreast, Edge, Lattice, Links, Transitions};
 use crate::numeric::LANES;
 use pulp::{Simd, WithSimd};
-use std::ops::Range;
 
 /// Weights, as an evaluation wants them.
 #[derive(Clone, Copy)]
@@ -41,11 +40,12 @@ pub(super) struct BlockPass<'a> {
     pub targets: Targets<'a>,
 }
 
-/// A sentence of a block.
-struct Sentence {
-    /// Counted within the block.
+/// A sentence that counts.
+struct Counting<'a> {
+    /// Among those of the block.
     at: usize,
-    tokens: Range<usize>,
+    first_token: usize,
+    gold: &'a [u32],
     weight: f64,
 }
 
@@ -58,11 +58,7 @@ impl WithSimd for BlockPass<'_> {
         own.fill(0.0);
         met.clear();
         met.resize(self.block.bigrams.n_met(), 0.0);
-        let sentences = self.sentences();
-        let mut batches = sentences.chunks(LANES).peekable();
-        while let Some(sentences) = batches.next() {
-            // Sorted by length, they lie anywhere in the block.
-            batches.peek().into_iter().copied().flatten().for_each(|later| self.block.fetch(later.at));
+        for sentences in self.sentences().chunks(LANES) {
             // Bigram features make transitions of their own for every token.
             if self.block.bigrams.n_met() == 0
                 && self.scores.links.are_few
@@ -78,21 +74,16 @@ impl WithSimd for BlockPass<'_> {
 }
 
 impl<'a> BlockPass<'a> {
-    /// Those that count, the shortest first: neighbours are then of about the same length.
-    fn sentences(&self) -> Vec<Sentence> {
-        let block = self.block;
-        let weight = |at: usize| self.objective.weight(block.first_sentence + at);
-        let all =
-            (0..block.sentence_ends.len()).map(|at| Sentence { at, tokens: block.tokens(at), weight: weight(at) });
-        let mut sentences: Vec<Sentence> =
-            all.filter(|sentence| !sentence.tokens.is_empty() && sentence.weight != 0.0).collect();
-        sentences.sort_by_key(|sentence| sentence.tokens.len());
-        sentences
-    }
-
-    fn gold(&self, sentence: &Sentence) -> impl Iterator<Item = u32> + Clone + use<'a> {
-        let tokens = &sentence.tokens;
-        self.objective.corpus.gold[self.block.first_token + tokens.start..][..tokens.len()].iter().copied()
+    /// Those with tokens and a weight.
+    fn sentences(&self) -> Vec<Counting<'a>> {
+        let (objective, block) = (self.objective, self.block);
+        let all = block.sentences.iter().enumerate().map(|(at, sentence)| Counting {
+            at,
+            first_token: sentence.tokens.start,
+            gold: block.gold(sentence, &objective.corpus),
+            weight: objective.weight(sentence.number),
+        });
+        all.filter(|sentence| !sentence.gold.is_empty() && sentence.weight != 0.0).collect()
     }
 
     /// Where the features that are not of dense rows start among those of states.
@@ -102,7 +93,7 @@ impl<'a> BlockPass<'a> {
     }
 
     #[inline(always)]
-    fn fill_scores<S: Simd>(&self, simd: S, sentence: &Sentence, scores: &mut [f64]) {
+    fn fill_scores<S: Simd>(&self, simd: S, sentence: &Counting<'_>, scores: &mut [f64]) {
         let features = &self.objective.features;
         let Scores { w, rows, transitions, .. } = self.scores;
         let first_cell = self.first_cell();
@@ -113,7 +104,7 @@ impl<'a> BlockPass<'a> {
 
     /// Adds the marginals of a sentence, tokens x width, to the gradient of its features.
     #[inline(always)]
-    fn spread<S: Simd>(&mut self, simd: S, sentence: &Sentence, marginals: &[f64]) {
+    fn spread<S: Simd>(&mut self, simd: S, sentence: &Counting<'_>, marginals: &[f64]) {
         let (block, at, width, first_cell) =
             (self.block, sentence.at, self.scores.transitions.width, self.first_cell());
         let Targets { sums, own, .. } = &mut self.targets;
@@ -126,7 +117,7 @@ impl<'a> BlockPass<'a> {
 }
 
 /// Up to eight sentences without bigram features; whether that could be done.
-struct Together<'a, 'b>(&'a mut BlockPass<'b>, &'a [Sentence]);
+struct Together<'a, 'b>(&'a mut BlockPass<'b>, &'a [Counting<'b>]);
 
 impl WithSimd for Together<'_, '_> {
     type Output = bool;
@@ -136,7 +127,7 @@ impl WithSimd for Together<'_, '_> {
         let Together(pass, sentences) = self;
         let Scores { transitions, links, .. } = pass.scores;
         let mut abreast = std::mem::take(&mut pass.workspace.abreast);
-        abreast.begin(sentences.iter().map(|sentence| sentence.tokens.len()), links);
+        abreast.begin(sentences.iter().map(|sentence| sentence.gold.len()), links);
         for (lane, sentence) in sentences.iter().enumerate() {
             pass.fill_scores(simd, sentence, abreast.rows(lane, links));
         }
@@ -145,7 +136,7 @@ impl WithSimd for Together<'_, '_> {
             let (mut weights, mut scores) = ([0.0; LANES], [0.0; LANES]);
             for (lane, sentence) in sentences.iter().enumerate() {
                 weights[lane] = sentence.weight;
-                scores[lane] = transitions.score(abreast.rows(lane, links), pass.gold(sentence));
+                scores[lane] = transitions.score(abreast.rows(lane, links), sentence.gold.iter().copied());
             }
             let log_z = abreast.forward(simd, links);
             abreast.backward(simd, links, weights);
@@ -160,7 +151,7 @@ impl WithSimd for Together<'_, '_> {
 }
 
 /// A sentence by itself: with bigram features, with scores too large to go with others, or with many transitions.
-struct Alone<'a, 'b>(&'a mut BlockPass<'b>, &'a Sentence);
+struct Alone<'a, 'b>(&'a mut BlockPass<'b>, &'a Counting<'b>);
 
 impl WithSimd for Alone<'_, '_> {
     type Output = ();
@@ -170,14 +161,13 @@ impl WithSimd for Alone<'_, '_> {
         let Alone(pass, sentence) = self;
         let (features, transitions) = (&*pass.objective.features, pass.scores.transitions);
         let mut lattice = std::mem::take(&mut pass.workspace.lattice);
-        let tokens = sentence.tokens.clone();
-        lattice.begin(tokens.len(), transitions);
+        lattice.begin(sentence.gold.len(), transitions);
         pass.fill_scores(simd, sentence, &mut lattice.scores);
         if features.n_bigrams() > 0 {
             let bigrams = &pass.scores.w[features.first_bigram()..];
-            fill_edges(pass.block, features, tokens.start, &mut lattice, |feature| bigrams[feature]);
+            fill_edges(pass.block, features, sentence.first_token, &mut lattice, |feature| bigrams[feature]);
         }
-        let score = lattice.score(transitions, pass.gold(sentence));
+        let score = lattice.score(transitions, sentence.gold.iter().copied());
         let log_z = lattice.forward(simd, transitions);
         pass.targets.sums.value += sentence.weight * (log_z - score);
         lattice.backward(simd, transitions, sentence.weight, &mut pass.targets.sums.pairs);

@@ -5,6 +5,7 @@ use super::features::{Features, NOWHERE, Selection};
 use super::layout::{self, Bigrams, Block, Entries};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Where what is left out goes.
 fn places(len: usize, kept: impl Iterator<Item = usize>) -> Vec<u32> {
@@ -111,9 +112,8 @@ impl Block {
         let [shared] = restrict(std::array::from_ref(&self.shared), |id| (0, states[id as usize]));
         let [own] = restrict(std::array::from_ref(&self.own), |id| (0, own(id)));
         Block {
-            sentence_ends: self.sentence_ends.clone(),
-            first_sentence: self.first_sentence,
-            first_token: self.first_token,
+            sentences: Arc::clone(&self.sentences),
+            tokens: self.tokens.clone(),
             rows: restrict(&self.rows, |id| rows[id as usize]),
             shared,
             own,

@@ -1,7 +1,6 @@
 //! State features in an evaluation: from weights to the scores of tokens, and from marginals to the gradient.
 
-use super::layout::{Block, Entries};
-use crate::numeric::LANES;
+use super::layout::{Block, Entries, reach};
 use pulp::Simd;
 
 /// State weights as a trainer stores them.
@@ -96,17 +95,17 @@ pub(crate) fn fill_scores<S: Simd, R: Read>(
 ) {
     let &Stored { read, cells, first_cell, .. } = stored;
     let [one, two, three, more] = &block.rows;
-    add_rows(simd, stored, one, sentence, scores, LANES, width);
-    add_rows(simd, stored, two, sentence, scores, 2 * LANES, width);
-    add_rows(simd, stored, three, sentence, scores, 3 * LANES, width);
-    add_rows(simd, stored, more, sentence, scores, width, width);
+    add_rows(simd, stored, one, sentence, scores, reach(0, width), width);
+    add_rows(simd, stored, two, sentence, scores, reach(1, width), width);
+    add_rows(simd, stored, three, sentence, scores, reach(2, width), width);
+    add_rows(simd, stored, more, sentence, scores, reach(3, width), width);
     add_entries(read, &block.shared, sentence, cells, first_cell, scores);
     if !block.own.is_empty() {
         add_entries(read, &block.own, sentence, &cells[block.own_range.start - first_cell..], 0, scores);
     }
 }
 
-/// scores += rows, times their values if there are any; the first `reach` labels of them.
+/// scores += rows of one kind, times their values if there are any; the first `reach` labels of them.
 #[inline(always)]
 fn add_rows<S: Simd, R: Read>(
     simd: S,
@@ -154,10 +153,10 @@ pub(super) fn spread_rows<S: Simd>(
     gradient: &mut [f64],
 ) {
     let [one, two, three, more] = &block.rows;
-    spread_reaching(simd, one, sentence, marginals, gradient, LANES, width);
-    spread_reaching(simd, two, sentence, marginals, gradient, 2 * LANES, width);
-    spread_reaching(simd, three, sentence, marginals, gradient, 3 * LANES, width);
-    spread_reaching(simd, more, sentence, marginals, gradient, width, width);
+    spread_reaching(simd, one, sentence, marginals, gradient, reach(0, width), width);
+    spread_reaching(simd, two, sentence, marginals, gradient, reach(1, width), width);
+    spread_reaching(simd, three, sentence, marginals, gradient, reach(2, width), width);
+    spread_reaching(simd, more, sentence, marginals, gradient, reach(3, width), width);
 }
 
 /// The same of rows of one kind: the first `reach` labels of them.

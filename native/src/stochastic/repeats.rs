@@ -7,7 +7,7 @@
 use super::samples::Sample;
 use crate::numeric;
 use crate::objective::features::Features;
-use crate::objective::layout::{Block, Entries, KINDS};
+use crate::objective::layout::{Block, Entries, KINDS, Sentence};
 
 pub struct Repeats {
     labels: usize,
@@ -48,11 +48,10 @@ impl Recurrences {
 impl Repeats {
     pub fn new(block: &Block, features: &Features) -> Repeats {
         let (labels, width) = (features.n_labels, numeric::padded(features.n_labels));
-        let mut once = vec![0.0; block.n_tokens() * labels];
+        let mut once = vec![0.0; block.tokens.len() * labels];
         let mut rows = block.rows.each_ref().map(Slots::new);
         let (mut shared, mut own) = (Slots::new(&block.shared), Slots::new(&block.own));
-        for sentence in 0..block.sentence_ends.len() {
-            let tokens = block.tokens(sentence);
+        for (sentence, Sentence { tokens, .. }) in block.sentences.iter().enumerate() {
             let once = &mut once[tokens.start * labels..tokens.end * labels];
             let mut used = 0;
             for (slots, entries) in rows.iter_mut().zip(&block.rows) {

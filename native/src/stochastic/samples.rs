@@ -14,7 +14,7 @@ use std::ops::Range;
 pub struct Sample<'a> {
     pub block: &'a Block,
     pub marks: &'a Marks,
-    /// Counted within the block.
+    /// Among those of the block.
     pub sentence: usize,
     pub first_token: usize,
     end_token: usize,
@@ -63,19 +63,20 @@ impl Sample<'_> {
 pub fn samples(objective: &ChainObjective) -> Vec<Sample<'_>> {
     let mut samples = Vec::with_capacity(objective.corpus.n_sentences());
     for (block, marks) in objective.blocks.iter().zip(objective.marks()) {
-        for sentence in 0..block.sentence_ends.len() {
-            let tokens = block.tokens(sentence);
+        let mut order: Vec<_> = block.sentences.iter().enumerate().collect();
+        order.sort_unstable_by_key(|(_, sentence)| sentence.number);
+        for (at, sentence) in order {
             let part = |entries: &Entries| {
-                let range = entries.range(sentence);
+                let range = entries.range(at);
                 (range.start as u32, range.end as u32)
             };
             samples.push(Sample {
                 block,
                 marks,
-                sentence,
-                first_token: tokens.start,
-                end_token: tokens.end,
-                gold: &objective.corpus.gold[block.first_token + tokens.start..block.first_token + tokens.end],
+                sentence: at,
+                first_token: sentence.tokens.start,
+                end_token: sentence.tokens.end,
+                gold: block.gold(sentence, &objective.corpus),
                 weight: objective.weight(samples.len()),
                 parts: Parts {
                     rows: block.rows.each_ref().map(part),

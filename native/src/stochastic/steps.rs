@@ -3,8 +3,7 @@
 use super::inference::Inference;
 use super::samples::Sample;
 use super::weights::{Sparse, Weights};
-use crate::numeric::LANES;
-use crate::objective::layout::KINDS;
+use crate::objective::layout;
 use pulp::{Scalar, Simd};
 
 /// What a step does to weights, and to what is kept with them: several at once, or with `pulp::Scalar` one.
@@ -59,12 +58,10 @@ pub fn step<S: Simd>(
     let n_labels = inference.features().n_labels;
     for (kind, (entries, marks)) in sample.block.rows.iter().zip(&sample.marks.rows).enumerate() {
         let (first, last) = sample.parts.rows[kind];
-        // Beyond that the rows have no features.
-        let reach = if kind + 1 == KINDS { width } else { (kind + 1) * LANES };
         for at in first as usize..last as usize {
             let (id, place) = (entries.ids[at] as usize, entries.places[at] as usize);
             let row = &mut weights.rows.values[id * stride..][..stride];
-            let gradient = &lattice.marginals[place..][..reach];
+            let gradient = &lattice.marginals[place..][..layout::reach(kind, width)];
             step_row(simd, row, (n_labels + id) * width, gradient, (length * entries.value(at), marks[at]), rule);
         }
     }
