@@ -15,7 +15,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,9 @@ from loglinear.path import largest_l1, path
 from loglinear.solvers import OWLQN, GraftingLight
 
 GAP = 1e-3
-SOLVERS: dict[str, Callable[..., Any]] = {"owlqn": OWLQN, "grafting_light": partial(GraftingLight, select=500)}
+SOLVERS: dict[str, Callable[..., Any]] = {"owlqn": OWLQN, "grafting_light": GraftingLight}
+# Select units M, and steps between selections.
+UNITS = ((900, 20), (1000, 20), (750, 15), (500, 10), (1000, 10))
 
 
 def noun_phrases(lines: list[str]) -> str:
@@ -54,24 +55,29 @@ def selection(problem: Problem, repeats: int) -> dict[str, Any]:
     strengths = np.geomspace(largest_l1(problem), problem.penalty.l1, 20)
     points = path(problem, strengths).points
     best = minimize(problem, GraftingLight(tolerance=1e-7), points[-1].result.w).objective
-    runs: dict[str, list[Any]] = {name: [] for name in SOLVERS}
+    racers: dict[str, Any] = {"owlqn": OWLQN(tolerance=0.0)}
+    for unit, steps in UNITS:
+        racers[f"M = {unit}, {steps} steps"] = GraftingLight(select=unit, steps=steps, tolerance=0.0)
+    runs: dict[str, list[Any]] = {name: [] for name in racers}
     fits: dict[str, list[float]] = {name: [] for name in SOLVERS}
     paths = []
     for _ in range(repeats):
+        for name, solver in racers.items():
+            runs[name].append(reached(problem, solver, best * (1.0 + GAP)))
         for name, make in SOLVERS.items():
-            runs[name].append(reached(problem, make(tolerance=0.0), best * (1.0 + GAP)))
             fits[name].append(minimize(problem, make()).seconds)
         paths.append(sum(point.result.seconds for point in path(problem, strengths).points))
     found: dict[str, Any] = {"optimum": best}
-    for name in SOLVERS:
+    for name in racers:
         found[f"{name}: seconds to {100 * GAP:g} %"] = statistics.median(run.seconds for run in runs[name])
         found[f"{name}: evaluations"] = runs[name][0].gradient_evaluations
-        found[f"{name}: seconds of a fit"] = statistics.median(fits[name])
-    found["grafting_light: evaluations over all features"] = runs["grafting_light"][0].state.full_evaluations
+        if name != "owlqn":
+            found[f"{name}: evaluations over all features"] = runs[name][0].state.full_evaluations
+            ratios = [full.seconds / run.seconds for full, run in zip(runs["owlqn"], runs[name], strict=True)]
+            found[f"{name}: owlqn takes so many times as long"] = statistics.median(ratios)
     found["seconds of a path of 20"] = statistics.median(paths)
-    first, second = (found[f"{name}: seconds to {100 * GAP:g} %"] for name in SOLVERS)
-    found["ratio owlqn / grafting_light"] = first / second
     for name in SOLVERS:
+        found[f"{name}: seconds of a fit"] = statistics.median(fits[name])
         found[f"path in fits of {name}"] = found["seconds of a path of 20"] / found[f"{name}: seconds of a fit"]
     return found
 
