@@ -72,7 +72,6 @@ impl ChainObjective {
         let end = clusters.iter().max().map_or(0, |&most| most as usize + 1);
         Block {
             sentences: Arc::clone(&block.sentences),
-            tokens: block.tokens.clone(),
             rows: std::array::from_fn(|_| Entries::none(n)),
             shared,
             own: Entries::none(n),

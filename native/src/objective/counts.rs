@@ -12,10 +12,10 @@ impl ChainObjective {
         let (pairs, states) = counts.split_at_mut(features.first_state());
         for block in &*self.blocks {
             for (at, sentence) in block.sentences.iter().enumerate() {
-                let weight = self.weight(sentence.number);
+                let (weight, tokens) = (self.weight(sentence.number), self.corpus.tokens(sentence.number));
                 if weight != 0.0 {
-                    self.count_states(block, at, block.gold(sentence, &self.corpus), weight, states);
-                    self.count_pairs(self.corpus.tokens(sentence.number), weight, pairs);
+                    self.count_states(block, at, &self.corpus.gold[tokens.clone()], weight, states);
+                    self.count_pairs(tokens, weight, pairs);
                 }
             }
         }

@@ -111,8 +111,6 @@ pub struct Block {
     /// The shortest first, and with them their entries: sentences gone through abreast are of about the same length then, and
     /// lie side by side.
     pub sentences: Arc<[Sentence]>,
-    /// Those of the block, in the corpus.
-    pub tokens: Range<usize>,
     /// By kind.
     pub rows: [Entries; KINDS],
     pub shared: Entries,
@@ -191,7 +189,6 @@ impl Block {
         let valued = !matches!(rows.parts().1, Values::Ones(_)) || intercept.is_some_and(|(_, value)| value != 1.0);
         let mut block = Block {
             sentences: (0..n).map(|number| Sentence { number, tokens: number..number + 1 }).collect(),
-            tokens: 0..n,
             rows: std::array::from_fn(|_| Entries::none(n)),
             shared: Entries::none(n),
             own: Entries::none(n),
@@ -216,12 +213,6 @@ impl Block {
     /// All entries, each kind by itself.
     pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entries> {
         self.rows.iter_mut().chain([&mut self.shared, &mut self.own])
-    }
-
-    /// The labels of a sentence in the corpus.
-    #[inline(always)]
-    pub fn gold<'a>(&self, sentence: &Sentence, corpus: &'a Corpus) -> &'a [u32] {
-        &corpus.gold[self.tokens.clone()][sentence.tokens.clone()]
     }
 }
 
@@ -253,7 +244,6 @@ impl Layout<'_> {
         let sentence = |number| Sentence { number, tokens: of_block(corpus.tokens(number)) };
         let mut block = Block {
             sentences: numbers.iter().map(|&number| sentence(number)).collect(),
-            tokens: tokens.clone(),
             rows: Default::default(),
             shared: Entries::default(),
             own: Entries::default(),

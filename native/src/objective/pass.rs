@@ -76,11 +76,11 @@ impl WithSimd for BlockPass<'_> {
 impl<'a> BlockPass<'a> {
     /// Those with tokens and a weight.
     fn sentences(&self) -> Vec<Counting<'a>> {
-        let (objective, block) = (self.objective, self.block);
-        let all = block.sentences.iter().enumerate().map(|(at, sentence)| Counting {
+        let (objective, corpus) = (self.objective, &self.objective.corpus);
+        let all = self.block.sentences.iter().enumerate().map(|(at, sentence)| Counting {
             at,
             first_token: sentence.tokens.start,
-            gold: block.gold(sentence, &objective.corpus),
+            gold: &corpus.gold[corpus.tokens(sentence.number)],
             weight: objective.weight(sentence.number),
         });
         all.filter(|sentence| !sentence.gold.is_empty() && sentence.weight != 0.0).collect()

@@ -113,7 +113,6 @@ impl Block {
         let [own] = restrict(std::array::from_ref(&self.own), |id| (0, own(id)));
         Block {
             sentences: Arc::clone(&self.sentences),
-            tokens: self.tokens.clone(),
             rows: restrict(&self.rows, |id| rows[id as usize]),
             shared,
             own,

@@ -48,7 +48,8 @@ impl Recurrences {
 impl Repeats {
     pub fn new(block: &Block, features: &Features) -> Repeats {
         let (labels, width) = (features.n_labels, numeric::padded(features.n_labels));
-        let mut once = vec![0.0; block.tokens.len() * labels];
+        let n_tokens: usize = block.sentences.iter().map(|sentence| sentence.tokens.len()).sum();
+        let mut once = vec![0.0; n_tokens * labels];
         let mut rows = block.rows.each_ref().map(Slots::new);
         let (mut shared, mut own) = (Slots::new(&block.shared), Slots::new(&block.own));
         for (sentence, Sentence { tokens, .. }) in block.sentences.iter().enumerate() {

@@ -61,7 +61,8 @@ impl Sample<'_> {
 
 /// All sentences of an objective, in the order of the corpus, in which this is quick.
 pub fn samples(objective: &ChainObjective) -> Vec<Sample<'_>> {
-    let mut samples = Vec::with_capacity(objective.corpus.n_sentences());
+    let corpus = &objective.corpus;
+    let mut samples = Vec::with_capacity(corpus.n_sentences());
     for (block, marks) in objective.blocks.iter().zip(objective.marks()) {
         let mut order: Vec<_> = block.sentences.iter().enumerate().collect();
         order.sort_unstable_by_key(|(_, sentence)| sentence.number);
@@ -76,8 +77,8 @@ pub fn samples(objective: &ChainObjective) -> Vec<Sample<'_>> {
                 sentence: at,
                 first_token: sentence.tokens.start,
                 end_token: sentence.tokens.end,
-                gold: block.gold(sentence, &objective.corpus),
-                weight: objective.weight(samples.len()),
+                gold: &corpus.gold[corpus.tokens(sentence.number)],
+                weight: objective.weight(sentence.number),
                 parts: Parts {
                     rows: block.rows.each_ref().map(part),
                     shared: part(&block.shared),
