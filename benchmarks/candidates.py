@@ -14,8 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from loglinear.inference import Exact, Graph, LoopyBP, Report
-from loglinear.layout import Layout
+from loglinear.networks.exact import Exact
+from loglinear.networks.graph import Graph, Report
+from loglinear.networks.loopy_bp import LoopyBP
+from loglinear.networks.numbering import Layout
 
 VARIABLES, DEGREE, NETWORKS = 16, 3.0, 50
 STRENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0)

@@ -19,8 +19,9 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from loglinear import ElasticNet, Problem, minimize
-from loglinear.layout import Layout
-from loglinear.pseudolikelihood import PseudoLikelihood, nodewise
+from loglinear.models.nodewise import nodewise
+from loglinear.networks.numbering import Layout
+from loglinear.objectives.pseudolikelihood import PseudoLikelihood
 from loglinear.solvers import OWLQN, GraftingLight
 
 SWEEPS = 200

@@ -20,7 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from loglinear import Corpus, ElasticNet, Problem, minimize
+from loglinear import (
+    Corpus,
+    ElasticNet,
+    Problem,
+    minimize,
+)
 from loglinear._core import ChainObjective
 from loglinear.path import largest_l1, path
 from loglinear.solvers import OWLQN, GraftingLight

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from loglinear.layout import Layout
+from loglinear.networks.numbering import Layout
 
 
 class Enumerated:

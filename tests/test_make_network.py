@@ -10,7 +10,7 @@ import pytest
 
 from loglinear.datasets import make_network
 from loglinear.errors import OptionError
-from loglinear.layout import Layout
+from loglinear.networks.numbering import Layout
 
 FOREST = {"kind": "random", "n_variables": 6, "degree": 1.0, "states": [2, 3, 2, 4, 2, 2], "random_state": 0}
 

@@ -8,12 +8,19 @@ from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 
 from brute_force import Enumerated, features, weights
-from loglinear import DataError, ElasticNet, PairwiseMRF, Problem, minimize
+from loglinear import (
+    DataError,
+    ElasticNet,
+    PairwiseMRF,
+    Problem,
+    minimize,
+)
 from loglinear.datasets import make_network
-from loglinear.inference import Exact, LoopyBP
-from loglinear.layout import Layout
-from loglinear.network import NetworkLikelihood
-from loglinear.sampling import Gibbs
+from loglinear.networks.exact import Exact
+from loglinear.networks.gibbs import Gibbs
+from loglinear.networks.loopy_bp import LoopyBP
+from loglinear.networks.numbering import Layout
+from loglinear.objectives.network import NetworkLikelihood
 from loglinear.solvers import OWLQN, Grafting, GraftingLight
 
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-6}

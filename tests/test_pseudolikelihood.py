@@ -12,12 +12,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from loglinear.errors import DataError, OptionError
-from loglinear.layout import Layout
 from loglinear.minimize import minimize
+from loglinear.models.nodewise import nodewise
+from loglinear.networks.numbering import Layout
+from loglinear.objectives.pseudolikelihood import PseudoLikelihood
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
-from loglinear.pseudolikelihood import PseudoLikelihood, nodewise
-from loglinear.solvers import LBFGS, OWLQN, Grafting, GraftingLight
+from loglinear.solvers import (
+    LBFGS,
+    OWLQN,
+    Grafting,
+    GraftingLight,
+)
 
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-8}
 

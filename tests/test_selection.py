@@ -7,12 +7,12 @@ import pytest
 
 from loglinear import Corpus
 from loglinear.minimize import Stop, minimize
-from loglinear.models.features import feature_names, weighted_features
-from loglinear.models.training import TrainingOptions, chain_objective
+from loglinear.models.chain_training import TrainingOptions, chain_objective
+from loglinear.models.feature_names import feature_names, weighted_features
+from loglinear.models.selection import Rounds
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
-from loglinear.selection import Rounds
 from loglinear.solvers import GraftingLight
 
 X = [

@@ -24,7 +24,7 @@ from topics import Texts
 
 from loglinear.minimize import Stop, minimize
 from loglinear.solvers import BFGS, IIS, LBFGS
-from loglinear.solvers.projection import chunks
+from loglinear.solvers.parts.projection import chunks
 
 TOPICS = ("grain", "money-fx", "interest", "wheat", "gas")
 RIDGES = (1e-7, 1e-10)

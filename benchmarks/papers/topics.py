@@ -12,8 +12,8 @@ from courses import first_below, trained
 from reuters import Reuters, load, most_informative
 
 from loglinear import ElasticNet
-from loglinear.classification import ClassifierObjective
 from loglinear.minimize import Stop, minimize
+from loglinear.objectives.classifier import ClassifierObjective
 from loglinear.problem import Problem
 from loglinear.solvers import LBFGS
 

@@ -22,11 +22,12 @@ from rows import Rows, fill, markdown
 
 from loglinear import ElasticNet, Problem, Stop
 from loglinear.datasets import data_dir
-from loglinear.inference import Graph, LoopyBP, Report
-from loglinear.layout import Layout
 from loglinear.minimize import minimize
-from loglinear.network import NetworkLikelihood
-from loglinear.sampling import Gibbs
+from loglinear.networks.gibbs import Gibbs
+from loglinear.networks.graph import Graph, Report
+from loglinear.networks.loopy_bp import LoopyBP
+from loglinear.networks.numbering import Layout
+from loglinear.objectives.network import NetworkLikelihood
 from loglinear.solvers import OWLQN, Grafting, GraftingLight
 
 LETTERS = "acmsig"

@@ -29,7 +29,7 @@ from sklearn.linear_model._linear_loss import LinearModelLoss
 from sklearn.multiclass import OneVsRestClassifier
 
 from loglinear import MaxEnt
-from loglinear.classification import ClassifierObjective
+from loglinear.objectives.classifier import ClassifierObjective
 
 clock = time.perf_counter
 

@@ -49,8 +49,8 @@ from sklearn.linear_model._linear_loss import LinearModelLoss
 from threadpoolctl import threadpool_limits
 
 from loglinear import __version__
-from loglinear.classification import ClassifierObjective
 from loglinear.errors import LogLinearError
+from loglinear.objectives.classifier import ClassifierObjective
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "papers"))
 

@@ -16,8 +16,8 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from loglinear import ElasticNet, PairwiseMRF
-from loglinear.layout import Layout
-from loglinear.pseudolikelihood import nodewise
+from loglinear.models.nodewise import nodewise
+from loglinear.networks.numbering import Layout
 
 SIZES, SEEDS = (100, 200, 500, 1000, 5000), (0, 1, 2)
 THREADS = 2

@@ -299,7 +299,7 @@ def loglinear_steps(train: str, l2: float, passes: int) -> Answer:
 def loglinear_features(columns: str, threads: int) -> Answer:
     """Columns to encoded data with the `chunking` preset, all in the library."""
     from loglinear import _core
-    from loglinear.features import preset
+    from loglinear.data.templates import preset
 
     template = preset("chunking")
     start = clock()

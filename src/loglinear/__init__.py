@@ -11,26 +11,40 @@ import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .classification import ClassifierObjective
-    from .corpus import Corpus
-    from .errors import DataError, LogLinearError, ModelFileError, ObjectiveError, OptionError, TemplateError
-    from .metrics import evaluate
-    from .minimize import Stop, minimize
-    from .models.chain import ChainCRF
-    from .models.graph import GraphCRF, grid_edges
-    from .models.maxent import MaxEnt
-    from .models.network import PairwiseMRF
-    from .path import path
-    from .penalty import ElasticNet
-    from .problem import Objective, Problem
-    from .result import Result, Status
-    from .solvers import LBFGS, OWLQN, SGDL1, TwoStage, tune_learning_rate
-    from .trace import Trace, TraceRecord
+    from ..data.corpus import Corpus
+    from ..errors import (
+        DataError,
+        LogLinearError,
+        ModelFileError,
+        ObjectiveError,
+        OptionError,
+        TemplateError,
+    )
+    from ..metrics import evaluate
+    from ..minimize import Stop, minimize
+    from ..models.chain import ChainCRF
+    from ..models.maxent import MaxEnt
+    from ..models.network import PairwiseMRF
+    from ..objectives.classifier import ClassifierObjective
+    from ..path import path
+    from ..penalty import ElasticNet
+    from ..problem import Objective, Problem
+    from ..result import Result, Status
+    from ..solvers import (
+        LBFGS,
+        OWLQN,
+        SGDL1,
+        TwoStage,
+        tune_learning_rate,
+    )
+    from ..trace import Trace, TraceRecord
+    from .data.graphs import grid_edges
+    from .models.graph import GraphCRF
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Corpus": "corpus",
+    "Corpus": "data.corpus",
     "DataError": "errors",
     "LogLinearError": "errors",
     "ModelFileError": "errors",
@@ -41,11 +55,11 @@ _HOME = {
     "Stop": "minimize",
     "minimize": "minimize",
     "ChainCRF": "models.chain",
-    "ClassifierObjective": "classification",
+    "ClassifierObjective": "objectives.classifier",
     "GraphCRF": "models.graph",
     "MaxEnt": "models.maxent",
     "PairwiseMRF": "models.network",
-    "grid_edges": "models.graph",
+    "grid_edges": "data.graphs",
     "path": "path",
     "ElasticNet": "penalty",
     "Objective": "problem",

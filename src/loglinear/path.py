@@ -17,7 +17,7 @@ from .penalty import ElasticNet
 from .problem import Problem
 from .result import Result, Status
 from .solvers import LBFGS, GraftingLight, Solver
-from .solvers.working_set import Block
+from .solvers.parts.working_set import Block
 from .vectors import Vector
 
 __all__ = ["Path", "PathPoint", "largest_l1", "path"]

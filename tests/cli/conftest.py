@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from loglinear.cli import main
+from loglinear.cli.main import main
 from loglinear.datasets import demo_paths
 
 COMMAND = [sys.executable, "-m", "loglinear"]

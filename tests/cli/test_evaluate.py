@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from loglinear.conftest import read_columns
 
 import loglinear
-
-from .conftest import read_columns
 
 
 def tagged(done, model, path):

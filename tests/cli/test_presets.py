@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from loglinear import __version__, _core
-from loglinear.cli import COMMANDS
-from loglinear.features import PRESETS
+from loglinear.cli.main import COMMANDS
+from loglinear.data.templates import PRESETS
 
 
 def test_help_shows_an_example(done):

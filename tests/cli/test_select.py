@@ -13,18 +13,17 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from loglinear.conftest import COMMAND
 
 from loglinear import Corpus, _core
 from loglinear.datasets import demo_paths
 from loglinear.minimize import Stop, minimize
-from loglinear.models.features import feature_names, weighted_features
-from loglinear.models.training import TrainingOptions, chain_objective, train_chain
+from loglinear.models.chain_training import TrainingOptions, chain_objective, train_chain
+from loglinear.models.feature_names import feature_names, weighted_features
 from loglinear.path import largest_l1
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.solvers import Grafting, GraftingLight
-
-from .conftest import COMMAND
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from loglinear import _core
-from loglinear.cli import main
+from loglinear.cli.main import main
 from loglinear.cli.progress import Progress
 from loglinear.datasets import make_network
 

@@ -9,10 +9,9 @@ import subprocess
 import sys
 
 import pytest
+from loglinear.conftest import COMMAND, column_text, read_columns
 
 import loglinear
-
-from .conftest import COMMAND, column_text, read_columns
 
 FORMATS = ["columns", "crfsuite", "jsonl"]
 
@@ -227,7 +226,7 @@ def test_closed_standard_stream_is_no_reason_to_crash(run, sample, tmp_path, clo
 
 def test_tagging_imports_nothing_heavy(sample):
     code = (
-        "import sys; from loglinear.cli import main; main(sys.argv[1:]); "
+        "import sys; from loglinear.cli.main import main; main(sys.argv[1:]); "
         "sys.exit(' '.join({'numpy', 'sklearn', 'scipy', 'rich'} & set(sys.modules)) or None)"
     )
     command = [sys.executable, "-c", code, "tag", "-m", sample.model, sample.test]

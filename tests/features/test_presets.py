@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from loglinear import features
+from loglinear.data import templates as features
+from loglinear.data.templates import PRESETS, preset
 from loglinear.errors import OptionError
-from loglinear.features import PRESETS, preset
 
 MACRO = re.compile(r"""%(shape|normal|substrings|[xtmXTM])\[([+-]?\d+),(\d+)(?:,("[^"]*"|\d+))?\]""")
 

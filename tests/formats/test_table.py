@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from loglinear.data.table import MISSING, read_table
 from loglinear.errors import DataError, OptionError
-from loglinear.formats.table import MISSING, read_table
 
 PLAIN = "colour,size\nred,S\ngreen,M\nred,S\n"
 CONTENT = [("colour", ["red", "green", "red"]), ("size", ["S", "M", "S"])]

@@ -8,7 +8,12 @@ import numpy as np
 import pycrfsuite
 import pytest
 
-from loglinear import LBFGS, OWLQN, ChainCRF, Corpus
+from loglinear import (
+    LBFGS,
+    OWLQN,
+    ChainCRF,
+    Corpus,
+)
 from loglinear._core import ChainObjective
 from loglinear.datasets import demo_paths
 

@@ -14,10 +14,19 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
-from loglinear import LBFGS, SGDL1, ChainCRF, Corpus, ElasticNet, ModelFileError, Problem, Status
+from loglinear import (
+    LBFGS,
+    SGDL1,
+    ChainCRF,
+    Corpus,
+    ElasticNet,
+    ModelFileError,
+    Problem,
+    Status,
+)
 from loglinear._core import ChainObjective
+from loglinear.data.templates import preset
 from loglinear.errors import DataError, OptionError
-from loglinear.features import preset
 from loglinear.minimize import Stop, minimize
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,1]\nB1:%x[0,1]\n*2:%x[+1,0]\nB\n"

@@ -11,8 +11,16 @@ from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 from sklearn.base import clone
 
-from loglinear import ChainCRF, DataError, GraphCRF, OptionError, _core, grid_edges
-from loglinear.models.graph import GraphLikelihood, Graphs
+from loglinear import (
+    ChainCRF,
+    DataError,
+    GraphCRF,
+    OptionError,
+    _core,
+    grid_edges,
+)
+from loglinear.data.graphs import Graphs
+from loglinear.objectives.graph import GraphLikelihood
 
 RANDOM = np.random.default_rng(0)
 

@@ -17,7 +17,12 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from loglinear import ChainCRF, ClassifierObjective, Corpus, MaxEnt
+from loglinear import (
+    ChainCRF,
+    ClassifierObjective,
+    Corpus,
+    MaxEnt,
+)
 from loglinear.errors import DataError, ModelFileError, OptionError
 from loglinear.solvers import SOLVERS
 

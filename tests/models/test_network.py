@@ -11,9 +11,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from brute_force import Enumerated, features, weights
-from loglinear import DataError, ModelFileError, OptionError, PairwiseMRF
+from loglinear import (
+    DataError,
+    ModelFileError,
+    OptionError,
+    PairwiseMRF,
+)
 from loglinear.datasets import make_network
-from loglinear.layout import Layout
+from loglinear.networks.numbering import Layout
 
 MIXED = Layout([2, 3, 2, 4])
 NAMES = ["colour", "size", "shape", "taste"]
@@ -214,7 +219,7 @@ def test_wide_networks_have_bounds_around_the_truth():
     X = truth.sample(300)
     model = PairwiseMRF(l1=1.0, l2=0.1, inference="exact").fit(X)
     exact = model.log_partition()
-    from loglinear.bounds import log_partition
+    from loglinear.networks.log_partition import log_partition
 
     found = log_partition(model._graph, model._scores, limit=16)
     assert exact.exact

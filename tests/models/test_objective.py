@@ -11,10 +11,21 @@ from enumeration import Chain, Sentence, Token, named_features, selected_feature
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from loglinear import Corpus, ElasticNet, Problem, Stop, minimize
+from loglinear import (
+    Corpus,
+    ElasticNet,
+    Problem,
+    Stop,
+    minimize,
+)
 from loglinear._core import ChainObjective
 from loglinear.errors import DataError, OptionError
-from loglinear.solvers import LBFGS, SAG, SG, AdaGrad
+from loglinear.solvers import (
+    LBFGS,
+    SAG,
+    SG,
+    AdaGrad,
+)
 
 ATTRIBUTES = ["a", "b", "c", "d:e", "é", ""]
 VALUES = st.sampled_from([1.0, 1.0, -1.0, 0.5, -2.25, 3.0, 0.0])

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import loglinear.solvers.bfgs as module
-from loglinear.classification import ClassifierObjective
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
+from loglinear.objectives.classifier import ClassifierObjective
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status

@@ -20,7 +20,7 @@ from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
 from loglinear.solvers import LBFGS, Clustered, make_solver
-from loglinear.solvers.projection import project_down
+from loglinear.solvers.parts.projection import project_down
 
 SHORT = {"fine_iterations": 3, "cluster_factor": 4}
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-8}

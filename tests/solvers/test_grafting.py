@@ -20,7 +20,12 @@ from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
-from loglinear.solvers import OWLQN, GaussSeidel, Grafting, GraftingLight
+from loglinear.solvers import (
+    OWLQN,
+    GaussSeidel,
+    Grafting,
+    GraftingLight,
+)
 
 BIGRAMS = "U1:%x[0,0]\nU2:%x[0,1]\nB3:%x[0,0]\nB"
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-7}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loglinear import ElasticNet
-from loglinear.solvers.history import History
+from loglinear.solvers.parts.history import History
 
 
 def rounded(x):

@@ -14,7 +14,7 @@ from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
 from loglinear.solvers.lbfgs import LBFGS
-from loglinear.solvers.wolfe import C1, C2
+from loglinear.solvers.parts.wolfe import C1, C2
 
 
 class Smooth:

@@ -17,7 +17,7 @@ from loglinear._core import ChainObjective
 from loglinear.errors import ObjectiveError, OptionError
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
-from loglinear.solvers.projection import (
+from loglinear.solvers.parts.projection import (
     Projected,
     chunks,
     cluster_map,

@@ -10,10 +10,16 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize as scipy_minimize
 
 from brute_force import Enumerated, weights
-from loglinear import ElasticNet, OptionError, Problem, Stop, minimize
-from loglinear.inference import Exact
-from loglinear.layout import Layout
-from loglinear.network import NetworkLikelihood
+from loglinear import (
+    ElasticNet,
+    OptionError,
+    Problem,
+    Stop,
+    minimize,
+)
+from loglinear.networks.exact import Exact
+from loglinear.networks.numbering import Layout
+from loglinear.objectives.network import NetworkLikelihood
 from loglinear.penalty import GroupLasso
 from loglinear.solvers import OWLQN, ProxGradient
 

@@ -17,7 +17,15 @@ from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
-from loglinear.solvers import ASG, LBFGS, SG, AdaGrad, Hybrid, Pegasos, tune_learning_rate
+from loglinear.solvers import (
+    ASG,
+    LBFGS,
+    SG,
+    AdaGrad,
+    Hybrid,
+    Pegasos,
+    tune_learning_rate,
+)
 
 LAWS = settings(max_examples=40, deadline=None)
 CASES = dict(seed=st.integers(0, 10_000), valued=st.booleans(), l2=st.sampled_from([0.0, 0.03, 1.0, 2.5]))

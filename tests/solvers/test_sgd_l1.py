@@ -19,7 +19,12 @@ from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
-from loglinear.solvers import OWLQN, SGDL1, TwoStage, tune_learning_rate
+from loglinear.solvers import (
+    OWLQN,
+    SGDL1,
+    TwoStage,
+    tune_learning_rate,
+)
 
 LAWS = settings(max_examples=40, deadline=None)
 

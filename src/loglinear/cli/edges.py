@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..result import Result, Status
-from .tables import tab_separated
+from .output import tab_separated
 
 if TYPE_CHECKING:
     from ..models.network import PairwiseMRF
@@ -72,7 +72,7 @@ class Edges:
 
     def json(self, *, missing: int) -> str:
         """All there is to know, for machines."""
-        from ..models.training import plain, training_summary
+        from ..models.chain_training import plain, training_summary
 
         name, value = self._likelihood()
         edges = [

@@ -8,13 +8,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from .. import documents
-from ..corpus import Corpus
+from ..data import texts as documents
+from ..data.corpus import Corpus
+from ..data.templates import TemplateText
+from ..data.templates import preset as preset_text
 from ..errors import DataError, OptionError
-from ..features import TemplateText
-from ..features import preset as preset_text
 from ..minimize import Callback
-from ..models.training import DevScores, SolverOptions, TrainingOptions, train_chain
+from ..models.chain_training import (
+    DevScores,
+    SolverOptions,
+    TrainingOptions,
+    train_chain,
+)
 from ..result import Result
 from ..trace import TraceWriter
 from .progress import Progress, say
@@ -91,8 +96,8 @@ def fit_classifier(
     # Chains are trained without scikit-learn, which takes longer to import than all the rest.
     from sklearn.exceptions import ConvergenceWarning
 
+    from ..models.chain_training import training_summary
     from ..models.maxent import MaxEnt
-    from ..models.training import training_summary
 
     _check(options, model_path, trace)
     if options.all_states or options.all_transitions or options.order != 1:

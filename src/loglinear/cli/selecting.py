@@ -11,20 +11,30 @@ from typing import Any
 import numpy as np
 
 from .._core import ChainModel, ChainObjective
-from ..corpus import Corpus
+from ..data.corpus import Corpus
 from ..errors import OptionError
 from ..minimize import Callback, minimize
-from ..models.features import feature_names
-from ..models.training import DevScores, TrainingOptions, chain_model, chain_objective
-from ..path import Path, PathPoint, largest_l1, path
+from ..models.chain_training import (
+    DevScores,
+    TrainingOptions,
+    chain_model,
+    chain_objective,
+)
+from ..models.feature_names import feature_names
+from ..models.selection import Round, Rounds
+from ..path import (
+    Path,
+    PathPoint,
+    largest_l1,
+    path,
+)
 from ..problem import Problem
 from ..report.curves import Curves
 from ..result import Result, Status
-from ..selection import Round, Rounds
 from ..trace import TraceRecord
 from ..vectors import Vector
+from .output import tab_separated
 from .progress import Progress
-from .tables import tab_separated
 
 __all__ = ["Selection", "follow_path", "grow"]
 

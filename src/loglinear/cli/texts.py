@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import _core, documents
+from .. import _core
+from ..data import texts as documents
 from ..errors import OptionError
 from ..models.maxent import MaxEnt
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..corpus import Corpus
+from ..data.corpus import Corpus
 from ..options import one_of, real_number, whole_number
 from ..vectors import Vector
 

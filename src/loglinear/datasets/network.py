@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from ..layout import Codes, Layout, Numbers
+from ..networks.numbering import Codes, Layout, Numbers
 from ..options import one_of, real_number, whole_number
 from ..vectors import Vector
 

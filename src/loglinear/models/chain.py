@@ -16,13 +16,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from ..corpus import Corpus, checked_weights
+from ..data.corpus import Corpus, checked_weights
+from ..data.templates import TemplateText
 from ..errors import DataError, ModelFileError
-from ..features import TemplateText
 from ..minimize import Callback
 from ..result import Result
 from ..solvers import Solver
-from .training import DevScores, TrainingOptions, print_record, thread_count, train_chain
+from .chain_training import (
+    DevScores,
+    TrainingOptions,
+    print_record,
+    thread_count,
+    train_chain,
+)
 
 __all__ = ["ChainCRF"]
 

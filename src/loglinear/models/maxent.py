@@ -19,10 +19,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import _core
-from ..classification import ClassifierObjective
-from ..corpus import Corpus
+from ..data.corpus import Corpus
+from ..data.samples import (
+    attribute_corpus,
+    frequent,
+    labels_and_weights,
+    matrix_of,
+    samples_with,
+)
 from ..errors import DataError, OptionError
 from ..minimize import Callback, Stop, minimize
+from ..objectives.classifier import ClassifierObjective
 from ..options import one_of, truth_value, whole_number
 from ..problem import Problem
 from ..result import Result, Status
@@ -30,8 +37,12 @@ from ..solvers import Solver
 from ..trace import TraceRecord
 from ..vectors import Vector
 from . import maxent_file
-from .attributes import attribute_corpus, frequent, labels_and_weights, matrix_of, samples_with
-from .training import SolverOptions, print_record, thread_count, training_summary
+from .chain_training import (
+    SolverOptions,
+    print_record,
+    thread_count,
+    training_summary,
+)
 
 __all__ = ["MaxEnt"]
 

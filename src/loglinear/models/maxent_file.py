@@ -13,7 +13,7 @@ import scipy.sparse
 from .. import __version__, _core
 from ..errors import DataError, ModelFileError
 from ..vectors import Vector
-from .training import plain
+from .chain_training import plain
 
 if TYPE_CHECKING:
     from .maxent import MaxEnt

@@ -14,21 +14,34 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from ..bounds import LogPartition, log_partition
 from ..errors import DataError, OptionError
-from ..inference import Exact, Graph, LoopyBP, Report
-from ..layout import Codes, Layout
 from ..minimize import Callback
+from ..networks.categories import (
+    categories_of,
+    column_names,
+    columns_of,
+    decoded,
+    encoded,
+)
+from ..networks.exact import Exact
+from ..networks.graph import Graph, Report
+from ..networks.inference import make_inference
+from ..networks.log_partition import LogPartition, log_partition
+from ..networks.loopy_bp import LoopyBP
+from ..networks.numbering import Codes, Layout
 from ..options import one_of, truth_value, whole_number
 from ..path import Path
 from ..result import Result
-from ..sampling import make_inference
 from ..solvers import Solver
 from ..vectors import Vector
 from . import network_file
-from .categories import categories_of, column_names, columns_of, decoded, encoded
+from .chain_training import (
+    SolverOptions,
+    print_record,
+    thread_count,
+    training_summary,
+)
 from .structure import OBJECTIVES, Trained, train_network
-from .training import SolverOptions, print_record, thread_count, training_summary
 
 if TYPE_CHECKING:
     import networkx

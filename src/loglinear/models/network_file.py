@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from .. import __version__, _core
 from ..errors import DataError, ModelFileError
-from ..layout import Numbers
+from ..networks.numbering import Numbers
 from ..vectors import Vector
-from .training import plain
+from .chain_training import plain
 
 __all__ = ["Contents", "read", "write"]
 

@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
-from ..inference import Report
-from ..layout import Codes, Layout, Numbers
 from ..minimize import Callback, Stop, minimize
-from ..network import NetworkLikelihood
+from ..networks.graph import Report
+from ..networks.inference import make_inference
+from ..networks.numbering import Codes, Layout, Numbers
+from ..objectives.network import NetworkLikelihood
+from ..objectives.pseudolikelihood import PseudoLikelihood
 from ..options import real_number, whole_number
 from ..path import Path, PathPoint, path
 from ..penalty import ElasticNet, GroupLasso
 from ..problem import Problem
-from ..pseudolikelihood import Nodewise, PseudoLikelihood, nodewise
 from ..result import Result, Status
-from ..sampling import make_inference
 from ..solvers import LBFGS, Solver
 from ..trace import Trace
 from ..vectors import Vector, count_nonzero
-from .training import thread_count
+from .chain_training import thread_count
+from .nodewise import Nodewise, nodewise
 
 if TYPE_CHECKING:
     from .network import PairwiseMRF

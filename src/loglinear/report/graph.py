@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..layout import Numbers
+from ..networks.numbering import Numbers
 from ..vectors import Vector
 from .figure import new_figure, written
 from .positions import positions

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..layout import Numbers
+from ..networks.numbering import Numbers
 from ..vectors import Vector
 
 __all__ = ["positions"]

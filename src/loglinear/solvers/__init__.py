@@ -18,12 +18,12 @@ from .hybrid import Hybrid
 from .iis import IIS
 from .lbfgs import LBFGS
 from .owlqn import OWLQN
+from .parts.tuning import tune_learning_rate
 from .prox_gradient import ProxGradient
 from .prox_newton import ProxNewton
 from .sag import SAG
 from .sg import ASG, SG, Pegasos
 from .sgd_l1 import SGDL1
-from .tuning import tune_learning_rate
 from .two_stage import TwoStage
 
 __all__ = [

@@ -13,7 +13,7 @@ import numpy as np
 from ..options import real_number, whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .stochastic import (
+from .parts.per_sample import (
     MOST_PASSES,
     PassState,
     after_pass,
@@ -23,7 +23,7 @@ from .stochastic import (
     measured,
     stochastic_objective,
 )
-from .tuning import rate_by_powers_of_ten
+from .parts.tuning import rate_by_powers_of_ten
 
 __all__ = ["AdaGrad", "AdaGradState"]
 

@@ -15,12 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import OptionError
-from ..machine import memory_of_machine
 from ..penalty import ElasticNet
 from ..problem import Problem
 from ..vectors import Vector
-from .quasi_newton import EPSILON, QuasiNewton, QuasiNewtonState, Trial
-from .wolfe import refuse_l1, strong_wolfe
+from .parts.memory import memory_of_machine
+from .parts.quasi_newton import (
+    EPSILON,
+    QuasiNewton,
+    QuasiNewtonState,
+    Trial,
+)
+from .parts.wolfe import refuse_l1, strong_wolfe
 
 __all__ = ["BFGS", "InverseHessian", "updated"]
 

@@ -10,15 +10,28 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ..options import one_of, real_number, truth_value, whole_number
+from ..options import (
+    one_of,
+    real_number,
+    truth_value,
+    whole_number,
+)
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
 from .bfgs import BFGS
 from .lbfgs import LBFGS
-from .projection import ClusterMap, Projected, chunks, cluster_map, clusterable_range, k_means, project_down
-from .quasi_newton import MOST, QuasiNewton, QuasiNewtonState
-from .wolfe import refuse_l1
+from .parts.projection import (
+    ClusterMap,
+    Projected,
+    chunks,
+    cluster_map,
+    clusterable_range,
+    k_means,
+    project_down,
+)
+from .parts.quasi_newton import MOST, QuasiNewton, QuasiNewtonState
+from .parts.wolfe import refuse_l1
 
 __all__ = ["Clustered", "ClusteredState"]
 

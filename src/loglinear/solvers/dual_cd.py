@@ -17,7 +17,13 @@ from ..options import real_number, whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .stochastic import PassState, after_pass, check_finite, check_smooth, with_gradient
+from .parts.per_sample import (
+    PassState,
+    after_pass,
+    check_finite,
+    check_smooth,
+    with_gradient,
+)
 
 __all__ = ["DualCD", "DualCDState"]
 

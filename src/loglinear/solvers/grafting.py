@@ -17,10 +17,23 @@ from ..options import whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .history import History
 from .owlqn import OWLQN
-from .quasi_newton import ROUNDING, WINDOW, QuasiNewtonState, stopping_status
-from .working_set import Block, Features, WorkingSetState, compact, feature_numbers, penalty_on, worst
+from .parts.history import History
+from .parts.quasi_newton import (
+    ROUNDING,
+    WINDOW,
+    QuasiNewtonState,
+    stopping_status,
+)
+from .parts.working_set import (
+    Block,
+    Features,
+    WorkingSetState,
+    compact,
+    feature_numbers,
+    penalty_on,
+    worst,
+)
 
 __all__ = ["GaussSeidel", "Grafting", "GraftingLight"]
 

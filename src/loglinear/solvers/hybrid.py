@@ -16,8 +16,8 @@ from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
 from .lbfgs import LBFGS
-from .quasi_newton import QuasiNewtonState
-from .stochastic import measured, stochastic_objective
+from .parts.per_sample import measured, stochastic_objective
+from .parts.quasi_newton import QuasiNewtonState
 
 __all__ = ["Hybrid", "HybridState"]
 

@@ -24,8 +24,8 @@ from ..options import real_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .quasi_newton import WINDOW, stopping_status
-from .stochastic import check_smooth
+from .parts.per_sample import check_smooth
+from .parts.quasi_newton import WINDOW, stopping_status
 
 __all__ = ["IIS", "IISObjective", "IISState", "Occurrences", "update"]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from ..problem import Problem
 from ..vectors import Vector
-from .history import LimitedMemory
-from .quasi_newton import QuasiNewtonState, Trial
-from .wolfe import refuse_l1, strong_wolfe
+from .parts.history import LimitedMemory
+from .parts.quasi_newton import QuasiNewtonState, Trial
+from .parts.wolfe import refuse_l1, strong_wolfe
 
 __all__ = ["LBFGS"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from ..problem import Problem
-from .history import LimitedMemory
-from .quasi_newton import ROUNDING, QuasiNewtonState, Trial
+from .parts.history import LimitedMemory
+from .parts.quasi_newton import ROUNDING, QuasiNewtonState, Trial
 
 __all__ = ["OWLQN"]
 

@@ -17,8 +17,13 @@ from ..penalty import ElasticNet, GroupLasso
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .quasi_newton import ROUNDING, WINDOW
-from .working_set import Block, Features, compact, penalty_on
+from .parts.quasi_newton import ROUNDING, WINDOW
+from .parts.working_set import (
+    Block,
+    Features,
+    compact,
+    penalty_on,
+)
 
 __all__ = ["ProxGradient", "ProxGradientState"]
 

@@ -17,7 +17,7 @@ from ..options import real_number, whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .quasi_newton import ROUNDING
+from .parts.quasi_newton import ROUNDING
 
 __all__ = ["ProxNewton", "ProxNewtonState"]
 

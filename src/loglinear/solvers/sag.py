@@ -15,12 +15,22 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import OptionError
-from ..machine import memory_of_machine
-from ..options import one_of, real_number, truth_value, whole_number
+from ..options import (
+    one_of,
+    real_number,
+    truth_value,
+    whole_number,
+)
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .stochastic import PassState, after_pass, measured, stochastic_objective
+from .parts.memory import memory_of_machine
+from .parts.per_sample import (
+    PassState,
+    after_pass,
+    measured,
+    stochastic_objective,
+)
 
 __all__ = ["SAG", "SAGObjective", "SAGState"]
 

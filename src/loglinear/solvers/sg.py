@@ -15,7 +15,7 @@ from ..errors import OptionError
 from ..options import whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .stochastic import (
+from .parts.per_sample import (
     MOST_PASSES,
     PassState,
     after_pass,
@@ -25,7 +25,7 @@ from .stochastic import (
     measured,
     stochastic_objective,
 )
-from .tuning import rate_by_powers_of_ten
+from .parts.tuning import rate_by_powers_of_ten
 
 __all__ = ["ASG", "SG", "Pegasos", "SGState"]
 

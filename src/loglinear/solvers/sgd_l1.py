@@ -15,10 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import OptionError
-from ..options import one_of, real_number, truth_value, whole_number
+from ..options import (
+    one_of,
+    real_number,
+    truth_value,
+    whole_number,
+)
 from ..problem import Problem
 from ..vectors import Vector
-from .stochastic import (
+from .parts.per_sample import (
     MOST_PASSES,
     PassState,
     after_pass,
@@ -27,7 +32,7 @@ from .stochastic import (
     measured,
     stochastic_objective,
 )
-from .tuning import QUICK_PASSES, tuned_rate
+from .parts.tuning import QUICK_PASSES, tuned_rate
 
 __all__ = ["SGDL1", "SGDL1Objective", "SGDL1State"]
 

@@ -10,9 +10,9 @@ from ..errors import ObjectiveError
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .history import History
 from .owlqn import OWLQN
-from .quasi_newton import QuasiNewtonState
+from .parts.history import History
+from .parts.quasi_newton import QuasiNewtonState
 from .sgd_l1 import SGDL1, SGDL1State
 
 __all__ = ["TwoStage", "TwoStageState"]

@@ -1,0 +1,56 @@
+"""Train a part-of-speech tagger on embedded data, evaluate it, tag a sentence."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from ..options import add_threads
+
+EXAMPLE = "example: loglinear demo --model pos.loglinear"
+
+SENTENCE = "The quick brown fox jumped over my lazy dogs , did n't it ?".split()
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    default = "demo.loglinear"
+    parser.add_argument("-m", "--model", default=default, metavar="MODEL", help=f"model file to write ({default})")
+    add_threads(parser)
+
+
+def run(arguments: Namespace) -> None:
+    """Run the demonstration."""
+    from ... import _core
+    from ...data.corpus import Corpus
+    from ...datasets import demo_paths
+    from ...models.chain_training import TrainingOptions, evaluate_model
+    from ..fit import fit
+    from ..progress import Progress
+
+    model, threads = arguments.model, arguments.threads
+    train, test = map(str, demo_paths())
+    print("Part-of-speech tagging on English web text (a slice of UD English EWT, CC BY-SA 4.0)")
+    options = TrainingOptions(l1=0.5, tolerance=2e-3)
+    with Progress(options.make_solver()[1]) as progress:
+        result = fit(train, model, options, preset="pos", threads=threads, progress=progress)
+    opened = _core.ChainModel.open(model)
+    scores = evaluate_model(opened, Corpus.read(test, template="pos", threads=threads), threads=threads)
+    size = len(opened.to_bytes()) / 1e6
+    print(
+        f"trained in {result.seconds:.1f} s: {opened.n_features:,} active features of {len(result.w):,}, "
+        f"{size:.1f} MB in {model}"
+    )
+    print(f"accuracy on {scores.n_tokens:,} unseen words: {100 * scores.accuracy:.2f} %")
+    (tags,) = opened.predict(_core.Corpus.encode([SENTENCE], template=opened.template))
+    widths = [max(len(word), len(tag)) for word, tag in zip(SENTENCE, tags, strict=True)]
+    for row in (SENTENCE, tags):
+        print("  " + " ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+    print(
+        f"""
+Next, on your own file (a token a line, its label in the last column, blank lines between sentences):
+  loglinear presets                                             # choose a template
+  loglinear train train.txt --preset ner --l1 1 --model my.loglinear --dev dev.txt
+  loglinear evaluate --model my.loglinear test.txt
+  loglinear tag --model my.loglinear new.txt
+  loglinear inspect {model} --top 10"""
+    )

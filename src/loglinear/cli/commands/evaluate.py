@@ -1,0 +1,86 @@
+"""Compare a model's labels with those of a file: accuracy, and precision, recall and F of chunks."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
+
+from ..options import (
+    add_format,
+    add_json,
+    add_model,
+    add_threads,
+    model_format,
+    open_model,
+)
+
+if TYPE_CHECKING:
+    from ..._core import ChainModel
+    from ...metrics import Evaluation
+
+EXAMPLE = "example: loglinear evaluate --model chunker.loglinear test.txt"
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_model(parser)
+    parser.add_argument("file", metavar="FILE", help="labelled sentences; - for stdin")
+    add_json(parser)
+    add_format(parser)
+    add_threads(parser)
+
+
+def run(arguments: Namespace) -> None:
+    """Evaluate."""
+    model, settings = open_model(arguments.model)
+    format = model_format(arguments.format, settings)
+    scores = _texts(arguments, settings) if format == "text" else _sentences(arguments, model, format)
+    print(json.dumps(scores.to_dict()) if arguments.json else render(scores))
+
+
+def _sentences(arguments: Namespace, model: ChainModel, format: str) -> Evaluation:
+    from ...data.corpus import Corpus
+    from ...data.templates import TemplateText
+    from ...models.chain_training import evaluate_model
+    from ..progress import say
+
+    template = None if model.template is None else TemplateText(model.template)
+    corpus = Corpus.read(arguments.file, format=format, template=template, threads=arguments.threads)
+    unknown = sorted(set(corpus.labels) - set(model.labels))
+    if unknown:
+        names = ", ".join(unknown)
+        say(f"warning: {arguments.file} has labels that the model does not know, which count as missed: {names}")
+    return evaluate_model(model, corpus, threads=arguments.threads)
+
+
+def _texts(arguments: Namespace, settings: dict[str, Any]) -> Evaluation:
+    from ...data.texts import read
+    from ...metrics import evaluate
+    from ..texts import classify
+
+    found = read(arguments.file)
+    classifier, X = classify(arguments.model, settings, found.texts)
+    gold, predicted = ([[str(label)] for label in labels] for labels in (found.labels or [], classifier.predict(X)))
+    return evaluate(gold, predicted)
+
+
+def render(scores: Evaluation) -> str:
+    """A table for people, in per cent."""
+    lines = [
+        f"{scores.n_sentences:,} sentences, {scores.n_tokens:,} tokens",
+        f"accuracy           {100 * scores.accuracy:6.2f}",
+        f"sentence accuracy  {100 * scores.sentence_accuracy:6.2f}",
+    ]
+    if scores.f1 is not None and scores.precision is not None and scores.recall is not None:
+        lines += ["", f"{'chunks':<18} {'precision':>9} {'recall':>7} {'F':>7} {'support':>8}"]
+        lines += [
+            f"{name or 'words':<18} {100 * each['precision']:9.2f} {100 * each['recall']:7.2f} "
+            f"{100 * each['f1']:7.2f} {each['support']:8d}"
+            for name, each in sorted(scores.per_type.items())
+        ]
+        lines.append(
+            f"{'overall':<18} {100 * scores.precision:9.2f} {100 * scores.recall:7.2f} {100 * scores.f1:7.2f} "
+            f"{sum(each['support'] for each in scores.per_type.values()):8d}"
+        )
+    return "\n".join(lines)

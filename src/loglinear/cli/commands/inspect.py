@@ -1,0 +1,88 @@
+"""Show what a model holds: features, labels, template, strongest weights, how it was trained."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from ...models.feature_names import Feature
+from ..options import add_json, open_model
+
+EXAMPLE = "example: loglinear inspect chunker.loglinear --top 10"
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("model", metavar="MODEL", help="model file")
+    parser.add_argument("--top", type=int, default=20, metavar="N", help="how many of the strongest weights (20)")
+    add_json(parser)
+
+
+def run(arguments: Namespace) -> None:
+    """Inspect."""
+    opened, settings = open_model(arguments.model)
+    states = [{"attribute": a, "label": label, "weight": w} for a, label, w in opened.state_features()]
+    moves = [{"from": before, "label": label, "weight": w} for before, label, w in opened.transition_features()]
+    moves += [
+        {"attribute": a, "from": before, "label": label, "weight": w}
+        for a, before, label, w in opened.bigram_features()
+    ]
+    moves += [
+        {"before": first, "from": middle, "label": label, "weight": w}
+        for first, middle, label, w in opened.triple_features()
+    ]
+    training = settings.get("training", {})
+    report: dict[str, Any] = {
+        "n_features": training.get("n_features"),
+        "n_active": opened.n_features,
+        "n_attributes": opened.n_attributes,
+        "labels": opened.labels,
+        **{name: settings.get(name) for name in ("solver", "l1", "l2", "format", "tolerance", "min_count", "order")},
+        **{name: training.get(name) for name in ("status", "objective", "nll", "violation", "iterations", "passes")},
+        "seconds": training.get("seconds"),
+        **{name: training[name] for name in ("n_sentences", "n_tokens", "n_samples") if name in training},
+        "template": opened.template,
+        "top_states": _strongest(states, arguments.top),
+        "top_transitions": _strongest(moves, arguments.top),
+    }
+    print(json.dumps(report) if arguments.json else render(report))
+
+
+def _strongest(features: list[dict[str, Any]], top: int) -> list[dict[str, Any]]:
+    return sorted(features, key=lambda feature: -abs(feature["weight"]))[: max(top, 0)]
+
+
+def render(report: dict[str, Any]) -> str:
+    """The report for people."""
+    candidates = f" of {report['n_features']:,}" if report["n_features"] is not None else ""
+    lines = [
+        f"active features  {report['n_active']:,}{candidates}, on {report['n_attributes']:,} attributes",
+        f"labels           {len(report['labels'])}: {' '.join(report['labels'])}",
+        f"trained with     {report['solver']}, l1 {report['l1']}, l2 {report['l2']}, format {report['format']}",
+    ]
+    if report["status"] is not None:
+        lines += [
+            f"                 on {_size(report)}",
+            f"ended            {report['status']} after {report['iterations']} iterations, "
+            f"{report['passes']:g} passes, {report['seconds']:.1f} s",
+            f"                 objective {report['objective']:.4f}, violation {report['violation']:.3g}",
+        ]
+    for title, features in (("states", report["top_states"]), ("transitions", report["top_transitions"])):
+        if features:
+            lines += ["", f"strongest {title}"]
+            lines += [f"{feature['weight']:+10.4f}  {_name(feature)}" for feature in features]
+    if report["template"]:
+        lines += ["", "template", report["template"].rstrip()]
+    return "\n".join(lines)
+
+
+def _size(report: dict[str, Any]) -> str:
+    if "n_samples" in report:
+        return f"{report['n_samples']:,} samples"
+    return f"{report['n_sentences']:,} sentences, {report['n_tokens']:,} tokens"
+
+
+def _name(feature: dict[str, Any]) -> str:
+    labels = tuple(feature[name] for name in ("before", "from", "label") if name in feature)
+    return str(Feature(feature.get("attribute"), labels))

@@ -1,0 +1,25 @@
+"""List the named templates, or print one."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+EXAMPLE = "example: loglinear presets chunking > my-template.txt"
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the preset to print")
+
+
+def run(arguments: Namespace) -> None:
+    """List or print presets."""
+    from ...data.templates import PRESETS, preset
+
+    if arguments.name is not None:
+        print(preset(arguments.name), end="")
+        return
+    width = max(map(len, PRESETS))
+    for each in PRESETS.values():
+        columns = "1 column" if each.columns == 1 else f"{each.columns} columns"
+        print(f"{each.name:<{width}}  {each.description} ({columns}; {each.source})")

@@ -1,0 +1,113 @@
+"""The command line: a file per command. Results go to stdout, progress and messages to stderr.
+
+Exit codes: 0 done, 1 failed, 2 misuse or bad input. Only the module of the command asked for is imported, and it
+imports what is heavy when it needs it: labelling one sentence takes less time than importing NumPy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from typing import Any, NoReturn
+
+from .. import __version__
+from ..errors import LogLinearError
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = {
+    "train": "train a linear-chain CRF or a classifier on a file of labelled sentences, samples or texts",
+    "tag": "label a file: the input columns, and the predicted label behind them",
+    "evaluate": "compare a model's labels with those of a file",
+    "select": "list features in the order in which they enter, or follow a regularisation path",
+    "structure": "learn which variables of a table interact, and draw the graph",
+    "inspect": "show what a model holds: features, labels, template, strongest weights, training",
+    "presets": "list the named templates, or print one",
+    "demo": "train a part-of-speech tagger on embedded data, evaluate it, tag a sentence",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # The method that this replaces passes over errors of writing, such as a full disk.
+        (file or sys.stderr).write(message)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; errors become one line on stderr."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    _prepare_streams()
+    try:
+        try:
+            _run(arguments)
+        finally:
+            # Here, where a full disk can still be reported.
+            sys.stdout.flush()
+    except LogLinearError as error:
+        _fail(error, 2)
+    except BrokenPipeError:
+        # Whoever read stdout has gone (`| head`): nothing is left to say, not even when the interpreter flushes.
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")
+        sys.exit(1)
+    except OSError as error:
+        misuse = isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError))
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else error, 2 if misuse else 1)
+    except MemoryError:
+        _fail("out of memory; leave out rare attributes (--min-count), or use a machine with more", 1)
+    except KeyboardInterrupt:
+        _fail("interrupted", 1)
+    except RuntimeError as error:
+        _fail(error, 1)
+
+
+def _run(arguments: list[str]) -> None:
+    if not arguments or arguments[0] not in COMMANDS:
+        _overview(arguments)
+    name = arguments[0]
+    module = importlib.import_module(f".commands.{name}", __package__)
+    parser = _Parser(
+        prog=f"loglinear {name}",
+        description=module.__doc__,
+        epilog=module.EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.configure(parser)
+    module.run(parser.parse_args(arguments[1:]))
+
+
+def _prepare_streams() -> None:
+    """Write UTF-8 whatever the locale, and nothing to streams that are closed."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+        else:
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _overview(arguments: list[str]) -> NoReturn:
+    """Deal with what is no command: help, the version, a mistake."""
+    width = max(map(len, COMMANDS))
+    parser = _Parser(
+        prog="loglinear",
+        usage="loglinear COMMAND ...",
+        description="Train linear-chain CRFs and classifiers, label text with them, look into them; learn which\n"
+        "variables of a table interact.\n\ncommands:\n"
+        + "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()),
+        epilog="`loglinear COMMAND --help` explains a command, with an example.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"loglinear {__version__}")
+    _, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parser.error(f"there is no command {unknown[0]!r}; choose from {', '.join(COMMANDS)}")
+    parser.print_help(sys.stderr)
+    sys.exit(2)
+
+
+def _fail(message: object, code: int) -> NoReturn:
+    print(f"loglinear: error: {message}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,207 @@
+"""Encoded data: read or encode once, train on it many times."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from ..errors import DataError
+from .templates import template_text
+
+__all__ = ["FORMATS", "Corpus", "checked_weights"]
+
+FORMATS = ("columns", "crfsuite", "jsonl", "svmlight")
+
+
+class Corpus:
+    """Sentences of tokens of attribute ids, in native memory, with labels where the data has them.
+
+    Attributes:
+        template: the template the attributes were formed with; None where the data held attributes.
+        format: the format of the file it was read from; "python" if it was encoded from Python objects.
+    """
+
+    def __init__(self, core: _core.Corpus, template: str | None, format: str) -> None:
+        self.core = core
+        self.template = template
+        self.format = format
+
+    @classmethod
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        format: str = "columns",
+        template: str | None = None,
+        labelled: bool = True,
+        threads: int = 0,
+    ) -> Corpus:
+        """Read a file, in parallel; gzip and xz are recognised, `-` is standard input.
+
+        Args:
+            path: the file.
+            format: `columns` (a token a line, the label last), `crfsuite` (attribute files), `jsonl`, or `svmlight` (a
+                sample a line, each a sentence of its own).
+            template: name of a preset or text of a template; needed for columns.
+            labelled: whether the data has labels: the last column, the first field, or `labels`.
+            threads: 0 for all cores.
+
+        Raises:
+            DataError: bad content; names file and line.
+            TemplateError: a bad template, or one that looks at a column which is not there.
+            OSError: the file cannot be read.
+        """
+        text = template_text(template)
+        core = _core.Corpus.read(os.fspath(path), format, text, labelled=labelled, threads=threads)
+        return cls(core, text, format)
+
+    @classmethod
+    def encode(
+        cls,
+        X: Iterable[Any],
+        y: Iterable[Sequence[str]] | None = None,
+        *,
+        template: str | None = None,
+        sample_weight: Iterable[float] | None = None,
+    ) -> Corpus:
+        """Encode sentences given as Python objects.
+
+        Args:
+            X: sentences, each a sequence of tokens. With a template a token is a str or a sequence of str, its columns.
+                Without one it is a sequence of attribute names, or a dict of attributes as python-crfsuite takes them
+                (number or bool: value; str: `key:value`; collection: names behind `key:`).
+            y: a sequence of labels for every sentence; None for unlabelled data.
+            template: name of a preset or text of a template.
+            sample_weight: a weight of at least 0 for every sentence.
+
+        Raises:
+            DataError: lengths that differ, values that are not finite, tokens of another type; names the sentence.
+        """
+        text = template_text(template)
+        weights = None if sample_weight is None else checked_weights(sample_weight)
+        return cls(_core.Corpus.encode(X, y, weights, template=text), text, "python")
+
+    @classmethod
+    def from_matrix(
+        cls,
+        X: Any,
+        lengths: npt.ArrayLike,
+        y: Sequence[str] | None = None,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> Corpus:
+        """Take sentences from the rows of a matrix, whose columns are real-valued attributes.
+
+        Args:
+            X: a row for each token, of all sentences one after the other, shape (n_tokens, n_columns), sparse or dense.
+            lengths: tokens of each sentence, shape (n_sentences,).
+            y: a label for each row; None for unlabelled data.
+            names: of the columns; x0, x1, ... by default.
+
+        Raises:
+            DataError: a value is not finite, sizes do not fit, or two columns have the same name.
+        """
+        import scipy.sparse  # here: who reads files need not wait for it
+
+        matrix = scipy.sparse.csr_array(X, dtype=np.float64)
+        sizes = np.asarray(lengths)
+        if matrix.ndim != 2 or sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or sizes.min() < 0)):
+            message = "X has to be a matrix, lengths a sequence of whole numbers of at least 0"
+            raise DataError(message)
+        names = [f"x{column}" for column in range(matrix.shape[1])] if names is None else list(names)
+        if len(names) != matrix.shape[1]:
+            message = f"{len(names)} names for {matrix.shape[1]} columns"
+            raise DataError(message)
+        labels = None
+        if y is not None:
+            found = sorted({str(label) for label in y}, key=str.encode)
+            numbers = {label: number for number, label in enumerate(found)}
+            labels = (found, np.array([numbers[str(label)] for label in y], np.uint32))
+        core = _core.Corpus.of_matrix(
+            matrix.indptr[1:].astype(np.uint64),
+            matrix.indices.astype(np.uint32),
+            matrix.data,
+            names,
+            sizes.cumsum().astype(np.uint64),
+            labels,
+        )
+        return cls(core, None, "python")
+
+    def __len__(self) -> int:
+        return len(self.core)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(number of sentences,), for scikit-learn's splitters."""
+        return (len(self),)
+
+    def __getitem__(self, index: Any) -> Corpus:
+        """Select sentences by an int, a slice, ints, or a mask of bools. Names are shared, not copied."""
+        if isinstance(index, tuple) and len(index) == 2 and index[1] is Ellipsis:
+            index = index[0]
+        if isinstance(index, slice):
+            chosen = list(range(*index.indices(len(self))))
+        elif isinstance(index, Integral):
+            chosen = [int(index)]
+        else:
+            chosen = list(index.tolist() if hasattr(index, "tolist") else index)
+            if chosen and all(isinstance(each, bool) for each in chosen):
+                if len(chosen) != len(self):
+                    message = f"a mask of {len(chosen)} for a corpus of {len(self)} sentences"
+                    raise IndexError(message)
+                chosen = [at for at, wanted in enumerate(chosen) if wanted]
+        n = len(self)
+        chosen = [at + n if at < 0 else at for at in chosen]
+        if any(not 0 <= at < n for at in chosen):
+            message = f"a sentence index is out of range; the corpus has {n} sentences"
+            raise IndexError(message)
+        return Corpus(self.core.select(chosen), self.template, self.format)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Corpus of {len(self)} sentences, {self.core.n_tokens} tokens, "
+            f"{self.core.n_attributes} attributes, {len(self.core.labels)} labels>"
+        )
+
+    @property
+    def labels(self) -> list[str]:
+        """Label names, the most frequent first, then in byte order; empty for unlabelled data."""
+        return self.core.labels
+
+    def gold(self) -> list[list[str]]:
+        """The labels of every sentence.
+
+        Raises:
+            DataError: the data has no labels.
+        """
+        gold = self.core.gold()
+        if gold is None:
+            message = "the data has no labels"
+            raise DataError(message)
+        return gold
+
+
+def checked_weights(weights: Iterable[float]) -> list[float]:
+    """Sample weights as finite numbers of at least 0.
+
+    Raises:
+        DataError: one is not.
+    """
+    checked = []
+    for sentence, weight in enumerate(weights):
+        try:
+            number = float(weight)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not 0.0 <= number < math.inf:
+            message = f"weight {weight!r} of sentence {sentence} is not a finite number of at least 0"
+            raise DataError(message)
+        checked.append(number)
+    return checked

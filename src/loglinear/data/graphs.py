@@ -1,0 +1,104 @@
+"""Graphs of samples: checked, and joined to one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from ..errors import DataError
+from ..vectors import Vector
+
+__all__ = ["Graphs", "grid_edges"]
+
+Array = npt.NDArray[Any]
+Numbers = npt.NDArray[np.int64]
+
+
+def grid_edges(rows: int, columns: int) -> Numbers:
+    """Edges of a grid whose nodes are numbered row by row: to the right, then downwards, shape (n_edges, 2)."""
+    nodes = np.arange(rows * columns).reshape(rows, columns)
+    right = np.stack([nodes[:, :-1].ravel(), nodes[:, 1:].ravel()], axis=1)
+    down = np.stack([nodes[:-1].ravel(), nodes[1:].ravel()], axis=1)
+    return np.concatenate([right, down])
+
+
+@dataclass(frozen=True)
+class Graphs:
+    """Graphs side by side, as one graph.
+
+    Attributes:
+        nodes: features of all nodes, shape (n_nodes, n_node_features).
+        edges: pairs of nodes, shape (n_edges, 2).
+        ties: features of all edges, shape (n_edges, n_edge_features).
+        sizes: numbers of nodes of the graphs.
+    """
+
+    nodes: Any
+    edges: Numbers
+    ties: Vector
+    sizes: Numbers
+
+    @classmethod
+    def of(cls, X: Iterable[Any]) -> Graphs:
+        """Check graphs that a user gave, and join them.
+
+        Raises:
+            DataError: there are none, or one is not (node features, edges[, edge features]).
+        """
+        parts = [_checked(graph, number) for number, graph in enumerate(X)]
+        if not parts:
+            message = "X holds no graphs"
+            raise DataError(message)
+        for which, name in ((0, "node"), (2, "edge")):
+            widths = {part[which].shape[1] for part in parts}
+            if len(widths) > 1:
+                message = f"graphs have different numbers of {name} features: {sorted(widths)}"
+                raise DataError(message)
+        sizes = np.array([part[0].shape[0] for part in parts], dtype=np.int64)
+        starts = np.cumsum(sizes) - sizes
+        sparse = any(scipy.sparse.issparse(part[0]) for part in parts)
+        nodes: Any = scipy.sparse.vstack([scipy.sparse.csr_array(part[0]) for part in parts], format="csr")
+        return cls(
+            nodes if sparse else np.concatenate([part[0] for part in parts]),
+            np.concatenate([part[1] + start for part, start in zip(parts, starts, strict=True)]),
+            np.concatenate([part[2] for part in parts]),
+            sizes,
+        )
+
+    def split(self, values: Array) -> list[Array]:
+        """What belongs to the nodes of each graph."""
+        return np.split(values, np.cumsum(self.sizes)[:-1])
+
+
+def _checked(graph: Any, number: int) -> tuple[Any, Numbers, Vector]:
+    where = f"graph {number} of X"
+    if not isinstance(graph, (tuple, list)) or len(graph) not in (2, 3):
+        message = f"{where} is no tuple (node features, edges) or (node features, edges, edge features)"
+        raise DataError(message)
+    try:
+        if scipy.sparse.issparse(graph[0]):
+            nodes: Any = scipy.sparse.csr_array(graph[0], dtype=np.float64)
+        else:
+            nodes = np.asarray(graph[0], dtype=np.float64)
+        edges = np.asarray(graph[1])
+        edges = edges.reshape(0, 2).astype(np.int64) if edges.size == 0 else edges
+        ties = np.ones((len(edges), 1)) if len(graph) == 2 else np.asarray(graph[2], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        message = f"{where} cannot be read as arrays of numbers: {error}"
+        raise DataError(message) from error
+    if nodes.ndim != 2 or not nodes.shape[0] or not np.isfinite(nodes.data if hasattr(nodes, "data") else nodes).all():
+        message = f"{where}: node features have to be finite, of shape (n_nodes, n_node_features), one node at least"
+    elif edges.ndim != 2 or edges.shape[1] != 2 or not np.issubdtype(edges.dtype, np.integer):
+        message = f"{where}: edges have to be whole numbers of shape (n_edges, 2)"
+    elif edges.size and not 0 <= edges.min() <= edges.max() < nodes.shape[0]:
+        message = f"{where}: edges name nodes from 0 to {nodes.shape[0] - 1}, not {edges.min()} to {edges.max()}"
+    elif ties.ndim != 2 or ties.shape[0] != len(edges) or not np.isfinite(ties).all():
+        message = f"{where}: edge features have to be finite, of shape ({len(edges)}, n_edge_features)"
+    else:
+        return nodes, edges.astype(np.int64), ties
+    raise DataError(message)

@@ -1,0 +1,87 @@
+"""Samples given by the names of their attributes, as a sparse matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from ..errors import DataError
+from .corpus import Corpus
+
+__all__ = ["attribute_corpus", "frequent", "labels_and_weights", "matrix_of", "samples_with"]
+
+
+def attribute_corpus(X: Any) -> Corpus | None:
+    """Return the corpus that X is or that its samples make, one token each; None if X is numbers.
+
+    A sample with attributes is a dict, as `Corpus.encode` takes it, or a sequence of names.
+
+    Raises:
+        DataError: samples are strings, or cannot be encoded; names the sample.
+    """
+    if isinstance(X, Corpus):
+        return X
+    if not isinstance(X, Sequence) or isinstance(X, (str, bytes)):
+        return None
+    first: Any = next((sample for sample in X if not (hasattr(sample, "__len__") and len(sample) == 0)), None)
+    if isinstance(first, str):
+        message = "samples are strings; give their attributes, or turn texts into numbers with a vectorizer first"
+        raise DataError(message)
+    names = isinstance(first, (Sequence, Set)) and isinstance(next(iter(first)), str)
+    return Corpus.encode([[sample] for sample in X]) if names or isinstance(first, Mapping) else None
+
+
+def matrix_of(corpus: Corpus) -> scipy.sparse.csr_array:
+    """Return the attributes of all tokens, shape (tokens, attributes); attributes that are on a token twice add up.
+
+    Raises:
+        DataError: there are attributes of label bigrams, which a classifier cannot use.
+    """
+    if corpus.core.has_bigrams:
+        message = "the template has bigram attributes (B lines that look at columns); a classifier has no use for them"
+        raise DataError(message)
+    ends, ids, values = corpus.core.rows()
+    shape = (len(ends), corpus.core.n_attributes)
+    matrix = scipy.sparse.csr_array((values, ids, np.concatenate([[0], ends])), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def frequent(
+    matrix: scipy.sparse.csr_array, names: list[str], min_count: int
+) -> tuple[scipy.sparse.csr_array, list[str]]:
+    """Return the columns, and their names, that are not 0 in so many samples."""
+    if min_count <= 1:
+        return matrix, names
+    chosen = np.flatnonzero(np.bincount(matrix.indices, minlength=len(names)) >= min_count)
+    return scipy.sparse.csr_array(matrix[:, chosen]), [names[at] for at in chosen]
+
+
+def labels_and_weights(corpus: Corpus, y: Any, sample_weight: Any) -> tuple[npt.NDArray[Any], Any]:
+    """Return the label of each token, and its weight if there are others than 1.
+
+    Raises:
+        DataError: the corpus has no labels, or there are labels or weights beside it.
+    """
+    if y is not None or sample_weight is not None:
+        message = "a Corpus holds its labels and weights already; leave out y and sample_weight"
+        raise DataError(message)
+    targets, weights = corpus.core.targets(), corpus.core.weights()
+    if targets.size == 0:
+        message = "the data has no labels"
+        raise DataError(message)
+    return np.array(corpus.labels)[targets], None if (weights == 1.0).all() else weights
+
+
+def samples_with(names: Sequence[str], corpus: Corpus) -> scipy.sparse.csr_array:
+    """Return the attributes of all tokens as a matrix with a column for each name; others are left out."""
+    matrix = matrix_of(corpus)
+    column_of = dict(zip(names, range(len(names)), strict=True))
+    columns: npt.NDArray[np.int64] = np.array([column_of.get(name, -1) for name in corpus.core.names()], dtype=np.int64)
+    known = np.flatnonzero(columns >= 0)
+    moves = (np.ones(known.size), (known, columns[known]))
+    return scipy.sparse.csr_array(matrix @ scipy.sparse.csr_array(moves, shape=(columns.size, len(names))))

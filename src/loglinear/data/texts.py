@@ -1,0 +1,101 @@
+"""Texts with labels, a line each, and the vectorizers that count their words."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..errors import DataError, OptionError
+from .lines import file_name, read_lines
+
+__all__ = ["Documents", "make_vectorizer", "read", "remade", "settings_of"]
+
+
+class Documents(NamedTuple):
+    """Texts of a file, and their labels if it has any.
+
+    Attributes:
+        texts: one for each line that is not blank.
+        labels: as many; None without labels.
+        lines: number of each text's line, from 1.
+    """
+
+    texts: list[str]
+    labels: list[str] | None
+    lines: list[int]
+
+
+def read(path: str, *, labelled: bool = True) -> Documents:
+    """Read a file of texts, label TAB text a line, or texts alone; gzip and xz are recognised, `-` is standard input.
+
+    Raises:
+        DataError: no texts, a line without TAB or label, or invalid UTF-8; names file and line.
+        OSError: the file cannot be read.
+    """
+    name = file_name(path)
+    texts: list[str] = []
+    labels: list[str] = []
+    lines: list[int] = []
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            text = line.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            message = f"{name}, line {number}: invalid UTF-8; convert the file to UTF-8 (for example with iconv)"
+            raise DataError(message) from error
+        if not text.strip():
+            continue
+        if labelled:
+            label, tab, text = text.partition("\t")
+            if not tab or not label.strip():
+                message = f"{name}, line {number}: no label; a line is a label, a TAB and a text"
+                raise DataError(message)
+            labels.append(label.strip())
+        texts.append(text)
+        lines.append(number)
+    if not texts:
+        message = f"{name}: no texts; the file is empty or holds only blank lines"
+        raise DataError(message)
+    return Documents(texts, labels if labelled else None, lines)
+
+
+def make_vectorizer(ngrams: str = "1", *, tfidf: bool = False, min_count: int = 1) -> Any:
+    """Return scikit-learn's vectorizer of words: a count of each, or tf-idf.
+
+    Args:
+        ngrams: lengths of the sequences of words that count as one, such as "1" or "1-3".
+        tfidf: weigh counts by rarity, each text to a Euclidean norm of 1.
+        min_count: leave out what is in fewer texts.
+
+    Raises:
+        OptionError: ngrams is no such range.
+    """
+    from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+    first, _, last = ngrams.partition("-")
+    if not first.isdecimal() or not (last or first).isdecimal() or not 1 <= int(first) <= int(last or first) <= 100:
+        message = f"ngrams={ngrams!r} is no range of lengths; give 1, 2 or 1-3, for example"
+        raise OptionError(message)
+    kind = TfidfVectorizer if tfidf else CountVectorizer
+    return kind(ngram_range=(int(first), int(last or first)), min_df=min_count)
+
+
+def settings_of(vectorizer: Any) -> dict[str, Any]:
+    """Return what has to be kept of a fitted vectorizer, as JSON."""
+    idf = getattr(vectorizer, "idf_", None)
+    return {
+        "ngrams": list(vectorizer.ngram_range),
+        "words": vectorizer.get_feature_names_out().tolist(),
+        "idf": None if idf is None else idf.tolist(),
+    }
+
+
+def remade(settings: dict[str, Any]) -> Any:
+    """Return the fitted vectorizer that `settings_of` described."""
+    import numpy as np
+    from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+    options = {"ngram_range": tuple(settings["ngrams"]), "vocabulary": settings["words"]}
+    if settings["idf"] is None:
+        return CountVectorizer(**options)
+    vectorizer = TfidfVectorizer(**options)
+    vectorizer.idf_ = np.array(settings["idf"])
+    return vectorizer

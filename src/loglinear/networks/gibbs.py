@@ -1,0 +1,153 @@
+"""Inference in pairwise Markov random fields by Gibbs samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..options import whole_number
+from ..vectors import Vector
+from .graph import Graph, Moments, Report
+from .loopy_bp import LoopyBP
+from .numbering import Codes
+
+__all__ = ["Gibbs"]
+
+# Least effective share of the samples: below it new ones are drawn.
+EFFECTIVE = 0.2
+Scores = tuple[Vector, Vector]
+
+
+@dataclass(frozen=True)
+class _Anchor:
+    """Samples of a network, and log Z of it."""
+
+    graph: Graph
+    scores: Scores
+    log_z: float
+    codes: Codes
+    base: Vector  # log p~ of the samples, shape (chains,)
+
+
+@dataclass
+class Gibbs:
+    """Gibbs samples, reweighted while the weights stay near those that they were drawn with.
+
+    Source: Geyer & Thompson (1992): log Z(w) - log Z(v) is estimated by the mean of exp((w - v) . f) over samples of v,
+    so that value and gradient belong together. Once the effective number of samples has fallen below a fifth, new ones
+    are drawn from where the old ones ended, by way of networks in between if the step was long (Neal 2001). The
+    estimate starts at independent variables, where log Z is exact; its error grows on the way. Rows with missing values
+    are completed by belief propagation.
+
+    Args:
+        chains: samples, one of each chain, >= 2.
+        sweeps: of each chain before its sample is taken, >= 1.
+        seed: of the chains.
+    """
+
+    chains: int = 5000
+    sweeps: int = 20
+    seed: int = 0
+    _anchor: _Anchor | None = field(default=None, init=False, repr=False)
+    _draws: int = field(default=0, init=False, repr=False)
+
+    name = "gibbs"
+
+    def __post_init__(self) -> None:
+        whole_number("chains", self.chains, 2, 2**31)
+        whole_number("sweeps", self.sweeps, 1, 2**31)
+        whole_number("seed", self.seed, 0, 2**32 - 1)
+
+    def moments(self, graph: Graph, scores: Scores, report: Report, *, whole: bool) -> Moments:
+        """Reweight the samples, or draw new ones if too few of them count."""
+        anchor = self._anchor or self._independent(graph, scores)
+        change = graph.score(scores, anchor.codes) - anchor.base
+        if _effective(change) < EFFECTIVE:
+            anchor = self._drawn(anchor, graph, scores)
+            change = np.zeros(self.chains)
+        self._anchor = anchor
+        report.add(1, 0.0, 0.0)
+        weights = np.exp(change - _log_mean_exp(change)) / self.chains
+        log_z = anchor.log_z + _log_mean_exp(change)
+        return self._expected(graph, anchor.codes, weights, log_z)
+
+    def _expected(self, graph: Graph, codes: Codes, weights: Vector, log_z: float) -> Moments:
+        layout = graph.layout
+        on = layout.indicators(codes)
+        products = on.T @ (on * weights[:, None])
+        nodes, edges = graph.scores(
+            products[layout.columns_of(graph.interactions)], weights @ on
+        )  # the same places; only those of columns and interactions are asked for
+        return Moments(log_z, nodes, edges, products)
+
+    def _independent(self, graph: Graph, scores: Scores) -> _Anchor:
+        """Samples of the network without its edges, whose log Z is exact."""
+        empty = Graph(graph.layout, np.empty((0, 2), np.int64), graph.network.n_threads)
+        alone = scores[0], np.zeros(0)
+        log_z = float(np.logaddexp.reduceat(scores[0], graph.node_at[:-1]).sum())
+        codes = np.zeros((self.chains, graph.layout.n_variables), np.int32)
+        return self._sampled(empty, alone, log_z, codes)
+
+    def _drawn(self, anchor: _Anchor, graph: Graph, scores: Scores) -> _Anchor:
+        """Samples of the network, by way of others between it and the anchor, each near the one before."""
+        both = Graph(
+            graph.layout,
+            np.unique(np.concatenate([anchor.graph.edges, graph.edges]), axis=0),
+            graph.network.n_threads,
+        )
+        first, last = _moved(anchor.graph, anchor.scores, both), _moved(graph, scores, both)
+        done = 0.0
+        while done < 1.0:
+            change = both.score(last, anchor.codes) - both.score(first, anchor.codes)
+            share = _longest(change, 1.0 - done)
+            done = 1.0 if share >= 1.0 - done else done + share
+            between: Scores = tuple(a + done * (b - a) for a, b in zip(first, last, strict=True))  # type: ignore[assignment]
+            log_z = anchor.log_z + _log_mean_exp(share * change)
+            weights = np.exp(share * change - (share * change).max())
+            chosen = np.random.default_rng([self.seed, self._draws]).choice(
+                self.chains, self.chains, p=weights / weights.sum()
+            )
+            anchor = self._sampled(both, between, log_z, anchor.codes[chosen])
+        codes = anchor.codes
+        return _Anchor(graph, scores, anchor.log_z, codes, graph.score(scores, codes))
+
+    def _sampled(self, graph: Graph, scores: Scores, log_z: float, start: Codes) -> _Anchor:
+        self._draws += 1
+        seed = int(np.random.SeedSequence([self.seed, self._draws]).generate_state(1)[0])
+        codes = graph.network.gibbs(*scores, start, sweeps=self.sweeps, thin=self.sweeps, seed=seed)
+        return _Anchor(graph, scores, log_z, codes, graph.score(scores, codes))
+
+    def completion(self) -> dict[str, Any]:
+        """Belief propagation."""
+        return LoopyBP().completion()
+
+
+def _moved(graph: Graph, scores: Scores, larger: Graph) -> Scores:
+    """Scores of a graph as those of one with more edges."""
+    edges = np.zeros(larger.edge_at[-1])
+    edges[larger.places_of(graph.interactions)] = scores[1][graph.places]
+    return scores[0], edges
+
+
+def _log_mean_exp(values: Vector) -> float:
+    most = values.max()
+    return float(most + np.log(np.exp(values - most).mean()))
+
+
+def _effective(change: Vector) -> float:
+    """Share of the samples that count, with weights exp(change): (sum of w)^2 / (n sum of w^2)."""
+    weights = np.exp(change - change.max())
+    return float(weights.sum() ** 2 / (weights.size * (weights**2).sum()))
+
+
+def _longest(change: Vector, most: float) -> float:
+    """The longest share of a change, up to ``most``, that leaves enough samples effective."""
+    if _effective(most * change) >= EFFECTIVE:
+        return most
+    low, high = 0.0, most
+    for _ in range(30):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if _effective(middle * change) >= EFFECTIVE else (low, middle)
+    return low if low > 0.0 else most

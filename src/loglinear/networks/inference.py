@@ -1,0 +1,30 @@
+"""Methods of inference by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import OptionError
+from ..options import one_of
+from .exact import Exact
+from .gibbs import Gibbs
+from .loopy_bp import LoopyBP
+
+__all__ = ["INFERENCES", "make_inference"]
+
+INFERENCES: dict[str, type[Any]] = {"loopy_bp": LoopyBP, "exact": Exact, "gibbs": Gibbs}
+
+
+def make_inference(name: str, options: Mapping[str, Any] | None = None) -> Any:
+    """Return the method of a name.
+
+    Raises:
+        OptionError: there is none of that name, or it has no such option.
+    """
+    one_of("inference", name, tuple(INFERENCES))
+    try:
+        return INFERENCES[name](**(options or {}))
+    except TypeError as error:
+        message = f"inference_options={options!r} do not fit {name}: {error}"
+        raise OptionError(message) from error

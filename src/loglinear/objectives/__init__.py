@@ -1,0 +1,1 @@
+"""What training minimises: negative log-likelihoods with their gradients, over the native module."""

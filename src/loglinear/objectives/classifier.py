@@ -1,0 +1,246 @@
+"""The objective of a maximum-entropy classifier over a sparse matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from .. import _core
+from ..errors import DataError
+from ..options import one_of
+from ..vectors import Vector
+
+__all__ = ["ClassifierObjective"]
+
+Numbers = npt.NDArray[np.int64]
+
+
+class ClassifierObjective:
+    """NLL of a maximum-entropy classifier, the sum over samples of -weight log p(y | x; w), in nats.
+
+    Two classes have one weight a column, p(y = 1 | x) = 1 / (1 + exp(-x . w)). More have one for each class,
+    p(y | x) proportional to exp(x . w_y). w is a matrix of shape (n_columns, n_outputs), row by row: the weights of a
+    column stand side by side, and those of the intercept come last.
+
+    Source: Berger, Della Pietra & Della Pietra (1996); Mathur & Chakrabarti (2010), Eq. 5.
+    Cost: an evaluation passes twice over the matrix, by rows and by columns, on all threads; the first one arranges it
+    for that, in copies that are kept. Values that single precision holds exactly are kept so, ones are not kept at all.
+
+    Args:
+        X: samples, shape (n_samples, n_columns), sparse or dense; finite.
+        targets: class of each sample, from 0 to n_classes - 1, shape (n_samples,).
+        weights: of the samples, finite, >= 0, shape (n_samples,); None for 1.
+        n_classes: at least 2.
+        intercept: whether to add a column of ones, the last; or the value of that column, not 0; or "scaled", which
+            gives it the norm of the largest other column, for the sake of the solvers.
+        threads: 0 for all cores. Values and gradients do not depend on it.
+
+    Raises:
+        DataError: a value is not finite, a weight is negative, or sizes do not fit.
+
+    Attributes:
+        n_outputs: weights of a column: 1 with two classes, else n_classes.
+        intercept: value of the intercept's column; 0 if there is none.
+        n_columns: with the intercept's.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        targets: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        *,
+        n_classes: int,
+        intercept: float | str = True,
+        threads: int = 0,
+    ) -> None:
+        matrix = scipy.sparse.csr_array(X, dtype=np.float64)
+        if matrix.ndim != 2:
+            message = f"X has {matrix.ndim} dimension; it needs two, samples and columns"
+            raise DataError(message)
+        numbers = np.asarray(targets)
+        if numbers.shape != matrix.shape[:1] or not np.array_equal(numbers, np.clip(numbers, 0, n_classes - 1)):
+            message = f"targets must be {matrix.shape[0]} numbers from 0 to {n_classes - 1}"
+            raise DataError(message)
+        scaled = isinstance(intercept, str)
+        if scaled:
+            one_of("intercept", intercept, ("scaled",))
+        core = _core.ClassifierObjective(
+            matrix.indptr[1:].astype(np.uint64),
+            matrix.indices.view(np.uint32) if matrix.indices.dtype == np.int32 else matrix.indices.astype(np.uint32),
+            np.ascontiguousarray(matrix.data),
+            matrix.shape[1],
+            numbers.astype(np.uint32),
+            None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
+            n_classes=n_classes,
+            intercept=None if scaled or not intercept else float(intercept),
+            scaled=scaled,
+            threads=threads,
+        )
+        self._set(core, matrix.shape[1], core.intercept or 0.0)
+
+    def _set(self, core: _core.ClassifierObjective, n_columns: int, intercept: float) -> None:
+        self.core = core
+        self.intercept = intercept
+        self.n_outputs = core.n_outputs
+        self.n_columns = n_columns + (intercept != 0.0)
+        self._sentences: _core.ChainObjective | None = None
+
+    def _like(self, core: _core.ClassifierObjective, n_columns: int | None = None) -> ClassifierObjective:
+        other = object.__new__(ClassifierObjective)
+        own = self.n_columns - (self.intercept != 0.0)
+        other._set(core, own if n_columns is None else n_columns, self.intercept)
+        return other
+
+    @property
+    def n_features(self) -> int:
+        """Length of w: n_columns times n_outputs."""
+        return self.core.n_features
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return self.core.n_samples
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that an evaluation runs on."""
+        return self.core.n_threads
+
+    @property
+    def n_unpenalised(self) -> int:
+        """Number of weights that a penalty should leave alone, the intercept's: the last ones."""
+        return self.n_outputs if self.intercept else 0
+
+    @property
+    def clusterable(self) -> tuple[int, int]:
+        """Range of the features that may be clustered: all but the intercept's."""
+        return 0, self.n_features - self.n_unpenalised
+
+    @property
+    def targets(self) -> Numbers:
+        """Class of each sample, shape (n_samples,)."""
+        return self.core.targets.astype(np.int64)
+
+    @property
+    def weights(self) -> Vector:
+        """Weight of each sample, shape (n_samples,)."""
+        return self.core.weights
+
+    def parts(self, w: Vector) -> tuple[Vector, Vector]:
+        """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
+        matrix = w.reshape(self.n_columns, self.n_outputs)
+        if not self.intercept:
+            return matrix.T, np.zeros(self.n_outputs)
+        return matrix[:-1].T, matrix[-1] * self.intercept
+
+    @property
+    def design(self) -> scipy.sparse.csr_array:
+        """The samples, shape (n_samples, n_columns), with the intercept's column."""
+        ends, ids, values = self.core.rows()
+        shape = (self.n_samples, self.n_columns - (self.intercept != 0.0))
+        matrix = scipy.sparse.csr_array((values, ids, np.concatenate([[0], ends])), shape=shape)
+        if not self.intercept:
+            return matrix
+        column = np.full((self.n_samples, 1), self.intercept)
+        return scipy.sparse.csr_array(scipy.sparse.hstack([matrix, column]))
+
+    def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
+        """Return the negative log-likelihood at w, in nats, and its gradient, shape (n_features,).
+
+        Args:
+            w: float64, shape (n_features,). Weights that are not finite give an infinite value.
+            out: where to write the gradient; a new array without it.
+        """
+        return self.core.value_and_gradient(w, out)
+
+    def probabilities(self, w: Vector) -> Vector:
+        """Return p(y | x; w), shape (n_samples, n_outputs); with two classes that of class 1."""
+        return self.core.probabilities(w).reshape(-1, self.n_outputs)
+
+    @property
+    def sentences(self) -> _core.ChainObjective:
+        """The same problem with each sample as a sentence of one token, for solvers that go sample by sample."""
+        if self._sentences is None:
+            self._sentences = self.core.sentences()
+        return self._sentences
+
+    def start(self, w: Vector) -> tuple[float, Vector, Vector]:
+        """With two classes, return the NLL, x . w of every sample, and the gradient.
+
+        For solvers that go on without evaluations: it makes one pass on one thread and, unlike `value_and_gradient`, no
+        copy of the matrix.
+        """
+        return self.core.start(w)
+
+    def dual_start(self, alpha: Vector) -> tuple[Vector, Vector]:
+        """Return the weights that dual variables stand for, and the squared norms of the samples."""
+        w, squares = self.core.dual_start(alpha)
+        return w, squares
+
+    def dual_pass(self, w: Vector, alpha: Vector, squares: Vector, order: Numbers, l2: float) -> float:
+        """Make a pass of `loglinear.solvers.DualCD`, updating w and alpha."""
+        return self.core.dual_pass(w, alpha, squares, order, l2)
+
+    def newton_step(
+        self, w: Vector, scores: Vector, gradient: Vector, **settings: Any
+    ) -> tuple[float, int, int, int, bool, float]:
+        """Make a step of `loglinear.solvers.ProxNewton`, updating the arrays."""
+        return self.core.newton_step(w, scores, gradient, **settings)
+
+    def one_against_rest(self, target: int) -> ClassifierObjective:
+        """Return the objective of two classes, this one as class 1 and all others as 0; the samples are shared."""
+        return self._like(self.core.one_against_rest(target))
+
+    def sample(self, order: Numbers) -> ClassifierObjective:
+        """Return the objective on some of the samples."""
+        return self._like(self.core.batch(order, 1.0))
+
+    def batch(self, order: Numbers, factor: float) -> ClassifierObjective:
+        """Return the objective on some of the samples, each of which weighs ``factor`` times what it does here."""
+        return self._like(self.core.batch(order, factor))
+
+    def aggregate(self, cmap: npt.NDArray[np.intp], n_clusters: int) -> Any:
+        """Return the objective over clusters of weights, beta_j = gamma_cmap(j), without adding up gradients.
+
+        Columns are added up where there is one weight for each, else the features of each class. Weights of the
+        intercept are clusters of their own, the last ones.
+
+        Source: Mathur & Chakrabarti (2010), Eq. 15.
+
+        Args:
+            cmap: cluster of each feature, from 0 to n_clusters - 1, shape (n_features,).
+            n_clusters: number of clusters.
+
+        Returns:
+            An objective over n_clusters features; None if a cluster holds a weight of the intercept and others.
+        """
+        free = self.n_unpenalised
+        first = n_clusters - free
+        alone = np.array_equal(cmap[cmap.size - free :], np.arange(first, n_clusters))
+        if not alone or (cmap[: cmap.size - free] >= first).any():
+            return None
+        if self.n_outputs > 1:
+            return self.sentences.aggregate(cmap.astype(np.int64), n_clusters)
+        return self._like(self.core.aggregate(cmap[: cmap.size - free].astype(np.int64), first), first)
+
+    def restrict(self, features: Numbers) -> Any:
+        """Return the objective over some of the features, in this order; the weights of all others are 0.
+
+        Args:
+            features: their numbers, ascending; those of the intercept among them.
+
+        Returns:
+            An objective over so many features; None if the intercept is left out.
+        """
+        free = self.n_unpenalised
+        first = self.n_features - free
+        kept = features.size - free
+        if not np.array_equal(features[max(kept, 0) :], np.arange(first, self.n_features)):
+            return None
+        if self.n_outputs > 1:
+            return self.sentences.restrict(features)
+        return self._like(self.core.restrict(features[:kept]), kept)

@@ -1,0 +1,245 @@
+"""The likelihood of a pairwise Markov random field over discrete data."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..networks.graph import Graph, Inference, Moments, Report
+from ..networks.loopy_bp import LoopyBP
+from ..networks.numbering import (
+    Codes,
+    Layout,
+    Numbers,
+    sample_weights,
+)
+from ..vectors import Vector
+
+__all__ = ["NetworkLikelihood"]
+
+# Rows that are turned into indicators at a time.
+_ROWS = 4096
+
+
+class NetworkLikelihood:
+    """NLL of a pairwise Markov random field, the sum over samples of -weight log p(x; w), in nats.
+
+    The gradient is N times the model's expectation of each feature minus the data's sum (Zhu, Lao & Xing 2010, Eq. 1).
+    Weights are numbered as in `Layout`, those of single columns last. Inference is on the edges whose weights are not
+    0. What it says of other pairs, the candidates, depends on the method: loopy belief propagation gives the product of
+    both beliefs, which is what it would find on the complete graph as well; the exact one and samples give their own.
+    Where values are missing, -log p is of the observed ones, which is not convex any more; for two hidden variables
+    without an edge the product of their probabilities stands in.
+
+    Interactions may be *centred*: of (x_a - mu_a) (x_b - mu_b) in place of x_a x_b, mu the share of samples in which a
+    column is on. That is the same model and the same penalty, for the difference goes into the weights of single
+    columns, which bear none; but then an interaction leaves the columns' own probabilities as they are, to first order,
+    and solvers do not have to follow it with theirs.
+
+    Cost: an evaluation is one of inference, plus O(n_features); with missing values one more for each such sample.
+
+    Args:
+        codes: states of samples, -1 for missing, shape (n_samples, n_variables).
+        layout: of the weights.
+        weights: of the samples, finite, >= 0, shape (n_samples,); None for 1.
+        inference: the method.
+        centred: whether interactions are centred; ``natural`` gives the weights of the model then.
+        threads: 0 for all cores.
+
+    Raises:
+        DataError: states or weights do not fit.
+
+    Attributes:
+        report: how inference went.
+        centres: mu, shape (D,); zeros if interactions are not centred.
+    """
+
+    def __init__(
+        self,
+        codes: npt.ArrayLike,
+        layout: Layout,
+        weights: Vector | None = None,
+        *,
+        inference: Inference | None = None,
+        centred: bool = False,
+        threads: int = 0,
+    ) -> None:
+        found = layout.checked(codes)
+        self.layout, self.inference, self.threads = layout, inference or LoopyBP(), threads
+        self.n_samples, self.n_features, self.n_unpenalised = len(found), layout.n_features, layout.n_columns
+        self.report = Report(self.inference.name)
+        unit = weights is None
+        weights = sample_weights(weights, len(found))
+        self.total = float(weights.sum())
+        self._independent = layout.independent(found, weights)
+        odds = np.exp(self._independent[layout.n_interactions :])
+        shares = odds / (1.0 + np.add.reduceat(odds, layout.first[:-1]))[layout.variable]
+        self.centres: Vector = shares if centred else np.zeros(layout.n_columns)
+        hidden = (found < 0).any(axis=1)
+        self._hidden, self._hidden_weights = found[hidden], weights[hidden]
+        self._counts = self._counted(found[~hidden], weights[~hidden], unit)
+        self._graph = Graph(layout, np.empty((0, 2), np.int64), threads)
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of inference and of the solvers' vectors."""
+        return int(self._graph.network.n_threads)
+
+    def _counted(self, codes: Codes, weights: Vector, unit: bool) -> Vector:
+        """Sum of each feature over samples without missing values."""
+        # Sums of ones up to 2^24 are exact in single precision.
+        dtype = np.float32 if unit else np.float64
+        products = np.zeros((self.layout.n_columns, self.layout.n_columns), dtype)
+        columns = np.zeros(self.layout.n_columns)
+        for start in range(0, len(codes), _ROWS):
+            on = self.layout.indicators(codes[start : start + _ROWS], dtype)
+            weighted = on if unit else on * weights[start : start + _ROWS, None]
+            products += on.T @ weighted
+            columns += weighted.sum(axis=0)
+        counts = np.empty(self.n_features)
+        self.layout.upper(products, counts[: self.layout.n_interactions])
+        counts[self.layout.n_interactions :] = columns
+        return counts
+
+    def independent(self) -> Vector:
+        """Return the weights of the model without edges that fits best: a start."""
+        return self._independent.copy()
+
+    def natural(self, w: Vector) -> Vector:
+        """Return the weights of the model, whose interactions are not centred."""
+        found, k = w.copy(), self.layout.n_interactions
+        pairs = np.flatnonzero(w[:k])
+        found[k:] -= self.shifts(*self.layout.columns_of(pairs), w[pairs])
+        return found
+
+    def shifts(self, first: Numbers, second: Numbers, w: Vector) -> Vector:
+        """What centred interactions of these columns add to the columns' weights, with the sign turned, shape (D,)."""
+        size = self.layout.n_columns
+        shifts = np.bincount(first, w * self.centres[second], size) + np.bincount(second, w * self.centres[first], size)
+        return np.asarray(shifts, dtype=np.float64)
+
+    def graph_of(self, interactions: Numbers) -> Graph:
+        """Return the last graph if it has all edges of these interactions and not many others, else a new one."""
+        edges = self.layout.edges_of(interactions)
+        known = self._graph.edges
+        number = edges @ [self.layout.n_variables, 1]
+        covered = len(known) <= 1.25 * len(edges) and np.isin(number, known @ [self.layout.n_variables, 1]).all()
+        if not covered:
+            self._graph = Graph(self.layout, edges, self.threads)
+        return self._graph
+
+    def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
+        """Return the NLL and its gradient by all weights; see `Objective`."""
+        out = np.empty(self.n_features) if out is None else out
+        w = self.natural(w)
+        inner, columns = w[: self.layout.n_interactions], w[self.layout.n_interactions :]
+        graph = self.graph_of(np.flatnonzero(inner))
+        scores = graph.scores(inner[graph.interactions], columns)
+        model = self.inference.moments(graph, scores, self.report, whole=True)
+        data = self.completed(graph, scores)
+        self._fill(out, graph, model, data)
+        return self.nll(model, data, float(w @ self._counts)), out
+
+    def nll(self, model: Moments, data: Completed | None, score: float) -> float:
+        """The NLL, given the score of the samples without missing values."""
+        return self.total * model.log_z - score - (0.0 if data is None else data.log_z)
+
+    def _fill(self, out: Vector, graph: Graph, model: Moments, data: Completed | None) -> None:
+        layout = self.layout
+        columns = model.nodes[graph.columns]
+        pairs = out[: layout.n_interactions]
+        if model.products is None:
+            layout.products(columns, pairs)
+        else:
+            layout.upper(model.products, pairs)
+        pairs *= self.total
+        if data is not None:
+            pairs -= layout.upper(data.products())
+        pairs -= self._counts[: layout.n_interactions]
+        at = graph.interactions
+        pairs[at] = self.total * model.edges[graph.places] - self._counts[at]
+        out[layout.n_interactions :] = self.total * columns - self._counts[layout.n_interactions :]
+        if data is not None:
+            pairs[at] -= data.edges[graph.places]
+            out[layout.n_interactions :] -= data.nodes[graph.columns]
+        if self.centres.any():
+            layout.subtract_products(self.centres, out[layout.n_interactions :], pairs)
+
+    def completed(self, graph: Graph, scores: tuple[Vector, Vector]) -> Completed | None:
+        """Expectations of samples with missing values; None if there are no such samples."""
+        if not len(self._hidden):
+            return None
+        options = self.inference.completion()
+        log_z, beliefs, edges, unconverged = graph.network.completed(
+            *scores, self._hidden, weights=self._hidden_weights, **options
+        )
+        self.report.unconverged += unconverged
+        return Completed(float(self._hidden_weights @ log_z), beliefs, edges, self._hidden_weights, graph.columns)
+
+    def restrict(self, features: Numbers) -> RestrictedLikelihood:
+        """Return the objective over some of the weights, the others being 0: inference on their edges alone."""
+        return RestrictedLikelihood(self, features, self._counts)
+
+
+class Completed:
+    """Expectations of samples whose missing values follow the model.
+
+    Args:
+        log_z: weighted sum of log p~(observed values), nats.
+        beliefs: of all states in all such samples, shape (n, S).
+        edges: weighted sum of the edges' tables.
+        weights: of the samples.
+        columns: places of the columns among the states.
+    """
+
+    def __init__(self, log_z: float, beliefs: Vector, edges: Vector, weights: Vector, columns: Numbers) -> None:
+        self.log_z, self.edges = log_z, edges
+        self.nodes: Vector = weights @ beliefs
+        self._beliefs, self._weights, self._columns = beliefs, weights, columns
+
+    def products(self) -> Vector:
+        """Weighted sum of the products of columns, shape (D, D)."""
+        on = self._beliefs[:, self._columns]
+        return np.asarray(on.T @ (on * self._weights[:, None]))
+
+
+class RestrictedLikelihood:
+    """`NetworkLikelihood` over some of the weights, the others being 0.
+
+    Args:
+        whole: over all weights.
+        features: numbers of weights, ascending, shape (k,).
+        counts: sums of all features over samples without missing values, shape (n_features,).
+    """
+
+    def __init__(self, whole: NetworkLikelihood, features: Numbers, counts: Vector) -> None:
+        layout = whole.layout
+        self.n_features, self.n_samples, self.n_threads = int(features.size), whole.n_samples, whole.n_threads
+        inner = features[features < layout.n_interactions]
+        self._whole, self._graph = whole, whole.graph_of(inner)
+        self._k, self._places = int(inner.size), self._graph.places_of(inner)
+        self._first, self._second = layout.columns_of(inner)
+        self._columns = features[self._k :] - layout.n_interactions
+        self._counts, self._column_counts = counts[inner], counts[layout.n_interactions :]
+        self._scores = self._graph.scores(np.zeros(self._graph.interactions.size), np.zeros(layout.n_columns))
+
+    def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
+        """Return the NLL and its gradient; see `Objective`."""
+        out = np.empty(self.n_features) if out is None else out
+        whole, graph, (node_scores, edge_scores) = self._whole, self._graph, self._scores
+        inner, first, second = w[: self._k], self._first, self._second
+        columns = -whole.shifts(first, second, inner)
+        columns[self._columns] += w[self._k :]
+        edge_scores[self._places], node_scores[graph.columns] = inner, columns
+        model = whole.inference.moments(graph, self._scores, whole.report, whole=False)
+        data = whole.completed(graph, self._scores)
+        edges, nodes = whole.total * model.edges, whole.total * model.nodes
+        if data is not None:
+            edges -= data.edges
+            nodes -= data.nodes
+        slopes = nodes[graph.columns] - self._column_counts
+        out[: self._k] = edges[self._places] - self._counts
+        out[: self._k] -= whole.centres[first] * slopes[second] + whole.centres[second] * slopes[first]
+        out[self._k :] = slopes[self._columns]
+        score = float(inner @ self._counts + columns @ self._column_counts)
+        return whole.nll(model, data, score), out

@@ -1,0 +1,160 @@
+"""The limited-memory approximation H of the inverse Hessian.
+
+Source: Nocedal & Wright, Numerical Optimization (2nd ed. 2006), Algorithm 7.4 (two-loop recursion) and Eq. 7.20
+(scaling gamma). The recursion runs on inner products instead of vectors, as in Chen, Wang & Zhou (NIPS 2014,
+"Large-scale L-BFGS using MapReduce"): with S'Y and Y'Y kept, a step takes two sweeps over the history, one for the
+inner products of the newest y and of v with all rows, one for the combination of the rows. The pairs are kept in
+bfloat16: H remains positive definite, being formed exactly from the rounded pairs; on text data the same number of
+iterations is needed as with float64, and a quarter of the memory is swept, which is what a step's time goes into.
+
+Symbols: s = w_new - w, y = the change of the gradient of the smooth part, v the pseudo-gradient at w_new, d the
+direction, rho = 1 / s.y, gamma = s.y / y.y, alpha and beta as in Algorithm 7.4.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ... import vectors
+from ...options import whole_number
+from ...penalty import ElasticNet
+from ...vectors import Rows, Vector
+from .quasi_newton import EPSILON, MOST, QuasiNewton
+
+__all__ = ["History", "LimitedMemory"]
+
+
+@dataclass
+class History:
+    """The newest pairs (s, y), at most ``memory`` of them, in a ring of memory + 1 rows.
+
+    The spare row takes the next pair, so ``advance`` leaves the history that it is called on intact until the
+    history that it returns is advanced in turn.
+
+    Attributes:
+        S: rows s, shape (memory + 1, n), bfloat16.
+        Y: rows y, shape (memory + 1, n), bfloat16.
+        SY: SY[i, j] = s_i . y_j for live rows with s_i not newer than y_j, shape (memory + 1, memory + 1).
+        YY: YY[i, j] = y_i . y_j for live rows, likewise.
+        Sv: inner products of the live rows of S, in order, with the v of the last ``advance``.
+        Yv: those of Y.
+        live: rows in use, oldest first.
+        spare: the row that the next pair goes to.
+    """
+
+    S: Rows
+    Y: Rows
+    SY: Vector
+    YY: Vector
+    Sv: Vector = field(default_factory=lambda: np.empty(0))
+    Yv: Vector = field(default_factory=lambda: np.empty(0))
+    live: tuple[int, ...] = ()
+    spare: int = 0
+
+    @classmethod
+    def empty(cls, memory: int, n: int) -> History:
+        """Return a history without pairs for vectors of length n; its pages are not touched before they are used."""
+        rows, gram = (memory + 1, n), (memory + 1, memory + 1)
+        return cls(np.zeros(rows, np.uint16), np.zeros(rows, np.uint16), np.zeros(gram), np.zeros(gram))
+
+    @property
+    def memory(self) -> int:
+        """Most pairs kept."""
+        return len(self.SY) - 1
+
+    def advance(
+        self, w_new: Vector, g_new: Vector, w: Vector, g: Vector, penalty: ElasticNet
+    ) -> tuple[History, float, float, float]:
+        """Take up the pair of two points and their NLL gradients; v is the pseudo-gradient at the new one.
+
+        The oldest pair goes if the history is full. A pair without positive curvature, s.y <= 2.2e-16 y.y, is skipped:
+        H stays positive definite.
+
+        Returns:
+            The history that follows, the max-norm of v, its Euclidean norm squared, and (w_new - w) . v.
+        """
+        k, spare = len(self.live), self.spare
+        products = np.empty((2, 2 * k + 2))
+        violation, squared, slope = vectors.secant_pair(
+            w_new, g_new, w, g, penalty.strengths, self.S, self.Y, self.live, spare, products
+        )
+        on_s, on_y = [*range(k), 2 * k], [*range(k, 2 * k), 2 * k + 1]
+        sy, yy = products[1, 2 * k :]
+        if not (EPSILON * yy < sy < math.inf and 0.0 < yy < math.inf):
+            history = replace(self, Sv=products[0, on_s[:-1]], Yv=products[0, on_y[:-1]])
+            return history, violation, squared, slope
+        first = max(k + 1 - self.memory, 0)
+        on_s, on_y, live = on_s[first:], on_y[first:], (*self.live, spare)[first:]
+        rows, SY, YY = list(live), self.SY.copy(), self.YY.copy()
+        SY[rows, spare] = products[1, on_s]
+        YY[rows, spare] = YY[spare, rows] = products[1, on_y]
+        history = replace(
+            self,
+            SY=SY,
+            YY=YY,
+            Sv=products[0, on_s],
+            Yv=products[0, on_y],
+            live=live,
+            spare=next(row for row in range(self.memory + 1) if row not in live),
+        )
+        return history, violation, squared, slope
+
+    def spread(self, places: npt.NDArray[np.intp], n: int) -> History:
+        """Return the history of vectors of length n that have these entries at ``places``, and 0 elsewhere."""
+        S, Y = (np.zeros((self.memory + 1, n), np.uint16) for _ in range(2))
+        S[:, places], Y[:, places] = self.S, self.Y
+        return replace(self, S=S, Y=Y)
+
+    def cleared(self) -> History:
+        """Return the history without its pairs."""
+        return replace(self, Sv=np.empty(0), Yv=np.empty(0), live=())
+
+    def step(
+        self, w: Vector, g: Vector, penalty: ElasticNet, alpha: float, out: Vector
+    ) -> tuple[float, float, float, float]:
+        """Write w + alpha d to ``out``, with d = -H v and v the pseudo-gradient at w, which ``advance`` came to last.
+
+        H is the identity while there are no pairs. With L1 both are projected, see ``vectors.quasi_newton_step``.
+
+        Returns:
+            d . v, v . (out - w), |out|_1 and |out|_2 squared, the norms of what bears a penalty.
+        """
+        on_s, on_y, gamma = self._coefficients() if self.live else (np.empty(0), np.empty(0), 1.0)
+        return vectors.quasi_newton_step(
+            w, g, penalty.strengths, self.S, -on_s, self.Y, -on_y, self.live, -gamma, alpha, out
+        )
+
+    def _coefficients(self) -> tuple[Vector, Vector, float]:
+        """Return the weights of the live rows of S and Y and of v in H v (Algorithm 7.4 on inner products)."""
+        live = np.ix_(self.live, self.live)
+        SY, YY = self.SY[live], self.YY[live]
+        m, gamma = len(SY), SY[-1, -1] / YY[-1, -1]
+        alpha, on_s = np.empty(m), np.empty(m)
+        for i in reversed(range(m)):
+            alpha[i] = (self.Sv[i] - SY[i, i + 1 :] @ alpha[i + 1 :]) / SY[i, i]
+        r_y = gamma * (self.Yv - alpha @ YY)
+        for i in range(m):
+            on_s[i] = alpha[i] - (r_y[i] + on_s[:i] @ SY[:i, i]) / SY[i, i]
+        return on_s, -gamma * alpha, float(gamma)
+
+
+class LimitedMemory(QuasiNewton):
+    """What L-BFGS and OWL-QN share.
+
+    Args:
+        memory: stored (s, y) pairs, >= 1.
+        tolerance: see ``QuasiNewton``, like the others.
+        gradient_tolerance: >= 0.
+        max_line_search: >= 1.
+    """
+
+    def __init__(self, memory: int, tolerance: float, gradient_tolerance: float, max_line_search: int) -> None:
+        self.memory = whole_number("memory", memory, 1, MOST)
+        super().__init__(tolerance, gradient_tolerance, max_line_search)
+
+    def _no_pairs(self, n: int) -> History:
+        return History.empty(self.memory, n)

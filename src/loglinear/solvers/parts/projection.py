@@ -1,0 +1,166 @@
+"""Clusters of weights, and the problem that is left when the weights of a cluster have to be equal.
+
+Source: Mathur & Chakrabarti (2010), sections III-B, III-C and III-E. Symbols: beta the weights, shape (d,); cmap the
+cluster of each, shape (d,); gamma the weights of the clusters, shape (K,); C_k the features of cluster k.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import ObjectiveError, OptionError
+from ...problem import Problem
+from ...vectors import Vector
+
+__all__ = ["ClusterMap", "Projected", "chunks", "cluster_map", "clusterable_range", "k_means", "project_down"]
+
+ClusterMap = npt.NDArray[np.intp]
+
+
+def clusterable_range(problem: Problem) -> tuple[int, int]:
+    """Return start and stop of the features that may be clustered.
+
+    They are the objective's attribute ``clusterable``, all features by default, less those that bear no penalty.
+
+    Raises:
+        OptionError: ``clusterable`` is no such range of the features.
+    """
+    n = problem.n_features
+    given = getattr(problem.objective, "clusterable", (0, n))
+    try:
+        start, stop = (int(bound) for bound in given)
+    except (TypeError, ValueError):
+        start, stop = 0, -1
+    if not 0 <= start <= stop <= n:
+        name = type(problem.objective).__name__
+        message = f"{name}.clusterable is {given!r}; it must be a pair (start, stop) with 0 <= start <= stop <= {n}"
+        raise OptionError(message)
+    return start, max(start, min(stop, _penalised(problem)))
+
+
+def chunks(beta: Vector, size: int) -> ClusterMap:
+    """Return the cluster of each weight: the sorted weights, cut into contiguous chunks of ``size``, the last smaller.
+
+    Cost: a sort.
+    """
+    cmap = np.empty(beta.size, np.intp)
+    cmap[np.argsort(beta, kind="stable")] = np.arange(beta.size) // size
+    return cmap
+
+
+def k_means(beta: Vector, change: Vector, size: int, seed: int) -> ClusterMap:
+    """Return the cluster of each weight by k-means on the points (beta_j, change_j), for d / size clusters.
+
+    Bitwise the same with the same seed, on any number of threads: it runs on one.
+    Cost: O(d^2 / size) an iteration.
+
+    Args:
+        beta: weights, shape (d,).
+        change: what the last iteration added to them, shape (d,).
+        size: mean number of weights in a cluster, >= 1.
+        seed: of the first centres, >= 0.
+    """
+    # Not imported before they are needed: they take longer to import than all the rest.
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
+    count = -(-beta.size // size)
+    random_state = np.random.RandomState(np.random.MT19937(seed))
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        # There may be fewer different points than clusters.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = KMeans(count, n_init=1, random_state=random_state).fit(np.column_stack([beta, change]))
+    return np.unique(found.labels_, return_inverse=True)[1].astype(np.intp)
+
+
+def cluster_map(n: int, start: int, clusters: ClusterMap) -> ClusterMap:
+    """Return cmap for n features: those from ``start`` on in the clusters given, each of the others in one of its own.
+
+    The clusters come where their features were: the first and the last weights of beta are those of gamma.
+    """
+    count = int(clusters.max()) + 1 if clusters.size else 0
+    alone = np.arange(n - clusters.size, dtype=np.intp)
+    return np.concatenate([alone[:start], start + clusters, alone[start:] + count])
+
+
+def project_down(beta: Vector, cmap: ClusterMap) -> Vector:
+    """Return gamma, the mean of beta over each cluster."""
+    means: Vector = np.bincount(cmap, weights=beta) / np.bincount(cmap)
+    return means
+
+
+class Projected:
+    """The penalised objective of a problem without L1 as a function of gamma, where beta_j = gamma_cmap(j).
+
+    Its ridge is (l2 / 2) sum over k of |C_k| gamma_k^2, without the features that bear no penalty. As weights of the
+    clusters differ, it is part of the objective; a problem made of it has no penalty of its own.
+
+    An objective that can add up its features over clusters (Eq. 15) does so, by a method aggregate(cmap, K). It
+    returns an objective over gamma with the value of its own at beta and, as its gradient, that of Eq. 14, or None if
+    it cannot. Any other objective is evaluated at beta and its gradient added up.
+
+    Cost of an evaluation: that of the objective and O(d + K), or that of the aggregated objective and O(K).
+
+    Args:
+        problem: over beta, without L1.
+        cmap: cluster of each feature, all clusters from 0 to K - 1 in use.
+        aggregate: use the method ``aggregate``, if there is one.
+
+    Raises:
+        OptionError: what ``aggregate`` returned is no objective.
+        ObjectiveError: it is one over another number of features.
+    """
+
+    def __init__(self, problem: Problem, cmap: ClusterMap, *, aggregate: bool = True) -> None:
+        objective: Any = problem.objective
+        self.n_features = int(cmap.max()) + 1
+        self.n_samples = int(objective.n_samples)
+        self.n_threads = int(getattr(objective, "n_threads", 0))
+        self._cmap = cmap
+        sizes = np.bincount(cmap[: _penalised(problem)], minlength=self.n_features)
+        self._strengths = problem.penalty.l2 * sizes
+        self._fine = Problem(objective)
+        self._aggregated = self._aggregate(objective) if aggregate else None
+        if self._aggregated is None:
+            self._beta, self._gradient = np.empty(cmap.size), np.empty(cmap.size)
+
+    def _aggregate(self, objective: Any) -> Problem | None:
+        method = getattr(objective, "aggregate", None)
+        made = method(self._cmap, self.n_features) if callable(method) else None
+        if made is None:
+            return None
+        problem = Problem(made)
+        if problem.n_features != self.n_features:
+            message = (
+                f"{type(objective).__name__}.aggregate returned an objective over {problem.n_features} features; "
+                f"it must have one for each of the {self.n_features} clusters"
+            )
+            raise ObjectiveError(message)
+        return problem
+
+    def value_and_gradient(self, gamma: Vector, out: Vector | None = None) -> tuple[float, Vector]:
+        """Return the penalised objective at beta_j = gamma_cmap(j), in nats, and its gradient by gamma."""
+        out = np.empty(self.n_features) if out is None else out
+        if self._aggregated is not None:
+            nll = self._aggregated.evaluate(gamma, out)
+        else:
+            np.take(gamma, self._cmap, out=self._beta, mode="clip")  # "raise", the default, would buffer beta
+            nll = self._fine.evaluate(self._beta, self._gradient)
+            out[...] = np.bincount(self._cmap, weights=self._gradient, minlength=self.n_features)  # Eq. 14
+        with np.errstate(over="ignore", invalid="ignore"):
+            out += self._strengths * gamma
+            return nll + self.ridge(gamma), out
+
+    def ridge(self, gamma: Vector) -> float:
+        """Return (l2 / 2) sum over k of |C_k| gamma_k^2, the penalty of beta."""
+        return 0.5 * float(np.einsum("k,k,k->", self._strengths, gamma, gamma))
+
+
+def _penalised(problem: Problem) -> int:
+    """How many of the first weights bear the penalty."""
+    return max(problem.n_features - problem.penalty.unpenalised, 0)

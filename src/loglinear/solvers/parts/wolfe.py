@@ -1,0 +1,109 @@
+"""The line search of smooth quasi-Newton methods, for the strong Wolfe conditions.
+
+Source: Nocedal & Wright, Numerical Optimization (2nd ed. 2006), Algorithms 3.5 and 3.6 with cubic interpolation
+(Eq. 3.59), c1 = 1e-4, c2 = 0.9.
+
+Symbols: d the direction, alpha the step, phi(alpha) = F(w + alpha d), c1 and c2 the constants of the Wolfe conditions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from ...errors import OptionError
+from ...problem import Problem
+from .quasi_newton import EPSILON, Trial
+
+__all__ = ["refuse_l1", "strong_wolfe"]
+
+C1 = 1e-4
+C2 = 0.9
+
+
+def refuse_l1(problem: Problem, solver: str) -> None:
+    """Raise OptionError if the problem has an L1 penalty: phi then has kinks, which the conditions do not know."""
+    if problem.penalty.l1 > 0.0:
+        message = f"{solver} cannot minimise an L1 penalty (l1={problem.penalty.l1}); use the solver owlqn, or l1=0"
+        raise OptionError(message)
+
+
+def strong_wolfe(
+    evaluate: Callable[[float], Trial], objective: float, alpha: float, most: int
+) -> tuple[Trial | None, float, int]:
+    """Algorithms 3.5 and 3.6 in one loop: 3.5 is 3.6 with alpha_high at infinity, where it extrapolates.
+
+    alpha_low has sufficient decrease, or is 0.
+
+    Args:
+        evaluate: returns the point at a step; one that is not finite has an infinite objective.
+        objective: phi(0).
+        alpha: the first step.
+        most: evaluations, >= 1; one more may return to the best point.
+
+    Returns:
+        The point found, evaluated last, or None; phi'(0); and the number of evaluations.
+    """
+    trial = evaluate(alpha)
+    descent = trial.descent
+    if not -math.inf < descent < 0.0:
+        return None, descent, 0
+    low = start = replace(trial, objective=objective, alpha=0.0, slope=descent)
+    high: Trial | None = None
+    evaluations = 1
+    while True:
+        before = low
+        if trial.objective > start.objective + C1 * alpha * descent or trial.objective >= low.objective:
+            high = trial
+        elif abs(trial.slope) <= -C2 * descent:
+            return trial, descent, evaluations
+        else:
+            towards_high = 1.0 if high is None else high.alpha - low.alpha
+            if trial.slope * towards_high >= 0.0:
+                high = low
+            low = trial
+        if high is None:
+            alpha = _extrapolate(before, trial)
+        elif abs((high.alpha - low.alpha) * low.slope) <= EPSILON * abs(start.objective):
+            break
+        else:
+            alpha = _interpolate(low, high)
+        if evaluations == most:
+            break
+        trial = evaluate(alpha)
+        evaluations += 1
+    if low is start:
+        return None, descent, evaluations
+    if low is not trial:
+        low = evaluate(low.alpha)
+        evaluations += 1
+    return low, descent, evaluations
+
+
+def _cubic(a: Trial, b: Trial) -> float:
+    """Return the minimiser of the cubic through two points and their slopes (Eq. 3.59), NaN if there is none."""
+    if not math.isfinite(a.objective + b.objective) or a.alpha == b.alpha:
+        return math.nan
+    d1 = a.slope + b.slope - 3.0 * (a.objective - b.objective) / (a.alpha - b.alpha)
+    radicand = d1 * d1 - a.slope * b.slope
+    if not radicand >= 0.0:
+        return math.nan
+    d2 = math.copysign(math.sqrt(radicand), b.alpha - a.alpha)
+    divisor = b.slope - a.slope + 2.0 * d2
+    return b.alpha - (b.alpha - a.alpha) * (b.slope + d2 - d1) / divisor if divisor else math.nan
+
+
+def _interpolate(low: Trial, high: Trial) -> float:
+    """Return a step between two points, a tenth of the interval away from each; the middle if the cubic is not."""
+    width = high.alpha - low.alpha
+    alpha = _cubic(low, high)
+    return alpha if 0.1 <= (alpha - low.alpha) / width <= 0.9 else low.alpha + 0.5 * width
+
+
+def _extrapolate(before: Trial, last: Trial) -> float:
+    """Return a step 2 to 10 times as long as the last one, at the cubic's minimum if it lies there."""
+    alpha = _cubic(before, last)
+    if not alpha > last.alpha:
+        return 4.0 * last.alpha
+    return min(max(alpha, 2.0 * last.alpha), 10.0 * last.alpha)

@@ -1,0 +1,183 @@
+"""What solvers share that work on some of the features at a time: those problems, and their states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import ObjectiveError, OptionError
+from ...penalty import ElasticNet
+from ...problem import Problem
+from ...result import Status
+from ...vectors import Vector
+from .quasi_newton import QuasiNewtonState
+
+__all__ = ["Block", "Features", "WorkingSetState", "compact", "feature_numbers", "penalty_on", "worst"]
+
+Features = npt.NDArray[np.int64]
+
+
+class Block:
+    """The objective over some of the features, while the others keep their weights.
+
+    Cost of an evaluation: that of the whole objective, whose gradient it keeps.
+
+    Args:
+        problem: over all features.
+        features: their numbers, shape (k,), ascending.
+        w: weights of all features, shape (n_features,); copied.
+
+    Attributes:
+        gradient: of the NLL by all features, where it was evaluated last, shape (n_features,).
+    """
+
+    def __init__(self, problem: Problem, features: Features, w: Vector) -> None:
+        objective: Any = problem.objective
+        self.n_features, self.n_samples = int(features.size), int(objective.n_samples)
+        self.gradient = np.zeros_like(w)
+        self._problem, self._features, self._w = Problem(objective), features, w.copy()
+
+    def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
+        """Return the NLL with these weights of the block, in nats, and its gradient by them, shape (k,)."""
+        self._w[self._features] = w
+        nll = self._problem.evaluate(self._w, self.gradient)
+        return nll, np.take(self.gradient, self._features, out=out)
+
+
+def compact(problem: Problem, features: Features) -> Problem | None:
+    """Return the problem over some of the features, the others being 0, in which the others cost nothing.
+
+    Returns:
+        None if the objective has no method ``restrict(features)`` that returns such an objective, or it returns None.
+
+    Raises:
+        ObjectiveError: what it returned is over another number of features.
+    """
+    method = getattr(problem.objective, "restrict", None)
+    made = method(features) if callable(method) else None
+    if made is None:
+        return None
+    restricted = Problem(made, penalty_on(problem, features))
+    if restricted.n_features != features.size:
+        name = type(problem.objective).__name__
+        message = f"{name}.restrict returned an objective over {restricted.n_features} of {features.size} features"
+        raise ObjectiveError(message)
+    return restricted
+
+
+def penalty_on(problem: Problem, features: Features) -> ElasticNet:
+    """Return the penalty of some of the features, in ascending order."""
+    return problem.penalty.on(features, problem.n_features)
+
+
+def worst(violations: Vector, count: int) -> Features:
+    """Return the places of the largest positive entries, at most ``count`` of them, the largest first."""
+    places = np.flatnonzero(violations > 0.0)
+    if places.size > count:
+        places = places[np.argpartition(-violations[places], count - 1)[:count]]
+        places.sort()
+    return places[np.argsort(-violations[places], kind="stable")].astype(np.int64)
+
+
+def feature_numbers(numbers: Any, n_features: int, what: str) -> Features:
+    """Return feature numbers that a user gave as an array.
+
+    Raises:
+        OptionError: they are not whole numbers from 0 to n_features - 1.
+    """
+    found = np.asarray(numbers)
+    if found.size == 0:
+        return np.empty(0, np.int64)
+    whole = found.ndim == 1 and np.issubdtype(found.dtype, np.integer)
+    if not whole or found.min() < 0 or found.max() >= n_features:
+        message = f"{what} must be numbers of features, from 0 to {n_features - 1}"
+        raise OptionError(message)
+    return found.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class WorkingSetState:
+    """State of a solver that works on some of the features at a time; saving it (pickle) is a checkpoint.
+
+    A step writes to the spare array and returns a state with it swapped in: once finished, it has used up its argument.
+
+    Attributes:
+        inner: state of OWL-QN on the features at work.
+        features: their numbers, ascending, shape (k,).
+        w: weights of all features, shape (n_features,).
+        spare: the same, but for the features at work, shape (n_features,).
+        elsewhere: penalty of the features that are not at work.
+        violation: max-norm of the pseudo-gradient at w: of all features if ``scored``, else of those at work.
+        selected: numbers of all features that were ever at work, in the order in which they entered.
+        scored: whether the gradient by all features was evaluated at w.
+        since: steps since it was.
+        recent: objectives when features were selected last, the newest last; of Grafting, after a failed line search.
+        before: evaluations of the gradient before those that ``inner`` counts.
+        full_evaluations: how many of all evaluations were by all features.
+        iteration: steps taken.
+        status: RUNNING until the solver has converged or failed.
+        selections: times that features were selected.
+        arrived: which features may be selected, shape (n_features,); None for all.
+        awaiting: whether more of them may arrive.
+        problem: over the features at work; made again after loading.
+    """
+
+    inner: QuasiNewtonState
+    features: Features
+    w: Vector
+    spare: Vector
+    elsewhere: float
+    violation: float
+    selected: Features
+    scored: bool = True
+    since: int = 0
+    recent: tuple[float, ...] = ()
+    before: int = 0
+    full_evaluations: int = 1
+    iteration: int = 0
+    status: Status = Status.RUNNING
+    selections: int = 0
+    arrived: npt.NDArray[np.bool_] | None = None
+    awaiting: bool = False
+    problem: Problem | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the problem out."""
+        return self.__dict__ | {"problem": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore what was saved."""
+        self.__dict__.update(state)
+
+    @property
+    def nll(self) -> float:
+        """Unpenalised, nats."""
+        return self.inner.nll
+
+    @property
+    def objective(self) -> float:
+        """Penalised, nats."""
+        return self.inner.objective + self.elsewhere
+
+    @property
+    def gradient_evaluations(self) -> int:
+        """Of both kinds: by all features and by those at work."""
+        return self.before + self.inner.gradient_evaluations
+
+    @property
+    def passes(self) -> float:
+        """Effective passes over the data."""
+        return float(self.gradient_evaluations)
+
+    @property
+    def working_set(self) -> int:
+        """Number of features at work."""
+        return int(self.features.size)
+
+    @property
+    def partial(self) -> bool:
+        """Whether the violation is that of the features at work alone."""
+        return not self.scored
