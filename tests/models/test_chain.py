@@ -9,7 +9,6 @@ import pickle
 
 import numpy as np
 import pytest
-from enumeration import Chain, Sentence, Token, named_features
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
@@ -28,6 +27,7 @@ from loglinear._core import ChainObjective
 from loglinear.data.templates import preset
 from loglinear.errors import DataError, OptionError
 from loglinear.minimize import Stop, minimize
+from oracles.chain_enumeration import Chain, Sentence, Token, named_features
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,1]\nB1:%x[0,1]\n*2:%x[+1,0]\nB\n"
 X = [[["a", "b"], ["c"]], [["a"], ["c"], ["b"]]]

@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from brute_force import Enumerated, features, weights
 from loglinear import (
     DataError,
     ModelFileError,
@@ -19,6 +18,7 @@ from loglinear import (
 )
 from loglinear.datasets import make_network
 from loglinear.networks.numbering import Layout
+from oracles.network_enumeration import Enumerated, features, weights
 
 MIXED = Layout([2, 3, 2, 4])
 NAMES = ["colour", "size", "shape", "taste"]

@@ -1,4 +1,4 @@
-"""Second-order chains: what `test_objective` does not ask of both orders alike."""
+"""Second-order chains: what `objectives.test_chain` does not ask of both orders alike."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from enumeration import named_features
 
 from loglinear import ChainCRF, Corpus, minimize
 from loglinear._core import ChainModel, ChainObjective
@@ -14,6 +13,7 @@ from loglinear.errors import DataError, OptionError
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.solvers import SOLVERS, make_solver
+from oracles.chain_enumeration import named_features
 
 LABELS = "ABC"
 

@@ -7,10 +7,8 @@ import pickle
 
 import numpy as np
 import pytest
-from chains import Classified, chunky
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from logistic import Logistic, Summed
 
 from loglinear import Corpus
 from loglinear._core import ChainObjective
@@ -21,6 +19,8 @@ from loglinear.problem import Problem
 from loglinear.result import Status
 from loglinear.solvers import LBFGS, Clustered, make_solver
 from loglinear.solvers.parts.projection import project_down
+from oracles.logistic import Logistic, Summed
+from oracles.samples import Classified, chunky
 
 SHORT = {"fine_iterations": 3, "cluster_factor": 4}
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-8}

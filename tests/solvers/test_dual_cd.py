@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from logistic import Logistic
 from scipy.special import expit
 
 from loglinear import ClassifierObjective, MaxEnt
@@ -19,6 +18,7 @@ from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
 from loglinear.solvers import LBFGS, DualCD
+from oracles.logistic import Logistic
 
 
 def problem(seed=0, *, l2=1.0, weighted=False, n=80, d=20):

@@ -8,10 +8,8 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
-from chains import chunky, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from logistic import Logistic
 
 from loglinear import ClassifierObjective, Corpus
 from loglinear._core import ChainObjective
@@ -26,6 +24,8 @@ from loglinear.solvers import (
     Grafting,
     GraftingLight,
 )
+from oracles.logistic import Logistic
+from oracles.samples import chunky, sentences
 
 BIGRAMS = "U1:%x[0,0]\nU2:%x[0,1]\nB3:%x[0,0]\nB"
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-7}

@@ -9,7 +9,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize as scipy_minimize
 
-from brute_force import Enumerated, weights
 from loglinear import (
     ElasticNet,
     OptionError,
@@ -22,6 +21,7 @@ from loglinear.networks.numbering import Layout
 from loglinear.objectives.network import NetworkLikelihood
 from loglinear.penalty import GroupLasso
 from loglinear.solvers import OWLQN, ProxGradient
+from oracles.network_enumeration import Enumerated, weights
 
 LAYOUT = Layout([3, 2, 4, 2])
 

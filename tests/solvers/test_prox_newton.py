@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from logistic import Logistic
 
 from loglinear import ClassifierObjective
 from loglinear.errors import OptionError
@@ -19,6 +18,7 @@ from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
 from loglinear.solvers import OWLQN, ProxNewton
+from oracles.logistic import Logistic
 
 TIGHT = ProxNewton(tolerance=0.0, gradient_tolerance=1e-8)
 

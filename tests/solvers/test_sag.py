@@ -6,7 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-from chains import Classified, PerSample, chunky, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from loglinear.problem import Problem
 from loglinear.result import Status
 from loglinear.solvers import LBFGS, OWLQN, SAG
 from loglinear.solvers import sag as module
+from oracles.samples import Classified, PerSample, chunky, sentences
 
 LAWS = settings(max_examples=40, deadline=None)
 

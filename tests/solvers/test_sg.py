@@ -6,7 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-from chains import Classified, PerSample, chunky, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from loglinear.solvers import (
     Pegasos,
     tune_learning_rate,
 )
+from oracles.samples import Classified, PerSample, chunky, sentences
 
 LAWS = settings(max_examples=40, deadline=None)
 CASES = dict(seed=st.integers(0, 10_000), valued=st.booleans(), l2=st.sampled_from([0.0, 0.03, 1.0, 2.5]))

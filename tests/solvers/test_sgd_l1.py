@@ -8,7 +8,6 @@ import pickle
 
 import numpy as np
 import pytest
-from chains import Classified, PerSample, chunky, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +24,7 @@ from loglinear.solvers import (
     TwoStage,
     tune_learning_rate,
 )
+from oracles.samples import Classified, PerSample, chunky, sentences
 
 LAWS = settings(max_examples=40, deadline=None)
 

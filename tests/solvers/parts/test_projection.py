@@ -6,10 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from chains import Classified, PerSample, chunky, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from logistic import Logistic, Summed
 from threadpoolctl import threadpool_limits
 
 from loglinear import Corpus
@@ -25,6 +23,8 @@ from loglinear.solvers.parts.projection import (
     k_means,
     project_down,
 )
+from oracles.logistic import Logistic, Summed
+from oracles.samples import Classified, PerSample, chunky, sentences
 
 LAWS = settings(max_examples=60, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from loglinear.conftest import read_columns
 
 import loglinear
+from oracles.command_line import read_columns
 
 
 def tagged(done, model, path):

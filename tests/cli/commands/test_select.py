@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from loglinear.conftest import COMMAND
 
 from loglinear import Corpus, _core
 from loglinear.datasets import demo_paths
@@ -24,6 +23,7 @@ from loglinear.path import largest_l1
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.solvers import Grafting, GraftingLight
+from oracles.command_line import COMMAND
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 

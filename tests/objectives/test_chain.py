@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from enumeration import Chain, Sentence, Token, named_features, selected_features
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from loglinear.solvers import (
     SG,
     AdaGrad,
 )
+from oracles.chain_enumeration import Chain, Sentence, Token, named_features, selected_features
 
 ATTRIBUTES = ["a", "b", "c", "d:e", "é", ""]
 VALUES = st.sampled_from([1.0, 1.0, -1.0, 0.5, -2.25, 3.0, 0.0])

@@ -67,3 +67,14 @@ def chunky(n=60, seed=5):
         X.append([[f"w{w}", f"p{w % 3}"] for w in words])
         y.append([("A", "B", "C")[(w + (w // 4) * (t % 2)) % 3] for t, w in enumerate(words)])
     return X, y
+
+
+def linked_codes(states, n=300, missing=0.0, seed=0):
+    """Codes of variables that hang together in a chain, and weights of the samples."""
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.integers(0, r, n) for r in states], axis=1)
+    for i in range(1, len(states)):
+        copied = rng.random(n) < 0.5
+        codes[copied, i] = codes[copied, i - 1] % states[i]
+    codes[rng.random(codes.shape) < missing] = -1
+    return codes, rng.random(n) * 2.0

@@ -11,11 +11,11 @@ import subprocess
 import time
 
 import pytest
-from loglinear.conftest import COMMAND, TEMPLATE
 
 import loglinear
 from loglinear import _core
 from loglinear.datasets import demo_paths
+from oracles.command_line import COMMAND, TEMPLATE
 
 KEYS = ["iteration", "passes", "gradient_evaluations", "seconds", "objective", "nll", "nnz", "violation"]
 

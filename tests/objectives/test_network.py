@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 
-from brute_force import Enumerated, features, weights
 from loglinear import (
     DataError,
     ElasticNet,
@@ -22,6 +21,7 @@ from loglinear.networks.loopy_bp import LoopyBP
 from loglinear.networks.numbering import Layout
 from loglinear.objectives.network import NetworkLikelihood
 from loglinear.solvers import OWLQN, Grafting, GraftingLight
+from oracles.network_enumeration import Enumerated, features, weights
 
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-6}
 SOLVERS = [

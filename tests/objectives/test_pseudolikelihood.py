@@ -13,30 +13,14 @@ from sklearn.metrics import log_loss
 
 from loglinear.errors import DataError, OptionError
 from loglinear.minimize import minimize
-from loglinear.models.nodewise import nodewise
 from loglinear.networks.numbering import Layout
 from loglinear.objectives.pseudolikelihood import PseudoLikelihood
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
-from loglinear.solvers import (
-    LBFGS,
-    OWLQN,
-    Grafting,
-    GraftingLight,
-)
+from loglinear.solvers import LBFGS, OWLQN, Grafting, GraftingLight
+from oracles.samples import linked_codes
 
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-8}
-
-
-def data(states, n=300, missing=0.0, seed=0):
-    """Codes of variables that hang together in a chain, and weights of the samples."""
-    rng = np.random.default_rng(seed)
-    codes = np.stack([rng.integers(0, r, n) for r in states], axis=1)
-    for i in range(1, len(states)):
-        copied = rng.random(n) < 0.5
-        codes[copied, i] = codes[copied, i - 1] % states[i]
-    codes[rng.random(codes.shape) < missing] = -1
-    return codes, rng.random(n) * 2.0
 
 
 def design(codes, layout, weights):
@@ -77,7 +61,7 @@ def test_value_is_the_sum_of_conditional_log_probabilities_and_gradient_its_deri
     states, n, missing, density, seed
 ):
     layout = Layout(states)
-    codes, weights = data(states, n, missing, seed)
+    codes, weights = linked_codes(states, n, missing, seed)
     rng = np.random.default_rng(seed)
     w = rng.normal(size=layout.n_features) * 0.3 * (rng.random(layout.n_features) < density)
     value, gradient = PseudoLikelihood(codes, layout, weights).value_and_gradient(w)
@@ -91,7 +75,7 @@ def test_value_is_the_sum_of_conditional_log_probabilities_and_gradient_its_deri
 def test_every_derivative_is_that_of_finite_differences():
     states = [2, 3, 2, 4, 2]
     layout = Layout(states)
-    codes, weights = data(states, 60, 0.1)
+    codes, weights = linked_codes(states, 60, 0.1)
     w = np.random.default_rng(1).normal(size=layout.n_features) * 0.5
     gradient = PseudoLikelihood(codes, layout, weights).value_and_gradient(w)[1]
     expected = scipy.optimize.approx_fprime(w, lambda w: by_definition(codes, layout, weights, w), 1e-7)
@@ -100,7 +84,7 @@ def test_every_derivative_is_that_of_finite_differences():
 
 def test_with_binary_variables_it_is_the_sum_of_log_losses():
     layout = Layout([2] * 6)
-    codes, weights = data([2] * 6)
+    codes, weights = linked_codes([2] * 6)
     w = np.random.default_rng(2).normal(size=layout.n_features)
     p = scipy.special.expit(w[layout.n_interactions :] + codes @ layout.matrix(w))
     losses = [log_loss(codes[:, i], p[:, i], sample_weight=weights, normalize=False) for i in range(6)]
@@ -112,7 +96,7 @@ def test_with_binary_variables_it_is_the_sum_of_log_losses():
 def test_a_restricted_objective_is_the_whole_one_with_the_other_weights_0(missing):
     states = [2, 2, 3, 2, 4, 2, 2]
     layout = Layout(states)
-    codes, weights = data(states, 700, missing)
+    codes, weights = linked_codes(states, 700, missing)
     whole = PseudoLikelihood(codes, layout, weights)
     rng = np.random.default_rng(3)
     for share in (0.0, 0.1, 0.5, 1.0):
@@ -132,7 +116,7 @@ def test_a_restricted_objective_is_the_whole_one_with_the_other_weights_0(missin
 def test_terms_of_the_variables_add_up_to_the_whole():
     states = [2, 3, 2, 4]
     layout = Layout(states)
-    codes, weights = data(states, 300, 0.1)
+    codes, weights = linked_codes(states, 300, 0.1)
     whole = PseudoLikelihood(codes, layout, weights)
     w = np.random.default_rng(4).normal(size=layout.n_features)
     value, gradient = whole.value_and_gradient(w)
@@ -150,7 +134,7 @@ def test_terms_of_the_variables_add_up_to_the_whole():
 def test_results_are_bitwise_the_same_on_any_number_of_threads(density):
     states = [2, 3] * 60
     layout = Layout(states)
-    codes, weights = data(states, 1500, 0.05)
+    codes, weights = linked_codes(states, 1500, 0.05)
     rng = np.random.default_rng(5)
     w = rng.normal(size=layout.n_features) * 0.1 * (rng.random(layout.n_features) < density)
     kept = np.flatnonzero(rng.random(layout.n_features) < 0.1)
@@ -166,7 +150,7 @@ def test_results_are_bitwise_the_same_on_any_number_of_threads(density):
 
 def test_the_optimum_with_l2_is_that_of_one_regression_on_shared_columns():
     p, layout = 5, Layout([2] * 5)
-    codes, weights = data([2] * 5, 200)
+    codes, weights = linked_codes([2] * 5, 200)
     whole = Problem(PseudoLikelihood(codes, layout, weights), ElasticNet(0.0, 3.0))
     w = minimize(whole, LBFGS(**TIGHT)).w
     rows = np.zeros((p, len(codes), layout.n_features))
@@ -184,7 +168,7 @@ def test_the_optimum_with_l2_is_that_of_one_regression_on_shared_columns():
 @pytest.mark.parametrize("states", [[2] * 12, [2, 3, 4, 2, 3, 2]])
 def test_solvers_end_at_the_l1_optimum(solver, states):
     layout, l1 = Layout(states), 8.0
-    codes, weights = data(states, 400, 0.05)
+    codes, weights = linked_codes(states, 400, 0.05)
     whole = problem(codes, layout, weights, l1)
     result = minimize(whole, solver(**TIGHT))
     gradient = whole.objective.value_and_gradient(result.w)[1]
@@ -198,7 +182,7 @@ def test_solvers_end_at_the_l1_optimum(solver, states):
 
 def test_the_l1_optimum_is_that_of_scipy_on_split_weights():
     layout, l1 = Layout([2, 3, 2, 2]), 4.0
-    codes, weights = data([2, 3, 2, 2], 200)
+    codes, weights = linked_codes([2, 3, 2, 2], 200)
     whole = problem(codes, layout, weights, l1)
     n = layout.n_features
     prices = np.where(np.arange(n) < layout.n_interactions, l1, 0.0)
@@ -213,84 +197,6 @@ def test_the_l1_optimum_is_that_of_scipy_on_split_weights():
     result = minimize(whole, GraftingLight(**TIGHT))
     assert result.objective == pytest.approx(found.fun, rel=1e-9)
     np.testing.assert_allclose(result.w, found.x[:n] - found.x[n:], atol=1e-3)
-
-
-def test_nodewise_regressions_are_those_of_scikit_learn():
-    p, l1 = 8, 6.0
-    layout = Layout([2] * p)
-    codes, weights = data([2] * p, 400)
-    result = nodewise(codes, layout, ElasticNet(l1), weights=weights, tolerance=0.0, gradient_tolerance=1e-9)
-    assert result.converged.all()
-    assert result.violations.max() < 1e-4
-    for i in range(p):
-        # A column of this size instead of liblinear's intercept, which it would penalise.
-        X = np.column_stack([np.delete(codes, i, 1), np.full(len(codes), 1e4)])
-        model = LogisticRegression(
-            l1_ratio=1.0, C=1.0 / l1, fit_intercept=False, solver="liblinear", tol=1e-10, max_iter=10**5, random_state=0
-        )
-        model.fit(X, codes[:, i], weights)
-        own = np.delete(result.coefficients.toarray()[i], i)
-        np.testing.assert_allclose(own, model.coef_[0][:-1], atol=2e-3)
-        scores = result.intercepts[i] + np.delete(codes, i, 1) @ own
-        nll = log_loss(codes[:, i], scipy.special.expit(scores), sample_weight=weights, normalize=False)
-        assert result.nll[i] == pytest.approx(nll, rel=1e-10)
-        found = (
-            l1 * np.abs(model.coef_[0][:-1]).sum()
-            - model.predict_log_proba(X)[np.arange(len(codes)), codes[:, i]] @ weights
-        )
-        assert nll + l1 * np.abs(own).sum() <= found * (1.0 + 1e-9)
-
-
-def test_nodewise_by_newton_steps_is_nodewise_by_the_pseudolikelihood_of_one_variable():
-    states = [2, 3, 2, 2, 4]
-    layout = Layout(states)
-    codes, weights = data(states, 500, 0.1)
-    tight = {"tolerance": 0.0, "gradient_tolerance": 1e-8}
-    result = nodewise(codes, layout, ElasticNet(3.0, 0.5), weights=weights, **tight)
-    whole = PseudoLikelihood(codes, layout, weights)
-    for i in range(5):
-        node, features = whole.core.node(i)
-        width = states[i] - 1
-        expected = minimize(Problem(node, ElasticNet(3.0, 0.5, width)), OWLQN(**tight))
-        first, second = layout.columns_of(features[:-width])
-        own = result.coefficients.toarray()
-        own = np.where(layout.variable[first] == i, own[first, second], own[second, first])
-        np.testing.assert_allclose(own, expected.w[:-width], atol=1e-5)
-        assert result.nll[i] == pytest.approx(expected.nll, rel=1e-6)
-        assert not result.coefficients.toarray()[np.ix_(layout.variable == i, layout.variable == i)].any()
-
-
-def test_rules_join_the_two_weights_of_an_interaction():
-    layout = Layout([2] * 10)
-    codes, _ = data([2] * 10, 150)
-    joined = {rule: nodewise(codes, layout, ElasticNet(4.0), rule=rule) for rule in ("and", "or", "mean")}
-    one = joined["and"].coefficients.toarray()
-    first, second = layout.columns_of(np.arange(layout.n_interactions))
-    a, b = one[first, second], one[second, first]
-    assert ((a != 0) != (b != 0)).any()
-    both, either = (a != 0) & (b != 0), (a != 0) | (b != 0)
-    expected = {"mean": (a + b) / 2, "and": np.where(both, (a + b) / 2, 0), "or": np.where(both, (a + b) / 2, a + b)}
-    for rule, result in joined.items():
-        np.testing.assert_allclose(result.w[: layout.n_interactions], expected[rule])
-        np.testing.assert_array_equal(result.w[layout.n_interactions :], result.intercepts)
-    assert np.count_nonzero(expected["or"]) == either.sum()
-
-
-def test_nodewise_is_bitwise_the_same_on_any_number_of_threads():
-    layout = Layout([2] * 30 + [3])
-    codes, _ = data([2] * 30 + [3], 400, 0.05)
-    results = [nodewise(codes, layout, ElasticNet(5.0), threads=threads).w.tobytes() for threads in (1, 2, 4)]
-    assert results[0] == results[1] == results[2]
-
-
-def test_constant_variables_and_unobserved_ones_do_no_harm():
-    layout = Layout([2] * 5)
-    codes, _ = data([2] * 5)
-    codes[:, 1], codes[:, 2], codes[:, 3] = 0, 1, -1
-    result = nodewise(codes, layout, ElasticNet(2.0))
-    assert np.isfinite(result.w).all()
-    assert not result.coefficients.toarray()[[1, 2, 3]].any()
-    assert np.isfinite(PseudoLikelihood(codes, layout).value_and_gradient(result.w)[0])
 
 
 def test_large_weights_keep_their_precision_and_infinite_ones_are_infinitely_bad():
@@ -332,13 +238,5 @@ def test_bad_options_are_refused():
             objective.restrict(np.array(features))
     with pytest.raises(OptionError, match="3 entries"):
         objective.value_and_gradient(np.zeros(2))
-    with pytest.raises(OptionError, match="rule='xor'"):
-        nodewise([[0, 1]], layout, ElasticNet(1.0), rule="xor")
-    with pytest.raises(OptionError, match="unpenalised=1"):
-        nodewise([[0, 1]], layout, ElasticNet(1.0, unpenalised=1))
-    with pytest.raises(OptionError, match="tolerance"):
-        nodewise([[0, 1]], layout, ElasticNet(1.0), tolerance=-1.0)
-    with pytest.raises(OptionError, match="max_steps"):
-        nodewise([[0, 1]], layout, ElasticNet(1.0), max_steps=0)
     with pytest.raises(OptionError, match="variable 2 is none of"):
         objective.core.node(2)

@@ -9,9 +9,9 @@ import subprocess
 import sys
 
 import pytest
-from loglinear.conftest import COMMAND, column_text, read_columns
 
 import loglinear
+from oracles.command_line import COMMAND, column_text, read_columns
 
 FORMATS = ["columns", "crfsuite", "jsonl"]
 
