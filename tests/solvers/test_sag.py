@@ -104,7 +104,7 @@ class Reference:
 def lists(objective, sampling, pauses=False):
     """d, the stored gradients, L, the samples seen, and the pauses."""
     n = objective.n_samples
-    gradients = tuple(np.zeros(size, np.float32) for size in objective.sag_sizes)
+    gradients = tuple(np.zeros(size, np.float32) for size in objective.per_sample().sag_sizes)
     constants, paused = np.ones(1 if sampling == "uniform" else n), np.zeros((n if pauses else 0, 2), np.uint8)
     return np.zeros(objective.n_features), gradients, constants, np.zeros(n, bool), paused
 
@@ -125,7 +125,7 @@ def compare(data, seed, sampling, saga, pauses, l1, l2, steps=25):
             draws = rng.random((1, 2))
             i, p = reference.draw(*draws[0])
         reference.visit(i, p)
-        evaluations += objective.sag_pass(w, *memory, draws=draws, sampling=sampling, saga=saga, l1=l1, l2=l2)
+        evaluations += objective.per_sample().sag_pass(w, *memory, draws=draws, sampling=sampling, saga=saga, l1=l1, l2=l2)
         np.testing.assert_array_equal(seen, reference.seen)
         np.testing.assert_allclose(lipschitz, reference.l, rtol=1e-12)
         np.testing.assert_allclose(w, reference.w, rtol=1e-5, atol=1e-5)
@@ -192,7 +192,7 @@ def test_many_lazy_steps_equal_single_ones_written_out_in_full(seed, l1, l2, sag
         memory = lists(objective, "uniform", pauses=True)
         for start in range(0, 60, size):
             options = {"draws": draws[start : start + size], "sampling": "uniform", "saga": saga, "l1": l1, "l2": l2}
-            objective.sag_pass(w, *memory, **options)
+            objective.per_sample().sag_pass(w, *memory, **options)
         found.append((w, memory[0]))
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-10, atol=1e-10)
@@ -209,11 +209,11 @@ def test_d_is_the_sum_of_the_stored_gradients(seed, sampling):
     d, _, lipschitz, _, _ = memory
     rng = np.random.default_rng(seed)
     for _ in range(6):
-        objective.sag_pass(w, *memory, draws=rng.random((n, 2)), sampling=sampling, saga=False, l1=0.0, l2=0.1)
+        objective.per_sample().sag_pass(w, *memory, draws=rng.random((n, 2)), sampling=sampling, saga=False, l1=0.0, l2=0.1)
     lipschitz[:] = 1e12  # alpha is 1 / L
     for i in range(n):
         draws = np.array([[0.0, (i + 0.5) / n]])
-        objective.sag_pass(w, *memory, draws=draws, sampling=sampling, saga=False, l1=0.0, l2=0.0)
+        objective.per_sample().sag_pass(w, *memory, draws=draws, sampling=sampling, saga=False, l1=0.0, l2=0.0)
         lipschitz[:] = 1e12
     np.testing.assert_allclose(d, objective.value_and_gradient(w)[1], atol=1e-5)
 
@@ -231,7 +231,7 @@ def test_with_one_sample_it_is_gradient_descent():
             length *= 2.0
         expected = (1.0 - l2 / (length + l2)) * expected - g / (length + l2)
         draws = np.random.default_rng(step).random((1, 2))
-        objective.sag_pass(w, *memory, draws=draws, sampling="nus_star", saga=False, l1=0.0, l2=l2)
+        objective.per_sample().sag_pass(w, *memory, draws=draws, sampling="nus_star", saga=False, l1=0.0, l2=l2)
         np.testing.assert_allclose(w, expected, atol=1e-6)
 
 
@@ -292,12 +292,16 @@ class Interrupted:
     def __getattr__(self, name):
         return getattr(self.objective, name)
 
+    @property
+    def sag_sizes(self):
+        return self.objective.per_sample().sag_sizes
+
     def sag_pass(self, *arrays, draws, **options):
         self.passes += 1
         if self.passes == 3:
-            self.objective.sag_pass(*arrays, draws=draws[: len(draws) // 2], **options)
+            self.objective.per_sample().sag_pass(*arrays, draws=draws[: len(draws) // 2], **options)
             raise KeyboardInterrupt
-        return self.objective.sag_pass(*arrays, draws=draws, **options)
+        return self.objective.per_sample().sag_pass(*arrays, draws=draws, **options)
 
 
 def test_an_interrupted_pass_leaves_a_state_that_is_whole(problem):

@@ -44,7 +44,7 @@ def compare_sg(data, seed, l2, rates):
             g = data.samples[i].value_and_gradient(expected)[1]
             expected = (1.0 - alpha * l2 * data.penalised) * expected - alpha * g
             total += expected
-        data.whole.sg_pass(w, sum, order=order, rates=alphas, l2=l2)
+        data.whole.per_sample().sg_pass(w, sum, visits=order, rates=alphas, l2=l2)
         np.testing.assert_allclose(w, expected, rtol=1e-8, atol=1e-10)
         np.testing.assert_allclose(sum, total, rtol=1e-8, atol=1e-9)
 
@@ -60,7 +60,7 @@ def compare_adagrad(data, seed, l2, rate=0.3, delta=1.0):
             squares += g * g
             alpha = rate / (delta + np.sqrt(squares))
             expected = (expected - alpha * g) / (1.0 + alpha * l2 * data.penalised)
-        data.whole.adagrad_pass(w, kept, order=order, rate=rate, delta=delta, l2=l2)
+        data.whole.per_sample().adagrad_pass(w, kept, visits=order, rate=rate, delta=delta, l2=l2)
         np.testing.assert_allclose(w, expected, rtol=1e-9, atol=1e-11)
         np.testing.assert_allclose(kept, squares, rtol=1e-9, atol=1e-11)
 

@@ -118,8 +118,8 @@ def compare(data, seed, penalty, l1, l2, eta, line_search=False):
         expected = Reference(data, penalty, l1, l2, w, q, u).run(order, rates, line_search)
         w, q = w.copy(), q.copy()
         search = (3, 0.5) if line_search else None
-        u, evaluations = data.whole.sgd_l1_pass(
-            w, q, u, order=order, rates=rates, l1=l1, l2=l2, penalty=penalty, line_search=search
+        u, evaluations = data.whole.per_sample().sgd_l1_pass(
+            w, q, u, visits=order, rates=rates, l1=l1, l2=l2, penalty=penalty, line_search=search
         )
         np.testing.assert_allclose(w, expected[0], **close)
         if penalty in ("cumulative", "clipping_lazy"):
@@ -179,7 +179,7 @@ def test_lazy_and_eager_clipping_give_the_same_weights(seed, l2):
     found = []
     for penalty in ("clipping", "clipping_lazy"):
         w, q = np.random.default_rng(1).normal(size=objective.n_features), np.zeros(objective.n_features)
-        objective.sgd_l1_pass(w, q, 0.0, order=order, rates=rates, l1=0.03, l2=l2, penalty=penalty)
+        objective.per_sample().sgd_l1_pass(w, q, 0.0, visits=order, rates=rates, l1=0.03, l2=l2, penalty=penalty)
         found.append(w)
     np.testing.assert_allclose(*found, rtol=1e-10, atol=1e-12)
 
@@ -195,7 +195,7 @@ def test_with_the_full_batch_the_cumulative_penalty_equals_clipping():
         w, q, u = start.copy(), np.zeros_like(start), 0.0
         for _ in range(30):
             rates = np.array([0.0005])
-            u, _ = objective.sgd_l1_pass(w, q, u, order=np.array([0]), rates=rates, l1=3.0, l2=0.0, penalty=penalty)
+            u, _ = objective.per_sample().sgd_l1_pass(w, q, u, visits=np.array([0]), rates=rates, l1=3.0, l2=0.0, penalty=penalty)
         found.append(w)
     np.testing.assert_allclose(*found, atol=1e-10)
     assert (found[0] * start > 0.0).all()
@@ -211,8 +211,8 @@ def test_a_weight_never_crosses_zero_in_a_penalty_step_and_q_and_u_obey_their_de
     w = np.random.default_rng(seed).normal(size=n)
     before, q = w.copy(), np.zeros(n)
     rates = np.full(10, 1e-14)
-    u, _ = objective.sgd_l1_pass(
-        w, q, 0.0, order=np.arange(10), rates=rates, l1=l1 * 1e12, l2=0.0, penalty="cumulative"
+    u, _ = objective.per_sample().sgd_l1_pass(
+        w, q, 0.0, visits=np.arange(10), rates=rates, l1=l1 * 1e12, l2=0.0, penalty="cumulative"
     )
     assert u == pytest.approx(l1 * 1e12 * rates.sum())  # Eq. 3
     assert (w * before >= 0.0).all()
