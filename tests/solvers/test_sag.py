@@ -6,9 +6,10 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from loglinear import Corpus
 from loglinear._core import ChainObjective
 from loglinear.errors import OptionError
@@ -20,7 +21,7 @@ from loglinear.solvers import LBFGS, OWLQN, SAG
 from loglinear.solvers import sag as module
 from oracles.samples import Classified, PerSample, chunky, sentences
 
-LAWS = settings(max_examples=40, deadline=None)
+LAWS = examples(40)
 
 
 class Reference:
