@@ -174,7 +174,7 @@ def test_data_may_come_from_stdin_and_compressed(done, tiny, tmp_path):
     done("train", "-", "--preset", "pos", "-m", tmp_path / "m", input=tiny.read_text())
     assert features(tmp_path / "m") == expected
     packed = gzip.compress(tiny.read_bytes())
-    done("train", "-", "--preset", "pos", "-m", tmp_path / "m", input=packed, encoding=None, errors=None)
+    done("train", "-", "--preset", "pos", "-m", tmp_path / "m", input=packed)
     assert features(tmp_path / "m") == expected
 
 
