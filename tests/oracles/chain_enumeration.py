@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+import numpy as np
+
 Labelling = tuple[str, ...]
 Name = tuple[str, ...]
 
@@ -124,8 +126,7 @@ class Chain:
 
     def _numbers(self, length: int) -> np.ndarray:
         """Every labelling by the numbers of its labels, shape (labellings, tokens)."""
-        n = len(self.labels)
-        return np.indices((n,) * length).reshape(length, n**length).T
+        return np.indices((len(self.labels),) * length).reshape(length, -1).T
 
     def _which(self, numbers: np.ndarray, places: range) -> np.ndarray:
         """Which of all runs of labels each labelling has in these places."""
