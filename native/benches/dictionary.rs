@@ -7,8 +7,8 @@
 //! finite-state transducer over the strings (`fst`). Times are nanoseconds a look-up, the median of several rounds.
 
 use loglinear_core::corpus::Corpus;
+use loglinear_core::corpus::hash::key_of;
 use loglinear_core::text::encode::{Format, encode};
-use loglinear_core::text::hash::key_of;
 use loglinear_core::text::input::Source;
 use loglinear_core::text::template::Template;
 use loglinear_core::threads::Interrupt;
@@ -16,7 +16,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-const TEMPLATE: &str = include_str!("../../src/loglinear/features/presets/chunking.txt");
+const TEMPLATE: &str = include_str!("../../src/loglinear/data/presets/chunking.txt");
 
 fn read(name: &str) -> Corpus {
     let folder = std::env::var("LOGLINEAR_DATA").expect("LOGLINEAR_DATA names the folder of the data");

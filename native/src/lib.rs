@@ -1,25 +1,23 @@
 //! loglinear, the native half: what touches every token of every sentence.
 //!
-//! Data flows one way: text -> ids -> scores -> marginals -> gradient. Python decides the rest.
+//! Data flows one way: text -> ids -> scores -> marginals -> gradient. Python decides the rest. Modules stand on those above them:
 
-pub mod aligned;
-pub mod corpus;
-pub mod design;
 pub mod error;
-pub mod inference;
-pub mod model;
-pub mod model_file;
-pub mod network;
-pub mod network_file;
-pub mod numeric;
-pub mod objective;
-pub mod random;
-pub mod sliced;
-pub mod stochastic;
-pub mod tagger;
-pub mod text;
 pub mod threads;
-pub mod vectors;
+
+pub mod numeric;
+
+pub mod corpus;
+
+pub mod files;
+pub mod text;
+
+pub mod chain;
+
+pub mod classifier;
+pub mod stochastic;
+
+pub mod network;
 
 #[cfg(feature = "python")]
 mod bindings;

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use rayon::ThreadPool;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 static POOLS: Mutex<Option<HashMap<usize, Arc<ThreadPool>>>> = Mutex::new(None);
 
@@ -75,6 +75,22 @@ impl Interrupt {
     pub fn check(&self) -> Result<()> {
         if self.is_set() { Err(Error::Interrupted) } else { Ok(()) }
     }
+}
+
+/// A slice in parts of these sizes, one behind the other.
+pub fn parts<T>(mut whole: &mut [T], sizes: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+    sizes
+        .map(|size| {
+            let (part, rest) = std::mem::take(&mut whole).split_at_mut(size);
+            whole = rest;
+            part
+        })
+        .collect()
+}
+
+/// A panic elsewhere leaves buffers that are cleared before use: the lock may be taken all the same.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

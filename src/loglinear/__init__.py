@@ -10,6 +10,8 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
+from .version import __version__ as __version__
+
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..errors import (
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from .data.graphs import grid_edges
     from .models.graph import GraphCRF
 
-__version__ = "0.1.0"
 
 _HOME = {
     "Corpus": "data.corpus",

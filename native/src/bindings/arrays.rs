@@ -1,7 +1,7 @@
 //! NumPy arrays as slices.
 
-use super::errors::OptionError;
-use super::interrupt::interruptible_unless;
+use crate::bindings::errors::OptionError;
+use crate::bindings::interrupt::interruptible_unless;
 use crate::error::Result;
 use crate::threads::Interrupt;
 use numpy::ndarray::Dimension;

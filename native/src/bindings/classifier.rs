@@ -1,16 +1,16 @@
 //! `ClassifierObjective`: the negative log-likelihood of a classifier for the optimisers.
 
-use super::arrays::{ascending, numbers, read, value_and_gradient, writable, write};
-use super::corpus::alphabet;
-use super::errors::OptionError;
-use super::interrupt::interruptible;
-use super::model::ChainModel;
-use super::objective::ChainObjective;
-use crate::design::Design;
-use crate::model::Source;
-use crate::objective::classifier::Classifier;
-use crate::objective::features::Features;
-use crate::objective::{dual, newton};
+use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient, writable, write};
+use crate::bindings::chain::ChainObjective;
+use crate::bindings::data::alphabet;
+use crate::bindings::errors::OptionError;
+use crate::bindings::interrupt::interruptible;
+use crate::bindings::model::ChainModel;
+use crate::chain::features::Features;
+use crate::chain::model::Source;
+use crate::classifier::matrix::Design;
+use crate::classifier::objective::Classifier;
+use crate::classifier::{dual, newton};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::sync::Arc;

@@ -1,15 +1,15 @@
 //! The Python module `loglinear._core`: converts and checks, nothing else.
 
 mod arrays;
+mod chain;
 mod classifier;
-mod corpus;
+mod data;
 mod errors;
 mod interrupt;
 mod model;
 mod network;
-mod objective;
+mod numeric;
 mod pseudolikelihood;
-mod vectors;
 
 use pyo3::prelude::*;
 
@@ -17,8 +17,8 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A panic becomes an exception that carries its message (see `interrupt`); nothing is printed beside it.
     std::panic::set_hook(Box::new(|_| {}));
-    module.add_class::<corpus::Corpus>()?;
-    module.add_class::<objective::ChainObjective>()?;
+    module.add_class::<data::Corpus>()?;
+    module.add_class::<chain::ChainObjective>()?;
     module.add_class::<classifier::ClassifierObjective>()?;
     module.add_class::<model::ChainModel>()?;
     module.add_class::<network::Network>()?;
@@ -29,5 +29,5 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(network::write_network, module)?)?;
     module.add_function(wrap_pyfunction!(network::read_network, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_template, module)?)?;
-    vectors::register(module)
+    numeric::register(module)
 }

@@ -1,11 +1,12 @@
 //! `ChainModel`: a trained model that predicts, tags files, saves and opens.
 
-use super::corpus::{Corpus, label_lists};
-use super::interrupt::{interruptible, read_stdin};
-use crate::model::{Model, Source as Trained};
-use crate::tagger;
+use crate::bindings::data::{Corpus, label_lists};
+use crate::bindings::interrupt::{interruptible, read_stdin};
+use crate::chain::model::{Model, Source as Trained};
+use crate::chain::tagger;
+use crate::files::atomic::write_atomically;
 use crate::text::encode::Format;
-use crate::text::input::{Source, write_atomically};
+use crate::text::input::Source;
 use crate::text::template::Template;
 use crate::threads;
 use pyo3::prelude::*;

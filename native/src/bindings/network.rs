@@ -1,15 +1,14 @@
 //! `Network`: inference in pairwise Markov random fields.
 
-use super::arrays::{numbers, read};
-use super::errors::OptionError;
-use super::interrupt::{interruptible, interruptible_unless};
+use crate::bindings::arrays::{numbers, read};
+use crate::bindings::errors::OptionError;
+use crate::bindings::interrupt::{interruptible, interruptible_unless};
 use crate::error::Result;
-use crate::inference::evidence::{self, Method};
-use crate::inference::gibbs;
-use crate::inference::junction::{self, Junction, Scores};
-use crate::inference::loopy::{Schedule, Settings, Slots, Task};
-use crate::network;
-use crate::network_file::NetworkFile;
+use crate::network::evidence::{self, Method};
+use crate::network::file::NetworkFile;
+use crate::network::junction::{self, Junction, Scores};
+use crate::network::loopy::{Schedule, Settings, Slots, Task};
+use crate::network::{self, gibbs};
 use crate::threads::{Interrupt, pool};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;

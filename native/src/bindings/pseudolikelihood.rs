@@ -1,10 +1,10 @@
 //! `PseudoLikelihood`: the pseudo-likelihood of a pairwise network for the optimisers.
 
-use super::arrays::{ascending, numbers, read, value_and_gradient};
-use super::errors::OptionError;
-use super::interrupt::interruptible;
-use crate::objective::nodewise::{Node, Options, nodewise};
-use crate::objective::pseudolikelihood::{self, Samples};
+use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient};
+use crate::bindings::errors::OptionError;
+use crate::bindings::interrupt::interruptible;
+use crate::network::nodewise::{Node, Options, nodewise};
+use crate::network::pseudolikelihood::{self, Samples};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 

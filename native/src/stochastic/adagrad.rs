@@ -4,12 +4,12 @@
 //! w_j <- (w_j - alpha_j g_j) / (1 + alpha_j lambda). A weight that the sample does not use is only divided; as its alpha_j stays
 //! the same meanwhile, that is done when it is next used, k divisions at once.
 
-use super::inference::Inference;
-use super::samples::{Sample, Visitor, Visits};
-use super::steps::{self, Rule};
-use super::weights::Weights;
+use crate::chain::objective::ChainObjective;
 use crate::error::Result;
-use crate::objective::chain::ChainObjective;
+use crate::stochastic::inference::Inference;
+use crate::stochastic::samples::{Sample, Visitor, Visits};
+use crate::stochastic::steps::{self, Rule};
+use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::{Arch, Simd};
 

@@ -1,12 +1,12 @@
 //! What a sample says at the current weights: its log-probability and the gradient of it.
 
-use super::samples::Sample;
-use super::weights::Weights;
-use crate::inference::{Lattice, PairCounts, Transitions};
-use crate::objective::chain::ChainObjective;
-use crate::objective::features::Features;
-use crate::objective::pass::fill_edges;
-use crate::objective::states::{First, Read, Stored, fill_scores};
+use crate::chain::features::Features;
+use crate::chain::inference::{Lattice, PairCounts, Transitions};
+use crate::chain::objective::ChainObjective;
+use crate::chain::pass::fill_edges;
+use crate::chain::states::{First, Read, Stored, fill_scores};
+use crate::stochastic::samples::Sample;
+use crate::stochastic::weights::Weights;
 use pulp::Simd;
 
 pub struct Inference<'a> {

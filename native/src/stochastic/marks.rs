@@ -1,8 +1,8 @@
 //! Where in a sentence a feature occurs for the last time: what an update does to a weight once, it does there.
 
-use super::repeats::Repeats;
-use crate::objective::features::Features;
-use crate::objective::layout::{Block, Entries, KINDS};
+use crate::chain::features::Features;
+use crate::chain::layout::{Block, Entries, KINDS};
+use crate::stochastic::repeats::Repeats;
 use std::sync::OnceLock;
 
 /// One mark for each entry of a block.

@@ -4,10 +4,10 @@
 //! A feature that occurs once gives value^2 times the token's residual: of these only the sum of value^2 is needed, and that is a
 //! matter of the data. Features that recur need a slot to be added up in.
 
-use super::samples::Sample;
+use crate::chain::features::Features;
+use crate::chain::layout::{Block, Entries, KINDS, Sentence};
 use crate::numeric;
-use crate::objective::features::Features;
-use crate::objective::layout::{Block, Entries, KINDS, Sentence};
+use crate::stochastic::samples::Sample;
 
 pub struct Repeats {
     labels: usize,

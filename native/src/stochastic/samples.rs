@@ -1,10 +1,10 @@
 //! Sentences as stochastic methods go through them: one at a time, in any order.
 
-use super::marks::Marks;
-use super::weights::Weights;
+use crate::chain::layout::{Block, Entries, KINDS};
+use crate::chain::objective::ChainObjective;
 use crate::numeric;
-use crate::objective::chain::ChainObjective;
-use crate::objective::layout::{Block, Entries, KINDS};
+use crate::stochastic::marks::Marks;
+use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;

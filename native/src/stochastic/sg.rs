@@ -4,12 +4,12 @@
 //! w_t = (1 - alpha lambda) w - alpha g, lazily: w = scale * v. The sum of all iterates is tau v - a: tau is the sum of the scales
 //! so far, and when v changes, a takes up what that would add to the iterates before.
 
-use super::inference::Inference;
-use super::samples::{Sample, Visitor, Visits};
-use super::steps::{self, Rule};
-use super::weights::Weights;
+use crate::chain::objective::ChainObjective;
 use crate::error::Result;
-use crate::objective::chain::ChainObjective;
+use crate::stochastic::inference::Inference;
+use crate::stochastic::samples::{Sample, Visitor, Visits};
+use crate::stochastic::steps::{self, Rule};
+use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::{Arch, Simd};
 

@@ -15,12 +15,12 @@ mod penalty;
 pub use line_search::LineSearch;
 pub use penalty::Penalty;
 
-use super::inference::Inference;
-use super::samples::{Sample, Visitor, Visits};
-use super::steps::{self, Rule};
-use super::weights::Weights;
+use crate::chain::objective::ChainObjective;
 use crate::error::Result;
-use crate::objective::chain::ChainObjective;
+use crate::stochastic::inference::Inference;
+use crate::stochastic::samples::{Sample, Visitor, Visits};
+use crate::stochastic::steps::{self, Rule};
+use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use penalty::{ClippingLazy, Cumulative, Unpenalised};
 use pulp::{Arch, Simd};

@@ -1,9 +1,9 @@
 //! A step along a sample's gradient: what changes, weight by weight, is a rule's business.
 
-use super::inference::Inference;
-use super::samples::Sample;
-use super::weights::{Sparse, Weights};
-use crate::objective::layout;
+use crate::chain::layout;
+use crate::stochastic::inference::Inference;
+use crate::stochastic::samples::Sample;
+use crate::stochastic::weights::{Sparse, Weights};
 use pulp::{Scalar, Simd};
 
 /// What a step does to weights, and to what is kept with them: several at once, or with `pulp::Scalar` one.

@@ -1,11 +1,11 @@
 //! Weights, and a number that a trainer keeps with each, where the loops over a sentence want them.
 
-use super::samples::Sample;
-use crate::aligned::Aligned;
+use crate::chain::features::Features;
+use crate::chain::layout::Entries;
+use crate::chain::objective::ChainObjective;
 use crate::numeric;
-use crate::objective::chain::ChainObjective;
-use crate::objective::features::Features;
-use crate::objective::layout::Entries;
+use crate::numeric::aligned::Aligned;
+use crate::stochastic::samples::Sample;
 use std::ops::Range;
 use std::slice;
 

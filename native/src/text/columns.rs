@@ -1,8 +1,8 @@
 //! Column files: a token a line, cells between runs of spaces or tabs, the label last, a blank line between sentences.
 
-use super::cells::Cells;
-use super::input::{check_utf8, lines};
 use crate::error::Located;
+use crate::text::cells::Cells;
+use crate::text::input::{check_utf8, lines};
 use std::ops::Range;
 
 /// What every line of a column file has to look like.

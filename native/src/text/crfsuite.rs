@@ -4,10 +4,10 @@
 //! before the label, weighs the sequence. As in CRFsuite, `a:1:2` gives `a` with value 1 and an attribute without name with value 2.
 //! Unlike CRFsuite, a value that is no finite number is an error (there it silently counts as 0), and CRLF line ends are accepted.
 
-use super::hash::key_of;
-use super::input::{check_utf8, lines};
-use super::sink::Sink;
+use crate::corpus::hash::key_of;
+use crate::corpus::sink::Sink;
 use crate::error::Located;
+use crate::text::input::{check_utf8, lines};
 use std::ops::Range;
 
 /// Reads `text[range]` into a sink. Unlabelled data still has a first field, which is ignored.

@@ -1,11 +1,11 @@
 //! From a text to a corpus, in parallel: pieces of the text are encoded apart and joined in order.
 
-use super::input::{self, PIECE, Source, Windows};
-use super::template::{Expander, Template};
-use super::{columns, crfsuite, jsonl, svmlight};
+use crate::corpus::sink::Sink;
 use crate::corpus::{Assembly, Builder, Corpus};
 use crate::error::{Error, Located, Result};
-use crate::text::sink::Sink;
+use crate::text::input::{self, PIECE, Source, Windows};
+use crate::text::template::{Expander, Template};
+use crate::text::{columns, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
 use rayon::prelude::*;
 use std::ops::Range;

@@ -1,8 +1,8 @@
 //! Names of attributes given as dictionaries, as python-crfsuite forms them: `{"w": "dog"}` is `w:dog` with value 1,
 //! `{"len": 3}` is `len` with value 3, and a nested collection puts its key and a colon before the names inside.
 
-use super::hash::key_of;
-use super::sink::Sink;
+use crate::corpus::hash::key_of;
+use crate::corpus::sink::Sink;
 
 /// Builds attribute names under a prefix of keys and hands them to a sink.
 #[derive(Default)]

@@ -3,12 +3,12 @@
 //! A token is a string, a list of strings, or a dictionary of attributes. With a template, strings and lists are raw columns; without one they
 //! are attributes. Dictionaries are always attributes, named as python-crfsuite names them (`items`).
 
-use super::cells::Cells;
-use super::input::lines;
-use super::items::Items;
-use super::sink::Sink;
-use super::template::Expander;
+use crate::corpus::sink::Sink;
 use crate::error::Located;
+use crate::text::cells::Cells;
+use crate::text::input::lines;
+use crate::text::items::Items;
+use crate::text::template::Expander;
 use serde_json::Value;
 use std::ops::Range;
 

@@ -1,15 +1,12 @@
 //! From text to attribute occurrences: files, columns, templates, attribute names and their hashes.
 
-pub mod alphabet;
 pub mod cells;
 pub mod columns;
 pub mod crfsuite;
 pub mod encode;
-pub mod hash;
 pub mod input;
 pub mod items;
 pub mod jsonl;
 pub mod pattern;
-pub mod sink;
 pub mod svmlight;
 pub mod template;

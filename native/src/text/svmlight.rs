@@ -2,10 +2,10 @@
 //!
 //! Indices are the attributes' names. `qid:` is skipped, a plus sign before a label is dropped, and values of 0 are left out.
 
-use super::hash::key_of;
-use super::input::{check_utf8, lines};
-use super::sink::Sink;
+use crate::corpus::hash::key_of;
+use crate::corpus::sink::Sink;
 use crate::error::Located;
+use crate::text::input::{check_utf8, lines};
 use std::ops::Range;
 
 /// Reads `text[range]` into a sink; each sample is a sentence of one token. Unlabelled data still has a first field, which is

@@ -17,11 +17,11 @@
 //! Beyond the ends a macro gives CRF++'s `_B-1`, `_B-2`, ..., `_B+1`, .... A line without macros that starts with `B` stands for
 //! label bigrams (transitions). `#` starts a comment at the start of a line or after white space, outside quotation marks.
 
-use super::cells::Cells;
-use super::hash::Piece;
-use super::pattern;
-use super::sink::Sink;
+use crate::corpus::hash::Piece;
+use crate::corpus::sink::Sink;
 use crate::error::{Error, Result};
+use crate::text::cells::Cells;
+use crate::text::pattern;
 use regex::bytes::Regex;
 use std::borrow::Cow;
 
@@ -441,7 +441,7 @@ impl<'t> Expander<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::hash::key_of;
+    use crate::corpus::hash::key_of;
 
     /// Collects attribute strings and checks each against its key.
     #[derive(Default)]

@@ -1,7 +1,7 @@
 //! What SAG remembers of every sample.
 
+use crate::chain::objective::ChainObjective;
 use crate::numeric;
-use crate::objective::chain::ChainObjective;
 use crate::stochastic::inference::Inference;
 
 /// The memory between passes.

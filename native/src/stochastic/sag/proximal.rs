@@ -8,9 +8,9 @@
 //! happens is found by interpolation and bisection, and made on its own; then the weight stays at 0 if |d| <= l1 m, and else leaves
 //! it for the other side. So a weight that is behind by any number of steps has at most three stretches to catch up with.
 
-use crate::aligned::Aligned;
+use crate::chain::features::Features;
 use crate::numeric;
-use crate::objective::features::Features;
+use crate::numeric::aligned::Aligned;
 use crate::stochastic::inference::Inference;
 use crate::stochastic::samples::Sample;
 use crate::stochastic::weights::{Sparse, Weights};

@@ -1,7 +1,7 @@
 //! The rate of an update by trial (Zhou, Qiu & Huang 2011, Algorithm 1 with Eq. 14).
 
-use super::{Pass, Settings};
 use crate::stochastic::samples::Sample;
+use crate::stochastic::sgd_l1::{Pass, Settings};
 use pulp::Simd;
 
 /// The heuristic line search of Zhou et al. (2011).

@@ -1,0 +1,408 @@
+//! `Corpus`: reading files, encoding Python sequences.
+
+use crate::bindings::arrays::read;
+use crate::bindings::errors::DataError;
+use crate::bindings::interrupt::{interruptible, read_stdin};
+use crate::corpus::alphabet::Alphabet;
+use crate::corpus::hash::key_of;
+use crate::corpus::sink::Sink;
+use crate::corpus::{self, Builder};
+use crate::text::cells::Cells;
+use crate::text::encode::{self, Format};
+use crate::text::input::Source;
+use crate::text::items::Items;
+use crate::text::template::{Expander, Template};
+use crate::threads;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyBool, PyDict, PyList, PyString};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Sentences of attribute ids; shared with objectives, never copied.
+#[pyclass(frozen, module = "loglinear._core")]
+pub struct Corpus {
+    pub inner: Arc<corpus::Corpus>,
+}
+
+/// The attributes with these names, in this order.
+pub fn alphabet(names: &[String]) -> PyResult<Alphabet> {
+    let mut attributes = Alphabet::default();
+    for (at, name) in names.iter().enumerate() {
+        if attributes.intern(key_of(name.as_bytes()), |out| out.extend_from_slice(name.as_bytes())) as usize != at {
+            let message = format!("two attributes have the name '{name}'; a model needs one for each");
+            return Err(DataError::new_err(message));
+        }
+    }
+    Ok(attributes)
+}
+
+#[pymethods]
+impl Corpus {
+    /// Compressed sparse rows (`ends[i]` is where row i ends) of tokens, names of the columns, the row behind each sentence's
+    /// last, and perhaps the labels' names, in byte order, with one's number for each row.
+    #[staticmethod]
+    #[pyo3(signature = (ends, ids, values, names, sentence_ends, labels=None))]
+    fn of_matrix(
+        py: Python<'_>,
+        ends: PyReadonlyArray1<'_, u64>,
+        ids: PyReadonlyArray1<'_, u32>,
+        values: PyReadonlyArray1<'_, f64>,
+        names: Vec<String>,
+        sentence_ends: PyReadonlyArray1<'_, u64>,
+        labels: Option<(Vec<String>, PyReadonlyArray1<'_, u32>)>,
+    ) -> PyResult<Self> {
+        let sizes = |array: &PyReadonlyArray1<'_, u64>| -> PyResult<Vec<usize>> {
+            Ok(read(array)?.iter().map(|&end| end as usize).collect())
+        };
+        let rows = corpus::Rows { ends: sizes(&ends)?, ids: read(&ids)?.to_vec() };
+        let labels = match labels {
+            Some((names, gold)) => Some((names, read(&gold)?.to_vec())),
+            None => None,
+        };
+        let (sentence_ends, values, attributes) = (sizes(&sentence_ends)?, read(&values)?.to_vec(), alphabet(&names)?);
+        let made = py.detach(|| corpus::Corpus::of_matrix(attributes, labels, sentence_ends, rows, values))?;
+        Ok(Corpus { inner: Arc::new(made) })
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, threads=0))]
+    fn read(
+        py: Python<'_>,
+        path: PathBuf,
+        format: &str,
+        template: Option<&str>,
+        labelled: bool,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let format: Format = format.parse()?;
+        let piped = if path.as_os_str() == "-" { Some(read_stdin(py)?) } else { None };
+        let inner = interruptible(py, |interrupt| {
+            let template = template.map(Template::parse).transpose()?;
+            let source = match piped {
+                Some(text) => Source::of_bytes("<stdin>", text)?,
+                None => Source::open(&path)?,
+            };
+            threads::pool(threads)?.install(|| encode::encode(source, format, template.as_ref(), labelled, interrupt))
+        })?;
+        Ok(Corpus { inner: Arc::new(inner) })
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (sentences, labels=None, weights=None, *, template=None))]
+    fn encode(
+        sentences: &Bound<'_, PyAny>,
+        labels: Option<&Bound<'_, PyAny>>,
+        weights: Option<Vec<f64>>,
+        template: Option<&str>,
+    ) -> PyResult<Self> {
+        let template = template.map(Template::parse).transpose()?;
+        let mut encoder = Encoder {
+            builder: Builder::default(),
+            items: Items::default(),
+            expander: template.as_ref().map(Expander::new),
+            columns: template.as_ref().map_or(0, |template| template.columns),
+        };
+        let labelled = labels.is_some();
+        let mut labels = labels.map(|labels| labels.try_iter()).transpose()?;
+        let mut count = 0;
+        for (index, sentence) in sentences.try_iter()?.enumerate() {
+            let sequence = match &mut labels {
+                Some(labels) => match labels.next() {
+                    Some(sequence) => Some(label_names(&sequence?, index)?),
+                    None => return Err(DataError::new_err(format!("more sentences than label sequences ({index})"))),
+                },
+                None => None,
+            };
+            let weight = match &weights {
+                Some(weights) => checked_weight(weights, index)?,
+                None => 1.0,
+            };
+            encoder
+                .sentence(&sentence?, sequence.as_deref(), weight)
+                .map_err(|problem| problem.located(sentences.py(), index))?;
+            count = index + 1;
+        }
+        if labels.is_some_and(|mut labels| labels.next().is_some()) {
+            return Err(DataError::new_err(format!("more label sequences than sentences ({count})")));
+        }
+        if let Some(weights) = weights
+            && weights.len() != count
+        {
+            return Err(DataError::new_err(format!("{} weights for {count} sentences", weights.len())));
+        }
+        let mut inner = corpus::Corpus::assemble(vec![encoder.builder]);
+        inner.labelled = labelled;
+        inner.transitions = template.as_ref().is_none_or(|template| template.transitions);
+        inner.triples = template.as_ref().is_some_and(|template| template.triples);
+        Ok(Corpus { inner: Arc::new(inner) })
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.n_sentences()
+    }
+
+    #[getter]
+    fn n_tokens(&self) -> usize {
+        self.inner.n_tokens()
+    }
+
+    #[getter]
+    fn n_attributes(&self) -> usize {
+        self.inner.attributes.len()
+    }
+
+    /// Bytes of the encoded data: ids, values, names.
+    #[getter]
+    fn n_bytes(&self) -> usize {
+        self.inner.n_bytes()
+    }
+
+    #[getter]
+    fn labels(&self) -> Vec<String> {
+        self.inner.labels.to_vec()
+    }
+
+    /// Names of the attributes, by id.
+    fn names(&self) -> Vec<String> {
+        let attributes = &self.inner.attributes;
+        let name = |id| String::from_utf8_lossy(attributes.text(id)).into_owned();
+        (0..attributes.len() as u32).map(name).collect()
+    }
+
+    /// The tokens' state attributes as compressed sparse rows: ends, ids, values.
+    #[allow(clippy::type_complexity)]
+    fn rows<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>) {
+        let states = &self.inner.states;
+        let ends = states.ends.iter().map(|&end| end as i64).collect();
+        let ids = states.ids.iter().map(|&id| i64::from(id)).collect();
+        let values = (0..states.ids.len()).map(|at| self.inner.value(at)).collect();
+        (PyArray1::from_vec(py, ends), PyArray1::from_vec(py, ids), PyArray1::from_vec(py, values))
+    }
+
+    /// The label of each token, as its number among `labels`; empty for unlabelled data.
+    fn targets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, &self.inner.gold)
+    }
+
+    /// Weight of each token: that of its sentence.
+    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let corpus = &self.inner;
+        let of = |sentence| std::iter::repeat_n(corpus.weight(sentence), corpus.tokens(sentence).len());
+        PyArray1::from_vec(py, (0..corpus.n_sentences()).flat_map(of).collect())
+    }
+
+    /// Whether there are attributes of label bigrams.
+    #[getter]
+    fn has_bigrams(&self) -> bool {
+        !self.inner.bigrams.ids.is_empty()
+    }
+
+    /// Tokens of each sentence.
+    fn lengths(&self) -> Vec<usize> {
+        (0..self.inner.n_sentences()).map(|sentence| self.inner.tokens(sentence).len()).collect()
+    }
+
+    fn select(&self, sentences: Vec<usize>) -> PyResult<Self> {
+        Ok(Corpus { inner: Arc::new(self.inner.select(&sentences)?) })
+    }
+
+    /// The labels of every sentence, or None for unlabelled data.
+    fn gold<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let corpus = &self.inner;
+        if !corpus.labelled {
+            return Ok(None);
+        }
+        let sequences = (0..corpus.n_sentences()).map(|sentence| &corpus.gold[corpus.tokens(sentence)]);
+        label_lists(py, &corpus.labels, sequences).map(Some)
+    }
+}
+
+/// Sequences of label ids as lists of str, each name made once.
+pub fn label_lists<'py, 'a>(
+    py: Python<'py>,
+    labels: &[String],
+    sequences: impl ExactSizeIterator<Item = &'a [u32]>,
+) -> PyResult<Bound<'py, PyList>> {
+    let names: Vec<Bound<'py, PyString>> = labels.iter().map(|label| PyString::intern(py, label)).collect();
+    let list = PyList::empty(py);
+    for sequence in sequences {
+        list.append(PyList::new(py, sequence.iter().map(|&label| &names[label as usize]))?)?;
+    }
+    Ok(list)
+}
+
+fn label_names(sequence: &Bound<'_, PyAny>, index: usize) -> PyResult<Vec<PyBackedStr>> {
+    let wrong = || DataError::new_err(format!("labels of sentence {index}: expected a sequence of str"));
+    if sequence.is_instance_of::<PyString>() {
+        return Err(wrong());
+    }
+    let labels = sequence.try_iter().map_err(|_| wrong())?;
+    labels.map(|label| label?.extract::<PyBackedStr>().map_err(|_| wrong())).collect()
+}
+
+fn checked_weight(weights: &[f64], index: usize) -> PyResult<f64> {
+    match weights.get(index) {
+        Some(&weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
+        Some(weight) => {
+            Err(DataError::new_err(format!("weight {weight} of sentence {index} is not a finite number of at least 0")))
+        }
+        None => Err(DataError::new_err(format!("{} weights for more sentences than that", weights.len()))),
+    }
+}
+
+/// What is wrong with a token, before it is known in which sentence.
+enum Problem {
+    Message(String),
+    Python(PyErr),
+}
+
+impl Problem {
+    fn located(self, py: Python<'_>, sentence: usize) -> PyErr {
+        match self {
+            Problem::Message(message) => DataError::new_err(format!("sentence {sentence}: {message}")),
+            Problem::Python(error) if error.is_instance_of::<pyo3::exceptions::PyUnicodeError>(py) => {
+                DataError::new_err(format!("sentence {sentence}: text that is not valid Unicode: {error}"))
+            }
+            Problem::Python(error) => error,
+        }
+    }
+}
+
+impl From<String> for Problem {
+    fn from(message: String) -> Self {
+        Problem::Message(message)
+    }
+}
+
+impl From<PyErr> for Problem {
+    fn from(error: PyErr) -> Self {
+        Problem::Python(error)
+    }
+}
+
+struct Encoder<'t> {
+    builder: Builder,
+    items: Items,
+    expander: Option<Expander<'t>>,
+    columns: usize,
+}
+
+impl Encoder<'_> {
+    fn sentence(
+        &mut self,
+        sentence: &Bound<'_, PyAny>,
+        labels: Option<&[PyBackedStr]>,
+        weight: f64,
+    ) -> Result<(), Problem> {
+        if sentence.is_instance_of::<PyString>() {
+            return Err("a sentence is a sequence of tokens, not a str".to_owned().into());
+        }
+        let tokens: Vec<Bound<'_, PyAny>> = sentence
+            .try_iter()
+            .map_err(|_| "a sentence is a sequence of tokens".to_owned())?
+            .collect::<PyResult<_>>()?;
+        if let Some(labels) = labels
+            && labels.len() != tokens.len()
+        {
+            return Err(format!("{} tokens but {} labels", tokens.len(), labels.len()).into());
+        }
+        let label_of = |token: usize| labels.map(|labels| labels[token].as_bytes());
+        if let Some(expander) = &mut self.expander {
+            let texts = cells(&tokens, self.columns)?;
+            let cells = Cells { columns: self.columns, cells: texts.iter().map(|text| text.as_bytes()).collect() };
+            expander.expand(&cells, &mut self.builder, label_of);
+        } else {
+            for (index, token) in tokens.iter().enumerate() {
+                attributes(token, &mut self.items, &mut self.builder).map_err(|problem| match problem {
+                    Problem::Message(message) => Problem::Message(format!("token {index}: {message}")),
+                    other => other,
+                })?;
+                self.builder.end_token(label_of(index));
+            }
+        }
+        self.builder.end_sentence(weight);
+        Ok(())
+    }
+}
+
+/// The first `columns` cells of every token.
+fn cells(tokens: &[Bound<'_, PyAny>], columns: usize) -> Result<Vec<PyBackedStr>, Problem> {
+    let mut texts = Vec::with_capacity(tokens.len() * columns);
+    for (index, token) in tokens.iter().enumerate() {
+        let before = texts.len();
+        let wrong = || format!("token {index}: with a template a token is a str or a sequence of str (its columns)");
+        if token.is_instance_of::<PyString>() {
+            texts.push(token.extract::<PyBackedStr>()?);
+        } else if token.is_instance_of::<PyDict>() {
+            return Err(wrong().into());
+        } else {
+            for cell in token.try_iter().map_err(|_| wrong())?.take(columns) {
+                texts.push(cell?.extract::<PyBackedStr>().map_err(|_| wrong())?);
+            }
+        }
+        let found = texts.len() - before;
+        if found < columns {
+            return Err(format!("token {index} has {found} of the {columns} columns that the template looks at").into());
+        }
+    }
+    Ok(texts)
+}
+
+fn attributes(token: &Bound<'_, PyAny>, items: &mut Items, builder: &mut Builder) -> Result<(), Problem> {
+    if let Ok(text) = token.cast::<PyString>() {
+        items.name(text.to_str()?, builder);
+        return Ok(());
+    }
+    if let Ok(map) = token.cast::<PyDict>() {
+        for (key, value) in map {
+            named(&key, &value, items, builder)?;
+        }
+        return Ok(());
+    }
+    let wrong = "a token is a str, a sequence of str or a dict of attributes";
+    for name in token.try_iter().map_err(|_| wrong.to_owned())? {
+        let name = name?;
+        let name = name.cast::<PyString>().map_err(|_| "an attribute is not a str".to_owned())?;
+        items.name(name.to_str()?, builder);
+    }
+    Ok(())
+}
+
+fn named(
+    key: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+    items: &mut Items,
+    builder: &mut Builder,
+) -> Result<(), Problem> {
+    let key = key.cast::<PyString>().map_err(|_| "an attribute's key is not a str".to_owned())?.to_str()?;
+    if let Ok(text) = value.cast::<PyString>() {
+        items.text(key, text.to_str()?, builder);
+    } else if let Ok(flag) = value.cast::<PyBool>() {
+        items.number(key, f64::from(u8::from(flag.is_true())), builder)?;
+    } else if let Ok(map) = value.cast::<PyDict>() {
+        let outer = items.enter(key);
+        for (inner, value) in map {
+            named(&inner, &value, items, builder)?;
+        }
+        items.leave(outer);
+    } else if let Ok(number) = value.extract::<f64>() {
+        items.number(key, number, builder)?;
+    } else {
+        let names = value.try_iter().map_err(|_| {
+            format!("attribute '{key}': a value is a number, a bool, a str, a dict or a collection of str")
+        })?;
+        let outer = items.enter(key);
+        for name in names {
+            let name = name?;
+            let name = name.cast::<PyString>().map_err(|_| format!("attribute '{key}': a collection holds str"))?;
+            items.name(name.to_str()?, builder);
+        }
+        items.leave(outer);
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! Vector operations for `loglinear.vectors`. The last argument is a number of threads; 0 stands for all cores.
+
+use crate::bindings::arrays::{read, writable, write};
+use crate::bindings::errors::OptionError;
+use crate::numeric::vectors::{self, Penalty};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+type In<'py> = PyReadonlyArray1<'py, f64>;
+/// Rows of bfloat16, as their bits.
+type Rows<'py> = PyReadonlyArray2<'py, u16>;
+type Out<'a, 'py> = &'a Bound<'py, PyArray1<f64>>;
+
+/// (l1, l2, how many of the last weights bear no penalty)
+fn penalty_of((l1, l2, unpenalised): (f64, f64, usize)) -> Penalty {
+    Penalty { l1, l2, unpenalised }
+}
+
+fn same(lengths: &[usize]) -> PyResult<()> {
+    if lengths.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Ok(());
+    }
+    Err(OptionError::new_err(format!("arrays of different lengths: {lengths:?}")))
+}
+
+#[pyfunction]
+fn norms(py: Python<'_>, x: In<'_>, threads: usize) -> PyResult<(f64, f64)> {
+    let x = read(&x)?;
+    Ok(py.detach(|| vectors::norms(x, threads)).into())
+}
+
+/// The rows of so many columns with these numbers.
+fn chosen<'a>(matrix: &'a [u16], columns: usize, live: &[usize]) -> PyResult<Vec<&'a [u16]>> {
+    let row = |&i: &usize| matrix.get(i.saturating_mul(columns)..)?.get(..columns);
+    let rows: Option<Vec<_>> = live.iter().map(row).collect();
+    rows.ok_or_else(|| OptionError::new_err(format!("rows {live:?} of {columns} columns exceed the matrix")))
+}
+
+/// The spare row of so many columns, to write to, and the live rows.
+fn spared<'a>(
+    matrix: &'a mut [u16],
+    columns: usize,
+    live: &[usize],
+    spare: usize,
+) -> PyResult<(&'a mut [u16], Vec<&'a [u16]>)> {
+    let mut rows: Vec<Option<&mut [u16]>> = matrix.chunks_exact_mut(columns.max(1)).map(Some).collect();
+    let written = rows.get_mut(spare).and_then(Option::take);
+    let rows: Vec<Option<&[u16]>> = rows.into_iter().map(|row| row.map(|row| &*row)).collect();
+    let read: Option<Vec<_>> = live.iter().map(|&i| *rows.get(i)?).collect();
+    written.zip(read).ok_or_else(|| OptionError::new_err(format!("rows {live:?} and the spare {spare} do not fit")))
+}
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn secant_pair(
+    py: Python<'_>,
+    w_new: In<'_>,
+    g_new: In<'_>,
+    w: In<'_>,
+    g: In<'_>,
+    penalty: (f64, f64, usize),
+    s_rows: &Bound<'_, PyArray2<u16>>,
+    y_rows: &Bound<'_, PyArray2<u16>>,
+    live: Vec<usize>,
+    spare: usize,
+    products: &Bound<'_, PyArray2<f64>>,
+    threads: usize,
+) -> PyResult<(f64, f64, f64)> {
+    let (mut s_rows, mut y_rows, mut products) = (writable(s_rows)?, writable(y_rows)?, writable(products)?);
+    let (w_new, g_new, w, g) = (read(&w_new)?, read(&g_new)?, read(&w)?, read(&g)?);
+    same(&[w_new.len(), g_new.len(), w.len(), g.len()])?;
+    let (s, mut rows) = spared(write(&mut s_rows)?, w.len(), &live, spare)?;
+    let (y, more) = spared(write(&mut y_rows)?, w.len(), &live, spare)?;
+    rows.extend(more);
+    let products = write(&mut products)?;
+    same(&[2 * (rows.len() + 2), products.len()])?;
+    let (new, old) = (vectors::Point { w: w_new, g: g_new }, vectors::Point { w, g });
+    let size = py.detach(|| vectors::secant_pair(new, old, penalty_of(penalty), &rows, s, y, products, threads));
+    Ok((size.most, size.squared, size.slope))
+}
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn quasi_newton_step(
+    py: Python<'_>,
+    w: In<'_>,
+    g: In<'_>,
+    penalty: (f64, f64, usize),
+    s_rows: Rows<'_>,
+    s_coefficients: In<'_>,
+    y_rows: Rows<'_>,
+    y_coefficients: In<'_>,
+    live: Vec<usize>,
+    factor: f64,
+    alpha: f64,
+    out: Out<'_, '_>,
+    threads: usize,
+) -> PyResult<(f64, f64, f64, f64)> {
+    let mut out = writable(out)?;
+    let (w, g, out) = (read(&w)?, read(&g)?, write(&mut out)?);
+    same(&[w.len(), g.len(), out.len()])?;
+    let mut rows = Vec::new();
+    for (matrix, coefficients) in [(&s_rows, &s_coefficients), (&y_rows, &y_coefficients)] {
+        let (matrix, coefficients) = (chosen(read(matrix)?, w.len(), &live)?, read(coefficients)?);
+        same(&[matrix.len(), coefficients.len()])?;
+        rows.extend(matrix.into_iter().zip(coefficients.iter().copied()));
+    }
+    let at = vectors::Point { w, g };
+    let step = py.detach(|| vectors::quasi_newton_step(at, penalty_of(penalty), &rows, factor, alpha, out, threads));
+    Ok((step.slope, step.change, step.l1_norm, step.squared))
+}
+
+#[pyfunction]
+fn pseudo_gradient(
+    py: Python<'_>,
+    w: In<'_>,
+    g: In<'_>,
+    penalty: (f64, f64, usize),
+    out: Out<'_, '_>,
+    threads: usize,
+) -> PyResult<(f64, f64)> {
+    let mut out = writable(out)?;
+    let (w, g, out) = (read(&w)?, read(&g)?, write(&mut out)?);
+    same(&[w.len(), g.len(), out.len()])?;
+    let size = py.detach(|| vectors::pseudo_gradient(w, g, penalty_of(penalty), out, threads));
+    Ok((size.most, size.squared))
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let vectors = PyModule::new(module.py(), "vectors")?;
+    vectors.add_function(wrap_pyfunction!(norms, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(quasi_newton_step, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(pseudo_gradient, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(secant_pair, &vectors)?)?;
+    module.add_submodule(&vectors)
+}

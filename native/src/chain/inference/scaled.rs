@@ -1,0 +1,256 @@
+//! Forward-backward on probabilities, rescaled at every token (Rabiner 1989, section V.A).
+//!
+//! The factor of token t is 1 / sum(alpha_{t-1}), not 1 / sum(alpha_t): the sum is then off the chain of dependent
+//! operations. alpha and beta take the same factors, so alpha_t . beta_t is the same number, sum(alpha_last), at every token.
+
+use crate::chain::inference::{Lattice, PairCounts, Transitions};
+use crate::numeric;
+use pulp::Simd;
+
+impl Lattice {
+    #[inline(always)]
+    pub(super) fn forward_scaled<S: Simd>(&mut self, simd: S, transitions: &Transitions) -> f64 {
+        let width = self.width;
+        numeric::exp_in_place(simd, &mut self.scores);
+        self.alpha.resize(self.tokens * width, 0.0);
+        self.rescale.resize(self.tokens.max(1), 1.0);
+        multiply(simd, &mut self.alpha[..width], &self.scores[..width], &transitions.ones, 1.0);
+        let mut product = LogProduct::default();
+        for token in 1..self.tokens {
+            let (before, rest) = self.alpha.split_at_mut(token * width);
+            let previous = &before[(token - 1) * width..];
+            let current = &mut rest[..width];
+            let total = numeric::sum(simd, previous);
+            let rescale = 1.0 / total;
+            self.rescale[token] = rescale;
+            product.multiply(total);
+            let potentials = &self.scores[token * width..(token + 1) * width];
+            let edges = self.edge_ends.get(token).map_or(0..0, |&end| self.edge_ends[token - 1]..end);
+            if edges.is_empty() {
+                vector_matrix(simd, &previous[..self.labels], &transitions.exp, current);
+            } else {
+                self.patched.apply(&self.edges[edges.clone()]);
+                vector_matrix(simd, &previous[..self.labels], &self.patched.exp, current);
+                self.patched.restore(&self.edges[edges], transitions);
+            }
+            multiply_in_place(simd, current, potentials, rescale);
+        }
+        self.last_sum = numeric::sum(simd, &self.alpha[(self.tokens - 1) * width..]);
+        product.log() + self.last_sum.ln()
+    }
+
+    #[inline(always)]
+    pub(super) fn backward_scaled<S: Simd>(
+        &mut self,
+        simd: S,
+        transitions: &Transitions,
+        factor: f64,
+        pairs: &mut PairCounts,
+    ) {
+        let (width, labels) = (self.width, self.labels);
+        self.backward.resize(width, 0.0);
+        // With beta_last = factor / Z the marginals come out multiplied by the factor.
+        let scale = factor / self.last_sum;
+        for (beta, one) in self.backward.iter_mut().zip(&*transitions.ones) {
+            *beta = scale * one;
+        }
+        self.marginals.resize(self.tokens * width, 0.0);
+        for token in (0..self.tokens).rev() {
+            let at = token * width..(token + 1) * width;
+            multiply(simd, &mut self.marginals[at.clone()], &self.alpha[at.clone()], &self.backward, 1.0);
+            if token == 0 {
+                break;
+            }
+            // What comes in over transitions into this token takes the place of its potentials, which are done with.
+            let incoming = &mut self.scores[at];
+            multiply_in_place(simd, incoming, &self.backward, self.rescale[token]);
+            let edges = self.edge_ends.get(token).map_or(0..0, |&end| self.edge_ends[token - 1]..end);
+            if edges.is_empty() {
+                vector_matrix(simd, &incoming[..labels], &transitions.exp_transposed, &mut self.backward);
+                continue;
+            }
+            let previous = &self.alpha[(token - 1) * width..][..labels];
+            self.patched.apply(&self.edges[edges.clone()]);
+            self.backward.fill(0.0);
+            for (from, &alpha) in previous.iter().enumerate() {
+                let at = from * width;
+                let mut total = 0.0;
+                for to in 0..labels {
+                    let onward = self.patched.exp[at + to] * incoming[to];
+                    total += onward;
+                    pairs.direct[at + to] += alpha * onward;
+                }
+                self.backward[from] = total;
+            }
+            for edge in &mut self.edges[edges.clone()] {
+                let (from, to) = (edge.from as usize, edge.to as usize);
+                edge.marginal = previous[from] * self.patched.exp[from * width + to] * incoming[to];
+            }
+            self.patched.restore(&self.edges[edges], transitions);
+            // Counted already; the sum over tokens below is for transitions without edges.
+            incoming.fill(0.0);
+        }
+        let before = &self.alpha[..(self.tokens - 1) * width];
+        transposed_product(simd, before, &self.scores[width..], width, labels, &mut pairs.outer);
+    }
+}
+
+/// out(i, j) += sum over t of a(t, i) * b(t, j), for i below `rows`; all three have rows of length `width`.
+#[inline(always)]
+pub(super) fn transposed_product<S: Simd>(simd: S, a: &[f64], b: &[f64], width: usize, rows: usize, out: &mut [f64]) {
+    let (b, _) = S::as_simd_f64s(b);
+    let (out, _) = S::as_mut_simd_f64s(out);
+    let stride = out.len() / rows;
+    let mut row = 0;
+    while row < rows {
+        let mut at = 0;
+        while at < stride {
+            let tile = Tile { row, width, stride, at };
+            match (rows - row >= 4, stride - at) {
+                (true, 1) => tile.add::<S, 4, 1>(simd, a, b, out),
+                (true, 2) => tile.add::<S, 4, 2>(simd, a, b, out),
+                (true, _) => tile.add::<S, 4, 3>(simd, a, b, out),
+                (false, 1) => tile.add::<S, 1, 1>(simd, a, b, out),
+                (false, 2) => tile.add::<S, 1, 2>(simd, a, b, out),
+                (false, _) => tile.add::<S, 1, 3>(simd, a, b, out),
+            }
+            at += 3;
+        }
+        row += if rows - row >= 4 { 4 } else { 1 };
+    }
+}
+
+/// A part of the result that stays in registers over all tokens.
+struct Tile {
+    row: usize,
+    width: usize,
+    stride: usize,
+    at: usize,
+}
+
+impl Tile {
+    #[inline(always)]
+    fn add<S: Simd, const R: usize, const N: usize>(self, simd: S, a: &[f64], b: &[S::f64s], out: &mut [S::f64s]) {
+        let Tile { row, width, stride, at } = self;
+        let mut sums = [[simd.splat_f64s(0.0); N]; R];
+        for (a, b) in a.chunks_exact(width).zip(b.chunks_exact(stride)) {
+            let (a, b) = (&a[row..row + R], &b[at..at + N]);
+            for r in 0..R {
+                let factor = simd.splat_f64s(a[r]);
+                for n in 0..N {
+                    sums[r][n] = simd.mul_add_e_f64s(factor, b[n], sums[r][n]);
+                }
+            }
+        }
+        for r in 0..R {
+            let out = &mut out[(row + r) * stride + at..][..N];
+            for n in 0..N {
+                out[n] = simd.add_f64s(out[n], sums[r][n]);
+            }
+        }
+    }
+}
+
+/// A product of many positive numbers as mantissa and exponent, so that one logarithm serves them all.
+pub(super) struct LogProduct {
+    mantissa: f64,
+    exponent: i64,
+}
+
+impl Default for LogProduct {
+    fn default() -> Self {
+        LogProduct { mantissa: 1.0, exponent: 0 }
+    }
+}
+
+impl LogProduct {
+    #[inline(always)]
+    pub(super) fn multiply(&mut self, factor: f64) {
+        const EXPONENT: u64 = 0x7ff << 52;
+        let product = self.mantissa * factor;
+        let bits = product.to_bits();
+        self.exponent += ((bits & EXPONENT) >> 52) as i64 - 1023;
+        self.mantissa = f64::from_bits(bits & !EXPONENT | 1.0f64.to_bits());
+    }
+
+    pub(super) fn log(&self) -> f64 {
+        self.mantissa.ln() + self.exponent as f64 * std::f64::consts::LN_2
+    }
+}
+
+/// out = a * b * factor, element by element.
+#[inline(always)]
+pub(super) fn multiply<S: Simd>(simd: S, out: &mut [f64], a: &[f64], b: &[f64], factor: f64) {
+    let factor = simd.splat_f64s(factor);
+    let (out, _) = S::as_mut_simd_f64s(out);
+    let (a, _) = S::as_simd_f64s(a);
+    let (b, _) = S::as_simd_f64s(b);
+    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+        *out = simd.mul_f64s(simd.mul_f64s(a, factor), b);
+    }
+}
+
+/// target *= a * factor, element by element.
+#[inline(always)]
+pub(super) fn multiply_in_place<S: Simd>(simd: S, target: &mut [f64], a: &[f64], factor: f64) {
+    let factor = simd.splat_f64s(factor);
+    let (target, _) = S::as_mut_simd_f64s(target);
+    let (a, _) = S::as_simd_f64s(a);
+    for (target, &a) in target.iter_mut().zip(a) {
+        *target = simd.mul_f64s(*target, simd.mul_f64s(a, factor));
+    }
+}
+
+/// out(j) = sum over i of vector(i) * matrix(i, j); the matrix has rows as long as `out`.
+#[inline(always)]
+pub(super) fn vector_matrix<S: Simd>(simd: S, vector: &[f64], matrix: &[f64], out: &mut [f64]) {
+    let (out, _) = S::as_mut_simd_f64s(out);
+    let (matrix, _) = S::as_simd_f64s(matrix);
+    let stride = out.len();
+    let mut at = 0;
+    while at < stride {
+        match stride - at {
+            1 => tile::<S, 1>(simd, vector, matrix, stride, at, out),
+            2 => tile::<S, 2>(simd, vector, matrix, stride, at, out),
+            3 => tile::<S, 3>(simd, vector, matrix, stride, at, out),
+            _ => tile::<S, 4>(simd, vector, matrix, stride, at, out),
+        }
+        at += 4;
+    }
+}
+
+/// N vectors of columns of a vector-matrix product, in registers. Even and odd rows add up apart, for shorter chains.
+#[inline(always)]
+fn tile<S: Simd, const N: usize>(
+    simd: S,
+    vector: &[f64],
+    matrix: &[S::f64s],
+    stride: usize,
+    at: usize,
+    out: &mut [S::f64s],
+) {
+    let mut even = [simd.splat_f64s(0.0); N];
+    let mut odd = even;
+    let mut rows = matrix.chunks_exact(stride);
+    let mut values = vector.chunks_exact(2);
+    for pair in &mut values {
+        let (Some(first), Some(second)) = (rows.next(), rows.next()) else { break };
+        let (first, second) = (&first[at..at + N], &second[at..at + N]);
+        let (a, b) = (simd.splat_f64s(pair[0]), simd.splat_f64s(pair[1]));
+        for n in 0..N {
+            even[n] = simd.mul_add_e_f64s(a, first[n], even[n]);
+            odd[n] = simd.mul_add_e_f64s(b, second[n], odd[n]);
+        }
+    }
+    if let ([value], Some(row)) = (values.remainder(), rows.next()) {
+        let value = simd.splat_f64s(*value);
+        let row = &row[at..at + N];
+        for n in 0..N {
+            even[n] = simd.mul_add_e_f64s(value, row[n], even[n]);
+        }
+    }
+    let out = &mut out[at..at + N];
+    for n in 0..N {
+        out[n] = simd.add_f64s(even[n], odd[n]);
+    }
+}

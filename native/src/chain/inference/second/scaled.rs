@@ -1,0 +1,135 @@
+//! Forward-backward over pairs of labels, rescaled at every token as in first order: by 1 / sum(alpha_{t-1}).
+
+use crate::chain::inference::scaled::{LogProduct, multiply, multiply_in_place, transposed_product, vector_matrix};
+use crate::chain::inference::second::{Buffers, Triples};
+use crate::chain::inference::{Lattice, PairCounts, Transitions};
+use crate::numeric;
+use pulp::Simd;
+
+impl Lattice {
+    #[inline(always)]
+    pub(super) fn forward_pairs<S: Simd>(&mut self, simd: S, transitions: &Transitions, triples: &Triples) -> f64 {
+        let mut buffers = std::mem::take(&mut self.second);
+        buffers.begin(self);
+        numeric::exp_in_place(simd, &mut self.scores);
+        self.rescale.resize(self.tokens, 1.0);
+        let width = self.width;
+        let mut product = LogProduct::default();
+        let mut total: f64 = self.scores[..self.labels].iter().sum();
+        for pair in 0..buffers.pairs {
+            let token = pair + 1;
+            product.multiply(total);
+            self.rescale[token] = 1.0 / total;
+            let edges = self.edges_into(token);
+            self.patched.apply(&self.edges[edges.clone()]);
+            let matrix = if edges.is_empty() { &transitions.exp } else { &self.patched.exp };
+            let states = &self.scores[token * width..][..width];
+            buffers.total.fill(0.0);
+            for (label, row) in matrix.chunks_exact(width).enumerate() {
+                if pair == 0 {
+                    multiply(simd, &mut buffers.row, row, states, self.scores[label] * self.rescale[token]);
+                } else {
+                    let before = &buffers.alpha[buffers.at(label, pair - 1)..][..self.labels];
+                    vector_matrix(simd, before, &triples.exp[triples.of(label)], &mut buffers.row);
+                    multiply_in_place(simd, &mut buffers.row, row, self.rescale[token]);
+                    multiply_in_place(simd, &mut buffers.row, states, 1.0);
+                }
+                numeric::add(simd, &mut buffers.total, &buffers.row);
+                buffers.scatter(label, pair);
+            }
+            self.patched.restore(&self.edges[edges], transitions);
+            total = numeric::sum(simd, &buffers.total);
+        }
+        self.last_sum = total;
+        self.second = buffers;
+        product.log() + total.ln()
+    }
+
+    #[inline(always)]
+    pub(super) fn backward_pairs<S: Simd>(
+        &mut self,
+        simd: S,
+        transitions: &Transitions,
+        triples: &Triples,
+        factor: f64,
+        counts: &mut PairCounts,
+    ) {
+        let mut buffers = std::mem::take(&mut self.second);
+        let (width, labels) = (self.width, self.labels);
+        // With beta_last = factor / Z the marginals come out multiplied by the factor.
+        let scale = factor / self.last_sum;
+        buffers.beta.chunks_exact_mut(width).for_each(|row| numeric::scale_into(simd, row, scale, &transitions.ones));
+        self.marginals.resize(self.tokens * width, 0.0);
+        for pair in (0..buffers.pairs).rev() {
+            self.pair_marginals_scaled(simd, &mut buffers, pair);
+            if pair == 0 {
+                break;
+            }
+            let token = pair + 1;
+            let edges = self.edges_into(token);
+            self.patched.apply(&self.edges[edges.clone()]);
+            let matrix = if edges.is_empty() { &transitions.exp } else { &self.patched.exp };
+            let states = &self.scores[token * width..][..width];
+            for (label, row) in matrix.chunks_exact(width).enumerate() {
+                let at = (label * (buffers.pairs - 1) + pair - 1) * width;
+                let incoming = &mut buffers.incoming[at..at + width];
+                let column = buffers.beta[label..].iter().step_by(width);
+                incoming.iter_mut().zip(column).for_each(|(incoming, &beta)| *incoming = beta);
+                multiply_in_place(simd, incoming, states, self.rescale[token]);
+                multiply_in_place(simd, incoming, row, 1.0);
+                let before = &mut buffers.next[label * width..][..width];
+                vector_matrix(simd, &incoming[..labels], &triples.exp_transposed[triples.of(label)], before);
+            }
+            self.patched.restore(&self.edges[edges], transitions);
+            std::mem::swap(&mut buffers.beta, &mut buffers.next);
+        }
+        buffers.count(simd, triples, counts);
+        self.second = buffers;
+    }
+
+    /// Marginals of the labels and edges of a pair, from its alpha and beta.
+    #[inline(always)]
+    fn pair_marginals_scaled<S: Simd>(&mut self, simd: S, buffers: &mut Buffers, pair: usize) {
+        let (width, labels) = (self.width, self.labels);
+        let (first, marginals) = self.marginals[pair * width..].split_at_mut(width);
+        if pair == 0 {
+            first.fill(0.0);
+        }
+        for label in 0..labels {
+            let at = buffers.at(label, pair);
+            let (alpha, beta) = (&buffers.alpha[at..at + width], &buffers.beta[label * width..][..width]);
+            marginals[label] = numeric::dot(simd, alpha, beta);
+            numeric::add_product(simd, &mut buffers.sums[label * width..][..width], 1.0, alpha, beta);
+            if pair == 0 {
+                numeric::add_product(simd, first, 1.0, alpha, beta);
+            }
+        }
+        marginals[labels..width].fill(0.0);
+        let edges = self.edges_into(pair + 1);
+        for edge in &mut self.edges[edges] {
+            let (from, to) = (edge.from as usize, edge.to as usize);
+            edge.marginal = buffers.alpha[buffers.at(to, pair) + from] * buffers.beta[to * width + from];
+        }
+    }
+}
+
+impl Buffers {
+    /// Adds the marginals of pairs, and triples in units of exp(score), to the counts.
+    #[inline(always)]
+    fn count<S: Simd>(&self, simd: S, triples: &Triples, counts: &mut PairCounts) {
+        let (width, labels, pairs) = (self.width, self.labels, self.pairs);
+        for (from, row) in counts.direct.chunks_exact_mut(width).enumerate() {
+            let column = self.sums[from..].iter().step_by(width);
+            row.iter_mut().zip(column).for_each(|(count, sum)| *count += sum);
+        }
+        if counts.triples.is_empty() {
+            return;
+        }
+        for middle in 0..labels {
+            let alpha = &self.alpha[self.at(middle, 0)..][..(pairs - 1) * width];
+            let incoming = &self.incoming[middle * (pairs - 1) * width..][..(pairs - 1) * width];
+            let out = &mut counts.triples.outer[triples.of(middle)];
+            transposed_product(simd, alpha, incoming, width, labels, out);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Transition scores, padded and exponentiated once for all sentences.
+
+use crate::chain::inference::{Edge, Triples};
+use crate::numeric::aligned::Aligned;
+use crate::numeric::{self, padded};
+use pulp::Simd;
+
+/// As far as `numeric::exp_in_place` goes.
+const MOST_FOR_EXP: f64 = 700.0;
+
+/// Scores of label-to-label transitions, and of three labels in a row where the chain is of second order.
+pub struct Transitions {
+    pub labels: usize,
+    /// Labels padded to a multiple of `numeric::LANES`: the length of a row.
+    pub width: usize,
+    /// labels x width, by the label come from; padding is -inf.
+    pub scores: Aligned,
+    /// exp(scores); padding is 0.
+    pub exp: Aligned,
+    /// The transpose: by the label gone to.
+    pub exp_transposed: Aligned,
+    /// 1 for labels, 0 for padding.
+    pub ones: Aligned,
+    /// The largest |score|.
+    pub max_abs: f64,
+    pub triples: Option<Triples>,
+}
+
+impl Transitions {
+    pub fn new(labels: usize) -> Self {
+        let width = padded(labels);
+        let mut transitions = Transitions {
+            labels,
+            width,
+            scores: Aligned::new(labels * width, f64::NEG_INFINITY),
+            exp: Aligned::new(labels * width, 0.0),
+            exp_transposed: Aligned::new(labels * width, 0.0),
+            ones: Aligned::new(width, 0.0),
+            max_abs: 0.0,
+            triples: None,
+        };
+        transitions.ones[..labels].fill(1.0);
+        transitions.set(std::iter::empty());
+        transitions
+    }
+
+    /// Sets the scores: those given as (from, to, score), all others 0.
+    pub fn set(&mut self, scores: impl Iterator<Item = (usize, usize, f64)>) {
+        let (labels, width) = (self.labels, self.width);
+        for row in self.scores.chunks_exact_mut(width) {
+            row[..labels].fill(0.0);
+        }
+        for (from, to, score) in scores {
+            self.scores[from * width + to] = score;
+        }
+        self.max_abs = 0.0;
+        for from in 0..labels {
+            for to in 0..labels {
+                let score = self.scores[from * width + to];
+                self.max_abs = self.max_abs.max(score.abs());
+                self.exp[from * width + to] = score.exp();
+                self.exp_transposed[to * width + from] = score.exp();
+            }
+        }
+    }
+}
+
+impl Transitions {
+    /// The score of a labelling; `states` has the scores of the labels of each token, as rows.
+    pub fn score(&self, states: &[f64], labels: impl Iterator<Item = u32>) -> f64 {
+        let mut labels = labels.map(|label| label as usize);
+        let mut rows = states.chunks_exact(self.width);
+        let (Some(mut previous), Some(first)) = (labels.next(), rows.next()) else { return 0.0 };
+        let mut total = first[previous];
+        let mut before = None;
+        for (row, label) in rows.zip(labels) {
+            total += row[label] + self.scores[previous * self.width + label];
+            if let Some(triples) = &self.triples {
+                total += before.map_or(0.0, |before| triples.score([before, previous, label]));
+                before = Some(previous);
+            }
+            previous = label;
+        }
+        total
+    }
+
+    /// Sets all scores to the scale times those given in rows by the label come from, `stride` apart.
+    #[inline(always)]
+    pub fn update<S: Simd>(&mut self, simd: S, scores: &[f64], stride: usize, scale: f64) {
+        self.update_forward(simd, scores, stride, scale);
+        for (to, row) in self.exp_transposed.chunks_exact_mut(self.width).enumerate() {
+            let column = self.exp[to..].iter().step_by(self.width);
+            row.iter_mut().zip(column).for_each(|(transposed, &exp)| *transposed = exp);
+        }
+    }
+
+    /// The same, as far as the forward recursion needs it.
+    #[inline(always)]
+    pub fn update_forward<S: Simd>(&mut self, simd: S, scores: &[f64], stride: usize, scale: f64) {
+        let (labels, width) = (self.labels, self.width);
+        let mine = self.scores.chunks_exact_mut(width).zip(self.exp.chunks_exact_mut(width));
+        for ((score, exp), given) in mine.zip(scores.chunks_exact(stride)) {
+            numeric::scale_into(simd, exp, scale, &given[..width]);
+            score[..labels].copy_from_slice(&exp[..labels]);
+        }
+        // Padding is 0 until here.
+        self.max_abs = numeric::max_abs(simd, &self.exp);
+        if self.max_abs <= MOST_FOR_EXP {
+            numeric::exp_in_place(simd, &mut self.exp);
+        } else {
+            self.exp.iter_mut().for_each(|exp| *exp = exp.exp());
+        }
+        self.exp.chunks_exact_mut(width).for_each(|row| row[labels..].fill(0.0));
+    }
+}
+
+/// Transition matrices that can be changed for one token and changed back at the cost of the change.
+#[derive(Default)]
+pub struct Patched {
+    pub scores: Aligned,
+    pub exp: Aligned,
+    width: usize,
+}
+
+impl Patched {
+    pub fn copy(&mut self, transitions: &Transitions) {
+        self.scores.clone_from(&transitions.scores);
+        self.exp.clone_from(&transitions.exp);
+        self.width = transitions.width;
+    }
+
+    fn at(&self, edge: &Edge) -> usize {
+        edge.from as usize * self.width + edge.to as usize
+    }
+
+    pub fn apply(&mut self, edges: &[Edge]) {
+        for edge in edges {
+            let at = self.at(edge);
+            self.scores[at] += edge.score;
+        }
+        if self.are_many(edges) {
+            self.exp.iter_mut().zip(&*self.scores).for_each(|(exp, score)| *exp = score.exp());
+            return;
+        }
+        for edge in edges {
+            let at = self.at(edge);
+            self.exp[at] = self.scores[at].exp();
+        }
+    }
+
+    /// Whether it takes less to go through all transitions than through the edges.
+    fn are_many(&self, edges: &[Edge]) -> bool {
+        edges.len() > self.scores.len()
+    }
+
+    pub fn restore(&mut self, edges: &[Edge], transitions: &Transitions) {
+        if self.are_many(edges) {
+            self.scores.copy_from_slice(&transitions.scores);
+            self.exp.copy_from_slice(&transitions.exp);
+            return;
+        }
+        for edge in edges {
+            let at = self.at(edge);
+            self.scores[at] = transitions.scores[at];
+            self.exp[at] = transitions.exp[at];
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Linear chains: features and their layout, value and gradient, inference, trained models and labelling text with them.
+
+mod aggregate;
+mod counts;
+pub mod features;
+pub mod inference;
+pub(crate) mod layout;
+pub mod model;
+pub mod objective;
+pub(crate) mod pass;
+pub mod restrict;
+pub(crate) mod states;
+mod sums;
+pub mod tagger;

@@ -1,0 +1,326 @@
+//! Negative log-likelihood of a linear-chain CRF, of first or second order, and its gradient (Lafferty et al. 2001; Sutton &
+//! McCallum 2012, section 4).
+//!
+//! `value(w)` = sum over sentences of weight * (log Z(x) - w . f(x, y))
+//! `gradient` = sum over sentences of weight * (E[f(x, Y)] - f(x, y))
+//!
+//! Blocks of sentences go to threads; the sums of blocks are added up in the order of the blocks, so that the result is
+//! bitwise the same on any number of threads.
+
+use crate::chain::features::{Features, Selection};
+use crate::chain::inference::{Links, PairCounts, Transitions, Triples};
+use crate::chain::layout::{self, Block};
+use crate::chain::pass::{BlockPass, Scores, Targets, Workspace};
+use crate::chain::sums::{Reduction, Sums};
+use crate::corpus::Corpus;
+use crate::error::{Error, Result};
+use crate::numeric::aligned::Aligned;
+use crate::stochastic::marks::Marks;
+use crate::threads::{self, Interrupt, locked};
+use pulp::Arch;
+use rayon::ThreadPool;
+use rayon::prelude::*;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+pub struct ChainObjective {
+    pub corpus: Arc<Corpus>,
+    pub features: Arc<Features>,
+    selection: Selection,
+    pub(crate) blocks: Arc<Vec<Block>>,
+    /// Sentence -> weight, where it is not that of the corpus.
+    weights: Option<Vec<f64>>,
+    /// How many features bear no penalty: those of the last attribute, which is on every token, or none.
+    pub n_unpenalised: usize,
+    /// Counts of the features in the data: sum of weight * f(x, y).
+    pub(crate) empirical: Vec<f64>,
+    pool: Arc<ThreadPool>,
+    scratch: Mutex<Scratch>,
+    marks: OnceLock<Vec<Marks>>,
+}
+
+/// Buffers kept from one evaluation to the next.
+#[derive(Default)]
+struct Scratch {
+    /// Weights of the dense rows, n_dense x width.
+    rows: Aligned,
+    sums: Vec<Sums>,
+    /// Block -> the gradient of the bigram features that it meets.
+    bigrams: Vec<Vec<f64>>,
+    workspaces: Vec<Workspace>,
+}
+
+impl ChainObjective {
+    pub fn new(corpus: Arc<Corpus>, mut selection: Selection, n_threads: usize) -> Result<Self> {
+        if corpus.triples {
+            selection.order = 2;
+        }
+        let pool = threads::pool(n_threads)?;
+        let (features, blocks) = pool.install(|| -> Result<_> {
+            let features = Features::new(&corpus, selection)?;
+            let blocks = layout::blocks(&corpus, &features);
+            Ok((features, blocks))
+        })?;
+        if features.is_empty() {
+            let message = "no features: every attribute was left out, and there are no transitions; lower min_count";
+            return Err(Error::Data(message.into()));
+        }
+        Ok(ChainObjective::of_parts(corpus, features, blocks, selection, 0, pool))
+    }
+
+    /// The objective on the same samples with other features.
+    pub(crate) fn with_features(
+        &self,
+        features: Features,
+        blocks: Vec<Block>,
+        selection: Selection,
+        n_unpenalised: usize,
+        empirical: Vec<f64>,
+    ) -> Self {
+        ChainObjective {
+            corpus: Arc::clone(&self.corpus),
+            features: Arc::new(features),
+            selection,
+            blocks: Arc::new(blocks),
+            weights: self.weights.clone(),
+            n_unpenalised,
+            empirical,
+            pool: Arc::clone(&self.pool),
+            scratch: Mutex::default(),
+            marks: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn of_parts(
+        corpus: Arc<Corpus>,
+        features: Features,
+        blocks: Vec<Block>,
+        selection: Selection,
+        n_unpenalised: usize,
+        pool: Arc<ThreadPool>,
+    ) -> Self {
+        let (features, blocks) = (Arc::new(features), Arc::new(blocks));
+        let (scratch, marks) = (Mutex::default(), OnceLock::new());
+        let (weights, empirical) = (None, Vec::new());
+        let mut objective = ChainObjective {
+            corpus,
+            features,
+            selection,
+            blocks,
+            weights,
+            n_unpenalised,
+            empirical,
+            pool,
+            scratch,
+            marks,
+        };
+        objective.empirical = objective.empirical_counts();
+        objective
+    }
+
+    /// The objective on some of the sentences, each of which weighs `factor` times what it does here, with all features: shares
+    /// what it can.
+    pub fn batch(&self, sentences: &[usize], factor: f64) -> Self {
+        let mut weights = vec![0.0; self.corpus.n_sentences()];
+        sentences.iter().for_each(|&sentence| weights[sentence] = factor * self.weight(sentence));
+        let mut batch = ChainObjective {
+            corpus: Arc::clone(&self.corpus),
+            features: Arc::clone(&self.features),
+            selection: self.selection,
+            blocks: Arc::clone(&self.blocks),
+            weights: Some(weights),
+            n_unpenalised: self.n_unpenalised,
+            empirical: Vec::new(),
+            pool: Arc::clone(&self.pool),
+            scratch: Mutex::default(),
+            marks: OnceLock::new(),
+        };
+        batch.empirical = batch.empirical_counts();
+        batch
+    }
+
+    pub fn weight(&self, sentence: usize) -> f64 {
+        self.weights.as_ref().map_or_else(|| self.corpus.weight(sentence), |weights| weights[sentence])
+    }
+
+    /// The objective on some of the sentences, with the features that occur there.
+    pub fn sample(&self, sentences: &[usize]) -> Result<Self> {
+        // What is frequent enough in all of them may be rare in these.
+        let selection = Selection { min_count: 1, ..self.selection };
+        ChainObjective::new(Arc::new(self.corpus.select(sentences)?), selection, self.n_threads())
+    }
+
+    /// 1 or 2: how many labels before a token's its score depends on.
+    pub fn order(&self) -> u8 {
+        self.selection.order
+    }
+
+    pub fn n_threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// What stochastic methods need of each block besides; made when first asked for.
+    pub fn marks(&self) -> &[Marks] {
+        self.marks.get_or_init(|| self.pool.install(|| self.blocks.par_iter().map(Marks::new).collect()))
+    }
+
+    /// Runs work on the objective's threads.
+    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.pool.install(work)
+    }
+
+    /// Writes the gradient at `w` and returns the value. Weights that are not finite give an infinite value.
+    pub fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64], interrupt: &Interrupt) -> Result<f64> {
+        assert_eq!((w.len(), gradient.len()), (self.features.len(), self.features.len()));
+        if !w.iter().all(|weight| weight.is_finite()) {
+            gradient.fill(0.0);
+            return Ok(f64::INFINITY);
+        }
+        let mut scratch = locked(&self.scratch);
+        let scratch = &mut *scratch;
+        let (transitions, first_state) = (self.transitions(w), self.features.first_state());
+        self.fill_rows(&w[first_state..], &mut scratch.rows, transitions.width);
+        let (leading, own_gradient) = gradient.split_at_mut(first_state + self.shared_end());
+        let links = Links::new(&transitions, &self.features.transitions, &self.features.triples);
+        let total = self.sum_blocks(w, &transitions, &links, own_gradient, scratch, interrupt)?;
+        self.finish(&transitions, &total, &scratch.bigrams, leading, own_gradient);
+        let value = total.value;
+        scratch.sums.push(total);
+        Ok(value)
+    }
+
+    /// Where the state features that belong to single blocks start.
+    fn shared_end(&self) -> usize {
+        self.features.state_range(0..self.features.n_dense + self.features.n_shared).end
+    }
+
+    fn transitions(&self, w: &[f64]) -> Transitions {
+        let mut transitions = Transitions::new(self.features.n_labels);
+        let pairs = self.features.transitions.iter().zip(w);
+        transitions.set(pairs.map(|(&(from, to), &score)| (usize::from(from), usize::from(to), score)));
+        let triples = &self.features.triples;
+        if !triples.is_empty() {
+            let scores = triples.iter().zip(&w[self.features.transitions.len()..]);
+            let scores = scores.map(|(labels, &score)| (labels.map(usize::from), score));
+            transitions.triples = Some(Triples::new(self.features.n_labels, scores));
+        }
+        transitions
+    }
+
+    fn fill_rows(&self, states: &[f64], rows: &mut Aligned, width: usize) {
+        rows.resize(self.features.n_dense * width, 0.0);
+        let mut start = 0;
+        for (row, &(_, end)) in rows.chunks_exact_mut(width).zip(&self.features.state_attributes) {
+            let range = start..end as usize;
+            for (&label, &weight) in self.features.state_labels[range.clone()].iter().zip(&states[range]) {
+                row[usize::from(label)] = weight;
+            }
+            start = end as usize;
+        }
+    }
+
+    fn new_sums(&self, transitions: &Transitions) -> Sums {
+        let n_dense = self.features.n_dense;
+        Sums {
+            value: 0.0,
+            rows: Aligned::new(n_dense * transitions.width, 0.0),
+            shared: vec![0.0; self.features.state_range(n_dense..n_dense + self.features.n_shared).len()],
+            pairs: PairCounts::new(transitions),
+        }
+    }
+
+    fn sum_blocks(
+        &self,
+        w: &[f64],
+        transitions: &Transitions,
+        links: &Links,
+        mut own_gradient: &mut [f64],
+        scratch: &mut Scratch,
+        interrupt: &Interrupt,
+    ) -> Result<Sums> {
+        let mut work = Vec::with_capacity(self.blocks.len());
+        scratch.bigrams.resize_with(self.blocks.len(), Vec::new);
+        for (index, (block, met)) in self.blocks.iter().zip(&mut scratch.bigrams).enumerate() {
+            let (own, rest) = own_gradient.split_at_mut(block.own_range.len());
+            work.push((index, block, own, met));
+            own_gradient = rest;
+        }
+        let queue = Mutex::new(work.into_iter());
+        let spare = Mutex::new((std::mem::take(&mut scratch.sums), std::mem::take(&mut scratch.workspaces)));
+        let reduction = Mutex::new(Reduction::default());
+        let scores = Scores { w, rows: &scratch.rows, transitions, links };
+        let next = || locked(&queue).next();
+        self.pool.install(|| {
+            rayon::scope(|scope| {
+                for _ in 0..self.pool.current_num_threads().min(self.blocks.len()) {
+                    scope.spawn(|_| {
+                        let mut workspace = locked(&spare).1.pop().unwrap_or_default();
+                        workspace.lattice.prepare(transitions);
+                        while let Some((index, block, own, met)) = next() {
+                            if interrupt.is_set() {
+                                break;
+                            }
+                            let known = locked(&spare).0.pop();
+                            let mut sums = known.unwrap_or_else(|| self.new_sums(transitions));
+                            sums.clear();
+                            let targets = Targets { sums: &mut sums, own, met };
+                            let workspace = &mut workspace;
+                            Arch::new().dispatch(BlockPass { objective: self, block, scores, workspace, targets });
+                            let freed = locked(&reduction).add(index, sums);
+                            locked(&spare).0.extend(freed);
+                        }
+                        locked(&spare).1.push(workspace);
+                    });
+                }
+            });
+        });
+        (scratch.sums, scratch.workspaces) = spare.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let reduction = reduction.into_inner().unwrap_or_else(PoisonError::into_inner);
+        interrupt.check()?;
+        Ok(reduction.total.expect("there is at least one block"))
+    }
+
+    /// gradient = expected - empirical counts, from the sums over blocks.
+    fn finish(
+        &self,
+        transitions: &Transitions,
+        total: &Sums,
+        bigrams: &[Vec<f64>],
+        leading: &mut [f64],
+        own: &mut [f64],
+    ) {
+        let width = transitions.width;
+        let features = &self.features;
+        let (transition_part, rest) = leading.split_at_mut(features.transitions.len());
+        for (gradient, &(from, to)) in transition_part.iter_mut().zip(&features.transitions) {
+            *gradient = total.pairs.expected(transitions, usize::from(from) * width + usize::from(to));
+        }
+        let (triple_part, rest) = rest.split_at_mut(features.triples.len());
+        if let Some(triples) = &transitions.triples {
+            for (gradient, labels) in triple_part.iter_mut().zip(&features.triples) {
+                *gradient = total.pairs.triples.expected(triples, labels.map(usize::from));
+            }
+        }
+        let (bigram_part, state_part) = rest.split_at_mut(features.n_bigrams());
+        bigram_part.fill(0.0);
+        for (block, sums) in self.blocks.iter().zip(bigrams) {
+            for met in &block.bigrams.met {
+                let target = &mut bigram_part[met.features.start as usize..met.features.end as usize];
+                let source = &sums[met.place as usize..][..target.len()];
+                target.iter_mut().zip(source).for_each(|(sum, part)| *sum += part);
+            }
+        }
+        let (row_part, shared_part) = state_part.split_at_mut(features.state_range(0..features.n_dense).end);
+        let mut start = 0;
+        for (row, &(_, end)) in total.rows.chunks_exact(width).zip(&features.state_attributes) {
+            let range = start..end as usize;
+            for (&label, gradient) in features.state_labels[range.clone()].iter().zip(&mut row_part[range]) {
+                *gradient = row[usize::from(label)];
+            }
+            start = end as usize;
+        }
+        shared_part.copy_from_slice(&total.shared);
+        let (leading_counts, own_counts) = self.empirical.split_at(leading.len());
+        leading.iter_mut().zip(leading_counts).for_each(|(gradient, count)| *gradient -= count);
+        own.iter_mut().zip(own_counts).for_each(|(gradient, count)| *gradient -= count);
+    }
+}

@@ -1,0 +1,170 @@
+//! Chain objectives over some of the features: what the others cost, an evaluation no longer spends.
+
+use crate::chain::features::{Features, NOWHERE, Selection};
+use crate::chain::layout::{self, Bigrams, Block, Entries};
+use crate::chain::objective::ChainObjective;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Where what is left out goes.
+fn places(len: usize, kept: impl Iterator<Item = usize>) -> Vec<u32> {
+    let mut places = vec![NOWHERE; len];
+    kept.zip(0..).for_each(|(from, to)| places[from] = to);
+    places
+}
+
+/// Feature -> how many of those kept come before it; both ascend. One more than there are features.
+fn before(len: usize, kept: impl Iterator<Item = usize>) -> Vec<u32> {
+    let (mut before, mut total) = (Vec::with_capacity(len + 1), 0);
+    for feature in kept {
+        before.resize(feature + 1, total);
+        total += 1;
+    }
+    before.resize(len + 1, total);
+    before
+}
+
+impl ChainObjective {
+    /// The objective over the features with the numbers `kept`, which ascend; the weights of all others are 0.
+    pub fn restrict(&self, kept: &[usize]) -> ChainObjective {
+        let (full, n) = (&*self.features, self.features.len());
+        let (first_bigram, first) = (full.first_bigram(), full.first_state());
+        let at = |first: usize| kept.partition_point(|&feature| feature < first);
+        let bigrams = kept[at(first_bigram)..at(first)].iter().map(|feature| feature - first_bigram);
+        let bigrams_before = before(full.n_bigrams(), bigrams);
+        let bigram = |old: &Range<u32>| bigrams_before[old.start as usize]..bigrams_before[old.end as usize];
+        let features = full.restrict(kept, bigram);
+        let states = &kept[at(first)..];
+        let state_places = places(n - first, states.iter().map(|feature| feature - first));
+        let attributes = features.state_attributes[..features.n_dense].iter();
+        let mut rows = full.state_attributes[..full.n_dense].iter().enumerate();
+        let row_of =
+            |&(attribute, _): &(u32, u32)| rows.find(|(_, row)| row.0 == attribute).expect("a row remains a row").0;
+        let row_places = places(full.n_dense, attributes.map(row_of));
+        // A row that loses features may become one of another kind.
+        let kinds = layout::kinds(&features);
+        let rows: Vec<(u8, u32)> =
+            row_places.iter().map(|&place| (*kinds.get(place as usize).unwrap_or(&0), place)).collect();
+        let blocks = self.install(|| {
+            let pairs = self.blocks.par_iter().zip(&features.blocks);
+            pairs.map(|(block, (_, own))| block.restrict(&rows, &state_places, own.clone(), &bigram)).collect()
+        });
+        let selection = Selection { all_states: false, all_transitions: false, min_count: 1, order: self.order() };
+        let free = n - self.n_unpenalised;
+        let n_unpenalised = kept.len() - kept.partition_point(|&feature| feature < free);
+        let empirical = kept.iter().map(|&feature| self.empirical[feature]).collect();
+        self.with_features(features, blocks, selection, n_unpenalised, empirical)
+    }
+}
+
+impl Features {
+    /// The features with the numbers `kept`, which ascend, in the same order and classes; `bigram` gives the new range of bigram
+    /// features for an old one.
+    fn restrict(&self, kept: &[usize], bigram: impl Fn(&Range<u32>) -> Range<u32>) -> Features {
+        let (n_transitions, first_bigram, first) = (self.transitions.len(), self.first_bigram(), self.first_state());
+        let (transitions, rest) = kept.split_at(kept.partition_point(|&feature| feature < n_transitions));
+        let (triples, rest) = rest.split_at(rest.partition_point(|&feature| feature < first_bigram));
+        let (bigrams, states) = rest.split_at(rest.partition_point(|&feature| feature < first));
+        let mut features = Features {
+            n_labels: self.n_labels,
+            transitions: transitions.iter().map(|&feature| self.transitions[feature]).collect(),
+            triples: triples.iter().map(|&feature| self.triples[feature - n_transitions]).collect(),
+            bigram_ranges: self.bigram_ranges.iter().map(bigram).collect(),
+            bigram_pairs: bigrams.iter().map(|&feature| self.bigram_pairs[feature - first_bigram]).collect(),
+            state_attributes: Vec::new(),
+            state_labels: states.iter().map(|&feature| self.state_labels[feature - first]).collect(),
+            n_dense: 0,
+            n_shared: 0,
+            blocks: Vec::new(),
+        };
+        let mut end = 0;
+        for (index, &(attribute, last)) in self.state_attributes.iter().enumerate() {
+            let start = end;
+            end += states[start..].iter().take_while(|&&feature| feature - first < last as usize).count();
+            if end > start {
+                features.state_attributes.push((attribute, end as u32));
+                features.n_dense += usize::from(index < self.n_dense);
+                features.n_shared += usize::from((self.n_dense..self.n_dense + self.n_shared).contains(&index));
+            }
+        }
+        let before = |state: usize| states.partition_point(|&feature| feature - first < state);
+        let block =
+            |(sentences, own): &(Range<usize>, Range<usize>)| (sentences.clone(), before(own.start)..before(own.end));
+        features.blocks = self.blocks.iter().map(block).collect();
+        features
+    }
+}
+
+impl Block {
+    fn restrict(
+        &self,
+        rows: &[(u8, u32)],
+        states: &[u32],
+        own_range: Range<usize>,
+        bigram: &impl Fn(&Range<u32>) -> Range<u32>,
+    ) -> Block {
+        let (before, now) = (self.own_range.start, own_range.start as u32);
+        let own = |id: u32| match states[before + id as usize] {
+            NOWHERE => NOWHERE,
+            place => place - now,
+        };
+        let [shared] = restrict(std::array::from_ref(&self.shared), |id| (0, states[id as usize]));
+        let [own] = restrict(std::array::from_ref(&self.own), |id| (0, own(id)));
+        Block {
+            sentences: Arc::clone(&self.sentences),
+            rows: restrict(&self.rows, |id| rows[id as usize]),
+            shared,
+            own,
+            own_range,
+            bigrams: self.bigrams.restrict(bigram),
+        }
+    }
+}
+
+impl Bigrams {
+    fn restrict(&self, kept: impl Fn(&Range<u32>) -> Range<u32>) -> Bigrams {
+        let mut bigrams = Bigrams::default();
+        let places: Vec<u32> = self.met.iter().map(|met| bigrams.meet(kept(&met.features))).collect();
+        for token in 0..self.entries.ends.len() {
+            let kept = self.entries.row(token).iter().map(|&id| places[id as usize]).filter(|&place| place != NOWHERE);
+            bigrams.entries.ids.extend(kept);
+            bigrams.entries.end_row();
+        }
+        bigrams
+    }
+}
+
+/// Entries of several kinds; `goes` gives the new kind and the new id for an old id.
+fn restrict<const N: usize>(all: &[Entries; N], goes: impl Fn(u32) -> (u8, u32)) -> [Entries; N] {
+    let valued = all.iter().any(|entries| !entries.values.is_empty());
+    let (n, n_sentences) = (all.iter().map(|entries| entries.ids.len()).sum(), all[0].ends.len());
+    let of_sentence = |sentence: usize| all.iter().map(|entries| entries.range(sentence).len()).sum();
+    let most: usize = (0..n_sentences).map(of_sentence).max().unwrap_or(0);
+    // Memory that is not written is not paid for, so there is room for all.
+    let mut kept: [Entries; N] = std::array::from_fn(|_| Entries::with_room(n_sentences, n, valued));
+    let mut found: [Vec<(u32, u32, f64)>; N] = std::array::from_fn(|_| vec![(0, 0, 0.0); most + 1]);
+    for sentence in 0..n_sentences {
+        let mut lens = [0; N];
+        for entries in all {
+            let range = entries.range(sentence);
+            let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
+            for (at, (&id, &place)) in range.zip(pairs) {
+                // What does not stay is overwritten by what comes next: a branch could not be predicted.
+                let (kind, id) = goes(id);
+                let len = &mut lens[usize::from(kind)];
+                found[usize::from(kind)][*len] = (id, place, entries.value(at));
+                *len += usize::from(id != NOWHERE);
+            }
+        }
+        for ((kept, found), len) in kept.iter_mut().zip(&found).zip(lens) {
+            kept.ids.extend(found[..len].iter().map(|entry| entry.0));
+            kept.places.extend(found[..len].iter().map(|entry| entry.1));
+            if valued {
+                kept.values.extend(found[..len].iter().map(|entry| entry.2));
+            }
+            kept.end_sentence();
+        }
+    }
+    kept
+}

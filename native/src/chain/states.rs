@@ -1,0 +1,236 @@
+//! State features in an evaluation: from weights to the scores of tokens, and from marginals to the gradient.
+
+use crate::chain::layout::{Block, Entries, reach};
+use pulp::Simd;
+
+/// State weights as a trainer stores them.
+pub(crate) struct Stored<'a, R: Read> {
+    pub read: R,
+    /// Dense rows, `stride` apart.
+    pub rows: &'a [f64],
+    pub stride: usize,
+    /// Sparse features.
+    pub cells: &'a [R::Cell],
+    /// Where `cells` starts among the state features.
+    pub first_cell: usize,
+}
+
+/// How weights are read off what is stored of them.
+pub(crate) trait Read: Copy {
+    type Cell: Copy;
+
+    fn cell(self, cell: Self::Cell) -> f64;
+
+    /// The leading vectors of a dense row, and what is stored with them, `width` vectors behind.
+    #[inline(always)]
+    fn row<V>(self, row: &[V], vectors: usize, _width: usize) -> [&[V]; 2] {
+        [&row[..vectors]; 2]
+    }
+
+    /// Weights of a dense row, and what is stored with them.
+    #[inline(always)]
+    fn vector<S: Simd>(self, _simd: S, first: S::f64s, _second: S::f64s) -> S::f64s {
+        first
+    }
+}
+
+/// Nothing but weights.
+#[derive(Clone, Copy)]
+pub(super) struct Plain;
+
+impl Read for Plain {
+    type Cell = f64;
+
+    #[inline(always)]
+    fn cell(self, cell: f64) -> f64 {
+        cell
+    }
+}
+
+/// Weights, with another number beside each.
+#[derive(Clone, Copy)]
+pub(crate) struct First;
+
+impl Read for First {
+    type Cell = [f64; 2];
+
+    #[inline(always)]
+    fn cell(self, cell: [f64; 2]) -> f64 {
+        cell[0]
+    }
+}
+
+/// Weights that are the first number plus the factor times the second.
+#[derive(Clone, Copy)]
+pub(crate) struct Combined(pub f64);
+
+impl Read for Combined {
+    type Cell = [f64; 2];
+
+    #[inline(always)]
+    fn cell(self, cell: [f64; 2]) -> f64 {
+        cell[0] + self.0 * cell[1]
+    }
+
+    #[inline(always)]
+    fn row<V>(self, row: &[V], vectors: usize, width: usize) -> [&[V]; 2] {
+        [&row[..vectors], &row[width..][..vectors]]
+    }
+
+    #[inline(always)]
+    fn vector<S: Simd>(self, simd: S, first: S::f64s, second: S::f64s) -> S::f64s {
+        simd.mul_add_e_f64s(simd.splat_f64s(self.0), second, first)
+    }
+}
+
+/// Adds weights to the scores of the states of a sentence, tokens x width.
+#[inline(always)]
+pub(crate) fn fill_scores<S: Simd, R: Read>(
+    simd: S,
+    stored: &Stored<'_, R>,
+    block: &Block,
+    sentence: usize,
+    scores: &mut [f64],
+    width: usize,
+) {
+    let &Stored { read, cells, first_cell, .. } = stored;
+    let [one, two, three, more] = &block.rows;
+    add_rows(simd, stored, one, sentence, scores, reach(0, width), width);
+    add_rows(simd, stored, two, sentence, scores, reach(1, width), width);
+    add_rows(simd, stored, three, sentence, scores, reach(2, width), width);
+    add_rows(simd, stored, more, sentence, scores, reach(3, width), width);
+    add_entries(read, &block.shared, sentence, cells, first_cell, scores);
+    if !block.own.is_empty() {
+        add_entries(read, &block.own, sentence, &cells[block.own_range.start - first_cell..], 0, scores);
+    }
+}
+
+/// scores += rows of one kind, times their values if there are any; the first `reach` labels of them.
+#[inline(always)]
+fn add_rows<S: Simd, R: Read>(
+    simd: S,
+    stored: &Stored<'_, R>,
+    entries: &Entries,
+    sentence: usize,
+    scores: &mut [f64],
+    reach: usize,
+    width: usize,
+) {
+    let (read, lanes) = (stored.read, S::F64_LANES);
+    let (scores, _) = S::as_mut_simd_f64s(scores);
+    let (rows, _) = S::as_simd_f64s(stored.rows);
+    let (vectors, stride, width) = (reach / lanes, stored.stride / lanes, width / lanes);
+    let range = entries.range(sentence);
+    let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
+    if entries.values.is_empty() {
+        for (&id, &place) in pairs {
+            let scores = &mut scores[place as usize / lanes..][..vectors];
+            let [first, second] = read.row(&rows[id as usize * stride..], vectors, width);
+            for n in 0..vectors {
+                scores[n] = simd.add_f64s(scores[n], read.vector(simd, first[n], second[n]));
+            }
+        }
+    } else {
+        for ((&id, &place), &value) in pairs.zip(&entries.values[range]) {
+            let scores = &mut scores[place as usize / lanes..][..vectors];
+            let [first, second] = read.row(&rows[id as usize * stride..], vectors, width);
+            let value = simd.splat_f64s(value);
+            for n in 0..vectors {
+                scores[n] = simd.mul_add_e_f64s(value, read.vector(simd, first[n], second[n]), scores[n]);
+            }
+        }
+    }
+}
+
+/// The gradient of a sentence's rows += marginals, tokens x width.
+#[inline(always)]
+pub(super) fn spread_rows<S: Simd>(
+    simd: S,
+    block: &Block,
+    sentence: usize,
+    marginals: &[f64],
+    width: usize,
+    gradient: &mut [f64],
+) {
+    let [one, two, three, more] = &block.rows;
+    spread_reaching(simd, one, sentence, marginals, gradient, reach(0, width), width);
+    spread_reaching(simd, two, sentence, marginals, gradient, reach(1, width), width);
+    spread_reaching(simd, three, sentence, marginals, gradient, reach(2, width), width);
+    spread_reaching(simd, more, sentence, marginals, gradient, reach(3, width), width);
+}
+
+/// The same of rows of one kind: the first `reach` labels of them.
+#[inline(always)]
+fn spread_reaching<S: Simd>(
+    simd: S,
+    entries: &Entries,
+    sentence: usize,
+    marginals: &[f64],
+    gradient: &mut [f64],
+    reach: usize,
+    width: usize,
+) {
+    let lanes = S::F64_LANES;
+    let (marginals, _) = S::as_simd_f64s(marginals);
+    let (gradient, _) = S::as_mut_simd_f64s(gradient);
+    let (vectors, stride) = (reach / lanes, width / lanes);
+    let range = entries.range(sentence);
+    let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
+    if entries.values.is_empty() {
+        for (&id, &place) in pairs {
+            let row = &mut gradient[id as usize * stride..][..vectors];
+            let marginals = &marginals[place as usize / lanes..][..vectors];
+            for n in 0..vectors {
+                row[n] = simd.add_f64s(row[n], marginals[n]);
+            }
+        }
+    } else {
+        for ((&id, &place), &value) in pairs.zip(&entries.values[range]) {
+            let row = &mut gradient[id as usize * stride..][..vectors];
+            let marginals = &marginals[place as usize / lanes..][..vectors];
+            let value = simd.splat_f64s(value);
+            for n in 0..vectors {
+                row[n] = simd.mul_add_e_f64s(value, marginals[n], row[n]);
+            }
+        }
+    }
+}
+
+/// scores += weight of each of the sentence's entries; cells[0] is that of the entry `base`.
+#[inline(always)]
+fn add_entries<R: Read>(
+    read: R,
+    entries: &Entries,
+    sentence: usize,
+    cells: &[R::Cell],
+    base: usize,
+    scores: &mut [f64],
+) {
+    let range = entries.range(sentence);
+    let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
+    if entries.values.is_empty() {
+        for (&id, &place) in pairs {
+            scores[place as usize] += read.cell(cells[id as usize - base]);
+        }
+    } else {
+        for ((&id, &place), &value) in pairs.zip(&entries.values[range]) {
+            scores[place as usize] += value * read.cell(cells[id as usize - base]);
+        }
+    }
+}
+
+/// The gradient of each of the sentence's entries += its marginal.
+#[inline(always)]
+pub(super) fn spread_entries(entries: &Entries, sentence: usize, marginals: &[f64], base: usize, gradient: &mut [f64]) {
+    let range = entries.range(sentence);
+    let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
+    if entries.values.is_empty() {
+        for (&id, &place) in pairs {
+            gradient[id as usize - base] += marginals[place as usize];
+        }
+    } else {
+        for ((&id, &place), &value) in pairs.zip(&entries.values[range]) {
+            gradient[id as usize - base] += value * marginals[place as usize];
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! From text to labels without a detour: attributes are hashed, looked up and added to the scores as they are read.
+
+use crate::chain::inference::Lattice;
+use crate::chain::model::{Model, Viterbi, Weights};
+use crate::corpus::sink::Sink;
+use crate::error::{Located, Result};
+use crate::text::encode::{Format, column_shape};
+use crate::text::input::{self, Text};
+use crate::text::template::Expander;
+use crate::text::{columns, crfsuite, jsonl, svmlight};
+use crate::threads::Interrupt;
+use pulp::Arch;
+use rayon::prelude::*;
+use std::io::Write;
+use std::ops::Range;
+
+/// Scores sentences while they are read.
+struct Scorer<'m> {
+    model: &'m Model,
+    weights: Weights<'m>,
+    lattice: Lattice,
+    tokens: usize,
+    overlap: usize,
+    path: Vec<u32>,
+    /// Whether to compute marginals (tokens x labels) as well.
+    wants_marginals: bool,
+    marginals: Vec<f64>,
+    out: Vec<u8>,
+    /// Where the reader knows no more of a sentence than that it ends: what to write behind its labels.
+    closing: Option<&'static [u8]>,
+}
+
+impl Sink for Scorer<'_> {
+    #[inline(always)]
+    fn state(&mut self, key: u64, value: f64, _write: impl FnOnce(&mut Vec<u8>)) {
+        let features = self.weights.states.find(key);
+        let row = self.tokens * self.model.transitions.width;
+        self.weights.add_states(features, value, &mut self.lattice.scores[row..]);
+    }
+
+    fn bigram(&mut self, key: u64, _write: impl FnOnce(&mut Vec<u8>)) {
+        self.weights.add_edges(self.weights.bigrams.find(key), &mut self.lattice);
+        self.overlap += 1;
+    }
+
+    fn end_token(&mut self, _label: Option<&[u8]>) {
+        let row = self.tokens * self.model.transitions.width;
+        self.model.add_intercept(&mut self.lattice.scores[row..]);
+        self.tokens += 1;
+        self.lattice.scores.resize((self.tokens + 1) * self.model.transitions.width, 0.0);
+        self.lattice.edge_ends.push(self.lattice.edges.len());
+        self.lattice.overlap = self.lattice.overlap.max(self.overlap);
+        self.overlap = 0;
+    }
+
+    fn end_sentence(&mut self, _weight: f64) {
+        self.decode();
+        if let Some(closing) = self.closing {
+            for token in 0..self.path.len() {
+                self.print_label(token);
+                self.out.push(b'\n');
+            }
+            self.out.extend_from_slice(closing);
+        }
+    }
+}
+
+impl<'m> Scorer<'m> {
+    fn new(model: &'m Model, wants_marginals: bool) -> Self {
+        let mut lattice = Lattice::default();
+        lattice.prepare(&model.transitions);
+        lattice.begin(1, &model.transitions);
+        Scorer {
+            model,
+            weights: model.weights(),
+            lattice,
+            tokens: 0,
+            overlap: 0,
+            path: Vec::new(),
+            wants_marginals,
+            marginals: Vec::new(),
+            out: Vec::new(),
+            closing: None,
+        }
+    }
+
+    /// Labels the sentence read so far and makes ready for the next.
+    fn decode(&mut self) {
+        let transitions = &self.model.transitions;
+        self.lattice.tokens = self.tokens;
+        self.lattice.scores.resize(self.tokens * transitions.width, 0.0);
+        if self.lattice.edges.is_empty() {
+            self.lattice.edge_ends.clear();
+        }
+        self.path.clear();
+        if self.tokens > 0 {
+            Arch::new().dispatch(Viterbi { lattice: &mut self.lattice, transitions, path: &mut self.path });
+            if self.wants_marginals {
+                self.model.infer(&mut self.lattice);
+                self.marginals = self.model.unpadded(&self.lattice);
+            }
+        }
+        self.tokens = 0;
+        self.lattice.begin(1, transitions);
+    }
+
+    /// Writes the label of a token, and its marginals where they are wanted.
+    fn print_label(&mut self, token: usize) {
+        let labels = &self.model.labels;
+        self.out.extend_from_slice(labels[self.path[token] as usize].as_bytes());
+        if self.wants_marginals {
+            let row = &self.marginals[token * labels.len()..][..labels.len()];
+            for (label, p) in labels.iter().zip(row) {
+                write!(self.out, "\t{label}:{p:.6}").expect("writing to memory");
+            }
+        }
+    }
+}
+
+/// Bytes of text that a thread labels at a time.
+const PIECE: usize = 64 << 10;
+
+/// Labels a text. Column files come back line by line with a column more (and the marginals behind it, as `label:probability`);
+/// attribute files give the label alone; JSON lines get a field `predicted` (and `marginals`).
+pub fn tag(model: &Model, text: &Text, format: Format, marginals: bool, interrupt: &Interrupt) -> Result<Vec<u8>> {
+    let content = text.content();
+    let template = format.check_template(model.template.as_ref())?;
+    if content.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Vec::new());
+    }
+    let shape = match (format, template) {
+        (Format::Columns, Some(template)) => column_shape(&text.name, content, template, false)?,
+        _ => None,
+    };
+    let pieces = input::pieces(content, PIECE, |line| format.ends(line));
+    let tagged: Vec<Result<Vec<u8>>> = pieces
+        .into_par_iter()
+        .map(|range| {
+            interrupt.check()?;
+            tag_piece(model, content, range, format, shape, marginals)
+                .map_err(|mistake| mistake.into_error(&text.name, content, 0))
+        })
+        .collect();
+    let mut out = Vec::with_capacity(content.len() * 3 / 2);
+    for piece in tagged {
+        out.append(&mut piece?);
+    }
+    Ok(out)
+}
+
+fn tag_piece(
+    model: &Model,
+    content: &[u8],
+    range: Range<usize>,
+    format: Format,
+    shape: Option<columns::Shape>,
+    marginals: bool,
+) -> std::result::Result<Vec<u8>, Located> {
+    let mut scorer = Scorer::new(model, marginals);
+    let mut expander = model.template.as_ref().map(Expander::new);
+    match (format, &mut expander, shape) {
+        (Format::Columns, Some(expander), Some(shape)) => columns::read(content, range, shape, |sentence| {
+            expander.expand(&sentence.cells, &mut scorer, |_| None);
+            scorer.end_sentence(1.0);
+            for (token, line) in sentence.lines.iter().enumerate() {
+                scorer.out.extend_from_slice(content[line.clone()].trim_ascii_end());
+                scorer.out.push(b'\t');
+                scorer.print_label(token);
+                scorer.out.push(b'\n');
+            }
+            scorer.out.push(b'\n');
+        })?,
+        (Format::Jsonl, expander, _) => {
+            let inputs = model.template.as_ref().map_or(0, |template| template.columns);
+            for (start, line) in input::lines(&content[range.clone()]) {
+                let start = range.start + start;
+                scorer.path.clear();
+                if line.iter().all(u8::is_ascii_whitespace) {
+                    continue;
+                }
+                let line_range = start..start + line.len();
+                jsonl::read(content, line_range, false, expander.as_mut(), inputs, &mut scorer)?;
+                print_json(&mut scorer, line);
+            }
+        }
+        (Format::Svmlight, ..) => {
+            scorer.closing = Some(b"");
+            svmlight::read(content, range, false, &mut scorer)?;
+        }
+        _ => {
+            scorer.closing = Some(b"\n");
+            crfsuite::read(content, range, false, &mut scorer)?;
+        }
+    }
+    Ok(scorer.out)
+}
+
+fn print_json(scorer: &mut Scorer<'_>, line: &[u8]) {
+    let Ok(serde_json::Value::Object(mut sentence)) = serde_json::from_slice(line) else { return };
+    let labels = &scorer.model.labels;
+    let predicted: Vec<&str> = scorer.path.iter().map(|&label| labels[label as usize].as_str()).collect();
+    if scorer.wants_marginals {
+        let row = |row: &[f64]| labels.iter().cloned().zip(row.iter().copied().map(serde_json::Value::from)).collect();
+        let tokens = scorer.marginals.chunks_exact(labels.len()).take(predicted.len());
+        let rows: Vec<serde_json::Value> = tokens.map(|token| serde_json::Value::Object(row(token))).collect();
+        sentence.insert("marginals".into(), rows.into());
+    }
+    sentence.insert("predicted".into(), predicted.into());
+    serde_json::to_writer(&mut scorer.out, &sentence).expect("writing to memory");
+    scorer.out.push(b'\n');
+}

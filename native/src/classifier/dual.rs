@@ -1,0 +1,150 @@
+//! Dual coordinate descent for classifiers of two classes with an L2 penalty and no intercept (Yu, Huang & Lin 2011, "Dual
+//! coordinate descent methods for logistic regression and maximum entropy models", sections 2.2 and 3).
+//!
+//! Symbols: y_i = +-1, C_i = weight / l2, alpha_i in (0, C_i) the dual variable of sample i, w = sum of alpha_i y_i x_i. A step
+//! minimises the dual over one alpha_i, given a = |x_i|^2 and b = y_i x_i . w:
+//! a / 2 (z - alpha_i)^2 + b (z - alpha_i) + z log z + (C_i - z) log(C_i - z).
+//!
+//! Besides alpha_i its log-odds t_i = log(alpha_i / (C_i - alpha_i)) is kept, `alpha[2 i + 1]`: near C_i alpha_i has lost its
+//! digits, t_i has not.
+
+use crate::classifier::objective::Classifier;
+use crate::error::Result;
+use crate::numeric;
+use crate::numeric::ragged::{Entries, Id, Value, with_entries};
+use crate::threads::Interrupt;
+
+/// Samples between two looks at the interrupt flag.
+const PERIOD: usize = 64;
+/// How many samples ahead the entries, and half as many the weights, are asked for.
+const AHEAD: usize = 4;
+
+/// w = sum of alpha_i y_i x_i, and |x_i|^2.
+pub fn start(classifier: &Classifier, alpha: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let (mut w, mut squares) = (vec![0.0; classifier.n_features()], vec![0.0; classifier.n_samples()]);
+    let rows = &classifier.design.rows;
+    with_entries!(rows, all => {
+        for (i, squared) in squares.iter_mut().enumerate() {
+            let of_x = if classifier.targets[i] == 1 { alpha[2 * i] } else { -alpha[2 * i] };
+            rows.add_to(i, all, of_x, &mut w);
+            *squared = rows.list(i, all).1.iter().map(|x| x.get() * x.get()).sum();
+        }
+    });
+    (w, squares)
+}
+
+/// Makes a step for each sample of an order; changes w and alpha. Returns by how much b and t were apart at most: at an optimum
+/// they are opposites.
+pub fn pass(
+    classifier: &Classifier,
+    w: &mut [f64],
+    alpha: &mut [f64],
+    squares: &[f64],
+    order: &[usize],
+    l2: f64,
+    interrupt: &Interrupt,
+) -> Result<f64> {
+    let rows = &classifier.design.rows;
+    let most = with_entries!(rows, all => run(classifier, all, w, alpha, squares, order, l2, interrupt));
+    interrupt.check()?;
+    Ok(most)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn run<I: Id, V: Value>(
+    classifier: &Classifier,
+    all: Entries<'_, I, V>,
+    w: &mut [f64],
+    alpha: &mut [f64],
+    squares: &[f64],
+    order: &[usize],
+    l2: f64,
+    interrupt: &Interrupt,
+) -> f64 {
+    let rows = &classifier.design.rows;
+    let far = w.len() > NEAR;
+    let mut most = 0.0f64;
+    for (k, &i) in order.iter().enumerate() {
+        if k % PERIOD == 0 && interrupt.is_set() {
+            break;
+        }
+        if let Some(&later) = order.get(k + AHEAD) {
+            let (ids, values) = rows.list(later, all);
+            numeric::prefetch_range(ids, 0..ids.len());
+            if size_of::<V>() > 0 {
+                numeric::prefetch_range(values, 0..values.len());
+            }
+        }
+        if let Some(&next) = order.get(k + AHEAD / 2).filter(|_| far) {
+            rows.list(next, all).0.iter().for_each(|&id| numeric::prefetch(w, id.at()));
+        }
+        let c = classifier.weight(i) / l2;
+        if c <= 0.0 {
+            continue;
+        }
+        let y = if classifier.targets[i] == 1 { 1.0 } else { -1.0 };
+        let b = y * rows.combine_one(i, all, w);
+        let [before, t] = [alpha[2 * i], alpha[2 * i + 1]];
+        let apart = b + t;
+        most = most.max(apart.abs());
+        if apart.abs() <= PRECISION {
+            continue;
+        }
+        let [after, t] = solve(squares[i], b, c, [before, t]);
+        (alpha[2 * i], alpha[2 * i + 1]) = (after, t);
+        rows.add_to(i, all, y * (after - before), w);
+    }
+    most
+}
+
+/// So many weights are at hand in the second-level cache.
+const NEAR: usize = 1 << 17;
+/// A root this near will do: the next pass looks at it again.
+const PRECISION: f64 = 1e-3;
+const MOST_NEWTON_STEPS: usize = 100;
+
+/// The minimising alpha and its log-odds. The derivative as a function of the log-odds, t + a (C s(t) - alpha) + b with the
+/// logistic function s, rises at least as fast as t: the root is no further from a point than the derivative's value there.
+/// Newton's method, in a bracket of that kind.
+fn solve(a: f64, b: f64, c: f64, [alpha, t]: [f64; 2]) -> [f64; 2] {
+    let (mut z, mut t) = (alpha, t);
+    let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
+    for _ in 0..MOST_NEWTON_STEPS {
+        let value = t + a * (z - alpha) + b;
+        if value.abs() <= PRECISION {
+            break;
+        }
+        (least, most) = if value > 0.0 { (least.max(t - value), t) } else { (t, most.min(t - value)) };
+        t -= value / (1.0 + a * z * (c - z) / c);
+        if !(least..=most).contains(&t) {
+            t = 0.5 * (least + most);
+        }
+        t = t.clamp(-FURTHEST, FURTHEST);
+        z = c / (1.0 + (-t).exp());
+    }
+    [z, t]
+}
+
+/// alpha does not become 0.
+const FURTHEST: f64 = 700.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_derivative_vanishes_at_the_solution(
+            a in 0.0..1e4f64, b in -1e3..1e3f64, c in 1e-6..1e6f64, t in -40.0..40.0f64,
+        ) {
+            let before = c / (1.0 + (-t).exp());
+            let [alpha, after] = solve(a, b, c, [before, t]);
+            prop_assert!(alpha > 0.0 && alpha <= c);
+            prop_assert!((alpha - c / (1.0 + (-after).exp())).abs() <= 1e-15 * c);
+            let slope = after + a * (alpha - before) + b;
+            let tolerance = 2.0 * PRECISION + 1e-12 * (a * c + b.abs());
+            prop_assert!(slope.abs() <= tolerance || after.abs() >= FURTHEST, "{slope} {alpha} {after}");
+        }
+    }
+}

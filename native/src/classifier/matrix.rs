@@ -1,0 +1,197 @@
+//! Samples of a classifier as a sparse matrix: by rows (samples), by columns (attributes), or with eight of either side by side.
+//!
+//! The scores of samples are sums over rows, the gradient of a column's weights is a sum over the column: both are the same
+//! operation, on the one or the other. Nothing is added up by several threads in one place.
+
+use crate::classifier::sliced::Sliced;
+use crate::error::{Error, Result};
+use crate::numeric::ragged::{Ids, Lists, NOWHERE, Values};
+use rayon::ThreadPool;
+use std::sync::OnceLock;
+
+/// A sparse matrix of samples. It is kept by rows; what else a method needs is made when it asks for it first, from outside
+/// of the pool, so that none of its threads waits for another.
+pub struct Design {
+    pub rows: Lists,
+    columns: OnceLock<Lists>,
+    sliced: OnceLock<[Sliced; 2]>,
+}
+
+impl Design {
+    /// From compressed sparse rows: `ends[i]` is where row i ends.
+    pub fn new(ends: Vec<usize>, ids: &[u32], values: &[f64], n_columns: usize) -> Result<Design> {
+        let ordered = ends.windows(2).all(|pair| pair[0] <= pair[1]);
+        if !ordered || ends.last().copied().unwrap_or(0) != ids.len() || ids.len() != values.len() {
+            return Err(Error::Data("the sparse matrix is damaged: its row ends and entries do not fit".into()));
+        }
+        if n_columns > u32::MAX as usize || ends.len() > u32::MAX as usize {
+            return Err(Error::Data("more than 2^32 samples or columns".into()));
+        }
+        if let Some(most) = ids.iter().copied().max().filter(|&most| most as usize >= n_columns) {
+            let message = format!("the sparse matrix is damaged: column {most} of {n_columns}");
+            return Err(Error::Data(message));
+        }
+        let kept = Values::of(values);
+        let looked_at = if matches!(kept, Values::Ones(_)) { &[] } else { values };
+        if let Some(at) = looked_at.iter().position(|value| !value.is_finite()) {
+            let row = ends.partition_point(|&end| end <= at);
+            let message = format!("sample {row}, column {}: {} is not a finite value", ids[at], values[at]);
+            return Err(Error::Data(message));
+        }
+        Ok(Design::by_rows(Lists::new(ends, Ids::of(ids, n_columns), kept, n_columns)))
+    }
+
+    fn by_rows(rows: Lists) -> Design {
+        Design { rows, columns: OnceLock::new(), sliced: OnceLock::new() }
+    }
+
+    pub fn columns(&self) -> &Lists {
+        self.columns.get_or_init(|| self.rows.transposed())
+    }
+
+    /// Rows and columns, eight side by side.
+    pub fn sliced(&self, pool: &ThreadPool) -> &[Sliced; 2] {
+        self.sliced.get_or_init(|| {
+            let made = self.columns.get().is_none().then(|| self.rows.transposed());
+            let columns = made.as_ref().unwrap_or_else(|| self.columns());
+            pool.install(|| [Sliced::new(&self.rows), Sliced::new(columns)])
+        })
+    }
+
+    pub fn n_samples(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn n_columns(&self) -> usize {
+        self.rows.bound()
+    }
+
+    /// The matrix of some samples, in that order.
+    pub fn select(&self, samples: &[usize]) -> Design {
+        Design::by_rows(self.rows.select(samples.iter().copied()))
+    }
+
+    /// The matrix whose columns are sums of columns: `map[j]` is where column j goes (Mathur & Chakrabarti 2010, Eq. 15), or
+    /// `NOWHERE`.
+    pub fn merge(&self, map: &[u32], n_columns: usize) -> Design {
+        let (mut ends, mut ids, mut values) = (Vec::with_capacity(self.n_samples()), Vec::new(), Vec::new());
+        let (mut met, mut place) = (vec![u32::MAX; n_columns], vec![0; n_columns]);
+        for sample in 0..self.n_samples() {
+            for (id, value) in self.rows.entries(sample) {
+                let to = map[id as usize];
+                if to == NOWHERE {
+                    continue;
+                }
+                let column = to as usize;
+                if met[column] == sample as u32 {
+                    values[place[column]] += value;
+                } else {
+                    (met[column], place[column]) = (sample as u32, ids.len());
+                    ids.push(to);
+                    values.push(value);
+                }
+            }
+            ends.push(ids.len());
+        }
+        Design::by_rows(Lists::new(ends, Ids::of(&ids, n_columns), Values::of(&values), n_columns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::ragged::with_entries;
+    use proptest::prelude::*;
+
+    fn dense(lists: &Lists, n_ids: usize) -> Vec<Vec<f64>> {
+        let row = |list| {
+            let mut row = vec![0.0; n_ids];
+            lists.entries(list).for_each(|(id, value)| row[id as usize] += value);
+            row
+        };
+        (0..lists.len()).map(row).collect()
+    }
+
+    fn matrix() -> impl Strategy<Value = (Vec<Vec<(u32, f64)>>, usize)> {
+        let value = prop_oneof![Just(1.0), Just(0.5), Just(0.1), -2.0..2.0];
+        (1usize..6).prop_flat_map(move |columns| {
+            let row = prop::collection::vec((0..columns as u32, value.clone()), 0..8);
+            (prop::collection::vec(row, 0..7), Just(columns))
+        })
+    }
+
+    fn design((rows, columns): &(Vec<Vec<(u32, f64)>>, usize)) -> Design {
+        let (mut ends, mut ids, mut values) = (vec![], vec![], vec![]);
+        for row in rows {
+            ids.extend(row.iter().map(|entry| entry.0));
+            values.extend(row.iter().map(|entry| entry.1));
+            ends.push(ids.len());
+        }
+        Design::new(ends, &ids, &values, *columns).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn columns_are_the_rows_transposed(data in matrix()) {
+            let design = design(&data);
+            let (rows, columns) = (dense(&design.rows, data.1), dense(design.columns(), data.0.len()));
+            for (i, row) in rows.iter().enumerate() {
+                for (j, value) in row.iter().enumerate() {
+                    prop_assert!((columns[j][i] - value).abs() < 1e-12);
+                }
+            }
+        }
+
+        #[test]
+        fn merged_columns_are_sums_of_columns(data in matrix(), seed in 0u32..1000) {
+            let design = design(&data);
+            let map: Vec<u32> = (0..data.1 as u32).map(|j| (j * 7 + seed) % 3).collect();
+            let (before, after) = (dense(&design.rows, data.1), dense(&design.merge(&map, 3).rows, 3));
+            for (row, merged) in before.iter().zip(&after) {
+                for k in 0..3 {
+                    let sum: f64 = row.iter().zip(&map).filter(|&(_, &to)| to == k as u32).map(|(value, _)| value).sum();
+                    prop_assert!((merged[k] - sum).abs() < 1e-12);
+                }
+            }
+        }
+
+        #[test]
+        fn sums_over_lists_and_into_lists_are_those_of_the_dense_matrix(data in matrix(), factor in -2.0..2.0f64) {
+            let design = design(&data);
+            let (rows, n) = (dense(&design.rows, data.1), data.1);
+            let x: Vec<f64> = (0..n).map(|j| 1.0 / (j + 1) as f64).collect();
+            for (i, row) in rows.iter().enumerate() {
+                let mut sums = x.clone();
+                let found = with_entries!(design.rows, all => {
+                    design.rows.add_to(i, all, factor, &mut sums);
+                    design.rows.combine_one(i, all, &x)
+                });
+                let expected: f64 = row.iter().zip(&x).map(|(a, b)| a * b).sum();
+                prop_assert!((found - expected).abs() < 1e-12);
+                for j in 0..n {
+                    prop_assert!((sums[j] - x[j] - factor * row[j]).abs() < 1e-12);
+                }
+            }
+        }
+
+        #[test]
+        fn pieces_cover_all_lists_in_order(data in matrix(), entries in 1usize..40) {
+            let design = design(&data);
+            let covered: Vec<usize> = design.rows.cut(entries).into_iter().flatten().collect();
+            prop_assert_eq!(covered, (0..design.n_samples()).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn damaged_matrices_are_refused() {
+        let new = |ends: &[usize], ids: &[u32], values: &[f64]| {
+            Design::new(ends.to_vec(), ids, values, 3).err().map(|error| error.to_string())
+        };
+        assert_eq!(new(&[1, 2], &[0, 2], &[1.0, 2.0]), None);
+        assert!(new(&[2, 1], &[0, 2], &[1.0, 2.0]).unwrap().contains("damaged"));
+        assert!(new(&[1], &[0, 2], &[1.0, 2.0]).unwrap().contains("damaged"));
+        assert!(new(&[1, 2], &[0, 3], &[1.0, 2.0]).unwrap().contains("column 3 of 3"));
+        assert!(new(&[1, 2], &[0, 2], &[1.0, f64::INFINITY]).unwrap().contains("inf is not a finite"));
+        assert!(new(&[1, 2], &[0, 2], &[1.0, f64::NAN]).unwrap().contains("sample 1, column 2"));
+    }
+}

@@ -1,0 +1,7 @@
+//! Maximum-entropy classifiers over sparse matrices.
+
+pub mod dual;
+pub mod matrix;
+pub mod newton;
+pub mod objective;
+pub mod sliced;

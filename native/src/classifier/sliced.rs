@@ -1,0 +1,153 @@
+//! Lists of entries, eight side by side: sliced ELLPACK with sorting, "SELL-C-sigma" (Kreutzer, Hager, Wellein, Fehske & Bishop
+//! 2014, "A unified sparse matrix data format", section 3), without its padding.
+//!
+//! A sum over a list of five entries is mostly the beginning and the end of a loop. Eight lists of about the same length share
+//! one, whose sums do not wait for each other. Lists are sorted by length within the pieces of work; what the longer of eight
+//! have beyond the shortest is kept list by list, behind what they share.
+
+use crate::numeric::ragged::{Entries, GROUP, Id, Ids, Lists, Value, Values, total, with_entries};
+use crate::threads::parts;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Lists in a slice.
+const WIDTH: usize = GROUP;
+
+pub struct Sliced {
+    slices: Vec<Slice>,
+    /// The lists of each slice.
+    order: Vec<u32>,
+    ids: Ids,
+    values: Values,
+    /// Ids are below it.
+    bound: usize,
+    /// Ranges of lists that a thread works on at a time; whole slices.
+    pub pieces: Vec<Range<usize>>,
+}
+
+struct Slice {
+    /// Where its entries begin.
+    start: usize,
+    /// Entries of each list that stand side by side; 0 if there are fewer than eight lists.
+    shared: usize,
+    /// Entries of each list behind these.
+    rest: [u32; WIDTH],
+}
+
+impl Sliced {
+    pub fn new(lists: &Lists) -> Sliced {
+        let mut order: Vec<u32> = (0..lists.len() as u32).collect();
+        let sorted = parts(&mut order, lists.pieces.iter().map(Range::len));
+        sorted.into_par_iter().for_each(|piece| piece.sort_by_key(|&list| lists.range(list as usize).len()));
+        let slices = slices(lists, &order);
+        let (ids, values) = with_entries!(lists, all => arranged(lists, all, &slices, &order));
+        Sliced { slices, order, ids, values, bound: lists.bound(), pieces: lists.pieces.clone() }
+    }
+
+    /// Ids and values of all entries.
+    fn parts(&self) -> (&Ids, &Values) {
+        (&self.ids, &self.values)
+    }
+
+    /// Writes, for each list of a piece, the sum of value * x[id] over its entries; x has an element for each id.
+    pub fn combine(&self, piece: Range<usize>, x: &[f64], out: &mut [f64]) {
+        with_entries!(self, all => self.run(piece, all, x, out));
+    }
+
+    fn run<I: Id, V: Value>(&self, piece: Range<usize>, all: Entries<'_, I, V>, x: &[f64], out: &mut [f64]) {
+        assert!(x.len() >= self.bound);
+        // SAFETY: the ids are our own, and those of the lists, which are below `bound`; x is not shorter.
+        let term = |id: I, value: &V| value.get() * unsafe { *x.get_unchecked(id.at()) };
+        let slices = &self.slices[piece.start / WIDTH..piece.end.div_ceil(WIDTH)];
+        for (slice, lists) in slices.iter().zip(self.order[piece.clone()].chunks(WIDTH)) {
+            let end = slice.start + slice.shared * WIDTH;
+            let (ids, _) = all.ids[slice.start..end].as_chunks::<WIDTH>();
+            let (values, _) = all.values[slice.start..end].as_chunks::<WIDTH>();
+            let mut sums = [0.0; WIDTH];
+            for (ids, values) in ids.iter().zip(values) {
+                for k in 0..WIDTH {
+                    sums[k] += term(ids[k], &values[k]);
+                }
+            }
+            if slice.rest != [0; WIDTH] {
+                let mut at = end;
+                for (sum, &rest) in sums.iter_mut().zip(&slice.rest) {
+                    let range = at..at + rest as usize;
+                    at = range.end;
+                    *sum += total(&all.ids[range.clone()], &all.values[range], term);
+                }
+            }
+            for (&list, sum) in lists.iter().zip(sums) {
+                out[list as usize - piece.start] = sum;
+            }
+        }
+    }
+}
+
+fn slices(lists: &Lists, order: &[u32]) -> Vec<Slice> {
+    let mut start = 0;
+    let slice = |lists_of: &[u32]| {
+        let mut rest = [0; WIDTH];
+        rest.iter_mut().zip(lists_of).for_each(|(rest, &list)| *rest = lists.range(list as usize).len() as u32);
+        let shared = rest.into_iter().min().unwrap_or(0);
+        let slice = Slice { start, shared: shared as usize, rest: rest.map(|length| length - shared) };
+        start += rest.iter().map(|&length| length as usize).sum::<usize>();
+        slice
+    };
+    order.chunks(WIDTH).map(slice).collect()
+}
+
+/// The entries in the order of the slices.
+fn arranged<I: Id, V: Value>(lists: &Lists, all: Entries<'_, I, V>, slices: &[Slice], order: &[u32]) -> (Ids, Values) {
+    let n = lists.n_entries();
+    let (mut ids, mut values) = (vec![I::default(); n], vec![V::default(); n]);
+    let starts = slices.iter().map(|slice| slice.start).chain([n]);
+    let sizes: Vec<usize> = starts.clone().skip(1).zip(starts).map(|(end, start)| end - start).collect();
+    let places = parts(&mut ids, sizes.iter().copied()).into_par_iter().zip(parts(&mut values, sizes.iter().copied()));
+    let work = places.zip(slices).zip(order.par_chunks(WIDTH));
+    work.with_min_len(256).for_each(|(((ids, values), slice), of)| {
+        let mut rest = slice.shared * WIDTH;
+        for (k, &list) in of.iter().enumerate() {
+            let (list_ids, list_values) = lists.list(list as usize, all);
+            let (shared_ids, rest_ids) = list_ids.split_at(slice.shared);
+            let (shared_values, rest_values) = list_values.split_at(slice.shared);
+            for (t, (&id, &value)) in shared_ids.iter().zip(shared_values).enumerate() {
+                (ids[t * WIDTH + k], values[t * WIDTH + k]) = (id, value);
+            }
+            ids[rest..rest + rest_ids.len()].copy_from_slice(rest_ids);
+            values[rest..rest + rest_ids.len()].copy_from_slice(rest_values);
+            rest += rest_ids.len();
+        }
+    });
+    (I::wrap(ids), V::wrap(values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classifier::matrix::Design;
+    use crate::threads;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn sums_are_those_of_the_lists(
+            rows in prop::collection::vec(prop::collection::vec((0u32..40, prop_oneof![Just(1.0), -2.0..2.0]), 0..60), 0..80),
+        ) {
+            let ends: Vec<usize> = rows.iter().scan(0, |end, row| { *end += row.len(); Some(*end) }).collect();
+            let (ids, values): (Vec<u32>, Vec<f64>) = rows.into_iter().flatten().unzip();
+            let design = Design::new(ends, &ids, &values, 40).unwrap();
+            let pool = threads::pool(2).unwrap();
+            for (lists, sliced) in [&design.rows, design.columns()].into_iter().zip(design.sliced(&pool)) {
+                let x: Vec<f64> = (0..lists.bound()).map(|i| 1.0 / (i + 1) as f64).collect();
+                let mut found = vec![f64::NAN; lists.len()];
+                let places = parts(&mut found, sliced.pieces.iter().map(Range::len));
+                sliced.pieces.iter().zip(places).for_each(|(piece, out)| sliced.combine(piece.clone(), &x, out));
+                for (list, sum) in found.into_iter().enumerate() {
+                    let expected: f64 = lists.entries(list).map(|(id, value)| value * x[id as usize]).sum();
+                    prop_assert!((sum - expected).abs() < 1e-12);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Attribute names: 64-bit key -> id in order of first appearance, with the strings kept apart.
+
+const EMPTY: u32 = u32::MAX;
+
+/// An open-addressing table from keys to ids. Ids count up from 0 in order of insertion.
+#[derive(Clone, Default)]
+pub struct Alphabet {
+    /// Ids, or `EMPTY`; their keys are looked at in `keys`, which keeps the table small. The length is a power of two, at
+    /// most 3/5 full.
+    slots: Vec<u32>,
+    keys: Vec<u64>,
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Alphabet {
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The slot of the key: where it is, or where it would go.
+    #[inline(always)]
+    fn find(&self, key: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut slot = key as usize & mask;
+        loop {
+            let id = self.slots[slot];
+            if id == EMPTY || self.keys[id as usize] == key {
+                return slot;
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    #[inline]
+    pub fn get(&self, key: u64) -> Option<u32> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        Some(self.slots[self.find(key)]).filter(|&id| id != EMPTY)
+    }
+
+    /// The id of the key; when it is new, `write` appends its string.
+    #[inline(always)]
+    pub fn intern(&mut self, key: u64, write: impl FnOnce(&mut Vec<u8>)) -> u32 {
+        if self.keys.len() * 5 >= self.slots.len() * 3 {
+            self.resize((self.slots.len() * 2).max(1 << 12));
+        }
+        let slot = self.find(key);
+        let id = self.slots[slot];
+        if id != EMPTY {
+            return id;
+        }
+        let id = u32::try_from(self.keys.len()).ok().filter(|&id| id != EMPTY).expect("fewer than 2^32 - 1 attributes");
+        self.slots[slot] = id;
+        self.keys.push(key);
+        write(&mut self.text);
+        self.ends.push(self.text.len());
+        id
+    }
+
+    #[cold]
+    fn resize(&mut self, size: usize) {
+        self.slots = vec![EMPTY; size];
+        let mask = size - 1;
+        for (id, &key) in self.keys.iter().enumerate() {
+            // Keys differ from one another: only free slots have to be looked for.
+            let mut slot = key as usize & mask;
+            while self.slots[slot] != EMPTY {
+                slot = (slot + 1) & mask;
+            }
+            self.slots[slot] = id as u32;
+        }
+    }
+
+    pub fn key(&self, id: u32) -> u64 {
+        self.keys[id as usize]
+    }
+
+    pub fn text(&self, id: u32) -> &[u8] {
+        let id = id as usize;
+        let start = if id == 0 { 0 } else { self.ends[id - 1] };
+        &self.text[start..self.ends[id]]
+    }
+
+    /// Memory taken.
+    pub fn n_bytes(&self) -> usize {
+        size_of_val(self.slots.as_slice())
+            + size_of_val(self.keys.as_slice())
+            + size_of_val(self.ends.as_slice())
+            + self.text.len()
+    }
+
+    /// Takes in another alphabet's attributes in its order; returns its ids' new ids.
+    pub fn absorb(&mut self, other: &Alphabet) -> Vec<u32> {
+        const BATCH: usize = 32;
+        let mut map = Vec::with_capacity(other.len());
+        for keys in other.keys.chunks(BATCH) {
+            // Looking at all slots of a batch first lets the processor wait for many cache lines at once.
+            if !self.slots.is_empty() {
+                let mask = self.slots.len() - 1;
+                std::hint::black_box(keys.iter().fold(0, |all, &key| all ^ self.slots[key as usize & mask]));
+            }
+            for &key in keys {
+                let id = map.len() as u32;
+                map.push(self.intern(key, |text| text.extend_from_slice(other.text(id))));
+            }
+        }
+        map
+    }
+
+    /// Gives back memory that only growing needed.
+    pub fn shrink(&mut self) {
+        self.keys.shrink_to_fit();
+        self.text.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::hash::key_of;
+
+    #[test]
+    fn ids_are_in_order_of_first_appearance_and_survive_growth() {
+        let mut alphabet = Alphabet::default();
+        assert_eq!(alphabet.get(key_of(b"x")), None);
+        for round in 0..2 {
+            for i in 0..1000u32 {
+                let name = format!("name{i}");
+                let id = alphabet.intern(key_of(name.as_bytes()), |t| t.extend_from_slice(name.as_bytes()));
+                assert_eq!(id, i, "round {round}");
+            }
+        }
+        assert_eq!(alphabet.text(999), b"name999");
+        assert_eq!(alphabet.get(key_of(b"name7")), Some(7));
+        assert_eq!(alphabet.get(key_of(b"name1000")), None);
+    }
+}

@@ -1,0 +1,219 @@
+//! The model file: safetensors, with a checksum, laid out so that opening it copies nothing.
+//!
+//! | tensor | type, shape | content |
+//! | --- | --- | --- |
+//! | `states.slots`, `bigrams.slots` | u64 (capacity, 2) | open-addressing tables: key, first feature << 16 + number of features |
+//! | `states.weights`, `bigrams.weights` | f64 (n,) | weights, none of them 0, by attribute |
+//! | `states.labels` | u16 (n,) | label of each state feature |
+//! | `bigrams.pairs`, `transitions.pairs` | u16 (n, 2) | labels come from and gone to |
+//! | `transitions.weights` | f64 (n,) | |
+//! | `triples.labels`, `triples.weights` | u16 (n, 3), f64 (n,) | of second-order chains; may be absent |
+//! | `states.ends`, `bigrams.ends` | u64 (attributes,) | where each attribute's features end |
+//! | `states.name_ends`, `bigrams.name_ends` | u64 (attributes,) | where each attribute's name ends |
+//! | `states.names`, `bigrams.names` | u8 (bytes,) | names, in UTF-8, one after the other |
+//! | `xxh3` | u8 (8,) | XXH3 of all bytes before it: it is the last tensor of the file |
+//!
+//! The metadata hold `format` ("loglinear"), `version`, `labels` (JSON), `settings` (JSON), and `template` where there is one.
+
+use crate::error::{Error, Result};
+use crate::files::atomic::write_atomically;
+use memmap2::Mmap;
+use safetensors::tensor::{Dtype, TensorView};
+use safetensors::{SafeTensors, serialize};
+use std::collections::HashMap;
+use std::fs::File;
+use std::ops::{Deref, Range};
+use std::path::Path;
+
+const CHECKSUM: &str = "xxh3";
+const VERSION: &str = "1";
+
+/// The bytes of a model file, in memory or mapped, aligned to 8 bytes.
+pub enum Storage {
+    Owned { words: Vec<u64>, length: usize },
+    Mapped(Mmap),
+}
+
+impl Deref for Storage {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Storage::Owned { words, length } => &bytemuck::cast_slice(words)[..*length],
+            Storage::Mapped(map) => map,
+        }
+    }
+}
+
+impl Storage {
+    pub fn owned(bytes: &[u8]) -> Storage {
+        let mut words = vec![0u64; bytes.len().div_ceil(8)];
+        bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
+        Storage::Owned { words, length: bytes.len() }
+    }
+
+    pub fn map(path: &Path) -> Result<Storage> {
+        let name = path.display();
+        let fail = |source| Error::io(path, source);
+        let file = File::open(path).map_err(fail)?;
+        let metadata = file.metadata().map_err(fail)?;
+        if metadata.is_dir() {
+            return Err(Error::ModelFile(format!("{name}: is a directory, not a model file")));
+        }
+        if metadata.len() == 0 {
+            return Err(Error::ModelFile(format!("{name}: the file is empty; it is no loglinear model")));
+        }
+        // SAFETY: the map is read-only and private to this value. A model file is never changed in place: saving writes a new
+        // file and renames it. Should another program truncate the file all the same, reading it would end the process.
+        // Test: `tests::a_saved_model_can_be_replaced_while_it_is_mapped`.
+        let map = unsafe { Mmap::map(&file) }.map_err(fail)?;
+        Ok(Storage::Mapped(map))
+    }
+}
+
+/// A numeric or byte tensor to write.
+pub struct Tensor<'a> {
+    pub name: &'static str,
+    pub kind: Dtype,
+    pub shape: Vec<usize>,
+    pub bytes: &'a [u8],
+}
+
+/// What a model file holds: where its tensors are, and its metadata.
+pub struct Contents {
+    ranges: HashMap<String, Range<usize>>,
+    pub metadata: HashMap<String, String>,
+}
+
+impl Contents {
+    pub fn range(&self, tensor: &str) -> Range<usize> {
+        self.ranges[tensor].clone()
+    }
+}
+
+/// The bytes of a model file.
+pub fn encode(tensors: Vec<Tensor<'_>>, mut metadata: HashMap<String, String>) -> Result<Storage> {
+    metadata.insert("format".into(), "loglinear".into());
+    metadata.insert("version".into(), VERSION.into());
+    let fail = |error| Error::ModelFile(format!("cannot lay the model out: {error}"));
+    let blank = [0u8; 8];
+    let checksum = Tensor { name: CHECKSUM, kind: Dtype::U8, shape: vec![8], bytes: &blank };
+    let mut views = Vec::new();
+    for tensor in tensors.into_iter().chain([checksum]) {
+        let view = TensorView::new(tensor.kind, tensor.shape, tensor.bytes).map_err(fail)?;
+        views.push((tensor.name, view));
+    }
+    let mut bytes = serialize(views, Some(metadata)).map_err(fail)?;
+    let end = bytes.len() - 8;
+    let sum = xxhash_rust::xxh3::xxh3_64(&bytes[..end]);
+    bytes[end..].copy_from_slice(&sum.to_le_bytes());
+    Ok(Storage::owned(&bytes))
+}
+
+/// Name, type and second dimension of a tensor.
+pub type Expected = (&'static str, Dtype, usize);
+
+/// Checks the bytes of a model file and says where its tensors are. Those of `optional` that are absent are empty.
+pub fn decode(bytes: &[u8], name: &str, expected: &[Expected], optional: &[Expected]) -> Result<Contents> {
+    let foreign = |why: &str| Error::ModelFile(format!("{name}: not a loglinear model ({why})"));
+    let damaged = || {
+        Error::ModelFile(format!(
+            "{name}: the model file is damaged or cut short (its checksum is wrong); copy or train it again"
+        ))
+    };
+    if bytes.len() < 16 {
+        return Err(damaged());
+    }
+    let end = bytes.len() - 8;
+    let intact = xxhash_rust::xxh3::xxh3_64(&bytes[..end]).to_le_bytes() == bytes[end..];
+    let looks_like_ours = bytes[..bytes.len().min(4096)].windows(9).any(|window| window == b"loglinear");
+    if !intact {
+        return Err(if looks_like_ours { damaged() } else { foreign("it has no valid checksum") });
+    }
+    let (header_size, header) = SafeTensors::read_metadata(bytes).map_err(|error| foreign(&error.to_string()))?;
+    let metadata = header.metadata().clone().unwrap_or_default();
+    if metadata.get("format").is_none_or(|format| format != "loglinear") {
+        return Err(foreign("its metadata do not say so"));
+    }
+    match metadata.get("version") {
+        Some(version) if version == VERSION => {}
+        other => {
+            let version = other.map_or("?", String::as_str);
+            let message =
+                format!("{name}: model version {version}; this program reads version {VERSION}: train the model again");
+            return Err(Error::ModelFile(message));
+        }
+    }
+    let mut ranges = HashMap::new();
+    for &(tensor, kind, columns) in expected.iter().chain(optional) {
+        let Some(info) = header.info(tensor) else {
+            if optional.iter().any(|(name, ..)| *name == tensor) {
+                ranges.insert(tensor.to_owned(), 0..0);
+                continue;
+            }
+            return Err(foreign(&format!("tensor {tensor} is missing")));
+        };
+        let fits = if columns == 1 { info.shape.len() == 1 } else { info.shape.len() == 2 && info.shape[1] == columns };
+        if info.dtype != kind || !fits {
+            return Err(foreign(&format!("tensor {tensor} has another type or shape")));
+        }
+        let (start, stop) = info.data_offsets;
+        ranges.insert(tensor.to_owned(), 8 + header_size + start..8 + header_size + stop);
+    }
+    Ok(Contents { ranges, metadata })
+}
+
+pub fn save(bytes: &[u8], path: &Path) -> Result<()> {
+    write_atomically(path, |out| out.write_all(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Storage {
+        let tensors = vec![Tensor {
+            name: "numbers",
+            kind: Dtype::U16,
+            shape: vec![3],
+            bytes: bytemuck::cast_slice(&[1u16, 2, 3]),
+        }];
+        encode(tensors, HashMap::from([("labels".into(), "[]".into())])).unwrap()
+    }
+
+    const EXPECTED: [Expected; 1] = [("numbers", Dtype::U16, 1)];
+
+    #[test]
+    fn every_flipped_byte_and_every_truncation_is_found() {
+        let bytes = sample().to_vec();
+        assert!(decode(&bytes, "m", &EXPECTED, &[]).is_ok());
+        for at in 0..bytes.len() {
+            for flip in [1u8, 0x20, 0x80, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= flip;
+                assert!(decode(&damaged, "m", &EXPECTED, &[]).is_err(), "byte {at} ^ {flip:#x}");
+            }
+            assert!(decode(&bytes[..at], "m", &EXPECTED, &[]).is_err(), "cut at {at}");
+        }
+        let mut longer = bytes;
+        longer.push(0);
+        assert!(decode(&longer, "m", &EXPECTED, &[]).is_err());
+    }
+
+    #[test]
+    fn a_saved_model_can_be_replaced_while_it_is_mapped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        let bytes = sample();
+        save(&bytes, &path).unwrap();
+        let mapped = Storage::map(&path).unwrap();
+        save(b"something else", &path).unwrap();
+        assert_eq!(*mapped, *bytes);
+    }
+
+    #[test]
+    fn foreign_files_are_named_as_such() {
+        let error = decode(b"lCRF and then some more bytes", "other.model", &EXPECTED, &[]).err().unwrap().to_string();
+        assert!(error.contains("other.model: not a loglinear model"), "{error}");
+    }
+}

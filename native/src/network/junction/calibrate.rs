@@ -1,0 +1,330 @@
+//! The ways up and down the junction forest.
+
+use crate::error::Result;
+use crate::network::Network;
+use crate::network::junction::tables::{collapse_row, fill_row, spread, sum_out};
+use crate::network::junction::{Axis, Junction, NONE, Scores, zeros};
+use crate::numeric;
+use crate::threads::{Interrupt, share};
+use pulp::{Arch, Simd, WithSimd};
+use rayon::ThreadPool;
+use std::ops::Range;
+
+/// exp(-700) is as good as 0, and `exp_in_place` goes no further.
+const LOWEST: f64 = -700.0;
+
+/// Probabilities of every state of every variable, and of every pair of states of every edge, as scores lie.
+pub struct Marginals {
+    pub log_z: f64,
+    pub node: Vec<f64>,
+    pub edge: Vec<f64>,
+}
+
+/// After the way up: tables p(v | s).
+pub struct Conditionals<'a> {
+    pub(super) junction: &'a Junction,
+    pub(super) tables: Vec<f64>,
+    messages: Vec<f64>,
+    pub log_z: f64,
+}
+
+/// Runs of cliques with their tables, messages and marginals.
+struct Part<'a> {
+    junction: &'a Junction,
+    start: usize,
+    tables: &'a mut [f64],
+    messages: &'a mut [f64],
+    marginals: &'a mut [f64],
+}
+
+/// A range of a buffer in that part of it which begins at `base`.
+#[inline(always)]
+fn behind(range: Range<usize>, base: usize) -> Range<usize> {
+    range.start - base..range.end - base
+}
+
+impl Part<'_> {
+    /// The table of a clique: its scores and its children's messages.
+    #[inline(always)]
+    fn assemble(&mut self, k: usize, scores: Scores<'_>) {
+        let Part { junction, start, .. } = *self;
+        let (axes, states) = (junction.axes(k), junction.states[k] as usize);
+        let table = &mut self.tables[behind(junction.table(k), junction.tables_at[start])];
+        let node = &scores.node[scores.network.node(junction.variables[k] as usize)];
+        let row_length = table.len() / states;
+        for (a, row) in table.chunks_exact_mut(row_length).enumerate() {
+            fill_row(row, node[a], axes, |axis, b| {
+                let at = if axis.first { a * axis.states as usize + b } else { b * states + a };
+                scores.edge[scores.network.table(axis.edge as usize).start + at]
+            });
+        }
+        for child in junction.children(k) {
+            let message = &self.messages[behind(junction.message(child), junction.messages_at[start])];
+            spread(junction.groups(child), table, message, |t, m| *t += m);
+        }
+    }
+
+    /// m(s) = max_v t(v, s); returns the table and the message.
+    #[inline(always)]
+    fn maximise(&mut self, k: usize) -> (&mut [f64], &mut [f64]) {
+        let Part { junction, start, .. } = *self;
+        let table = &mut self.tables[behind(junction.table(k), junction.tables_at[start])];
+        let most = &mut self.messages[behind(junction.message(k), junction.messages_at[start])];
+        most.fill(f64::NEG_INFINITY);
+        for row in table.chunks_exact(most.len()) {
+            most.iter_mut().zip(row).for_each(|(most, &t)| *most = if t > *most { t } else { *most });
+        }
+        (table, most)
+    }
+
+    /// t(v, s) becomes p(v | s), and m(s) = log sum_v exp t(v, s).
+    #[inline(always)]
+    fn normalise<S: Simd>(&mut self, simd: S, k: usize, buffer: &mut Vec<f64>) {
+        let (table, most) = self.maximise(k);
+        let length = most.len();
+        buffer.resize(buffer.len().max(3 * length), 0.0);
+        let (sums, rest) = buffer.split_at_mut(length);
+        let (rest, logs) = rest.split_at_mut(length);
+        sums.fill(0.0);
+        for row in table.chunks_exact_mut(length) {
+            row.iter_mut().zip(&*most).for_each(|(t, most)| *t = (*t - most).max(LOWEST));
+            numeric::exp_in_place(simd, row);
+            sums.iter_mut().zip(&*row).for_each(|(sum, t)| *sum += t);
+        }
+        if table.len() == 2 * length {
+            // One of two terms is 1: the sum is 1 to 2, for which there is a vectorised logarithm.
+            rest.iter_mut().zip(&*sums).for_each(|(rest, sum)| *rest = sum - 1.0);
+            numeric::ln_one_plus(simd, rest, logs);
+            most.iter_mut().zip(&*logs).for_each(|(most, log)| *most += log);
+        } else {
+            most.iter_mut().zip(&*sums).for_each(|(most, sum)| *most += sum.ln());
+        }
+        sums.iter_mut().for_each(|sum| *sum = 1.0 / *sum);
+        for row in table.chunks_exact_mut(length) {
+            row.iter_mut().zip(&*sums).for_each(|(t, factor)| *t *= factor);
+        }
+    }
+
+    /// From p(v | s) and, in the message, p(s): p(s) of the children, and the clique's marginals. Uses the table up.
+    #[inline(always)]
+    fn descend<S: Simd>(&mut self, simd: S, k: usize) {
+        let Part { junction, start, .. } = *self;
+        let base = junction.messages_at[start];
+        let table = &mut self.tables[behind(junction.table(k), junction.tables_at[start])];
+        let message = &mut self.messages[behind(junction.message(k), base)];
+        if junction.is_root(k) {
+            message.fill(1.0);
+        }
+        for row in table.chunks_exact_mut(message.len()) {
+            row.iter_mut().zip(&*message).for_each(|(t, p)| *t *= p);
+        }
+        for child in junction.children(k) {
+            sum_out(simd, junction.groups(child), table, &mut self.messages[behind(junction.message(child), base)]);
+        }
+        let marginals = behind(junction.marginals_at[k]..junction.marginals_at[k + 1], junction.marginals_at[start]);
+        let (marginals, states) = (&mut self.marginals[marginals], junction.states[k] as usize);
+        let row_length = table.len() / states;
+        for (a, row) in table.chunks_exact_mut(row_length).enumerate() {
+            collapse_row(simd, row, junction.axes(k), (a, states), marginals);
+        }
+    }
+}
+
+/// What an upward pass computes.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    /// p(v | s), and messages log sum exp.
+    Sum,
+    /// Tables as they are assembled, and messages max.
+    Max,
+}
+
+struct Up<'a, 'p, I> {
+    part: &'a mut Part<'p>,
+    cliques: I,
+    scores: Scores<'a>,
+    way: Way,
+    interrupt: &'a Interrupt,
+}
+
+impl<I: Iterator<Item = usize>> WithSimd for Up<'_, '_, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let mut buffer = Vec::new();
+        for k in self.cliques {
+            if self.interrupt.is_set() {
+                return;
+            }
+            self.part.assemble(k, self.scores);
+            match self.way {
+                Way::Sum => self.part.normalise(simd, k, &mut buffer),
+                Way::Max => drop(self.part.maximise(k)),
+            }
+        }
+    }
+}
+
+struct Down<'a, 'p, I> {
+    part: &'a mut Part<'p>,
+    cliques: I,
+    interrupt: &'a Interrupt,
+}
+
+impl<I: Iterator<Item = usize>> WithSimd for Down<'_, '_, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        for k in self.cliques {
+            if self.interrupt.is_set() {
+                return;
+            }
+            self.part.descend(simd, k);
+        }
+    }
+}
+
+impl Junction {
+    /// The tasks with their parts of the buffers; there may be no marginals.
+    fn parts<'a>(&'a self, buffers: [&'a mut [f64]; 3]) -> Vec<Part<'a>> {
+        let [mut tables, mut messages, mut marginals] = buffers;
+        let has_marginals = !marginals.is_empty();
+        let mut done = 0;
+        let mut parts = Vec::with_capacity(self.tasks.len());
+        for task in &self.tasks {
+            let cut = |at: &[usize], rest: &mut &'a mut [f64]| {
+                let (_, behind) = std::mem::take(rest).split_at_mut(at[task.start] - at[done]);
+                let (mine, behind) = behind.split_at_mut(at[task.end] - at[task.start]);
+                *rest = behind;
+                mine
+            };
+            let (tables, messages) = (cut(&self.tables_at, &mut tables), cut(&self.messages_at, &mut messages));
+            let marginals = if has_marginals { cut(&self.marginals_at, &mut marginals) } else { &mut [] };
+            parts.push(Part { junction: self, start: task.start, tables, messages, marginals });
+            done = task.end;
+        }
+        parts
+    }
+
+    fn whole<'a>(&'a self, [tables, messages, marginals]: [&'a mut [f64]; 3]) -> Part<'a> {
+        Part { junction: self, start: 0, tables, messages, marginals }
+    }
+
+    fn each_task<'a>(
+        &self,
+        pool: Option<&ThreadPool>,
+        parts: Vec<Part<'a>>,
+        work: impl Fn(Part<'a>, Range<usize>) + Sync,
+    ) {
+        let tasks: Vec<_> = parts.into_iter().zip(self.tasks.iter().cloned()).collect();
+        match pool {
+            Some(pool) => drop(share(pool, tasks, |(part, cliques)| work(part, cliques))),
+            None => tasks.into_iter().for_each(|(part, cliques)| work(part, cliques)),
+        }
+    }
+
+    fn up(
+        &self,
+        scores: Scores<'_>,
+        way: Way,
+        pool: Option<&ThreadPool>,
+        interrupt: &Interrupt,
+    ) -> Result<Conditionals<'_>> {
+        let mut tables = zeros(self.entries())?;
+        let mut messages = zeros(self.messages_at[self.n_variables()])?;
+        self.each_task(pool, self.parts([&mut tables, &mut messages, &mut []]), |mut part, cliques| {
+            Arch::new().dispatch(Up { part: &mut part, cliques, scores, way, interrupt });
+        });
+        let mut part = self.whole([&mut tables, &mut messages, &mut []]);
+        Arch::new().dispatch(Up { part: &mut part, cliques: self.top.iter().copied(), scores, way, interrupt });
+        interrupt.check()?;
+        let roots = (0..self.n_variables()).filter(|&k| self.is_root(k));
+        let log_z = roots.map(|k| messages[self.messages_at[k]]).sum();
+        Ok(Conditionals { junction: self, tables, messages, log_z })
+    }
+
+    /// Conditional probabilities of every variable given its separator, and log Z; without a pool on this thread alone.
+    /// O(all tables).
+    pub fn conditionals(
+        &self,
+        scores: Scores<'_>,
+        pool: Option<&ThreadPool>,
+        interrupt: &Interrupt,
+    ) -> Result<Conditionals<'_>> {
+        self.up(scores, Way::Sum, pool, interrupt)
+    }
+
+    /// An assignment of the highest probability; of several, by order of elimination, lower states first.
+    pub fn most_probable(
+        &self,
+        scores: Scores<'_>,
+        pool: Option<&ThreadPool>,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<u32>> {
+        let up = self.up(scores, Way::Max, pool, interrupt)?;
+        let mut assignment = vec![0; self.n_variables()];
+        up.choose(&mut assignment, |column| {
+            let best = column.enumerate().reduce(|best, next| if next.1 > best.1 { next } else { best });
+            best.map_or(0, |(state, _)| state)
+        });
+        Ok(assignment)
+    }
+}
+
+impl Conditionals<'_> {
+    /// Chooses a state of every variable from the roots on, each from its column of the table, given those chosen
+    /// before.
+    pub(super) fn choose(&self, assignment: &mut [u32], mut pick: impl FnMut(&mut dyn Iterator<Item = f64>) -> usize) {
+        let junction = self.junction;
+        for k in (0..junction.n_variables()).rev() {
+            let state = |axis: &Axis| assignment[junction.variables[axis.clique as usize] as usize] as usize;
+            let at: usize = junction.axes(k).iter().map(|axis| axis.stride as usize * state(axis)).sum();
+            let column = self.tables[junction.table(k)][at..].iter().step_by(junction.message(k).len());
+            assignment[junction.variables[k] as usize] = pick(&mut column.copied()) as u32;
+        }
+    }
+
+    /// Marginals of all variables and edges. O(all tables).
+    pub fn marginals(
+        mut self,
+        scores: Scores<'_>,
+        pool: Option<&ThreadPool>,
+        interrupt: &Interrupt,
+    ) -> Result<Marginals> {
+        let junction = self.junction;
+        let mut marginals = zeros(junction.marginals_at[junction.n_variables()])?;
+        let mut part = junction.whole([&mut self.tables, &mut self.messages, &mut marginals]);
+        Arch::new().dispatch(Down { part: &mut part, cliques: junction.top.iter().rev().copied(), interrupt });
+        let parts = junction.parts([&mut self.tables, &mut self.messages, &mut marginals]);
+        junction.each_task(pool, parts, |mut part, cliques| {
+            Arch::new().dispatch(Down { part: &mut part, cliques: cliques.rev(), interrupt });
+        });
+        interrupt.check()?;
+        Ok(junction.scatter(&marginals, self.log_z, scores.network))
+    }
+}
+
+impl Junction {
+    /// Marginals as scores lie, from those in the order of the cliques.
+    fn scatter(&self, marginals: &[f64], log_z: f64, network: &Network) -> Marginals {
+        let (mut node, mut edge) = (vec![0.0; network.n_node_scores()], vec![0.0; network.n_edge_scores()]);
+        for k in 0..self.n_variables() {
+            let states = self.states[k] as usize;
+            let (mine, mut rest) = marginals[self.marginals_at[k]..self.marginals_at[k + 1]].split_at(states);
+            node[network.node(self.variables[k] as usize)].copy_from_slice(mine);
+            for axis in self.axes(k).iter().filter(|axis| axis.edge != NONE) {
+                let (from, behind) = rest.split_at(states * axis.states as usize);
+                rest = behind;
+                let to = &mut edge[network.table(axis.edge as usize)];
+                if axis.first {
+                    to.copy_from_slice(from);
+                } else {
+                    (0..to.len()).for_each(|at| to[at] = from[at % states * axis.states as usize + at / states]);
+                }
+            }
+        }
+        Marginals { log_z, node, edge }
+    }
+}

@@ -1,0 +1,49 @@
+//! Exact samples: from the roots on, each variable given its separator.
+
+use crate::error::{Error, Result};
+use crate::network::junction::Conditionals;
+use crate::numeric::random::Random;
+use crate::threads::{Interrupt, share};
+use rayon::ThreadPool;
+
+/// Samples between two looks at the interrupt flag.
+const BLOCK: usize = 16;
+
+impl Conditionals<'_> {
+    /// So many assignments, one behind the other. Each has a stream of random numbers of its own. O(n_variables) a
+    /// sample.
+    pub fn samples(&self, n: usize, seed: u64, pool: &ThreadPool, interrupt: &Interrupt) -> Result<Vec<i32>> {
+        let width = self.junction.n_variables();
+        let mut samples = Vec::new();
+        let length = n.checked_mul(width).filter(|&length| samples.try_reserve_exact(length).is_ok());
+        let length =
+            length.ok_or_else(|| Error::Option(format!("there is no memory for {n} samples; ask for fewer")))?;
+        samples.resize(length, 0);
+        let blocks = samples.chunks_mut((BLOCK * width).max(1)).enumerate().collect();
+        share(pool, blocks, |(block, rows): (usize, &mut [i32])| {
+            let mut assignment = vec![0; width];
+            for (row, out) in rows.chunks_exact_mut(width).enumerate() {
+                if interrupt.is_set() {
+                    return;
+                }
+                let mut stream = Random::new(seed, (block * BLOCK + row) as u64);
+                self.choose(&mut assignment, |column| draw(column, stream.uniform()));
+                out.iter_mut().zip(&assignment).for_each(|(to, &state)| *to = state as i32);
+            }
+        });
+        interrupt.check()?;
+        Ok(samples)
+    }
+}
+
+/// The state in which the cumulated probability passes u; the last if rounding leaves none.
+fn draw(probabilities: &mut dyn Iterator<Item = f64>, u: f64) -> usize {
+    let (mut sum, mut state) = (0.0, 0);
+    for (at, p) in probabilities.enumerate() {
+        (sum, state) = (sum + p, at);
+        if u < sum {
+            break;
+        }
+    }
+    state
+}

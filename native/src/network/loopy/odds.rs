@@ -1,0 +1,280 @@
+//! Messages between binary variables, as odds.
+//!
+//! Constants and everything that depends on one variable are moved out of an edge's table, which leaves psi_00 = psi_01
+//! = psi_10 = 1 and psi_11 = E. With B_i, the product of a variable's odds and of all messages into it, and t = B_i /
+//! m_{j->i}
+//!
+//! ```text
+//! m_{i->j} = (1 + E t) / (1 + t) = (m_{j->i} + E B_i) / (m_{j->i} + B_i):
+//! ```
+//!
+//! one division, and no exponential or logarithm. All terms are positive, so nothing cancels. A message lies between 1
+//! and E.
+
+use crate::network::loopy::{Beliefs, Rule, Slots, Task, chunks};
+use crate::numeric;
+use crate::numeric::vectors::dispatched;
+use crate::threads::{parts, share};
+use pulp::Scalar;
+use rayon::ThreadPool;
+use std::ops::Range;
+
+/// Largest |log E|: products of three such numbers and of beliefs are numbers.
+pub const COUPLING_LIMIT: f64 = 200.0;
+/// Largest |log| of a factor B_i, E B_i or m_{j->i} can have; a double holds exp(+-708).
+pub const RANGE_LIMIT: f64 = 690.0;
+/// Products of messages that are formed side by side.
+const LANES: usize = 4;
+
+pub struct Odds<'a> {
+    slots: &'a Slots,
+    ends: &'a [(u32, u32)],
+    tables: &'a [[f64; 4]],
+    /// psi_i(1) / psi_i(0), the tables' parts included.
+    odds: Vec<f64>,
+    /// log E of each edge, and E of each slot.
+    log_couplings: Vec<f64>,
+    couplings: Vec<f64>,
+    /// The score of the assignment of zeros.
+    constant: f64,
+}
+
+#[derive(Default)]
+pub struct Buffers {
+    incoming: Vec<f64>,
+    beliefs: Vec<f64>,
+}
+
+impl<'a> Odds<'a> {
+    /// None if a variable has more than two states, or numbers might leave the range of a double.
+    pub fn new(task: &Task<'a>) -> Option<Self> {
+        if task.network.states().iter().any(|&r| r != 2) {
+            return None;
+        }
+        let (nodes, _) = task.node_scores.as_chunks::<2>();
+        let (tables, _) = task.edge_scores.as_chunks::<4>();
+        let mut odds: Vec<f64> = nodes.iter().map(|scores| scores[1] - scores[0]).collect();
+        let mut log_couplings = Vec::with_capacity(tables.len());
+        for (&(i, j), t) in task.network.edges().iter().zip(tables) {
+            odds[i as usize] += t[2] - t[0];
+            odds[j as usize] += t[1] - t[0];
+            log_couplings.push((t[3] - t[2]) - (t[1] - t[0]));
+        }
+        if !in_range(&odds, task.network.edges(), &log_couplings) {
+            return None;
+        }
+        let constant = nodes.iter().map(|scores| scores[0]).sum::<f64>() + tables.iter().map(|t| t[0]).sum::<f64>();
+        let mut couplings = vec![0.0; task.slots.n_messages()];
+        let mut exponentials = log_couplings.clone();
+        dispatched(
+            #[inline(always)]
+            || {
+                numeric::exp_in_place(Scalar::new(), &mut odds);
+                numeric::exp_in_place(Scalar::new(), &mut exponentials);
+            },
+        );
+        for (&(a, b), &coupling) in task.slots.of_edge.iter().zip(&exponentials) {
+            (couplings[a as usize], couplings[b as usize]) = (coupling, coupling);
+        }
+        Some(Odds { slots: task.slots, ends: task.network.edges(), tables, odds, log_couplings, couplings, constant })
+    }
+
+    /// B_i.
+    #[inline(always)]
+    fn belief(&self, variable: usize, messages: &[f64]) -> f64 {
+        let incoming = self.slots.reverse[self.slots.out_of(variable..variable + 1)].iter();
+        incoming.fold(self.odds[variable], |product, &reverse| product * messages[reverse as usize])
+    }
+
+    /// log Z_ij / (Z_i Z_j) of an edge, before the logarithm, and its table of beliefs.
+    #[inline(always)]
+    fn edge(&self, (a, b): (u32, u32), (of_i, of_j): (f64, f64), messages: &[f64]) -> (f64, [f64; 4]) {
+        // With q = 1 / (1 + B) and u = q t, the terms 1, t_j, t_i and E t_i t_j of Z_ij, each times q_i q_j.
+        let (q_i, q_j) = (1.0 / (1.0 + of_i), 1.0 / (1.0 + of_j));
+        let (u_i, u_j) = (of_i * q_i / messages[b as usize], of_j * q_j / messages[a as usize]);
+        let terms = [q_i * q_j, q_i * u_j, u_i * q_j, self.couplings[a as usize] * u_i * u_j];
+        let z = terms.iter().sum::<f64>();
+        (z, terms.map(|term| term / z))
+    }
+
+    /// Writes B_i and the beliefs of states; returns the sum of log Z_i.
+    fn node_beliefs(&self, messages: &[f64], pool: &ThreadPool, odds: &mut [f64], beliefs: &mut [f64]) -> f64 {
+        let sizes = || chunks(self.odds.len()).map(|chunk| chunk.len());
+        let work = parts(odds, sizes()).into_iter().zip(parts(beliefs, sizes().map(|size| 2 * size)));
+        let logs = share(pool, chunks(self.odds.len()).zip(work).collect(), |(chunk, (odds, beliefs))| {
+            let mut z = vec![0.0; chunk.len()];
+            for (at, variable) in chunk.enumerate() {
+                let belief = self.belief(variable, messages);
+                (odds[at], z[at]) = (belief, 1.0 + belief);
+                (beliefs[2 * at], beliefs[2 * at + 1]) = (1.0 / z[at], belief / z[at]);
+            }
+            sum_of_logs(&mut z)
+        });
+        logs.iter().sum()
+    }
+
+    /// Writes the tables of beliefs; returns the sum of log Z_ij / (Z_i Z_j).
+    fn edge_beliefs(&self, messages: &[f64], pool: &ThreadPool, odds: &[f64], beliefs: &mut [f64]) -> f64 {
+        let n = self.ends.len();
+        let work = chunks(n).zip(parts(beliefs, chunks(n).map(|chunk| 4 * chunk.len())));
+        let logs = share(pool, work.collect(), |(chunk, tables)| {
+            let mut z = vec![0.0; chunk.len()];
+            for ((z, table), edge) in z.iter_mut().zip(tables.as_chunks_mut::<4>().0).zip(chunk) {
+                let (i, j) = self.ends[edge];
+                (*z, *table) = self.edge(self.slots.of_edge[edge], (odds[i as usize], odds[j as usize]), messages);
+            }
+            sum_of_logs(&mut z)
+        });
+        logs.iter().sum()
+    }
+}
+
+fn sum_of_logs(values: &mut [f64]) -> f64 {
+    dispatched(
+        #[inline(always)]
+        || numeric::ln_in_place(Scalar::new(), values),
+    );
+    values.iter().sum()
+}
+
+/// Whether all products that occur are normal numbers: factors above 1, and those below, are bounded apart from each
+/// other.
+fn in_range(log_odds: &[f64], edges: &[(u32, u32)], log_couplings: &[f64]) -> bool {
+    let mut bounds: Vec<[f64; 2]> = log_odds.iter().map(|&a| [a.max(0.0), (-a).max(0.0)]).collect();
+    let mut most = 0.0f64;
+    for (&(i, j), &coupling) in edges.iter().zip(log_couplings) {
+        most = most.max(coupling.abs());
+        for variable in [i, j] {
+            bounds[variable as usize][0] += coupling.max(0.0);
+            bounds[variable as usize][1] += (-coupling).max(0.0);
+        }
+    }
+    most <= COUPLING_LIMIT && bounds.iter().flatten().all(|&bound| bound + most <= RANGE_LIMIT)
+}
+
+#[inline(always)]
+fn product(values: &[f64]) -> f64 {
+    let (body, tail) = values.as_chunks::<LANES>();
+    let mut lanes = [1.0; LANES];
+    for values in body {
+        for k in 0..LANES {
+            lanes[k] *= values[k];
+        }
+    }
+    lanes.iter().chain(tail).product()
+}
+
+/// |new - old| / min(new, old) = exp(|log new - log old|) - 1.
+#[inline(always)]
+pub fn relative(old: f64, new: f64) -> f64 {
+    let smaller = if new < old { new } else { old };
+    (new - old).abs() / smaller
+}
+
+/// The geometric mean of ratios, by weights of damping and what is left to 1.
+pub fn damp(damping: f64, old: &[f64], new: &mut [f64]) {
+    if damping == 0.5 {
+        new.iter_mut().zip(old).for_each(|(new, old)| *new = (*new * old).sqrt());
+    } else {
+        new.iter_mut().zip(old).for_each(|(new, old)| *new *= (old / *new).powf(damping));
+    }
+}
+
+/// Writes messages; returns the largest relative change. The division for it waits for nothing, and costs little.
+#[inline(always)]
+fn write(couplings: &[f64], incoming: &[f64], beliefs: &[f64], old: &[f64], out: &mut [f64]) -> f64 {
+    let n = out.len();
+    let (couplings, incoming, beliefs, old) = (&couplings[..n], &incoming[..n], &beliefs[..n], &old[..n]);
+    let mut most = [0.0f64; 8];
+    let mut at = 0;
+    while at + 8 <= n {
+        for lane in 0..8 {
+            let k = at + lane;
+            let new = (incoming[k] + couplings[k] * beliefs[k]) / (incoming[k] + beliefs[k]);
+            let change = relative(old[k], new);
+            out[k] = new;
+            most[lane] = if change > most[lane] { change } else { most[lane] };
+        }
+        at += 8;
+    }
+    for k in at..n {
+        out[k] = (incoming[k] + couplings[k] * beliefs[k]) / (incoming[k] + beliefs[k]);
+        most[0] = most[0].max(relative(old[k], out[k]));
+    }
+    most.into_iter().fold(0.0, f64::max)
+}
+
+impl Rule for Odds<'_> {
+    type Buffers = Buffers;
+
+    fn slots(&self) -> &Slots {
+        self.slots
+    }
+
+    fn update(&self, variables: Range<usize>, messages: &[f64], out: &mut [f64], buffers: &mut Buffers) -> f64 {
+        let block = self.slots.out_of(variables.clone());
+        let Buffers { incoming, beliefs } = buffers;
+        incoming.resize(block.len(), 0.0);
+        beliefs.resize(block.len(), 0.0);
+        dispatched(
+            #[inline(always)]
+            || {
+                for (message, &reverse) in incoming.iter_mut().zip(&self.slots.reverse[block.clone()]) {
+                    *message = messages[reverse as usize];
+                }
+                for variable in variables {
+                    let own = self.slots.out_of(variable..variable + 1);
+                    let own = own.start - block.start..own.end - block.start;
+                    let belief = self.odds[variable] * product(&incoming[own.clone()]);
+                    beliefs[own].fill(belief);
+                }
+                write(&self.couplings[block.clone()], incoming, beliefs, &messages[block.clone()], out)
+            },
+        )
+    }
+
+    fn change(&self, old: &[f64], new: &[f64]) -> f64 {
+        relative(old[0], new[0])
+    }
+
+    fn log_change(&self, change: f64) -> f64 {
+        change.ln_1p()
+    }
+
+    fn damp(&self, damping: f64, old: &[f64], new: &mut [f64]) {
+        damp(damping, old, new);
+    }
+
+    fn entries_of_logs(&self, messages: &mut [f64]) {
+        for ((&(a, b), t), &coupling) in self.slots.of_edge.iter().zip(self.tables).zip(&self.log_couplings) {
+            for (slot, moved) in [(a, t[1] - t[0]), (b, t[2] - t[0])] {
+                let message = &mut messages[slot as usize];
+                *message = (*message - moved).clamp(coupling.min(0.0), coupling.max(0.0));
+            }
+        }
+        dispatched(
+            #[inline(always)]
+            || numeric::exp_in_place(Scalar::new(), messages),
+        );
+    }
+
+    fn logs_of_entries(&self, messages: &mut [f64]) {
+        dispatched(
+            #[inline(always)]
+            || numeric::ln_in_place(Scalar::new(), messages),
+        );
+        for (&(a, b), t) in self.slots.of_edge.iter().zip(self.tables) {
+            messages[a as usize] += t[1] - t[0];
+            messages[b as usize] += t[2] - t[0];
+        }
+    }
+
+    /// log Z = constant + sum of log (1 + B_i) + sum of log (Z_ij / (Z_i Z_j)).
+    fn beliefs(&self, messages: &[f64], pool: &ThreadPool) -> Beliefs {
+        let (mut odds, mut nodes) = (vec![0.0; self.odds.len()], vec![0.0; 2 * self.odds.len()]);
+        let of_nodes = self.node_beliefs(messages, pool, &mut odds, &mut nodes);
+        let mut edges = vec![0.0; 4 * self.ends.len()];
+        let of_edges = self.edge_beliefs(messages, pool, &odds, &mut edges);
+        Beliefs { log_z: self.constant + of_nodes + of_edges, nodes, edges }
+    }
+}

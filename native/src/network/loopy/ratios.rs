@@ -1,0 +1,274 @@
+//! Messages between variables of any numbers of states, as ratios to the first state: what `odds` does for two.
+//!
+//! What depends on one variable is moved out of an edge's table, which leaves psi(x, y) = 1 where x or y is 0, and E(x,
+//! y) elsewhere. With B_i(x), the product of a variable's ratios and of all messages into it, and g(x) = B_i(x) /
+//! m_{j->i}(x)
+//!
+//! ```text
+//! m_{i->j}(y) = (1 + sum over x > 0 of g(x) E(x, y)) / (1 + sum over x > 0 of g(x)).
+//! ```
+//!
+//! It lies between the least and the largest E(x, y), E(0, y) = 1 among them.
+
+use crate::network::Network;
+use crate::network::loopy::odds::{COUPLING_LIMIT, RANGE_LIMIT, relative};
+use crate::network::loopy::{Beliefs, Rule, Slots, Task, chunks, take};
+use crate::numeric;
+use crate::numeric::vectors::dispatched;
+use crate::threads::{parts, share};
+use pulp::Scalar;
+use rayon::ThreadPool;
+use std::ops::Range;
+
+pub struct Ratios<'a> {
+    network: &'a Network,
+    slots: &'a Slots,
+    edge_scores: &'a [f64],
+    /// psi_i(x) / psi_i(0), the tables' parts included; laid out as the scores of nodes.
+    ratios: Vec<f64>,
+    /// E of each slot without the first states, by rows of the sender's states, and where each begins.
+    tables: Vec<f64>,
+    table_at: Vec<usize>,
+    /// Of each entry of a message, logs of the least and the largest value.
+    bounds: Vec<[f64; 2]>,
+    /// The score of the assignment of zeros.
+    constant: f64,
+}
+
+#[derive(Default)]
+pub struct Buffers {
+    /// B_i, all messages into a variable, and g, without the first state.
+    beliefs: Vec<f64>,
+    incoming: Vec<f64>,
+    cavity: Vec<f64>,
+}
+
+impl<'a> Ratios<'a> {
+    /// None if numbers might leave the range of a double.
+    pub fn new(task: &Task<'a>) -> Option<Self> {
+        let (network, slots, edge_scores) = (task.network, task.slots, task.edge_scores);
+        let (mut ratios, mut table_at) = (Vec::with_capacity(task.node_scores.len()), vec![0]);
+        let mut tables = Vec::with_capacity(2 * edge_scores.len());
+        let mut bounds = vec![[0.0f64; 2]; slots.n_entries()];
+        let mut constant = (0..network.edges().len()).map(|edge| edge_scores[network.table(edge).start]).sum::<f64>();
+        for i in 0..network.n_variables() {
+            let scores = &task.node_scores[network.node(i)];
+            let own = ratios.len();
+            ratios.extend(scores.iter().map(|score| score - scores[0]));
+            constant += scores[0];
+            for (slot, neighbour) in slots.out_of(i..i + 1).zip(network.neighbours(i)) {
+                let table = network.table_from(edge_scores, neighbour);
+                let bounds = &mut bounds[slots.entries(slot..slot + 1)];
+                for x in 1..scores.len() {
+                    ratios[own + x] += table.at(x, 0) - table.at(0, 0);
+                    for (y, bound) in (1..).zip(bounds.iter_mut()) {
+                        let coupling = (table.at(x, y) - table.at(x, 0)) - (table.at(0, y) - table.at(0, 0));
+                        *bound = [bound[0].min(coupling), bound[1].max(coupling)];
+                        tables.push(coupling);
+                    }
+                }
+                table_at.push(tables.len());
+            }
+        }
+        let rule = Ratios { network, slots, edge_scores, ratios, tables, table_at, bounds, constant };
+        rule.in_range().then(|| rule.exponentiated())
+    }
+
+    /// Whether all products that occur are normal numbers.
+    fn in_range(&self) -> bool {
+        let most = self.bounds.iter().flatten().fold(0.0f64, |most, bound| most.max(bound.abs()));
+        let fits = |i: usize| {
+            let incoming = self.slots.out_of(i..i + 1).map(|slot| self.slots.entries_into(slot).start);
+            let starts: Vec<usize> = incoming.collect();
+            self.network.node(i).skip(1).enumerate().all(|(x, at)| {
+                let own = [self.ratios[at].min(0.0), self.ratios[at].max(0.0)];
+                let sums = starts.iter().map(|start| self.bounds[start + x]);
+                let [low, high] = sums.fold(own, |sum, bound| [sum[0] + bound[0], sum[1] + bound[1]]);
+                most - low <= RANGE_LIMIT && most + high <= RANGE_LIMIT
+            })
+        };
+        most <= COUPLING_LIMIT && (0..self.network.n_variables()).all(fits)
+    }
+
+    fn exponentiated(mut self) -> Self {
+        dispatched(
+            #[inline(always)]
+            || {
+                numeric::exp_in_place(Scalar::new(), &mut self.ratios);
+                numeric::exp_in_place(Scalar::new(), &mut self.tables);
+            },
+        );
+        self
+    }
+
+    /// Looks up the messages into a variable, and multiplies them up.
+    #[inline(always)]
+    fn gather(&self, variable: usize, messages: &[f64], buffers: &mut Buffers) {
+        let Buffers { beliefs, incoming, .. } = buffers;
+        beliefs.clear();
+        beliefs.extend_from_slice(&self.ratios[self.network.node(variable)][1..]);
+        incoming.clear();
+        for slot in self.slots.out_of(variable..variable + 1) {
+            let message = &messages[self.slots.entries_into(slot)];
+            incoming.extend_from_slice(message);
+            beliefs.iter_mut().zip(message).for_each(|(belief, message)| *belief *= message);
+        }
+    }
+
+    /// Writes the message in a slot.
+    #[inline(always)]
+    fn message(&self, slot: usize, beliefs: &[f64], incoming: &[f64], cavity: &mut [f64], out: &mut [f64]) {
+        let mut sum = 1.0;
+        for ((g, belief), message) in cavity.iter_mut().zip(beliefs).zip(incoming) {
+            *g = belief / message;
+            sum += *g;
+        }
+        out.fill(1.0);
+        let table = &self.tables[self.table_at[slot]..self.table_at[slot + 1]];
+        for (g, row) in cavity.iter().zip(table.chunks_exact(out.len())) {
+            out.iter_mut().zip(row).for_each(|(out, e)| *out += g * e);
+        }
+        let inverse = 1.0 / sum;
+        out.iter_mut().for_each(|out| *out *= inverse);
+    }
+
+    /// Writes the beliefs of an edge; returns Z_ij / (Z_i Z_j).
+    #[inline(always)]
+    fn edge(&self, edge: usize, messages: &[f64], nodes: &[f64], buffers: &mut Buffers, beliefs: &mut [f64]) -> f64 {
+        // u = B / (Z m); for the first state B = m = 1. Nodes hold B / Z.
+        let (out, back) = self.slots.of_edge[edge];
+        let (i, j) = self.network.edges()[edge];
+        let cavity = |u: &mut Vec<f64>, variable: u32, into: u32| {
+            u.clear();
+            u.extend_from_slice(&nodes[self.network.node(variable as usize)]);
+            let incoming = &messages[self.slots.entries(into as usize..into as usize + 1)];
+            u[1..].iter_mut().zip(incoming).for_each(|(u, message)| *u /= message);
+        };
+        let Buffers { beliefs: of_i, cavity: of_j, .. } = buffers;
+        cavity(of_i, i, back);
+        cavity(of_j, j, out);
+        let table = &self.tables[self.table_at[out as usize]..self.table_at[out as usize + 1]];
+        let mut z = 0.0;
+        for (x, row) in beliefs.chunks_exact_mut(of_j.len()).enumerate() {
+            for (y, belief) in row.iter_mut().enumerate() {
+                let e = if x == 0 || y == 0 { 1.0 } else { table[(x - 1) * (of_j.len() - 1) + y - 1] };
+                *belief = e * of_i[x] * of_j[y];
+                z += *belief;
+            }
+        }
+        beliefs.iter_mut().for_each(|belief| *belief /= z);
+        z
+    }
+
+    /// Writes the beliefs of variables; returns the sum of log Z_i.
+    fn node_beliefs(&self, messages: &[f64], pool: &ThreadPool, beliefs: &mut [f64]) -> f64 {
+        let n = self.network.n_variables();
+        let sizes = |chunk: Range<usize>| chunk.map(|variable| self.network.node(variable).len()).sum();
+        let work = chunks(n).zip(parts(beliefs, chunks(n).map(sizes)));
+        let logs = share(pool, work.collect(), |(chunk, mut beliefs)| {
+            let mut buffers = Buffers::default();
+            let log = |variable: usize| {
+                self.gather(variable, messages, &mut buffers);
+                let z = 1.0 + buffers.beliefs.iter().sum::<f64>();
+                let own = take(&mut beliefs, buffers.beliefs.len() + 1);
+                own[0] = 1.0 / z;
+                own[1..].iter_mut().zip(&buffers.beliefs).for_each(|(belief, product)| *belief = product / z);
+                z.ln()
+            };
+            chunk.map(log).sum::<f64>()
+        });
+        logs.iter().sum()
+    }
+
+    /// Writes the tables of beliefs; returns the sum of log Z_ij / (Z_i Z_j).
+    fn edge_beliefs(&self, messages: &[f64], pool: &ThreadPool, nodes: &[f64], beliefs: &mut [f64]) -> f64 {
+        let n = self.network.edges().len();
+        let sizes = |chunk: Range<usize>| chunk.map(|edge| self.network.table(edge).len()).sum();
+        let work = chunks(n).zip(parts(beliefs, chunks(n).map(sizes)));
+        let logs = share(pool, work.collect(), |(chunk, mut beliefs)| {
+            let mut buffers = Buffers::default();
+            let log = |edge: usize| {
+                let table = take(&mut beliefs, self.network.table(edge).len());
+                self.edge(edge, messages, nodes, &mut buffers, table).ln()
+            };
+            chunk.map(log).sum::<f64>()
+        });
+        logs.iter().sum()
+    }
+
+    /// Logs of what has been moved out of tables, for each slot and entry: T(0, y) - T(0, 0).
+    fn for_each_moved(&self, mut work: impl FnMut(usize, f64)) {
+        for variable in 0..self.network.n_variables() {
+            let slots = self.slots.out_of(variable..variable + 1);
+            for (slot, neighbour) in slots.zip(self.network.neighbours(variable)) {
+                let table = self.network.table_from(self.edge_scores, neighbour);
+                let entries = self.slots.entries(slot..slot + 1);
+                entries.zip(1..).for_each(|(entry, y)| work(entry, table.at(0, y) - table.at(0, 0)));
+            }
+        }
+    }
+}
+
+impl Rule for Ratios<'_> {
+    type Buffers = Buffers;
+
+    fn slots(&self) -> &Slots {
+        self.slots
+    }
+
+    fn update(&self, variables: Range<usize>, messages: &[f64], out: &mut [f64], buffers: &mut Buffers) -> f64 {
+        let begin = self.slots.entries(self.slots.out_of(variables.clone())).start;
+        let mut change = 0.0;
+        for variable in variables {
+            self.gather(variable, messages, buffers);
+            let Buffers { beliefs, incoming, cavity } = &mut *buffers;
+            cavity.resize(beliefs.len(), 0.0);
+            let slots = self.slots.out_of(variable..variable + 1);
+            for (slot, incoming) in slots.zip(incoming.chunks_exact(beliefs.len())) {
+                let entries = self.slots.entries(slot..slot + 1);
+                let message = &mut out[entries.start - begin..entries.end - begin];
+                self.message(slot, beliefs, incoming, cavity, message);
+                change = self.change(&messages[entries], message).max(change);
+            }
+        }
+        change
+    }
+
+    fn change(&self, old: &[f64], new: &[f64]) -> f64 {
+        old.iter().zip(new).fold(0.0, |most, (&old, &new)| relative(old, new).max(most))
+    }
+
+    fn log_change(&self, change: f64) -> f64 {
+        change.ln_1p()
+    }
+
+    fn damp(&self, damping: f64, old: &[f64], new: &mut [f64]) {
+        super::odds::damp(damping, old, new);
+    }
+
+    fn entries_of_logs(&self, messages: &mut [f64]) {
+        self.for_each_moved(|entry, moved| messages[entry] -= moved);
+        messages.iter_mut().zip(&self.bounds).for_each(|(message, &[low, high])| *message = message.clamp(low, high));
+        dispatched(
+            #[inline(always)]
+            || numeric::exp_in_place(Scalar::new(), messages),
+        );
+    }
+
+    fn logs_of_entries(&self, messages: &mut [f64]) {
+        dispatched(
+            #[inline(always)]
+            || numeric::ln_in_place(Scalar::new(), messages),
+        );
+        self.for_each_moved(|entry, moved| messages[entry] += moved);
+    }
+
+    /// log Z = constant + sum of log Z_i + sum of log (Z_ij / (Z_i Z_j)).
+    fn beliefs(&self, messages: &[f64], pool: &ThreadPool) -> Beliefs {
+        let mut nodes = vec![0.0; self.ratios.len()];
+        let mut log_z = self.constant + self.node_beliefs(messages, pool, &mut nodes);
+        let mut edges = vec![0.0; self.edge_scores.len()];
+        log_z += self.edge_beliefs(messages, pool, &nodes, &mut edges);
+        Beliefs { log_z, nodes, edges }
+    }
+}

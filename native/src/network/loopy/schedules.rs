@@ -1,0 +1,148 @@
+//! The order in which messages are computed.
+
+use crate::error::Result;
+use crate::network::loopy::{Report, Rule, Settings};
+use crate::threads::{Interrupt, parts, share};
+use rayon::ThreadPool;
+
+/// All messages from the old ones, block by block.
+pub fn flooding<R: Rule>(
+    rule: &R,
+    messages: &mut Vec<f64>,
+    settings: &Settings,
+    pool: &ThreadPool,
+    interrupt: &Interrupt,
+) -> Result<Report> {
+    let slots = rule.slots();
+    let sizes = || slots.blocks.iter().map(|block| slots.entries(slots.out_of(block.clone())).len());
+    let mut next = vec![0.0; messages.len()];
+    let mut buffers: Vec<R::Buffers> = slots.blocks.iter().map(|_| R::Buffers::default()).collect();
+    let mut report = Report::default();
+    for iteration in 1..=settings.max_iterations {
+        interrupt.check()?;
+        let blocks = slots.blocks.iter().zip(&mut buffers).zip(parts(&mut next, sizes())).collect();
+        let changes = share(pool, blocks, |((block, buffers), new)| {
+            let change = rule.update(block.clone(), messages, new, buffers);
+            if settings.damping > 0.0 {
+                let entries = slots.entries(slots.out_of(block.clone()));
+                rule.damp(settings.damping, &messages[entries], new);
+            }
+            change
+        });
+        std::mem::swap(messages, &mut next);
+        let residual = rule.log_change(changes.into_iter().fold(0.0, f64::max));
+        report = Report { iterations: iteration, residual, n_messages: iteration * slots.n_messages() };
+        if residual <= settings.tolerance {
+            break;
+        }
+    }
+    Ok(report)
+}
+
+/// The message that would change most comes first (Elidan, McGraw & Koller 2006, "Residual belief propagation").
+///
+/// Every message has a candidate, computed from the messages as they are. To take one over changes the candidates of
+/// the variable that it goes to. An iteration is as many computed candidates as there are messages, so that it costs
+/// about what one of flooding does, and some more for finding the largest change.
+pub fn residual<R: Rule>(
+    rule: &R,
+    messages: &mut [f64],
+    settings: &Settings,
+    targets: &[u32],
+    interrupt: &Interrupt,
+) -> Result<Report> {
+    let slots = rule.slots();
+    let n = slots.n_messages();
+    let mut candidates = vec![0.0; messages.len()];
+    let mut buffers = R::Buffers::default();
+    let mut changes = Largest::new(n);
+    let mut refresh = |variable: usize, messages: &[f64], candidates: &mut [f64], changes: &mut Largest| {
+        let out = slots.out_of(variable..variable + 1);
+        rule.update(variable..variable + 1, messages, &mut candidates[slots.entries(out.clone())], &mut buffers);
+        for slot in out.clone() {
+            let entries = slots.entries(slot..slot + 1);
+            changes.set(slot, rule.change(&messages[entries.clone()], &candidates[entries]));
+        }
+        out.len()
+    };
+    let mut n_messages = 0;
+    for variable in slots.blocks.iter().cloned().flatten() {
+        n_messages += refresh(variable, messages, &mut candidates, &mut changes);
+    }
+    let limit = settings.max_iterations.saturating_mul(n);
+    for update in 0_usize.. {
+        if update.is_multiple_of(1024) {
+            interrupt.check()?;
+        }
+        let (slot, change) = changes.largest();
+        if rule.log_change(change) <= settings.tolerance || n_messages >= limit {
+            break;
+        }
+        let entries = slots.entries(slot..slot + 1);
+        if settings.damping > 0.0 {
+            let mut damped = candidates[entries.clone()].to_vec();
+            rule.damp(settings.damping, &messages[entries.clone()], &mut damped);
+            messages[entries.clone()].copy_from_slice(&damped);
+        } else {
+            messages[entries.clone()].copy_from_slice(&candidates[entries.clone()]);
+        }
+        changes.set(slot, rule.change(&messages[entries.clone()], &candidates[entries]));
+        n_messages += refresh(targets[slot] as usize, messages, &mut candidates, &mut changes);
+    }
+    let residual = rule.log_change(changes.largest().1);
+    Ok(Report { iterations: n_messages.div_ceil(n.max(1)), residual, n_messages })
+}
+
+/// The largest of numbers of at least 0 that change: a tree in which every place holds the larger of the two below it.
+struct Largest {
+    /// The root is at 1, the numbers are in the second half.
+    tree: Vec<f64>,
+}
+
+impl Largest {
+    fn new(n: usize) -> Self {
+        Largest { tree: vec![0.0; 2 * n.next_power_of_two()] }
+    }
+
+    fn set(&mut self, index: usize, value: f64) {
+        let mut at = self.tree.len() / 2 + index;
+        self.tree[at] = value;
+        while at > 1 {
+            let larger = self.tree[at].max(self.tree[at ^ 1]);
+            at /= 2;
+            if self.tree[at] == larger {
+                break;
+            }
+            self.tree[at] = larger;
+        }
+    }
+
+    /// The first of the largest, and its place.
+    fn largest(&self) -> (usize, f64) {
+        let half = self.tree.len() / 2;
+        let mut at = 1;
+        while at < half {
+            at = if self.tree[2 * at] == self.tree[at] { 2 * at } else { 2 * at + 1 };
+        }
+        (at - half, self.tree[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Largest;
+
+    #[test]
+    fn the_largest_is_that_of_a_search_through_all() {
+        for n in [1, 2, 3, 8, 13] {
+            let (mut tree, mut values) = (Largest::new(n), vec![0.0; n]);
+            for step in 0..200 {
+                let (index, value) = (step * 7 % n, f64::from((step * step % 31) as u32));
+                tree.set(index, value);
+                values[index] = value;
+                let most = values.iter().copied().fold(0.0, f64::max);
+                assert_eq!(tree.largest(), (values.iter().position(|&v| v == most).unwrap(), most));
+            }
+        }
+    }
+}

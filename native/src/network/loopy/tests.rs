@@ -1,0 +1,150 @@
+use crate::network::loopy::logs::Logs;
+use crate::network::loopy::odds::Odds;
+use crate::network::loopy::ratios::Ratios;
+use crate::network::loopy::*;
+use crate::numeric::random::Random;
+use crate::{numeric, threads};
+
+const TIGHT: Settings = Settings { damping: 0.0, tolerance: 1e-12, max_iterations: 500, schedule: Schedule::Flooding };
+
+struct Problem {
+    network: Network,
+    slots: Slots,
+    nodes: Vec<f64>,
+    tables: Vec<f64>,
+}
+
+impl Problem {
+    /// A tree, and so many edges more, with scores from [-scale, scale).
+    fn new(states: &[u32], more: usize, scale: f64, seed: u64) -> Self {
+        let mut random = Random::new(seed, 0);
+        let n = states.len();
+        let mut below = |bound: usize| (random.uniform() * bound as f64) as u32;
+        let mut edges: Vec<(u32, u32)> = (1..n).map(|j| (below(j), j as u32)).collect();
+        while edges.len() < n - 1 + more {
+            let (i, j) = (below(n), below(n));
+            if i != j && !edges.contains(&(i, j)) && !edges.contains(&(j, i)) {
+                edges.push((i, j));
+            }
+        }
+        let network = Network::new(states.to_vec(), edges).unwrap();
+        let mut scores = |n: usize| (0..n).map(|_| scale * (2.0 * random.uniform() - 1.0)).collect();
+        let (nodes, tables) = (scores(network.n_node_scores()), scores(network.n_edge_scores()));
+        Problem { slots: Slots::new(&network), network, nodes, tables }
+    }
+
+    fn with<T>(&self, threads: usize, work: impl FnOnce(&Task<'_>) -> T) -> T {
+        let (pool, interrupt) = (threads::pool(threads).unwrap(), Interrupt::default());
+        work(&Task {
+            network: &self.network,
+            slots: &self.slots,
+            node_scores: &self.nodes,
+            edge_scores: &self.tables,
+            pool: &pool,
+            interrupt: &interrupt,
+        })
+    }
+
+    /// log Z and the probabilities of states, by enumeration.
+    fn exact(&self) -> (f64, Vec<f64>) {
+        let states = self.network.states();
+        let mut all = vec![Vec::new()];
+        for &r in states {
+            all = all.iter().flat_map(|x| (0..r).map(move |state| [x.as_slice(), &[state]].concat())).collect();
+        }
+        let scores: Vec<f64> = all.iter().map(|x| self.network.score(&self.nodes, &self.tables, x)).collect();
+        let log_z = numeric::log_sum_exp(scores.iter().copied());
+        let mut nodes = vec![0.0; self.nodes.len()];
+        for (x, score) in all.iter().zip(scores) {
+            x.iter()
+                .enumerate()
+                .for_each(|(i, &s)| nodes[self.network.node(i).start + s as usize] += (score - log_z).exp());
+        }
+        (log_z, nodes)
+    }
+}
+
+fn assert_close(a: &[f64], b: &[f64], allowed: f64) {
+    assert_eq!(a.len(), b.len());
+    for (x, y) in a.iter().zip(b) {
+        assert!((x - y).abs() <= allowed * y.abs().max(1.0), "{x} is not {y}");
+    }
+}
+
+fn assert_same(a: &Outcome, b: &Outcome, allowed: f64) {
+    assert_close(&[a.beliefs.log_z], &[b.beliefs.log_z], allowed);
+    assert_close(&a.beliefs.nodes, &b.beliefs.nodes, allowed);
+    assert_close(&a.beliefs.edges, &b.beliefs.edges, allowed);
+    assert_close(&a.messages, &b.messages, allowed);
+}
+
+const STATES: [&[u32]; 2] = [&[2; 6], &[2, 3, 2, 4, 3, 2]];
+
+#[test]
+fn every_rule_is_exact_on_trees() {
+    for (seed, states) in (0..20).flat_map(|seed| STATES.map(|states| (seed, states))) {
+        let problem = Problem::new(states, 0, 3.0, seed);
+        let (log_z, nodes) = problem.exact();
+        problem.with(1, |task| {
+            let mut outcomes = vec![task.pass(&Logs::new(task), None, &TIGHT).unwrap()];
+            outcomes.push(task.pass(&Ratios::new(task).unwrap(), None, &TIGHT).unwrap());
+            outcomes.extend(Odds::new(task).map(|rule| task.pass(&rule, None, &TIGHT).unwrap()));
+            assert_eq!(outcomes.len(), if states[1] == 2 { 3 } else { 2 });
+            for outcome in outcomes {
+                assert_close(&[outcome.beliefs.log_z], &[log_z], 1e-12);
+                assert_close(&outcome.beliefs.nodes, &nodes, 1e-11);
+                assert!(outcome.report.residual <= 1e-12 && outcome.report.iterations <= states.len());
+            }
+        });
+    }
+}
+
+#[test]
+fn rules_agree_message_by_message_before_they_settle() {
+    let schedules = [Schedule::Flooding, Schedule::Residual];
+    for (seed, states) in (0..10).flat_map(|seed| STATES.map(|states| (seed, states))) {
+        let problem = Problem::new(states, 5, 2.0, seed);
+        for (schedule, damping) in schedules.into_iter().zip([0.0, 0.3]) {
+            let settings = Settings { schedule, damping, max_iterations: 3, ..TIGHT };
+            problem.with(1, |task| {
+                let logs = task.pass(&Logs::new(task), None, &settings).unwrap();
+                assert_same(&task.pass(&Ratios::new(task).unwrap(), None, &settings).unwrap(), &logs, 1e-11);
+                if let Some(rule) = Odds::new(task) {
+                    assert_same(&task.pass(&rule, None, &settings).unwrap(), &logs, 1e-11);
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn ratios_hold_up_to_their_limit_and_logs_beyond() {
+    for (states, scale) in STATES.iter().flat_map(|states| [10.0, 40.0, 49.0, 300.0, 1e4].map(|scale| (states, scale)))
+    {
+        let problem = Problem::new(states, 0, scale, 1);
+        problem.with(1, |task| {
+            let rule = Ratios::new(task);
+            assert_eq!(rule.is_some(), scale < 50.0, "{scale}");
+            let logs = task.pass(&Logs::new(task), None, &TIGHT).unwrap();
+            assert_same(&task.run(None, &TIGHT).unwrap(), &logs, 1e-9);
+            rule.iter().for_each(|rule| assert_same(&task.pass(rule, None, &TIGHT).unwrap(), &logs, 1e-9));
+        });
+    }
+}
+
+#[test]
+fn threads_make_no_difference_to_any_rule() {
+    for states in [vec![2; 3000], [2, 3].repeat(1500)] {
+        let problem = Problem::new(&states, 9000, 0.5, 3);
+        assert!(problem.slots.blocks.len() > 2);
+        let settings = Settings { max_iterations: 10, damping: 0.3, ..TIGHT };
+        let run = |threads| {
+            problem.with(threads, |task| {
+                let logs = task.pass(&Logs::new(task), None, &settings).unwrap();
+                [logs, task.run(None, &settings).unwrap()].map(|outcome| (outcome.beliefs, outcome.messages))
+            })
+        };
+        let one = run(1);
+        assert!(run(2) == one && run(3) == one);
+    }
+}

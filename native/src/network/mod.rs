@@ -1,0 +1,166 @@
+//! The graph of a pairwise Markov random field: variables with some states each, and edges between them.
+//!
+//! log p(x) = sum over variables of node_scores[i, x_i] + sum over edges of edge_scores[e, x_i, x_j] - log Z. Scores of all
+//! variables stand one behind the other, and so do the tables of all edges, by rows: the state of the edge's first variable.
+
+pub mod evidence;
+pub mod file;
+pub mod gibbs;
+pub mod junction;
+pub mod loopy;
+pub mod nodewise;
+pub mod pseudolikelihood;
+
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+/// A neighbour of a variable.
+#[derive(Clone, Copy, Debug)]
+pub struct Neighbour {
+    pub variable: u32,
+    pub edge: u32,
+    /// Whether the neighbour is the edge's first variable.
+    pub first: bool,
+}
+
+/// An edge's table, seen from one of its variables.
+#[derive(Clone, Copy)]
+pub struct Table<'a> {
+    scores: &'a [f64],
+    /// From a state of this variable to the next, and from one of the neighbour to the next.
+    own: usize,
+    other: usize,
+}
+
+impl Table<'_> {
+    /// Of a state of this variable and one of the neighbour.
+    #[inline(always)]
+    pub fn at(&self, own: usize, other: usize) -> f64 {
+        self.scores[own * self.own + other * self.other]
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Numbers of states, each at least 2.
+    states: Vec<u32>,
+    edges: Vec<(u32, u32)>,
+    /// Where the scores of each variable begin, and where they end.
+    node_at: Vec<usize>,
+    /// Where the table of each edge begins, and where they end.
+    edge_at: Vec<usize>,
+    /// Neighbours of all variables, by ascending edge, and where those of each begin.
+    neighbours: Vec<Neighbour>,
+    neighbours_at: Vec<usize>,
+}
+
+fn ends(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
+    let sums = sizes.scan(0, |sum, size| {
+        *sum += size;
+        Some(*sum)
+    });
+    std::iter::once(0).chain(sums).collect()
+}
+
+impl Network {
+    /// Fails if a variable has fewer than two states, or an edge is a loop, or there twice, or names no variable.
+    pub fn new(states: Vec<u32>, edges: Vec<(u32, u32)>) -> Result<Self> {
+        if let Some(at) = states.iter().position(|&r| r < 2) {
+            return Err(Error::Option(format!("variable {at} has {} states; it needs at least 2", states[at])));
+        }
+        let n = states.len();
+        let mut sorted: Vec<(u32, u32)> = edges.iter().map(|&(i, j)| (i.min(j), i.max(j))).collect();
+        sorted.sort_unstable();
+        if let Some(&(i, j)) = sorted.iter().find(|&&(i, j)| i == j || j as usize >= n) {
+            return Err(Error::Option(format!("edge ({i}, {j}) does not join two of {n} variables")));
+        }
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Error::Option(format!("edge {:?} is there twice", pair[0])));
+        }
+        let size = |&(i, j): &(u32, u32)| states[i as usize] as usize * states[j as usize] as usize;
+        let node_at = ends(states.iter().map(|&r| r as usize));
+        let edge_at = ends(edges.iter().map(size));
+        let mut degrees = vec![0; n];
+        edges.iter().for_each(|&(i, j)| [i, j].into_iter().for_each(|v| degrees[v as usize] += 1));
+        let neighbours_at = ends(degrees.into_iter());
+        let mut next = neighbours_at.clone();
+        let mut neighbours = vec![Neighbour { variable: 0, edge: 0, first: false }; 2 * edges.len()];
+        for (edge, &(i, j)) in edges.iter().enumerate() {
+            for (of, variable, first) in [(i, j, false), (j, i, true)] {
+                neighbours[next[of as usize]] = Neighbour { variable, edge: edge as u32, first };
+                next[of as usize] += 1;
+            }
+        }
+        Ok(Network { states, edges, node_at, edge_at, neighbours, neighbours_at })
+    }
+
+    pub fn n_variables(&self) -> usize {
+        self.states.len()
+    }
+
+    pub fn states(&self) -> &[u32] {
+        &self.states
+    }
+
+    pub fn edges(&self) -> &[(u32, u32)] {
+        &self.edges
+    }
+
+    /// Length of all variables' scores.
+    pub fn n_node_scores(&self) -> usize {
+        self.node_at[self.states.len()]
+    }
+
+    /// Length of all edges' tables.
+    pub fn n_edge_scores(&self) -> usize {
+        self.edge_at[self.edges.len()]
+    }
+
+    /// Where the scores of a variable are.
+    pub fn node(&self, variable: usize) -> Range<usize> {
+        self.node_at[variable]..self.node_at[variable + 1]
+    }
+
+    /// Where the table of an edge is.
+    pub fn table(&self, edge: usize) -> Range<usize> {
+        self.edge_at[edge]..self.edge_at[edge + 1]
+    }
+
+    /// The table that a variable shares with a neighbour, from all edges' tables.
+    pub fn table_from<'a>(&self, tables: &'a [f64], neighbour: &Neighbour) -> Table<'a> {
+        let edge = neighbour.edge as usize;
+        let columns = self.states[self.edges[edge].1 as usize] as usize;
+        let (own, other) = if neighbour.first { (1, columns) } else { (columns, 1) };
+        Table { scores: &tables[self.table(edge)], own, other }
+    }
+
+    pub fn neighbours(&self, variable: usize) -> &[Neighbour] {
+        &self.neighbours[self.neighbours_at[variable]..self.neighbours_at[variable + 1]]
+    }
+
+    /// Fails if there are not as many scores as variables and edges need, or one is not finite.
+    pub fn check_scores(&self, node_scores: &[f64], edge_scores: &[f64]) -> Result<()> {
+        for (name, scores, wanted) in
+            [("node_scores", node_scores, self.n_node_scores()), ("edge_scores", edge_scores, self.n_edge_scores())]
+        {
+            if scores.len() != wanted {
+                return Err(Error::Option(format!("{name} have {} entries; {wanted} are needed", scores.len())));
+            }
+            if let Some(at) = scores.iter().position(|score| !score.is_finite()) {
+                return Err(Error::Option(format!("{name}[{at}] is {}; scores have to be finite", scores[at])));
+            }
+        }
+        Ok(())
+    }
+
+    /// log of the unnormalised probability of an assignment.
+    pub fn score(&self, node_scores: &[f64], edge_scores: &[f64], assignment: &[u32]) -> f64 {
+        let state = |variable: u32| assignment[variable as usize] as usize;
+        let nodes = (0..self.n_variables()).map(|i| node_scores[self.node_at[i] + state(i as u32)]);
+        let edges =
+            self.edges.iter().enumerate().map(|(e, &(i, j))| {
+                edge_scores[self.edge_at[e] + state(i) * self.states[j as usize] as usize + state(j)]
+            });
+        nodes.sum::<f64>() + edges.sum::<f64>()
+    }
+}

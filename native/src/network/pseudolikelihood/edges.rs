@@ -1,0 +1,146 @@
+//! Scores and derivatives of some of the interactions, samples side by side: each costs two passes over a chunk's
+//! samples.
+
+use crate::network::pseudolikelihood::samples::{CHUNK, Samples};
+use crate::numeric::aligned::Aligned;
+use pulp::{Simd, WithSimd};
+
+/// An interaction, and where its weight stands.
+#[derive(Clone, Copy)]
+pub struct Edge {
+    pub columns: [u32; 2],
+    pub weight: u32,
+}
+
+/// The neighbours of each column: the other column and where the weight stands.
+pub struct Edges {
+    pub all: Vec<Edge>,
+    /// Where the neighbours of each column end.
+    ends: Vec<u32>,
+    neighbours: Vec<(u32, u32)>,
+}
+
+impl Edges {
+    /// Of interactions (feature number, where its weight stands), numbers ascending.
+    pub fn new(samples: &Samples, interactions: impl Iterator<Item = (usize, usize)>) -> Edges {
+        let (d, mut a, mut all) = (samples.n_columns(), 0, Vec::new());
+        let mut ends = vec![0u32; d];
+        for (feature, weight) in interactions {
+            while samples.row[a + 1] <= feature {
+                a += 1;
+            }
+            let b = samples.behind(a).start + feature - samples.row[a];
+            all.push(Edge { columns: [a as u32, b as u32], weight: weight as u32 });
+            ends[a] += 1;
+            ends[b] += 1;
+        }
+        for column in 1..d {
+            ends[column] += ends[column - 1];
+        }
+        let mut next: Vec<u32> = std::iter::once(0).chain(ends.iter().copied()).take(d).collect();
+        let mut neighbours = vec![(0, 0); 2 * all.len()];
+        for edge in &all {
+            let [a, b] = edge.columns;
+            for (of, other) in [(a, b), (b, a)] {
+                let at = &mut next[of as usize];
+                neighbours[*at as usize] = (other, edge.weight);
+                *at += 1;
+            }
+        }
+        Edges { all, ends, neighbours }
+    }
+
+    fn of(&self, column: usize) -> &[(u32, u32)] {
+        let start = if column == 0 { 0 } else { self.ends[column - 1] };
+        &self.neighbours[start as usize..self.ends[column] as usize]
+    }
+}
+
+/// Values of the columns in a chunk's samples, and their scores; n_columns x `CHUNK` each.
+#[derive(Default)]
+pub struct Buffers {
+    pub values: Aligned,
+    pub scores: Aligned,
+}
+
+/// Fills in values, of columns with neighbours, and scores: out = singles + sum over neighbours of weight * values.
+pub struct Scores<'a> {
+    pub samples: &'a Samples,
+    pub chunk: usize,
+    pub edges: &'a Edges,
+    pub w: &'a [f64],
+    pub singles: &'a [f64],
+    pub values: &'a mut Aligned,
+    pub out: &'a mut [f64],
+}
+
+/// Vectors whose sums are under way at a time.
+const SUMS: usize = 8;
+
+impl WithSimd for Scores<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Scores { samples, chunk, edges, w, singles, values, out } = self;
+        values.resize(samples.n_columns() * CHUNK, 0.0);
+        for (column, values) in values.chunks_exact_mut(CHUNK).enumerate() {
+            if !edges.of(column).is_empty() {
+                samples.values(chunk, column, values);
+            }
+        }
+        for (column, out) in out.chunks_exact_mut(CHUNK).enumerate().take(samples.n_columns()) {
+            let (out, _) = S::as_mut_simd_f64s(out);
+            for (part, out) in out.as_chunks_mut::<SUMS>().0.iter_mut().enumerate() {
+                let mut sums = [simd.splat_f64s(singles[column]); SUMS];
+                for &(other, weight) in edges.of(column) {
+                    let (values, _) = S::as_simd_f64s(&values[other as usize * CHUNK..][..CHUNK]);
+                    let values = &values[part * SUMS..][..SUMS];
+                    let weight = simd.splat_f64s(w[weight as usize]);
+                    for k in 0..SUMS {
+                        sums[k] = simd.mul_add_e_f64s(weight, values[k], sums[k]);
+                    }
+                }
+                *out = sums;
+            }
+        }
+    }
+}
+
+/// gradient += values of either column times residuals of the other.
+pub struct Derivatives<'a> {
+    pub edges: &'a [Edge],
+    pub values: &'a [f64],
+    pub residuals: &'a [f64],
+    pub gradient: &'a mut [f64],
+}
+
+impl WithSimd for Derivatives<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Derivatives { edges, values, residuals, gradient } = self;
+        for edge in edges {
+            let [a, b] = edge.columns;
+            let mut sums = [simd.splat_f64s(0.0); 4];
+            let (x, y) = (pairs::<S>(values, a), pairs::<S>(values, b));
+            let (r, q) = (pairs::<S>(residuals, a), pairs::<S>(residuals, b));
+            for at in 0..x.len() {
+                let (x, y, r, q) = (x[at], y[at], r[at], q[at]);
+                sums[0] = simd.mul_add_e_f64s(x[0], q[0], sums[0]);
+                sums[1] = simd.mul_add_e_f64s(x[1], q[1], sums[1]);
+                sums[2] = simd.mul_add_e_f64s(y[0], r[0], sums[2]);
+                sums[3] = simd.mul_add_e_f64s(y[1], r[1], sums[3]);
+            }
+            let sum = simd.add_f64s(simd.add_f64s(sums[0], sums[1]), simd.add_f64s(sums[2], sums[3]));
+            gradient[edge.weight as usize] += simd.reduce_sum_f64s(sum);
+        }
+    }
+}
+
+/// A column's part of a matrix, by pairs of vectors.
+#[inline(always)]
+fn pairs<S: Simd>(matrix: &[f64], column: u32) -> &[[S::f64s; 2]] {
+    S::as_simd_f64s(&matrix[column as usize * CHUNK..][..CHUNK]).0.as_chunks().0
+}

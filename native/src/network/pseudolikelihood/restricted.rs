@@ -1,0 +1,134 @@
+//! The pseudo-likelihood over some of the weights; the others are 0 and cost nothing.
+
+use crate::error::Result;
+use crate::network::pseudolikelihood::edges::{Buffers, Derivatives, Edges, Scores};
+use crate::network::pseudolikelihood::residuals::Residuals;
+use crate::network::pseudolikelihood::samples::{CHUNK, Samples};
+use crate::numeric;
+use crate::threads::{self, Interrupt, locked};
+use pulp::{Arch, Simd, WithSimd};
+use rayon::ThreadPool;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+/// Parts of the samples, each with its own sums: they depend on the number of samples alone, not on that of threads.
+const PARTS: usize = 32;
+
+pub struct Restricted {
+    pub samples: Arc<Samples>,
+    pub pool: Arc<ThreadPool>,
+    /// Numbers of the weights among all, ascending.
+    features: Vec<usize>,
+    edges: Edges,
+    /// Columns whose own weight is among these, which stand behind those of the interactions.
+    singles: Vec<usize>,
+    /// Those whose terms are summed.
+    pub(super) variables: Range<usize>,
+    spare: Mutex<Vec<Buffers>>,
+}
+
+impl Restricted {
+    pub fn new(samples: Arc<Samples>, pool: Arc<ThreadPool>, features: Vec<usize>) -> Restricted {
+        let n = samples.n_interactions();
+        let (interactions, singles) = features.split_at(features.partition_point(|&feature| feature < n));
+        let edges = Edges::new(&samples, interactions.iter().enumerate().map(|(at, &feature)| (feature, at)));
+        let singles = singles.iter().map(|feature| feature - n).collect();
+        let variables = 0..samples.states.len();
+        Restricted { samples, pool, features, edges, singles, variables, spare: Mutex::default() }
+    }
+
+    /// Over some of these weights, by their numbers among these.
+    pub fn restrict(&self, kept: &[usize]) -> Restricted {
+        let features = kept.iter().map(|&at| self.features[at]).collect();
+        let made = Restricted::new(Arc::clone(&self.samples), Arc::clone(&self.pool), features);
+        Restricted { variables: self.variables.clone(), ..made }
+    }
+
+    pub fn n_features(&self) -> usize {
+        self.features.len()
+    }
+
+    /// Numbers of the weights among all.
+    pub fn features(&self) -> &[usize] {
+        &self.features
+    }
+
+    /// Whether an evaluation takes a few milliseconds at most.
+    pub fn is_quick(&self) -> bool {
+        self.samples.n_samples * (16 * self.samples.n_columns() + self.edges.all.len()) < 20_000_000
+    }
+
+    /// Writes the gradient at `w` and returns the value. Weights that are not finite give an infinite value.
+    pub fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64], interrupt: &Interrupt) -> Result<f64> {
+        gradient.fill(0.0);
+        if !w.iter().map(|w| w.abs()).sum::<f64>().is_finite() {
+            return Ok(f64::INFINITY);
+        }
+        let mut singles = vec![0.0; self.samples.n_columns()];
+        let first = self.edges.all.len();
+        self.singles.iter().zip(&w[first..]).for_each(|(&column, &w)| singles[column] = w);
+        let n_chunks = self.samples.n_chunks();
+        let of_part = n_chunks.div_ceil(PARTS);
+        let parts = (0..n_chunks).step_by(of_part).map(|start| start..(start + of_part).min(n_chunks)).collect();
+        let sums = threads::share(&self.pool, parts, |chunks| self.part(chunks, w, &singles, interrupt));
+        interrupt.check()?;
+        let mut value = 0.0;
+        for (of_part, sums) in sums {
+            value += of_part;
+            gradient.iter_mut().zip(sums).for_each(|(gradient, sum)| *gradient += sum);
+        }
+        Ok(value)
+    }
+
+    /// Value and gradient on some chunks of the samples.
+    fn part(&self, chunks: Range<usize>, w: &[f64], singles: &[f64], interrupt: &Interrupt) -> (f64, Vec<f64>) {
+        let (mut value, mut gradient) = (0.0, vec![0.0; w.len()]);
+        let mut buffers = locked(&self.spare).pop().unwrap_or_default();
+        for chunk in chunks {
+            if interrupt.is_set() {
+                break;
+            }
+            value += Arch::new().dispatch(OfChunk {
+                objective: self,
+                chunk,
+                w,
+                singles,
+                buffers: &mut buffers,
+                gradient: &mut gradient,
+            });
+        }
+        locked(&self.spare).push(buffers);
+        (value, gradient)
+    }
+}
+
+struct OfChunk<'a> {
+    objective: &'a Restricted,
+    chunk: usize,
+    w: &'a [f64],
+    singles: &'a [f64],
+    buffers: &'a mut Buffers,
+    gradient: &'a mut [f64],
+}
+
+impl WithSimd for OfChunk<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let OfChunk { objective, chunk, w, singles, buffers: Buffers { values, scores }, gradient } = self;
+        let (samples, edges) = (&*objective.samples, &objective.edges);
+        scores.resize(samples.n_columns() * CHUNK, 0.0);
+        Scores { samples, chunk, edges, w, singles, values, out: scores }.with_simd(simd);
+        let variables = objective.variables.clone();
+        let own = samples.first[variables.start] * CHUNK..samples.first[variables.end] * CHUNK;
+        let value = Residuals { samples, chunk, variables, scores }.with_simd(simd);
+        scores[..own.start].fill(0.0);
+        scores[own.end..].fill(0.0);
+        Derivatives { edges: &edges.all, values, residuals: scores, gradient }.with_simd(simd);
+        for (&column, gradient) in objective.singles.iter().zip(&mut gradient[edges.all.len()..]) {
+            *gradient += numeric::sum(simd, &scores[column * CHUNK..][..CHUNK]);
+        }
+        value
+    }
+}

@@ -1,0 +1,215 @@
+//! Samples of discrete variables, and how the weights of a pairwise network over them are numbered.
+//!
+//! The first state of a variable has no weight; every other state is a column. Weights of pairs of columns of different
+//! variables go through the upper triangle row by row, then come those of single columns (see `loglinear.layout`).
+
+use crate::classifier::matrix::Design;
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+/// The state of a variable that was not observed.
+pub const MISSING: u16 = u16::MAX;
+/// Samples that are worked on together, side by side in vectors.
+pub const CHUNK: usize = 256;
+
+pub struct Samples {
+    pub n_samples: usize,
+    /// Number of states of each variable.
+    pub states: Vec<usize>,
+    /// First column of each variable, and the number of columns behind them.
+    pub first: Vec<usize>,
+    /// The variable of each column.
+    pub variable: Vec<usize>,
+    /// Where the weights of a column's pairs with columns of later variables begin; at the end, how many pairs there
+    /// are.
+    pub row: Vec<usize>,
+    /// State of each sample, chunks x variables x `CHUNK`; the last chunk is filled up with samples of weight 0.
+    codes: Vec<u16>,
+    /// chunks x `CHUNK`
+    weights: Vec<f64>,
+    /// Share of each column's state among the observed ones of its variable, by weight: its value where the variable is
+    /// missing.
+    pub frequencies: Vec<f64>,
+    /// Whether the variable is missing in a sample.
+    pub has_missing: Vec<bool>,
+}
+
+impl Samples {
+    /// `codes` are states by sample and variable, -1 where missing; `weights` may be empty: all 1.
+    pub fn new(states: Vec<usize>, codes: &[i32], weights: &[f64]) -> Result<Samples> {
+        if let Some(at) = states.iter().position(|r| !(2..usize::from(MISSING)).contains(r)) {
+            let message =
+                format!("variable {at} has {} states; it needs at least 2 and fewer than {MISSING}", states[at]);
+            return Err(Error::Option(message));
+        }
+        let p = states.len();
+        if p == 0 || codes.is_empty() || !codes.len().is_multiple_of(p) {
+            return Err(Error::Data(format!("{} codes are no samples of {p} variables", codes.len())));
+        }
+        let n = codes.len() / p;
+        if ![0, n].contains(&weights.len()) {
+            return Err(Error::Data(format!("{n} samples, but {} weights", weights.len())));
+        }
+        if let Some(at) = weights.iter().position(|weight| !(0.0..f64::INFINITY).contains(weight)) {
+            let message = format!("weight {} of sample {at} is not a finite number of at least 0", weights[at]);
+            return Err(Error::Data(message));
+        }
+        let weight = |sample: usize| weights.get(sample).copied().unwrap_or(1.0);
+        let mut samples = Samples::numbered(n, states)?;
+        samples.take(codes)?;
+        samples.weights.iter_mut().take(n).enumerate().for_each(|(sample, own)| *own = weight(sample));
+        samples.count();
+        Ok(samples)
+    }
+
+    fn numbered(n_samples: usize, states: Vec<usize>) -> Result<Samples> {
+        let (p, mut first, mut variable) = (states.len(), vec![0], Vec::new());
+        for (i, &r) in states.iter().enumerate() {
+            variable.resize(first[i] + r - 1, i);
+            first.push(variable.len());
+        }
+        let mut row = vec![0];
+        for (a, &i) in variable.iter().enumerate() {
+            row.push(row[a] + first[p] - first[i + 1]);
+        }
+        let (d, places) = (first[p], n_samples.div_ceil(CHUNK) * CHUNK);
+        if row[d] + d >= u32::MAX as usize {
+            return Err(Error::Option(format!(
+                "{} weights are too many; leave out variables or join states",
+                row[d] + d
+            )));
+        }
+        Ok(Samples {
+            n_samples,
+            codes: vec![0; places * p],
+            weights: vec![0.0; places],
+            frequencies: vec![0.0; d],
+            has_missing: vec![false; p],
+            states,
+            first,
+            variable,
+            row,
+        })
+    }
+
+    fn take(&mut self, codes: &[i32]) -> Result<()> {
+        let p = self.states.len();
+        for (sample, codes) in codes.chunks_exact(p).enumerate() {
+            for (i, &code) in codes.iter().enumerate() {
+                let to = &mut self.codes[(sample / CHUNK * p + i) * CHUNK + sample % CHUNK];
+                *to = match usize::try_from(code) {
+                    Ok(state) if state < self.states[i] => state as u16,
+                    _ if code == -1 => MISSING,
+                    _ => {
+                        let r = self.states[i];
+                        let message =
+                            format!("state {code} of variable {i} in sample {sample} is none of 0..{r}, nor -1");
+                        return Err(Error::Data(message));
+                    }
+                };
+                self.has_missing[i] |= code == -1;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self) {
+        for i in 0..self.states.len() {
+            let mut sums = vec![0.0; self.states[i]];
+            for chunk in 0..self.n_chunks() {
+                let observed = self.codes(chunk, i).iter().zip(self.weights(chunk));
+                observed
+                    .filter(|(code, _)| **code != MISSING)
+                    .for_each(|(&code, weight)| sums[code as usize] += weight);
+            }
+            let total: f64 = sums.iter().sum();
+            let shares = sums[1..].iter().map(|sum| if total > 0.0 { sum / total } else { 0.0 });
+            let columns = self.first[i]..self.first[i + 1];
+            self.frequencies[columns].iter_mut().zip(shares).for_each(|(own, share)| *own = share);
+        }
+    }
+
+    pub fn n_columns(&self) -> usize {
+        self.variable.len()
+    }
+
+    pub fn n_interactions(&self) -> usize {
+        self.row[self.n_columns()]
+    }
+
+    pub fn n_features(&self) -> usize {
+        self.n_interactions() + self.n_columns()
+    }
+
+    pub fn n_chunks(&self) -> usize {
+        self.n_samples.div_ceil(CHUNK)
+    }
+
+    /// The columns with which a column has weights in its row of the triangle.
+    pub fn behind(&self, column: usize) -> Range<usize> {
+        self.first[self.variable[column] + 1]..self.n_columns()
+    }
+
+    pub fn columns(&self, variable: usize) -> Range<usize> {
+        self.first[variable]..self.first[variable + 1]
+    }
+
+    /// States of a variable in a chunk's samples.
+    #[inline(always)]
+    pub fn codes(&self, chunk: usize, variable: usize) -> &[u16; CHUNK] {
+        let at = (chunk * self.states.len() + variable) * CHUNK;
+        self.codes[at..at + CHUNK].try_into().expect("chunks are full")
+    }
+
+    #[inline(always)]
+    pub fn weights(&self, chunk: usize) -> &[f64; CHUNK] {
+        self.weights[chunk * CHUNK..][..CHUNK].try_into().expect("chunks are full")
+    }
+
+    /// Writes the values of a column in a chunk's samples: 1, 0, or the state's frequency where the variable is
+    /// missing.
+    #[inline(always)]
+    pub fn values(&self, chunk: usize, column: usize, out: &mut [f64]) {
+        let i = self.variable[column];
+        let (codes, state) = (self.codes(chunk, i), (column - self.first[i] + 1) as u16);
+        let missing = self.frequencies[column];
+        let out: &mut [f64; CHUNK] = out.try_into().expect("chunks are full");
+        for s in 0..CHUNK {
+            let other = if codes[s] == MISSING { missing } else { 0.0 };
+            out[s] = if codes[s] == state { 1.0 } else { other };
+        }
+    }
+
+    /// All columns' values as a classifier's sparse matrix.
+    pub fn design(&self) -> Result<Design> {
+        let (mut ends, mut ids, mut values) = (Vec::with_capacity(self.n_samples), Vec::new(), Vec::new());
+        for sample in 0..self.n_samples {
+            for i in 0..self.states.len() {
+                match self.codes(sample / CHUNK, i)[sample % CHUNK] {
+                    0 => {}
+                    MISSING => self.columns(i).for_each(|column| {
+                        ids.push(column as u32);
+                        values.push(self.frequencies[column]);
+                    }),
+                    state => {
+                        ids.push((self.first[i] + usize::from(state) - 1) as u32);
+                        values.push(1.0);
+                    }
+                }
+            }
+            ends.push(ids.len());
+        }
+        Design::new(ends, &ids, &values, self.n_columns())
+    }
+
+    /// State of a variable and weight of each sample; without it the weight is 0.
+    pub fn targets(&self, variable: usize) -> (Vec<u32>, Vec<f64>) {
+        let places = (0..self.n_samples).map(|sample| (sample / CHUNK, sample % CHUNK));
+        places
+            .map(|(chunk, at)| match self.codes(chunk, variable)[at] {
+                MISSING => (0, 0.0),
+                state => (state.into(), self.weights(chunk)[at]),
+            })
+            .unzip()
+    }
+}

@@ -1,0 +1,408 @@
+//! Elementary functions and loops over vectors, compiled for every instruction set and chosen at run time.
+//!
+//! Everything here is `inline(always)` and generic over `pulp::Simd`: it takes the shape of the caller, which has been dispatched.
+
+pub mod aligned;
+pub mod ragged;
+pub mod random;
+pub mod vectors;
+
+use pulp::Simd;
+
+/// Lanes to which rows are padded; every vector width divides it.
+pub const LANES: usize = 8;
+
+pub fn padded(n: usize) -> usize {
+    n.div_ceil(LANES) * LANES
+}
+
+/// Eight rows of eight numbers, by column.
+#[inline(always)]
+pub fn transpose<S: Simd>(_simd: S, rows: [&[f64; 8]; 8]) -> [[f64; 8]; 8] {
+    let mut columns = [[0.0; 8]; 8];
+    #[cfg(target_arch = "x86_64")]
+    {
+        if S::F64_LANES == 8 {
+            // SAFETY: vectors of eight doubles are those of AVX-512, which is there then.
+            unsafe { x86::transpose_by_8(rows, &mut columns) };
+            return columns;
+        }
+        if S::F64_LANES == 4 {
+            // SAFETY: vectors of four doubles are those of AVX, which is there then.
+            unsafe { x86::transpose_by_4(rows, &mut columns) };
+            return columns;
+        }
+    }
+    for (i, row) in rows.into_iter().enumerate() {
+        for j in 0..8 {
+            columns[j][i] = row[j];
+        }
+    }
+    columns
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    /// Columns 2 q and 2 q + 1 of two rows stand at place q of the unpacked vectors; a place of four of them is a column.
+    ///
+    /// # Safety
+    ///
+    /// There must be AVX-512.
+    #[inline(always)]
+    pub unsafe fn transpose_by_8(rows: [&[f64; 8]; 8], columns: &mut [[f64; 8]; 8]) {
+        unsafe {
+            for odd in 0..2 {
+                let mut pairs = [_mm512_setzero_pd(); 4];
+                for i in 0..4 {
+                    let (a, b) = (_mm512_loadu_pd(rows[2 * i].as_ptr()), _mm512_loadu_pd(rows[2 * i + 1].as_ptr()));
+                    pairs[i] = if odd == 0 { _mm512_unpacklo_pd(a, b) } else { _mm512_unpackhi_pd(a, b) };
+                }
+                let [a, b, c, d] = pairs;
+                let (low, high) = (_mm512_shuffle_f64x2::<0x88>(a, b), _mm512_shuffle_f64x2::<0x88>(c, d));
+                _mm512_storeu_pd(columns[odd].as_mut_ptr(), _mm512_shuffle_f64x2::<0x88>(low, high));
+                _mm512_storeu_pd(columns[4 + odd].as_mut_ptr(), _mm512_shuffle_f64x2::<0xdd>(low, high));
+                let (low, high) = (_mm512_shuffle_f64x2::<0xdd>(a, b), _mm512_shuffle_f64x2::<0xdd>(c, d));
+                _mm512_storeu_pd(columns[2 + odd].as_mut_ptr(), _mm512_shuffle_f64x2::<0x88>(low, high));
+                _mm512_storeu_pd(columns[6 + odd].as_mut_ptr(), _mm512_shuffle_f64x2::<0xdd>(low, high));
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// There must be AVX.
+    #[inline(always)]
+    pub unsafe fn transpose_by_4(rows: [&[f64; 8]; 8], columns: &mut [[f64; 8]; 8]) {
+        unsafe {
+            for (i, j) in [(0, 0), (0, 4), (4, 0), (4, 4)] {
+                let mut quarter = [_mm256_setzero_pd(); 4];
+                for k in 0..4 {
+                    quarter[k] = _mm256_loadu_pd(rows[i + k][j..].as_ptr());
+                }
+                let [a, b, c, d] = quarter;
+                let (even, odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+                let (more_even, more_odd) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+                _mm256_storeu_pd(columns[j][i..].as_mut_ptr(), _mm256_permute2f128_pd::<0x20>(even, more_even));
+                _mm256_storeu_pd(columns[j + 1][i..].as_mut_ptr(), _mm256_permute2f128_pd::<0x20>(odd, more_odd));
+                _mm256_storeu_pd(columns[j + 2][i..].as_mut_ptr(), _mm256_permute2f128_pd::<0x31>(even, more_even));
+                _mm256_storeu_pd(columns[j + 3][i..].as_mut_ptr(), _mm256_permute2f128_pd::<0x31>(odd, more_odd));
+            }
+        }
+    }
+}
+
+/// Asks for the cache line of x[at], which need not exist: a hint, for what will be read soon.
+#[inline(always)]
+pub fn prefetch<T>(x: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing and does not fault, whatever the address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(x.as_ptr().wrapping_add(at).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (x, at);
+}
+
+/// Asks for all cache lines of a range of x.
+#[inline(always)]
+pub fn prefetch_range<T>(x: &[T], range: std::ops::Range<usize>) {
+    for at in range.step_by(64 / size_of::<T>()) {
+        prefetch(x, at);
+    }
+}
+
+#[inline(always)]
+fn mul_add<S: Simd>(a: f64, b: f64, c: f64) -> f64 {
+    // Without an instruction for it, `f64::mul_add` is a slow function call.
+    if S::IS_SCALAR { a * b + c } else { a.mul_add(b, c) }
+}
+
+/// exp in place, for |x| <= 700. Relative error below 3e-16.
+///
+/// x = k ln 2 + r with |r| <= ln 2 / 2 (Cody and Waite), a polynomial of degree 11 for exp(r), times 2^k. The polynomial is
+/// 1 + r + r^2 q(r), with q through (exp(r) - 1 - r) / r^2 at the zeros of a Chebyshev polynomial: off by 2e-17 at most.
+#[inline(always)]
+pub fn exp_in_place<S: Simd>(_simd: S, values: &mut [f64]) {
+    const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
+    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    /// 1.5 * 2^52: adding it rounds to the nearest integer, which then stands in the lowest bits.
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    const COEFFICIENTS: [f64; 12] = [
+        1.0,
+        1.0,
+        0.500_000_000_000_000_1,
+        0.166_666_666_666_666_69,
+        0.041_666_666_666_624_13,
+        0.008_333_333_333_330_062,
+        0.001_388_888_891_721_371_7,
+        1.984_126_986_305_361_8e-4,
+        2.480_152_129_595_437_6e-5,
+        2.755_726_845_999_706_4e-6,
+        2.762_008_844_540_974_6e-7,
+        2.510_038_549_551_032e-8,
+    ];
+    for value in values {
+        let x = *value;
+        let shifted = mul_add::<S>(x, std::f64::consts::LOG2_E, SHIFT);
+        let k = shifted - SHIFT;
+        let r = mul_add::<S>(k, -LN2_LOW, mul_add::<S>(k, -LN2_HIGH, x));
+        let mut sum = COEFFICIENTS[11];
+        for i in (0..11).rev() {
+            sum = mul_add::<S>(sum, r, COEFFICIENTS[i]);
+        }
+        *value = f64::from_bits(sum.to_bits().wrapping_add(shifted.to_bits() << 52));
+    }
+}
+
+/// log(1 + x) for 0 <= x <= 1. Relative error below 1e-15, for small x too.
+///
+/// 2 artanh(s) with s = x / (2 + x) <= 1/3, and its series as far as it counts.
+#[inline(always)]
+pub fn ln_one_plus<S: Simd>(_simd: S, values: &[f64], out: &mut [f64]) {
+    const TERMS: i32 = 16;
+    for (out, &x) in out.iter_mut().zip(values) {
+        let s = x / (2.0 + x);
+        let squared = s * s;
+        let mut sum = 0.0;
+        for k in (0..TERMS).rev() {
+            sum = mul_add::<S>(sum, squared, 1.0 / f64::from(2 * k + 1));
+        }
+        *out = 2.0 * s * sum;
+    }
+}
+
+/// log in place, for positive normal numbers. Relative error below 1e-15.
+///
+/// x = 2^k m with m from [sqrt(1/2), sqrt(2)), and log m = 2 artanh(s) with s = (m - 1) / (m + 1), by its series.
+#[inline(always)]
+pub fn ln_in_place<S: Simd>(_simd: S, values: &mut [f64]) {
+    const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
+    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    const SQRT_HALF: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
+    /// 2^52: the lowest bits behind it are an integer.
+    const SHIFT: f64 = 4_503_599_627_370_496.0;
+    const TERMS: i32 = 11;
+    for value in values {
+        let bits = value.to_bits();
+        let k = bits.wrapping_sub(SQRT_HALF).wrapping_add(1023 << 52) >> 52;
+        let m = f64::from_bits(bits.wrapping_sub(k.wrapping_sub(1023) << 52));
+        let k = f64::from_bits(k | SHIFT.to_bits()) - (SHIFT + 1023.0);
+        let s = (m - 1.0) / (m + 1.0);
+        let squared = s * s;
+        let mut sum = 0.0;
+        for j in (0..TERMS).rev() {
+            sum = mul_add::<S>(sum, squared, 1.0 / f64::from(2 * j + 1));
+        }
+        *value = mul_add::<S>(k, LN2_HIGH, mul_add::<S>(k, LN2_LOW, 2.0 * s * sum));
+    }
+}
+
+/// The largest absolute value; at least 0.
+#[inline(always)]
+pub fn max_abs<S: Simd>(simd: S, values: &[f64]) -> f64 {
+    let (body, tail) = S::as_simd_f64s(values);
+    let (fours, rest) = body.as_chunks::<4>();
+    let mut most = [simd.splat_f64s(0.0); 4];
+    for four in fours {
+        for k in 0..4 {
+            most[k] = simd.max_f64s(most[k], simd.abs_f64s(four[k]));
+        }
+    }
+    for &v in rest {
+        most[0] = simd.max_f64s(most[0], simd.abs_f64s(v));
+    }
+    let most = simd.max_f64s(simd.max_f64s(most[0], most[1]), simd.max_f64s(most[2], most[3]));
+    tail.iter().fold(simd.reduce_max_f64s(most), |most, v| most.max(v.abs()))
+}
+
+#[inline(always)]
+pub fn sum<S: Simd>(simd: S, values: &[f64]) -> f64 {
+    let (body, tail) = S::as_simd_f64s(values);
+    let mut total = simd.splat_f64s(0.0);
+    for &v in body {
+        total = simd.add_f64s(total, v);
+    }
+    tail.iter().fold(simd.reduce_sum_f64s(total), |total, v| total + v)
+}
+
+/// target += source
+#[inline(always)]
+pub fn add<S: Simd>(simd: S, target: &mut [f64], source: &[f64]) {
+    let (target, target_tail) = S::as_mut_simd_f64s(target);
+    let (source, source_tail) = S::as_simd_f64s(source);
+    for (t, &s) in target.iter_mut().zip(source) {
+        *t = simd.add_f64s(*t, s);
+    }
+    for (t, &s) in target_tail.iter_mut().zip(source_tail) {
+        *t += s;
+    }
+}
+
+/// target += factor * source
+#[inline(always)]
+pub fn add_scaled<S: Simd>(simd: S, target: &mut [f64], factor: f64, source: &[f64]) {
+    let (target, _) = S::as_mut_simd_f64s(target);
+    let (source, _) = S::as_simd_f64s(source);
+    let factor = simd.splat_f64s(factor);
+    for (t, &s) in target.iter_mut().zip(source) {
+        *t = simd.mul_add_e_f64s(factor, s, *t);
+    }
+}
+
+/// target += factor * a * b, element by element.
+#[inline(always)]
+pub fn add_product<S: Simd>(simd: S, target: &mut [f64], factor: f64, a: &[f64], b: &[f64]) {
+    let (target, _) = S::as_mut_simd_f64s(target);
+    let (a, _) = S::as_simd_f64s(a);
+    let (b, _) = S::as_simd_f64s(b);
+    let factor = simd.splat_f64s(factor);
+    for ((t, &a), &b) in target.iter_mut().zip(a).zip(b) {
+        *t = simd.mul_add_e_f64s(simd.mul_f64s(factor, a), b, *t);
+    }
+}
+
+/// Of whole vectors.
+#[inline(always)]
+pub fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
+    let (a, _) = S::as_simd_f64s(a);
+    let (b, _) = S::as_simd_f64s(b);
+    let mut total = simd.splat_f64s(0.0);
+    for (&a, &b) in a.iter().zip(b) {
+        total = simd.mul_add_e_f64s(a, b, total);
+    }
+    simd.reduce_sum_f64s(total)
+}
+
+/// target = factor * source
+#[inline(always)]
+pub fn scale_into<S: Simd>(simd: S, target: &mut [f64], factor: f64, source: &[f64]) {
+    let (target, _) = S::as_mut_simd_f64s(target);
+    let (source, _) = S::as_simd_f64s(source);
+    let factor = simd.splat_f64s(factor);
+    for (t, &s) in target.iter_mut().zip(source) {
+        *t = simd.mul_f64s(factor, s);
+    }
+}
+
+/// log sum exp of the values, -inf when all are.
+pub fn log_sum_exp(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
+    if most == f64::NEG_INFINITY {
+        return most;
+    }
+    most + values.map(|v| (v - most).exp()).sum::<f64>().ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pulp::{Arch, WithSimd};
+
+    struct Transpose([[f64; 8]; 8]);
+
+    impl WithSimd for Transpose {
+        type Output = [[f64; 8]; 8];
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> [[f64; 8]; 8] {
+            transpose(simd, self.0.each_ref())
+        }
+    }
+
+    #[test]
+    fn rows_become_columns_on_every_instruction_set() {
+        let rows = std::array::from_fn(|i| std::array::from_fn(|j| (8 * i + j) as f64));
+        let columns: [[f64; 8]; 8] = std::array::from_fn(|i| std::array::from_fn(|j| (8 * j + i) as f64));
+        assert_eq!(Arch::new().dispatch(Transpose(rows)), columns);
+        assert_eq!(Transpose(rows).with_simd(pulp::Scalar), columns);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = pulp::x86::V3::try_new() {
+            assert_eq!(Simd::vectorize(simd, Transpose(rows)), columns);
+        }
+    }
+
+    struct Exp<'a>(&'a mut [f64]);
+
+    impl WithSimd for Exp<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) {
+            exp_in_place(simd, self.0);
+        }
+    }
+
+    #[test]
+    fn exp_is_exact_to_two_units_in_the_last_place_on_every_instruction_set() {
+        let inputs: Vec<f64> =
+            (-70_000..=70_000).map(|i| f64::from(i) * 0.010_000_37).filter(|x| x.abs() <= 700.0).collect();
+        let mut dispatched = inputs.clone();
+        Arch::new().dispatch(Exp(&mut dispatched));
+        let mut scalar = inputs.clone();
+        Exp(&mut scalar).with_simd(pulp::Scalar);
+        for ((x, a), b) in inputs.iter().zip(&dispatched).zip(&scalar) {
+            let exact = x.exp();
+            assert!((a - exact).abs() <= 4e-16 * exact, "exp({x}) = {a}, not {exact}");
+            assert!((b - exact).abs() <= 1e-15 * exact, "scalar exp({x}) = {b}, not {exact}");
+        }
+    }
+
+    struct Log<'a>(&'a [f64], &'a mut [f64]);
+
+    impl WithSimd for Log<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) {
+            ln_one_plus(simd, self.0, self.1);
+        }
+    }
+
+    #[test]
+    fn log_of_one_plus_is_exact_to_a_few_units_in_the_last_place() {
+        let inputs: Vec<f64> = (0..=100_000).map(|i| f64::from(i) / 1e5).chain([1e-300, 1e-17, 3e-9]).collect();
+        let (mut dispatched, mut scalar) = (vec![0.0; inputs.len()], vec![0.0; inputs.len()]);
+        Arch::new().dispatch(Log(&inputs, &mut dispatched));
+        Log(&inputs, &mut scalar).with_simd(pulp::Scalar);
+        for ((x, a), b) in inputs.iter().zip(&dispatched).zip(&scalar) {
+            let exact = x.ln_1p();
+            assert!((a - exact).abs() <= 1e-15 * exact && (b - exact).abs() <= 1e-15 * exact, "{x}: {a} {b} {exact}");
+        }
+    }
+
+    struct NaturalLog<'a>(&'a mut [f64]);
+
+    impl WithSimd for NaturalLog<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) {
+            ln_in_place(simd, self.0);
+        }
+    }
+
+    #[test]
+    fn log_is_exact_to_a_few_units_in_the_last_place_from_the_smallest_normal_number_to_the_largest() {
+        let near_one = (-1000..=1000).map(|i| 1.0 + f64::from(i) * 1e-5);
+        let all = (-10_000..=10_000).map(|i| (f64::from(i) * 0.0708).exp());
+        let inputs: Vec<f64> = near_one.chain(all).chain([f64::MIN_POSITIVE, f64::MAX, 0.5, 1.0]).collect();
+        let (mut dispatched, mut scalar) = (inputs.clone(), inputs.clone());
+        Arch::new().dispatch(NaturalLog(&mut dispatched));
+        NaturalLog(&mut scalar).with_simd(pulp::Scalar);
+        for ((x, a), b) in inputs.iter().zip(&dispatched).zip(&scalar) {
+            let exact = x.ln();
+            let allowed = 1e-15 * exact.abs();
+            assert!((a - exact).abs() <= allowed && (b - exact).abs() <= allowed, "{x}: {a} {b} {exact}");
+        }
+    }
+
+    #[test]
+    fn log_sum_exp_survives_extremes() {
+        let all = |values: &[f64]| log_sum_exp(values.iter().copied());
+        assert_eq!(all(&[f64::NEG_INFINITY; 3]), f64::NEG_INFINITY);
+        assert!((all(&[1e4, 1e4]) - (1e4 + 2f64.ln())).abs() < 1e-9);
+        assert_eq!(all(&[-1e4, f64::NEG_INFINITY]), -1e4);
+    }
+}

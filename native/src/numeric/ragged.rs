@@ -1,0 +1,389 @@
+//! Ragged lists: entries of an id and a value each, list after list, in as little memory as the numbers allow.
+
+use pulp::Simd;
+use std::ops::Range;
+
+/// Entries' values; those that single precision holds exactly are kept so, which halves what a pass reads.
+pub enum Values {
+    Ones(Vec<One>),
+    Single(Vec<f32>),
+    Double(Vec<f64>),
+}
+
+/// A value that is 1 and takes no memory.
+#[derive(Clone, Copy, Default)]
+pub struct One;
+
+pub trait Value: Copy + Default + Send + Sync {
+    fn get(self) -> f64;
+    fn wrap(values: Vec<Self>) -> Values;
+}
+
+impl Value for One {
+    #[inline(always)]
+    fn get(self) -> f64 {
+        1.0
+    }
+
+    fn wrap(values: Vec<Self>) -> Values {
+        Values::Ones(values)
+    }
+}
+
+impl Value for f32 {
+    #[inline(always)]
+    fn get(self) -> f64 {
+        self.into()
+    }
+
+    fn wrap(values: Vec<Self>) -> Values {
+        Values::Single(values)
+    }
+}
+
+impl Value for f64 {
+    #[inline(always)]
+    fn get(self) -> f64 {
+        self
+    }
+
+    fn wrap(values: Vec<Self>) -> Values {
+        Values::Double(values)
+    }
+}
+
+/// Numbers of columns or samples; in 16 bits where they fit, for a pass reads little else.
+pub enum Ids {
+    Short(Vec<u16>),
+    Long(Vec<u32>),
+}
+
+pub trait Id: Copy + Default + Send + Sync {
+    fn at(self) -> usize;
+    fn wrap(ids: Vec<Self>) -> Ids;
+}
+
+impl Id for u16 {
+    #[inline(always)]
+    fn at(self) -> usize {
+        self.into()
+    }
+
+    fn wrap(ids: Vec<Self>) -> Ids {
+        Ids::Short(ids)
+    }
+}
+
+impl Id for u32 {
+    #[inline(always)]
+    fn at(self) -> usize {
+        self as usize
+    }
+
+    fn wrap(ids: Vec<Self>) -> Ids {
+        Ids::Long(ids)
+    }
+}
+
+impl Ids {
+    pub fn of(ids: &[u32], bound: usize) -> Ids {
+        if bound <= 1 << 16 { Ids::Short(ids.iter().map(|&id| id as u16).collect()) } else { Ids::Long(ids.to_vec()) }
+    }
+
+    /// Where they are in memory.
+    #[inline(always)]
+    pub fn address(&self) -> *const u8 {
+        match self {
+            Ids::Short(ids) => ids.as_ptr().cast(),
+            Ids::Long(ids) => ids.as_ptr().cast(),
+        }
+    }
+
+    pub fn get(&self, at: usize) -> u32 {
+        match self {
+            Ids::Short(ids) => ids[at].into(),
+            Ids::Long(ids) => ids[at],
+        }
+    }
+}
+
+/// Lists of entries, one after the other. `ends[i]` is where list i ends; ids are below `bound`.
+pub struct Lists {
+    ends: Vec<usize>,
+    ids: Ids,
+    values: Values,
+    bound: usize,
+    /// Ranges of lists that a thread works on at a time.
+    pub pieces: Vec<Range<usize>>,
+}
+
+/// The entries of all lists, as slices of the types that they are kept in.
+#[derive(Clone, Copy)]
+pub struct Entries<'a, I, V> {
+    pub ids: &'a [I],
+    pub values: &'a [V],
+}
+
+/// Calls a function that is generic over `Id` and `Value` with the entries of lists.
+macro_rules! with_entries {
+    ($lists:expr, $name:ident => $work:expr) => {
+        match $lists.parts() {
+            ($crate::numeric::ragged::Ids::Short(ids), $crate::numeric::ragged::Values::Ones(values)) => {
+                let $name = $crate::numeric::ragged::Entries { ids, values };
+                $work
+            }
+            ($crate::numeric::ragged::Ids::Short(ids), $crate::numeric::ragged::Values::Single(values)) => {
+                let $name = $crate::numeric::ragged::Entries { ids, values };
+                $work
+            }
+            ($crate::numeric::ragged::Ids::Short(ids), $crate::numeric::ragged::Values::Double(values)) => {
+                let $name = $crate::numeric::ragged::Entries { ids, values };
+                $work
+            }
+            ($crate::numeric::ragged::Ids::Long(ids), $crate::numeric::ragged::Values::Ones(values)) => {
+                let $name = $crate::numeric::ragged::Entries { ids, values };
+                $work
+            }
+            ($crate::numeric::ragged::Ids::Long(ids), $crate::numeric::ragged::Values::Single(values)) => {
+                let $name = $crate::numeric::ragged::Entries { ids, values };
+                $work
+            }
+            ($crate::numeric::ragged::Ids::Long(ids), $crate::numeric::ragged::Values::Double(values)) => {
+                let $name = $crate::numeric::ragged::Entries { ids, values };
+                $work
+            }
+        }
+    };
+}
+pub(crate) use with_entries;
+
+impl Values {
+    pub fn of(values: &[f64]) -> Values {
+        // Without an early end, eight are looked at together.
+        let all = |holds: fn(f64) -> bool| values.iter().fold(true, |all, &value| all & holds(value));
+        if all(|value| value == 1.0) {
+            Values::Ones(vec![One; values.len()])
+        } else if all(|value| f64::from(value as f32) == value) {
+            Values::Single(values.iter().map(|&value| value as f32).collect())
+        } else {
+            Values::Double(values.to_vec())
+        }
+    }
+
+    pub fn get(&self, at: usize) -> f64 {
+        match self {
+            Values::Ones(_) => 1.0,
+            Values::Single(values) => values[at].get(),
+            Values::Double(values) => values[at],
+        }
+    }
+}
+
+impl Lists {
+    /// `ends` ascend to the number of entries.
+    pub fn new(ends: Vec<usize>, ids: Ids, values: Values, bound: usize) -> Lists {
+        let mut lists = Lists { ends, ids, values, bound, pieces: Vec::new() };
+        assert!(with_entries!(lists, all => all.ids.iter().fold(true, |below, id| below & (id.at() < bound))));
+        lists.pieces = lists.cut(PIECE);
+        lists
+    }
+
+    /// Ids and values of all entries.
+    pub fn parts(&self) -> (&Ids, &Values) {
+        (&self.ids, &self.values)
+    }
+
+    pub fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
+    /// Ids are below it.
+    pub fn bound(&self) -> usize {
+        self.bound
+    }
+
+    pub fn n_entries(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Ids and values of a list, out of those of all.
+    #[inline(always)]
+    pub fn list<'a, I, V>(&self, list: usize, all: Entries<'a, I, V>) -> (&'a [I], &'a [V]) {
+        let range = self.range(list);
+        (&all.ids[range.clone()], &all.values[range])
+    }
+
+    /// Sum of value * x[id] over the entries of a list; x has an element for each id.
+    #[inline(always)]
+    pub fn combine_one<I: Id, V: Value>(&self, list: usize, all: Entries<'_, I, V>, x: &[f64]) -> f64 {
+        let (ids, values) = self.list(list, all);
+        assert!(x.len() >= self.bound && self.owns(all));
+        // SAFETY: the ids are the lists' own and below `bound`, which `new` has checked and nobody can change; x is not shorter.
+        let term = |id: I, value: &V| value.get() * unsafe { *x.get_unchecked(id.at()) };
+        total(ids, values, term)
+    }
+
+    /// x[id] += factor * value over the entries of a list.
+    #[inline(always)]
+    pub fn add_to<I: Id, V: Value>(&self, list: usize, all: Entries<'_, I, V>, factor: f64, x: &mut [f64]) {
+        let (ids, values) = self.list(list, all);
+        assert!(x.len() >= self.bound && self.owns(all));
+        for (&id, value) in ids.iter().zip(values) {
+            // SAFETY: as in `combine_one`.
+            unsafe { *x.get_unchecked_mut(id.at()) += factor * value.get() };
+        }
+    }
+
+    /// Whether these are the lists' own entries.
+    #[inline(always)]
+    fn owns<I, V>(&self, all: Entries<'_, I, V>) -> bool {
+        std::ptr::eq(self.ids.address(), all.ids.as_ptr().cast())
+    }
+
+    pub fn range(&self, list: usize) -> Range<usize> {
+        let start = if list == 0 { 0 } else { self.ends[list - 1] };
+        start..self.ends[list]
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The entries of a list: id and value.
+    pub fn entries(&self, list: usize) -> impl Iterator<Item = (u32, f64)> {
+        self.range(list).map(|at| (self.ids.get(at), self.values.get(at)))
+    }
+
+    /// Some of the lists, in that order.
+    pub fn select(&self, lists: impl Iterator<Item = usize>) -> Lists {
+        let mut ends = Vec::new();
+        let (ids, values) = with_entries!(self, all => {
+            let (mut ids, mut values) = (Vec::new(), Vec::new());
+            for list in lists {
+                let (list_ids, list_values) = self.list(list, all);
+                ids.extend_from_slice(list_ids);
+                values.extend_from_slice(list_values);
+                ends.push(ids.len());
+            }
+            (Id::wrap(ids), Value::wrap(values))
+        });
+        Lists::new(ends, ids, values, self.bound)
+    }
+
+    /// The entries list by id; each keeps the order of the lists.
+    pub fn transposed(&self) -> Lists {
+        let mut ends = vec![0; self.bound];
+        with_entries!(self, all => all.ids.iter().for_each(|&id| ends[id.at()] += 1));
+        let mut total = 0;
+        for end in &mut ends {
+            // Where the list begins, until it is filled.
+            total += std::mem::replace(end, total);
+        }
+        let short = self.len() <= 1 << 16;
+        let (ids, values) = with_entries!(self, all => match short {
+            true => self.distribute(all, &mut ends, |list| list as u16),
+            false => self.distribute(all, &mut ends, |list| list as u32),
+        });
+        Lists::new(ends, ids, values, self.len())
+    }
+
+    fn distribute<I: Id, V: Value, J: Id>(
+        &self,
+        all: Entries<'_, I, V>,
+        ends: &mut [usize],
+        name: impl Fn(usize) -> J,
+    ) -> (Ids, Values) {
+        let (mut ids, mut values) = (vec![J::default(); all.ids.len()], vec![V::default(); all.ids.len()]);
+        for list in 0..self.len() {
+            for at in self.range(list) {
+                let end = &mut ends[all.ids[at].at()];
+                (ids[*end], values[*end]) = (name(list), all.values[at]);
+                *end += 1;
+            }
+        }
+        (J::wrap(ids), V::wrap(values))
+    }
+
+    /// Cuts the lists into ranges of about as many entries, and of whole eights. They depend on the data alone.
+    pub fn cut(&self, entries: usize) -> Vec<Range<usize>> {
+        let work = |list: usize| self.ends[list] + PER_LIST * (list + 1);
+        let (mut pieces, mut start, mut done) = (Vec::new(), 0, 0);
+        for list in 0..self.len() {
+            let full = work(list) - done >= entries && (list + 1) % GROUP == 0;
+            if full || list + 1 == self.len() {
+                pieces.push(start..list + 1);
+                (start, done) = (list + 1, work(list));
+            }
+        }
+        pieces
+    }
+}
+
+/// Where a column goes that is left out.
+pub const NOWHERE: u32 = u32::MAX;
+/// Lists that stay together in a piece of work: as many as stand side by side in a slice (`classifier::sliced`).
+pub const GROUP: usize = 8;
+/// Entries of a piece of work: some tens of microseconds' worth.
+const PIECE: usize = 32_768;
+/// What a list costs besides its entries, in entries.
+const PER_LIST: usize = 8;
+
+/// The sum of a term of each entry: four sums, for one would wait for itself.
+#[inline(always)]
+pub fn total<I: Id, V: Value>(ids: &[I], values: &[V], term: impl Fn(I, &V) -> f64) -> f64 {
+    let (id_fours, id_rest) = ids.as_chunks::<4>();
+    let (value_fours, value_rest) = values.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for (ids, values) in id_fours.iter().zip(value_fours) {
+        for k in 0..4 {
+            sums[k] += term(ids[k], &values[k]);
+        }
+    }
+    let rest: f64 = id_rest.iter().zip(value_rest).map(|(&id, value)| term(id, value)).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+}
+
+/// out += the sum of value * row `id` of a matrix over some entries. Rows have the length of `out`, whole vectors.
+#[inline(always)]
+pub fn combine<S: Simd, I: Id, V: Value>(simd: S, ids: &[I], values: &[V], matrix: &[f64], out: &mut [f64]) {
+    let (out, _) = S::as_mut_simd_f64s(out);
+    let (matrix, _) = S::as_simd_f64s(matrix);
+    let mut at = 0;
+    while at < out.len() {
+        match out.len() - at {
+            1 => tile::<S, I, V, 1>(simd, ids, values, matrix, out, at),
+            2 => tile::<S, I, V, 2>(simd, ids, values, matrix, out, at),
+            3 => tile::<S, I, V, 3>(simd, ids, values, matrix, out, at),
+            _ => tile::<S, I, V, 4>(simd, ids, values, matrix, out, at),
+        }
+        at += 4;
+    }
+}
+
+/// N vectors of columns, in registers.
+#[inline(always)]
+fn tile<S: Simd, I: Id, V: Value, const N: usize>(
+    simd: S,
+    ids: &[I],
+    values: &[V],
+    matrix: &[S::f64s],
+    out: &mut [S::f64s],
+    at: usize,
+) {
+    let width = out.len();
+    let out = &mut out[at..at + N];
+    let mut sums = [simd.splat_f64s(0.0); N];
+    sums.copy_from_slice(out);
+    for (&id, value) in ids.iter().zip(values) {
+        let row: &[S::f64s; N] = matrix[id.at() * width + at..].first_chunk().expect("rows are whole");
+        let value = simd.splat_f64s(value.get());
+        for n in 0..N {
+            sums[n] = simd.mul_add_e_f64s(value, row[n], sums[n]);
+        }
+    }
+    out.copy_from_slice(&sums);
+}

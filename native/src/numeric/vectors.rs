@@ -1,0 +1,518 @@
+//! Every O(n_features) operation of the optimisers, each one sweep over memory, on many threads.
+//!
+//! Vectors are cut into chunks of a fixed size; sums are formed per chunk and added up in the order of the chunks, so
+//! that results are bitwise the same on any number of threads. Only `pulp`'s dispatch is used of it: the loops over lanes are
+//! turned into vector instructions by the compiler, and add up in the same order on every machine.
+
+use crate::{numeric, threads};
+use pulp::{Arch, Simd, WithSimd};
+
+/// Elements of a chunk: several fit the second-level cache, and a row's part is long enough to be fetched ahead.
+const CHUNK: usize = 2048;
+/// Less to read and write, in elements of vectors, is not worth waking threads for: it takes some tens of microseconds.
+const SMALL: usize = 1 << 18;
+const LANES: usize = 8;
+/// Elements that are left out together where nothing is to be done.
+const BLOCK: usize = 16;
+/// Elements between two requests for memory ahead.
+const PIECE: usize = 64;
+/// Rows that are swept side by side: so many streams keep the memory busy, and their sums still fit the registers.
+const ROWS: usize = 4;
+
+/// Does work on the chunks of vectors, `elements` in all, on so many threads if that is much; returns the results in order.
+fn on_chunks<T: Send, R: Send + Sync>(
+    elements: usize,
+    n_threads: usize,
+    chunks: impl Iterator<Item = T>,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    match threads::pool(n_threads) {
+        Ok(pool) if elements > SMALL => threads::share(&pool, chunks.collect(), work),
+        _ => chunks.map(work).collect(),
+    }
+}
+
+/// Compiles the closure for every instruction set and calls the best.
+#[inline(always)]
+pub fn dispatched<R, F: FnOnce() -> R>(work: F) -> R {
+    struct Work<F>(F);
+    impl<R, F: FnOnce() -> R> WithSimd for Work<F> {
+        type Output = R;
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _simd: S) -> R {
+            (self.0)()
+        }
+    }
+    Arch::new().dispatch(Work(work))
+}
+
+/// Adds up the sums of chunks in order.
+fn total<const K: usize>(parts: &[[f64; K]]) -> [f64; K] {
+    parts.iter().fold([0.0; K], |mut total, part| {
+        total.iter_mut().zip(part).for_each(|(t, p)| *t += p);
+        total
+    })
+}
+
+/// K sums over i of terms(i), with one accumulator a lane.
+#[inline(always)]
+fn lanes<const K: usize>(n: usize, mut terms: impl FnMut(usize) -> [f64; K]) -> [f64; K] {
+    let mut sums = [[0.0; LANES]; K];
+    let whole = n - n % LANES;
+    let mut at = 0;
+    while at < whole {
+        for lane in 0..LANES {
+            let term = terms(at + lane);
+            for k in 0..K {
+                sums[k][lane] += term[k];
+            }
+        }
+        at += LANES;
+    }
+    let mut total = sums.map(|lanes| lanes.iter().sum());
+    for i in whole..n {
+        let term = terms(i);
+        for k in 0..K {
+            total[k] += term[k];
+        }
+    }
+    total
+}
+
+/// The bfloat16 nearest to x, ties to even: the upper half of a float32.
+#[inline(always)]
+fn narrow(x: f64) -> u16 {
+    let bits = (x as f32).to_bits();
+    let rounded = (bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16) as u16;
+    if x.is_nan() { 0x7fc0 } else { rounded }
+}
+
+#[inline(always)]
+fn widen(x: u16) -> f64 {
+    f64::from(f32::from_bits(u32::from(x) << 16))
+}
+
+/// sums(lane) += x(lane) y(lane)
+#[inline(always)]
+fn multiply_add(sums: &mut [f64; LANES], x: &[f64; LANES], y: &[f64; LANES]) {
+    for lane in 0..LANES {
+        sums[lane] = x[lane].mul_add(y[lane], sums[lane]);
+    }
+}
+
+/// (|x|_1, |x|_2 squared)
+pub fn norms(x: &[f64], n_threads: usize) -> [f64; 2] {
+    let parts = on_chunks(x.len(), n_threads, x.chunks(CHUNK), |x| {
+        dispatched(
+            #[inline(always)]
+            || {
+                lanes(
+                    x.len(),
+                    #[inline(always)]
+                    |i| [x[i].abs(), x[i] * x[i]],
+                )
+            },
+        )
+    });
+    total(&parts)
+}
+
+/// Asks for the cache lines of the piece of x that begins a chunk after `at`, which the next chunk will need: between short
+/// pieces of many vectors, memory is otherwise idle while the processor computes, and the other way round.
+#[inline(always)]
+fn fetch_ahead<T>(x: &[T], at: usize) {
+    numeric::prefetch_range(x, at + CHUNK..at + CHUNK + PIECE);
+}
+
+/// Calls `work` with the ranges of pieces of so many elements; the compiler sees that all but the last are whole.
+#[inline(always)]
+fn pieces(n: usize, mut work: impl FnMut(std::ops::Range<usize>)) {
+    let whole = n - n % PIECE;
+    let mut at = 0;
+    while at < whole {
+        work(at..at + PIECE);
+        at += PIECE;
+    }
+    if whole < n {
+        work(whole..n);
+    }
+}
+
+/// K rows . v and K rows . y.
+#[inline(always)]
+fn chunk_dots<const K: usize>(rows: [&[u16]; K], v: &[f64], y: &[f64]) -> [[f64; K]; 2] {
+    let (vs, v_rest) = v.as_chunks::<LANES>();
+    let (ys, y_rest) = y[..v.len()].as_chunks::<LANES>();
+    let lanes = rows.map(|row| &row[..v.len()].as_chunks::<LANES>().0[..vs.len()]);
+    let (mut on_v, mut on_y) = ([[0.0; LANES]; K], [[0.0; LANES]; K]);
+    for (piece, (vs, ys)) in vs.chunks(PIECE / LANES).zip(ys.chunks(PIECE / LANES)).enumerate() {
+        for row in rows {
+            fetch_ahead(row, piece * PIECE);
+        }
+        let lanes = lanes.map(|row| &row[piece * (PIECE / LANES)..][..vs.len()]);
+        for (i, (v, y)) in vs.iter().zip(ys).enumerate() {
+            for k in 0..K {
+                let row = lanes[k][i].map(widen);
+                multiply_add(&mut on_v[k], &row, v);
+                multiply_add(&mut on_y[k], &row, y);
+            }
+        }
+    }
+    let total = |sums: [[f64; LANES]; K], other: &[f64]| {
+        std::array::from_fn(
+            #[inline(always)]
+            |k| {
+                let rest = rows[k][v.len() - other.len()..v.len()].iter().zip(other).map(|(&x, y)| widen(x) * y);
+                sums[k].iter().sum::<f64>() + rest.sum::<f64>()
+            },
+        )
+    };
+    [total(on_v, v_rest), total(on_y, y_rest)]
+}
+
+/// out += K rows, each times its coefficient.
+#[inline(always)]
+fn add_rows<const K: usize>(rows: [(&[u16], f64); K], out: &mut [f64]) {
+    let rows = rows.map(|(row, coefficient)| (&row[..out.len()], coefficient));
+    pieces(
+        out.len(),
+        #[inline(always)]
+        |range| {
+            for (row, _) in rows {
+                fetch_ahead(row, range.start);
+            }
+            let rows = rows.map(
+                #[inline(always)]
+                |(row, coefficient)| (&row[range.clone()], coefficient),
+            );
+            for (i, out) in out[range].iter_mut().enumerate() {
+                let mut sum = *out;
+                for (row, coefficient) in rows {
+                    sum = widen(row[i]).mul_add(coefficient, sum);
+                }
+                *out = sum;
+            }
+        },
+    );
+}
+
+/// out += the rows, each times its coefficient, over a range of the chunk that begins at `start`.
+#[inline(always)]
+fn add_all(rows: &[(&[u16], f64)], start: usize, range: std::ops::Range<usize>, out: &mut [f64]) {
+    let out = &mut out[range.clone()];
+    let (fours, rest) = rows.as_chunks::<ROWS>();
+    for four in fours {
+        add_rows(
+            four.map(
+                #[inline(always)]
+                |(row, by)| (&row[start..][range.clone()], by),
+            ),
+            out,
+        );
+    }
+    for &(row, by) in rest {
+        add_rows([(&row[start..][range.clone()], by)], out);
+    }
+}
+
+/// Calls `work` with every longest range of blocks in which v is not zero throughout.
+#[inline(always)]
+fn active(v: &[f64], mut work: impl FnMut(std::ops::Range<usize>)) {
+    let mut start = None;
+    for (block, v_block) in v.chunks(BLOCK).enumerate() {
+        let at = block * BLOCK;
+        // NaN is not zero.
+        let zero = v_block.iter().fold(true, |zero, &v| zero & (v == 0.0));
+        if zero {
+            if let Some(start) = start.take() {
+                work(start..at);
+            }
+        } else {
+            start.get_or_insert(at);
+        }
+    }
+    if let Some(start) = start {
+        work(start..v.len());
+    }
+}
+
+/// The pseudo-gradient of one weight (Andrew & Gao 2007, Eq. 4); `smooth` is the derivative of all but the L1 norm.
+#[inline(always)]
+fn pseudo_derivative(w: f64, smooth: f64, l1: f64) -> f64 {
+    let at_zero = (smooth.abs() - l1).max(0.0).copysign(smooth);
+    if w == 0.0 { at_zero } else { smooth + l1.copysign(w) }
+}
+
+/// Size of a pseudo-gradient.
+#[derive(Clone, Copy, Default, Debug, PartialEq)]
+pub struct Size {
+    /// Max-norm, NaN if an entry is not finite.
+    pub most: f64,
+    /// Euclidean norm squared, likewise.
+    pub squared: f64,
+    /// Product with the step that led to the point.
+    pub slope: f64,
+}
+
+impl Size {
+    fn total(parts: impl IntoIterator<Item = Size>) -> Size {
+        parts.into_iter().fold(Size::default(), |total, part| Size {
+            most: if part.most > total.most || part.most.is_nan() { part.most } else { total.most },
+            squared: total.squared + part.squared,
+            slope: total.slope + part.slope,
+        })
+    }
+}
+
+/// Writes the pseudo-gradient to `out`. `step(i)` is the i-th entry of the step that led to w.
+#[inline(always)]
+fn chunk_pseudo_gradient(
+    (w, g): (&[f64], &[f64]),
+    (l1, l2): (f64, f64),
+    step: impl Fn(usize) -> f64,
+    out: &mut [f64],
+) -> Size {
+    let mut largest = [0.0f64; LANES];
+    let [squared, bad, slope] = lanes(
+        out.len(),
+        #[inline(always)]
+        |i| {
+            let smooth = g[i] + l2 * w[i];
+            let value = pseudo_derivative(w[i], smooth, l1);
+            out[i] = value;
+            largest[i % LANES] = largest[i % LANES].max(value.abs());
+            // max drops NaN, and so does the maximum at zero: 0 x finds both NaN and infinities.
+            [value * value, 0.0 * smooth, value * step(i)]
+        },
+    );
+    Size { most: largest.iter().copied().fold(0.0, f64::max) + bad, squared: squared + bad, slope }
+}
+
+/// The penalty l1 |w|_1 + (l2 / 2) |w|^2 of all weights but the last few.
+#[derive(Clone, Copy, Debug)]
+pub struct Penalty {
+    pub l1: f64,
+    pub l2: f64,
+    /// How many of the last weights bear no penalty.
+    pub unpenalised: usize,
+}
+
+impl Penalty {
+    /// Of so many weights, where those begin that bear no penalty, and the penalty of either part; none if it is the same.
+    fn parts(self, n: usize) -> Option<(usize, [Penalty; 2])> {
+        let with = |l1, l2| Penalty { l1, l2, unpenalised: 0 };
+        (self.unpenalised > 0).then(|| (n.saturating_sub(self.unpenalised), [with(self.l1, self.l2), with(0.0, 0.0)]))
+    }
+}
+
+/// Writes the pseudo-gradient of f(w) + penalty(w), g being the gradient of f.
+pub fn pseudo_gradient(w: &[f64], g: &[f64], penalty: Penalty, out: &mut [f64], n_threads: usize) -> Size {
+    if let Some((at, [first, second])) = penalty.parts(w.len()) {
+        let ((w, w_free), (g, g_free), (out, out_free)) = (w.split_at(at), g.split_at(at), out.split_at_mut(at));
+        return Size::total([
+            pseudo_gradient(w, g, first, out, n_threads),
+            pseudo_gradient(w_free, g_free, second, out_free, n_threads),
+        ]);
+    }
+    let Penalty { l1, l2, .. } = penalty;
+    let chunks = out.chunks_mut(CHUNK).zip(w.chunks(CHUNK).zip(g.chunks(CHUNK)));
+    let parts = on_chunks(3 * w.len(), n_threads, chunks, |(out, point)| {
+        dispatched(
+            #[inline(always)]
+            || chunk_pseudo_gradient(point, (l1, l2), |_| 0.0, out),
+        )
+    });
+    Size::total(parts)
+}
+
+/// A point and the gradient of the unpenalised objective there.
+#[derive(Clone, Copy)]
+pub struct Point<'a> {
+    pub w: &'a [f64],
+    pub g: &'a [f64],
+}
+
+impl Point<'_> {
+    fn split_at(&self, at: usize) -> [Self; 2] {
+        let ((w, w_rest), (g, g_rest)) = (self.w.split_at(at), self.g.split_at(at));
+        [Point { w, g }, Point { w: w_rest, g: g_rest }]
+    }
+}
+
+/// Everything that a quasi-Newton method needs to know of the step from `old` to `new`, in one sweep over memory.
+///
+/// Writes s = w_new - w and y = g_new - g + l2 s as bfloat16, and to `products` the inner products of the rows, of s and of
+/// y, in this order, first with v, the pseudo-gradient at `new`, then with y.
+#[allow(clippy::too_many_arguments)]
+pub fn secant_pair(
+    new: Point<'_>,
+    old: Point<'_>,
+    penalty: Penalty,
+    rows: &[&[u16]],
+    s: &mut [u16],
+    y: &mut [u16],
+    products: &mut [f64],
+    n_threads: usize,
+) -> Size {
+    if let Some((at, [first, second])) = penalty.parts(s.len()) {
+        let ([new, new_free], [old, old_free]) = (new.split_at(at), old.split_at(at));
+        let ((s, s_free), (y, y_free)) = (s.split_at_mut(at), y.split_at_mut(at));
+        let (rows, rows_free): (Vec<_>, Vec<_>) = rows.iter().map(|row| row.split_at(at)).unzip();
+        let size = secant_pair(new, old, first, &rows, s, y, products, n_threads);
+        let mut more = vec![0.0; products.len()];
+        let size_free = secant_pair(new_free, old_free, second, &rows_free, s_free, y_free, &mut more, n_threads);
+        products.iter_mut().zip(more).for_each(|(product, more)| *product += more);
+        return Size::total([size, size_free]);
+    }
+    let Penalty { l1, l2, .. } = penalty;
+    let (n, m) = (s.len(), rows.len() + 2);
+    let mut parts = vec![0.0; n.div_ceil(CHUNK) * 2 * m];
+    let written = s.chunks_mut(CHUNK).zip(y.chunks_mut(CHUNK)).zip(parts.chunks_mut(2 * m)).enumerate();
+    let sizes = on_chunks((4 + m) * n, n_threads, written, |(chunk, ((s, y), parts))| {
+        let range = chunk * CHUNK..chunk * CHUNK + s.len();
+        let [w_new, w, g_new, g] = [new.w, old.w, new.g, old.g].map(|x| &x[range.clone()]);
+        let (on_v, on_y) = parts.split_at_mut(m);
+        dispatched(
+            #[inline(always)]
+            || {
+                let (mut v, mut wide) = ([0.0; CHUNK], [0.0; CHUNK]);
+                let v = &mut v[..s.len()];
+                let size = chunk_pseudo_gradient((w_new, g_new), (l1, l2), |i| w_new[i] - w[i], v);
+                pieces(
+                    v.len(),
+                    #[inline(always)]
+                    |range| {
+                        for x in [w_new, w, g_new, g] {
+                            fetch_ahead(x, range.start);
+                        }
+                        for x in [&*s, &*y] {
+                            fetch_ahead(x, range.start);
+                        }
+                        let (s, y, wide) = (&mut s[range.clone()], &mut y[range.clone()], &mut wide[range.clone()]);
+                        let [w_new, w, g_new, g] = [w_new, w, g_new, g].map(
+                            #[inline(always)]
+                            |x| &x[range.clone()],
+                        );
+                        for i in 0..range.len() {
+                            let step = w_new[i] - w[i];
+                            s[i] = narrow(step);
+                            y[i] = narrow(g_new[i] - g[i] + l2 * step);
+                            wide[i] = widen(y[i]);
+                        }
+                    },
+                );
+                let mut enter = |at: usize, [with_v, with_y]: [&[f64]; 2]| {
+                    on_v[at..at + with_v.len()].copy_from_slice(with_v);
+                    on_y[at..at + with_y.len()].copy_from_slice(with_y);
+                };
+                let (fours, rest) = rows.as_chunks::<ROWS>();
+                for (at, four) in fours.iter().enumerate() {
+                    let [with_v, with_y] = chunk_dots(four.map(|row| &row[range.clone()]), v, &wide);
+                    enter(at * ROWS, [&with_v, &with_y]);
+                }
+                for (at, row) in rest.iter().enumerate() {
+                    let [with_v, with_y] = chunk_dots([&row[range.clone()]], v, &wide);
+                    enter(fours.len() * ROWS + at, [&with_v, &with_y]);
+                }
+                let [with_v, with_y] = chunk_dots([s, y], v, &wide);
+                enter(rows.len(), [&with_v, &with_y]);
+                size
+            },
+        )
+    });
+    products.fill(0.0);
+    for part in parts.chunks_exact(2 * m) {
+        products.iter_mut().zip(part).for_each(|(product, part)| *product += part);
+    }
+    Size::total(sizes)
+}
+
+/// What a line search asks of a trial point w + alpha d.
+#[derive(Clone, Copy, Default, Debug, PartialEq)]
+pub struct Step {
+    /// d . v
+    pub slope: f64,
+    /// v . (out - w)
+    pub change: f64,
+    /// |out|_1, without what bears no penalty
+    pub l1_norm: f64,
+    /// |out|_2 squared, likewise
+    pub squared: f64,
+}
+
+/// out = w + alpha d, with d = factor v + the rows, each times its coefficient, and v the pseudo-gradient.
+///
+/// With l1 > 0, the two projections of Andrew & Gao (2007), Algorithm 1: entries of d whose sign is not that of -v are set
+/// to 0, then those of out that leave the orthant of (w, v). An entry of v that is 0 makes one of d 0, so that where v is 0
+/// over a whole block the rows are not even read.
+pub fn quasi_newton_step(
+    at: Point<'_>,
+    penalty: Penalty,
+    rows: &[(&[u16], f64)],
+    factor: f64,
+    alpha: f64,
+    out: &mut [f64],
+    n_threads: usize,
+) -> Step {
+    if let Some((split, [first, second])) = penalty.parts(out.len()) {
+        let ([at, at_free], (out, out_free)) = (at.split_at(split), out.split_at_mut(split));
+        let halves = rows.iter().map(|&(row, by)| (row.split_at(split), by));
+        let (rows, rows_free): (Vec<_>, Vec<_>) = halves.map(|((row, free), by)| ((row, by), (free, by))).unzip();
+        let step = quasi_newton_step(at, first, &rows, factor, alpha, out, n_threads);
+        let free = quasi_newton_step(at_free, second, &rows_free, factor, alpha, out_free, n_threads);
+        return Step { slope: step.slope + free.slope, change: step.change + free.change, ..step };
+    }
+    let Penalty { l1, l2, .. } = penalty;
+    let chunks = out.chunks_mut(CHUNK).zip(at.w.chunks(CHUNK).zip(at.g.chunks(CHUNK))).enumerate();
+    let elements = (3 + rows.len()) * at.w.len();
+    let parts = on_chunks(elements, n_threads, chunks, |(chunk, (out, (w, g)))| {
+        let start = chunk * CHUNK;
+        dispatched(
+            #[inline(always)]
+            || {
+                let mut v = [0.0; CHUNK];
+                let v = &mut v[..out.len()];
+                for i in 0..out.len() {
+                    v[i] = pseudo_derivative(w[i], g[i] + l2 * w[i], l1);
+                    out[i] = factor * v[i];
+                }
+                if l1 > 0.0 {
+                    active(
+                        v,
+                        #[inline(always)]
+                        |range| add_all(rows, start, range, out),
+                    );
+                    lanes(
+                        out.len(),
+                        #[inline(always)]
+                        |i| {
+                            let d = if out[i] * v[i] < 0.0 { out[i] } else { 0.0 };
+                            let moved = w[i] + alpha * d;
+                            let orthant = if w[i] == 0.0 { -v[i] } else { w[i] };
+                            let inside = (moved > 0.0) & (orthant > 0.0) | (moved < 0.0) & (orthant < 0.0);
+                            // NaN and infinity are kept: the objective has to see them.
+                            out[i] = if inside | !moved.is_finite() { moved } else { 0.0 };
+                            [d * v[i], v[i] * (out[i] - w[i]), out[i].abs(), out[i] * out[i]]
+                        },
+                    )
+                } else {
+                    add_all(rows, start, 0..out.len(), out);
+                    lanes(
+                        out.len(),
+                        #[inline(always)]
+                        |i| {
+                            let slope = out[i] * v[i];
+                            out[i] = w[i] + alpha * out[i];
+                            [slope, alpha * slope, out[i].abs(), out[i] * out[i]]
+                        },
+                    )
+                }
+            },
+        )
+    });
+    let [slope, change, l1_norm, squared] = total(&parts);
+    Step { slope, change, l1_norm, squared }
+}
+
+#[cfg(test)]
+mod tests;
