@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-import numpy as np
-
 Labelling = tuple[str, ...]
 Name = tuple[str, ...]
 
