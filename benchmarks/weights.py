@@ -3,8 +3,9 @@
     python benchmarks/weights.py --write before.json      # with the code before
     python benchmarks/weights.py --compare before.json    # with the code after
 
-Fourteen pairs of problem and solver, each on one thread and on two: chains of both orders, classifiers and networks; batch methods and
-methods that go sample by sample. Weights have to be the same on both numbers of threads, too. Exit code 1 if a hash differs.
+Fourteen pairs of problem and solver, each on one thread and on two: chains of both orders, classifiers, networks and
+graphs; batch methods, and methods that go sample by sample. Weights have to be the same on both numbers of threads as
+well. Exit code 1 if a hash differs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The floors of the house: imports go downward only, no two files need each other, and few files touch the native module.
+"""The floors of the house: imports go downward only, no two files need each other, few files name the native module.
 
 Read from the sources, `TYPE_CHECKING` blocks included; of the native half everything but its unit tests.
 """

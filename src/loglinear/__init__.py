@@ -10,7 +10,7 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
-from .version import __version__
+from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus

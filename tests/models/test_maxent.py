@@ -12,11 +12,12 @@ import pytest
 import scipy.optimize
 import scipy.sparse
 import scipy.special
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 
+from examples import examples
 from loglinear import (
     ChainCRF,
     ClassifierObjective,
@@ -51,7 +52,7 @@ def nll_and_gradient(X, targets, weights, w, n_classes, intercept):
     return value, (gradient[:, 1] if n_classes == 2 else gradient).ravel()
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.integers(2, 19), st.integers(1, 40), st.integers(1, 9), st.booleans(), st.sampled_from([0.0, 1.0, 50.0, 1e4]),
     st.sampled_from(["ones", "single", "double"]), st.integers(0, 2**31),

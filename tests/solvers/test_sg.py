@@ -6,9 +6,10 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from loglinear import Corpus
 from loglinear._core import ChainObjective
 from loglinear.errors import ObjectiveError, OptionError
@@ -27,7 +28,7 @@ from loglinear.solvers import (
 )
 from oracles.samples import Classified, PerSample, chunky, sentences
 
-LAWS = settings(max_examples=40, deadline=None)
+LAWS = examples(40)
 CASES = dict(seed=st.integers(0, 10_000), valued=st.booleans(), l2=st.sampled_from([0.0, 0.03, 1.0, 2.5]))
 
 
