@@ -118,7 +118,7 @@ def compare(data, seed, sampling, saga, pauses, l1, l2, steps=25):
     w = reference.w.copy()
     memory = lists(objective, sampling, pauses)
     d, _, lipschitz, seen, _ = memory
-    evaluations = 0
+    evaluations, view = 0, objective.per_sample()
     for _ in range(steps):
         # One step a call: samples are drawn ahead within a call, and the reference draws at the last moment.
         i = None
@@ -126,7 +126,7 @@ def compare(data, seed, sampling, saga, pauses, l1, l2, steps=25):
             draws = rng.random((1, 2))
             i, p = reference.draw(*draws[0])
         reference.visit(i, p)
-        evaluations += objective.per_sample().sag_pass(w, *memory, draws=draws, sampling=sampling, saga=saga, l1=l1, l2=l2)
+        evaluations += view.sag_pass(w, *memory, draws=draws, sampling=sampling, saga=saga, l1=l1, l2=l2)
         np.testing.assert_array_equal(seen, reference.seen)
         np.testing.assert_allclose(lipschitz, reference.l, rtol=1e-12)
         np.testing.assert_allclose(w, reference.w, rtol=1e-5, atol=1e-5)
@@ -208,9 +208,9 @@ def test_d_is_the_sum_of_the_stored_gradients(seed, sampling):
     w = np.zeros(objective.n_features)
     memory = lists(objective, sampling)
     d, _, lipschitz, _, _ = memory
-    rng = np.random.default_rng(seed)
+    rng, view = np.random.default_rng(seed), objective.per_sample()
     for _ in range(6):
-        objective.per_sample().sag_pass(w, *memory, draws=rng.random((n, 2)), sampling=sampling, saga=False, l1=0.0, l2=0.1)
+        view.sag_pass(w, *memory, draws=rng.random((n, 2)), sampling=sampling, saga=False, l1=0.0, l2=0.1)
     lipschitz[:] = 1e12  # alpha is 1 / L
     for i in range(n):
         draws = np.array([[0.0, (i + 0.5) / n]])

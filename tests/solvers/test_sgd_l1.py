@@ -189,14 +189,14 @@ def test_with_the_full_batch_the_cumulative_penalty_equals_clipping():
     """One sentence: its gradient is the true one. No weight may be clipped: section 3.2 assumes the same orthant."""
     X, y = sentences(40, 3)
     objective = ChainObjective(Corpus.encode([list(itertools.chain(*X))], [list(itertools.chain(*y))]).core)
-    found = []
+    found, view = [], objective.per_sample()
     for penalty in ("clipping", "cumulative"):
         start = np.random.default_rng(0).uniform(1.0, 2.0, objective.n_features)
         start[::3] *= -1.0
         w, q, u = start.copy(), np.zeros_like(start), 0.0
         for _ in range(30):
             rates = np.array([0.0005])
-            u, _ = objective.per_sample().sgd_l1_pass(w, q, u, visits=np.array([0]), rates=rates, l1=3.0, l2=0.0, penalty=penalty)
+            u, _ = view.sgd_l1_pass(w, q, u, visits=np.array([0]), rates=rates, l1=3.0, l2=0.0, penalty=penalty)
         found.append(w)
     np.testing.assert_allclose(*found, atol=1e-10)
     assert (found[0] * start > 0.0).all()
