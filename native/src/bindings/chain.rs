@@ -1,32 +1,20 @@
 //! `ChainObjective`: the negative log-likelihood for the optimisers.
 
 use crate::bindings::arrays::{ascending, numbers, value_and_gradient};
+use crate::bindings::classes::{ChainObjective, SamplePasses};
 use crate::bindings::data::Corpus;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::model::ChainModel;
-use crate::bindings::stochastic::SamplePasses;
 use crate::chain::features::Selection;
 use crate::chain::model::Source;
 use crate::chain::objective as chain;
 use crate::stochastic::samples;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use std::sync::Arc;
 
-#[pyclass(frozen, module = "loglinear._core")]
-pub struct ChainObjective {
-    inner: Arc<chain::ChainObjective>,
-    /// The view for solvers that go sample by sample; made when first asked for.
-    passes: PyOnceLock<Py<SamplePasses>>,
-}
-
 impl ChainObjective {
-    pub fn of(inner: chain::ChainObjective) -> Self {
-        ChainObjective { inner: Arc::new(inner), passes: PyOnceLock::new() }
-    }
-
     /// The numbers of samples that an array holds, checked.
     fn numbers(&self, samples: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
         numbers("samples", samples, self.inner.corpus.n_sentences())

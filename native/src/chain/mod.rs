@@ -12,3 +12,4 @@ pub mod restrict;
 pub(crate) mod states;
 mod sums;
 pub mod tagger;
+mod weighted;
