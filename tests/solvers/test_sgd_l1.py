@@ -330,9 +330,7 @@ def test_absurd_settings_give_finite_weights_or_an_error_that_names_the_learning
 
 
 @pytest.mark.parametrize(("solver", "penalty"), [case[:2] for case in ABSURD])
-@pytest.mark.parametrize(
-    "data", [([[["a"]]], [["A"]]), ([[["a"]], []], [["A"], []])], ids=["one", "and empty"]
-)
+@pytest.mark.parametrize("data", [([[["a"]]], [["A"]]), ([[["a"]], []], [["A"], []])], ids=["one", "and empty"])
 def test_with_one_label_nothing_is_left_to_learn_whatever_the_settings(data, solver, penalty):
     result = minimize(Problem(ChainObjective(Corpus.encode(*data).core), penalty), solver)
     assert (result.objective, result.w.any()) == (0.0, False)
