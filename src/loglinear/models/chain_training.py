@@ -92,11 +92,15 @@ class DevSet:
         return sorted(set(self.corpus.labels) - set(known))
 
     def scores(self, objective: ChainObjective, w: Vector) -> dict[str, float]:
-        """Return the scores of weights: accuracies, and precision, recall and F if the labels follow a tagging scheme."""
+        """Return the scores of weights: accuracies; precision, recall and F of labels that follow a tagging scheme."""
         scores: dict[str, Any] = evaluate_model(objective.model(w), self.corpus, threads=self.threads).to_dict()
         names = ("accuracy", "sentence_accuracy", "precision", "recall", "f1")
         return {name: scores[name] for name in names if scores[name] is not None}
 
     def headline(self, known: Sequence[str]) -> str:
-        """Return the score to choose a model by: f1 if these and its own labels follow a tagging scheme, else accuracy."""
+        """Return the score to choose a model by: f1 if all labels follow a tagging scheme, else accuracy.
+
+        Args:
+            known: labels of the training data.
+        """
         return "f1" if detect_scheme({*known, *self.corpus.labels}) else "accuracy"

@@ -72,9 +72,7 @@ class GraphCRF(Estimator, options=(SolverOptions,), without=("random_state",)):
         if self.classes_.size < 2:
             message = f"the data hold only one label: {self.classes_.tolist()[0]!r}; at least two are needed"
             raise DataError(message)
-        objective = GraphLikelihood(
-            graphs, labels, self.classes_.size, inference=self.inference, threads=self._threads
-        )
+        objective = GraphLikelihood(graphs, labels, self.classes_.size, inference=self.inference, threads=self._threads)
         self.result_ = train(objective, self._options(SolverOptions), callbacks=self._observers(callbacks))
         self.exact_, self.n_iter_ = objective.exact, self.result_.iterations
         at, n = graphs.nodes.shape[1] * self.classes_.size, self.classes_.size

@@ -184,7 +184,9 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
 
     def _solver_options(self) -> SolverOptions:
         binary = self.multi_class == "ovr" or self.classes_.size == 2
-        return self._options(SolverOptions, **{"solver": "prox_newton"} if self.solver is None and self.l1 and binary else {})
+        return self._options(
+            SolverOptions, **{"solver": "prox_newton"} if self.solver is None and self.l1 and binary else {}
+        )
 
     def decision_function(self, X: Any) -> Vector:
         """Scores x . w: shape (n_samples,) with two classes, those of the second; else (n_samples, n_classes)."""
@@ -253,9 +255,9 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
             OSError: the file cannot be written.
         """
         check_is_fitted(self)
-        maxent_file.model_of(self, self.settings() | notes, self.attributes_).save(os.fspath(path))
+        maxent_file.model_of(self, self._settings() | notes, self.attributes_).save(os.fspath(path))
 
-    def settings(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, Any]:
         results = self.result_ if isinstance(self.result_, list) else [self.result_] if self.result_ else []
         return {
             "multi_class": self.multi_class,
@@ -275,10 +277,10 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
             ModelFileError: the file is damaged or of another kind.
             OSError: the file cannot be read.
         """
-        return cls.of(maxent_file.read(os.fspath(path)))
+        return cls._of(maxent_file.read(os.fspath(path)))
 
     @classmethod
-    def of(cls, found: maxent_file.Contents) -> MaxEnt:
+    def _of(cls, found: maxent_file.Contents) -> MaxEnt:
         """Return the classifier in a file."""
         settings = found.settings
         # A dict of weights by class is kept as text only.

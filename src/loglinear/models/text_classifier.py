@@ -10,6 +10,7 @@ from ..data.texts import remade, settings_of
 from ..errors import OptionError
 from ..minimize import Callback
 from . import maxent_file
+from .chain_file import open_model
 from .maxent import MaxEnt
 
 __all__ = ["TextClassifier"]
@@ -35,16 +36,17 @@ class TextClassifier:
             OptionError: the model was not trained on texts.
             ModelFileError: the file is damaged or of another kind.
         """
-        found = maxent_file.read(path)
-        if "text" not in found.settings:
-            trained = found.settings.get("format")
+        _, settings = open_model(path)
+        if "text" not in settings:
+            trained = settings.get("format")
             message = f"{path}: not trained on texts but on {trained}; give --format for the file's"
             raise OptionError(message)
-        words = found.settings["text"]["words"]
+        found = maxent_file.read(path)
+        words = settings["text"]["words"]
         # Of the words, the file has those whose weights are not 0.
         place = {word: column for column, word in enumerate(words)}
         columns = [place[word] for word in found.attributes or ()]
-        return cls(MaxEnt.of(replace(found, attributes=None)), remade(found.settings["text"]), columns)
+        return cls(MaxEnt._of(replace(found, attributes=None)), remade(settings["text"]), columns)
 
     def fit(
         self,
@@ -70,7 +72,7 @@ class TextClassifier:
     def save(self, path: str) -> None:
         """Write the model to a file, which is replaced whole or not at all; weights of 0 are left out."""
         text = settings_of(self._vectorizer)
-        settings = self.classifier.settings() | {"format": "text", "text": text}
+        settings = self.classifier._settings() | {"format": "text", "text": text}
         maxent_file.model_of(self.classifier, settings, text["words"]).save(path)
 
     def predict(self, texts: Sequence[str]) -> list[str]:
