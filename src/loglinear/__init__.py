@@ -10,6 +10,8 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
+from .version import __version__ as __version__
+
 if TYPE_CHECKING:
     from .data.corpus import Corpus
     from .data.graphs import grid_edges
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from .solvers import LBFGS, OWLQN, SGDL1, TwoStage, tune_learning_rate
     from .trace import Trace, TraceRecord
 
-__version__ = "0.1.0"
 
 _HOME = {
     "Corpus": "data.corpus",

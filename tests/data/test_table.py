@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from examples import examples
 from loglinear.data.table import MISSING, read_table
 from loglinear.errors import DataError, OptionError
 
@@ -114,7 +115,7 @@ cells = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), min_siz
 words = cells.map(str.strip).filter(lambda cell: cell not in MISSING and not cell.strip("-0123456789") == "")
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(words, min_size=2, max_size=6, unique=True), st.sampled_from(",;\t"), st.randoms())
 def test_what_the_csv_module_writes_is_read(tmp_path, values, delimiter, random):
     """Quotes, delimiters, line ends and any script within cells."""

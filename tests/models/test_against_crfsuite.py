@@ -100,7 +100,11 @@ def accuracy(left, right):
     return sum(a == b for a, b in pairs) / len(pairs)
 
 
-@pytest.fixture(scope="module", params=SETTINGS)
+# CRFsuite takes a long time without an L2 penalty.
+CHOSEN = [pytest.param(name, marks=pytest.mark.slow) if name == "l1" else name for name in SETTINGS]
+
+
+@pytest.fixture(scope="module", params=CHOSEN)
 def both(request, tmp_path_factory):
     """(CRFsuite's model, ours, how to form attributes)."""
     params, penalty, form, selection = SETTINGS[request.param]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from loglinear import (
     Corpus,
     ElasticNet,
@@ -30,8 +31,8 @@ from oracles.chain_enumeration import Chain, Sentence, Token, named_features, se
 ATTRIBUTES = ["a", "b", "c", "d:e", "é", ""]
 VALUES = st.sampled_from([1.0, 1.0, -1.0, 0.5, -2.25, 3.0, 0.0])
 WEIGHTS = st.sampled_from([1.0, 1.0, 2.0, 0.0, 0.3])
-LAWS = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-FEW = settings(LAWS, max_examples=60)
+LAWS = examples(300, suppress_health_check=[HealthCheck.too_slow])
+FEW = examples(60, suppress_health_check=[HealthCheck.too_slow])
 
 # A line of a template, and the same in Python: what it gives for token t of a sentence of (word, tag).
 CELLS = {

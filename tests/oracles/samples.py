@@ -51,7 +51,7 @@ class Classified:
         X.data = rng.normal(size=X.nnz) if valued else np.ones(X.nnz)
         y, weights = rng.integers(n_classes, size=n), rng.choice([1.0, 2.0, 0.5], n)
         self.classifier = ClassifierObjective(X, y, weights, n_classes=n_classes, intercept=intercept)
-        self.whole = self.classifier.sentences
+        self.whole = self.classifier.core.as_chain()
         self.samples = [self.classifier.sample(np.array([i])) for i in range(n)]
         self.used = [np.repeat(row != 0.0, self.classifier.n_outputs) for row in self.classifier.design.toarray()]
         self.tokens = [1] * n

@@ -7,10 +7,11 @@ import pickle
 import numpy as np
 import pytest
 import scipy.optimize
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import loglinear.solvers.bfgs as module
+from examples import examples
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.objectives.classifier import ClassifierObjective
@@ -21,7 +22,7 @@ from loglinear.solvers import BFGS, LBFGS
 from loglinear.solvers.bfgs import InverseHessian, updated
 
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-9}
-LAWS = settings(max_examples=60, deadline=None)
+LAWS = examples(60)
 
 
 def positive_definite(rng, n, condition):

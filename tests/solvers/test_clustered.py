@@ -7,9 +7,10 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from loglinear import Corpus
 from loglinear._core import ChainObjective
 from loglinear.errors import OptionError
@@ -210,7 +211,7 @@ def test_resuming_from_any_step_is_bitwise_exact(variant):
             assert [getattr(state, name) for name in numbers] == [getattr(expected, name) for name in numbers]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(at=st.integers(2, 60), variant=st.sampled_from([v for v in VARIANTS if not v["aggregate"]]))
 def test_an_interrupted_step_leaves_the_state_intact(at, variant):
     objective = Logistic(40, 200)

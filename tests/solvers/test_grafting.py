@@ -8,9 +8,10 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from loglinear import ClassifierObjective, Corpus
 from loglinear._core import ChainObjective
 from loglinear.errors import ObjectiveError, OptionError
@@ -61,7 +62,7 @@ def problem(kind="chain", seed=0, l1=0.5, l2=0.0):
     return Problem(objective, ElasticNet(l1, l2, getattr(objective, "n_unpenalised", 0)))
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(
     kind=st.sampled_from([k for k in OBJECTIVES if k != "plain Python"]),
     seed=st.integers(0, 10_000),
@@ -90,7 +91,7 @@ def test_features_to_keep_ascend_and_exist():
     assert classifier().restrict(np.arange(5)) is None  # without its intercept
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     kind=st.sampled_from(list(OBJECTIVES)),
     seed=st.integers(0, 1000),

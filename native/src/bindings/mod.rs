@@ -10,6 +10,7 @@ mod model;
 mod network;
 mod numeric;
 mod pseudolikelihood;
+mod stochastic;
 
 use pyo3::prelude::*;
 
@@ -19,6 +20,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     std::panic::set_hook(Box::new(|_| {}));
     module.add_class::<data::Corpus>()?;
     module.add_class::<chain::ChainObjective>()?;
+    module.add_class::<stochastic::SamplePasses>()?;
     module.add_class::<classifier::ClassifierObjective>()?;
     module.add_class::<model::ChainModel>()?;
     module.add_class::<network::Network>()?;

@@ -1,5 +1,6 @@
 //! Maximum-entropy classifiers over sparse matrices.
 
+pub mod as_chain;
 pub mod dual;
 pub mod matrix;
 pub mod newton;

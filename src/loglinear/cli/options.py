@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import MISSING, Field, fields
+from dataclasses import Field, fields
 from typing import Any, TypeVar
 
 __all__ = [
@@ -49,7 +49,7 @@ def add_options(parser: ArgumentParser, kind: type, *names: str, **defaults: Any
 
 def _add_option(parser: ArgumentParser, option: Field[Any], default: Any) -> None:
     text = option.metadata["help"].partition(". ")[0].removesuffix(".")
-    if default is not None and default is not MISSING and not isinstance(default, bool):
+    if isinstance(default, (int, float)) and not isinstance(default, bool):
         text += f" ({default:g})"
     flags = _FLAGS.get(option.name, [flag(option.name)])
     kind = _KINDS[str(option.type).split(" | ", maxsplit=1)[0]]

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__
 from ..errors import ModelFileError
+from ..version import __version__
 
 if TYPE_CHECKING:
     from ..result import Result

@@ -191,11 +191,13 @@ class ChainObjective:
         """
         return self.core.model(w, settings, self.corpus.template)
 
-    def per_sample(self) -> Any:
-        """Return the same problem for solvers that go sample by sample."""
-        return self.core
+    def per_sample(self) -> _core.SamplePasses:
+        """Return the same problem for solvers that go sample by sample.
 
-    sentences = property(per_sample)
+        Raises:
+            OptionError: the chain is of order 2.
+        """
+        return self.core.per_sample()
 
 
 def _numbers(given: npt.ArrayLike) -> Numbers:

@@ -87,7 +87,6 @@ class ClassifierObjective:
         self.intercept = intercept
         self.n_outputs = core.n_outputs
         self.n_columns = n_columns + (intercept != 0.0)
-        self._sentences: _core.ChainObjective | None = None
 
     def _like(self, core: _core.ClassifierObjective, n_columns: int | None = None) -> ClassifierObjective:
         other = object.__new__(ClassifierObjective)
@@ -161,12 +160,9 @@ class ClassifierObjective:
         """Return p(y | x; w), shape (n_samples, n_outputs); with two classes that of class 1."""
         return self.core.probabilities(w).reshape(-1, self.n_outputs)
 
-    @property
-    def sentences(self) -> _core.ChainObjective:
-        """The same problem with each sample as a sentence of one token, for solvers that go sample by sample."""
-        if self._sentences is None:
-            self._sentences = self.core.sentences()
-        return self._sentences
+    def per_sample(self) -> _core.SamplePasses:
+        """Return the same problem for solvers that go sample by sample, each sample a chain of one token."""
+        return self.core.per_sample()
 
     def start(self, w: Vector) -> tuple[float, Vector, Vector]:
         """With two classes, return the NLL, x . w of every sample, and the gradient.
@@ -224,7 +220,7 @@ class ClassifierObjective:
         if not alone or (cmap[: cmap.size - free] >= first).any():
             return None
         if self.n_outputs > 1:
-            return self.sentences.aggregate(cmap.astype(np.int64), n_clusters)
+            return self.core.as_chain().aggregate(cmap.astype(np.int64), n_clusters)
         return self._like(self.core.aggregate(cmap[: cmap.size - free].astype(np.int64), first), first)
 
     def restrict(self, features: Numbers) -> Any:
@@ -242,5 +238,5 @@ class ClassifierObjective:
         if not np.array_equal(features[max(kept, 0) :], np.arange(first, self.n_features)):
             return None
         if self.n_outputs > 1:
-            return self.sentences.restrict(features)
+            return self.core.as_chain().restrict(features)
         return self._like(self.core.restrict(features[:kept]), kept)

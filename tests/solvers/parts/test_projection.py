@@ -6,10 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
+from examples import examples
 from loglinear import Corpus
 from loglinear._core import ChainObjective
 from loglinear.errors import ObjectiveError, OptionError
@@ -26,7 +27,7 @@ from loglinear.solvers.parts.projection import (
 from oracles.logistic import Logistic, Summed
 from oracles.samples import Classified, PerSample, chunky, sentences
 
-LAWS = settings(max_examples=60, deadline=None)
+LAWS = examples(60)
 SEEDS = st.integers(0, 2**32 - 1)
 
 
