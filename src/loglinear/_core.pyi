@@ -400,6 +400,17 @@ class ChainModel:
         self, path: str, output: str = "-", *, format: str = "columns", marginals: bool = False, threads: int = 0
     ) -> int: ...
 
+def classifier_of_corpus(
+    corpus: Corpus,
+    min_count: int,
+    targets: npt.NDArray[np.uint32],
+    weights: npt.NDArray[np.float64] | None = None,
+    *,
+    n_classes: int,
+    intercept: float | None = None,
+    scaled: bool = False,
+    threads: int = 0,
+) -> tuple[ClassifierObjective, npt.NDArray[np.int64]]: ...
 def classifier_model(
     names: Sequence[str],
     labels: Sequence[str],

@@ -14,14 +14,12 @@ import scipy.special
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, _check_y, check_is_fitted, validate_data
 
 from ..data.corpus import Corpus
 from ..data.samples import (
     attribute_corpus,
-    frequent,
     labels_and_weights,
-    matrix_of,
     samples_with,
 )
 from ..errors import DataError, OptionError
@@ -106,28 +104,29 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
         one_of("multi_class", self.multi_class, ("softmax", "ovr"))
         truth_value("fit_intercept", self.fit_intercept)
         min_count = whole_number("min_count", self.min_count, 1, 2**32 - 1)
-        self.attributes_: list[str] | None = None
         corpus = attribute_corpus(X)
         self._template, self._format = (None, "python") if corpus is None else (corpus.template, corpus.format)
-        if corpus is not None:
+        if corpus is None:
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True)
+        else:
             if corpus is X:
                 y, sample_weight = labels_and_weights(corpus, y, sample_weight)
-            X, self.attributes_ = frequent(matrix_of(corpus), corpus.core.names(), min_count)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True)
+            y = self._checked_classes(y, corpus)
         check_classification_targets(y)
         classes, targets = np.unique(y, return_inverse=True)
         if classes.size < 2:
             message = f"the data hold only one class: {classes.tolist()[0]!r}; a classifier needs at least two"
             raise DataError(message)
-        weights = self._weights(X, classes, targets, sample_weight)
-        objective = ClassifierObjective(
-            X,
-            targets,
-            weights,
-            n_classes=classes.size,
-            intercept="scaled" if self.fit_intercept else False,
-            threads=self._threads,
-        )
+        weights = self._weights(y, classes, targets, sample_weight)
+        given: dict[str, Any] = {"n_classes": classes.size, "intercept": "scaled" if self.fit_intercept else False}
+        self.attributes_: list[str] | None = None
+        if corpus is None:
+            objective = ClassifierObjective(X, targets, weights, **given, threads=self._threads)
+        else:
+            objective, self.attributes_ = ClassifierObjective.of_corpus(
+                corpus, targets, weights, **given, min_count=min_count, threads=self._threads
+            )
+            self.n_features_in_ = len(self.attributes_)
         self.classes_ = classes
         self._sizes = {"n_samples": objective.n_samples, "n_features": objective.n_columns * objective.n_outputs}
         if X_dev is not None:
@@ -151,11 +150,24 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
 
         return DevScores(score)
 
-    def _weights(self, X: Any, classes: Array, targets: Array, sample_weight: npt.ArrayLike | None) -> Vector | None:
-        """Weights of the samples with those of their classes; None if all are 1."""
+    def _checked_classes(self, y: Any, corpus: Corpus) -> Array:
+        """Return the classes of samples with attributes, shape (n_samples,)."""
+        if y is None:
+            message = f"{type(self).__name__} requires y to be passed, but the target y is None"
+            raise DataError(message)
+        classes = _check_y(y, estimator=self)
+        if len(classes) != corpus.n_tokens:
+            message = f"{len(classes)} classes for {corpus.n_tokens} samples"
+            raise DataError(message)
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return np.asarray(classes)
+
+    def _weights(self, y: Array, classes: Array, targets: Array, sample_weight: npt.ArrayLike | None) -> Vector | None:
+        """Return the samples' weights times the weights of their classes; None if all are 1."""
         if sample_weight is None and self.class_weight is None:
             return None
-        weights = np.array(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+        weights = np.array(_check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True))
         if self.class_weight is None:
             return weights
         names = classes[targets]
