@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import Corpus
-from loglinear._core import ChainObjective
+from loglinear import ChainObjective, Corpus
 from loglinear.errors import ObjectiveError, OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
@@ -131,7 +130,7 @@ def test_a_batch_is_the_sum_of_its_samples(seed, factor):
 
 @pytest.fixture(scope="module")
 def problem():
-    return Problem(ChainObjective(Corpus.encode(*chunky()).core), ElasticNet(l2=1.0))
+    return Problem(ChainObjective(Corpus.encode(*chunky())), ElasticNet(l2=1.0))
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +187,7 @@ def test_resuming_from_a_checkpoint_is_exact_and_threads_do_not_matter(problem, 
     half = minimize(problem, solver, stop=Stop(max_iterations=4))
     rest = minimize(problem, solver, state=pickle.loads(pickle.dumps(half.state)), stop=Stop(max_iterations=8))
     np.testing.assert_array_equal(rest.w, whole.w)
-    single = Problem(ChainObjective(Corpus.encode(*chunky()).core, threads=1), problem.penalty)
+    single = Problem(ChainObjective(Corpus.encode(*chunky()), threads=1), problem.penalty)
     np.testing.assert_array_equal(minimize(single, solver, stop=Stop(max_iterations=8)).w, whole.w)
 
 
