@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from loglinear import Corpus, ElasticNet, _core
+from loglinear import ChainFeatures, Corpus, ElasticNet, _core
 from loglinear.metrics import evaluate
 from loglinear.minimize import Callback, Stop, minimize
 from loglinear.problem import Problem
@@ -164,7 +164,7 @@ class Data:
 
     def objective_of(self, corpus: Corpus) -> _core.ChainObjective:
         """The objective on some sentences, with the task's selection of their features."""
-        return _core.ChainObjective(corpus.core, threads=self.threads, **self.task.selection)
+        return _core.ChainObjective(corpus.core, ChainFeatures(**self.task.selection), threads=self.threads)
 
     def problem(self, l1: float = 0.0, l2: float = 0.0) -> Problem:
         """The training objective with a penalty."""

@@ -48,16 +48,8 @@ class Corpus:
     def gold(self) -> list[list[str]] | None: ...
 
 class ChainObjective:
-    def __init__(
-        self,
-        corpus: Corpus,
-        *,
-        all_states: bool = False,
-        all_transitions: bool = False,
-        min_count: int = 1,
-        order: int = 1,
-        threads: int = 0,
-    ) -> None: ...
+    # features: an object with the attributes of loglinear.ChainFeatures
+    def __init__(self, corpus: Corpus, features: object, *, threads: int = 0) -> None: ...
     @property
     def n_features(self) -> int: ...
     @property
@@ -80,6 +72,7 @@ class ChainObjective:
     def batch(self, samples: npt.NDArray[np.int64], factor: float) -> ChainObjective: ...
     def aggregate(self, map: npt.NDArray[np.int64], n_clusters: int) -> ChainObjective | None: ...
     def restrict(self, features: npt.NDArray[np.int64]) -> ChainObjective: ...
+    def feature_names(self, features: npt.NDArray[np.int64]) -> list[tuple[str | None, list[str]]]: ...
     def model(self, w: npt.NDArray[np.float64], settings: str, template: str | None = None) -> ChainModel: ...
 
 class SamplePasses:
@@ -399,6 +392,17 @@ class ChainModel:
         self, path: str, output: str = "-", *, format: str = "columns", marginals: bool = False, threads: int = 0
     ) -> int: ...
 
+def classifier_of_corpus(
+    corpus: Corpus,
+    min_count: int,
+    targets: npt.NDArray[np.uint32],
+    weights: npt.NDArray[np.float64] | None = None,
+    *,
+    n_classes: int,
+    intercept: float | None = None,
+    scaled: bool = False,
+    threads: int = 0,
+) -> tuple[ClassifierObjective, npt.NDArray[np.int64]]: ...
 def classifier_model(
     names: Sequence[str],
     labels: Sequence[str],

@@ -6,6 +6,7 @@ use crate::bindings::data::Corpus;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::model::ChainModel;
+use crate::chain::feature_names::feature_names;
 use crate::chain::features::Selection;
 use crate::chain::model::Source;
 use crate::chain::objective as chain;
@@ -24,22 +25,14 @@ impl ChainObjective {
 #[pymethods]
 impl ChainObjective {
     #[new]
-    #[pyo3(signature = (corpus, *, all_states=false, all_transitions=false, min_count=1, order=1, threads=0))]
-    fn new(
-        py: Python<'_>,
-        corpus: &Corpus,
-        all_states: bool,
-        all_transitions: bool,
-        min_count: u32,
-        order: u8,
-        threads: usize,
-    ) -> PyResult<Self> {
+    /// `features` is any object with the attributes that `Selection` names.
+    #[pyo3(signature = (corpus, features, *, threads=0))]
+    fn new(py: Python<'_>, corpus: &Corpus, features: Selection, threads: usize) -> PyResult<Self> {
         let corpus = Arc::clone(&corpus.inner);
-        if !(1..=2).contains(&order) {
-            return Err(OptionError::new_err(format!("order={order} is neither 1 nor 2")));
+        if !(1..=2).contains(&features.order) {
+            return Err(OptionError::new_err(format!("order={} is neither 1 nor 2", features.order)));
         }
-        let selection = Selection { all_states, all_transitions, min_count, order };
-        let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, selection, threads))?;
+        let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, features, threads))?;
         Ok(ChainObjective::of(inner))
     }
 
@@ -139,6 +132,16 @@ impl ChainObjective {
     fn restrict(&self, py: Python<'_>, features: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
         let kept = ascending(&features, self.inner.features.len())?;
         Ok(ChainObjective::of(interruptible(py, |_| Ok(self.inner.restrict(&kept)))?))
+    }
+
+    /// Names of features by their numbers: the attribute, if there is one, and the labels in a row.
+    fn feature_names(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<Vec<(Option<String>, Vec<&str>)>> {
+        let numbers = numbers("numbers name features", &features, self.inner.features.len())?;
+        let corpus = &self.inner.corpus;
+        let label = |&label: &u16| corpus.labels[usize::from(label)].as_str();
+        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let names = feature_names(&self.inner.features, &corpus.attributes, &numbers);
+        Ok(names.iter().map(|name| (name.attribute.map(text), name.labels.iter().map(label).collect())).collect())
     }
 
     /// A model of the features whose weights are not 0, with its settings (JSON) and the template it reads text with.
