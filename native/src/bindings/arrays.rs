@@ -8,11 +8,12 @@ use numpy::ndarray::Dimension;
 use numpy::{Element, PyArray, PyArray1, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadwriteArray};
 use pyo3::prelude::*;
 
+/// The elements of a contiguous array.
 pub fn read<'a, T: Element, D: Dimension>(array: &'a PyReadonlyArray<'_, T, D>) -> PyResult<&'a [T]> {
     array.as_slice().map_err(|_| OptionError::new_err("arrays have to be contiguous"))
 }
 
-/// Numbers below a bound; `what` is said of those that are not.
+/// The numbers of an array, all below a bound; else an error that begins with `what`.
 pub fn numbers(what: &str, array: &PyReadonlyArray1<'_, i64>, bound: usize) -> PyResult<Vec<usize>> {
     let numbers: Option<Vec<usize>> =
         array.as_array().iter().map(|&i| usize::try_from(i).ok().filter(|&i| i < bound)).collect();
@@ -28,17 +29,20 @@ pub fn ascending(array: &PyReadonlyArray1<'_, i64>, bound: usize) -> PyResult<Ve
     Err(OptionError::new_err("features have to ascend, each once"))
 }
 
+/// An array that may be written to.
 pub fn writable<'py, T: Element, D: Dimension>(
     array: &Bound<'py, PyArray<T, D>>,
 ) -> PyResult<PyReadwriteArray<'py, T, D>> {
     array.try_readwrite().map_err(|error| OptionError::new_err(format!("an output cannot be written to: {error}")))
 }
 
+/// The elements of a contiguous array, to be written.
 pub fn write<'a, T: Element, D: Dimension>(array: &'a mut PyReadwriteArray<'_, T, D>) -> PyResult<&'a mut [T]> {
     array.as_slice_mut().map_err(|_| OptionError::new_err("arrays have to be contiguous"))
 }
 
-/// Calls an objective of n weights on w and on where its gradient goes: `out`, or a new array.
+/// Calls an objective of n weights with w and with the array for its gradient: `out`, or a new one. `quick` work runs on this
+/// thread.
 pub fn value_and_gradient<'py>(
     py: Python<'py>,
     (n, quick): (usize, bool),

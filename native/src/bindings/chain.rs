@@ -1,4 +1,4 @@
-//! `ChainObjective`: the negative log-likelihood for the optimisers.
+//! Methods of `ChainObjective`: the negative log-likelihood of a chain CRF.
 
 use crate::bindings::arrays::{ascending, numbers, value_and_gradient};
 use crate::bindings::classes::{ChainObjective, SamplePasses};
@@ -51,25 +51,25 @@ impl ChainObjective {
         self.inner.n_threads()
     }
 
-    /// How many of the last features bear no penalty in stochastic methods: an intercept's.
+    /// The number of weights, the last ones, that bear no penalty: an intercept's.
     #[getter]
     fn n_unpenalised(&self) -> usize {
         self.inner.n_unpenalised
     }
 
-    /// 1 or 2: how many labels before a token's its score depends on.
+    /// 1 or 2: the number of labels before a token's own that its score depends on.
     #[getter]
     fn order(&self) -> u8 {
         self.inner.order()
     }
 
-    /// Range of the features that may be clustered: those of states.
+    /// Range of the features that may be clustered: the state features.
     #[getter]
     fn clusterable(&self) -> (usize, usize) {
         (self.inner.features.first_state(), self.inner.features.len())
     }
 
-    /// (transitions, triples, bigram features, state features), in the order of the weights
+    /// The number of transitions, triples, bigram features and state features, in the sequence of the weights.
     #[getter]
     fn feature_counts(&self) -> (usize, usize, usize, usize) {
         let features = &self.inner.features;
@@ -111,14 +111,14 @@ impl ChainObjective {
         Ok(ChainObjective::of(inner))
     }
 
-    /// The objective on some of the samples, each of which weighs `factor` times what it does here, with all features.
+    /// The objective on some of the samples with all features; the weight of each sample is multiplied by `factor`.
     fn batch(&self, py: Python<'_>, samples: PyReadonlyArray1<'_, i64>, factor: f64) -> PyResult<Self> {
         let sentences = self.numbers(&samples)?;
         let inner = interruptible(py, |_| Ok(self.inner.batch(&sentences, factor)))?;
         Ok(ChainObjective::of(inner))
     }
 
-    /// The objective over clusters of state features; feature j goes to map[j]. None if others are clustered.
+    /// The objective over clusters of state features; feature j goes to map[j]. None if other features are clustered.
     fn aggregate(&self, py: Python<'_>, map: PyReadonlyArray1<'_, i64>, n_clusters: usize) -> PyResult<Option<Self>> {
         let (map, n) = (numbers("map names clusters", &map, n_clusters)?, self.inner.features.len());
         if map.len() != n {
@@ -128,7 +128,7 @@ impl ChainObjective {
         Ok(inner.map(ChainObjective::of))
     }
 
-    /// The objective over some of the features, whose numbers ascend; the others' weights are 0.
+    /// The objective over some of the features, whose numbers ascend; all other weights are 0.
     fn restrict(&self, py: Python<'_>, features: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
         let kept = ascending(&features, self.inner.features.len())?;
         Ok(ChainObjective::of(interruptible(py, |_| Ok(self.inner.restrict(&kept)))?))
@@ -144,7 +144,7 @@ impl ChainObjective {
         Ok(names.iter().map(|name| (name.attribute.map(text), name.labels.iter().map(label).collect())).collect())
     }
 
-    /// A model of the features whose weights are not 0, with its settings (JSON) and the template it reads text with.
+    /// The model of the features whose weights are not 0, with its settings (JSON) and the template that it reads text with.
     #[pyo3(signature = (w, settings, template=None))]
     fn model(&self, w: PyReadonlyArray1<'_, f64>, settings: String, template: Option<&str>) -> PyResult<ChainModel> {
         let w = w.as_slice().map_err(|_| OptionError::new_err("w has to be contiguous"))?;

@@ -1,4 +1,4 @@
-//! The Python classes over chains that make one another: their methods are in `chain` and `stochastic`.
+//! The Python classes over chains that make one another. Their methods are in `chain` and `stochastic`.
 
 use crate::chain::objective as chain;
 use crate::stochastic::samples;
@@ -15,6 +15,7 @@ pub struct ChainObjective {
 }
 
 impl ChainObjective {
+    /// Wraps a native objective.
     pub fn of(inner: chain::ChainObjective) -> Self {
         ChainObjective { inner: Arc::new(inner), passes: PyOnceLock::new() }
     }

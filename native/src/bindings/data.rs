@@ -1,4 +1,6 @@
 //! `Corpus`: reading files, encoding Python sequences.
+//!
+//! Over 400 lines: most of them take Python's sentences apart, token by token, with an error for every mistake.
 
 use crate::bindings::arrays::read;
 use crate::bindings::errors::DataError;
@@ -40,8 +42,8 @@ pub fn alphabet(names: &[String]) -> PyResult<Alphabet> {
 
 #[pymethods]
 impl Corpus {
-    /// Compressed sparse rows (`ends[i]` is where row i ends) of tokens, names of the columns, the row behind each sentence's
-    /// last, and perhaps the labels' names, in byte order, with one's number for each row.
+    /// Tokens as compressed sparse rows (`ends[i]` is where row i ends), names of the columns, and for each sentence the row
+    /// behind its last one. Labelled data also have the labels' names, in byte sequence, and the number of one for each row.
     #[staticmethod]
     #[pyo3(signature = (ends, ids, values, names, sentence_ends, labels=None))]
     fn of_matrix(
@@ -189,7 +191,7 @@ impl Corpus {
         PyArray1::from_slice(py, &self.inner.gold)
     }
 
-    /// Weight of each token: that of its sentence.
+    /// Weight of each token: its sentence's.
     fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let corpus = &self.inner;
         let of = |sentence| std::iter::repeat_n(corpus.weight(sentence), corpus.tokens(sentence).len());
@@ -255,7 +257,7 @@ fn checked_weight(weights: &[f64], index: usize) -> PyResult<f64> {
     }
 }
 
-/// What is wrong with a token, before it is known in which sentence.
+/// A mistake in a token whose sentence is not known yet.
 enum Problem {
     Message(String),
     Python(PyErr),

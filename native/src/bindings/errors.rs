@@ -31,7 +31,7 @@ impl From<Error> for PyErr {
     }
 }
 
-/// The number of an error of which only the kind is known, on systems that count as Linux does.
+/// The errno of an error of which only the kind is known, with Linux' numbers.
 fn number_of(kind: ErrorKind) -> Option<i32> {
     Some(match kind {
         ErrorKind::NotFound => 2,

@@ -26,7 +26,7 @@ pub fn read_stdin(py: Python<'_>) -> PyResult<Vec<u8>> {
 /// How often to look for a signal.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// Runs quick work here, without a thread to look for signals; Python does so after it.
+/// Runs quick work on this thread; Python looks for signals after it.
 fn at_once<T: Send>(py: Python<'_>, work: impl FnOnce(&Interrupt) -> Result<T> + Send) -> PyResult<T> {
     returned(py.detach(|| catch_unwind(AssertUnwindSafe(|| work(&Interrupt::default())))))
 }
@@ -40,7 +40,7 @@ pub fn interruptible_unless<T: Send>(
     if quick { at_once(py, work) } else { interruptible(py, work) }
 }
 
-/// What work returned, or its panic as an exception.
+/// The value that work returned, or its error or panic as an exception.
 fn returned<T>(outcome: std::thread::Result<Result<T>>) -> PyResult<T> {
     match outcome {
         Ok(result) => Ok(result?),

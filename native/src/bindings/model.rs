@@ -14,12 +14,14 @@ use pyo3::types::{PyBytes, PyList};
 use std::io::Write;
 use std::path::PathBuf;
 
+/// A trained chain model.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ChainModel {
     inner: Model,
 }
 
 impl ChainModel {
+    /// The model of some features at weights w.
     pub fn trained(source: Trained<'_>, w: &[f64]) -> PyResult<Self> {
         Ok(ChainModel { inner: Model::new(source, w)? })
     }

@@ -1,4 +1,4 @@
-//! `SamplePasses`: an objective over chains as the solvers that go sample by sample see it.
+//! Methods of `SamplePasses`: an objective over chains as the solvers that go sample by sample see it.
 
 use crate::bindings::arrays::{numbers, read, writable, write};
 use crate::bindings::classes::{ChainObjective, SamplePasses};
@@ -11,7 +11,7 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArr
 use pyo3::prelude::*;
 
 impl SamplePasses {
-    /// The samples that an array names.
+    /// The numbers of samples that an array holds, checked.
     fn numbers(&self, visits: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
         numbers("visits name samples", visits, self.n_samples())
     }
@@ -58,8 +58,7 @@ impl SamplePasses {
 
     /// A pass of stochastic gradient descent with L1 (see `loglinear.solvers.sgd_l1`); updates w and q in place.
     ///
-    /// l1 and l2 are what a sample bears of the penalty. Returns u and the number of
-    /// evaluations of a sample.
+    /// l1 and l2 are the penalties over the number of samples. Returns u and the number of evaluations of a sample.
     #[pyo3(signature = (w, q, u, *, visits, rates, l1, l2, penalty, line_search=None))]
     #[allow(clippy::too_many_arguments)]
     fn sgd_l1_pass(
@@ -100,7 +99,7 @@ impl SamplePasses {
 
     /// A pass of stochastic gradient descent with L2 (see `loglinear.solvers.sg`); updates w in place and adds all iterates to sum.
     ///
-    /// l2 is what a sample bears of the penalty.
+    /// l2 is the penalty over the number of samples.
     #[pyo3(signature = (w, sum, *, visits, rates, l2))]
     fn sg_pass(
         &self,
@@ -123,7 +122,7 @@ impl SamplePasses {
 
     /// A pass of AdaGrad with L2 (see `loglinear.solvers.adagrad`); updates w and the sums of squares in place.
     ///
-    /// l2 is what a sample bears of the penalty.
+    /// l2 is the penalty over the number of samples.
     #[pyo3(signature = (w, squares, *, visits, rate, delta, l2))]
     #[allow(clippy::too_many_arguments)]
     fn adagrad_pass(
@@ -143,7 +142,7 @@ impl SamplePasses {
         interruptible(py, |interrupt| adagrad::pass(&self.inner, w, squares, &settings, interrupt))
     }
 
-    /// How many numbers SAG stores of the gradients of all samples: of states, of transitions, of edges.
+    /// The number of numbers that SAG stores of the gradients of all samples: of states, of transitions, of edges.
     #[getter]
     fn sag_sizes(&self) -> (usize, usize, usize) {
         let Sizes { states, transitions, edges } = Sizes::new(&self.inner.objective);
@@ -153,7 +152,7 @@ impl SamplePasses {
     /// Steps of SAG (see `loglinear.solvers.sag`), one for each row of `draws`; updates w, d and all that is stored in place,
     /// also when interrupted.
     ///
-    /// l1 and l2 are what a sample bears of the penalty. Returns the number of evaluations of a sample.
+    /// l1 and l2 are the penalties over the number of samples. Returns the number of evaluations of a sample.
     #[pyo3(signature = (w, d, gradients, lipschitz, seen, pauses, *, draws, sampling, saga, l1, l2))]
     #[allow(clippy::too_many_arguments)]
     fn sag_pass(

@@ -2,17 +2,17 @@
 //! f_k(x, y) = sum of f_j(x, y) over the features j of cluster k. The paper leaves this for CRFs to future work.
 //!
 //! A cluster may hold features of several labels, so a token has an entry for each cluster and label of its features, with the
-//! sum of their values. Transitions, triples and bigram features are left alone.
+//! sum of the features' values. Transitions, triples and bigram features are not clustered.
 
 use crate::chain::features::{Features, Selection};
-use crate::chain::layout::{Block, Entries};
+use crate::chain::layout::{Block, SentenceEntries};
 use crate::chain::objective::ChainObjective;
 use rayon::prelude::*;
 use std::sync::Arc;
 
 impl ChainObjective {
-    /// The objective over `n_clusters` weights, where feature j has that of cluster map[j]. What comes before the state features
-    /// maps to itself; None if it does not.
+    /// The objective over `n_clusters` weights, in which feature j has the weight of cluster map[j]. The features before the
+    /// state features have to map to themselves; None if they do not.
     pub fn aggregate(&self, map: &[usize], n_clusters: usize) -> Option<ChainObjective> {
         let first = self.features.first_state();
         let (before, states) = map.split_at(first);
@@ -29,7 +29,7 @@ impl ChainObjective {
             bigram_ranges: self.features.bigram_ranges.clone(),
             bigram_pairs: self.features.bigram_pairs.clone(),
             state_attributes: (0..n as u32).map(|cluster| (cluster, cluster + 1)).collect(),
-            // The label is that of an entry, not of a cluster.
+            // The label belongs to an entry's place, not to a cluster.
             state_labels: vec![0; n],
             n_dense: 0,
             n_shared: n,
@@ -44,7 +44,7 @@ impl ChainObjective {
 
     fn merged(&self, block: &Block, clusters: &[u32]) -> Block {
         let n = block.sentences.len();
-        let mut shared = Entries::default();
+        let mut shared = SentenceEntries::default();
         let mut all: Vec<(u32, u32, f64)> = Vec::new();
         for sentence in 0..n {
             all.clear();
@@ -62,7 +62,7 @@ impl ChainObjective {
                 let cluster = |at: usize| clusters[base + entries.ids[at] as usize];
                 all.extend(entries.range(sentence).map(|at| (entries.places[at], cluster(at), entries.value(at))));
             }
-            // A stable sort: sums do not depend on anything but the data.
+            // A stable sort: sums depend on the data alone.
             all.sort_by_key(|&(place, cluster, _)| (place, cluster));
             for same in all.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
                 shared.push(same[0].1, same[0].0, Some(same.iter().map(|entry| entry.2).sum()));
@@ -72,9 +72,9 @@ impl ChainObjective {
         let end = clusters.iter().max().map_or(0, |&most| most as usize + 1);
         Block {
             sentences: Arc::clone(&block.sentences),
-            rows: std::array::from_fn(|_| Entries::none(n)),
+            rows: std::array::from_fn(|_| SentenceEntries::none(n)),
             shared,
-            own: Entries::none(n),
+            own: SentenceEntries::none(n),
             own_range: end..end,
             bigrams: block.bigrams.clone(),
         }

@@ -24,7 +24,7 @@ pub(super) fn empirical_counts(sentences: Weighted<'_>, features: &Features, blo
     counts
 }
 
-/// Adds the state features of a sentence of a block, with its gold labels.
+/// Adds weight * value for the state features of a sentence of a block with gold labels.
 fn count_states(features: &Features, block: &Block, sentence: usize, gold: &[u32], weight: f64, counts: &mut [f64]) {
     let width = numeric::padded(features.n_labels);
     for entries in &block.rows {
@@ -45,7 +45,7 @@ fn count_states(features: &Features, block: &Block, sentence: usize, gold: &[u32
     }
 }
 
-/// Adds the transitions, triples and bigram features of a sentence.
+/// Adds the weight for the transitions, triples and bigram features of a sentence.
 fn count_pairs(corpus: &Corpus, features: &Features, tokens: Range<usize>, weight: f64, counts: &mut [f64]) {
     let find = |pairs: &[(u16, u16)], from: u32, to: u32| pairs.binary_search(&(from as u16, to as u16)).ok();
     for labels in corpus.gold[tokens.clone()].windows(3) {

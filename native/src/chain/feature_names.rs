@@ -3,12 +3,12 @@
 use crate::chain::features::Features;
 use crate::corpus::alphabet::Alphabet;
 
-/// What a weight of a chain is for.
+/// The name of a weight: an attribute and labels.
 #[derive(Debug, PartialEq)]
 pub struct FeatureName<'a> {
     /// The attribute that has to be on the token; None for features of labels alone.
     pub attribute: Option<&'a [u8]>,
-    /// Numbers of one, two or three labels in a row, the last that of the token.
+    /// Numbers of one, two or three labels in a row; the last is the token's own.
     pub labels: Vec<u16>,
 }
 

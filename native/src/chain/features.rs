@@ -1,9 +1,13 @@
-//! Which features a chain model has, and the order of its weights.
+//! Which features a chain model has, and the sequence of its weights.
 //!
-//! Order: transitions by (from, to); triples by their three labels; bigram features by attribute, then (from, to); state
-//! features by class, then attribute, then label. The classes serve the layout in memory (`layout`): attributes with many
-//! labels, which are kept as dense rows; the other attributes that occur in several blocks of the corpus; and those that
-//! occur in one block only, block by block.
+//! Sequence: transitions by (from, to); triples by their three labels; bigram features by attribute, then (from, to); state
+//! features by class, then attribute, then label. The classes of attributes serve the layout in memory (`layout`):
+//!
+//! - dense: attributes with features of many labels, kept as rows of a matrix;
+//! - shared: other attributes that occur in several blocks of the corpus;
+//! - own: other attributes that occur in one block only, block by block.
+//!
+//! Over 400 lines: which features there are is found in several short passes over the corpus, which go together.
 
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
@@ -32,53 +36,58 @@ impl Selection {
     }
 }
 
-/// Attributes with at least so many labels, and on at least so many tokens, become dense rows.
+/// Whether an attribute with features of `labels` labels, on `tokens` tokens, becomes a dense row.
 fn is_dense(labels: usize, tokens: u32, width: usize) -> bool {
     labels * 8 >= width && labels > 1 && tokens >= 64
 }
 
-/// Tokens' attributes to a block: enough work to outweigh adding up a block's gradient.
+/// Attributes of tokens in a block: enough work to outweigh adding up a block's gradient.
 const BLOCK: usize = 400_000;
 const MOST_BLOCKS: usize = 64;
-/// Tables of all label pairs are held in memory, several for each thread: 128 MiB each for so many labels.
+/// The most labels: every thread holds several tables of all pairs of labels, 128 MiB each with this number.
 const MOST_LABELS: usize = 4096;
-/// The same of label triples.
+/// The most labels of a chain of second order, whose tables hold all triples of labels.
 pub const MOST_LABELS_OF_TRIPLES: usize = 256;
 
+/// The features of a chain, in the sequence of its weights.
 pub struct Features {
     pub n_labels: usize,
-    /// (from, to) of each transition feature; they come first.
+    /// (from, to) of each transition feature. Transitions are the first features.
     pub transitions: Vec<(u16, u16)>,
-    /// The labels of each transition of second order; they come next.
+    /// The three labels in a row of each triple feature. Triples come next.
     pub triples: Vec<[u16; 3]>,
-    /// Attribute -> its range in `bigram_pairs`; empty without bigram features.
+    /// Attribute -> its range in `bigram_pairs`; empty where the corpus has no attributes of bigrams.
     pub bigram_ranges: Vec<Range<u32>>,
     /// (from, to) of each bigram feature.
     pub bigram_pairs: Vec<(u16, u16)>,
-    /// Attributes that have state features, in the order of those, with the end of their range in `state_labels`.
+    /// The attributes that have state features, in the sequence of the weights, each with the end of its range in `state_labels`.
     pub state_attributes: Vec<(u32, u32)>,
     /// Label of each state feature.
     pub state_labels: Vec<u16>,
-    /// The first `n_dense` of `state_attributes` are dense rows, then `n_shared` that several blocks share.
+    /// The number of dense attributes: the first ones of `state_attributes`.
     pub n_dense: usize,
+    /// The number of shared attributes, which come next.
     pub n_shared: usize,
-    /// Sentences of each block, and its own range of `state_labels`.
+    /// The sentences of each block, and the range of its own features in `state_labels`.
     pub blocks: Vec<(Range<usize>, Range<usize>)>,
 }
 
-/// Where the state features of an attribute are.
+/// Where the state features of an attribute stand.
 #[derive(Clone, Copy)]
 pub struct Place {
     /// Index in `state_attributes`, or `NOWHERE`.
     pub index: u32,
-    /// Start and end in `state_labels`.
+    /// Start of its range in `state_labels`.
     pub start: u32,
+    /// End of its range in `state_labels`.
     pub end: u32,
 }
 
+/// The place of an attribute or feature that there is none of.
 pub const NOWHERE: u32 = u32::MAX;
 
 impl Features {
+    /// Finds the features of a corpus. Errors: no labels, no tokens, too many labels or features.
     pub fn new(corpus: &Corpus, selection: Selection) -> Result<Features> {
         if !corpus.labelled {
             return Err(Error::Data("training needs labelled data".into()));
@@ -118,8 +127,8 @@ impl Features {
         Ok(features)
     }
 
-    /// Those of samples that are one token each, with every column of a matrix as an attribute: with two labels a feature for
-    /// the second alone, with more one for every label.
+    /// The features of samples that are one token each, with every column of a matrix as an attribute: with two labels a column
+    /// has one feature, of the second label; with more it has one of every label.
     pub fn of_columns(n_columns: usize, n_labels: usize, n_samples: usize) -> Result<Features> {
         if n_labels > MOST_LABELS {
             return Err(Error::Data(format!("{n_labels} classes, more than {MOST_LABELS}")));
@@ -144,29 +153,32 @@ impl Features {
         })
     }
 
+    /// The number of bigram features.
     pub fn n_bigrams(&self) -> usize {
         self.bigram_pairs.len()
     }
 
-    /// Where bigram features start among all features.
+    /// The number of the first bigram feature among all features.
     pub fn first_bigram(&self) -> usize {
         self.transitions.len() + self.triples.len()
     }
 
-    /// Where state features start among all features.
+    /// The number of the first state feature among all features.
     pub fn first_state(&self) -> usize {
         self.first_bigram() + self.bigram_pairs.len()
     }
 
+    /// The number of features.
     pub fn len(&self) -> usize {
         self.first_state() + self.state_labels.len()
     }
 
+    /// Whether there is no feature.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where each attribute's state features are.
+    /// Attribute -> where its state features stand.
     pub fn places(&self, n_attributes: usize) -> Vec<Place> {
         let mut places = vec![Place { index: NOWHERE, start: 0, end: 0 }; n_attributes];
         let mut start = 0;
@@ -177,13 +189,13 @@ impl Features {
         places
     }
 
-    /// The range in `state_labels` of the first `count` attributes.
+    /// The range in `state_labels` of a range of `state_attributes`.
     pub fn state_range(&self, attributes: Range<usize>) -> Range<usize> {
         let end = |count: usize| if count == 0 { 0 } else { self.state_attributes[count - 1].1 as usize };
         end(attributes.start)..end(attributes.end)
     }
 
-    /// Labels of the state features of an attribute, counted as in `state_attributes`.
+    /// Labels of the state features of the attribute with this index in `state_attributes`.
     pub fn labels(&self, attribute: usize) -> &[u16] {
         &self.state_labels[self.state_range(attribute..attribute + 1)]
     }
@@ -228,7 +240,7 @@ impl Features {
     ) -> Result<()> {
         let width = crate::numeric::padded(self.n_labels);
         let n_blocks = sentences.len();
-        // Classes: 0 dense, 1 shared by blocks, 2 + b found in block b only.
+        // Class -> its attributes: 0 dense, 1 shared by blocks, 2 + b found in block b only.
         let mut classes: Vec<Vec<u32>> = vec![Vec::new(); 2 + n_blocks];
         for (attribute, &count) in seen.counts.iter().enumerate() {
             if count == 0 || seen.tokens[attribute] < selection.min_count {
@@ -268,6 +280,7 @@ impl Features {
     }
 }
 
+/// All pairs of labels (from, to), ascending.
 pub fn pairs_of(n_labels: usize) -> impl Iterator<Item = (u16, u16)> {
     let n = n_labels as u16;
     (0..n).flat_map(move |from| (0..n).map(move |to| (from, to)))
@@ -287,7 +300,7 @@ fn transitions(corpus: &Corpus, all: bool) -> Vec<(u16, u16)> {
     pairs_of(n_labels).zip(seen).filter_map(|(pair, seen)| seen.then_some(pair)).collect()
 }
 
-/// Transitions of second order: where there are none of first order, only if they were asked for by name.
+/// The triples that are features. A corpus without transitions has triples only if its template asks for them.
 fn triples(corpus: &Corpus, all: bool) -> Vec<[u16; 3]> {
     if !corpus.transitions && !corpus.triples {
         return Vec::new();
@@ -303,8 +316,8 @@ fn triples(corpus: &Corpus, all: bool) -> Vec<[u16; 3]> {
     (0..seen.len()).filter(|&at| seen[at]).map(labels).collect()
 }
 
-/// Cuts the corpus into blocks of whole sentences. They depend on the corpus alone, so that sums are added up in
-/// the same order on any number of threads.
+/// Cuts the corpus into blocks of whole sentences. The blocks depend on the corpus alone, so that sums are added up in the same
+/// sequence on any number of threads.
 fn blocks(corpus: &Corpus) -> Vec<Range<usize>> {
     let work = |sentence: usize| {
         let tokens = corpus.tokens(sentence);
@@ -327,7 +340,7 @@ fn blocks(corpus: &Corpus) -> Vec<Range<usize>> {
     blocks
 }
 
-/// Attribute -> the number of tokens it is on; twice on a token counts once.
+/// Attribute -> the number of tokens it is on.
 fn token_counts<'c>(corpus: &'c Corpus, attributes_of: impl Fn(usize) -> &'c [u32]) -> Vec<u32> {
     let mut counts = vec![0u32; corpus.attributes.len()];
     let mut last = vec![usize::MAX; corpus.attributes.len()];
@@ -341,7 +354,7 @@ fn token_counts<'c>(corpus: &'c Corpus, attributes_of: impl Fn(usize) -> &'c [u3
     counts
 }
 
-/// Attribute -> how often it occurs, on how many tokens, first and last block it is in.
+/// A first pass over the corpus: of each attribute its occurrences, its tokens, its first and its last block.
 struct Seen {
     counts: Vec<u32>,
     tokens: Vec<u32>,
@@ -367,14 +380,14 @@ impl Seen {
                 }
             }
         }
-        // An attribute that occurs is on one token at least: no need to count them for that.
+        // Tokens are counted apart from occurrences only where a bound on their number has an effect.
         seen.tokens =
             if min_count > 1 { token_counts(corpus, |token| corpus.states.row(token)) } else { seen.counts.clone() };
         seen
     }
 }
 
-/// Attribute -> the labels it was seen with, sorted.
+/// Attribute -> the labels seen on its tokens, sorted.
 struct ObservedLabels {
     starts: Vec<usize>,
     lengths: Vec<u16>,

@@ -1,11 +1,36 @@
-//! The corpus as the inner loops want it: per sentence, which weights to add and where.
+//! The corpus laid out for the inner loops: for each sentence the weights to add, and the places in its scores to add them at.
 //!
-//! Attributes with many labels are rows of a dense, padded matrix: a token adds whole rows with vector instructions, as far as
-//! they have features. Of all others each (attribute, label) is an entry (feature, label). Features met in one block only are
-//! that block's own: it writes their gradient in place, and only the rest has to be added up over blocks.
+//! Attributes with features of many labels are rows of a dense, padded matrix: a token adds whole rows with vector instructions,
+//! up to the last label with a feature. Every other feature on a token is an entry of its own. Features met in one block only are
+//! that block's own: the block writes their gradient in place, and only the gradient of rows and shared features has to be added
+//! up over blocks.
 //!
-//! A loop runs over all entries of a sentence, not over those of one token after the other: there are few of each kind on a
-//! token, and loops that end after a few rounds are mispredicted at every end.
+//! ```text
+//!     Block
+//!     sentences   [s0, s1, ...]            the shortest first; each names its tokens, counted within the block
+//!     rows[0]     rows with features of labels 0..8 only            \
+//!     rows[1]     ... of labels 0..16 only                           |  six lists of entries, `SentenceEntries`:
+//!     rows[2]     ... of labels 0..24 only                           |  four kinds of rows, by how far they reach,
+//!     rows[3]     all other rows                                     |  then single features
+//!     shared      single features that several blocks meet           |
+//!     own         single features that only this block meets        /
+//!     bigrams     token -> the attributes with bigram features
+//!
+//!     SentenceEntries, here rows[1] for s0 of two tokens and s1 of one; width is 24:
+//!
+//!                 s0                  s1
+//!               +------+------+------+------+
+//!     ids       |  17  |  17  |   4  |   9  |   row of the dense matrix (in shared and own: number of the feature)
+//!     places    |   0  |  24  |   0  |   0  |   token * width (in shared and own: + label): the place in the sentence's scores
+//!     values    |  1.0 |  2.0 |  0.5 |  1.0 |   factor of the weights; empty where every value of the block is 1
+//!               +------+------+------+------+
+//!     ends                         3      4     sentence -> where its entries end
+//!
+//!     Tokens take turns (`TURNS`): the first entry of each token, then the second of each.
+//! ```
+//!
+//! A loop runs over all entries of a sentence at once. A loop for each token would have few rounds, and the processor mispredicts
+//! every end of such a loop.
 
 use crate::chain::features::{Features, NOWHERE, Place};
 use crate::corpus::{Corpus, Rows};
@@ -15,28 +40,29 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Entries of sentences, in compressed sparse rows.
+/// Entries of sentences, in compressed sparse rows: an entry adds a row of weights, or a single weight, to the scores.
 #[derive(Clone, Default)]
-pub struct Entries {
+pub struct SentenceEntries {
     /// Sentence -> where its entries end.
     pub ends: Vec<u32>,
-    /// Row of the dense matrix, or index of a state feature.
+    /// Row of the dense matrix, or number of a state feature.
     pub ids: Vec<u32>,
-    /// Where in the scores of its sentence, tokens x width, each entry adds something: at its label, a row from there on.
+    /// The place in the scores of the sentence, tokens x width, that an entry adds its weight to; a row adds its weights from
+    /// that place on.
     pub places: Vec<u32>,
     /// Value of each entry; empty when all are 1.
     pub values: Vec<f64>,
 }
 
-impl Entries {
-    /// Of sentences that have none.
-    pub fn none(sentences: usize) -> Entries {
-        Entries { ends: vec![0; sentences], ..Entries::default() }
+impl SentenceEntries {
+    /// No entries, for a number of sentences.
+    pub fn none(sentences: usize) -> SentenceEntries {
+        SentenceEntries { ends: vec![0; sentences], ..SentenceEntries::default() }
     }
 
-    /// None yet, and room for so many.
-    pub fn with_room(sentences: usize, entries: usize, valued: bool) -> Entries {
-        Entries {
+    /// No sentences yet, with room for a number of sentences and entries.
+    pub fn with_room(sentences: usize, entries: usize, valued: bool) -> SentenceEntries {
+        SentenceEntries {
             ends: Vec::with_capacity(sentences),
             ids: Vec::with_capacity(entries),
             places: Vec::with_capacity(entries),
@@ -51,7 +77,7 @@ impl Entries {
         start..self.ends[sentence] as usize
     }
 
-    /// Whether no sentence has any.
+    /// Whether no sentence has an entry.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
@@ -63,6 +89,7 @@ impl Entries {
         if self.values.is_empty() { 1.0 } else { self.values[at] }
     }
 
+    /// Adds an entry to the current sentence; all entries have a value, or none has.
     #[inline(always)]
     pub fn push(&mut self, id: u32, place: u32, value: Option<f64>) {
         self.ids.push(id);
@@ -70,8 +97,17 @@ impl Entries {
         self.values.extend(value);
     }
 
+    /// Ends the current sentence.
     pub fn end_sentence(&mut self) {
         self.ends.push(u32::try_from(self.ids.len()).expect("a block has fewer than 2^32 entries"));
+    }
+
+    /// Prefetches the end of a sentence and some of its entries.
+    #[inline(always)]
+    pub fn fetch(&self, sentence: usize, range: Range<usize>) {
+        numeric::prefetch(&self.ends, sentence);
+        numeric::prefetch_range(&self.ids, range.clone());
+        numeric::prefetch_range(&self.places, range);
     }
 
     fn shrink(&mut self) {
@@ -82,17 +118,17 @@ impl Entries {
     }
 }
 
-/// How many kinds of rows there are: with features among the first eight labels alone, the first sixteen, the first
-/// twenty-four, and all others.
+/// The number of kinds of rows: rows with features of the first eight labels alone, of the first sixteen, of the first
+/// twenty-four, and all other rows.
 pub const KINDS: usize = 4;
 
-/// How many labels of its rows a kind may have features with; others may have them with all of the width.
+/// The number of leading labels, a multiple of eight, that rows of a kind can have features of.
 #[inline(always)]
 pub fn reach(kind: usize, width: usize) -> usize {
     if kind + 1 == KINDS { width } else { (kind + 1) * LANES }
 }
 
-/// Row -> its kind.
+/// Row of the dense matrix -> its kind.
 pub fn kinds(features: &Features) -> Vec<u8> {
     let last = |row| usize::from(*features.labels(row).last().expect("a row has features"));
     (0..features.n_dense).map(|row| (last(row) / LANES).min(KINDS - 1) as u8).collect()
@@ -100,37 +136,38 @@ pub fn kinds(features: &Features) -> Vec<u8> {
 
 /// A sentence of a block.
 pub struct Sentence {
-    /// In the corpus.
+    /// Number of the sentence in the corpus.
     pub number: usize,
-    /// Counted within the block.
+    /// Its tokens, counted within the block.
     pub tokens: Range<usize>,
 }
 
-/// A run of sentences that one thread works through.
+/// A run of sentences of the corpus that one thread works through.
 pub struct Block {
-    /// The shortest first, and with them their entries: sentences gone through abreast are of about the same length then, and
-    /// lie side by side.
+    /// The shortest first, and so are their entries: sentences that go abreast have about the same length then, and lie side by
+    /// side.
     pub sentences: Arc<[Sentence]>,
-    /// By kind.
-    pub rows: [Entries; KINDS],
-    pub shared: Entries,
-    /// Indices count from the block's first own feature.
-    pub own: Entries,
-    /// The block's own features among the state features.
+    /// Kind -> the entries that are rows of this kind.
+    pub rows: [SentenceEntries; KINDS],
+    pub shared: SentenceEntries,
+    /// Entries of the block's own features; `ids` count from the first of these.
+    pub own: SentenceEntries,
+    /// The range of the block's own features among the state features.
     pub own_range: Range<usize>,
     pub bigrams: Bigrams,
 }
 
-/// The bigram features of a block's tokens. Each block adds up the gradient of those that it meets, and of no others: there are
-/// too many for a table of all of them.
+/// The bigram features of a block's tokens. A block adds up the gradient of the bigram features that it meets: a table of all
+/// bigram features would be too large for each block to have one.
 #[derive(Clone, Default)]
 pub struct Bigrams {
-    /// Token -> indices in `met`, one for each of its attributes that has bigram features; empty if none has.
+    /// Token -> indices in `met`, one for each of its attributes with bigram features; no tokens at all where no attribute has
+    /// any.
     pub entries: Rows,
     pub met: Vec<Met>,
 }
 
-/// Bigram features of one attribute, and where the block adds them up.
+/// The bigram features of one attribute, and the place of the first one's gradient in the block's sums.
 #[derive(Clone)]
 pub struct Met {
     pub features: Range<u32>,
@@ -159,7 +196,7 @@ impl Bigrams {
         bigrams
     }
 
-    /// Takes up the features of an attribute that is met first; returns its index, or `NOWHERE` if it has none.
+    /// Adds the features of an attribute to `met`; returns their index there, or `NOWHERE` if there are no features.
     pub fn meet(&mut self, features: Range<u32>) -> u32 {
         if features.is_empty() {
             return NOWHERE;
@@ -169,7 +206,7 @@ impl Bigrams {
         self.met.len() as u32 - 1
     }
 
-    /// How many features the block meets.
+    /// The number of bigram features that the block meets.
     pub fn n_met(&self) -> usize {
         self.met.last().map_or(0, |last| last.place as usize + last.features.len())
     }
@@ -182,16 +219,16 @@ impl Bigrams {
 }
 
 impl Block {
-    /// Samples of one token each, all in one block, with the columns of a matrix as attributes; `intercept` is one more, and
-    /// its value.
+    /// A block of samples of one token each, with the columns of a matrix as attributes. `intercept` is the number and the value
+    /// of an attribute that every sample has besides.
     pub fn of_rows(rows: &Lists, intercept: Option<(u32, f64)>, features: &Features) -> Block {
         let n = rows.len();
         let valued = !matches!(rows.parts().1, Values::Ones(_)) || intercept.is_some_and(|(_, value)| value != 1.0);
         let mut block = Block {
             sentences: (0..n).map(|number| Sentence { number, tokens: number..number + 1 }).collect(),
-            rows: std::array::from_fn(|_| Entries::none(n)),
-            shared: Entries::none(n),
-            own: Entries::none(n),
+            rows: std::array::from_fn(|_| SentenceEntries::none(n)),
+            shared: SentenceEntries::none(n),
+            own: SentenceEntries::none(n),
             own_range: features.state_labels.len()..features.state_labels.len(),
             bigrams: Bigrams::default(),
         };
@@ -210,28 +247,30 @@ impl Block {
         block
     }
 
-    /// All entries, each kind by itself.
-    pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entries> {
+    /// The six lists of entries.
+    pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut SentenceEntries> {
         self.rows.iter_mut().chain([&mut self.shared, &mut self.own])
     }
 }
 
+/// Lays the sentences of a corpus out in the blocks that its features name.
 pub fn blocks(corpus: &Corpus, features: &Features) -> Vec<Block> {
-    let layout = Layout { corpus, features, places: features.places(corpus.attributes.len()), kinds: kinds(features) };
-    features.blocks.par_iter().map(|(sentences, own)| layout.block(sentences.clone(), own.clone())).collect()
+    let maker =
+        BlockMaker { corpus, features, places: features.places(corpus.attributes.len()), kinds: kinds(features) };
+    features.blocks.par_iter().map(|(sentences, own)| maker.block(sentences.clone(), own.clone())).collect()
 }
 
-/// So many tokens take turns: sums of neighbouring entries do not wait for each other then.
+/// The number of tokens that take turns in laying out an entry: sums of neighbouring entries do not wait for each other then.
 const TURNS: usize = 16;
 
-struct Layout<'a> {
+struct BlockMaker<'a> {
     corpus: &'a Corpus,
     features: &'a Features,
     places: Vec<Place>,
     kinds: Vec<u8>,
 }
 
-impl Layout<'_> {
+impl BlockMaker<'_> {
     fn block(&self, sentences: Range<usize>, own_range: Range<usize>) -> Block {
         let corpus = self.corpus;
         let tokens = match sentences.clone().last() {
@@ -245,8 +284,8 @@ impl Layout<'_> {
         let mut block = Block {
             sentences: numbers.iter().map(|&number| sentence(number)).collect(),
             rows: Default::default(),
-            shared: Entries::default(),
-            own: Entries::default(),
+            shared: SentenceEntries::default(),
+            own: SentenceEntries::default(),
             own_range,
             bigrams: Bigrams::new(corpus, self.features, tokens),
         };
@@ -255,15 +294,15 @@ impl Layout<'_> {
             for first in tokens.clone().step_by(TURNS) {
                 self.add(&mut block, first..tokens.end.min(first + TURNS), tokens.start);
             }
-            block.entries_mut().for_each(Entries::end_sentence);
+            block.entries_mut().for_each(SentenceEntries::end_sentence);
         }
-        block.entries_mut().for_each(Entries::shrink);
+        block.entries_mut().for_each(SentenceEntries::shrink);
         block
     }
 
-    /// Adds the entries of some tokens: the first of each, then the second of each.
+    /// Adds the entries of some tokens: the first entry of each token, then the second of each.
     fn add(&self, block: &mut Block, tokens: Range<usize>, first_token: usize) {
-        let Layout { corpus, features, places, kinds } = self;
+        let BlockMaker { corpus, features, places, kinds } = self;
         let width = numeric::padded(features.n_labels);
         let most = tokens.clone().map(|token| corpus.states.range(token).len()).max().unwrap_or(0);
         for (turn, token) in (0..most).flat_map(|turn| tokens.clone().map(move |token| (turn, token))) {

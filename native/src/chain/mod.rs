@@ -7,6 +7,8 @@ pub mod features;
 pub mod inference;
 pub(crate) mod layout;
 pub mod model;
+mod model_encoding;
+mod model_weights;
 pub mod objective;
 pub(crate) mod pass;
 pub mod restrict;

@@ -4,7 +4,7 @@
 //! `value(w)` = sum over sentences of weight * (log Z(x) - w . f(x, y))
 //! `gradient` = sum over sentences of weight * (E[f(x, Y)] - f(x, y))
 //!
-//! Blocks of sentences go to threads; the sums of blocks are added up in the order of the blocks, so that the result is
+//! Blocks of sentences go to threads. The sums of blocks are added up in the sequence of the blocks, so that the result is
 //! bitwise the same on any number of threads.
 
 use crate::chain::counts::empirical_counts;
@@ -22,14 +22,15 @@ use pulp::Arch;
 use rayon::ThreadPool;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// The objective over some sentences and some features.
 pub struct ChainObjective {
     pub corpus: Arc<Corpus>,
     pub features: Arc<Features>,
     selection: Selection,
     pub(crate) blocks: Arc<Vec<Block>>,
-    /// Sentence -> weight, where it is not that of the corpus.
+    /// Sentence -> weight, where it is not the corpus' weight.
     weights: Option<Vec<f64>>,
-    /// How many features bear no penalty: those of the last attribute, which is on every token, or none.
+    /// The number of features, the last ones, that bear no penalty: an intercept's, an attribute on every token. 0 without one.
     pub n_unpenalised: usize,
     /// Counts of the features in the data: sum of weight * f(x, y).
     pub(crate) empirical: Vec<f64>,
@@ -43,12 +44,13 @@ struct Scratch {
     /// Weights of the dense rows, n_dense x width.
     rows: Aligned,
     sums: Vec<Sums>,
-    /// Block -> the gradient of the bigram features that it meets.
+    /// Block -> the gradient of the bigram features that the block meets.
     bigrams: Vec<Vec<f64>>,
     workspaces: Vec<Workspace>,
 }
 
 impl ChainObjective {
+    /// Finds the features of a corpus and lays its sentences out in blocks.
     pub fn new(corpus: Arc<Corpus>, mut selection: Selection, n_threads: usize) -> Result<Self> {
         if corpus.triples {
             selection.order = 2;
@@ -88,6 +90,7 @@ impl ChainObjective {
         }
     }
 
+    /// The objective over blocks that are laid out already, all sentences with the corpus' weights.
     pub(crate) fn of_parts(
         corpus: Arc<Corpus>,
         features: Features,
@@ -104,8 +107,8 @@ impl ChainObjective {
         objective
     }
 
-    /// The objective on some of the sentences, each of which weighs `factor` times what it does here, with all features: shares
-    /// what it can.
+    /// The objective on some of the sentences with all features; the weight of each sentence is multiplied by `factor`. Shares
+    /// all data with this objective.
     pub fn batch(&self, sentences: &[usize], factor: f64) -> Self {
         let mut weights = vec![0.0; self.corpus.n_sentences()];
         sentences.iter().for_each(|&sentence| weights[sentence] = factor * self.weight(sentence));
@@ -141,16 +144,17 @@ impl ChainObjective {
 
     /// The objective on some of the sentences, with the features that occur there.
     pub fn sample(&self, sentences: &[usize]) -> Result<Self> {
-        // What is frequent enough in all of them may be rare in these.
+        // An attribute that is frequent enough in all sentences may be rare in these.
         let selection = Selection { min_count: 1, ..self.selection };
         ChainObjective::new(Arc::new(self.corpus.select(sentences)?), selection, self.n_threads())
     }
 
-    /// 1 or 2: how many labels before a token's its score depends on.
+    /// 1 or 2: the number of labels before a token's own that its score depends on.
     pub fn order(&self) -> u8 {
         self.selection.order
     }
 
+    /// The number of threads that an evaluation runs on.
     pub fn n_threads(&self) -> usize {
         self.pool.current_num_threads()
     }
@@ -180,7 +184,7 @@ impl ChainObjective {
         Ok(value)
     }
 
-    /// Where the state features that belong to single blocks start.
+    /// The index, among the state features, of the first feature that belongs to a single block.
     fn shared_end(&self) -> usize {
         self.features.state_range(0..self.features.n_dense + self.features.n_shared).end
     }
@@ -225,45 +229,27 @@ impl ChainObjective {
         w: &[f64],
         transitions: &Transitions,
         links: &Links,
-        mut own_gradient: &mut [f64],
+        own_gradient: &mut [f64],
         scratch: &mut Scratch,
         interrupt: &Interrupt,
     ) -> Result<Sums> {
-        let mut work = Vec::with_capacity(self.blocks.len());
         scratch.bigrams.resize_with(self.blocks.len(), Vec::new);
-        for (index, (block, met)) in self.blocks.iter().zip(&mut scratch.bigrams).enumerate() {
-            let (own, rest) = own_gradient.split_at_mut(block.own_range.len());
-            work.push((index, block, own, met));
-            own_gradient = rest;
-        }
-        let queue = Mutex::new(work.into_iter());
+        let owns = threads::parts(own_gradient, self.blocks.iter().map(|block| block.own_range.len()));
+        let queue = Mutex::new(self.blocks.iter().zip(owns).zip(&mut scratch.bigrams).enumerate());
         let spare = Mutex::new((std::mem::take(&mut scratch.sums), std::mem::take(&mut scratch.workspaces)));
         let reduction = Mutex::new(Reduction::default());
         let scores = Scores { w, rows: &scratch.rows, transitions, links };
-        let next = || locked(&queue).next();
+        let next = || locked(&queue).next().filter(|_| !interrupt.is_set());
         self.pool.install(|| {
             rayon::scope(|scope| {
                 for _ in 0..self.pool.current_num_threads().min(self.blocks.len()) {
                     scope.spawn(|_| {
                         let mut workspace = locked(&spare).1.pop().unwrap_or_default();
                         workspace.lattice.prepare(transitions);
-                        while let Some((index, block, own, met)) = next() {
-                            if interrupt.is_set() {
-                                break;
-                            }
+                        while let Some((index, ((block, own), met))) = next() {
                             let known = locked(&spare).0.pop();
                             let mut sums = known.unwrap_or_else(|| self.new_sums(transitions));
-                            sums.clear();
-                            let targets = Targets { sums: &mut sums, own, met };
-                            let workspace = &mut workspace;
-                            Arch::new().dispatch(BlockPass {
-                                sentences: self.weighted(),
-                                features: &self.features,
-                                block,
-                                scores,
-                                workspace,
-                                targets,
-                            });
+                            self.sum_block(block, scores, &mut workspace, Targets { sums: &mut sums, own, met });
                             let freed = locked(&reduction).add(index, sums);
                             locked(&spare).0.extend(freed);
                         }
@@ -276,6 +262,13 @@ impl ChainObjective {
         let reduction = reduction.into_inner().unwrap_or_else(PoisonError::into_inner);
         interrupt.check()?;
         Ok(reduction.total.expect("there is at least one block"))
+    }
+
+    /// Runs the sweep over one block, into sums that are cleared first.
+    fn sum_block(&self, block: &Block, scores: Scores<'_>, workspace: &mut Workspace, targets: Targets<'_>) {
+        targets.sums.clear();
+        let (sentences, features) = (self.weighted(), &*self.features);
+        Arch::new().dispatch(BlockPass { sentences, features, block, scores, workspace, targets });
     }
 
     /// gradient = expected - empirical counts, from the sums over blocks.

@@ -1,4 +1,8 @@
-//! One block's share of an objective over chains: from weights to scores, marginals, and the sums that make the gradient.
+//! One block's share of an objective over chains.
+//!
+//! One sweep does all steps of the gradient (Sutton & McCallum 2012, section 5.1) for a sentence, or for eight abreast, before it
+//! goes on to the next: scores of its states, forward recursion and log Z, backward recursion and marginals, marginals added to
+//! the gradient. The scores then never leave the caches.
 
 use crate::chain::features::Features;
 use crate::chain::inference::{Abreast, Edge, Lattice, Links, Transitions};
@@ -9,7 +13,7 @@ use crate::chain::weighted::Weighted;
 use crate::numeric::LANES;
 use pulp::{Simd, WithSimd};
 
-/// Weights, as an evaluation wants them.
+/// The weights of an evaluation: all of them, and the forms that its loops read.
 #[derive(Clone, Copy)]
 pub(super) struct Scores<'a> {
     pub w: &'a [f64],
@@ -18,20 +22,22 @@ pub(super) struct Scores<'a> {
     pub links: &'a Links,
 }
 
-/// What a thread works in.
+/// Buffers of one thread.
 #[derive(Default)]
 pub(super) struct Workspace {
     pub lattice: Lattice,
     abreast: Abreast,
 }
 
-/// What a block writes: sums to be added up over blocks, the gradient of its own features, that of the bigram features it meets.
+/// Where a block writes its gradient: sums to be added up over blocks, the gradient of its own features, and the gradient of the
+/// bigram features that it meets.
 pub(super) struct Targets<'a> {
     pub sums: &'a mut Sums,
     pub own: &'a mut [f64],
     pub met: &'a mut Vec<f64>,
 }
 
+/// The sweep over one block, to be dispatched to the machine's instruction set.
 pub(super) struct BlockPass<'a> {
     pub sentences: Weighted<'a>,
     pub features: &'a Features,
@@ -41,9 +47,9 @@ pub(super) struct BlockPass<'a> {
     pub targets: Targets<'a>,
 }
 
-/// A sentence that counts.
+/// A sentence with tokens and a weight above 0.
 struct Counting<'a> {
-    /// Among those of the block.
+    /// Number among the block's sentences.
     at: usize,
     first_token: usize,
     gold: &'a [u32],
@@ -60,7 +66,7 @@ impl WithSimd for BlockPass<'_> {
         met.clear();
         met.resize(self.block.bigrams.n_met(), 0.0);
         for sentences in self.sentences().chunks(LANES) {
-            // Bigram features make transitions of their own for every token.
+            // With bigram features the transitions differ from token to token, and from sentence to sentence.
             if self.block.bigrams.n_met() == 0
                 && self.scores.links.are_few
                 && simd.vectorize(Together(&mut self, sentences))
@@ -75,7 +81,7 @@ impl WithSimd for BlockPass<'_> {
 }
 
 impl<'a> BlockPass<'a> {
-    /// Those with tokens and a weight.
+    /// The sentences of the block that have tokens and a weight above 0.
     fn sentences(&self) -> Vec<Counting<'a>> {
         let Weighted { corpus, .. } = self.sentences;
         let all = self.block.sentences.iter().enumerate().map(|(at, sentence)| Counting {
@@ -87,7 +93,7 @@ impl<'a> BlockPass<'a> {
         all.filter(|sentence| !sentence.gold.is_empty() && sentence.weight != 0.0).collect()
     }
 
-    /// Where the features that are not of dense rows start among those of states.
+    /// The index, among the state features, of the first feature that is not in a dense row.
     fn first_cell(&self) -> usize {
         self.features.state_range(0..self.features.n_dense).end
     }
@@ -116,7 +122,8 @@ impl<'a> BlockPass<'a> {
     }
 }
 
-/// Up to eight sentences without bigram features; whether that could be done.
+/// Up to eight sentences without bigram features, abreast. Returns false, with nothing done, if their scores are too large
+/// or the sentences too long.
 struct Together<'a, 'b>(&'a mut BlockPass<'b>, &'a [Counting<'b>]);
 
 impl WithSimd for Together<'_, '_> {
@@ -179,7 +186,7 @@ impl WithSimd for Alone<'_, '_> {
     }
 }
 
-/// Edges of the sentence that starts at a token of a block; `weight` gives those of bigram features.
+/// Adds the edges of the sentence that starts at the block's token `first_token`; `weight` gives the weight of a bigram feature.
 pub(crate) fn fill_edges(
     block: &Block,
     features: &Features,

@@ -1,20 +1,20 @@
-//! Chain objectives over some of the features: what the others cost, an evaluation no longer spends.
+//! Chain objectives over some of the features: an evaluation costs what the kept features cost.
 
 use crate::chain::features::{Features, NOWHERE, Selection};
-use crate::chain::layout::{self, Bigrams, Block, Entries};
+use crate::chain::layout::{self, Bigrams, Block, SentenceEntries};
 use crate::chain::objective::ChainObjective;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Where what is left out goes.
+/// Old number -> new number; `NOWHERE` for numbers that are not kept.
 fn places(len: usize, kept: impl Iterator<Item = usize>) -> Vec<u32> {
     let mut places = vec![NOWHERE; len];
     kept.zip(0..).for_each(|(from, to)| places[from] = to);
     places
 }
 
-/// Feature -> how many of those kept come before it; both ascend. One more than there are features.
+/// Feature -> the number of kept features before it. The list is one longer than the number of features; `kept` ascends.
 fn before(len: usize, kept: impl Iterator<Item = usize>) -> Vec<u32> {
     let (mut before, mut total) = (Vec::with_capacity(len + 1), 0);
     for feature in kept {
@@ -42,7 +42,7 @@ impl ChainObjective {
         let row_of =
             |&(attribute, _): &(u32, u32)| rows.find(|(_, row)| row.0 == attribute).expect("a row remains a row").0;
         let row_places = places(full.n_dense, attributes.map(row_of));
-        // A row that loses features may become one of another kind.
+        // A row that loses features may change its kind.
         let kinds = layout::kinds(&features);
         let rows: Vec<(u8, u32)> =
             row_places.iter().map(|&place| (*kinds.get(place as usize).unwrap_or(&0), place)).collect();
@@ -59,8 +59,8 @@ impl ChainObjective {
 }
 
 impl Features {
-    /// The features with the numbers `kept`, which ascend, in the same order and classes; `bigram` gives the new range of bigram
-    /// features for an old one.
+    /// The features with the numbers `kept`, which ascend, in the same sequence and classes; `bigram` gives the new range of
+    /// bigram features for an old one.
     fn restrict(&self, kept: &[usize], bigram: impl Fn(&Range<u32>) -> Range<u32>) -> Features {
         let (n_transitions, first_bigram, first) = (self.transitions.len(), self.first_bigram(), self.first_state());
         let (transitions, rest) = kept.split_at(kept.partition_point(|&feature| feature < n_transitions));
@@ -135,14 +135,14 @@ impl Bigrams {
     }
 }
 
-/// Entries of several kinds; `goes` gives the new kind and the new id for an old id.
-fn restrict<const N: usize>(all: &[Entries; N], goes: impl Fn(u32) -> (u8, u32)) -> [Entries; N] {
+/// The kept entries of N lists; `goes` gives the new list and the new id for an old id, `NOWHERE` for an id that is not kept.
+fn restrict<const N: usize>(all: &[SentenceEntries; N], goes: impl Fn(u32) -> (u8, u32)) -> [SentenceEntries; N] {
     let valued = all.iter().any(|entries| !entries.values.is_empty());
     let (n, n_sentences) = (all.iter().map(|entries| entries.ids.len()).sum(), all[0].ends.len());
     let of_sentence = |sentence: usize| all.iter().map(|entries| entries.range(sentence).len()).sum();
     let most: usize = (0..n_sentences).map(of_sentence).max().unwrap_or(0);
-    // Memory that is not written is not paid for, so there is room for all.
-    let mut kept: [Entries; N] = std::array::from_fn(|_| Entries::with_room(n_sentences, n, valued));
+    // Memory that is never written costs nothing, so each list gets room for all entries.
+    let mut kept: [SentenceEntries; N] = std::array::from_fn(|_| SentenceEntries::with_room(n_sentences, n, valued));
     let mut found: [Vec<(u32, u32, f64)>; N] = std::array::from_fn(|_| vec![(0, 0, 0.0); most + 1]);
     for sentence in 0..n_sentences {
         let mut lens = [0; N];
@@ -150,7 +150,7 @@ fn restrict<const N: usize>(all: &[Entries; N], goes: impl Fn(u32) -> (u8, u32))
             let range = entries.range(sentence);
             let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
             for (at, (&id, &place)) in range.zip(pairs) {
-                // What does not stay is overwritten by what comes next: a branch could not be predicted.
+                // An entry that is not kept is overwritten by the next one: a branch could not be predicted.
                 let (kind, id) = goes(id);
                 let len = &mut lens[usize::from(kind)];
                 found[usize::from(kind)][*len] = (id, place, entries.value(at));

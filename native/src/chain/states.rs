@@ -1,40 +1,40 @@
-//! State features in an evaluation: from weights to the scores of tokens, and from marginals to the gradient.
+//! State features in an evaluation: weights are added up to the scores of tokens, and marginals to the gradient.
 
-use crate::chain::layout::{Block, Entries, reach};
+use crate::chain::layout::{Block, SentenceEntries, reach};
 use pulp::Simd;
 
-/// State weights as a trainer stores them.
+/// The weights of state features as a trainer stores them.
 pub(crate) struct Stored<'a, R: Read> {
     pub read: R,
-    /// Dense rows, `stride` apart.
+    /// Dense rows, each `stride` behind the one before.
     pub rows: &'a [f64],
     pub stride: usize,
-    /// Sparse features.
+    /// Weights of the features that are not in dense rows.
     pub cells: &'a [R::Cell],
-    /// Where `cells` starts among the state features.
+    /// The index of the first of the `cells` among the state features.
     pub first_cell: usize,
 }
 
-/// How weights are read off what is stored of them.
+/// How a weight is computed from its stored number or numbers.
 pub(crate) trait Read: Copy {
     type Cell: Copy;
 
     fn cell(self, cell: Self::Cell) -> f64;
 
-    /// The leading vectors of a dense row, and what is stored with them, `width` vectors behind.
+    /// The leading vectors of a dense row, and the numbers stored with them, `width` vectors behind.
     #[inline(always)]
     fn row<V>(self, row: &[V], vectors: usize, _width: usize) -> [&[V]; 2] {
         [&row[..vectors]; 2]
     }
 
-    /// Weights of a dense row, and what is stored with them.
+    /// The weights of a dense row, from its vector and the vector stored with it.
     #[inline(always)]
     fn vector<S: Simd>(self, _simd: S, first: S::f64s, _second: S::f64s) -> S::f64s {
         first
     }
 }
 
-/// Nothing but weights.
+/// Weights stored as they are.
 #[derive(Clone, Copy)]
 pub(super) struct Plain;
 
@@ -47,7 +47,7 @@ impl Read for Plain {
     }
 }
 
-/// Weights, with another number beside each.
+/// Weights stored as they are, each with another number beside it.
 #[derive(Clone, Copy)]
 pub(crate) struct First;
 
@@ -60,7 +60,7 @@ impl Read for First {
     }
 }
 
-/// Weights that are the first number plus the factor times the second.
+/// Weights stored as two numbers: a weight is the first number plus a factor times the second.
 #[derive(Clone, Copy)]
 pub(crate) struct Combined(pub f64);
 
@@ -83,7 +83,7 @@ impl Read for Combined {
     }
 }
 
-/// Adds weights to the scores of the states of a sentence, tokens x width.
+/// Adds the weights of a sentence's entries to its scores, tokens x width.
 #[inline(always)]
 pub(crate) fn fill_scores<S: Simd, R: Read>(
     simd: S,
@@ -105,12 +105,12 @@ pub(crate) fn fill_scores<S: Simd, R: Read>(
     }
 }
 
-/// scores += rows of one kind, times their values if there are any; the first `reach` labels of them.
+/// scores += value * row, for the entries of one kind of rows; the first `reach` labels of each row.
 #[inline(always)]
 fn add_rows<S: Simd, R: Read>(
     simd: S,
     stored: &Stored<'_, R>,
-    entries: &Entries,
+    entries: &SentenceEntries,
     sentence: usize,
     scores: &mut [f64],
     reach: usize,
@@ -142,7 +142,8 @@ fn add_rows<S: Simd, R: Read>(
     }
 }
 
-/// The gradient of a sentence's rows += marginals, tokens x width.
+/// gradient of a row += value * the marginals of its token, for all entries of a sentence that are rows. Marginals are tokens x
+/// width.
 #[inline(always)]
 pub(super) fn spread_rows<S: Simd>(
     simd: S,
@@ -159,11 +160,11 @@ pub(super) fn spread_rows<S: Simd>(
     spread_reaching(simd, more, sentence, marginals, gradient, reach(3, width), width);
 }
 
-/// The same of rows of one kind: the first `reach` labels of them.
+/// `spread_rows` for the entries of one kind of rows; the first `reach` labels of each row.
 #[inline(always)]
 fn spread_reaching<S: Simd>(
     simd: S,
-    entries: &Entries,
+    entries: &SentenceEntries,
     sentence: usize,
     marginals: &[f64],
     gradient: &mut [f64],
@@ -196,11 +197,11 @@ fn spread_reaching<S: Simd>(
     }
 }
 
-/// scores += weight of each of the sentence's entries; cells[0] is that of the entry `base`.
+/// scores += value * weight, for a sentence's entries of single features; cells[0] is the weight of feature `base`.
 #[inline(always)]
 fn add_entries<R: Read>(
     read: R,
-    entries: &Entries,
+    entries: &SentenceEntries,
     sentence: usize,
     cells: &[R::Cell],
     base: usize,
@@ -219,9 +220,15 @@ fn add_entries<R: Read>(
     }
 }
 
-/// The gradient of each of the sentence's entries += its marginal.
+/// gradient += value * marginal, for a sentence's entries of single features; gradient[0] belongs to feature `base`.
 #[inline(always)]
-pub(super) fn spread_entries(entries: &Entries, sentence: usize, marginals: &[f64], base: usize, gradient: &mut [f64]) {
+pub(super) fn spread_entries(
+    entries: &SentenceEntries,
+    sentence: usize,
+    marginals: &[f64],
+    base: usize,
+    gradient: &mut [f64],
+) {
     let range = entries.range(sentence);
     let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
     if entries.values.is_empty() {

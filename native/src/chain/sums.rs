@@ -1,4 +1,4 @@
-//! What blocks of a corpus share, and how it is added up in the order of the blocks, whoever is ready first.
+//! The value and the gradient of the features that blocks share, added up in the sequence of the blocks.
 
 use crate::chain::inference::PairCounts;
 use crate::numeric;
@@ -6,7 +6,7 @@ use crate::numeric::aligned::Aligned;
 use pulp::{Arch, Simd, WithSimd};
 use std::collections::BTreeMap;
 
-/// What blocks share: to be added up.
+/// A block's value and its gradient of the features that blocks share.
 pub(super) struct Sums {
     pub(super) value: f64,
     pub(super) rows: Aligned,
@@ -15,6 +15,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
+    /// Sets everything to 0.
     pub(super) fn clear(&mut self) {
         self.value = 0.0;
         self.rows.fill(0.0);
@@ -38,7 +39,7 @@ impl WithSimd for AddSums<'_> {
     }
 }
 
-/// Adds up the sums of blocks in the order of the blocks, whatever the order in which they arrive.
+/// Adds up the sums of blocks in the sequence of the blocks, in whatever sequence they arrive.
 #[derive(Default)]
 pub(super) struct Reduction {
     next: usize,
@@ -47,7 +48,7 @@ pub(super) struct Reduction {
 }
 
 impl Reduction {
-    /// Takes a block's sums; returns buffers that are free again.
+    /// Adds a block's sums; returns buffers that are free again.
     pub(super) fn add(&mut self, index: usize, sums: Sums) -> Vec<Sums> {
         self.waiting.insert(index, sums);
         let mut freed = Vec::new();

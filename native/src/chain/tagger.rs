@@ -1,7 +1,7 @@
-//! From text to labels without a detour: attributes are hashed, looked up and added to the scores as they are read.
+//! From text to labels: attributes are hashed, looked up and added to the scores while they are read, and never stored.
 
 use crate::chain::inference::Lattice;
-use crate::chain::model::{Model, Viterbi, Weights};
+use crate::chain::model::{Model, ModelWeights, Viterbi};
 use crate::corpus::sink::Sink;
 use crate::error::{Located, Result};
 use crate::text::encode::{Format, column_shape};
@@ -17,7 +17,7 @@ use std::ops::Range;
 /// Scores sentences while they are read.
 struct Scorer<'m> {
     model: &'m Model,
-    weights: Weights<'m>,
+    weights: ModelWeights<'m>,
     lattice: Lattice,
     tokens: usize,
     overlap: usize,
@@ -26,7 +26,8 @@ struct Scorer<'m> {
     wants_marginals: bool,
     marginals: Vec<f64>,
     out: Vec<u8>,
-    /// Where the reader knows no more of a sentence than that it ends: what to write behind its labels.
+    /// Bytes to write behind a sentence's labels as soon as it ends; None where the caller writes them with the text of each
+    /// token.
     closing: Option<&'static [u8]>,
 }
 

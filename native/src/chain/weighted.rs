@@ -1,4 +1,4 @@
-//! Sentences and what each weighs in an objective.
+//! The sentences of an objective with their weights.
 
 use crate::corpus::Corpus;
 

@@ -1,8 +1,8 @@
 //! AdaGrad with a proximal step for the L2 penalty (Duchi, Hazan & Singer 2011), one sample an update.
 //!
 //! Symbols: g_j the sample's gradient of weight j, G_j the sum of g_j^2 so far, alpha_j = eta / (delta + sqrt(G_j)); an update is
-//! w_j <- (w_j - alpha_j g_j) / (1 + alpha_j lambda). A weight that the sample does not use is only divided; as its alpha_j stays
-//! the same meanwhile, that is done when it is next used, k divisions at once.
+//! w_j <- (w_j - alpha_j g_j) / (1 + alpha_j lambda). A weight that the sample does not use is only divided. Its alpha_j stays
+//! the same until a sample uses it, and then all divisions it has missed are made at once.
 
 use crate::error::Result;
 use crate::stochastic::inference::Inference;
@@ -13,6 +13,7 @@ use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::{Arch, Simd};
 
+/// Options of a pass.
 pub struct Settings<'a> {
     /// lambda: the L2 penalty over the number of samples.
     pub l2: f64,
@@ -23,7 +24,7 @@ pub struct Settings<'a> {
     pub visits: &'a [usize],
 }
 
-/// One pass: updates w and the sums of squares in place.
+/// Makes one pass: updates w and the sums of squares in place.
 pub fn pass(
     view: &SamplePasses,
     w: &mut [f64],
@@ -57,17 +58,20 @@ pub fn pass(
 
 struct Pass<'a> {
     inference: Inference<'a>,
-    /// w, and the number of updates that each has seen.
+    /// w, and for each weight the number of updates it has seen.
     weights: Weights<'a>,
     /// g, which is 0 between two updates, and G.
     gradient: Weights<'a>,
     settings: &'a Settings<'a>,
     /// Updates so far.
     step: f64,
-    /// Of the weights in hand, in order: alpha, and alpha g.
+    /// alpha of the weights that the sample uses, in the sequence of `Weights::touched`.
     rates: Vec<f64>,
+    /// alpha g of these weights.
     changes: Vec<f64>,
+    /// Powers of 1 / (1 + alpha lambda).
     powers: Vec<f64>,
+    /// Bigram features of the current sample, each once.
     bigrams: Vec<u32>,
 }
 
@@ -84,7 +88,7 @@ impl Visitor for &mut Pass<'_> {
             self.catch_up(sample);
             self.inference.evaluate(simd, &self.weights, 1.0, sample);
             self.inference.gradient(simd, sample);
-            // The gradient of log p is what is followed: -g.
+            // `inference` has the gradient of log p: -g.
             steps::step(simd, &mut self.gradient, &self.inference, sample, &[], -1.0, Sum);
             self.descend(sample);
         }
@@ -93,7 +97,7 @@ impl Visitor for &mut Pass<'_> {
 }
 
 impl Pass<'_> {
-    /// The divisions that the sample's weights have missed.
+    /// Makes the divisions that the sample's weights have missed.
     #[inline(always)]
     fn catch_up(&mut self, sample: Sample<'_>) {
         let Pass { weights, gradient, settings, step, rates, powers, bigrams, .. } = self;

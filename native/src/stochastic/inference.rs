@@ -1,4 +1,4 @@
-//! What a sample says at the current weights: its log-probability and the gradient of it.
+//! The log-probability of a sample at the current weights, and its gradient.
 
 use crate::chain::features::Features;
 use crate::chain::inference::{Lattice, PairCounts, Transitions};
@@ -9,27 +9,29 @@ use crate::stochastic::samples::Sample;
 use crate::stochastic::weights::Weights;
 use pulp::Simd;
 
+/// Buffers to evaluate one sample after the other.
 pub struct Inference<'a> {
     pub objective: &'a ChainObjective,
     pub transitions: Transitions,
     /// After `gradient`, `lattice.marginals` and the marginals of its edges are the sample's gradient.
     pub lattice: Lattice,
-    /// After `gradient`, `direct` is that of the transitions.
+    /// After `gradient`, `direct` is the gradient of the transitions.
     pub expected: PairCounts,
 }
 
 impl<'a> Inference<'a> {
+    /// Buffers for the samples of an objective.
     pub fn new(objective: &'a ChainObjective) -> Self {
         let transitions = Transitions::new(objective.features.n_labels);
         Inference { objective, lattice: Lattice::default(), expected: PairCounts::new(&transitions), transitions }
     }
 
+    /// The features of the objective.
     pub fn features(&self) -> &'a Features {
         &self.objective.features
     }
 
-    /// Scores of the sample at the weights, which are `scale` times what `read` makes of those stored. The transitions are
-    /// those that have been set.
+    /// Computes the sample's scores at the weights scale * read(stored weight). `transitions` have to be set before.
     #[inline(always)]
     pub(crate) fn scores<S: Simd, R: Read<Cell = [f64; 2]>>(
         &mut self,
@@ -63,7 +65,7 @@ impl<'a> Inference<'a> {
         }
     }
 
-    /// Scores of the sample at `scale` times the weights stored, then the forward recursion; returns -log p(y|x).
+    /// Computes the sample's scores at `scale` times the weights stored, then the forward recursion; returns -log p(y|x).
     #[inline(always)]
     pub fn evaluate<S: Simd>(&mut self, simd: S, weights: &Weights<'_>, scale: f64, sample: Sample<'_>) -> f64 {
         self.transitions.update(simd, &weights.pairs.values, weights.pairs.stride(), scale);
@@ -91,7 +93,7 @@ impl<'a> Inference<'a> {
         }
         let counts = self.expected.direct.iter_mut().zip(&*self.expected.outer).zip(&*self.transitions.exp);
         for ((direct, &outer), &exp) in counts {
-            // exp may be infinite, but then outer is 0.
+            // Where exp is infinite, outer is 0.
             let outer = if outer == 0.0 { 0.0 } else { outer * exp };
             *direct = -(*direct + outer);
         }
@@ -114,7 +116,7 @@ impl<'a> Inference<'a> {
         self.expected.clear();
     }
 
-    /// The bigram features of the sample, each once, replace those in `found`.
+    /// Sets `found` to the bigram features of the sample, each once.
     #[inline(always)]
     pub fn bigrams(&self, sample: Sample<'_>, found: &mut Vec<u32>) {
         let features = self.features();

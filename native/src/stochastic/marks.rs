@@ -1,7 +1,8 @@
-//! Where in a sentence a feature occurs for the last time: what an update does to a weight once, it does there.
+//! Marks of the entries at which a feature occurs in its sentence for the last time: an update applies the penalty to its weight
+//! there, once.
 
 use crate::chain::features::Features;
-use crate::chain::layout::{Block, Entries, KINDS};
+use crate::chain::layout::{Block, KINDS, SentenceEntries};
 use crate::stochastic::repeats::Repeats;
 use std::sync::OnceLock;
 
@@ -14,6 +15,7 @@ pub struct Marks {
 }
 
 impl Marks {
+    /// Marks the entries of all sentences of a block.
     pub fn new(block: &Block) -> Marks {
         let Block { rows, shared, own, .. } = block;
         Marks {
@@ -30,7 +32,7 @@ impl Marks {
     }
 }
 
-fn last_in_sentence(entries: &Entries) -> Vec<bool> {
+fn last_in_sentence(entries: &SentenceEntries) -> Vec<bool> {
     let size = entries.ids.iter().max().map_or(0, |&most| most as usize + 1);
     let mut seen_in = vec![usize::MAX; size];
     let mut marks = vec![false; entries.ids.len()];

@@ -1,5 +1,6 @@
-//! Training sample by sample: one update rule a file, each named like its solver in `src/loglinear/solvers/`, on what they
-//! share: `samples` with their `marks`, `weights`, `inference` on a sample, and `steps` along its gradient.
+//! Training sample by sample. A file for each update rule, named like its solver in `src/loglinear/solvers/`; the rules share
+//! `samples` with their `marks`, `visits` of samples in a sequence, `weights`, `inference` on a sample, and `steps` along its
+//! gradient.
 
 pub mod adagrad;
 pub mod inference;

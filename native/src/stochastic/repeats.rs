@@ -1,38 +1,41 @@
-//! What the scores of a sample's own gradient are made of: score(t, k) = sum over the features of token t and label k of value *
-//! gradient, where the gradient of a feature is itself a sum over its occurrences in the sentence.
+//! The parts of the scores that a sample's gradient, taken as weights, gives the sample itself: score(t, k) = sum over the
+//! features of token t and label k of value * gradient of the feature, and the gradient of a feature is a sum over its
+//! occurrences in the sentence.
 //!
-//! A feature that occurs once gives value^2 times the token's residual: of these only the sum of value^2 is needed, and that is a
-//! matter of the data. Features that recur need a slot to be added up in.
+//! A feature that occurs once contributes value^2 * the token's residual: the sum of value^2 over these features depends on the
+//! data alone and is stored. The gradient of a feature that recurs has to be added up first, in a slot of the feature's own.
 
 use crate::chain::features::Features;
-use crate::chain::layout::{Block, Entries, KINDS, Sentence};
+use crate::chain::layout::{Block, KINDS, Sentence, SentenceEntries};
 use crate::numeric;
 use std::ops::Range;
 
+/// The sums and slots of all sentences of a block.
 pub struct Repeats {
     labels: usize,
-    /// tokens x labels: the sum of value^2 over the features of the token and label that occur once in the sentence.
+    /// tokens x labels: the sum of value^2 over the features of a token and label that occur once in the sentence.
     once: Vec<f32>,
-    /// Rows and sparse entries that recur; the slots of each kind of rows are numbered on from those of the kinds before.
+    /// Kind of rows -> the rows that recur. The slots of a kind are numbered on from the slots of the kinds before.
     pub rows: [Recurrences; KINDS],
     pub shared: Recurrences,
-    /// Their slots are numbered on from those of the shared entries.
+    /// The own entries that recur. Their slots are numbered on from the slots of the shared entries.
     pub own: Recurrences,
 }
 
-/// Entries whose features recur in their sentence, in order.
+/// The entries, ascending, whose features recur in their sentence.
 #[derive(Default)]
 pub struct Recurrences {
     all: Vec<Recurrence>,
-    /// Sentence -> where its entries end.
+    /// Sentence -> where its entries end in `all`.
     ends: Vec<u32>,
 }
 
+/// An entry whose feature recurs in its sentence.
 #[derive(Clone, Copy)]
 pub struct Recurrence {
     /// Index of the entry in the block.
     pub at: u32,
-    /// One for each feature that recurs in the sentence, from 0.
+    /// Number of the feature among the features that recur in the sentence, from 0.
     pub slot: u32,
 }
 
@@ -46,6 +49,7 @@ impl Recurrences {
 }
 
 impl Repeats {
+    /// Goes through all entries of the block once.
     pub fn new(block: &Block, features: &Features) -> Repeats {
         let (labels, width) = (features.n_labels, numeric::padded(features.n_labels));
         let n_tokens: usize = block.sentences.iter().map(|sentence| sentence.tokens.len()).sum();
@@ -62,7 +66,7 @@ impl Repeats {
                     features.iter().for_each(|&label| once[token * labels + usize::from(label)] += squared);
                 });
             }
-            let mut single = |entries: &Entries, at: usize, squared| {
+            let mut single = |entries: &SentenceEntries, at: usize, squared| {
                 let place = entries.places[at] as usize;
                 once[place / width * labels + place % width] += squared;
             };
@@ -87,24 +91,30 @@ impl Repeats {
     }
 }
 
-/// For each id the sentence that it was met in last, counted from 1, and its slot there.
+/// Numbers the slots of a block's sentences, one after the other.
 struct Slots {
     met: Vec<(u32, u32)>,
     found: Recurrences,
 }
 
-/// Met once so far.
+/// The slot of an id that was met once so far.
 const ONCE: u32 = u32::MAX;
 
 impl Slots {
-    fn new(entries: &Entries) -> Slots {
+    fn new(entries: &SentenceEntries) -> Slots {
         let size = entries.ids.iter().max().map_or(0, |&most| most as usize + 1);
         Slots { met: vec![(0, 0); size], found: Recurrences::default() }
     }
 
-    /// Takes up a sentence's entries, or gives them and value^2 to `single`; returns the number of slots, with those already
-    /// `used`.
-    fn number(&mut self, entries: &Entries, sentence: usize, used: u32, mut single: impl FnMut(usize, f32)) -> u32 {
+    /// Stores the entries of a sentence that recur, and calls `single` with every other entry and its value^2. Slots are numbered
+    /// from `used` on; returns the next number.
+    fn number(
+        &mut self,
+        entries: &SentenceEntries,
+        sentence: usize,
+        used: u32,
+        mut single: impl FnMut(usize, f32),
+    ) -> u32 {
         let number = sentence as u32 + 1;
         let mut next = used;
         for &id in &entries.ids[entries.range(sentence)] {

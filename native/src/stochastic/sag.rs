@@ -4,14 +4,17 @@
 //! Symbols as in the paper: f_i = -log p(y_i | x_i, w), g_i its gradient when i was last visited, d the sum of the g_i, m the
 //! number of samples visited so far, L_i Lipschitz constants, lambda the L2 penalty over n, alpha the step size.
 //!
-//! A step of the paper changes every weight: w <- (1 - alpha lambda) w - alpha / m d. Here it costs what the sample's features
-//! cost. All weights are kept as w = scale (z - S d), where S is the sum of alpha / (m scale) over the steps made. A step then
-//! adds to S and shrinks the scale; only where the sample has features does d change, by D = g_i - its former self, and then z
-//! changes by S D so that nothing else moves. SAGA takes a step of its own along D: z changes by less. With an
-//! L1 penalty, S remains 0 and weights go their ways one by one: see `proximal`.
+//! A step of the paper changes every weight: w <- (1 - alpha lambda) w - alpha / m d. Here a step costs what the sample's
+//! features cost. All weights are kept as w = scale (z - S d), where S is the sum of alpha / (m scale) over the steps made. A
+//! step adds to S and shrinks the scale. Where the sample has features, d changes by D = new g_i - old g_i; z then changes by S
+//! D, which leaves w as it was. SAGA takes a step of its own along D: z changes by less. With an L1 penalty, S remains 0 and each
+//! weight makes its steps when it is needed: see `proximal`.
 //!
-//! Of g_i no more is stored than marginals less the gold labelling, in single precision: of the states of each token, summed
-//! over the sentence of the transitions, and of each edge of a bigram feature. d is the sum of exactly the numbers stored.
+//! One visit makes lines 4 to 11 of Algorithm 1: gradient, line search, exchange of g_i in d, step. Line 3, the draw, is made
+//! `AHEAD` visits before; line 2, the stopping test, after each pass (`src/loglinear/solvers/sag.py`).
+//!
+//! g_i is stored as marginals less the gold labelling, in single precision: for the states of each token, for the transitions as
+//! a sum over the sentence, and for each edge of a bigram feature. d is the sum of exactly the numbers stored.
 
 mod line_search;
 mod memory;
@@ -37,6 +40,7 @@ use proximal::Proximal;
 use pulp::{Arch, Simd, WithSimd};
 use sampler::{Draw, Sampler};
 
+/// Options of a pass.
 pub struct Settings<'a> {
     pub sampling: Sampling,
     /// SAGA's step instead of SAG's.
@@ -49,8 +53,8 @@ pub struct Settings<'a> {
     pub draws: &'a [[f64; 2]],
 }
 
-/// Steps of SAG: updates w and the memory in place, also when interrupted. Returns the number of evaluations of a sample's
-/// log-probability.
+/// Makes a step for each of `draws`: updates w and the memory in place, also when interrupted. Returns the number of evaluations
+/// of a sample's log-probability.
 pub fn pass(
     view: &SamplePasses,
     w: &mut [f64],
@@ -83,7 +87,7 @@ pub fn pass(
     Ok(evaluations)
 }
 
-/// 1 where there is a feature, 0 elsewhere: rows of transitions, then dense rows.
+/// Rows of transitions, then dense rows: 1 where there is a feature, 0 elsewhere.
 fn present(objective: &ChainObjective) -> Aligned {
     let features = &objective.features;
     let width = numeric::padded(features.n_labels);
@@ -100,21 +104,21 @@ struct Pass<'a> {
     sampler: Sampler<'a>,
     /// z and d.
     weights: Weights<'a>,
-    /// With an L1 penalty. Then S remains 0, and each weight catches up with the steps made when it is needed.
+    /// With an L1 penalty only.
     proximal: Option<Proximal>,
-    /// 1 where there is a feature: transitions, then dense rows.
+    /// Rows of transitions, then dense rows: 1 where there is a feature, 0 elsewhere.
     present: &'a [f64],
     gradients: Gradients<'a>,
     scale: f64,
     /// S.
     sum: f64,
-    /// Of the sample at hand, labels x width.
+    /// Transition scores at the current weights, labels x width.
     transition_scores: Aligned,
     evaluations: usize,
 }
 
 impl Pass<'_> {
-    /// Scores of the sample at the current weights.
+    /// Computes the sample's scores at the current weights.
     #[inline(always)]
     fn scores<S: Simd>(&mut self, simd: S, sample: Sample<'_>) {
         let Pass { inference, weights, scale, sum, transition_scores, .. } = self;
@@ -181,7 +185,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The intercept is not shrunk: scale (z - S d) is what it was before the scale was.
+    /// Undoes the shrinkage for the intercept: scale (z - S d) is again as large as before.
     #[inline(always)]
     fn spare_intercept(&mut self, shrinkage: f64) {
         if let Some((z, d)) = self.weights.intercept() {
@@ -239,10 +243,12 @@ impl Rule for Accumulate<'_> {
     }
 }
 
-/// SAGA's own step along D is noisy: with SAG's step size it comes to a halt in a neighbourhood of the optimum.
+/// SAGA's step size over SAG's. SAGA's own step along D is noisy: with SAG's step size the method halts in a neighbourhood of the
+/// optimum.
 const SAGA_SHORTER: f64 = 0.5;
 const SMALLEST_SCALE: f64 = 1e-100;
-/// So many steps before a sample's turn it is drawn, and its entries are asked for; half of them before, its weights.
+/// The number of steps before its visit at which a sample is drawn and its entries are prefetched; its weights are prefetched one
+/// step before.
 const AHEAD: usize = 2;
 
 struct Run<'a, 'b> {

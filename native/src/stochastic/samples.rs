@@ -1,6 +1,6 @@
 //! The samples of an objective over chains as solvers visit them one by one, in any sequence.
 
-use crate::chain::layout::{Block, Entries, KINDS};
+use crate::chain::layout::{Block, KINDS, SentenceEntries};
 use crate::chain::objective::ChainObjective;
 use crate::numeric;
 use crate::stochastic::marks::Marks;
@@ -30,7 +30,7 @@ impl SamplePasses {
             let mut sequence: Vec<_> = block.sentences.iter().enumerate().collect();
             sequence.sort_unstable_by_key(|(_, sentence)| sentence.number);
             for (at, sentence) in sequence {
-                let part = |entries: &Entries| {
+                let part = |entries: &SentenceEntries| {
                     let range = entries.range(at);
                     (range.start as u32, range.end as u32)
                 };
@@ -54,12 +54,12 @@ impl SamplePasses {
     }
 }
 
-/// A sentence with what belongs to its block.
+/// A sentence with its block, and where its entries are there.
 #[derive(Clone, Copy)]
 pub struct Sample<'a> {
     pub block: &'a Block,
     pub marks: &'a Marks,
-    /// Among those of the block.
+    /// Number among the block's sentences.
     pub sentence: usize,
     pub first_token: usize,
     end_token: usize,
@@ -68,7 +68,7 @@ pub struct Sample<'a> {
     pub parts: Parts,
 }
 
-/// From where to where a sample's entries are among those of its block.
+/// The ranges of a sample's entries among its block's entries.
 #[derive(Clone, Copy)]
 pub struct Parts {
     pub rows: [(u32, u32); KINDS],
@@ -77,12 +77,13 @@ pub struct Parts {
 }
 
 impl Sample<'_> {
+    /// The sample's tokens, counted within its block.
     #[inline(always)]
     pub fn tokens(&self) -> Range<usize> {
         self.first_token..self.end_token
     }
 
-    /// Asks for the entries and labels, which will be needed soon.
+    /// Prefetches the sample's entries, marks and gold labels.
     #[inline(always)]
     pub fn fetch(&self) {
         let Sample { block, marks, parts, .. } = self;
@@ -95,11 +96,9 @@ impl Sample<'_> {
     }
 
     #[inline(always)]
-    fn fetch_part(&self, entries: &Entries, marks: &[bool], (from, to): (u32, u32)) {
+    fn fetch_part(&self, entries: &SentenceEntries, marks: &[bool], (from, to): (u32, u32)) {
         let range = from as usize..to as usize;
-        numeric::prefetch(&entries.ends, self.sentence);
-        numeric::prefetch_range(&entries.ids, range.clone());
-        numeric::prefetch_range(&entries.places, range.clone());
+        entries.fetch(self.sentence, range.clone());
         numeric::prefetch_range(marks, range);
     }
 }

@@ -1,8 +1,8 @@
 //! Stochastic gradient descent with an L2 penalty, one sample an update, and the average of its iterates: `sg`, `asg` and
 //! `pegasos` (Shalev-Shwartz et al. 2011), which differ in their step sizes and in which of the two they report.
 //!
-//! w_t = (1 - alpha lambda) w - alpha g, lazily: w = scale * v. The sum of all iterates is tau v - a: tau is the sum of the scales
-//! so far, and when v changes, a takes up what that would add to the iterates before.
+//! An update is w <- (1 - alpha lambda) w - alpha g, made lazily: w = scale * v. The sum of all iterates is tau v - a, where tau
+//! is the sum of the scales so far. When v changes by D, the earlier iterates do not: a grows by tau D.
 
 use crate::error::Result;
 use crate::stochastic::inference::Inference;
@@ -13,6 +13,7 @@ use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::{Arch, Simd};
 
+/// Options of a pass.
 pub struct Settings<'a> {
     /// lambda: the L2 penalty over the number of samples.
     pub l2: f64,
@@ -22,7 +23,7 @@ pub struct Settings<'a> {
     pub visits: &'a [usize],
 }
 
-/// One pass: updates w, and adds all iterates to `sum`.
+/// Makes one pass: updates w, and adds all iterates to `sum`.
 pub fn pass(
     view: &SamplePasses,
     w: &mut [f64],
@@ -52,7 +53,7 @@ struct Pass<'a> {
     weights: Weights<'a>,
     scale: f64,
     tau: f64,
-    /// The intercept before it would be shrunk.
+    /// The intercept's weights before the update, which shrinks all others.
     spared: Vec<f64>,
 }
 

@@ -5,9 +5,10 @@
 //! penalty that a weight has received (Eq. 4), z a weight before its penalty. An L2 penalty is applied lazily: w = scale * v,
 //! so that shrinking every weight is one multiplication. v, q and u are then all in units of w / scale.
 //!
-//! The update is in `update`, what the penalty does to a weight in `penalty`, the choice of a rate in `line_search`.
+//! `update` holds the update, `penalty` the L1 penalty on a weight, `line_search` the choice of a rate.
 //!
-//! An update costs what the features of the sentence cost, but for `Naive` and `Clipping`, which by definition touch all.
+//! An update costs what the features of the sentence cost, except with `Naive` and `Clipping`, which by definition touch all
+//! weights.
 
 mod line_search;
 mod penalty;
@@ -26,7 +27,7 @@ use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::{Arch, Simd};
 
-/// One pass: updates w and q in place.
+/// Makes one pass: updates w and q in place. u is the penalty that any weight could have received before the pass.
 pub fn pass(
     view: &SamplePasses,
     w: &mut [f64],

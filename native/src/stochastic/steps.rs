@@ -1,4 +1,4 @@
-//! A step along a sample's gradient: what changes, weight by weight, is a rule's business.
+//! A step along a sample's gradient; a rule says what the step does to each weight.
 
 use crate::chain::layout;
 use crate::stochastic::inference::Inference;
@@ -6,20 +6,20 @@ use crate::stochastic::samples::Sample;
 use crate::stochastic::weights::{Sparse, Weights};
 use pulp::{Scalar, Simd};
 
-/// What a step does to weights, and to what is kept with them: several at once, or with `pulp::Scalar` one.
+/// The effect of a step on weights and on the numbers kept with them: on a vector of them, or with `pulp::Scalar` on one.
 pub trait Rule: Copy {
-    /// Adds a change; `last` says whether it is the last that the sample makes to these weights. Where there is no feature, v
-    /// is 0 after the last.
+    /// Adds a change; `last` says whether the sample makes no further change to these weights. Where there is no feature, v is 0
+    /// after the last change.
     fn step<S: Simd>(self, simd: S, v: &mut S::f64s, kept: &mut S::f64s, change: S::f64s, last: bool);
 
-    /// What follows on the last change, alone.
+    /// Makes a last change of 0: the effect of `last` alone.
     #[inline(always)]
     fn finish(self, v: &mut f64, kept: &mut f64) {
         self.step(Scalar::new(), v, kept, 0.0, true);
     }
 
-    /// N vectors of a row of labels, in place `index` of all rows, those of transitions and then the dense ones, not counting what
-    /// is kept.
+    /// `step` for N vectors of a row of labels. `index` is the place of the first among the vectors of all rows: rows of
+    /// transitions, then dense rows, kept numbers not counted.
     #[inline(always)]
     fn step_row<S: Simd, const N: usize>(
         self,
@@ -35,7 +35,7 @@ pub trait Rule: Copy {
     }
 }
 
-/// A step of a length along the gradient that `inference` has; `bigrams` are the sample's bigram features, each once.
+/// Makes a step of a length along the gradient in `inference`; `bigrams` are the sample's bigram features, each once.
 #[inline(always)]
 pub fn step<S: Simd>(
     simd: S,
@@ -82,8 +82,8 @@ pub fn step<S: Simd>(
     }
 }
 
-/// A step on the leading weights of a row, along a gradient of so many, of a length; `last` says whether it is the last. The
-/// row begins in place `index` of all rows.
+/// Makes a step of a length on the leading weights of a row, as many as `gradient` has; `last` as in `Rule::step`. The row begins
+/// in place `index` of all rows.
 #[inline(always)]
 fn step_row<S: Simd>(
     simd: S,
@@ -110,7 +110,7 @@ fn step_row<S: Simd>(
     }
 }
 
-/// N vectors of columns.
+/// A step on N vectors of a row, in registers.
 #[inline(always)]
 fn step_tile<S: Simd, const N: usize>(
     simd: S,

@@ -1,4 +1,5 @@
-//! Numbers that can be changed one by one, with their sum and their largest always at hand, to draw in proportion to them.
+//! Numbers that are changed one by one, with their sum and maximum always known, from which one is drawn in proportion to its
+//! size.
 
 /// A complete binary tree. Every inner node is computed from its children, never by differences, so nothing drifts.
 pub struct SumTree {
@@ -7,7 +8,7 @@ pub struct SumTree {
 }
 
 impl SumTree {
-    /// All numbers 0 or more.
+    /// A tree of numbers of at least 0.
     pub fn new(values: impl ExactSizeIterator<Item = f64>) -> SumTree {
         let leaves = values.len().next_power_of_two();
         let mut nodes = vec![[0.0; 2]; 2 * leaves];
@@ -27,14 +28,17 @@ impl SumTree {
         self.nodes.len() / 2
     }
 
+    /// The sum of all numbers.
     pub fn sum(&self) -> f64 {
         self.nodes[1][0]
     }
 
+    /// The largest number.
     pub fn max(&self) -> f64 {
         self.nodes[1][1]
     }
 
+    /// The number in a place.
     pub fn get(&self, at: usize) -> f64 {
         self.nodes[self.first_leaf() + at][0]
     }
@@ -50,8 +54,8 @@ impl SumTree {
         }
     }
 
-    /// The first place up to which the numbers sum to more than the `share` of all; never one that is 0 unless all are.
-    /// O(log n).
+    /// The first place up to which the numbers sum to more than `share` times the sum of all; a number of 0 is never found,
+    /// unless all are 0. O(log n).
     #[inline(always)]
     pub fn find(&self, share: f64) -> usize {
         let mut rest = share * self.sum();
@@ -59,7 +63,7 @@ impl SumTree {
         while node < self.first_leaf() {
             let [left, _] = self.nodes[2 * node];
             let [right, _] = self.nodes[2 * node + 1];
-            // Rounding may leave more than the right side has.
+            // By rounding, `rest` may exceed the sum of the right side.
             if rest < left || right == 0.0 {
                 node *= 2;
             } else {

@@ -5,10 +5,10 @@ use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::{Simd, WithSimd};
 
-/// Samples between two looks at the interrupt flag.
+/// The number of samples between two looks at the interrupt flag.
 pub const PERIOD: usize = 64;
 
-/// What a method does with one sample after the other.
+/// A method's work on each sample, one after the other.
 pub trait Visitor {
     fn weights(&self) -> &Weights<'_>;
 
@@ -16,8 +16,8 @@ pub trait Visitor {
     fn visit<S: Simd>(&mut self, simd: S, k: usize, sample: Sample<'_>);
 }
 
-/// Takes a visitor through the samples in a sequence known beforehand, and prefetches what the next visits read. Stops early
-/// when interrupted.
+/// Takes a visitor through the samples in a sequence known beforehand, and prefetches the entries and weights of the next visits.
+/// Stops early when interrupted.
 pub struct Visits<'a, V> {
     pub visitor: V,
     pub view: &'a SamplePasses,

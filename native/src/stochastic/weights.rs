@@ -1,7 +1,7 @@
-//! Weights, and a number that a trainer keeps with each, where the loops over a sentence want them.
+//! Weights, each with a number that a trainer keeps beside it, laid out for loops over a sentence.
 
 use crate::chain::features::Features;
-use crate::chain::layout::Entries;
+use crate::chain::layout::SentenceEntries;
 use crate::chain::objective::ChainObjective;
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
@@ -9,34 +9,36 @@ use crate::stochastic::samples::Sample;
 use std::ops::Range;
 use std::slice;
 
+/// The weights of an objective, laid out for one pass.
 pub struct Weights<'a> {
     features: &'a Features,
-    /// All weights and what is kept with them; of these only bigram features are up to date between `new` and `store`.
+    /// All weights and the numbers kept with them. Between `new` and `store` only the bigram features' are up to date here.
     pub w: &'a mut [f64],
     pub kept: &'a mut [f64],
-    /// Sparse state features: weight and what is kept with it side by side, for both are fetched from far away.
+    /// State features that are not in dense rows: weight and kept number side by side, so that one cache line serves both.
     pub cells: Vec<[f64; 2]>,
-    /// Where `cells` starts among all features.
+    /// The number of the first of the `cells` among all features.
     first_cell: usize,
     n_unpenalised: usize,
-    /// The dense rows, as in `layout`.
+    /// The dense rows, numbered as in `layout`.
     pub rows: Matrix,
-    /// Transitions, by the label come from.
+    /// Transitions, a row for the label that a transition leaves.
     pub pairs: Matrix,
 }
 
-/// Sparse entries of a sample.
+/// A sample's entries of single features, from one list of its block.
 pub struct Sparse<'a> {
-    pub entries: &'a Entries,
+    pub entries: &'a SentenceEntries,
     pub marks: &'a [bool],
-    /// Where the sample's are.
+    /// The range of the sample's entries.
     pub part: Range<usize>,
-    /// What to add to an id, and what to take off, to find its cell.
+    /// An id's cell is start + id - base.
     pub start: usize,
+    /// See `start`.
     pub base: usize,
 }
 
-/// Rows of labels, padded: those of weights, each followed by what is kept with them.
+/// Padded rows of labels: each row of weights is followed by the row of the numbers kept with them.
 pub struct Matrix {
     pub width: usize,
     pub values: Aligned,
@@ -49,24 +51,26 @@ impl Matrix {
         matrix
     }
 
-    /// From one row to the next.
+    /// The distance from one row of weights to the next.
     pub fn stride(&self) -> usize {
         2 * self.width
     }
 
+    /// A row of weights, and the row of the numbers kept with them.
     #[inline(always)]
     pub fn row(&mut self, row: usize) -> (&mut [f64], &mut [f64]) {
         let (stride, width) = (self.stride(), self.width);
         self.values[row * stride..][..stride].split_at_mut(width)
     }
 
+    /// All rows of weights, each with the row of the numbers kept with them.
     #[inline(always)]
     pub fn rows(&mut self) -> impl Iterator<Item = (&mut [f64], &mut [f64])> {
         let (stride, width) = (self.stride(), self.width);
         self.values.chunks_exact_mut(stride).map(move |row| row.split_at_mut(width))
     }
 
-    /// Copies features in or out: `places` gives the row and the label of each of them.
+    /// Copies features into the matrix (`load`) or out of it; `places` gives the row and the label of each feature.
     fn exchange(&mut self, places: impl Iterator<Item = (usize, usize)>, w: &mut [f64], kept: &mut [f64], load: bool) {
         for (((row, label), w), kept) in places.zip(w).zip(kept) {
             let (v_row, kept_row) = self.row(row);
@@ -80,8 +84,8 @@ impl Matrix {
 }
 
 impl<'a> Weights<'a> {
-    /// Lays out w and what is kept with it; `inward` turns both into what the loops work with. Where a row of labels has no
-    /// feature, the weight is 0 and `nowhere` is kept with it.
+    /// Lays out w and the numbers kept with it; `inward` turns both into the numbers that the loops work with. Where a row of
+    /// labels has no feature, the weight is 0 and `nowhere` is kept with it.
     pub fn new(
         objective: &'a ChainObjective,
         w: &'a mut [f64],
@@ -110,7 +114,7 @@ impl<'a> Weights<'a> {
         weights
     }
 
-    /// Writes all weights and what is kept with them back; `outward` undoes what `inward` did.
+    /// Writes all weights and kept numbers back to w and `kept`; `outward` undoes `inward`.
     pub fn store(mut self, outward: impl Fn(f64, f64) -> (f64, f64)) {
         self.exchange(false);
         let (leading, sparse) = self.w.split_at_mut(self.first_cell);
@@ -121,7 +125,7 @@ impl<'a> Weights<'a> {
         }
     }
 
-    /// Copies the weights of transitions and dense rows from w and q to the matrices, or back.
+    /// Copies transitions and dense rows from w and `kept` to the matrices, or back.
     fn exchange(&mut self, load: bool) {
         let features = self.features;
         let pairs = 0..features.transitions.len();
@@ -138,7 +142,7 @@ impl<'a> Weights<'a> {
         self.rows.exchange(places, &mut self.w[states.clone()], &mut self.kept[states], load);
     }
 
-    /// Calls `work` with every weight and what is kept with it: O(n_features).
+    /// Calls `work` with every weight and the number kept with it: O(n_features).
     #[inline(always)]
     pub fn everywhere(&mut self, mut work: impl FnMut(&mut f64, &mut f64)) {
         for matrix in [&mut self.pairs, &mut self.rows] {
@@ -149,7 +153,7 @@ impl<'a> Weights<'a> {
         self.cells.iter_mut().for_each(|[v, kept]| work(v, kept));
     }
 
-    /// The weights of the intercept, which bear no penalty, and what is kept with them. Every sample uses them.
+    /// The weights of the intercept, which bear no penalty and which every sample uses, and the numbers kept with them.
     #[inline(always)]
     pub fn intercept(&mut self) -> Option<(&mut [f64], &mut [f64])> {
         if self.n_unpenalised == 0 {
@@ -162,7 +166,7 @@ impl<'a> Weights<'a> {
         }
     }
 
-    /// Calls `work` once with every weight that the sample uses: transitions and the `bigrams` given included.
+    /// Calls `work` once with every weight that the sample uses, transitions and the given `bigrams` included.
     #[inline(always)]
     pub fn touched(&mut self, sample: Sample<'_>, bigrams: &[u32], mut work: impl FnMut(&mut [f64], &mut [f64])) {
         if sample.tokens().len() > 1 {
@@ -188,19 +192,20 @@ impl<'a> Weights<'a> {
         }
     }
 
+    /// The weight of a bigram feature, and the number kept with it.
     #[inline(always)]
     pub fn bigram(&mut self, feature: u32) -> (&mut f64, &mut f64) {
         let id = self.features.first_bigram() + feature as usize;
         (&mut self.w[id], &mut self.kept[id])
     }
 
-    /// Where the first of the cells stands among the state features.
+    /// The index of the first of the `cells` among the state features.
     #[inline(always)]
     pub fn first_sparse(&self) -> usize {
         self.first_cell - self.features.first_state()
     }
 
-    /// The sparse entries of a sample.
+    /// A sample's entries of single features: shared, then own.
     #[inline(always)]
     pub fn sparse<'b>(&self, sample: Sample<'b>) -> [Sparse<'b>; 2] {
         let Sample { block, marks, parts, .. } = sample;
@@ -213,7 +218,7 @@ impl<'a> Weights<'a> {
         ]
     }
 
-    /// Asks for the weights that a sample soon to come will need, but for those of rows, most of which are at hand.
+    /// Prefetches the cells that a later sample uses. Most rows are in the caches anyway.
     #[inline(always)]
     pub fn fetch(&self, sample: &Sample<'_>) {
         for Sparse { entries, part, start, base, .. } in self.sparse(*sample) {

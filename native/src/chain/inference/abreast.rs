@@ -1,38 +1,43 @@
 //! Forward-backward over eight sentences abreast, one in each lane.
 //!
 //! The recursion of a single sentence waits at every token for a product of a vector and a whole matrix. Sentences do not wait
-//! for each other, and lanes that hold sentences leave the labels free: only the transitions with features are gone through
-//! (`Links`), in first order and in second. Probabilities are rescaled as in `scaled`, by 1 / sum(alpha_{t-1}).
+//! for each other. Since a lane holds a sentence and not a label, a sum over labels can leave labels out: the recursions go
+//! through the transitions with features alone (`Links`), in first order and in second. Probabilities are rescaled as in
+//! `scaled`, by 1 / sum(alpha_{t-1}).
 //!
-//! With psi_t(y) the potentials of token t, those of the pair of labels included in second order, and s the rest of `Links`:
+//! With psi_t(y) for the potentials of token t, in second order times exp of the transition score of the node's pair of labels,
+//! w(x, y) for the weight of a link, and s for `Links::rest`:
 //!
 //! alpha_t(y) = psi_t(y) r_t (s sum over x of alpha_{t-1}(x) + sum over links (x, y) of alpha_{t-1}(x) w(x, y))
 //! beta_{t-1}(x) = s sum over y of in_t(y) + sum over links (x, y) of w(x, y) in_t(y), where in_t(y) = psi_t(y) r_t beta_t(y)
 //!
-//! In second order the first sum goes over the pairs that end, and the second over those that begin with the label shared.
-//! Before the first token alpha is 0 and the sum 1; behind the last `in` is 0 and the sum factor / Z. So sentences start and
-//! end where they do, whatever the others: beyond the end of a sentence potentials and with them alpha are 0.
+//! In second order the sum over x runs over the pairs that end with the first label of y, and the sum over y over the pairs that
+//! begin with the last label of x. Before the first token alpha is 0 and its sum is taken as 1; behind the last token `in` is 0
+//! and its sum is taken as factor / Z. Beyond the end of a sentence its potentials are 0, and so is its alpha: sentences of
+//! different lengths run together without a test for the end.
+//!
+//! Over 400 lines: the parts of this one recursion share its buffers.
 
 use crate::chain::inference::counts::PairCounts;
-use crate::chain::inference::links::{BUNDLE, Links, Lists};
+use crate::chain::inference::links::{BUNDLE, BundleLinks, BundledLists, Links};
 use crate::chain::inference::scaled::{LogProduct, stays_in_range};
 use crate::numeric::aligned::Aligned;
 use crate::numeric::{self, LANES};
 use pulp::Simd;
 
-/// Sentences that need more memory, in doubles, go one by one.
+/// The most doubles that alpha may take; longer sentences go one by one.
 const MOST: usize = 1 << 23;
 
-/// Up to eight sentences: their scores, and after inference their marginals; and what has been counted in all so far.
+/// Up to eight sentences with their scores, after inference their marginals, and the counts of all sentences since `take_counts`.
 #[derive(Default)]
 pub struct Abreast {
     lengths: [usize; LANES],
-    /// Where the rows of each sentence start.
+    /// Where the rows of each sentence start in `rows`.
     starts: [usize; LANES],
     /// Tokens of the longest sentence.
     tokens: usize,
-    /// Sentence behind sentence, tokens x width log potentials of the states, and after `backward` the marginals times the
-    /// factor given; then a row of zeros for what lies beyond the end of a sentence. Padding is 0.
+    /// Sentence behind sentence, tokens x width log potentials of the states, and after `backward` the marginals times the factor
+    /// given. The last row is zeros: tokens beyond the end of a sentence are read from it. Padding is 0.
     rows: Aligned,
     /// tokens x width x lanes potentials.
     potentials: Aligned,
@@ -40,23 +45,25 @@ pub struct Abreast {
     alpha: Aligned,
     /// (steps + 1) x lanes sums of alpha; 1 beyond the end of a sentence.
     totals: Aligned,
-    /// Nodes x lanes: beta times potentials of the step behind, and of this one.
+    /// Nodes x lanes: beta times potentials of the step behind the current one.
     behind: Aligned,
+    /// Nodes x lanes: beta times potentials of the current step.
     incoming: Aligned,
-    /// groups x lanes: sums that nodes share.
+    /// Groups x lanes: the part of the sum over x, or over y, that the links leave out; all nodes of a group share it.
     bases: Aligned,
+    /// `bases` of the next step.
     next: Aligned,
-    /// Nodes x lanes: sums over lists; 0 where there is none.
+    /// Nodes x lanes: the sum over each node's list of links; 0 for a node without links.
     sums: Aligned,
     /// Width x lanes: marginals of a token.
     marginals: Aligned,
     /// Counts of links by their places in `out`, x lanes, in units of exp(score).
     counts: Aligned,
-    /// In second order, nodes x lanes counts.
+    /// Nodes x lanes counts of the pairs of labels, in second order only.
     nodes: Aligned,
 }
 
-/// Eight lanes in as many registers as it takes.
+/// Operations on eight lanes, held in N registers.
 #[derive(Clone, Copy)]
 struct Lanes<S, const N: usize>(S);
 
@@ -126,7 +133,7 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
         sum
     }
 
-    /// 1 in the lanes whose sentences do not have that token, 0 in the others.
+    /// 1 in the lanes whose sentences end before the token, 0 in the others.
     #[inline(always)]
     fn where_ended(self, lengths: &[usize; LANES], token: usize) -> [S::f64s; N] {
         let mut ended = [0.0; LANES];
@@ -136,7 +143,7 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
         self.of(&ended)[0]
     }
 
-    /// The scales in the lanes whose sentences end with that token, 0 in the others.
+    /// The scale of each lane whose sentence ends with the token, 0 in the others.
     #[inline(always)]
     fn where_last(self, lengths: &[usize; LANES], token: usize, scales: &[f64; LANES]) -> [S::f64s; N] {
         let mut last = [0.0; LANES];
@@ -146,31 +153,25 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
         self.of(&last)[0]
     }
 
-    /// Sets the sum of each list to that of its nodes' values, each times its weight.
+    /// Sets the sum of each node's list: over its links, weight * the value of the link's other node.
     #[inline(always)]
-    fn linked(self, lists: &Lists, values: &[[S::f64s; N]], sums: &mut [[S::f64s; N]]) {
+    fn sum_lists(self, lists: &BundledLists, values: &[[S::f64s; N]], sums: &mut [[S::f64s; N]]) {
         assert!(values.len() == lists.n_nodes() && sums.len() == lists.n_nodes());
         for bundle in &lists.bundles {
-            let (others, weights, _) = lists.of(bundle);
-            let mut totals = [self.all(0.0); BUNDLE];
-            for (others, weights) in others.iter().zip(weights) {
-                for k in 0..BUNDLE {
-                    // SAFETY: lists are of nodes below `n_nodes`, and there are so many values.
-                    let value = unsafe { *values.get_unchecked(others[k] as usize) };
-                    totals[k] = self.multiply_add(self.all(weights[k]), value, totals[k]);
-                }
-            }
+            let BundleLinks { others, weights, .. } = lists.links_of(bundle);
+            let rows = others.iter().zip(weights).map(|row| (row, ()));
+            let totals = self.bundle_sums(rows, values, |_, _, _| ());
             for k in 0..BUNDLE {
                 sums[bundle.nodes[k] as usize] = totals[k];
             }
         }
     }
 
-    /// The same, and adds to the count of each link its node's alpha times the value.
+    /// `sum_lists`, and adds alpha(node) * value(other node) to the count of each link.
     #[inline(always)]
-    fn linked_and_counted(
+    fn sum_lists_and_count(
         self,
-        lists: &Lists,
+        lists: &BundledLists,
         values: &[[S::f64s; N]],
         sums: &mut [[S::f64s; N]],
         alpha: &[[S::f64s; N]],
@@ -179,29 +180,46 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
         assert!(values.len() == lists.n_nodes() && sums.len() == lists.n_nodes() && alpha.len() == lists.n_nodes());
         let (counts, _) = counts.as_chunks_mut::<BUNDLE>();
         for bundle in &lists.bundles {
-            let (others, weights, range) = lists.of(bundle);
-            let mut totals = [self.all(0.0); BUNDLE];
-            let mut own = totals;
+            let BundleLinks { others, weights, range } = lists.links_of(bundle);
+            let mut own = [self.all(0.0); BUNDLE];
             for k in 0..BUNDLE {
                 own[k] = alpha[bundle.nodes[k] as usize];
             }
-            for ((others, weights), counts) in others.iter().zip(weights).zip(&mut counts[range]) {
-                for k in 0..BUNDLE {
-                    // SAFETY: lists are of nodes below `n_nodes`, and there are so many values.
-                    let value = unsafe { *values.get_unchecked(others[k] as usize) };
-                    totals[k] = self.multiply_add(self.all(weights[k]), value, totals[k]);
-                    counts[k] = self.multiply_add(own[k], value, counts[k]);
-                }
-            }
+            let rows = others.iter().zip(weights).zip(&mut counts[range]);
+            let count = |counts: &mut &mut [[S::f64s; N]; BUNDLE], k: usize, value: [S::f64s; N]| {
+                counts[k] = self.multiply_add(own[k], value, counts[k]);
+            };
+            let totals = self.bundle_sums(rows, values, count);
             for k in 0..BUNDLE {
                 sums[bundle.nodes[k] as usize] = totals[k];
             }
         }
     }
+
+    /// The sums of a bundle's lists: over the rows of links, weight * the value of the link's other node. `each` gets every
+    /// value with what stands beside its row, and its place in the bundle.
+    #[inline(always)]
+    fn bundle_sums<'a, T>(
+        self,
+        rows: impl Iterator<Item = ((&'a [u32; BUNDLE], &'a [f64; BUNDLE]), T)>,
+        values: &[[S::f64s; N]],
+        each: impl Fn(&mut T, usize, [S::f64s; N]),
+    ) -> [[S::f64s; N]; BUNDLE] {
+        let mut totals = [self.all(0.0); BUNDLE];
+        for ((others, weights), mut beside) in rows {
+            for k in 0..BUNDLE {
+                // SAFETY: the lists' nodes are below `n_nodes`, and the callers check that there are as many values.
+                let value = unsafe { *values.get_unchecked(others[k] as usize) };
+                totals[k] = self.multiply_add(self.all(weights[k]), value, totals[k]);
+                each(&mut beside, k, value);
+            }
+        }
+        totals
+    }
 }
 
 impl Abreast {
-    /// Starts sentences with all scores 0, in lanes from the first on.
+    /// Starts sentences of these lengths, eight at most, with all scores 0.
     pub fn begin(&mut self, lengths: impl Iterator<Item = usize>, links: &Links) {
         self.lengths = [0; LANES];
         self.lengths.iter_mut().zip(lengths).for_each(|(mine, length)| *mine = length);
@@ -215,13 +233,13 @@ impl Abreast {
         self.counts.resize(links.out.n_places() * LANES, 0.0);
     }
 
-    /// The rows of one sentence.
+    /// The scores of one sentence, tokens x width; after `backward` its marginals.
     #[inline(always)]
     pub fn rows(&mut self, lane: usize, links: &Links) -> &mut [f64] {
         &mut self.rows[self.starts[lane]..][..self.lengths[lane] * links.width]
     }
 
-    /// Whether the scores let probabilities stay in range, and the sentences are not too long.
+    /// Whether scaled probabilities stay within the range of a double, and alpha within `MOST`.
     #[inline(always)]
     pub fn fits<S: Simd>(&self, simd: S, links: &Links) -> bool {
         let most = numeric::max_abs(simd, &self.rows) + links.max_abs;
@@ -248,7 +266,7 @@ impl Abreast {
         products.map(|product| product.log())
     }
 
-    /// After `forward`: leaves each sentence's factor * p(y_t = j) in its rows, and counts transitions.
+    /// After `forward`: leaves factor * p(y_t = j) of each sentence in its rows, and counts transitions and triples.
     #[inline(always)]
     pub fn backward<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) {
         match (S::F64_LANES, links.second_order) {
@@ -263,7 +281,7 @@ impl Abreast {
         }
     }
 
-    /// Adds what has been counted to the counts, and starts anew.
+    /// Adds the counts of all sentences since the last call to `counts`.
     pub fn take_counts(&mut self, links: &Links, counts: &mut PairCounts) {
         if !(self.counts.is_empty() && self.nodes.is_empty()) {
             links.add_counts(self.counts.as_chunks().0, self.nodes.as_chunks().0, counts);
@@ -272,12 +290,12 @@ impl Abreast {
         self.nodes.clear();
     }
 
-    /// Steps of the recursions: tokens, or in second order pairs of tokens.
+    /// The number of steps of the recursions: tokens, or in second order pairs of neighbouring tokens.
     fn steps(&self, links: &Links) -> usize {
         self.tokens - usize::from(links.second_order)
     }
 
-    /// Where each sentence's row of a token is.
+    /// Where the row of a token starts, for each sentence; the row of zeros beyond its end.
     #[inline(always)]
     fn places(&self, token: usize, width: usize) -> [usize; LANES] {
         let beyond = self.rows.len() - width;
@@ -291,7 +309,7 @@ impl Abreast {
         places
     }
 
-    /// Exponentiates the rows, into lanes; 0 beyond the end of a sentence.
+    /// Writes exp(rows) to `potentials`, a sentence a lane; 0 beyond the end of a sentence.
     #[inline(always)]
     fn fill_potentials<S: Simd>(&mut self, simd: S, links: &Links) {
         let beyond = self.rows.len() - links.width;
@@ -311,7 +329,7 @@ impl Abreast {
         }
     }
 
-    /// What is before the first step: no alpha, and the sums that the first potentials are multiplied by.
+    /// Sets alpha before the first step to 0, and `bases` to the sums that the first step multiplies its potentials by.
     #[inline(always)]
     fn begin_forward<S: Simd, const N: usize, const SECOND: bool>(&mut self, simd: Lanes<S, N>, links: &Links) {
         let (rows, groups) = (self.steps(links) + 1, if SECOND { links.labels } else { 1 });
@@ -349,7 +367,7 @@ impl Abreast {
             let (before, row) = alpha[(step - 1) * nodes..(step + 1) * nodes].split_at_mut(nodes);
             let states = &potentials[token * links.width..][..labels];
             next.fill(simd.all(0.0));
-            simd.linked(&links.into, before, sums);
+            simd.sum_lists(&links.into, before, sums);
             for group in 0..groups {
                 let base = simd.multiply(bases[group], rescale);
                 for label in 0..labels {
@@ -380,7 +398,7 @@ impl Abreast {
         factors: [f64; LANES],
     ) {
         let (nodes, lengths) = (links.n_nodes() * LANES, self.lengths);
-        // With a sum of factor / Z behind the last token the marginals come out multiplied by the factor.
+        // The sum behind the last token is factor / Z: marginals then come out multiplied by the factor.
         let scales: [f64; LANES] = std::array::from_fn(|lane| match lengths[lane] {
             0 => 0.0,
             length => factors[lane] / self.totals[(length - usize::from(SECOND)) * LANES + lane],
@@ -409,8 +427,8 @@ impl Abreast {
         }
     }
 
-    /// From the step behind to this one: marginals, counts, and beta times potentials. `ends` is the sum behind the sentences
-    /// that end here.
+    /// Goes from the step behind to this one: computes marginals, counts, and beta times potentials. `ends` is factor / Z in the
+    /// lanes whose sentences end here.
     #[inline(always)]
     fn step_back<S: Simd, const N: usize, const SECOND: bool>(
         &mut self,
@@ -429,7 +447,7 @@ impl Abreast {
         }
         let (incoming, behind) = (simd.of_mut(&mut self.incoming), simd.of(&self.behind));
         let (sums, counts) = (simd.of_mut(&mut self.sums), simd.of_mut(&mut self.nodes));
-        simd.linked_and_counted(&links.out, behind, sums, alpha, simd.of_mut(&mut self.counts));
+        simd.sum_lists_and_count(&links.out, behind, sums, alpha, simd.of_mut(&mut self.counts));
         let marginals = simd.of_mut(&mut self.marginals);
         if SECOND {
             marginals.fill(simd.all(0.0));
@@ -457,7 +475,7 @@ impl Abreast {
         std::mem::swap(&mut self.behind, &mut self.incoming);
     }
 
-    /// From lanes into the rows of a token.
+    /// Copies `marginals` from lanes into the rows of a token.
     #[inline(always)]
     fn put_marginals<S: Simd>(&mut self, simd: S, token: usize, width: usize) {
         let places = self.places(token, width);
@@ -471,7 +489,7 @@ impl Abreast {
     }
 }
 
-/// So many zeros.
+/// Makes a buffer of `len` zeros.
 #[inline(always)]
 fn zero(buffer: &mut Aligned, len: usize) {
     buffer.resize(len, 0.0);

@@ -6,7 +6,7 @@ use crate::numeric::aligned::Aligned;
 
 /// Expected counts of transitions and of triples, gathered over sentences.
 pub struct PairCounts {
-    /// labels x width sums of alpha(i) x(j), to be multiplied by exp(transition score).
+    /// labels x width sums of alpha_{t-1}(i) psi_t(j) beta_t(j), to be multiplied by exp(transition score).
     pub outer: Aligned,
     /// labels x width sums that are probabilities already.
     pub direct: Aligned,
@@ -16,12 +16,13 @@ pub struct PairCounts {
 }
 
 impl PairCounts {
+    /// Counts of 0, of triples too if the transitions have any.
     pub fn new(transitions: &Transitions) -> Self {
         let triples = transitions.triples.as_ref().map_or_else(TripleCounts::default, TripleCounts::new);
         PairCounts { triples, ..PairCounts::without_triples(transitions) }
     }
 
-    /// For marginals: triples are not counted, whatever the order of the chain.
+    /// Counts of transitions alone, whatever the order of the chain: where marginals are wanted, nothing else is.
     pub fn without_triples(transitions: &Transitions) -> Self {
         let size = transitions.labels * transitions.width;
         let (outer, direct) = (Aligned::new(size, 0.0), Aligned::new(size, 0.0));
@@ -47,12 +48,14 @@ impl PairCounts {
         }
     }
 
+    /// Sets the counts to 0.
     pub fn clear(&mut self) {
         self.outer.fill(0.0);
         self.direct.fill(0.0);
         self.triples.clear();
     }
 
+    /// Adds other counts.
     pub fn add(&mut self, other: &PairCounts) {
         for (mine, theirs) in [(&mut self.outer, &other.outer), (&mut self.direct, &other.direct)] {
             mine.iter_mut().zip(&**theirs).for_each(|(a, b)| *a += b);
@@ -60,9 +63,9 @@ impl PairCounts {
         self.triples.add(&other.triples);
     }
 
-    /// The expected count of each transition, by from * width + to.
+    /// The expected count of the transition at from * width + to.
     pub fn expected(&self, transitions: &Transitions, at: usize) -> f64 {
-        // exp may be infinite, but then no sentence went the scaled way.
+        // Where exp is infinite, no sentence was scaled, and the sum is 0.
         let outer = if self.outer[at] == 0.0 { 0.0 } else { self.outer[at] * transitions.exp[at] };
         outer + self.direct[at]
     }

@@ -9,7 +9,7 @@ use crate::numeric;
 use pulp::{Simd, WithSimd};
 
 impl Lattice {
-    /// Forward recursion; returns log Z. Scaled where scores allow it, else in log space.
+    /// Forward recursion; returns log Z. It runs on scaled probabilities where the scores allow it, else in log space.
     #[inline(always)]
     pub fn forward<S: Simd>(&mut self, simd: S, transitions: &Transitions) -> f64 {
         let mut most = numeric::max_abs(simd, &self.scores) + transitions.max_abs;
@@ -31,8 +31,8 @@ impl Lattice {
         self.log_z
     }
 
-    /// After `forward`: leaves factor * p(y_t = j) in `marginals` and in the edges, and adds those of pairs and triples to
-    /// `pairs`.
+    /// After `forward`: leaves factor * p(y_t = j) in `marginals` and factor * p(edge) in the edges, and adds the expected counts
+    /// of transitions and triples to `pairs`.
     #[inline(always)]
     pub fn backward<S: Simd>(&mut self, simd: S, transitions: &Transitions, factor: f64, pairs: &mut PairCounts) {
         match transitions.triples_of(self.tokens) {
@@ -42,7 +42,7 @@ impl Lattice {
         }
     }
 
-    /// Marginals of neighbouring labels: (tokens - 1) x labels x labels. In log space throughout: clarity before speed.
+    /// Marginals of neighbouring labels, (tokens - 1) x labels x labels. Always in log space, for nothing hot asks for them.
     pub fn pair_marginals(&mut self, transitions: &Transitions) -> Vec<f64> {
         let square = self.labels * self.labels;
         let mut all = Vec::with_capacity((self.tokens - 1) * square);
@@ -60,7 +60,7 @@ impl Lattice {
         all
     }
 
-    /// Writes the best labelling; returns its score. Works on log potentials: call it instead of `forward`.
+    /// Writes the best labelling to `path`; returns its score. Needs log potentials, which `forward` overwrites.
     #[inline(always)]
     pub fn viterbi<S: Simd>(&mut self, simd: S, transitions: &Transitions, path: &mut Vec<u32>) -> f64 {
         path.clear();
@@ -72,7 +72,7 @@ impl Lattice {
     }
 }
 
-/// The recursions over pairs, compiled once for each instruction set instead of into every caller.
+/// The forward recursion over pairs, compiled once for each instruction set instead of into every caller.
 struct Forward<'a>(&'a mut Lattice, &'a Transitions, &'a Triples);
 
 impl WithSimd for Forward<'_> {

@@ -5,7 +5,7 @@ use crate::chain::inference::transitions::{Edge, Patched, Transitions};
 use crate::numeric::aligned::Aligned;
 use std::ops::Range;
 
-/// One sentence: its scores, and after inference its marginals.
+/// One sentence with its scores and, after inference, its marginals.
 #[derive(Default)]
 pub struct Lattice {
     pub tokens: usize,
@@ -13,21 +13,21 @@ pub struct Lattice {
     pub(super) width: usize,
     /// tokens x width log potentials of the states; `forward` exponentiates them in place when it can. Padding is 0.
     pub scores: Aligned,
-    /// tokens x width forward variables.
+    /// Forward variables: tokens x width, or steps x nodes in log space.
     pub(super) alpha: Aligned,
     /// tokens x width: after `backward` the marginals times the factor given.
     pub marginals: Aligned,
-    /// Edges in order of their tokens; `edge_ends[t]` ends those into token t. Empty without bigram features.
+    /// Edges by the token they enter: the edges into token t end at `edge_ends[t]`. Empty without bigram features.
     pub edges: Vec<Edge>,
     pub edge_ends: Vec<usize>,
-    /// At most so many edges go from one label to another at one token.
+    /// The largest number of edges from one label to one other at one token.
     pub overlap: usize,
     /// Factors 1 / sum(alpha) by which the scaled recursions are kept in range.
     pub(super) rescale: Vec<f64>,
     pub(super) backward: Aligned,
     pub(super) log_space: bool,
     pub(super) log_z: f64,
-    /// Of the last token's alpha: Z in units of the scaling.
+    /// The sum of the last token's alpha: Z in units of the scaling.
     pub(super) last_sum: f64,
     pub(super) patched: Patched,
     pub(super) best: Aligned,
@@ -48,18 +48,18 @@ impl Lattice {
         self.overlap = 1;
     }
 
-    /// Sets the buffers of a lattice up for a model's transitions. Call before the first sentence of a pass, and, if there
-    /// are edges, whenever the transitions have changed.
+    /// Makes the lattice's copy of the transitions, which edges change token by token. To be called before the first sentence of
+    /// a pass and, if there are edges, whenever the transitions have changed.
     pub fn prepare(&mut self, transitions: &Transitions) {
         self.patched.copy(transitions);
     }
 
-    /// Length of a token's row: the labels, padded.
+    /// The length of a token's row: the number of labels, padded.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The edges into a token.
+    /// The range of the edges into a token.
     #[inline(always)]
     pub fn edges_into(&self, token: usize) -> Range<usize> {
         edges_into(&self.edge_ends, token)

@@ -1,71 +1,83 @@
-//! Which labels follow each other with a score of their own: the transitions of a chain as lists.
+//! The transitions of a chain as lists of links between nodes.
 //!
-//! A recursion runs over nodes: labels in first order, pairs of neighbouring labels in second, numbered first * labels +
-//! second. Most transitions have no feature, and exp(0) = 1 of them: a sum over all nodes x of x e(score) is then the sum
-//! of all x, which many sums share, plus those of x (e(score) - 1) over the transitions with a feature, which are few
-//! (Lavergne, Cappé & Yvon 2010, "Practical very large scale CRFs").
+//! A recursion runs over nodes: labels in first order, pairs of neighbouring labels in second, numbered first * labels + second.
+//! A link leads from a node to one that can follow it. Most links have no feature, and so the score 0 and the factor exp(0) = 1:
+//! the sum over all nodes x of alpha(x) exp(score) is then the sum over all x of alpha(x), which many nodes share, plus the sum
+//! over the few links with a feature of alpha(x) (exp(score) - 1) (Lavergne, Cappé & Yvon 2010, "Practical very large scale
+//! CRFs").
 
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::transitions::Transitions;
 use crate::numeric::LANES;
 use std::ops::Range;
 
-/// A transition of a lower score takes the lists of few away: 1 + (e(score) - 1) then loses digits, up to five here.
+/// With a link of a lower score all links are listed: 1 + (exp(score) - 1) would lose more than the five digits that it loses
+/// here.
 const LEAST: f64 = -11.5;
 
-/// With more links than these sentences go one by one: in first order because the counts of eight would not stay near, in second,
-/// where one by one means through all triples, only because they would take too much memory.
+/// The most links of a chain of first order for which sentences go abreast: the counts of eight sentences do not stay in the
+/// caches with more.
 const MOST: usize = 768;
 const MOST_SECOND: usize = 1 << 17;
 
-/// How nodes are followed by others.
+/// The links of a chain, by the node they leave and by the node they enter.
 pub struct Links {
     /// Number of labels.
     pub labels: usize,
     /// Length of a row of labels: the labels, padded.
     pub width: usize,
     pub second_order: bool,
-    /// Whether eight sentences abreast take less than one by one; if not, there are no lists.
+    /// Whether sentences should go abreast; if not, the lists are empty.
     pub are_few: bool,
-    /// What a transition counts that is in no list: 1, or 0 if all are.
+    /// The factor of a link that is in no list: 1, or 0 if all links are listed.
     pub rest: f64,
-    /// By node, those before it.
-    pub into: Lists,
-    /// By node, those behind it.
-    pub out: Lists,
-    /// In second order, exp of the transition score of each node's pair of labels.
+    /// For each node the links that enter it.
+    pub into: BundledLists,
+    /// For each node the links that leave it.
+    pub out: BundledLists,
+    /// exp of the transition score of each node's pair of labels; empty in first order.
     pub factors: Vec<f64>,
-    /// The largest sum of a |transition score| and a |triple score|.
+    /// The largest |transition score|, in second order plus the largest |triple score|.
     pub max_abs: f64,
 }
 
-/// Nodes of a bundle.
+/// The number of lists in a bundle.
 pub const BUNDLE: usize = 4;
 
-/// Lists of nodes, one for each node, with a weight to multiply by. Lists of about the same length are bundled, so that their
-/// sums do not wait for each other; what is lacking to the longest of a bundle is filled up with weights of 0.
-pub struct Lists {
+/// For each node a list of links: the node at the other end, and a weight. Lists of about the same length are bundled, so that
+/// their sums do not wait for each other. Shorter lists of a bundle are filled up with links of weight 0.
+pub struct BundledLists {
     n: usize,
     pub bundles: Vec<Bundle>,
     others: Vec<[u32; BUNDLE]>,
     weights: Vec<[f64; BUNDLE]>,
-    /// Where a list really has a link.
+    /// Whether a place holds a link, and not one that fills up its list.
     filled: Vec<[bool; BUNDLE]>,
 }
 
+/// Lists whose sums are made side by side.
 pub struct Bundle {
-    /// Whose lists these are; the last node of the last bundle may stand there more than once.
+    /// The nodes that the lists belong to; the last node of the last bundle may stand there more than once.
     pub nodes: [u32; BUNDLE],
-    /// Its part of the lists.
+    /// Where the bundle's rows stand among all rows.
     range: Range<usize>,
 }
 
-/// A node, one that follows it, and the score of that.
+/// The links of a bundle's lists, row by row: row i holds the i-th link of each list.
+pub struct BundleLinks<'a> {
+    /// The nodes that the links lead to.
+    pub others: &'a [[u32; BUNDLE]],
+    pub weights: &'a [[f64; BUNDLE]],
+    /// Where the rows stand among the rows of all bundles.
+    pub range: Range<usize>,
+}
+
+/// A link: the node it leaves, the node it enters, and its score.
 type Link = (u32, u32, f64);
 
-impl Lists {
-    /// The links of each of n nodes, which are in order of these nodes, with their weights.
-    fn new(n: usize, links: &[Link]) -> Lists {
+impl BundledLists {
+    /// Bundles the lists of n nodes; the links ascend by the node that the list belongs to.
+    fn new(n: usize, links: &[Link]) -> BundledLists {
         let mut lists: Vec<&[Link]> = links.chunk_by(|a, b| a.0 == b.0).collect();
         lists.sort_by_key(|list| list.len());
         let (mut bundles, mut others, mut weights, mut filled) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -81,19 +93,20 @@ impl Lists {
             bundles.push(Bundle { nodes: std::array::from_fn(|k| list(k)[0].0), range: start..others.len() });
         }
         assert!(links.iter().all(|link| (link.0.max(link.1) as usize) < n));
-        Lists { n, bundles, others, weights, filled }
+        BundledLists { n, bundles, others, weights, filled }
     }
 
+    /// The number of nodes.
     pub fn n_nodes(&self) -> usize {
         self.n
     }
 
-    /// How many places there are for links, those filled up included.
+    /// The number of places for links, filled-up places included.
     pub fn n_places(&self) -> usize {
         BUNDLE * self.others.len()
     }
 
-    /// Of the links, in order of their places: (place, node, node in its list).
+    /// All links by their places: (place, node that the list belongs to, node at the other end).
     pub fn links(&self) -> impl Iterator<Item = (usize, u32, u32)> {
         let rows = self.bundles.iter().flat_map(|bundle| bundle.range.clone().map(move |row| (bundle, row)));
         let places = rows.flat_map(|(bundle, row)| (0..BUNDLE).map(move |k| (bundle, row, k)));
@@ -101,15 +114,16 @@ impl Lists {
         filled.map(|(bundle, row, k)| (row * BUNDLE + k, bundle.nodes[k], self.others[row][k]))
     }
 
-    /// Of a bundle, one after the other of its lists' nodes, and their weights; and the range these have of all.
+    /// The links of a bundle.
     #[inline(always)]
-    pub fn of(&self, bundle: &Bundle) -> (&[[u32; BUNDLE]], &[[f64; BUNDLE]], Range<usize>) {
-        (&self.others[bundle.range.clone()], &self.weights[bundle.range.clone()], bundle.range.clone())
+    pub fn links_of(&self, bundle: &Bundle) -> BundleLinks<'_> {
+        let range = bundle.range.clone();
+        BundleLinks { others: &self.others[range.clone()], weights: &self.weights[range.clone()], range }
     }
 }
 
 impl Links {
-    /// Of the transitions, or triples if there are any, that have features.
+    /// The links of a chain in which `pairs` are the transitions with features, and `triples` the triples.
     pub fn new(transitions: &Transitions, pairs: &[(u16, u16)], triples: &[[u16; 3]]) -> Links {
         let labels = transitions.labels;
         let score = |from: usize, to: usize| transitions.scores[from * transitions.width + to];
@@ -120,8 +134,8 @@ impl Links {
             second_order: false,
             are_few: false,
             rest: 1.0,
-            into: Lists::new(0, &[]),
-            out: Lists::new(0, &[]),
+            into: BundledLists::new(0, &[]),
+            out: BundledLists::new(0, &[]),
             factors: Vec::new(),
             max_abs: transitions.max_abs,
         };
@@ -143,7 +157,7 @@ impl Links {
         links
     }
 
-    /// The lists, of few links where that is cheaper and as exact, else of all.
+    /// Makes the lists: of the `few` links with features where that is cheaper and as exact, else of `all` links.
     fn set(&mut self, nodes: usize, possible: usize, few: Vec<Link>, all: impl FnOnce() -> Vec<Link>) {
         let sparse = 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= LEAST);
         let most = if self.second_order { MOST_SECOND } else { MOST };
@@ -155,17 +169,19 @@ impl Links {
         let mut links = if sparse { few } else { all() };
         links.iter_mut().for_each(|link| link.2 = if sparse { link.2.exp_m1() } else { link.2.exp() });
         links.sort_by_key(|link| link.0);
-        self.out = Lists::new(nodes, &links);
+        self.out = BundledLists::new(nodes, &links);
         links.iter_mut().for_each(|link| (link.0, link.1) = (link.1, link.0));
         links.sort_by_key(|link| link.0);
-        self.into = Lists::new(nodes, &links);
+        self.into = BundledLists::new(nodes, &links);
     }
 
+    /// The number of nodes.
     pub fn n_nodes(&self) -> usize {
         self.into.n
     }
 
-    /// Adds expected counts: of links, by their places in `out` and in units of exp(score), and in second order of nodes.
+    /// Adds expected counts to `counts`: of links, given by their places in `out` and in units of exp(score), and in second order
+    /// of nodes.
     pub fn add_counts(&self, links: &[[f64; LANES]], nodes: &[[f64; LANES]], counts: &mut PairCounts) {
         let (labels, width) = (self.labels, self.width);
         for (place, from, to) in self.out.links() {

@@ -2,8 +2,8 @@
 //! +-1e4 and forbidden transitions (-inf) among them.
 //!
 //! The recursion runs over nodes: labels in first order, pairs of neighbouring labels (j, k) in second. Both are numbered
-//! j * labels + k, with one group j = 0 in first order. With psi_t(y) for the log potential of a node, lambda(x, y) for the score of the link from a node to the next,
-//! and lse for the logarithm of a sum of exponentials,
+//! j * labels + k, with one group j = 0 in first order. With psi_t(y) for the log potential of a node, lambda(x, y) for the score
+//! of the link from a node to the next, and lse for the logarithm of a sum of exponentials,
 //!
 //! alpha_t(y) = lse over x of (alpha_{t-1}(x) + lambda(x, y)) + psi_t(y)
 //! beta_{t-1}(x) = lse over y of (lambda(x, y) + psi_t(y) + beta_t(y))
@@ -52,6 +52,46 @@ impl<const SECOND: bool> Step<'_, SECOND> {
         match self.triples {
             Some(triples) if SECOND => (label * self.labels + i, triples.score([group, label, i])),
             _ => (i, self.transitions[label * self.width + i]),
+        }
+    }
+
+    /// Groups of nodes.
+    fn groups(&self) -> usize {
+        if SECOND { self.labels } else { 1 }
+    }
+
+    /// onward(y) = psi(y) + beta(y), for all nodes.
+    fn add_potentials(&self, beta: &[f64], onward: &mut [f64]) {
+        for group in 0..self.groups() {
+            for label in 0..self.labels {
+                let ([transition, state], node) = (self.potential(group, label), group * self.labels + label);
+                onward[node] = transition + state + beta[node];
+            }
+        }
+    }
+
+    /// Sets beta to the backward variables of the step before, of which `previous` is alpha, and adds factor * p(link) to the
+    /// counts of links.
+    fn step_back(
+        &self,
+        previous: &[f64],
+        onward: &[f64],
+        factor: f64,
+        log_z: f64,
+        counts: &mut PairCounts,
+        beta: &mut [f64],
+    ) {
+        for group in 0..self.groups() {
+            for label in 0..self.labels {
+                let node = group * self.labels + label;
+                let links = (0..self.labels).map(|i| self.behind(group, label, i));
+                if let Some(counts) = counts.links_from(self.triples, group, label) {
+                    for (count, (behind, link)) in counts.iter_mut().zip(links.clone()) {
+                        *count += factor * (previous[node] + link + onward[behind] - log_z).exp();
+                    }
+                }
+                beta[node] = log_sum_exp(links.map(|(behind, link)| link + onward[behind]));
+            }
         }
     }
 }
@@ -145,24 +185,8 @@ impl Lattice {
             let states = &self.scores[token * width..][..width];
             let step = Step::<SECOND> { labels, width, states, transitions: &self.patched.scores, triples };
             let previous = &self.alpha[(at - 1) * nodes..][..nodes];
-            for group in 0..groups {
-                for label in 0..labels {
-                    let ([transition, state], node) = (step.potential(group, label), group * labels + label);
-                    onward[node] = transition + state + beta[node];
-                }
-            }
-            for group in 0..groups {
-                for label in 0..labels {
-                    let node = group * labels + label;
-                    let out = (0..labels).map(|i| step.behind(group, label, i));
-                    if let Some(counts) = counts.links_from(triples, group, label) {
-                        for (count, (behind, link)) in counts.iter_mut().zip(out.clone()) {
-                            *count += factor * (previous[node] + link + onward[behind] - log_z).exp();
-                        }
-                    }
-                    beta[node] = log_sum_exp(out.map(|(behind, link)| link + onward[behind]));
-                }
-            }
+            step.add_potentials(&beta, &mut onward);
+            step.step_back(previous, &onward, factor, log_z, counts, &mut beta);
             if !SECOND {
                 for edge in &mut self.edges[edges.clone()] {
                     let (from, to) = (edge.from as usize, edge.to as usize);
@@ -174,8 +198,8 @@ impl Lattice {
         }
     }
 
-    /// Adds the marginals of a step's nodes to those of labels; in second order also counts the pairs that the nodes are, and
-    /// sets the edges' marginals.
+    /// Adds the marginals of a step's nodes to the marginals of labels. In second order also counts the transitions, which the
+    /// nodes are, and sets the edges' marginals.
     fn node_marginals<const SECOND: bool>(&mut self, at: usize, beta: &[f64], factor: f64, counts: &mut PairCounts) {
         let (width, labels, log_z) = (self.width, self.labels, self.log_z);
         let (nodes, token) = (beta.len(), at + usize::from(SECOND));

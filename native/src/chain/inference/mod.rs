@@ -1,7 +1,11 @@
-//! Inference in a linear chain: what the scores of one sentence say about its labels.
+//! Inference in a linear chain: log Z, marginals and the best labelling of a sentence, from its scores.
 //!
-//! `Transitions` holds what all sentences share, `Lattice` the scores of one sentence and the buffers to work in. With
-//! scores of triples in the transitions, inference is that of a second-order chain (`second`).
+//! `Transitions` holds the scores that all sentences share, `Lattice` the scores of one sentence and the buffers to work in.
+//! Scores of triples in the transitions make the chain one of second order.
+//!
+//! - `dispatch` picks the recursion for a sentence by itself: `scaled` or `second::scaled` on probabilities, `log_space` for
+//!   scores too large for them, `viterbi` or `second::viterbi` for the best labelling.
+//! - `abreast` takes eight sentences at once, over the transitions that `links` lists.
 
 mod abreast;
 mod counts;

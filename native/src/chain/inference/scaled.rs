@@ -12,7 +12,8 @@ use pulp::Simd;
 /// Largest |state score| + |transition score| for which scaled probabilities cannot leave the range of a double:
 /// the entries of alpha and beta then stay within exp(+-600).
 const MOST: f64 = 150.0;
-/// The same of second order, triple scores included. Two pairs can lie four such sums apart, where two labels lie two.
+/// `MOST` of second order, where the sum includes a |triple score|. The scores of two pairs can lie four such sums apart, where
+/// the scores of two labels lie two apart.
 const MOST_SECOND: f64 = 100.0;
 
 /// Whether scaled probabilities stay within the range of a double, `most` being the largest sum of the |scores| that meet at a
@@ -23,6 +24,7 @@ pub(super) fn stays_in_range(most: f64, second_order: bool) -> bool {
 }
 
 impl Lattice {
+    /// Forward recursion; returns log Z. Exponentiates the scores in place.
     #[inline(always)]
     pub(super) fn forward_scaled<S: Simd>(&mut self, simd: S, transitions: &Transitions) -> f64 {
         let width = self.width;
@@ -54,6 +56,7 @@ impl Lattice {
         product.log() + self.last_sum.ln()
     }
 
+    /// After `forward_scaled`: leaves factor * marginals, and adds the counts of transitions. Overwrites the scores.
     #[inline(always)]
     pub(super) fn backward_scaled<S: Simd>(
         &mut self,
@@ -64,7 +67,7 @@ impl Lattice {
     ) {
         let (width, labels) = (self.width, self.labels);
         self.backward.resize(width, 0.0);
-        // With beta_last = factor / Z the marginals come out multiplied by the factor.
+        // beta of the last token is factor / Z: marginals then come out multiplied by the factor.
         let scale = factor / self.last_sum;
         for (beta, one) in self.backward.iter_mut().zip(&*transitions.ones) {
             *beta = scale * one;
@@ -76,7 +79,7 @@ impl Lattice {
             if token == 0 {
                 break;
             }
-            // What comes in over transitions into this token takes the place of its potentials, which are done with.
+            // psi_t beta_t takes the place of the token's potentials psi_t, which are not needed any more.
             let incoming = &mut self.scores[at];
             multiply_in_place(simd, incoming, &self.backward, self.rescale[token]);
             let edges = edges_into(&self.edge_ends, token);
@@ -102,7 +105,7 @@ impl Lattice {
                 edge.marginal = previous[from] * self.patched.exp[from * width + to] * incoming[to];
             }
             self.patched.restore(&self.edges[edges], transitions);
-            // Counted already; the sum over tokens below is for transitions without edges.
+            // This token's transitions are counted; the sum over all tokens below must not count them again.
             incoming.fill(0.0);
         }
         let before = &self.alpha[..(self.tokens - 1) * width];
@@ -179,6 +182,7 @@ impl Default for LogProduct {
 }
 
 impl LogProduct {
+    /// Takes up a factor above 0.
     #[inline(always)]
     pub(super) fn multiply(&mut self, factor: f64) {
         const EXPONENT: u64 = 0x7ff << 52;
@@ -188,6 +192,7 @@ impl LogProduct {
         self.mantissa = f64::from_bits(bits & !EXPONENT | 1.0f64.to_bits());
     }
 
+    /// The natural logarithm of the product.
     pub(super) fn log(&self) -> f64 {
         self.mantissa.ln() + self.exponent as f64 * std::f64::consts::LN_2
     }

@@ -5,19 +5,19 @@ use crate::numeric::aligned::Aligned;
 use crate::numeric::{self, padded};
 use pulp::Simd;
 
-/// As far as `numeric::exp_in_place` goes.
+/// The largest argument of `numeric::exp_in_place`.
 const MOST_FOR_EXP: f64 = 700.0;
 
-/// Scores of label-to-label transitions, and of three labels in a row where the chain is of second order.
+/// Scores of transitions from label to label, and of three labels in a row in a chain of second order.
 pub struct Transitions {
     pub labels: usize,
     /// Labels padded to a multiple of `numeric::LANES`: the length of a row.
     pub width: usize,
-    /// labels x width, by the label come from; padding is -inf.
+    /// labels x width, a row for the label that a transition leaves; padding is -inf.
     pub scores: Aligned,
     /// exp(scores); padding is 0.
     pub exp: Aligned,
-    /// The transpose: by the label gone to.
+    /// exp(scores) transposed: a row for the label that a transition enters.
     pub exp_transposed: Aligned,
     /// 1 for labels, 0 for padding.
     pub ones: Aligned,
@@ -27,6 +27,7 @@ pub struct Transitions {
 }
 
 impl Transitions {
+    /// Scores of 0.
     pub fn new(labels: usize) -> Self {
         let width = padded(labels);
         let mut transitions = Transitions {
@@ -44,7 +45,7 @@ impl Transitions {
         transitions
     }
 
-    /// Sets the scores: those given as (from, to, score), all others 0.
+    /// Sets the scores given as (from, to, score), and all other scores to 0.
     pub fn set(&mut self, scores: impl Iterator<Item = (usize, usize, f64)>) {
         let (labels, width) = (self.labels, self.width);
         for row in self.scores.chunks_exact_mut(width) {
@@ -84,7 +85,7 @@ impl Transitions {
         total
     }
 
-    /// Sets all scores to the scale times those given in rows by the label come from, `stride` apart.
+    /// Sets all scores to `scale` times `scores`, which has a row for the label that a transition leaves, `stride` apart.
     #[inline(always)]
     pub fn update<S: Simd>(&mut self, simd: S, scores: &[f64], stride: usize, scale: f64) {
         self.update_forward(simd, scores, stride, scale);
@@ -94,7 +95,7 @@ impl Transitions {
         }
     }
 
-    /// The same, as far as the forward recursion needs it.
+    /// `update` without `exp_transposed`, which the forward recursion does not need.
     #[inline(always)]
     pub fn update_forward<S: Simd>(&mut self, simd: S, scores: &[f64], stride: usize, scale: f64) {
         let (labels, width) = (self.labels, self.width);
@@ -103,7 +104,7 @@ impl Transitions {
             numeric::scale_into(simd, exp, scale, &given[..width]);
             score[..labels].copy_from_slice(&exp[..labels]);
         }
-        // Padding is 0 until here.
+        // Padding is 0 up to this line.
         self.max_abs = numeric::max_abs(simd, &self.exp);
         if self.max_abs <= MOST_FOR_EXP {
             numeric::exp_in_place(simd, &mut self.exp);
@@ -114,20 +115,20 @@ impl Transitions {
     }
 }
 
-/// An addition to the score of one transition into one token, from an attribute-conditioned feature.
+/// An addition to the score of one transition into one token, made by a bigram feature.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
     pub from: u32,
     pub to: u32,
     pub score: f64,
-    /// The feature it comes from, for the gradient, and where its block adds that up.
+    /// The bigram feature.
     pub feature: u32,
     pub place: u32,
     /// After `backward`: the probability of this transition, times the factor given.
     pub marginal: f64,
 }
 
-/// Transition matrices that can be changed for one token and changed back at the cost of the change.
+/// Transition matrices that edges change for one token; a change, and its undoing, cost as much as there are edges.
 #[derive(Default)]
 pub struct Patched {
     pub scores: Aligned,
@@ -136,6 +137,7 @@ pub struct Patched {
 }
 
 impl Patched {
+    /// Takes over the transitions, without any edges.
     pub fn copy(&mut self, transitions: &Transitions) {
         self.scores.clone_from(&transitions.scores);
         self.exp.clone_from(&transitions.exp);
@@ -146,6 +148,7 @@ impl Patched {
         edge.from as usize * self.width + edge.to as usize
     }
 
+    /// Adds the scores of some edges, all into one token.
     pub fn apply(&mut self, edges: &[Edge]) {
         for edge in edges {
             let at = self.at(edge);
@@ -161,11 +164,12 @@ impl Patched {
         }
     }
 
-    /// Whether it takes less to go through all transitions than through the edges.
+    /// Whether going through all transitions costs less than going through the edges.
     fn are_many(&self, edges: &[Edge]) -> bool {
         edges.len() > self.scores.len()
     }
 
+    /// Takes the scores of the edges off again.
     pub fn restore(&mut self, edges: &[Edge], transitions: &Transitions) {
         if self.are_many(edges) {
             self.scores.copy_from_slice(&transitions.scores);
@@ -181,7 +185,8 @@ impl Patched {
 }
 
 impl Transitions {
-    /// The triples that a sentence of so many tokens has scores of, if any.
+    /// The scores of triples, if the chain has any and a sentence of `tokens` tokens meets them: shorter ones are served by first
+    /// order.
     #[inline(always)]
     pub(super) fn triples_of(&self, tokens: usize) -> Option<&Triples> {
         self.triples.as_ref().filter(|_| tokens > 2)

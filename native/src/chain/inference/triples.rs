@@ -8,24 +8,24 @@ use std::ops::Range;
 pub struct Triples {
     labels: usize,
     width: usize,
-    /// labels x labels x width log potentials, by the label in the middle, then the first; padding is -inf.
+    /// labels x labels x width log potentials, a row for the label in the middle and the first label; padding is -inf.
     pub(super) scores: Aligned,
     /// exp(scores); padding is 0.
     pub(super) exp: Aligned,
-    /// The same by the label in the middle, then the last.
+    /// exp(scores) with a row for the label in the middle and the last label.
     pub(super) exp_transposed: Aligned,
     /// The largest |score|.
     max_abs: f64,
 }
 
-/// Where three labels are in tables: by the one in the middle, the first and the last.
+/// Where three labels in a row are in tables of labels x labels x width, by the label in the middle, the first and the last.
 #[inline(always)]
 fn place(labels: usize, width: usize, [first, middle, last]: [usize; 3]) -> usize {
     (middle * labels + first) * width + last
 }
 
 impl Triples {
-    /// Those of the scores given, of labels in order of their tokens; all others are 0.
+    /// Tables of the scores given, each with its three labels in a row; all other scores are 0.
     pub fn new(labels: usize, scores: impl Iterator<Item = ([usize; 3], f64)>) -> Self {
         let width = padded(labels);
         let size = labels * labels * width;
@@ -58,15 +58,17 @@ impl Triples {
         place(self.labels, self.width, labels)
     }
 
+    /// The largest |score|.
     pub(super) fn max_abs(&self) -> f64 {
         self.max_abs
     }
 
+    /// The score of three labels in a row.
     pub fn score(&self, labels: [usize; 3]) -> f64 {
         self.scores[self.at(labels)]
     }
 
-    /// The part of a table that belongs to a label in the middle: labels x width.
+    /// Where a table's part of a label in the middle is, labels x width.
     #[inline(always)]
     pub(super) fn of(&self, middle: usize) -> Range<usize> {
         let size = self.labels * self.width;
@@ -74,29 +76,33 @@ impl Triples {
     }
 }
 
-/// Expected counts of triples, gathered over sentences, laid out as the scores; empty where they are not counted.
+/// Expected counts of triples, gathered over sentences, laid out as the scores; empty where triples are not counted.
 #[derive(Default)]
 pub struct TripleCounts {
-    /// Sums of alpha(i, j) x(j, k), to be multiplied by exp(score).
+    /// Sums of alpha_{t-1}(i, j) psi_t(j, k) beta_t(j, k), to be multiplied by exp(score).
     pub(super) outer: Aligned,
-    /// Sums that are probabilities already; empty until there is one.
+    /// Sums that are probabilities already, from sentences in log space; empty until there is such a sentence.
     pub(super) direct: Aligned,
 }
 
 impl TripleCounts {
+    /// Counts of 0.
     pub fn new(triples: &Triples) -> Self {
         TripleCounts { outer: Aligned::new(triples.exp.len(), 0.0), direct: Aligned::default() }
     }
 
+    /// Whether triples are not counted.
     pub fn is_empty(&self) -> bool {
         self.outer.is_empty()
     }
 
+    /// Sets the counts to 0.
     pub fn clear(&mut self) {
         self.outer.fill(0.0);
         self.direct.fill(0.0);
     }
 
+    /// Adds other counts.
     pub fn add(&mut self, other: &TripleCounts) {
         self.outer.iter_mut().zip(&*other.outer).for_each(|(a, b)| *a += b);
         if !other.direct.is_empty() {
@@ -105,7 +111,7 @@ impl TripleCounts {
         }
     }
 
-    /// Adds to the count of three labels in a row, in units of exp(score), if triples are counted.
+    /// Adds to the count of three labels in a row, in units of exp(score); does nothing where triples are not counted.
     pub(super) fn add_outer(&mut self, labels: usize, width: usize, triple: [usize; 3], count: f64) {
         if let Some(outer) = self.outer.get_mut(place(labels, width, triple)) {
             *outer += count;
@@ -115,7 +121,7 @@ impl TripleCounts {
     /// The expected count of three labels in a row.
     pub fn expected(&self, triples: &Triples, labels: [usize; 3]) -> f64 {
         let at = triples.at(labels);
-        // exp may be infinite, but then no sentence went the scaled way.
+        // Where exp is infinite, no sentence was scaled, and the sum is 0.
         let outer = if self.outer[at] == 0.0 { 0.0 } else { self.outer[at] * triples.exp[at] };
         outer + self.direct.get(at).unwrap_or(&0.0)
     }

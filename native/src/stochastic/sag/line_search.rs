@@ -1,8 +1,8 @@
 //! The line search for a sample's Lipschitz constant (Schmidt et al. 2015, Algorithm 1, line 9).
 //!
-//! With g the sample's gradient, f(w - g / L) is wanted for some L. The scores there are those at w less G / L, where G are the
-//! scores that the direction g gives: G is computed once, and a trial costs a forward recursion. |g|^2 = g . g is the sum over
-//! all tokens and labels of the residual times G.
+//! With g for the sample's gradient, a trial evaluates f(w - g / L). The scores at w - g / L are the scores at w less G / L,
+//! where G are the sample's scores with g as weights. G is computed once, and a trial costs a forward recursion. |g|^2 is the sum
+//! over all tokens and labels of the residual times G.
 
 use crate::numeric;
 use crate::stochastic::inference::Inference;
@@ -10,29 +10,35 @@ use crate::stochastic::repeats::Recurrence;
 use crate::stochastic::samples::Sample;
 use pulp::Simd;
 
-/// A gradient so small says nothing about its constant (line 8).
+/// The least |g|^2 for which there is a search (line 8).
 const LEAST_SQUARED_NORM: f64 = 1e-8;
-/// Far more doublings than a double can bear.
+/// The most doublings of L: more than take any double to infinity.
 const MOST_DOUBLINGS: usize = 2000;
 
+/// The search, with its buffers.
 pub struct LineSearch<'a> {
-    /// At w - g / L.
+    /// Scores and forward recursion at w - g / L.
     trial: Inference<'a>,
-    /// 1 where there is a feature: transitions, then dense rows.
+    /// Rows of transitions, then dense rows: 1 where there is a feature, 0 elsewhere.
     present: &'a [f64],
     /// Scores at w.
     scores: Vec<f64>,
-    /// -G: of the states, of the transitions, and of the bigram features.
+    /// -G of the states, tokens x width.
     states: Vec<f64>,
+    /// -G of the transitions, labels x width.
     pairs: Vec<f64>,
+    /// Bigram feature -> -G.
     bigrams: Vec<f64>,
-    /// Sums over the occurrences of recurrent features, by slot.
+    /// Sums over the occurrences of recurrent rows, by slot.
     row_sums: Vec<f64>,
+    /// Sums over the occurrences of recurrent single features, by slot.
     sparse_sums: Vec<f64>,
+    /// Transition scores at w - g / L.
     transition_scores: Vec<f64>,
 }
 
 impl<'a> LineSearch<'a> {
+    /// A search that makes its trials in `trial`.
     pub fn new(trial: Inference<'a>, present: &'a [f64]) -> Self {
         let bigrams = vec![0.0; trial.features().n_bigrams()];
         LineSearch {
@@ -48,15 +54,15 @@ impl<'a> LineSearch<'a> {
         }
     }
 
-    /// Keeps the scores at w, which the forward recursion overwrites.
+    /// Copies the scores at w, which the forward recursion overwrites.
     #[inline(always)]
     pub fn keep(&mut self, scores: &[f64]) {
         self.scores.clear();
         self.scores.extend_from_slice(scores);
     }
 
-    /// Doubles L until f(w - g / L) <= f(w) - |g|^2 / (2 L); returns it with the number of evaluations. `here` has the
-    /// sample's gradient of log p, and `nll` is -log p; `transitions` are the scores at w.
+    /// Doubles L until f(w - g / L) <= f(w) - |g|^2 / (2 L); returns L and the number of evaluations. `here` holds the sample's
+    /// gradient of log p at w, `nll` is -log p there, and `transitions` are the transition scores there.
     #[inline(always)]
     pub fn search<S: Simd>(
         &mut self,
@@ -86,7 +92,6 @@ impl<'a> LineSearch<'a> {
     fn direction<S: Simd>(&mut self, simd: S, here: &Inference<'_>, sample: Sample<'_>) -> f64 {
         let lattice = &here.lattice;
         let width = lattice.width();
-        let n_pairs = here.expected.direct.len();
         let mut squared = 0.0;
         self.pairs.clear();
         if lattice.tokens > 1 {
@@ -94,7 +99,6 @@ impl<'a> LineSearch<'a> {
             self.pairs.extend(pairs.map(|(&residual, &present)| residual * present));
             squared += numeric::dot(simd, &self.pairs, &self.pairs);
         }
-        let present = &self.present[n_pairs..];
         let repeats = sample.marks.repeats(sample.block, here.features());
         self.states.clear();
         self.states.resize(lattice.tokens * width, 0.0);
@@ -105,6 +109,20 @@ impl<'a> LineSearch<'a> {
             let all = direction.iter_mut().zip(residual).zip(once);
             all.for_each(|((direction, residual), &once)| *direction = f64::from(once) * residual);
         }
+        self.add_recurring_rows(simd, here, sample);
+        self.add_recurring_entries(here, sample);
+        squared += numeric::dot(simd, &self.states, &lattice.marginals);
+        lattice.edges.iter().for_each(|edge| self.bigrams[edge.feature as usize] = 0.0);
+        lattice.edges.iter().for_each(|edge| self.bigrams[edge.feature as usize] += edge.marginal);
+        squared + lattice.edges.iter().map(|edge| edge.marginal * self.bigrams[edge.feature as usize]).sum::<f64>()
+    }
+
+    /// Adds to -G of the states the products of rows that recur in the sentence.
+    #[inline(always)]
+    fn add_recurring_rows<S: Simd>(&mut self, simd: S, here: &Inference<'_>, sample: Sample<'_>) {
+        let (lattice, width) = (&here.lattice, here.lattice.width());
+        let present = &self.present[here.expected.direct.len()..];
+        let repeats = sample.marks.repeats(sample.block, here.features());
         self.row_sums.clear();
         for (entries, recurrences) in sample.block.rows.iter().zip(&repeats.rows) {
             for &Recurrence { at, slot } in recurrences.of(sample.sentence) {
@@ -125,6 +143,13 @@ impl<'a> LineSearch<'a> {
                 numeric::add_product(simd, direction, entries.value(at), present, sums);
             }
         }
+    }
+
+    /// Adds to -G of the states the products of single features that recur in the sentence.
+    #[inline(always)]
+    fn add_recurring_entries(&mut self, here: &Inference<'_>, sample: Sample<'_>) {
+        let lattice = &here.lattice;
+        let repeats = sample.marks.repeats(sample.block, here.features());
         self.sparse_sums.clear();
         let sparse = [(&sample.block.shared, &repeats.shared), (&sample.block.own, &repeats.own)];
         for (entries, recurrences) in sparse {
@@ -142,10 +167,6 @@ impl<'a> LineSearch<'a> {
                 self.states[entries.places[at] as usize] += entries.value(at) * self.sparse_sums[slot as usize];
             }
         }
-        squared += numeric::dot(simd, &self.states, &lattice.marginals);
-        lattice.edges.iter().for_each(|edge| self.bigrams[edge.feature as usize] = 0.0);
-        lattice.edges.iter().for_each(|edge| self.bigrams[edge.feature as usize] += edge.marginal);
-        squared + lattice.edges.iter().map(|edge| edge.marginal * self.bigrams[edge.feature as usize]).sum::<f64>()
     }
 
     /// -log p at w - g * step.

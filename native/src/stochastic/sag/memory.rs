@@ -1,10 +1,10 @@
-//! What SAG remembers of every sample.
+//! The arrays that SAG keeps between passes: the stored gradients of all samples, their sum, and the constants.
 
 use crate::chain::objective::ChainObjective;
 use crate::numeric;
 use crate::stochastic::inference::Inference;
 
-/// The memory between passes.
+/// Everything that SAG keeps between passes, except the weights.
 pub struct Memory<'a> {
     /// The sum of all stored gradients, by feature.
     pub d: &'a mut [f64],
@@ -12,12 +12,13 @@ pub struct Memory<'a> {
     /// L_g, or L_i of each sample.
     pub lipschitz: &'a mut [f64],
     pub seen: &'a mut [bool],
-    /// When the next line search of each sample is due; empty when every visit searches.
+    /// Sample -> the number of visits to come without a line search, and the number of searches in a row that found L_i at once.
+    /// Empty where every visit searches.
     pub pauses: &'a mut [[u8; 2]],
 }
 
-/// How many numbers `Gradients` stores: V K of the states, of the transitions at most K^2 for each sentence, because their sum
-/// over a sentence is enough, and one for each edge of a bigram feature.
+/// The lengths of `Gradients`: tokens x labels for the states; sentences x transitions with a feature for the transitions, whose
+/// sum over a sentence is enough; one for each edge of a bigram feature.
 #[derive(Clone, Copy)]
 pub struct Sizes {
     pub states: usize,
@@ -26,6 +27,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
+    /// The lengths for all samples of an objective.
     pub fn new(objective: &ChainObjective) -> Sizes {
         let (corpus, features) = (&objective.corpus, &objective.features);
         Sizes {
@@ -36,7 +38,7 @@ impl Sizes {
     }
 }
 
-/// Edges of the bigram features of a sentence.
+/// The number of edges of the bigram features of a sentence.
 fn edges(objective: &ChainObjective, sentence: usize) -> usize {
     if objective.features.n_bigrams() == 0 {
         return 0;
@@ -45,7 +47,7 @@ fn edges(objective: &ChainObjective, sentence: usize) -> usize {
     attributes.map(|&attribute| objective.features.bigram_ranges[attribute as usize].len()).sum()
 }
 
-/// g_i of every sample as marginals less the gold labelling, times the sample's weight.
+/// g_i of every sample: marginals less the gold labelling, times the sample's weight.
 pub struct Gradients<'a> {
     pub states: &'a mut [f32],
     pub transitions: &'a mut [f32],
@@ -55,7 +57,7 @@ pub struct Gradients<'a> {
 }
 
 impl<'a> Gradients<'a> {
-    /// The slices have the lengths of `Sizes`.
+    /// Takes slices with the lengths that `Sizes` gives.
     pub fn new(
         objective: &ChainObjective,
         states: &'a mut [f32],
@@ -73,7 +75,7 @@ impl<'a> Gradients<'a> {
         Gradients { states, transitions, edges, first_edges }
     }
 
-    /// Asks for what is stored of a sample, which will be needed soon.
+    /// Prefetches the stored gradient of a sample.
     #[inline(always)]
     pub fn fetch(&self, sample: usize, objective: &ChainObjective) {
         let (tokens, labels) = (objective.corpus.tokens(sample), objective.features.n_labels);
@@ -82,8 +84,8 @@ impl<'a> Gradients<'a> {
         numeric::prefetch_range(self.transitions, sample * n..(sample + 1) * n);
     }
 
-    /// Stores the sample's new gradient, and puts what has changed in its place: `inference` has the gradient of log p, the
-    /// opposite of g_i.
+    /// Stores the sample's new gradient. `inference` holds the gradient of log p, which is -g_i; it is replaced by the change of
+    /// g_i.
     #[inline(always)]
     pub fn exchange(&mut self, sample: usize, inference: &mut Inference<'_>) {
         let (corpus, features) = (&inference.objective.corpus, &inference.objective.features);

@@ -1,12 +1,15 @@
-//! The L1 penalty of SAG: after each step every weight is shrunk towards 0, lazily and exactly.
+//! The L1 penalty of SAG: after each step every weight moves towards 0, applied lazily and exactly.
 //!
 //! With w = scale v, a step of Algorithm 1 followed by the proximal map of alpha l1 |w| is v <- soft(v - beta_k d, gamma_k), where
-//! beta_k = alpha / (m scale), gamma_k = alpha l1 / scale, and soft takes a number gamma closer to 0, but not across. d changes only
-//! when a sample with the feature is visited; between two visits a weight catches up with all steps at once. As long as it keeps its
-//! sign these add up to differences of the sums B = sum beta_k and G = sum gamma_k. A weight that meets 0 does so once: the ratio
-//! gamma_k / beta_k = l1 m never shrinks, so that a distance from 0 that has begun to shrink goes on to. The step at which it
-//! happens is found by interpolation and bisection, and made on its own; then the weight stays at 0 if |d| <= l1 m, and else leaves
-//! it for the other side. So a weight that is behind by any number of steps has at most three stretches to catch up with.
+//! beta_k = alpha / (m scale), gamma_k = alpha l1 / scale, and soft moves a number by gamma towards 0, but not across. d changes
+//! only when a sample with the feature is visited, and the weight makes all steps since its last visit at once:
+//!
+//! - As long as the weight keeps its sign, its steps add up to differences of the sums B = sum of beta_k and G = sum of gamma_k.
+//! - It meets 0 at most once: the ratio gamma_k / beta_k = l1 m never shrinks, so a distance from 0 that has begun to shrink goes
+//!   on shrinking. The step at which it meets 0 is found by interpolation and bisection, and made on its own.
+//! - At 0 it stays if |d| <= l1 m; else it leaves 0 for the other side.
+//!
+//! So a weight that has missed any number of steps makes them in three stretches at most.
 
 use crate::chain::features::Features;
 use crate::numeric;
@@ -16,28 +19,36 @@ use crate::stochastic::samples::Sample;
 use crate::stochastic::weights::{Sparse, Weights};
 use pulp::{Scalar, Simd};
 
+/// The steps recorded, and for each weight the number of them it has made.
 pub struct Proximal {
     steps: Steps,
-    /// How many steps weights have made: all transitions, each dense row, each sparse state feature, each bigram feature.
+    /// The number of steps that the transitions have made, all together.
     pairs: u32,
+    /// Dense row -> the number of steps it has made.
     rows: Vec<u32>,
+    /// Cell -> the number of steps it has made.
     cells: Vec<u32>,
+    /// Bigram feature -> the number of steps it has made.
     bigrams: Vec<u32>,
-    /// Those of the sample at hand.
+    /// The bigram features of the current sample.
     used_bigrams: Vec<u32>,
-    /// A row, 1 where a weight leaves its side of 0.
+    /// A row of notes: 1 where a weight leaves its side of 0, or 0 itself.
     beyond: Aligned,
 }
 
+/// B and G between two steps.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct StepSums {
+    /// B.
     beta: f64,
+    /// G.
     gamma: f64,
-    /// l1 m in the step that follows: what |d| has to exceed for a weight to leave 0.
+    /// l1 m in the step that follows: a weight leaves 0 if |d| is larger.
     threshold: f64,
 }
 
 impl Proximal {
+    /// No steps yet, for weights with `n_cells` cells.
     pub fn new(features: &Features, l1: f64, n_cells: usize) -> Proximal {
         Proximal {
             steps: Steps::new(l1),
@@ -50,7 +61,7 @@ impl Proximal {
         }
     }
 
-    /// Takes up a step of length alpha that all weights are to make, with m samples seen, after which w = scale v.
+    /// Records a step of length alpha that all weights are to make, with m samples seen, after which w = scale v.
     #[inline(always)]
     pub fn record(&mut self, alpha: f64, m: usize, scale: f64) {
         self.steps.record(alpha, m, scale);
@@ -66,7 +77,7 @@ impl Proximal {
         }
     }
 
-    /// Brings the weights that a sample uses up to date.
+    /// Makes the steps that the sample's weights have missed.
     #[inline(always)]
     pub fn catch_up<S: Simd>(
         &mut self,
@@ -106,7 +117,7 @@ impl Proximal {
         }
     }
 
-    /// Asks for what will be needed to bring the sparse weights of a sample soon to come up to date.
+    /// Prefetches the numbers of steps that the cells of a later sample have made.
     #[inline(always)]
     pub fn fetch(&self, weights: &Weights<'_>, sample: &Sample<'_>) {
         for Sparse { entries, part, start, base, .. } in weights.sparse(*sample) {
@@ -114,7 +125,7 @@ impl Proximal {
         }
     }
 
-    /// Brings all weights up to date, and begins anew: O(n_features).
+    /// Makes the missed steps of all weights, and forgets the steps: O(n_features).
     pub fn flush(&mut self, weights: &mut Weights<'_>) {
         let (steps, scalar) = (&self.steps, Scalar::new());
         let pairs = weights.pairs.rows().map(|row| (row, self.pairs));
@@ -134,22 +145,22 @@ impl Proximal {
     }
 }
 
-/// The steps made since all weights were up to date.
+/// The steps recorded since all weights were up to date.
 struct Steps {
     /// The L1 penalty over n.
     l1: f64,
-    /// Before each step, and after the last.
-    sums: Vec<Sums>,
+    /// The sums before each step, and after the last one.
+    sums: Vec<StepSums>,
 }
 
 impl Steps {
     fn new(l1: f64) -> Steps {
-        Steps { l1, sums: vec![Sums::default()] }
+        Steps { l1, sums: vec![StepSums::default()] }
     }
 
     fn begin(&mut self) {
         self.sums.truncate(1);
-        self.sums[0] = Sums::default();
+        self.sums[0] = StepSums::default();
     }
 
     #[inline(always)]
@@ -157,17 +168,17 @@ impl Steps {
         let last = self.sums.last_mut().expect("there is always one");
         last.threshold = self.l1 * m as f64;
         let (beta, gamma) = (alpha / (m as f64 * scale), alpha * self.l1 / scale);
-        let next = Sums { beta: last.beta + beta, gamma: last.gamma + gamma, threshold: 0.0 };
+        let next = StepSums { beta: last.beta + beta, gamma: last.gamma + gamma, threshold: 0.0 };
         self.sums.push(next);
     }
 
-    /// Steps made.
+    /// The number of steps recorded.
     #[inline(always)]
     fn now(&self) -> u32 {
         self.sums.len() as u32 - 1
     }
 
-    /// A row of weights after the steps from `from` on; `beyond` has as many places for notes.
+    /// Makes the steps from `from` on for a row of weights; `beyond` is a row for notes.
     #[inline(always)]
     fn advance_row<S: Simd>(&self, simd: S, (row, d): (&mut [f64], &[f64]), from: u32, beyond: &mut [f64]) {
         let (first, last) = (self.sums[from as usize], self.sums[self.now() as usize]);
@@ -193,7 +204,7 @@ impl Steps {
         }
     }
 
-    /// A weight after the steps from `from` on.
+    /// Returns a weight after the steps from `from` on.
     #[inline(always)]
     fn advance(&self, v: f64, d: f64, from: u32) -> f64 {
         let (first, last) = (self.sums[from as usize], self.sums[self.now() as usize]);
@@ -201,7 +212,7 @@ impl Steps {
         if keeps_side(v, d, x, first.threshold) { x } else { self.advance_by_stretches(v, d, from) }
     }
 
-    /// The same for a weight that leaves its side of 0 or 0 itself.
+    /// `advance` for a weight that leaves its side of 0, or 0 itself.
     #[inline(never)]
     fn advance_by_stretches(&self, mut v: f64, d: f64, from: u32) -> f64 {
         let (mut from, now) = (from as usize, self.now() as usize);
@@ -212,7 +223,8 @@ impl Steps {
             if keeps(now) {
                 return at(now);
             }
-            // The last step after which it keeps its side, and the first after which it does not. Steps are much alike.
+            // `step`: the last step after which the weight is known to keep its side; `beyond`: the first after which it is known
+            // not to. The guess is good, for steps are much alike.
             let (mut step, mut beyond) = (from, now);
             if v != 0.0 {
                 let share = v / (v - at(now));
@@ -247,7 +259,7 @@ impl Steps {
     }
 }
 
-/// A weight after steps in which it keeps its side of 0, or stays there.
+/// A weight after steps in which it keeps its side of 0, or stays at 0.
 #[inline(always)]
 fn moved(v: f64, d: f64, beta: f64, gamma: f64) -> f64 {
     if v == 0.0 { 0.0 } else { v - beta * d - gamma.copysign(v) }

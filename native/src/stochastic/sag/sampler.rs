@@ -1,22 +1,24 @@
-//! Which sample is next, and how long the step: the constants L_i of Schmidt et al. (2015), section 3.
+//! The choice of the next sample and of the step size by the constants L_i of Schmidt et al. (2015), section 3.
 
 use crate::stochastic::sum_tree::SumTree;
 
+/// How samples are drawn, and with which constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
-    /// Every sample alike, one constant L_g for all (Algorithm 1).
+    /// All samples with the same probability, and one constant L_g for all (Algorithm 1).
     Uniform,
     /// Half of the draws in proportion to L_i, which start at 1 and halve from visit to visit (Schmidt, Le Roux & Bach 2013).
     Nus,
-    /// The same, but L_i start at the mean of those seen and shrink by 0.9 after a visit (section 3, last paragraph).
+    /// `Nus`, but L_i starts at the mean over the samples seen and shrinks by 0.9 after a visit (section 3, last paragraph).
     NusStar,
 }
 
-/// Constants never go below this, so that 1 / L is a number.
+/// The lower bound of the constants, so that 1 / L is finite.
 const SMALLEST: f64 = 1e-30;
-/// After so many searches in a row that found L at once, the pause is 2^(LONGEST_STREAK - 1) visits.
+/// The most searches in a row that lengthen the pause: after k searches that found L at once it is 2^(k - 1) visits.
 const LONGEST_STREAK: u8 = 4;
 
+/// Draws samples and keeps their constants.
 pub struct Sampler<'a> {
     sampling: Sampling,
     lambda: f64,
@@ -25,13 +27,14 @@ pub struct Sampler<'a> {
     seen: &'a mut [bool],
     /// m, the number of samples seen.
     pub m: usize,
-    /// L_i; of `NusStar` only of those seen.
+    /// L_i of all samples; with `NusStar` 0 for samples not seen.
     tree: SumTree,
-    /// Of every sample: visits to come without a line search, and how many searches in a row found that L would do; empty when
-    /// every visit searches.
+    /// Sample -> the number of visits to come without a line search, and the number of searches in a row that found L_i at once.
+    /// Empty where every visit searches.
     pauses: &'a mut [[u8; 2]],
-    /// With `NusStar` those not seen, and where each of them stands there.
+    /// With `NusStar` the samples not seen.
     unseen: Vec<u32>,
+    /// Sample -> its place in `unseen`, with `NusStar`.
     places: Vec<u32>,
 }
 
@@ -43,6 +46,7 @@ pub struct Draw {
 }
 
 impl<'a> Sampler<'a> {
+    /// Takes up sampling where the arrays of the memory left it.
     pub fn new(
         sampling: Sampling,
         lambda: f64,
@@ -85,7 +89,7 @@ impl<'a> Sampler<'a> {
         let sample = if first < 0.5 {
             place(second, n)
         } else {
-            // Those not seen count as the mean of the others.
+            // A sample not seen counts as much as the mean of the samples seen.
             let unseen = self.unseen.len();
             let (at, seen) = (second * n as f64, (n - unseen) as f64);
             // Rounding may take `at` to n.
@@ -101,10 +105,10 @@ impl<'a> Sampler<'a> {
         Draw { sample, probability: 0.5 * uniform + 0.5 * share }
     }
 
-    /// Marks a sample as seen; returns its L, and whether a line search is to start from it.
+    /// Marks a sample as seen; returns its L, and whether a line search is to start from this L.
     ///
-    /// With `Nus` it is halved here, not when the last search was over: sampling and step size then go by what searches have
-    /// found. The step would else be twice as long, which does not converge.
+    /// With `Nus` L is halved here, and not when the last search was over: sampling and step size then use the constants that
+    /// searches have found. With halved constants the step would be twice as long, and the method does not converge.
     #[inline(always)]
     pub fn visit(&mut self, i: usize) -> (f64, bool) {
         let halved = self.sampling == Sampling::Nus && self.seen[i];
@@ -118,7 +122,7 @@ impl<'a> Sampler<'a> {
         (if halved { (0.5 * l).max(SMALLEST) } else { l }, true)
     }
 
-    /// Takes up that the line search for a sample has found its L, and whether that was the first tried.
+    /// Records that a line search for a sample is over; `at_once` says whether the first L tried was accepted.
     #[inline(always)]
     pub fn searched(&mut self, i: usize, at_once: bool) {
         if let Some([left, streak]) = self.pauses.get_mut(i) {
@@ -145,7 +149,7 @@ impl<'a> Sampler<'a> {
         self.lipschitz[if self.sampling == Sampling::Uniform { 0 } else { i }]
     }
 
-    /// Takes up what the line search found for a sample that has been visited; returns the step size alpha.
+    /// Records L of a visited sample, as the line search found it; returns the step size alpha.
     #[inline(always)]
     pub fn step_size(&mut self, i: usize, l: f64, searched: bool) -> f64 {
         let lambda = self.lambda;
@@ -156,7 +160,7 @@ impl<'a> Sampler<'a> {
         }
         self.tree.set(i, l);
         let star = self.sampling == Sampling::NusStar;
-        // With `Nus` those not seen are in the tree, too, with the constant 1, which is no more than a guess.
+        // With `Nus` the samples not seen are in the tree, too, with the constant 1, a guess that the mean leaves out.
         let unknown = if star { 0 } else { self.seen.len() - self.m };
         let mean = (self.tree.sum() - unknown as f64) / self.m as f64;
         let alpha = 0.5 * (1.0 / (self.tree.max() + lambda) + 1.0 / (mean + lambda));

@@ -28,7 +28,7 @@ impl Norms {
 }
 
 impl Pass<'_> {
-    /// LEARNINGRATE of Algorithm 1: the rate with the best Eq. 14 among the trials. Weights are as before afterwards.
+    /// LEARNINGRATE of Algorithm 1: returns the rate with the lowest Eq. 14 among the trials. Leaves the weights as they were.
     #[inline(always)]
     pub(super) fn search<S: Simd>(
         &mut self,
@@ -39,7 +39,7 @@ impl Pass<'_> {
         scheduled: f64,
         nll: f64,
     ) -> f64 {
-        // Trials overwrite the scores and the edges, but the step needs the edges' gradient.
+        // Trials overwrite the edges, whose gradient the step needs: they get edges of their own.
         let mut trial_edges = Vec::new();
         let initial = self.sample_objective(sample, settings, nll);
         let (mut rate, mut flag) = (scheduled, false);

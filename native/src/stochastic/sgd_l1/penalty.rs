@@ -1,12 +1,12 @@
-//! What the L1 penalty does to a weight (Tsuruoka et al. 2009, sections 3.1 and 3.2).
+//! The L1 penalty on a weight (Tsuruoka et al. 2009, sections 3.1 and 3.2).
 //!
 //! A number is kept with each weight, NaN where a row of labels has no feature:
 //!
-//! - `Cumulative`: p = w - q, q being the penalty received (Eq. 4). Both cases of Figure 2 come to one soft threshold of z - q
-//!   at u, and the q that follows is what the threshold took off, negated. So p is no more than the sum of the weight's steps:
-//!   a step adds to p, and w = p - clamp(p, -u, u).
+//! - `Cumulative`: p = w - q, where q is the penalty received (Eq. 4). Both cases of Figure 2 are one soft threshold of z - q at
+//!   u, and the new q is the part taken off, negated. So p is the sum of the weight's steps: a step adds to p, and w = p -
+//!   clamp(p, -u, u).
 //! - `ClippingLazy`: the u up to which the weight has been penalised.
-//! - Others need none.
+//! - `Naive` and `Clipping` keep no number.
 
 use crate::stochastic::steps::Rule;
 use pulp::Simd;
@@ -18,21 +18,21 @@ pub enum Penalty {
     Naive,
     /// Every weight is clipped at zero (section 3.1).
     Clipping,
-    /// The same, applied to a weight when it is next used.
+    /// Clipping, applied to a weight when a sample next uses it.
     ClippingLazy,
     /// Cumulative penalty (section 3.2, Figure 2).
     Cumulative,
 }
 
 impl Penalty {
-    /// The number kept, from w and q as they are between passes, or q from w and the number kept.
+    /// The number kept with a weight, from w and q as they are between passes; or q, from w and the number kept.
     #[inline(always)]
     pub(super) fn exchange(self, w: f64, q: f64) -> f64 {
         if self == Penalty::Cumulative { w - q } else { q }
     }
 }
 
-/// z without what of it lies within the bound of 0, or 0 where there is no feature.
+/// z moved towards 0 by `bound`, but not across; 0 where there is no feature.
 #[inline(always)]
 fn threshold<S: Simd>(simd: S, z: S::f64s, bound: S::f64s, is_feature: S::m64s) -> S::f64s {
     let taken = simd.max_f64s(simd.neg_f64s(bound), simd.min_f64s(bound, z));

@@ -7,10 +7,12 @@ use crate::stochastic::steps::{self, Rule};
 use crate::stochastic::weights::Weights;
 use pulp::Simd;
 
+/// Options of a pass.
 pub struct Settings<'a> {
     pub penalty: Penalty,
-    /// C / N and the L2 penalty over N: what one sample bears of the penalty.
+    /// C / N: the L1 penalty over the number of samples.
     pub l1: f64,
+    /// The L2 penalty over the number of samples.
     pub l2: f64,
     /// The learning rate of each update.
     pub rates: &'a [f64],
@@ -26,7 +28,7 @@ pub struct LineSearch {
     pub decay: f64,
 }
 
-/// What a pass leaves besides weights and received penalties.
+/// The result of a pass, besides weights and received penalties.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
     pub u: f64,
@@ -34,20 +36,22 @@ pub struct Outcome {
     pub evaluations: usize,
 }
 
+/// The state of a pass between two updates.
 pub(super) struct Pass<'a> {
     pub inference: Inference<'a>,
     pub penalty: Penalty,
-    /// v, and what `penalty` keeps with it.
+    /// v, and the number that `penalty` keeps with each weight.
     pub weights: Weights<'a>,
     pub scale: f64,
     pub u: f64,
-    /// Bigram features of the sentence, each once.
+    /// Bigram features of the current sample, each once.
     pub bigrams: Vec<u32>,
     pub saved: Vec<f64>,
     pub evaluations: usize,
 }
 
 impl<'a> Pass<'a> {
+    /// Lays out w and q for a pass in which u starts as given.
     pub fn new(view: &'a SamplePasses, w: &'a mut [f64], q: &'a mut [f64], u: f64, penalty: Penalty) -> Self {
         Pass {
             inference: Inference::new(&view.objective),
@@ -61,6 +65,7 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// Writes w and q back.
     pub fn finish(mut self) -> Outcome {
         let (u, penalty, scale) = (self.u, self.penalty, self.scale);
         if penalty == Penalty::ClippingLazy {
@@ -77,10 +82,11 @@ impl<'a> Pass<'a> {
         self.inference.evaluate(simd, &self.weights, self.scale, sample)
     }
 
-    /// UPDATEWEIGHTS (Figure 2): a step of length eta along the sample's gradient, and the penalty.
+    /// Lines 6 and 10 to 22 of Figure 2 in one sweep over the sample: u <- u + eta C / N; then for every occurrence of a feature
+    /// a step of length eta along its part of the gradient (line 12), and at the last one APPLYPENALTY (lines 15 to 22).
     #[inline(always)]
     pub fn update<S: Simd>(&mut self, simd: S, sample: Sample<'_>, settings: &Settings<'_>, eta: f64) {
-        // Shrinking by 1 / (1 + eta l2 / N) is the proximal step: for small rates the same as 1 - eta l2 / N.
+        // Shrinking by 1 / (1 + eta l2 / N) is the proximal step, which stays above 0 for any rate; 1 - eta l2 / N would not.
         let factor = 1.0 + eta * settings.l2;
         self.scale /= factor;
         let (step, penalty) = (eta / self.scale, self.penalty);
@@ -100,12 +106,12 @@ impl<'a> Pass<'a> {
             v.copy_from_slice(p);
         }
         if penalty == Penalty::Clipping && c > 0.0 {
-            // NaN is not small: it has to be seen.
+            // A weight that is NaN stays NaN, so that the pass is seen to have failed.
             self.penalise_all(|v| *v = if v.abs() <= c { 0.0 } else { *v - c.copysign(*v) });
         }
     }
 
-    /// The intercept is not shrunk by the L2 penalty, and what it could have received of the other it need not receive.
+    /// Undoes both penalties for the intercept: the L2 penalty's factor, and the growth of u.
     #[inline(always)]
     fn spare_intercept(&mut self, factor: f64) {
         if let Some((v, kept)) = self.weights.intercept() {

@@ -1,4 +1,4 @@
-//! Sentences abreast against the same one by one.
+//! Sentences abreast against the same sentences one by one.
 
 use crate::chain::inference::abreast::*;
 use crate::chain::inference::{Lattice, Transitions, Triples};

@@ -1,31 +1,33 @@
-//! What a pass over the pairs of one sentence works in.
+//! Buffers of a pass over the pairs of labels of one sentence.
 
 use crate::numeric::aligned::Aligned;
 
-/// What a pass over the pairs of one sentence works in. Unless it is said otherwise, rows are by the later label of a
-/// pair and go over the earlier one.
+/// Buffers of a pass over the pairs of one sentence. A row belongs to the later label of a pair and runs over the earlier label,
+/// except where a field says otherwise.
 #[derive(Default)]
 pub struct Buffers {
     pub pairs: usize,
     pub labels: usize,
     pub width: usize,
-    /// labels x pairs x width forward variables, or best scores: those of pair p and label j at `row(j, p)`.
+    /// labels x pairs x width forward variables, or best scores; the row of label j and pair p starts at `at(j, p)`.
     pub alpha: Aligned,
-    /// labels x (pairs - 1) x width: beta times potentials, by the earlier label of a pair; pair p at p - 1. With alpha
-    /// it gives the counts of triples of the whole sentence at once.
+    /// labels x (pairs - 1) x width: beta times potentials, a row for the earlier label of a pair; pair p stands at p - 1. A
+    /// product with alpha gives the counts of the sentence's triples.
     pub incoming: Aligned,
-    /// labels x width backward variables of the pair reached, and of the one before.
+    /// labels x width backward variables of the current pair.
     pub beta: Aligned,
+    /// labels x width backward variables of the pair before.
     pub next: Aligned,
     /// labels x width sums of the marginals of pairs.
     pub sums: Aligned,
-    /// A row by the earlier label of a pair.
+    /// One row of an earlier label, which runs over the later label.
     pub row: Aligned,
-    /// Sum of such rows.
+    /// The sum of such rows over the earlier labels.
     pub total: Aligned,
 }
 
 impl Buffers {
+    /// Makes room for a sentence, all 0.
     pub fn begin(&mut self, tokens: usize, labels: usize, width: usize) {
         (self.pairs, self.labels, self.width) = (tokens - 1, labels, width);
         let table = self.labels * self.width;
@@ -44,13 +46,13 @@ impl Buffers {
         }
     }
 
-    /// Where the row of a pair is in `alpha`, by its later label.
+    /// Where in `alpha` the row of a pair and its later label starts.
     #[inline(always)]
     pub fn at(&self, label: usize, pair: usize) -> usize {
         (label * self.pairs + pair) * self.width
     }
 
-    /// Enters `row`, of an earlier label, into `alpha`.
+    /// Copies `row`, which belongs to the earlier label `label`, into `alpha`.
     #[inline(always)]
     pub fn scatter(&mut self, label: usize, pair: usize) {
         let step = self.pairs * self.width;

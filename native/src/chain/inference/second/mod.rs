@@ -7,8 +7,9 @@
 //! alpha_t(j, k) = psi_t(j, k) * sum over i of alpha_{t-1}(i, j) e(i, j, k)
 //! beta_{t-1}(i, j) = sum over k of e(i, j, k) psi_t(j, k) beta_t(j, k)
 //!
-//! For each label j in the middle both are products of a vector and a matrix. Pairs are numbered from 0: pair p is that
-//! of tokens p and p + 1. Sentences of one and two tokens have no triples: first order serves them.
+//! For each label j in the middle both are products of a vector and a matrix. Pair p is made of tokens p and p + 1, from 0 on.
+//! Sentences of one and two tokens have no triples: first order serves them. Scores too large for scaled probabilities go to
+//! `log_space`.
 
 pub mod buffers;
 pub mod scaled;

@@ -1,4 +1,4 @@
-//! Forward-backward over pairs of labels, rescaled at every token as in first order: by 1 / sum(alpha_{t-1}).
+//! Forward-backward over pairs of labels on probabilities, rescaled at every token by 1 / sum(alpha_{t-1}), as in first order.
 
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::lattice::Lattice;
@@ -10,6 +10,7 @@ use crate::numeric;
 use pulp::Simd;
 
 impl Lattice {
+    /// Forward recursion; returns log Z. Exponentiates the scores in place.
     #[inline(always)]
     pub(in crate::chain::inference) fn forward_pairs<S: Simd>(
         &mut self,
@@ -53,6 +54,7 @@ impl Lattice {
         product.log() + total.ln()
     }
 
+    /// After `forward_pairs`: leaves factor * marginals, and adds the counts of transitions and triples.
     #[inline(always)]
     pub(in crate::chain::inference) fn backward_pairs<S: Simd>(
         &mut self,
@@ -64,7 +66,7 @@ impl Lattice {
     ) {
         let mut buffers = std::mem::take(&mut self.second);
         let (width, labels) = (self.width, self.labels);
-        // With beta_last = factor / Z the marginals come out multiplied by the factor.
+        // beta of the last pair is factor / Z: marginals then come out multiplied by the factor.
         let scale = factor / self.last_sum;
         buffers.beta.chunks_exact_mut(width).for_each(|row| numeric::scale_into(simd, row, scale, &transitions.ones));
         self.marginals.resize(self.tokens * width, 0.0);
@@ -95,7 +97,7 @@ impl Lattice {
         self.second = buffers;
     }
 
-    /// Marginals of the labels and edges of a pair, from its alpha and beta.
+    /// Writes the marginals of the labels and edges of a pair of tokens, from its alpha and beta.
     #[inline(always)]
     fn pair_marginals_scaled<S: Simd>(&mut self, simd: S, buffers: &mut Buffers, pair: usize) {
         let (width, labels) = (self.width, self.labels);
@@ -122,7 +124,7 @@ impl Lattice {
 }
 
 impl Buffers {
-    /// Adds the marginals of pairs, and triples in units of exp(score), to the counts.
+    /// Adds the sums of the marginals of pairs to the counts, and the sums of triples in units of exp(score).
     #[inline(always)]
     fn count<S: Simd>(&self, simd: S, triples: &Triples, counts: &mut PairCounts) {
         let (width, labels, pairs) = (self.width, self.labels, self.pairs);

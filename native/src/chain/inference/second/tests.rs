@@ -251,7 +251,7 @@ fn long_sentences_stay_finite_and_normalised() {
     }
 }
 
-/// The same problem by the scaled recursions and, for the state scores of one token push it beyond them, in log space.
+/// Answers by the scaled recursions and in log space: larger state scores of one token push the problem beyond the scaled ones.
 fn check_against_log_space(problem: &Problem) -> (Answers, Answers) {
     let mut shifted = problem.clone();
     shifted.states[..problem.labels].iter_mut().for_each(|score| *score += 1e4);

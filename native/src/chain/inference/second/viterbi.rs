@@ -8,6 +8,7 @@ use crate::numeric;
 use pulp::Simd;
 
 impl Lattice {
+    /// Writes the best labelling to `path`; returns its score.
     #[inline(always)]
     pub(in crate::chain::inference) fn viterbi_pairs<S: Simd>(
         &mut self,

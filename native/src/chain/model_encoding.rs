@@ -1,0 +1,162 @@
+//! From features and weights to the bytes of a model's file.
+
+use crate::chain::features::Features;
+use crate::corpus::alphabet::Alphabet;
+use crate::error::{Error, Result};
+use crate::files::model_file::{self, Storage, Tensor};
+use bytemuck::cast_slice;
+use safetensors::tensor::Dtype;
+use std::collections::HashMap;
+
+/// Everything that a model is made of, except its weights.
+pub struct Source<'a> {
+    pub features: &'a Features,
+    /// Names of the attributes.
+    pub attributes: &'a Alphabet,
+    pub labels: &'a [String],
+    /// Settings and training summary, as JSON.
+    pub settings: String,
+    pub template: Option<&'a str>,
+    /// Name of the attribute that every token has, if there is one.
+    pub intercept: Option<&'a str>,
+}
+
+/// The attributes of a model that is being made.
+#[derive(Default)]
+struct AttributeTable {
+    keys: Vec<u64>,
+    ends: Vec<u64>,
+    name_ends: Vec<u64>,
+    names: Vec<u8>,
+}
+
+impl AttributeTable {
+    fn push(&mut self, alphabet: &Alphabet, attribute: u32, end: usize) {
+        self.keys.push(alphabet.key(attribute));
+        self.names.extend_from_slice(alphabet.text(attribute));
+        self.name_ends.push(self.names.len() as u64);
+        self.ends.push(end as u64);
+    }
+
+    /// An open-addressing table at most 2/3 full: most look-ups touch one cache line, found or not.
+    fn slots(&self) -> Vec<[u64; 2]> {
+        let capacity = (self.keys.len() * 3 / 2 + 1).next_power_of_two();
+        let mut slots = vec![[0u64; 2]; capacity];
+        let mut start = 0;
+        for (&key, &end) in self.keys.iter().zip(&self.ends) {
+            let mut slot = key as usize & (capacity - 1);
+            while slots[slot][0] != 0 {
+                slot = (slot + 1) & (capacity - 1);
+            }
+            slots[slot] = [key, start << 16 | (end - start)];
+            start = end;
+        }
+        slots
+    }
+}
+
+/// The features of one kind whose weights are not 0: what each joins, and its weight.
+type Kept<T> = (Vec<T>, Vec<f64>);
+
+/// The features of one kind, found by attribute, whose weights are not 0.
+#[derive(Default)]
+struct KeptByAttribute<T> {
+    attributes: AttributeTable,
+    /// The labels or pairs of labels of the features.
+    labels: Vec<T>,
+    weights: Vec<f64>,
+}
+
+impl<T> KeptByAttribute<T> {
+    /// Adds the features of an attribute, which is left out if it has none.
+    fn push(&mut self, alphabet: &Alphabet, attribute: u32, (labels, weights): Kept<T>) {
+        if !weights.is_empty() {
+            self.labels.extend(labels);
+            self.weights.extend(weights);
+            self.attributes.push(alphabet, attribute, self.weights.len());
+        }
+    }
+}
+
+/// The features whose weights are not 0.
+fn nonzero<T: Copy, U>(features: &[T], weights: &[f64], labels: impl Fn(T) -> U) -> Kept<U> {
+    let both = features.iter().zip(weights).filter(|(_, weight)| **weight != 0.0);
+    both.map(|(&feature, &weight)| (labels(feature), weight)).unzip()
+}
+
+/// The file of the model of some features at weights `w`; weights of 0 are left out. Error: a weight is not finite.
+pub(super) fn encode(source: Source<'_>, w: &[f64]) -> Result<Storage> {
+    let Source { features, attributes, .. } = source;
+    if let Some(bad) = w.iter().find(|weight| !weight.is_finite()) {
+        return Err(Error::Data(format!("a weight is {bad}; a model needs finite weights")));
+    }
+    let pair = |(from, to): (u16, u16)| [from, to];
+    let (transition_weights, rest) = w.split_at(features.transitions.len());
+    let (triple_weights, rest) = rest.split_at(features.triples.len());
+    let (bigram_weights, state_weights) = rest.split_at(features.n_bigrams());
+    let transitions = nonzero(&features.transitions, transition_weights, pair);
+    let triples = nonzero(&features.triples, triple_weights, |labels| labels);
+    let mut bigrams = KeptByAttribute::default();
+    for (attribute, range) in features.bigram_ranges.iter().enumerate() {
+        let range = range.start as usize..range.end as usize;
+        let kept = nonzero(&features.bigram_pairs[range.clone()], &bigram_weights[range], pair);
+        bigrams.push(attributes, attribute as u32, kept);
+    }
+    let mut states = KeptByAttribute::default();
+    let mut start = 0;
+    for &(attribute, end) in &features.state_attributes {
+        let range = start..end as usize;
+        let kept = nonzero(&features.state_labels[range.clone()], &state_weights[range], |label| label);
+        states.push(attributes, attribute, kept);
+        start = end as usize;
+    }
+    seal(&states, &bigrams, &transitions, &triples, source)
+}
+
+/// The file of these features.
+fn seal(
+    states: &KeptByAttribute<u16>,
+    bigrams: &KeptByAttribute<[u16; 2]>,
+    transitions: &Kept<[u16; 2]>,
+    triples: &Kept<[u16; 3]>,
+    source: Source<'_>,
+) -> Result<Storage> {
+    let (state_slots, bigram_slots) = (states.attributes.slots(), bigrams.attributes.slots());
+    let tensor = |name, kind, shape: &[usize], bytes| Tensor { name, kind, shape: shape.to_vec(), bytes };
+    let (s, b, n_states, n_bigrams) =
+        (&states.attributes, &bigrams.attributes, states.weights.len(), bigrams.weights.len());
+    let mut tensors = vec![
+        tensor("states.slots", Dtype::U64, &[state_slots.len(), 2], cast_slice(&state_slots)),
+        tensor("states.ends", Dtype::U64, &[s.ends.len()], cast_slice(&s.ends)),
+        tensor("states.name_ends", Dtype::U64, &[s.ends.len()], cast_slice(&s.name_ends)),
+        tensor("states.names", Dtype::U8, &[s.names.len()], &s.names),
+        tensor("states.labels", Dtype::U16, &[n_states], cast_slice(&states.labels)),
+        tensor("states.weights", Dtype::F64, &[n_states], cast_slice(&states.weights)),
+        tensor("bigrams.slots", Dtype::U64, &[bigram_slots.len(), 2], cast_slice(&bigram_slots)),
+        tensor("bigrams.ends", Dtype::U64, &[b.ends.len()], cast_slice(&b.ends)),
+        tensor("bigrams.name_ends", Dtype::U64, &[b.ends.len()], cast_slice(&b.name_ends)),
+        tensor("bigrams.names", Dtype::U8, &[b.names.len()], &b.names),
+        tensor("bigrams.pairs", Dtype::U16, &[n_bigrams, 2], cast_slice(&bigrams.labels)),
+        tensor("bigrams.weights", Dtype::F64, &[n_bigrams], cast_slice(&bigrams.weights)),
+        tensor("transitions.pairs", Dtype::U16, &[transitions.0.len(), 2], cast_slice(&transitions.0)),
+        tensor("transitions.weights", Dtype::F64, &[transitions.1.len()], cast_slice(&transitions.1)),
+    ];
+    if !triples.0.is_empty() {
+        tensors.push(tensor("triples.labels", Dtype::U16, &[triples.0.len(), 3], cast_slice(&triples.0)));
+        tensors.push(tensor("triples.weights", Dtype::F64, &[triples.1.len()], cast_slice(&triples.1)));
+    }
+    model_file::encode(tensors, metadata(source))
+}
+
+/// Labels, settings, template and intercept, as the file's metadata.
+fn metadata(source: Source<'_>) -> HashMap<String, String> {
+    let labels = serde_json::to_string(source.labels).expect("strings are valid JSON");
+    let mut metadata = HashMap::from([("labels".to_owned(), labels), ("settings".to_owned(), source.settings)]);
+    if let Some(template) = source.template {
+        metadata.insert("template".into(), template.into());
+    }
+    if let Some(intercept) = source.intercept {
+        metadata.insert("intercept".into(), intercept.into());
+    }
+    metadata
+}

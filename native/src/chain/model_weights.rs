@@ -1,0 +1,186 @@
+//! The tensors of a model: their names, ready to index, and checked.
+
+use crate::chain::features::MOST_LABELS_OF_TRIPLES;
+use crate::chain::inference::{Edge, Lattice};
+use crate::files::model_file::{Contents, Expected, Storage};
+use safetensors::tensor::Dtype;
+use std::ops::Range;
+
+/// Name, type and number of dimensions of the tensors that every model has.
+pub(super) const TENSORS: [Expected; 14] = [
+    ("states.slots", Dtype::U64, 2),
+    ("states.ends", Dtype::U64, 1),
+    ("states.name_ends", Dtype::U64, 1),
+    ("states.names", Dtype::U8, 1),
+    ("states.labels", Dtype::U16, 1),
+    ("states.weights", Dtype::F64, 1),
+    ("bigrams.slots", Dtype::U64, 2),
+    ("bigrams.ends", Dtype::U64, 1),
+    ("bigrams.name_ends", Dtype::U64, 1),
+    ("bigrams.names", Dtype::U8, 1),
+    ("bigrams.pairs", Dtype::U16, 2),
+    ("bigrams.weights", Dtype::F64, 1),
+    ("transitions.pairs", Dtype::U16, 2),
+    ("transitions.weights", Dtype::F64, 1),
+];
+/// Tensors of chains of second order besides.
+pub(super) const TRIPLES: [Expected; 2] = [("triples.labels", Dtype::U16, 3), ("triples.weights", Dtype::F64, 1)];
+
+/// The tensors of a model, ready to index.
+pub struct ModelWeights<'m> {
+    pub states: Attributes<'m>,
+    pub state_labels: &'m [u16],
+    pub state_weights: &'m [f64],
+    pub bigrams: Attributes<'m>,
+    pub bigram_pairs: &'m [[u16; 2]],
+    pub bigram_weights: &'m [f64],
+    pub transition_pairs: &'m [[u16; 2]],
+    pub transition_weights: &'m [f64],
+    pub triples: &'m [[u16; 3]],
+    pub triple_weights: &'m [f64],
+}
+
+/// The attributes that have features of one kind, and the ranges of these features.
+pub struct Attributes<'m> {
+    slots: &'m [[u64; 2]],
+    ends: &'m [u64],
+    name_ends: &'m [u64],
+    names: &'m [u8],
+}
+
+impl<'m> Attributes<'m> {
+    /// The features of the attribute with this key.
+    #[inline(always)]
+    pub fn find(&self, key: u64) -> Range<usize> {
+        let mask = self.slots.len() - 1;
+        let mut slot = key as usize & mask;
+        loop {
+            let [found, place] = self.slots[slot];
+            if found == key {
+                let start = (place >> 16) as usize;
+                return start..start + (place & 0xffff) as usize;
+            }
+            if found == 0 {
+                return 0..0;
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    /// The number of attributes.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no attribute.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Names of the attributes with the ranges of their features, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (&'m str, Range<usize>)> {
+        let (names, name_ends, ends) = (self.names, self.name_ends, self.ends);
+        let start_of = |ends: &[u64], at: usize| if at == 0 { 0 } else { ends[at - 1] as usize };
+        (0..ends.len()).map(move |at| {
+            let name = &names[start_of(name_ends, at)..name_ends[at] as usize];
+            (std::str::from_utf8(name).unwrap_or("?"), start_of(ends, at)..ends[at] as usize)
+        })
+    }
+}
+
+impl<'m> ModelWeights<'m> {
+    /// Finds the tensors of a model file by their names.
+    pub(super) fn new(storage: &'m Storage, contents: &Contents) -> ModelWeights<'m> {
+        let attributes = |kind: &str| Attributes {
+            slots: tensor(storage, contents, &format!("{kind}.slots")),
+            ends: tensor(storage, contents, &format!("{kind}.ends")),
+            name_ends: tensor(storage, contents, &format!("{kind}.name_ends")),
+            names: tensor(storage, contents, &format!("{kind}.names")),
+        };
+        ModelWeights {
+            states: attributes("states"),
+            state_labels: tensor(storage, contents, "states.labels"),
+            state_weights: tensor(storage, contents, "states.weights"),
+            bigrams: attributes("bigrams"),
+            bigram_pairs: tensor(storage, contents, "bigrams.pairs"),
+            bigram_weights: tensor(storage, contents, "bigrams.weights"),
+            transition_pairs: tensor(storage, contents, "transitions.pairs"),
+            transition_weights: tensor(storage, contents, "transitions.weights"),
+            triples: tensor(storage, contents, "triples.labels"),
+            triple_weights: tensor(storage, contents, "triples.weights"),
+        }
+    }
+
+    /// Adds value * weight of some state features to a token's scores.
+    #[inline(always)]
+    pub fn add_states(&self, features: Range<usize>, value: f64, scores: &mut [f64]) {
+        for (&label, &weight) in self.state_labels[features.clone()].iter().zip(&self.state_weights[features]) {
+            scores[usize::from(label)] += value * weight;
+        }
+    }
+
+    /// Adds an edge for each of some bigram features to the lattice.
+    pub fn add_edges(&self, features: Range<usize>, lattice: &mut Lattice) {
+        for feature in features {
+            let [from, to] = self.bigram_pairs[feature];
+            let score = self.bigram_weights[feature];
+            let edge =
+                Edge { from: from.into(), to: to.into(), score, feature: feature as u32, place: 0, marginal: 0.0 };
+            lattice.edges.push(edge);
+        }
+    }
+}
+
+/// The numbers of a tensor; none if there is no such tensor.
+fn tensor<'m, T: bytemuck::AnyBitPattern>(storage: &'m Storage, contents: &Contents, name: &str) -> &'m [T] {
+    // The header is padded so that data start at a multiple of 8, and tensors with larger alignment come first.
+    bytemuck::try_cast_slice(&storage[contents.range(name)]).unwrap_or(&[])
+}
+
+/// Checks that all indices are in range, so that a file with a valid checksum but wrong content cannot mislead look-ups.
+pub(super) fn check(weights: &ModelWeights<'_>, n_labels: usize) -> std::result::Result<(), &'static str> {
+    let below = |label: &u16| usize::from(*label) < n_labels;
+    if !weights.state_labels.iter().all(below) {
+        return Err("a state feature's label is out of range");
+    }
+    if !weights.bigram_pairs.iter().chain(weights.transition_pairs).all(|pair| pair.iter().all(below)) {
+        return Err("a transition's label is out of range");
+    }
+    if !weights.triples.iter().flatten().all(below) {
+        return Err("the label of a triple is out of range");
+    }
+    if !weights.triples.is_empty() && n_labels > MOST_LABELS_OF_TRIPLES {
+        return Err("too many labels for triples");
+    }
+    let same = [
+        (weights.state_labels.len(), weights.state_weights.len()),
+        (weights.bigram_pairs.len(), weights.bigram_weights.len()),
+        (weights.transition_pairs.len(), weights.transition_weights.len()),
+        (weights.triples.len(), weights.triple_weights.len()),
+    ];
+    if same.iter().any(|(a, b)| a != b) {
+        return Err("there are not as many weights as features");
+    }
+    for (attributes, n) in
+        [(&weights.states, weights.state_weights.len()), (&weights.bigrams, weights.bigram_weights.len())]
+    {
+        let ascending =
+            |ends: &[u64], most: usize| ends.is_sorted() && ends.last().is_none_or(|&end| end as usize <= most);
+        let (mut filled, mut in_range) = (0, true);
+        for &[key, place] in attributes.slots {
+            filled += usize::from(key != 0);
+            in_range &= (place >> 16) as usize + (place & 0xffff) as usize <= n;
+        }
+        let sound = attributes.slots.len().is_power_of_two()
+            && filled == attributes.len()
+            && filled < attributes.slots.len()
+            && in_range
+            && attributes.name_ends.len() == attributes.len()
+            && ascending(attributes.ends, n)
+            && ascending(attributes.name_ends, attributes.names.len());
+        if !sound {
+            return Err("an attribute table is inconsistent");
+        }
+    }
+    Ok(())
+}
