@@ -253,7 +253,7 @@ def test_the_intercepts_column_may_have_any_value(n_classes, value):
     coef, intercept = objective.parts(w)
     right = (X @ coef.T + intercept).ravel()
     np.testing.assert_allclose(right, (by_hand.design @ w.reshape(-1, objective.n_outputs)).ravel(), rtol=1e-12)
-    one, two = (each.sentences.value_and_gradient(w) for each in (objective, by_hand))
+    one, two = (each.core.as_chain().value_and_gradient(w) for each in (objective, by_hand))
     np.testing.assert_allclose(one[1], two[1], rtol=1e-9, atol=1e-10)
 
 

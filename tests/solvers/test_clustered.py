@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import Corpus
-from loglinear._core import ChainObjective
+from loglinear import ChainObjective, Corpus
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
@@ -36,7 +35,7 @@ EACH_VARIANT = pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: 
 
 
 def chain(threads=1):
-    return ChainObjective(Corpus.encode(*chunky()).core, threads=threads)
+    return ChainObjective(Corpus.encode(*chunky()), threads=threads)
 
 
 def steps(problem, solver, limit=400):

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import Corpus
-from loglinear._core import ChainObjective
+from loglinear import ChainObjective, Corpus
 from loglinear.errors import ObjectiveError, OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
@@ -45,7 +44,7 @@ def compare_sg(data, seed, l2, rates):
             g = data.samples[i].value_and_gradient(expected)[1]
             expected = (1.0 - alpha * l2 * data.penalised) * expected - alpha * g
             total += expected
-        data.whole.sg_pass(w, sum, order=order, rates=alphas, l2=l2)
+        data.whole.per_sample().sg_pass(w, sum, visits=order, rates=alphas, l2=l2)
         np.testing.assert_allclose(w, expected, rtol=1e-8, atol=1e-10)
         np.testing.assert_allclose(sum, total, rtol=1e-8, atol=1e-9)
 
@@ -61,7 +60,7 @@ def compare_adagrad(data, seed, l2, rate=0.3, delta=1.0):
             squares += g * g
             alpha = rate / (delta + np.sqrt(squares))
             expected = (expected - alpha * g) / (1.0 + alpha * l2 * data.penalised)
-        data.whole.adagrad_pass(w, kept, order=order, rate=rate, delta=delta, l2=l2)
+        data.whole.per_sample().adagrad_pass(w, kept, visits=order, rate=rate, delta=delta, l2=l2)
         np.testing.assert_allclose(w, expected, rtol=1e-9, atol=1e-11)
         np.testing.assert_allclose(kept, squares, rtol=1e-9, atol=1e-11)
 
@@ -131,7 +130,7 @@ def test_a_batch_is_the_sum_of_its_samples(seed, factor):
 
 @pytest.fixture(scope="module")
 def problem():
-    return Problem(ChainObjective(Corpus.encode(*chunky()).core), ElasticNet(l2=1.0))
+    return Problem(ChainObjective(Corpus.encode(*chunky())), ElasticNet(l2=1.0))
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +187,7 @@ def test_resuming_from_a_checkpoint_is_exact_and_threads_do_not_matter(problem, 
     half = minimize(problem, solver, stop=Stop(max_iterations=4))
     rest = minimize(problem, solver, state=pickle.loads(pickle.dumps(half.state)), stop=Stop(max_iterations=8))
     np.testing.assert_array_equal(rest.w, whole.w)
-    single = Problem(ChainObjective(Corpus.encode(*chunky()).core, threads=1), problem.penalty)
+    single = Problem(ChainObjective(Corpus.encode(*chunky()), threads=1), problem.penalty)
     np.testing.assert_array_equal(minimize(single, solver, stop=Stop(max_iterations=8)).w, whole.w)
 
 

@@ -6,21 +6,30 @@ use crate::bindings::data::alphabet;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::model::ChainModel;
+use crate::bindings::stochastic::SamplePasses;
 use crate::chain::features::Features;
 use crate::chain::model::Source;
+use crate::classifier::as_chain::as_chain;
 use crate::classifier::matrix::Design;
 use crate::classifier::objective::Classifier;
 use crate::classifier::{dual, newton};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use std::sync::Arc;
 
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ClassifierObjective {
-    pub inner: Classifier,
+    inner: Classifier,
+    /// The problem as one over chains of one token; made when first asked for.
+    chain: PyOnceLock<Py<ChainObjective>>,
 }
 
 impl ClassifierObjective {
+    pub fn of(inner: Classifier) -> Self {
+        ClassifierObjective { inner, chain: PyOnceLock::new() }
+    }
+
     fn check_binary(&self, w: &[f64]) -> PyResult<()> {
         if self.inner.n_outputs() != 1 {
             return Err(OptionError::new_err("there are more than two classes"));
@@ -88,7 +97,7 @@ impl ClassifierObjective {
             }
             Ok(made)
         })?;
-        Ok(ClassifierObjective { inner })
+        Ok(ClassifierObjective::of(inner))
     }
 
     #[getter]
@@ -168,9 +177,18 @@ impl ClassifierObjective {
         Ok(PyArray1::from_vec(py, probabilities))
     }
 
-    /// The same problem sample by sample, for stochastic methods.
-    fn sentences(&self, py: Python<'_>) -> PyResult<ChainObjective> {
-        Ok(ChainObjective { inner: interruptible(py, |_| self.inner.sentences())? })
+    /// The same problem over chains of one token, made at the first call.
+    fn as_chain(&self, py: Python<'_>) -> PyResult<Py<ChainObjective>> {
+        let made = self.chain.get_or_try_init(py, || {
+            let inner = interruptible(py, |_| as_chain(&self.inner))?;
+            Py::new(py, ChainObjective::of(inner))
+        })?;
+        Ok(made.clone_ref(py))
+    }
+
+    /// The view of the problem for solvers that go sample by sample, made at the first call.
+    fn per_sample(&self, py: Python<'_>) -> PyResult<Py<SamplePasses>> {
+        self.as_chain(py)?.get().per_sample(py)
     }
 
     /// With two classes: the NLL, x . w of every sample, and the gradient, without a layout for evaluations.
@@ -209,7 +227,7 @@ impl ClassifierObjective {
         w: &Bound<'_, PyArray1<f64>>,
         alpha: &Bound<'_, PyArray2<f64>>,
         squares: PyReadonlyArray1<'_, f64>,
-        order: PyReadonlyArray1<'_, i64>,
+        visits: PyReadonlyArray1<'_, i64>,
         l2: f64,
     ) -> PyResult<f64> {
         let (mut w, mut alpha, n) = (writable(w)?, writable(alpha)?, self.inner.n_samples());
@@ -220,8 +238,8 @@ impl ClassifierObjective {
                 "two dual variables and a square are needed for each sample, no intercept",
             ));
         }
-        let order = numbers("order names samples", &order, n)?;
-        interruptible(py, |interrupt| dual::pass(&self.inner, w, alpha, squares, &order, l2, interrupt))
+        let visits = numbers("visits name samples", &visits, n)?;
+        interruptible(py, |interrupt| dual::pass(&self.inner, w, alpha, squares, &visits, l2, interrupt))
     }
 
     /// A proximal Newton step (see `loglinear.solvers.prox_newton`), which updates all three arrays: weights, their scores, the
@@ -254,15 +272,15 @@ impl ClassifierObjective {
 
     /// One class against all others, on the same samples.
     fn one_against_rest(&self, class: u32) -> Self {
-        ClassifierObjective { inner: self.inner.one_against_rest(class) }
+        ClassifierObjective::of(self.inner.one_against_rest(class))
     }
 
     /// The objective on some of the samples, each of which weighs `factor` times what it does here.
-    #[pyo3(signature = (order, factor=1.0))]
-    fn batch(&self, py: Python<'_>, order: PyReadonlyArray1<'_, i64>, factor: f64) -> PyResult<Self> {
-        let samples = numbers("order names samples", &order, self.inner.n_samples())?;
+    #[pyo3(signature = (samples, factor=1.0))]
+    fn batch(&self, py: Python<'_>, samples: PyReadonlyArray1<'_, i64>, factor: f64) -> PyResult<Self> {
+        let samples = numbers("samples", &samples, self.inner.n_samples())?;
         let inner = interruptible(py, |_| Ok(self.inner.batch(&samples, factor)))?;
-        Ok(ClassifierObjective { inner })
+        Ok(ClassifierObjective::of(inner))
     }
 
     /// With two classes: the objective over sums of columns; column j goes to map[j].
@@ -274,7 +292,7 @@ impl ClassifierObjective {
         }
         let map: Vec<u32> = map.into_iter().map(|to| to as u32).collect();
         let inner = interruptible(py, |_| Ok(self.inner.aggregate(&map, n_columns)))?;
-        Ok(ClassifierObjective { inner })
+        Ok(ClassifierObjective::of(inner))
     }
 
     /// With two classes: the objective over some of the columns, whose numbers ascend, and the intercept.
@@ -283,6 +301,6 @@ impl ClassifierObjective {
         if self.inner.n_outputs() != 1 {
             return Err(OptionError::new_err("there are more than two classes"));
         }
-        Ok(ClassifierObjective { inner: interruptible(py, |_| Ok(self.inner.restrict(&kept)))? })
+        Ok(ClassifierObjective::of(interruptible(py, |_| Ok(self.inner.restrict(&kept)))?))
     }
 }

@@ -1,7 +1,9 @@
 //! Maximum-entropy classifiers over sparse matrices.
 
+pub mod as_chain;
 pub mod dual;
 pub mod matrix;
 pub mod newton;
 pub mod objective;
+mod of_corpus;
 pub mod sliced;
