@@ -12,8 +12,8 @@ import os
 import sys
 from typing import Any, NoReturn
 
-from .. import __version__
 from ..errors import LogLinearError
+from ..version import __version__
 
 __all__ = ["COMMANDS", "main"]
 

@@ -110,7 +110,11 @@ def _documented(text: str | None, helps: dict[str, str]) -> str | None:
     """Return a docstring whose Args have a line for each option that they do not mention."""
     if text is None:  # python -OO
         return None
-    head, args, rest = cleandoc(text).partition("\nArgs:\n")
+    text = cleandoc(text)
+    if "\nArgs:\n" not in text:
+        before, attributes, after = text.partition("\n\nAttributes:\n")
+        text = f"{before}\n\nArgs:\n{attributes}{after}"
+    head, args, rest = text.partition("\nArgs:\n")
     own, blank, tail = rest.partition("\n\n")
     missing = (f"{name}: {help.removesuffix('.')}." for name, help in helps.items() if not _mentions(own, name))
     lines = [textwrap.fill(line, 120, initial_indent=" " * 4, subsequent_indent=" " * 8) for line in missing]

@@ -267,7 +267,13 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
             OSError: the file cannot be written.
         """
         check_is_fitted(self)
-        maxent_file.model_of(self, self._settings() | notes, self.attributes_).save(os.fspath(path))
+        maxent_file.model_of(self._contents(self.attributes_, **notes)).save(os.fspath(path))
+
+    def _contents(self, attributes: list[str] | None, **notes: Any) -> maxent_file.Contents:
+        """Return what there is to write: with the names of the columns, and notes among the settings."""
+        coef = self.coef_.toarray() if scipy.sparse.issparse(self.coef_) else self.coef_
+        settings = self._settings() | notes
+        return maxent_file.Contents(settings, self._template, self.classes_, attributes, coef, self.intercept_)
 
     def _settings(self) -> dict[str, Any]:
         results = self.result_ if isinstance(self.result_, list) else [self.result_] if self.result_ else []

@@ -28,15 +28,14 @@ from ..networks.inference import make_inference
 from ..networks.log_partition import LogPartition, log_partition
 from ..networks.loopy_bp import LoopyBP
 from ..networks.numbering import Codes, Layout
-from ..options import one_of, truth_value, whole_number
+from ..options import check_options, whole_number
 from ..path import Path
 from ..result import Result
-from ..solvers import Solver
 from ..vectors import Vector
 from . import network_file
 from .estimator import Estimator, warn_unless_converged
 from .settings import training_summary
-from .structure import OBJECTIVES, Trained, train_network
+from .structure import NetworkOptions, Trained, train_network
 from .training import SolverOptions
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class LogLikelihood:
         return self.value
 
 
-class PairwiseMRF(Estimator, options=(SolverOptions,)):
+class PairwiseMRF(Estimator, options=(NetworkOptions,)):
     """Pairwise Markov random field over discrete variables, whose structure is learned.
 
     p(x) is proportional to exp(sum over variables of node weights + sum over edges of edge weights). Minimises the sum
@@ -86,23 +85,6 @@ class PairwiseMRF(Estimator, options=(SolverOptions,)):
     nodewise: Ravikumar, Wainwright & Lafferty (2010).
     Cost: with "likelihood" an evaluation is one of inference on the edges at work; with "pseudolikelihood" a pass over
     the data. Pairs without an edge are scored without building the graph that has them all.
-
-    Args:
-        l1: strength of the L1 penalty, >= 0; or "ebic" or "cv" to choose it on a path by the extended Bayesian
-            information criterion (Foygel & Drton 2010) or by cross validation.
-        l2: strength of the L2 penalty, >= 0.
-        objective: "likelihood", "pseudolikelihood" (all conditionals at once, an edge's weights shared by both ends) or
-            "nodewise" (each by itself; the two estimates of an edge are joined by ``rule``).
-        inference: for the likelihood "loopy_bp", "exact" (small tree-width) or "gibbs".
-        grouped: penalise the Euclidean norm of each edge's weights in place of the sum of their absolute values.
-        rule: of "nodewise": an edge needs both estimates ("and") or one ("or"); its weight is their mean.
-        solver: name of a solver, or a solver object. Groups need prox_gradient: they get it in place of the default.
-        solver_options: a dict of further options of a solver given by name. With the likelihood grafting_light selects
-            n_variables / 10 weights at a time unless ``select`` says otherwise.
-        inference_options: a dict of options of the inference; see `loglinear.inference`.
-        path_options: of a path: ``l1`` (number of strengths, or these), ``ratio``, ``gamma`` (of EBIC), ``folds``.
-        max_states: most states of a variable.
-        random_state: seed of whatever is drawn.
 
     Attributes:
         categories_: states of each variable, sorted.
@@ -118,17 +100,6 @@ class PairwiseMRF(Estimator, options=(SolverOptions,)):
         result_: status, trace and optimality violation of the training.
         inference_report_: how inference went: `loglinear.inference.Report`; None without any.
     """
-
-    l1: float | str = 1.0
-    l2: float = 0.0
-    solver: str | Solver[Any] = "grafting_light"
-    objective: str = "likelihood"
-    inference: str = "loopy_bp"
-    grouped: bool = False
-    rule: str = "and"
-    inference_options: dict[str, Any] | None = None
-    path_options: dict[str, Any] | None = None
-    max_states: int = 32
 
     def fit(
         self,
@@ -151,11 +122,10 @@ class PairwiseMRF(Estimator, options=(SolverOptions,)):
             DataError: data that cannot be used: a constant column, more states than ``max_states``, an empty row.
             OptionError: an option is out of its range.
         """
-        one_of("objective", self.objective, OBJECTIVES)
-        truth_value("grouped", self.grouped)
-        most = whole_number("max_states", self.max_states, 2, 2**16 - 1)
+        options = self._options(NetworkOptions)
+        check_options(options)
         columns, names = columns_of(X), column_names(X)
-        categories = categories_of(columns, names, most)
+        categories = categories_of(columns, names, options.max_states)
         codes = encoded(columns, categories, names)
         empty = np.flatnonzero((codes < 0).all(axis=1))
         if empty.size:
@@ -165,7 +135,9 @@ class PairwiseMRF(Estimator, options=(SolverOptions,)):
         if sample_weight is not None:
             weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
         self._store_names(names, categories)
-        trained = train_network(codes, self._layout, weights, self, self._observers(callbacks))
+        trained = train_network(
+            codes, self._layout, weights, options, threads=self._threads, callbacks=self._observers(callbacks)
+        )
         self._store(trained)
         warn_unless_converged(trained.result)
         report = trained.report
@@ -178,7 +150,7 @@ class PairwiseMRF(Estimator, options=(SolverOptions,)):
 
     def solver_settings(self, l1: float) -> SolverOptions:
         """What to minimise with, at a strength of the L1 penalty."""
-        return self._options(SolverOptions, l1=l1)
+        return self._options(NetworkOptions).at(l1)
 
     def _store_names(self, names: list[str] | None, categories: list[Array]) -> None:
         self.categories_, self.n_features_in_ = categories, len(categories)

@@ -72,8 +72,8 @@ class TextClassifier:
     def save(self, path: str) -> None:
         """Write the model to a file, which is replaced whole or not at all; weights of 0 are left out."""
         text = settings_of(self._vectorizer)
-        settings = self.classifier._settings() | {"format": "text", "text": text}
-        maxent_file.model_of(self.classifier, settings, text["words"]).save(path)
+        contents = self.classifier._contents(text["words"], format="text", text=text)
+        maxent_file.model_of(contents).save(path)
 
     def predict(self, texts: Sequence[str]) -> list[str]:
         """Return the most probable label of each text."""
