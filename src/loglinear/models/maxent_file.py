@@ -26,7 +26,7 @@ class Contents:
 
     Attributes:
         settings: how it was trained.
-        template: text of the template that samples were read with; None without one.
+        template: text of the template with which samples were read; None without a template.
         classes: in the order of the weights.
         attributes: names of the columns; None for columns that have numbers.
         coef: shape (1, n_columns) with two classes, else (n_classes, n_columns).

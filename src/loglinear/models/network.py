@@ -83,7 +83,7 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
 
     Source: Zhu, Lao & Xing (2010), section 6.2; Lee, Ganapathi & Koller (2006). Pseudo-likelihood: Besag (1975);
     nodewise: Ravikumar, Wainwright & Lafferty (2010).
-    Cost: with "likelihood" an evaluation is one of inference on the edges at work; with "pseudolikelihood" a pass over
+    Cost: with "likelihood" an evaluation runs inference on the edges at work; with "pseudolikelihood" it is a pass over
     the data. Pairs without an edge are scored without building the graph that has them all.
 
     Attributes:
@@ -91,14 +91,14 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
         feature_names_in_: names of the variables, if X had any.
         n_features_in_: number of variables.
         edges_: pairs of variables i < j, shape (n_edges, 2).
-        weights_: of each edge, shape (states of i, states of j); first row and column are 0.
+        weights_: a table for each edge, shape (states of i, states of j); its first row and column are 0.
         strengths_: Euclidean norm of each edge's weights, shape (n_edges,).
-        node_weights_: of each variable's states; the first is 0.
+        node_weights_: weights of the states of each variable; the first is 0.
         l1_: strength of the L1 penalty.
-        path_: the path, if l1 was chosen on one.
+        path_: the path on which l1 was chosen; missing if l1 was given.
         n_iter_: steps of the solver.
         result_: status, trace and optimality violation of the training.
-        inference_report_: how inference went: `loglinear.inference.Report`; None without any.
+        inference_report_: how inference went: `loglinear.networks.graph.Report`; None without inference.
     """
 
     def fit(
@@ -149,7 +149,7 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
         return self
 
     def solver_settings(self, l1: float) -> SolverOptions:
-        """What to minimise with, at a strength of the L1 penalty."""
+        """Return the options of the solver at a strength of the L1 penalty."""
         return self._options(NetworkOptions).at(l1)
 
     def _store_names(self, names: list[str] | None, categories: list[Array]) -> None:
@@ -181,7 +181,7 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
         self.strengths_ = np.array([float(np.linalg.norm(table)) for table in self.weights_])
 
     def _by_variable(self, values: Vector) -> list[Vector]:
-        """What belongs to the states of each variable; states are the last axis."""
+        """Return the values of each variable's states; states are the last axis."""
         return np.split(values, self._graph.node_at[1:-1], axis=-1)
 
     @property
@@ -223,9 +223,9 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
         They are exact where the tree-width allows; otherwise each is the end of a Gibbs chain.
 
         Args:
-            n_samples: how many.
-            random_state: seed; that of the estimator by default.
-            sweeps: of each Gibbs chain.
+            n_samples: number of samples.
+            random_state: seed; the estimator's by default.
+            sweeps: sweeps of each Gibbs chain.
         """
         check_is_fitted(self, "edges_")
         count = whole_number("n_samples", n_samples, 1, 2**40)
@@ -244,10 +244,10 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
         return log_partition(self._graph, self._scores, limit=EXACT, seed=0)
 
     def log_likelihood(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> LogLikelihood:
-        """Log p of samples; of the observed values where some are missing.
+        """Log p of samples; where values are missing, log p of the observed values.
 
-        Exact where the tree-width allows; else an estimate with bounds (those of log Z; a sample's missing values are
-        summed over by belief propagation).
+        It is exact where the tree-width allows; else an estimate with bounds. The bounds are bounds of log Z: belief
+        propagation sums over a sample's missing values.
         """
         codes = self._codes(X)
         weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))

@@ -32,7 +32,7 @@ __all__ = ["OBJECTIVES", "NetworkOptions", "Trained", "train_network"]
 OBJECTIVES = ("likelihood", "pseudolikelihood", "nodewise")
 CRITERIA = ("ebic", "cv")
 PATH = {"l1": 20, "ratio": 0.05, "gamma": 0.5, "folds": 5}
-# L2 penalty when the weights of a model are fitted again: those of pairs that determine each other stay finite.
+# L2 penalty when weights are fitted again: it keeps the weights of variables that determine each other finite.
 RIDGE = 1e-3
 Callbacks = tuple[Callback, ...]
 Objectives = NetworkLikelihood | PseudoLikelihood
@@ -165,7 +165,7 @@ class Training:
         self.folds = whole_number("folds", path_options["folds"], 2, 1000)
 
     def objective(self, rows: Any = slice(None)) -> Objectives:
-        """The objective on some of the samples."""
+        """Return the objective on some of the samples."""
         weights = None if self.weights is None else self.weights[rows]
         if self.options.objective != "likelihood":
             return PseudoLikelihood(self.codes[rows], self.layout, weights, threads=self.threads)
@@ -174,14 +174,14 @@ class Training:
         return NetworkLikelihood(self.codes[rows], self.layout, weights, **options)
 
     def problem(self, objective: Objectives, l1: float) -> Problem:
-        """The objective with its penalty."""
+        """Return the objective with its penalty."""
         if not self.options.grouped:
             return Problem(objective, ElasticNet(l1, self.options.l2, objective.n_unpenalised))
         groups = self.layout.groups()
         return Problem(objective, GroupLasso(l1, self.options.l2, objective.n_unpenalised, groups))
 
     def solver(self, l1: float) -> Solver[Any]:
-        """The solver; only one of them understands groups."""
+        """Return the solver; prox_gradient alone understands groups."""
         changes: dict[str, Any] = {}
         if self.options.grouped and self.options.solver == "grafting_light":
             changes["solver"] = "prox_gradient"
@@ -222,7 +222,7 @@ class Training:
         return Trained(w, best.l1, replace(result, w=w), getattr(objective, "report", None), found)
 
     def _strengths(self, objective: Objectives) -> Vector:
-        """Falling in equal ratios from the one at which the first edge appears."""
+        """Return strengths that fall in equal ratios from the strength at which the first edge appears."""
         if not isinstance(self.strengths, (int, np.integer)):
             return np.sort(np.asarray(self.strengths, dtype=np.float64))[::-1]
         number = whole_number("l1", self.strengths, 2, 10**6)
@@ -253,8 +253,9 @@ class Training:
     def _ebic(self, objective: Objectives, w: Vector) -> float:
         """Minus the extended Bayesian information criterion of the model with these edges (Foygel & Drton 2010).
 
-        That is 2 NLL + k log n + 4 gamma k log p: k interactions that are not 0, n samples, p variables. The NLL is the
-        least with these interactions: their weights are fitted again, without the L1 penalty that has shrunk them.
+        The criterion is 2 NLL + k log n + 4 gamma k log p, for k interactions that are not 0, n samples, p variables.
+        The NLL is the least one with these k interactions: their weights are fitted again without the L1 penalty,
+        which has shrunk them.
         """
         free = np.arange(self.layout.n_interactions, self.layout.n_features)
         kept = np.flatnonzero(w[: self.layout.n_interactions])
@@ -284,7 +285,7 @@ class Training:
         return replace(found, interrupted=interrupted)
 
     def _held_out(self, kept: Numbers, held: Numbers, strengths: Vector) -> Vector:
-        """NLL of some samples at each strength, trained on others."""
+        """Return the NLL of the held samples at each strength, trained on the kept ones."""
         trained = self.objective(kept)
         found = self._path(kept, strengths * (kept.size / len(self.codes)), trained)
         if found.interrupted:
@@ -334,7 +335,7 @@ class Training:
         return Trained(found.w, l1, result), found
 
     def _regressed_path(self, rows: Any, strengths: Vector, *, score: bool) -> Path:
-        """As `path`, with regressions; their EBIC is the sum of all variables' (van Borkulo et al. 2014)."""
+        """Return a path of regressions, whose EBIC is the sum over variables (van Borkulo et al. 2014)."""
         points: list[PathPoint] = []
         try:
             for l1 in strengths.tolist():
