@@ -28,7 +28,7 @@ class Progress:
     tolerance; or off the passes, if a number of passes ends the minimisation.
 
     Args:
-        solver: whose steps to show.
+        solver: the solver whose steps are shown.
         quiet: print nothing.
 
     Attributes:

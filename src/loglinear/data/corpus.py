@@ -100,7 +100,7 @@ class Corpus:
         """Take sentences from the rows of a matrix, whose columns are real-valued attributes.
 
         Args:
-            X: a row for each token, of all sentences one after the other, shape (n_tokens, n_columns), sparse or dense.
+            X: a row for each token, the sentences one after the other, shape (n_tokens, n_columns), sparse or dense.
             lengths: tokens of each sentence, shape (n_sentences,).
             y: a label for each row; None for unlabelled data.
             names: of the columns; x0, x1, ... by default.
@@ -108,7 +108,7 @@ class Corpus:
         Raises:
             DataError: a value is not finite, sizes do not fit, or two columns have the same name.
         """
-        import scipy.sparse  # here: who reads files need not wait for it
+        import scipy.sparse  # here: reading files does not have to wait for it
 
         matrix = scipy.sparse.csr_array(X, dtype=np.float64)
         sizes = np.asarray(lengths)
@@ -202,7 +202,7 @@ def checked_weights(weights: Iterable[float]) -> list[float]:
     """Sample weights as finite numbers of at least 0.
 
     Raises:
-        DataError: one is not.
+        DataError: a weight is no such number.
     """
     checked = []
     for sentence, weight in enumerate(weights):

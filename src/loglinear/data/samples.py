@@ -16,7 +16,7 @@ __all__ = ["attribute_corpus", "check_no_bigrams", "labels_and_weights", "matrix
 
 
 def attribute_corpus(X: Any) -> Corpus | None:
-    """Return the corpus that X is or that its samples make, one token each; None if X is numbers.
+    """Return X if it is a corpus, else a corpus of its samples, one token each; None if X is numbers.
 
     A sample with attributes is a dict, as `Corpus.encode` takes it, or a sequence of names.
 

@@ -76,7 +76,7 @@ def read_table(
 
     Args:
         path: of the file; `-` is standard input, `.parquet` and `.pq` are Parquet, which needs pyarrow.
-        columns: names of those wanted, in this order; None for all.
+        columns: names of the columns to keep, in this order; None for all.
         ignore: names of columns to leave out.
         delimiter: what separates the cells; by default a tab in .tsv and .tab files, elsewhere whichever of comma, tab
             and semicolon gives the first line most fields.
@@ -154,7 +154,7 @@ def _decoded(path: str) -> Iterator[str]:
 
 
 def _sniffed(line: str) -> str:
-    """The delimiter that splits a line into most fields; of equal ones the first."""
+    """Return the first of the delimiters that split a line into most fields."""
 
     def fields(delimiter: str) -> int:
         try:
@@ -199,7 +199,7 @@ class _Lines:
 
 
 class _Cells(dict[str, str | None]):
-    """What cells mean; equal cells share one string."""
+    """Values of cells by their text; equal cells share one string."""
 
     def __missing__(self, cell: str) -> str | None:
         value = cell.strip()
@@ -295,7 +295,7 @@ def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str]) ->
 
 
 def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
-    """Values as Python has them; what is neither string, number nor truth value as a string."""
+    """Return the values as Python's; a value that is neither string, number nor truth value as a string."""
     import pyarrow
 
     if pyarrow.types.is_nested(column.type):
@@ -303,5 +303,5 @@ def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
         raise DataError(message)
     values = column.to_pylist()
     known = {value: value if isinstance(value, (str, int, float)) else str(value) for value in values} | {None: None}
-    # NaN is the one value that differs from itself.
+    # NaN alone differs from itself.
     return np.array([known[value] if value == value else None for value in values], dtype=object)

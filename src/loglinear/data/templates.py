@@ -20,7 +20,7 @@ class Preset:
 
     Attributes:
         name: what `preset` and the command line call it.
-        description: one line: the task, and what the template looks at.
+        description: the task and the columns that the template looks at, in one line.
         source: paper and section.
         columns: how many columns it needs at least, beside the label.
     """

@@ -63,7 +63,7 @@ def make_vectorizer(ngrams: str = "1", *, tfidf: bool = False, min_count: int = 
     Args:
         ngrams: lengths of the sequences of words that count as one, such as "1" or "1-3".
         tfidf: weigh counts by rarity, each text to a Euclidean norm of 1.
-        min_count: leave out what is in fewer texts.
+        min_count: words in fewer texts are left out.
 
     Raises:
         OptionError: ngrams is no such range.
@@ -79,7 +79,7 @@ def make_vectorizer(ngrams: str = "1", *, tfidf: bool = False, min_count: int = 
 
 
 def settings_of(vectorizer: Any) -> dict[str, Any]:
-    """Return what has to be kept of a fitted vectorizer, as JSON."""
+    """Return the settings from which `remade` makes a fitted vectorizer again; values that JSON knows."""
     idf = getattr(vectorizer, "idf_", None)
     return {
         "ngrams": list(vectorizer.ngram_range),
