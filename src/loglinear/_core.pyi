@@ -80,6 +80,7 @@ class ChainObjective:
     def batch(self, samples: npt.NDArray[np.int64], factor: float) -> ChainObjective: ...
     def aggregate(self, map: npt.NDArray[np.int64], n_clusters: int) -> ChainObjective | None: ...
     def restrict(self, features: npt.NDArray[np.int64]) -> ChainObjective: ...
+    def feature_names(self, features: npt.NDArray[np.int64]) -> list[tuple[str | None, list[str]]]: ...
     def model(self, w: npt.NDArray[np.float64], settings: str, template: str | None = None) -> ChainModel: ...
 
 class SamplePasses:
@@ -399,6 +400,17 @@ class ChainModel:
         self, path: str, output: str = "-", *, format: str = "columns", marginals: bool = False, threads: int = 0
     ) -> int: ...
 
+def classifier_of_corpus(
+    corpus: Corpus,
+    min_count: int,
+    targets: npt.NDArray[np.uint32],
+    weights: npt.NDArray[np.float64] | None = None,
+    *,
+    n_classes: int,
+    intercept: float | None = None,
+    scaled: bool = False,
+    threads: int = 0,
+) -> tuple[ClassifierObjective, npt.NDArray[np.int64]]: ...
 def classifier_model(
     names: Sequence[str],
     labels: Sequence[str],

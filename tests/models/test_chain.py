@@ -17,13 +17,14 @@ from loglinear import (
     LBFGS,
     SGDL1,
     ChainCRF,
+    ChainFeatures,
+    ChainObjective,
     Corpus,
     ElasticNet,
     ModelFileError,
     Problem,
     Status,
 )
-from loglinear._core import ChainObjective
 from loglinear.data.templates import preset
 from loglinear.errors import DataError, OptionError
 from loglinear.minimize import Stop, minimize
@@ -174,7 +175,7 @@ def test_marginals_sum_to_one_and_agree_with_one_another(trained):
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_model_of_scores_beyond_scaling_infers_as_enumeration_does(order):
     corpus = Corpus.encode(COLUMNS, LABELS, template=TEMPLATE)
-    objective = ChainObjective(corpus.core, order=order)
+    objective = ChainObjective(corpus, ChainFeatures(order=order))
     w = np.random.default_rng(0).normal(size=objective.n_features) * 1e3
     model = objective.model(w, "{}", TEMPLATE)
     chain = Chain(model.labels, named_features(model))
@@ -615,7 +616,7 @@ def test_an_index_selects_sentences_with_labels_attributes_and_weights(corpus, i
     assert selected.labels == corpus.labels
     assert (selected.template, selected.format) == (corpus.template, corpus.format)
     if len(chosen):
-        model = ChainObjective(corpus.core)
+        model = ChainObjective(corpus)
         crf = ChainCRF(template=TEMPLATE).fit(corpus)
         log_p = crf.log_probability(corpus)
         assert crf.log_probability(selected) == pytest.approx(log_p[list(chosen)], rel=1e-14)
@@ -623,7 +624,7 @@ def test_an_index_selects_sentences_with_labels_attributes_and_weights(corpus, i
 
 
 def test_a_selection_keeps_sample_weights(corpus):
-    objective = ChainObjective(corpus[[1, 3]].core)
+    objective = ChainObjective(corpus[[1, 3]])
     w = np.linspace(-1.0, 1.0, objective.n_features)
     one, three = (-ChainCRF(template=TEMPLATE).fit(corpus).log_probability(corpus[[at]])[0] for at in (1, 3))
     assert math.isfinite(one + three)

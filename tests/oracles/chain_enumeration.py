@@ -124,7 +124,8 @@ class Chain:
 
     def _numbers(self, length: int) -> np.ndarray:
         """Every labelling by the numbers of its labels, shape (labellings, tokens)."""
-        return np.indices((len(self.labels),) * length).reshape(length, -1).T
+        n = len(self.labels)
+        return np.indices((n,) * length).reshape(length, n**length).T
 
     def _which(self, numbers: np.ndarray, places: range) -> np.ndarray:
         """Which of all runs of labels each labelling has in these places."""

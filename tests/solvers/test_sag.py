@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import Corpus
-from loglinear._core import ChainObjective
+from loglinear import ChainObjective, Corpus
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
@@ -220,7 +219,7 @@ def test_d_is_the_sum_of_the_stored_gradients(seed, sampling):
 
 
 def test_with_one_sample_it_is_gradient_descent():
-    objective = ChainObjective(Corpus.encode([[["a", "b"], ["b"], ["c", "a"]]], [["A", "B", "A"]]).core)
+    objective = ChainObjective(Corpus.encode([[["a", "b"], ["b"], ["c", "a"]]], [["A", "B", "A"]]))
     w = np.zeros(objective.n_features)
     memory = lists(objective, "nus_star")
     lipschitz = memory[2]
@@ -238,7 +237,7 @@ def test_with_one_sample_it_is_gradient_descent():
 
 @pytest.fixture(scope="module")
 def problem():
-    return Problem(ChainObjective(Corpus.encode(*chunky()).core), ElasticNet(l2=1.0))
+    return Problem(ChainObjective(Corpus.encode(*chunky())), ElasticNet(l2=1.0))
 
 
 SOLVERS = [SAG(sampling=sampling, saga=saga) for sampling in ("uniform", "nus", "nus_star") for saga in (False, True)]
@@ -278,7 +277,7 @@ def test_resuming_from_a_checkpoint_is_exact_and_threads_do_not_matter(problem):
     half = minimize(problem, solver, stop=Stop(max_iterations=3))
     rest = minimize(problem, solver, state=pickle.loads(pickle.dumps(half.state)), stop=Stop(max_iterations=6))
     np.testing.assert_array_equal(rest.w, whole.w)
-    single = Problem(ChainObjective(Corpus.encode(*chunky()).core, threads=1), problem.penalty)
+    single = Problem(ChainObjective(Corpus.encode(*chunky()), threads=1), problem.penalty)
     np.testing.assert_array_equal(minimize(single, solver, stop=Stop(max_iterations=6)).w, whole.w)
     other = minimize(problem, SAG(tolerance=0.0, seed=1), stop=Stop(max_iterations=6))
     assert not np.array_equal(other.w, whole.w)
@@ -319,7 +318,7 @@ def test_an_interrupted_pass_leaves_a_state_that_is_whole(problem):
 @pytest.mark.parametrize("penalty", [(0.0, 0.0), (0.0, 1e-9), (0.0, 1e6), (0.0, 1e12), (1e-9, 1e12), (1e12, 0.0)])
 @pytest.mark.parametrize("sampling", ["uniform", "nus", "nus_star"])
 def test_under_absurd_penalties_weights_are_free_or_0_or_a_step_along_the_first_gradient(sampling, penalty):
-    problem = Problem(ChainObjective(Corpus.encode(*chunky()).core), ElasticNet(*penalty))
+    problem = Problem(ChainObjective(Corpus.encode(*chunky())), ElasticNet(*penalty))
     result = minimize(problem, SAG(sampling), stop=Stop(max_iterations=20))
     start, gradient = problem.objective.value_and_gradient(np.zeros(problem.n_features))
     l1, l2 = penalty

@@ -11,8 +11,7 @@ import pytest
 import scipy.optimize
 import scipy.sparse
 
-from loglinear import ClassifierObjective, Corpus
-from loglinear._core import ChainObjective
+from loglinear import ChainFeatures, ChainObjective, ClassifierObjective, Corpus
 from loglinear.data.graphs import Graphs
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
@@ -32,13 +31,13 @@ from oracles.samples import chunky, linked_codes
 
 
 def chain(**options):
-    return ChainObjective(Corpus.encode(*chunky(40)).core, **options)
+    return ChainObjective(Corpus.encode(*chunky(40)), ChainFeatures(**options))
 
 
 def chain_with_bigrams():
     X, y = chunky(40)
     columns = [[tuple(token) for token in sentence] for sentence in X]
-    return ChainObjective(Corpus.encode(columns, y, template="U:%x[0,0]\nB1:%x[0,1]\nB\n").core)
+    return ChainObjective(Corpus.encode(columns, y, template="U:%x[0,0]\nB1:%x[0,1]\nB\n"))
 
 
 def classifier(n_classes, intercept=True):

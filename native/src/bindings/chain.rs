@@ -6,6 +6,7 @@ use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::model::ChainModel;
 use crate::bindings::stochastic::SamplePasses;
+use crate::chain::feature_names::feature_names;
 use crate::chain::features::Selection;
 use crate::chain::model::Source;
 use crate::chain::objective as chain;
@@ -151,6 +152,16 @@ impl ChainObjective {
     fn restrict(&self, py: Python<'_>, features: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
         let kept = ascending(&features, self.inner.features.len())?;
         Ok(ChainObjective::of(interruptible(py, |_| Ok(self.inner.restrict(&kept)))?))
+    }
+
+    /// Names of features by their numbers: the attribute, if there is one, and the labels in a row.
+    fn feature_names(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<Vec<(Option<String>, Vec<&str>)>> {
+        let numbers = numbers("numbers name features", &features, self.inner.features.len())?;
+        let corpus = &self.inner.corpus;
+        let label = |&label: &u16| corpus.labels[usize::from(label)].as_str();
+        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let names = feature_names(&self.inner.features, &corpus.attributes, &numbers);
+        Ok(names.iter().map(|name| (name.attribute.map(text), name.labels.iter().map(label).collect())).collect())
     }
 
     /// A model of the features whose weights are not 0, with its settings (JSON) and the template it reads text with.

@@ -26,7 +26,7 @@ pub struct ClassifierObjective {
 }
 
 impl ClassifierObjective {
-    fn of(inner: Classifier) -> Self {
+    pub fn of(inner: Classifier) -> Self {
         ClassifierObjective { inner, chain: PyOnceLock::new() }
     }
 

@@ -10,6 +10,7 @@ mod model;
 mod network;
 mod numeric;
 mod pseudolikelihood;
+mod samples;
 mod stochastic;
 
 use pyo3::prelude::*;
@@ -27,6 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pseudolikelihood::PseudoLikelihood>()?;
     module.add_class::<pseudolikelihood::RestrictedPseudoLikelihood>()?;
     module.add_function(wrap_pyfunction!(classifier::classifier_model, module)?)?;
+    module.add_function(wrap_pyfunction!(samples::classifier_of_corpus, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_output, module)?)?;
     module.add_function(wrap_pyfunction!(network::write_network, module)?)?;
     module.add_function(wrap_pyfunction!(network::read_network, module)?)?;

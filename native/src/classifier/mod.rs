@@ -5,4 +5,5 @@ pub mod dual;
 pub mod matrix;
 pub mod newton;
 pub mod objective;
+mod of_corpus;
 pub mod sliced;

@@ -47,6 +47,12 @@ class Table:
         """Number of cells without a value."""
         return sum(value is None for column in self.columns for value in column)
 
+    def without_empty_samples(self) -> Table:
+        """Return the table without the samples that have no value at all."""
+        # Comparisons with None go by identity for every value that a table can hold.
+        filled = np.logical_or.reduce([column != None for column in self.columns])  # noqa: E711
+        return self if filled.all() else Table(self.names, [column[filled] for column in self.columns])
+
     def matrix(self) -> npt.NDArray[np.object_]:
         """Return the samples, shape (n_samples, n_columns)."""
         return np.stack(self.columns, axis=1)

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from examples import examples
-from loglinear import Corpus
-from loglinear._core import ChainObjective
+from loglinear import ChainObjective, Corpus
 from loglinear.errors import ObjectiveError, OptionError
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
@@ -214,7 +213,7 @@ def test_what_may_not_be_clustered_is_not_added_up():
 
 
 def test_the_chain_is_projected_with_its_threads_and_samples():
-    objective = ChainObjective(Corpus.encode(*chunky()).core, threads=2)
+    objective = ChainObjective(Corpus.encode(*chunky()), threads=2)
     rng = np.random.default_rng(4)
     cmap = random_map(rng, objective.n_features, 5)
     projected = Projected(Problem(objective, ElasticNet(l2=0.3)), cmap)
