@@ -17,8 +17,8 @@ import numpy.typing as npt
 from ._core import vectors as _native
 
 __all__ = [
-    "Penalty",
     "Rows",
+    "Strengths",
     "Vector",
     "count_nonzero",
     "norms",
@@ -32,15 +32,15 @@ __all__ = [
 Vector = npt.NDArray[np.float64]
 # bfloat16, the upper halves of float32: NumPy has no such type, so they are kept as bits.
 Rows = npt.NDArray[np.uint16]
-# l1, l2, and how many of the last weights bear neither: l1 |w|_1 + (l2 / 2) |w|^2 over the others.
-Penalty = tuple[float, float, int]
+# l1, l2, and the number of the last weights that bear neither: l1 |w|_1 + (l2 / 2) |w|^2 over the others.
+Strengths = tuple[float, float, int]
 
 _threads: ContextVar[int] = ContextVar("threads", default=0)
 
 
 @contextmanager
 def on_threads(count: int) -> Iterator[None]:
-    """Run the operations inside on so many threads; 0, the default, stands for all cores."""
+    """Run the operations inside on ``count`` threads; 0, the default, stands for all cores."""
     token = _threads.set(count)
     try:
         yield
@@ -58,7 +58,7 @@ def count_nonzero(x: Vector) -> int:
     return int(np.count_nonzero(x != 0.0))  # numpy counts booleans faster than numbers
 
 
-def pseudo_gradient(w: Vector, g: Vector, penalty: Penalty, out: Vector) -> tuple[float, float]:
+def pseudo_gradient(w: Vector, g: Vector, penalty: Strengths, out: Vector) -> tuple[float, float]:
     """Write the pseudo-gradient of f(w) + penalty(w) to ``out``, where g is the gradient of f.
 
     It is the subgradient of minimum norm (Andrew & Gao 2007, Eq. 4), and the plain gradient when l1 = 0.
@@ -74,29 +74,30 @@ def secant_pair(
     g_new: Vector,
     w: Vector,
     g: Vector,
-    penalty: Penalty,
+    penalty: Strengths,
     s_rows: Rows,
     y_rows: Rows,
     live: Sequence[int],
     spare: int,
     products: Vector,
 ) -> tuple[float, float, float]:
-    """Take what a quasi-Newton method has to know of the step from w to w_new, in one sweep over memory.
+    """Form the pair (s, y) of the step from w to w_new, and its inner products with all pairs, in one sweep.
 
-    The spare rows become s = w_new - w and y = g_new - g + l2 s, rounded to bfloat16. v is the pseudo-gradient there.
+    The spare rows become s = w_new - w and y = g_new - g + l2 s, rounded to bfloat16.
+    v is the pseudo-gradient at w_new.
 
     Args:
         w_new: shape (n,).
         g_new: gradient of the unpenalised objective at w_new, shape (n,).
         w: shape (n,).
         g: gradient at w, shape (n,).
-        penalty: see ``Penalty``.
+        penalty: see ``Strengths``.
         s_rows: shape (m, n), bfloat16.
         y_rows: shape (m, n), bfloat16.
         live: numbers of the k rows that count.
         spare: number of the row to write.
-        products: shape (2, 2 k + 2); becomes the inner products of the live rows of S, those of Y, s and y, with v in
-            row 0 and with y in row 1.
+        products: shape (2, 2 k + 2); row 0 becomes the inner products of the live rows of S, the live rows of Y, s and
+            y with v, and row 1 their inner products with y.
 
     Returns:
         The max-norm of v (NaN or infinite if any entry is), its Euclidean norm squared, and (w_new - w) . v.
@@ -107,7 +108,7 @@ def secant_pair(
 def quasi_newton_step(
     w: Vector,
     g: Vector,
-    penalty: Penalty,
+    penalty: Strengths,
     s_rows: Rows,
     s_coefficients: Vector,
     y_rows: Rows,
@@ -126,7 +127,7 @@ def quasi_newton_step(
     Args:
         w: shape (n,).
         g: gradient of the unpenalised objective at w, shape (n,).
-        penalty: see ``Penalty``.
+        penalty: see ``Strengths``.
         s_rows: S, shape (m, n), bfloat16.
         s_coefficients: shape (k,).
         y_rows: Y, shape (m, n), bfloat16.
