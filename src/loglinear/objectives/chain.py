@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -90,8 +90,7 @@ class ChainObjective:
     """
 
     def __init__(self, corpus: Corpus, features: ChainFeatures = ChainFeatures(), *, threads: int = 0) -> None:
-        given = {each.name: getattr(features, each.name) for each in fields(features)}
-        self._set(corpus, features, _core.ChainObjective(corpus.core, **given, threads=threads))
+        self._set(corpus, features, _core.ChainObjective(corpus.core, features, threads=threads))
 
     def _set(self, corpus: Corpus, features: ChainFeatures, core: _core.ChainObjective) -> None:
         self.corpus, self.features, self.core = corpus, features, core
