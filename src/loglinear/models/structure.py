@@ -200,7 +200,7 @@ class Training:
         solver = self.solver(problem.penalty.l1)
         result = minimize(problem, solver, objective.independent(), stop=self.options.stop(), callbacks=self.callbacks)
         result = replace(result, w=objective.natural(result.w), state=None)  # type: ignore[arg-type]
-        return Trained(result.w, problem.penalty.l1, result, getattr(objective, "report", None))
+        return Trained(result.w, problem.penalty.l1, result, _report(objective))
 
     def along(self) -> Trained:
         """Train along a path and choose."""
@@ -219,7 +219,7 @@ class Training:
         )
         w = objective.natural(best.result.w)
         found = replace(found, points=tuple(points))
-        return Trained(w, best.l1, replace(result, w=w), getattr(objective, "report", None), found)
+        return Trained(w, best.l1, replace(result, w=w), _report(objective), found)
 
     def _strengths(self, objective: Objectives) -> Vector:
         """Return strengths that fall in equal ratios from the strength at which the first edge appears."""
@@ -347,3 +347,8 @@ class Training:
         except KeyboardInterrupt:
             return Path(tuple(points), interrupted=True)
         return Path(tuple(points))
+
+
+def _report(objective: Objectives) -> Report | None:
+    """Return how inference went; None for an objective without inference."""
+    return objective.report if isinstance(objective, NetworkLikelihood) else None

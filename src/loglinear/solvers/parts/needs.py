@@ -19,9 +19,11 @@ from ...vectors import Vector
 
 __all__ = [
     "SOLVERS",
+    "EndedByPasses",
     "Measuring",
     "Needs",
     "Solver",
+    "Tolerant",
     "check",
     "default_solver",
     "intercept_alone_is_spared",
@@ -73,6 +75,20 @@ class Measuring(Protocol):
 
     def measure(self, problem: Problem, state: Any) -> Any:
         """Return the state with objective, nll and violation; called for the trace, and its time is not counted."""
+
+
+@runtime_checkable
+class Tolerant(Protocol):
+    """A solver that has converged when the mean relative decrease of the objective is below its tolerance."""
+
+    tolerance: float
+
+
+@runtime_checkable
+class EndedByPasses(Protocol):
+    """A solver that ends after a number of passes over the data."""
+
+    passes: int
 
 
 @dataclass(frozen=True)
