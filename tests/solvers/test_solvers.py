@@ -152,7 +152,7 @@ def minimum_of(kind, penalty):
 
 
 def test_every_solver_is_in_the_matrix():
-    assert MATRIX.keys() == SOLVERS.keys()
+    assert MATRIX.keys() == SOLVERS.keys(), "a row of MATRIX says what a solver takes"
     for row in MATRIX.values():
         assert row.misses or row.problems == ANY
 
