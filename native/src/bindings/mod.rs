@@ -20,9 +20,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<data::Corpus>()?;
     module.add_class::<chain::ChainObjective>()?;
     module.add_class::<classifier::ClassifierObjective>()?;
+    module.add_class::<classifier::NewtonStep>()?;
     module.add_class::<model::ChainModel>()?;
     module.add_class::<network::Network>()?;
+    module.add_class::<network::CompletedRows>()?;
+    module.add_class::<network::LoopyBeliefs>()?;
+    module.add_class::<network::NetworkFile>()?;
     module.add_class::<pseudolikelihood::PseudoLikelihood>()?;
+    module.add_class::<pseudolikelihood::Regression>()?;
     module.add_class::<pseudolikelihood::RestrictedPseudoLikelihood>()?;
     module.add_function(wrap_pyfunction!(classifier::classifier_model, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_output, module)?)?;

@@ -127,7 +127,7 @@ class ProxNewton:
         objective: Any = problem.objective
         penalty = problem.penalty
         w, scores, gradient = state.w.copy(), state.scores.copy(), state.gradient.copy()
-        nll, working_set, sweeps, trials, moved, promised = objective.newton_step(
+        done = objective.newton_step(
             w,
             scores,
             gradient,
@@ -139,22 +139,22 @@ class ProxNewton:
         )
         counts: dict[str, Any] = {
             "iteration": state.iteration + 1,
-            "working_set": working_set,
-            "sweeps": state.sweeps + sweeps,
+            "working_set": done.working_set,
+            "sweeps": state.sweeps + done.sweeps,
         }
-        if not moved:
-            at_rounding = promised <= ROUNDING * abs(state.objective)
+        if not done.moved:
+            at_rounding = done.promised <= ROUNDING * abs(state.objective)
             return replace(state, status=Status.CONVERGED if at_rounding else Status.LINE_SEARCH_FAILED, **counts)
         following = replace(
             state,
             w=w,
             scores=scores,
             gradient=gradient,
-            objective=nll + penalty.value(w),
-            nll=nll,
+            objective=done.nll + penalty.value(w),
+            nll=done.nll,
             violation=penalty.violation(w, gradient),
             gradient_evaluations=state.gradient_evaluations + 1,
-            passes=state.passes + trials,
+            passes=state.passes + done.trials,
             **counts,
         )
         return replace(following, status=self._status(problem, following, state.objective - following.objective))
