@@ -1,4 +1,4 @@
-//! The one error type of the native half. Every message says what is wrong, where, and what to do.
+//! The error type of the native half. Every message names the mistake, its place and the remedy.
 
 use std::path::Path;
 

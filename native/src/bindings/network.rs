@@ -9,7 +9,7 @@ use crate::network::file;
 use crate::network::gibbs::{self, GibbsSettings};
 use crate::network::junction::cliques::{Junction, within};
 use crate::network::loopy::rule::{LoopySettings, Propagation, Schedule};
-use crate::network::loopy::slots::Slots;
+use crate::network::loopy::slots::MessageSlots;
 use crate::network::{self, NetworkScores};
 use crate::threads::{Interrupt, pool};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -19,11 +19,11 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// A vector that is read.
-type In<'py> = PyReadonlyArray1<'py, f64>;
+type Input<'py> = PyReadonlyArray1<'py, f64>;
 /// A vector that is returned.
-type Vector<'py> = Bound<'py, PyArray1<f64>>;
+type OutputVector<'py> = Bound<'py, PyArray1<f64>>;
 /// A matrix that is returned.
-type Matrix<'py> = Bound<'py, PyArray2<f64>>;
+type OutputMatrix<'py> = Bound<'py, PyArray2<f64>>;
 
 /// Default limit of the entries of a table.
 const LIMIT: usize = 1 << 22;
@@ -42,7 +42,7 @@ pub struct Network {
     /// The cliques of exact inference; None inside if the network is too dense.
     junction: OnceLock<Option<Junction>>,
     /// The places of the messages of belief propagation.
-    slots: OnceLock<Slots>,
+    slots: OnceLock<MessageSlots>,
 }
 
 /// The distributions of the hidden variables of a data set; fields as in `network::evidence::Completed`.
@@ -96,7 +96,7 @@ impl Network {
     fn exactly<T: Send>(
         &self,
         py: Python<'_>,
-        (node_scores, edge_scores): (&In<'_>, &In<'_>),
+        (node_scores, edge_scores): (&Input<'_>, &Input<'_>),
         (limit, quick): (usize, bool),
         work: impl FnOnce(&Junction, NetworkScores<'_>, &ThreadPool, &Interrupt) -> Result<T> + Send,
     ) -> PyResult<T> {
@@ -194,10 +194,10 @@ impl Network {
     fn exact<'py>(
         &self,
         py: Python<'py>,
-        node_scores: In<'py>,
-        edge_scores: In<'py>,
+        node_scores: Input<'py>,
+        edge_scores: Input<'py>,
         limit: usize,
-    ) -> PyResult<(f64, Vector<'py>, Vector<'py>)> {
+    ) -> PyResult<(f64, OutputVector<'py>, OutputVector<'py>)> {
         let found =
             self.exactly(py, (&node_scores, &edge_scores), (limit, true), |junction, scores, pool, interrupt| {
                 let up = junction.conditionals(scores, Some(pool), interrupt)?;
@@ -211,8 +211,8 @@ impl Network {
     fn sample<'py>(
         &self,
         py: Python<'py>,
-        node_scores: In<'py>,
-        edge_scores: In<'py>,
+        node_scores: Input<'py>,
+        edge_scores: Input<'py>,
         n_samples: usize,
         seed: u64,
         limit: usize,
@@ -229,10 +229,10 @@ impl Network {
     fn pair_marginals<'py>(
         &self,
         py: Python<'py>,
-        node_scores: In<'py>,
-        edge_scores: In<'py>,
+        node_scores: Input<'py>,
+        edge_scores: Input<'py>,
         limit: usize,
-    ) -> PyResult<Matrix<'py>> {
+    ) -> PyResult<OutputMatrix<'py>> {
         let pairs =
             self.exactly(py, (&node_scores, &edge_scores), (limit, false), |junction, scores, pool, interrupt| {
                 let up = || junction.conditionals(scores, Some(pool), interrupt);
@@ -247,8 +247,8 @@ impl Network {
     fn most_probable<'py>(
         &self,
         py: Python<'py>,
-        node_scores: In<'py>,
-        edge_scores: In<'py>,
+        node_scores: Input<'py>,
+        edge_scores: Input<'py>,
         limit: usize,
     ) -> PyResult<Bound<'py, PyArray1<i32>>> {
         let best =
@@ -265,10 +265,10 @@ impl Network {
     fn completed<'py>(
         &self,
         py: Python<'py>,
-        node_scores: In<'py>,
-        edge_scores: In<'py>,
+        node_scores: Input<'py>,
+        edge_scores: Input<'py>,
         data: PyReadonlyArray2<'py, i32>,
-        weights: Option<In<'py>>,
+        weights: Option<Input<'py>>,
         method: &str,
         limit: usize,
         damping: f64,
@@ -322,7 +322,7 @@ impl Network {
         let (node_scores, edge_scores) = (read(&node_scores)?, read(&edge_scores)?);
         let messages = messages.as_ref().map(read).transpose()?;
         let pool = pool(self.threads)?;
-        let (network, slots) = (&self.inner, self.slots.get_or_init(|| Slots::new(&self.inner)));
+        let (network, slots) = (&self.inner, self.slots.get_or_init(|| MessageSlots::new(&self.inner)));
         let quick = slots.n_entries().saturating_mul(max_iterations) <= QUICK_MESSAGES;
         let outcome = interruptible_unless(quick, py, |interrupt| {
             Propagation { network, slots, node_scores, edge_scores, pool: &pool, interrupt }.run(messages, &settings)

@@ -62,11 +62,13 @@ impl PseudoLikelihood {
         self.inner.samples.n_features()
     }
 
+    /// Number of samples.
     #[getter]
     fn n_samples(&self) -> usize {
         self.inner.samples.n_samples
     }
 
+    /// Number of threads that evaluate the objective.
     #[getter]
     fn n_threads(&self) -> usize {
         self.inner.pool.current_num_threads()
@@ -78,6 +80,7 @@ impl PseudoLikelihood {
         PyArray1::from_slice(py, &self.inner.samples.frequencies)
     }
 
+    /// The negative log pseudo-likelihood at `w` and its gradient, which is written to `out` if given.
     #[pyo3(signature = (w, out=None))]
     fn value_and_gradient<'py>(
         &self,
@@ -151,21 +154,25 @@ pub struct RestrictedPseudoLikelihood {
 
 #[pymethods]
 impl RestrictedPseudoLikelihood {
+    /// Number of weights.
     #[getter]
     fn n_features(&self) -> usize {
         self.inner.n_features()
     }
 
+    /// Number of samples.
     #[getter]
     fn n_samples(&self) -> usize {
         self.inner.samples.n_samples
     }
 
+    /// Number of threads that evaluate the objective.
     #[getter]
     fn n_threads(&self) -> usize {
         self.inner.pool.current_num_threads()
     }
 
+    /// The negative log pseudo-likelihood at `w` and its gradient, which is written to `out` if given.
     #[pyo3(signature = (w, out=None))]
     fn value_and_gradient<'py>(
         &self,
@@ -178,7 +185,7 @@ impl RestrictedPseudoLikelihood {
         })
     }
 
-    /// The objective over some of these weights, given by ascending positions among them; all other weights are 0.
+    /// The objective over some of its weights, given by ascending positions among them; all other weights are 0.
     fn restrict(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
         let features = ascending(&features, self.inner.n_features())?;
         Ok(RestrictedPseudoLikelihood { inner: self.inner.restrict(&features) })

@@ -233,7 +233,8 @@ impl<'a> Subproblem<'a> {
         done
     }
 
-    /// A sweep by way of the data over all coordinates, or if `active`, over those whose weights are not 0 and the intercept.
+    /// A sweep by way of the data over all coordinates, or if `active`, over the columns whose weights are not 0 and the
+    /// intercept.
     /// Returns the largest violation met.
     fn sweep<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>, active: bool) -> f64 {
         let lists = self.classifier.design.columns();

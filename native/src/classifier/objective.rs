@@ -12,7 +12,7 @@ use crate::chain::features::{Features, Selection};
 use crate::chain::layout::Block;
 use crate::chain::objective::ChainObjective;
 use crate::classifier::matrix::Design;
-use crate::classifier::residuals::{Binary, ColumnSums, Multinomial, Purpose, Scored, Targets};
+use crate::classifier::residuals::{Binary, Classes, ColumnSums, Multinomial, Purpose, Scored};
 use crate::classifier::sliced::Sliced;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
@@ -192,8 +192,8 @@ impl Classifier {
 
     /// Classes and weights of the samples, for the kernels.
     #[inline(always)]
-    fn classes(&self) -> Targets<'_> {
-        Targets { classes: &self.targets, weights: &self.weights, n_classes: self.n_classes }
+    fn classes(&self) -> Classes<'_> {
+        Classes { classes: &self.targets, weights: &self.weights, n_classes: self.n_classes }
     }
 
     /// Whether an evaluation takes a few milliseconds at most.

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// The classes and the weights of the samples.
 #[derive(Clone, Copy)]
-pub struct Targets<'a> {
+pub struct Classes<'a> {
     /// Sample -> its class.
     pub classes: &'a [u32],
     /// Sample -> its weight; empty when all are 1.
@@ -19,7 +19,7 @@ pub struct Targets<'a> {
     pub n_classes: usize,
 }
 
-impl Targets<'_> {
+impl Classes<'_> {
     /// The weight of a sample.
     #[inline(always)]
     pub fn weight(&self, sample: usize) -> f64 {
@@ -38,7 +38,7 @@ pub enum Purpose {
 
 /// Two classes: turns scores into residuals in place; returns the sum of the samples' negative log-likelihoods.
 pub struct Scored<'a> {
-    pub targets: Targets<'a>,
+    pub targets: Classes<'a>,
     /// Number of the first sample.
     pub first: usize,
     /// Scores of consecutive samples, then their residuals.
@@ -62,7 +62,7 @@ const BATCH: usize = 64;
 /// Two classes: adds the intercept to scores and turns them into residuals or probabilities in place. Returns the sum of the
 /// samples' negative log-likelihoods, and the sum of the residuals.
 pub struct Binary<'a> {
-    pub targets: Targets<'a>,
+    pub targets: Classes<'a>,
     /// What the intercept adds to every score.
     pub intercept: f64,
     pub samples: Range<usize>,
@@ -90,7 +90,7 @@ impl WithSimd for Binary<'_> {
 /// Three classes or more, sample by sample: computes the scores of the classes and turns them into residuals or probabilities.
 /// Returns the sum of the samples' negative log-likelihoods, then the sum of the residuals of each class.
 pub struct Multinomial<'a> {
-    pub targets: Targets<'a>,
+    pub targets: Classes<'a>,
     pub rows: &'a Lists,
     /// Weights, a padded row of classes for each column.
     pub columns: &'a [f64],
@@ -140,7 +140,7 @@ const LEAST: f64 = -700.0;
 /// Let m = -z if y = 1 and m = z if y = 0. The negative log-likelihood is log(1 + exp(m)), and the residual is
 /// -1 / (1 + exp(-m)) or 1 / (1 + exp(-m)); both have full relative precision for every m.
 #[inline(always)]
-fn logistic<S: Simd>(simd: S, targets: Targets<'_>, first: usize, out: &mut [f64], purpose: Purpose) -> f64 {
+fn logistic<S: Simd>(simd: S, targets: Classes<'_>, first: usize, out: &mut [f64], purpose: Purpose) -> f64 {
     let n = out.len();
     let (mut margins, mut exps, mut logs) = ([0.0; BATCH], [0.0; BATCH], [0.0; BATCH]);
     let classes = &targets.classes[first..first + n];
@@ -167,7 +167,7 @@ fn logistic<S: Simd>(simd: S, targets: Targets<'_>, first: usize, out: &mut [f64
 
 /// Turns the scores of a sample into residuals weight * (p - [y]) or into p; returns its negative log-likelihood.
 #[inline(always)]
-fn softmax<S: Simd>(simd: S, targets: Targets<'_>, sample: usize, out: &mut [f64], purpose: Purpose) -> f64 {
+fn softmax<S: Simd>(simd: S, targets: Classes<'_>, sample: usize, out: &mut [f64], purpose: Purpose) -> f64 {
     let (scores, padding) = out.split_at_mut(targets.n_classes);
     let target = targets.classes[sample] as usize;
     let (mut best, mut most) = (0, f64::NEG_INFINITY);

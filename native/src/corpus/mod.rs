@@ -33,7 +33,7 @@ impl Rows {
         &self.ids[self.range(row)]
     }
 
-    /// Ends the current row behind the last id.
+    /// Ends the current row after the last id.
     pub fn end_row(&mut self) {
         self.ends.push(self.ids.len());
     }
@@ -335,7 +335,7 @@ fn join_sparse(all: &mut Vec<f64>, count: usize, mut more: Vec<f64>, more_count:
     }
 }
 
-/// Encodes a piece of a text. Its ids are its own until `Assembly` joins it with others.
+/// Encodes a piece of a text. Every piece numbers its attributes and labels separately, until `Assembly` joins the pieces.
 #[derive(Default)]
 pub struct Builder {
     attributes: Alphabet,

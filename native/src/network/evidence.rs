@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::network::junction::cliques::{Junction, within, zeros};
 use crate::network::loopy::rule::{LoopySettings, Propagation, Schedule};
 use crate::network::loopy::run::Propagated;
-use crate::network::loopy::slots::Slots;
+use crate::network::loopy::slots::MessageSlots;
 use crate::network::{Network, NetworkScores};
 use crate::threads::{Interrupt, pool, share};
 use rayon::ThreadPool;
@@ -138,7 +138,7 @@ struct Pattern {
     /// For the exact method; none if the hidden network is too dense.
     junction: Option<Junction>,
     /// For belief propagation, made on first use.
-    slots: OnceCell<Slots>,
+    slots: OnceCell<MessageSlots>,
 }
 
 impl Pattern {
@@ -162,7 +162,7 @@ impl Pattern {
             }
             Method::LoopyBp { damping, tolerance, max_iterations } => {
                 let settings = LoopySettings { damping, tolerance, max_iterations, schedule: Schedule::Flooding };
-                let slots = self.slots.get_or_init(|| Slots::new(scores.network));
+                let slots = self.slots.get_or_init(|| MessageSlots::new(scores.network));
                 // Threads work on different rows; each row has one thread.
                 let alone = &*pool(1)?;
                 let task = Propagation {

@@ -27,7 +27,7 @@ pub struct Options {
 pub struct Regression {
     /// Columns whose weights are not 0.
     pub columns: Vec<usize>,
-    /// The weights of these columns.
+    /// The weights of `columns`.
     pub weights: Vec<f64>,
     pub intercept: f64,
     /// The negative log-likelihood, without the penalty.

@@ -121,22 +121,27 @@ pub fn prefetch_range<T>(x: &[T], range: std::ops::Range<usize>) {
     }
 }
 
+/// a b + c, rounded once where the processor has an instruction for it.
 #[inline(always)]
 fn mul_add<S: Simd>(a: f64, b: f64, c: f64) -> f64 {
-    // Without an instruction for it, `f64::mul_add` is a slow function call.
+    // On processors without the instruction `f64::mul_add` is a slow function call.
     if S::IS_SCALAR { a * b + c } else { a.mul_add(b, c) }
 }
 
+/// The upper digits of log 2, with zeros at the end: k * LN2_HIGH is exact for small integers k.
+const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
+/// log 2 - LN2_HIGH
+const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+
 /// exp in place, for |x| <= 700. Relative error below 3e-16.
 ///
-/// x = k ln 2 + r with |r| <= ln 2 / 2 (Cody and Waite), a polynomial of degree 11 for exp(r), times 2^k. The polynomial is
-/// 1 + r + r^2 q(r), with q through (exp(r) - 1 - r) / r^2 at the zeros of a Chebyshev polynomial: off by 2e-17 at most.
+/// exp(x) = 2^k exp(r), where x = k log 2 + r with |r| <= log(2) / 2 (Cody and Waite). A polynomial of degree 11 approximates
+/// exp(r) to 2e-17: 1 + r + r^2 q(r), where q interpolates (exp(r) - 1 - r) / r^2 at the zeros of a Chebyshev polynomial.
 #[inline(always)]
 pub fn exp_in_place<S: Simd>(_simd: S, values: &mut [f64]) {
-    const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
-    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    /// 1.5 * 2^52: adding it rounds to the nearest integer, which then stands in the lowest bits.
+    /// 1.5 * 2^52: the lowest bits of SHIFT + x are the integer nearest to x.
     const SHIFT: f64 = 6_755_399_441_055_744.0;
+    /// The coefficient of r^i at index i.
     const COEFFICIENTS: [f64; 12] = [
         1.0,
         1.0,
@@ -169,6 +174,7 @@ pub fn exp_in_place<S: Simd>(_simd: S, values: &mut [f64]) {
 /// log(1 + x) = 2 artanh(s) with s = x / (2 + x) <= 1/3, by the first terms of its series.
 #[inline(always)]
 pub fn ln_one_plus<S: Simd>(_simd: S, values: &[f64], out: &mut [f64]) {
+    /// Terms of the series that count.
     const TERMS: i32 = 16;
     for (out, &x) in out.iter_mut().zip(values) {
         let s = x / (2.0 + x);
@@ -187,11 +193,11 @@ pub fn ln_one_plus<S: Simd>(_simd: S, values: &[f64], out: &mut [f64]) {
 /// by the first terms of its series.
 #[inline(always)]
 pub fn ln_in_place<S: Simd>(_simd: S, values: &mut [f64]) {
-    const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
-    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    /// The bits of sqrt(1/2).
     const SQRT_HALF: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
     /// 2^52: the mantissa of 2^52 + k, for an integer k from [0, 2^52), is k.
     const SHIFT: f64 = 4_503_599_627_370_496.0;
+    /// Terms of the series that count.
     const TERMS: i32 = 11;
     for value in values {
         let bits = value.to_bits();

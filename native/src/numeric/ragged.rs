@@ -283,7 +283,7 @@ impl Lists {
         self.range(list).map(|at| (self.ids.get(at), self.values.get(at)))
     }
 
-    /// New lists: copies of those that the iterator names, in its sequence.
+    /// New lists, copies of the lists that the iterator names: the first one named comes first.
     pub fn select(&self, lists: impl Iterator<Item = usize>) -> Lists {
         let mut ends = Vec::new();
         let (ids, values) = with_entries!(self, all => {

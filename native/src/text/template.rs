@@ -126,7 +126,7 @@ impl Template {
         Ok(())
     }
 
-    /// Parses the macro at the start of `text`, which starts with `%`; returns the text behind the macro.
+    /// Parses the macro at the start of `text`, which starts with `%`; returns the text after the macro.
     fn parse_macro<'t>(&mut self, text: &'t str, line: &mut Line) -> Result<&'t str> {
         let malformed =
             |what: &str| Error::Template(format!("{what}; a macro looks like %x[-1,0] or %t[0,0,\"^\\u\"]"));

@@ -318,7 +318,7 @@ impl Places {
                 sizes[parent] += sizes[rank];
             }
         }
-        // From the last rank to the first: each clique takes the last free place of those reserved for its parent.
+        // From the last rank to the first, each clique takes the last free place among its parent's descendants.
         let (mut cliques, mut free) = (vec![0; n], vec![0; n]);
         let mut free_roots = n as u32;
         for rank in (0..n).rev() {

@@ -11,7 +11,7 @@
 //! no sum can vanish. Messages over other tables take an exponential for each entry of the table.
 
 use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, take};
-use crate::network::loopy::slots::Slots;
+use crate::network::loopy::slots::MessageSlots;
 use crate::network::{Neighbour, Network};
 use crate::numeric::log_sum_exp;
 use crate::threads::{parts, share};
@@ -25,7 +25,7 @@ const TAME: f64 = 300.0;
 /// The rule whose entries are log messages.
 pub struct Logs<'a> {
     network: &'a Network,
-    slots: &'a Slots,
+    slots: &'a MessageSlots,
     node_scores: &'a [f64],
     edge_scores: &'a [f64],
     /// exp(T - max T) of the tame tables, laid out as the edge scores; 0 for other tables.
@@ -133,7 +133,7 @@ impl<'a> Logs<'a> {
 impl MessageRule for Logs<'_> {
     type Scratch = Scratch;
 
-    fn slots(&self) -> &Slots {
+    fn slots(&self) -> &MessageSlots {
         self.slots
     }
 

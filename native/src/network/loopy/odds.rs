@@ -12,7 +12,7 @@
 //! between 1 and E.
 
 use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks};
-use crate::network::loopy::slots::Slots;
+use crate::network::loopy::slots::MessageSlots;
 use crate::numeric;
 use crate::numeric::chunks::dispatched;
 use crate::threads::{parts, share};
@@ -29,7 +29,7 @@ const PRODUCTS: usize = 4;
 
 /// The rule whose entries are odds, for binary variables.
 pub struct Odds<'a> {
-    slots: &'a Slots,
+    slots: &'a MessageSlots,
     /// Edge -> its two variables.
     ends: &'a [(u32, u32)],
     /// Edge -> its table of scores.
@@ -219,7 +219,7 @@ fn write(couplings: &[f64], incoming: &[f64], beliefs: &[f64], old: &[f64], out:
 impl MessageRule for Odds<'_> {
     type Scratch = Scratch;
 
-    fn slots(&self) -> &Slots {
+    fn slots(&self) -> &MessageSlots {
         self.slots
     }
 

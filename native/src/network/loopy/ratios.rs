@@ -13,7 +13,7 @@
 use crate::network::Network;
 use crate::network::loopy::odds::{COUPLING_LIMIT, RANGE_LIMIT, damp, relative};
 use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, take};
-use crate::network::loopy::slots::Slots;
+use crate::network::loopy::slots::MessageSlots;
 use crate::numeric;
 use crate::numeric::chunks::dispatched;
 use crate::threads::{parts, share};
@@ -24,7 +24,7 @@ use std::ops::Range;
 /// The rule whose entries are ratios to the first state.
 pub struct Ratios<'a> {
     network: &'a Network,
-    slots: &'a Slots,
+    slots: &'a MessageSlots,
     edge_scores: &'a [f64],
     /// psi_i(x) / psi_i(0), with the factors moved out of the tables; laid out as the node scores.
     ratios: Vec<f64>,
@@ -220,7 +220,7 @@ impl<'a> Ratios<'a> {
 impl MessageRule for Ratios<'_> {
     type Scratch = Scratch;
 
-    fn slots(&self) -> &Slots {
+    fn slots(&self) -> &MessageSlots {
         self.slots
     }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::network::Network;
-use crate::network::loopy::slots::Slots;
+use crate::network::loopy::slots::MessageSlots;
 use crate::threads::Interrupt;
 use rayon::ThreadPool;
 use std::ops::Range;
@@ -71,7 +71,7 @@ pub trait MessageRule: Sync {
     type Scratch: Default + Send;
 
     /// The places of the messages in memory.
-    fn slots(&self) -> &Slots;
+    fn slots(&self) -> &MessageSlots;
 
     /// Writes the messages out of the given variables; returns the largest change, on the rule's own scale.
     fn update(&self, variables: Range<usize>, messages: &[f64], out: &mut [f64], buffers: &mut Self::Scratch) -> f64;
@@ -100,7 +100,7 @@ pub trait MessageRule: Sync {
 pub struct Propagation<'a> {
     pub network: &'a Network,
     /// The places of the network's messages in memory.
-    pub slots: &'a Slots,
+    pub slots: &'a MessageSlots,
     pub node_scores: &'a [f64],
     pub edge_scores: &'a [f64],
     pub pool: &'a ThreadPool,

@@ -10,7 +10,7 @@ use crate::network::loopy::schedules;
 /// The result of belief propagation.
 pub struct Propagated {
     pub beliefs: Beliefs,
-    /// The log messages, laid out as `Slots` says: log ratios to the first state.
+    /// The log messages, laid out as `MessageSlots` says: log ratios to the first state.
     pub messages: Vec<f64>,
     pub report: Report,
 }

@@ -14,7 +14,7 @@ use std::ops::Range;
 const BLOCK: usize = 4096;
 
 /// The slots of the messages of a network.
-pub struct Slots {
+pub struct MessageSlots {
     /// Variable -> the first slot of a message out of it; at the end, the number of slots.
     at: Vec<usize>,
     /// Slot -> its first entry; at the end, the number of entries.
@@ -27,7 +27,7 @@ pub struct Slots {
     pub blocks: Vec<Range<usize>>,
 }
 
-impl Slots {
+impl MessageSlots {
     /// Gives each message of a network its slot.
     pub fn new(network: &Network) -> Self {
         let n = network.n_variables();
@@ -50,7 +50,7 @@ impl Slots {
         }
         let mut reverse = vec![0; slot as usize];
         of_edge.iter().for_each(|&(a, b)| (reverse[a as usize], reverse[b as usize]) = (b, a));
-        Slots { at, entry_at, reverse, of_edge, blocks }
+        MessageSlots { at, entry_at, reverse, of_edge, blocks }
     }
 
     /// Number of messages.

@@ -6,7 +6,7 @@ use crate::network::loopy::odds::Odds;
 use crate::network::loopy::ratios::Ratios;
 use crate::network::loopy::rule::{LoopySettings, Propagation, Schedule};
 use crate::network::loopy::run::Propagated;
-use crate::network::loopy::slots::Slots;
+use crate::network::loopy::slots::MessageSlots;
 use crate::numeric::random::Random;
 use crate::threads::Interrupt;
 use crate::{numeric, threads};
@@ -16,7 +16,7 @@ const TIGHT: LoopySettings =
 
 struct Problem {
     network: Network,
-    slots: Slots,
+    slots: MessageSlots,
     nodes: Vec<f64>,
     tables: Vec<f64>,
 }
@@ -37,7 +37,7 @@ impl Problem {
         let network = Network::new(states.to_vec(), edges).unwrap();
         let mut scores = |n: usize| (0..n).map(|_| scale * (2.0 * random.uniform() - 1.0)).collect();
         let (nodes, tables) = (scores(network.n_node_scores()), scores(network.n_edge_scores()));
-        Problem { slots: Slots::new(&network), network, nodes, tables }
+        Problem { slots: MessageSlots::new(&network), network, nodes, tables }
     }
 
     fn with<T>(&self, threads: usize, work: impl FnOnce(&Propagation<'_>) -> T) -> T {

@@ -53,7 +53,7 @@ impl Restricted {
         Restricted { samples, pool, features, edges, singles, variables, spare: Mutex::default() }
     }
 
-    /// The objective over some of these weights, given by ascending positions among them.
+    /// The objective over some of its weights, given by ascending positions among them.
     pub fn restrict(&self, kept: &[usize]) -> Restricted {
         let features = kept.iter().map(|&at| self.features[at]).collect();
         let made = Restricted::new(Arc::clone(&self.samples), Arc::clone(&self.pool), features);

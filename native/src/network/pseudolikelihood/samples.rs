@@ -153,7 +153,7 @@ impl Samples {
         self.n_samples.div_ceil(CHUNK)
     }
 
-    /// The columns of later variables: those with which a column has weights in its row of the triangle.
+    /// The columns of later variables, which form the row of a column in the triangle.
     pub fn behind(&self, column: usize) -> Range<usize> {
         self.first[self.variable[column] + 1]..self.n_columns()
     }
