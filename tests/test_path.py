@@ -70,7 +70,11 @@ def test_the_best_point_is_that_of_the_highest_score():
         _ = path(given, [1.0]).best
 
 
-@pytest.mark.parametrize("last", range(1, 60))
+# By day after a few of the evaluations, at night after each.
+EVALUATIONS = [pytest.param(k, marks=() if k % 7 == 1 else pytest.mark.slow) for k in range(1, 60)]
+
+
+@pytest.mark.parametrize("last", EVALUATIONS)
 def test_ctrl_c_leaves_the_points_that_are_done(last):
     class Interrupted:
         """An objective whose last evaluation is interrupted."""

@@ -282,15 +282,16 @@ def loglinear_steps(train: str, l2: float, passes: int) -> Answer:
     state = solver.init(Problem(objective, ElasticNet(l2=l2)), np.zeros(objective.n_features))
     memory = (state.w, state.d, state.gradients, state.lipschitz, state.seen, state.pauses)
     w, q = np.zeros((2, objective.n_features))
+    view = objective.per_sample()
     ratios = []
     for number in range(passes):
         draws = np.random.default_rng(number).random((n, 2))
         draws[:, 0] = 0.0  # all of them from the half that is uniform
-        order, rates = (draws[:, 1] * n).astype(np.int64), np.full(n, 0.1)
+        visits, rates = (draws[:, 1] * n).astype(np.int64), np.full(n, 0.1)
         start = clock()
-        objective.sag_pass(*memory, draws=draws, sampling=solver.sampling, saga=False, l1=0.0, l2=lam)
+        view.sag_pass(*memory, draws=draws, sampling=solver.sampling, saga=False, l1=0.0, l2=lam)
         middle = clock()
-        objective.sgd_l1_pass(w, q, 0.0, order=order, rates=rates, l1=0.0, l2=lam, penalty="cumulative")
+        view.sgd_l1_pass(w, q, 0.0, visits=visits, rates=rates, l1=0.0, l2=lam, penalty="cumulative")
         ratios.append((middle - start) / (clock() - middle))
     # In the first passes the searches look for constants of which nothing is known yet.
     return {"ratio": statistics.median(ratios[passes // 4 :])}

@@ -10,38 +10,27 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from ..data.corpus import Corpus
-    from ..errors import (
-        DataError,
-        LogLinearError,
-        ModelFileError,
-        ObjectiveError,
-        OptionError,
-        TemplateError,
-    )
-    from ..metrics import evaluate
-    from ..minimize import Stop, minimize
-    from ..models.chain import ChainCRF
-    from ..models.maxent import MaxEnt
-    from ..models.network import PairwiseMRF
-    from ..objectives.classifier import ClassifierObjective
-    from ..path import path
-    from ..penalty import ElasticNet
-    from ..problem import Objective, Problem
-    from ..result import Result, Status
-    from ..solvers import (
-        LBFGS,
-        OWLQN,
-        SGDL1,
-        TwoStage,
-        tune_learning_rate,
-    )
-    from ..trace import Trace, TraceRecord
-    from .data.graphs import grid_edges
-    from .models.graph import GraphCRF
+from .version import __version__ as __version__
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from .data.corpus import Corpus
+    from .data.graphs import grid_edges
+    from .errors import DataError, LogLinearError, ModelFileError, ObjectiveError, OptionError, TemplateError
+    from .metrics import evaluate
+    from .minimize import Stop, minimize
+    from .models.chain import ChainCRF
+    from .models.graph import GraphCRF
+    from .models.maxent import MaxEnt
+    from .models.network import PairwiseMRF
+    from .objectives.chain import ChainFeatures, ChainObjective
+    from .objectives.classifier import ClassifierObjective
+    from .path import path
+    from .penalty import ElasticNet
+    from .problem import Objective, Problem
+    from .result import Result, Status
+    from .solvers import LBFGS, OWLQN, SGDL1, TwoStage, tune_learning_rate
+    from .trace import Trace, TraceRecord
+
 
 _HOME = {
     "Corpus": "data.corpus",
@@ -55,6 +44,8 @@ _HOME = {
     "Stop": "minimize",
     "minimize": "minimize",
     "ChainCRF": "models.chain",
+    "ChainFeatures": "objectives.chain",
+    "ChainObjective": "objectives.chain",
     "ClassifierObjective": "objectives.classifier",
     "GraphCRF": "models.graph",
     "MaxEnt": "models.maxent",
@@ -80,6 +71,8 @@ __all__ = [
     "OWLQN",
     "SGDL1",
     "ChainCRF",
+    "ChainFeatures",
+    "ChainObjective",
     "ClassifierObjective",
     "Corpus",
     "DataError",

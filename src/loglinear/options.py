@@ -1,17 +1,44 @@
-"""Checks of options: names among their choices, truth values, numbers within their ranges."""
+"""Dataclasses of options, and checks of options: names among choices, truth values, numbers within ranges.
+
+A dataclass of options states each option once: its name, its default, its check and its help text. The parameters of
+estimators, the flags of the command line and the settings in model files derive from its fields.
+"""
 
 from __future__ import annotations
 
 import operator
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import field, fields
 from typing import Any
 
 import numpy as np
 
 from .errors import OptionError
 
-__all__ = ["one_of", "real_number", "truth_value", "whole_number"]
+__all__ = ["check_options", "one_of", "option", "real_number", "truth_value", "whole_number"]
+
+
+def option(default: Any, help: str, check: Callable[[str, Any], object] | None = None) -> Any:
+    """Return a field of a dataclass of options.
+
+    Args:
+        default: value of an option that is not given.
+        help: description in docstrings; its first clause, up to a semicolon or a full stop, is the help of the flag.
+        check: called with the name and the value of the option; raises OptionError.
+    """
+    return field(default=default, metadata={"help": help, "check": check})
+
+
+def check_options(options: Any) -> None:
+    """Check every field of a dataclass of options.
+
+    Raises:
+        OptionError: a value is out of its range.
+    """
+    for each in fields(options):
+        if (check := each.metadata.get("check")) is not None:
+            check(each.name, getattr(options, each.name))
 
 
 def one_of(name: str, value: Any, choices: Sequence[str]) -> None:

@@ -11,13 +11,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from loglinear.cli.main import main
 from loglinear.datasets import demo_paths
 from oracles.command_line import TEMPLATE, chunked, column_text, run_command, sentences
 
 
 @pytest.fixture(scope="session")
 def run():
+    """Run the command line, in this process unless told otherwise."""
     return run_command
 
 
@@ -35,32 +35,16 @@ def done():
 
 @pytest.fixture(scope="session")
 def misuse():
-    """Run what has to be refused in one line; returns the line."""
+    """Run what has to be refused in one line; returns the line. Where `usage` is expected, it may stand before it."""
 
-    def refuse(*arguments, code=2, **options):
+    def refuse(*arguments, code=2, usage=False, **options):
         finished = run_command(*arguments, **options)
-        assert finished.returncode == code, finished.stderr
-        assert finished.stderr.startswith("loglinear: error: "), finished.stderr
-        assert finished.stderr.count("\n") == 1, finished.stderr
-        assert not finished.stdout
-        return finished.stderr.removeprefix("loglinear: error: ").rstrip("\n")
-
-    return refuse
-
-
-@pytest.fixture
-def refused(capfd):
-    """Like `misuse`, in this process: for tables of mistakes, each of which would start an interpreter."""
-
-    def refuse(*arguments, usage=False):
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main(list(map(os.fspath, arguments)))
-        out, said = capfd.readouterr()
-        assert (ended.value.code, out) == (2, ""), said
+        said = finished.stderr
+        assert (finished.returncode, finished.stdout) == (code, ""), said
         *before, line = said.splitlines()
         assert usage or not before, said
-        found = re.match(r"loglinear( train)?: error: " if usage else "loglinear: error: ", line)
+        assert said.endswith("\n")
+        found = re.match(r"loglinear( \w+)?: error: " if usage else "loglinear: error: ", line)
         assert found, said
         return line[found.end() :]
 

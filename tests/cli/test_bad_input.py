@@ -77,11 +77,11 @@ def train(tmp_path):
     ("kind", "content", "line", "words"),
     [pytest.param(*row[1:], id=f"{row[1]}: {row[0]}") for row in FILES],
 )
-def test_bad_files_are_refused_with_file_and_line(refused, train, tmp_path, kind, content, line, words):
+def test_bad_files_are_refused_with_file_and_line(misuse, train, tmp_path, kind, content, line, words):
     data = tmp_path / "data"
     data.write_bytes(content)
     preset = ["--preset", "pos"] if kind == "columns" else []
-    message = refused(*train(data, "-f", kind, *preset))
+    message = misuse(*train(data, "-f", kind, *preset))
     if content != FILES[-1][2]:  # found in training, when the file is long closed
         assert str(data) in message
     assert re.findall(r"\bline (\d+)", message) == ([] if line is None else [str(line)])
@@ -101,18 +101,18 @@ def test_the_other_readers_say_the_same(misuse, sample, tmp_path, command):
     assert message.startswith("<stdin>, line 2: ")
 
 
-def test_what_cannot_be_opened_is_named(refused, train, sample, tmp_path):
+def test_what_cannot_be_opened_is_named(misuse, train, sample, tmp_path):
     (tmp_path / "folder").mkdir()
     tiny = tmp_path / "tiny"
     tiny.write_text(TINY)
     for name in ("nowhere", "folder", "tiny/x"):
         bad = tmp_path / name
-        assert str(bad) in refused(*train(bad, "--preset", "pos"))
-        assert str(bad) in refused(*train(tiny, "--preset", "pos", "--dev", bad))
-        assert str(bad) in refused(*train(tiny, "--template", bad))
-        assert str(bad) in refused("tag", "-m", sample.model, bad)
-        assert str(bad) in refused("tag", "-m", bad, tiny)
-        assert str(bad) in refused("inspect", bad)
+        assert str(bad) in misuse(*train(bad, "--preset", "pos"))
+        assert str(bad) in misuse(*train(tiny, "--preset", "pos", "--dev", bad))
+        assert str(bad) in misuse(*train(tiny, "--template", bad))
+        assert str(bad) in misuse("tag", "-m", sample.model, bad)
+        assert str(bad) in misuse("tag", "-m", bad, tiny)
+        assert str(bad) in misuse("inspect", bad)
 
 
 # Template, line of the template in the message (None: no line; ...: either), what the message has to say.
@@ -144,22 +144,22 @@ TEMPLATES = [
 
 
 @pytest.mark.parametrize(("text", "line", "words"), TEMPLATES)
-def test_bad_templates_are_refused_with_their_line(refused, train, tmp_path, text, line, words):
+def test_bad_templates_are_refused_with_their_line(misuse, train, tmp_path, text, line, words):
     template, data = tmp_path / "template", tmp_path / "data"
     template.write_text(text)
     data.write_text(TINY)
-    message = refused(*train(data, "--template", template))
+    message = misuse(*train(data, "--template", template))
     if line is not ...:
         assert re.findall(r"\bline (\d+)", message) == ([] if line is None else [str(line)])
     for word in words:
         assert word in message, message
 
 
-def test_template_that_is_no_text_is_named(refused, train, tmp_path):
+def test_template_that_is_no_text_is_named(misuse, train, tmp_path):
     template, data = tmp_path / "template", tmp_path / "data"
     template.write_bytes(b"U0:%x[0,0]\n\xff\n")
     data.write_text(TINY)
-    message = refused(*train(data, "--template", template))
+    message = misuse(*train(data, "--template", template))
     assert str(template) in message
     assert "UTF-8" in message
 
@@ -197,10 +197,10 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize(("options", "words"), OPTIONS, ids=lambda each: " ".join(each))
-def test_bad_options_are_refused_with_value_and_remedy(refused, train, tmp_path, options, words):
+def test_bad_options_are_refused_with_value_and_remedy(misuse, train, tmp_path, options, words):
     data = tmp_path / "data"
     data.write_text(TINY)
-    message = refused(*train(data, *options))
+    message = misuse(*train(data, *options))
     for word in words:
         assert word in message, message
 
@@ -219,12 +219,12 @@ USAGE = [
 
 
 @pytest.mark.parametrize(("options", "words"), USAGE, ids=lambda each: " ".join(each))
-def test_arguments_that_do_not_parse_are_misuse(refused, train, tmp_path, options, words):
+def test_arguments_that_do_not_parse_are_misuse(misuse, train, tmp_path, options, words):
     """These are shown with the usage; the last line says what is wrong."""
     data = tmp_path / "data"
     data.write_text(TINY)
     preset = [] if "--preset" in options else ["--preset", "pos"]
-    message = refused(*train(data, *preset, *options), usage=True)
+    message = misuse(*train(data, *preset, *options), usage=True)
     for word in words:
         assert word in message, message
 
@@ -233,15 +233,15 @@ def test_messages_of_a_fresh_process_are_the_same(run, misuse, train, tmp_path):
     """The tables above are gone through in one process; here are some of them as users meet them."""
     data, template = tmp_path / "data", tmp_path / "template"
     data.write_bytes(b"a DT D\nb NN\n")
-    assert misuse(*train(data, "--preset", "pos")).startswith(f"{data}, line 2: 2 columns")
+    assert misuse(*train(data, "--preset", "pos"), apart=True).startswith(f"{data}, line 2: 2 columns")
     data.write_bytes(b"A\tx:nan\n")
-    assert misuse(*train(data, "-f", "crfsuite")).startswith(f"{data}, line 1: attribute 'x:nan'")
+    assert misuse(*train(data, "-f", "crfsuite"), apart=True).startswith(f"{data}, line 1: attribute 'x:nan'")
     data.write_text(TINY)
     template.write_text("U0:%x[0,0]\nX\n")
-    assert misuse(*train(data, "--template", template)).startswith("template line 2: ")
-    assert misuse(*train(data, "--preset", "pos", "--l1", "-1")).startswith("l1=-1.0 ")
-    assert misuse(*train(tmp_path / "nowhere", "--preset", "pos")).startswith(f"{tmp_path / 'nowhere'}: ")
-    finished = run(*train(data, "--preset", "pos", "--threads", "-1"))
+    assert misuse(*train(data, "--template", template), apart=True).startswith("template line 2: ")
+    assert misuse(*train(data, "--preset", "pos", "--l1", "-1"), apart=True).startswith("l1=-1.0 ")
+    assert misuse(*train(tmp_path / "nowhere", "--preset", "pos"), apart=True).startswith(f"{tmp_path / 'nowhere'}: ")
+    finished = run(*train(data, "--preset", "pos", "--threads", "-1"), apart=True)
     assert (finished.returncode, finished.stdout) == (2, "")
     assert "error: argument -j/--threads" in finished.stderr
 

@@ -16,6 +16,8 @@ import pytest
 
 from loglinear import (
     ChainCRF,
+    ChainFeatures,
+    ChainObjective,
     Corpus,
     DataError,
     OptionError,
@@ -45,7 +47,7 @@ def facts(corpus):
     gold = core.gold()
     if gold is None:
         return core.lengths(), core.n_attributes
-    objective = _core.ChainObjective(core, all_transitions=True)
+    objective = ChainObjective(Corpus(core, None, "python"), ChainFeatures(all_transitions=True))
     w = np.sin(np.arange(1.0, objective.n_features + 1.0))
     value, gradient = objective.value_and_gradient(w)
     model = objective.model(w, "{}")
@@ -55,7 +57,7 @@ def facts(corpus):
 
 def attributes(corpus, label="A"):
     """{attribute: value} over a corpus of one sentence whose tokens all have this label, and one labelled B."""
-    objective = _core.ChainObjective(corpus.core, all_states=True)
+    objective = ChainObjective(corpus, ChainFeatures(all_states=True))
     _, gradient = objective.value_and_gradient(np.zeros(objective.n_features))
     # At w = 0 the gradient of an attribute with a label is (expected - observed) times its values.
     model = objective.model(np.where(gradient == 0.0, 1e-300, gradient), "{}")
@@ -394,7 +396,7 @@ def test_ids_and_weights_do_not_depend_on_pieces_and_threads(read, large, format
     # Python objects are encoded in one piece: the ids are those of the order of appearance.
     encoded = Corpus.encode([expanded(s) for s in large], [[row[2] for row in s] for s in large])
     assert facts(encoded) == one
-    objective = [_core.ChainObjective(encoded.core, all_transitions=True, threads=n) for n in (1, 2)]
+    objective = [ChainObjective(encoded, ChainFeatures(all_transitions=True), threads=n) for n in (1, 2)]
     w = np.cos(np.arange(float(objective[0].n_features)))
     (value_one, gradient_one), (value_two, gradient_two) = (each.value_and_gradient(w) for each in objective)
     assert value_one == value_two

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -11,6 +9,7 @@ import scipy.sparse
 from loglinear import ChainCRF, Corpus
 from loglinear.datasets import make_chain
 from loglinear.errors import DataError, OptionError
+from oracles.network_enumeration import assignments
 
 
 @pytest.mark.parametrize("sampler", ["exact", "gibbs"])
@@ -23,9 +22,8 @@ def test_labels_have_the_distribution_of_the_model(sampler):
     assert not data.state.any()
     counts = np.zeros((labels,) * length)
     np.add.at(counts, tuple(data.y.T), 1)
-    scores = np.array(
-        [data.pair[y[0], y[1]] + data.pair[y[1], y[2]] for y in itertools.product(range(labels), repeat=length)]
-    )
+    every = assignments([labels] * length)
+    scores = data.pair[every[:, 0], every[:, 1]] + data.pair[every[:, 1], every[:, 2]]
     expected = n * np.exp(scores - np.logaddexp.reduce(scores))
     # Chi-squared with 26 degrees of freedom: the mean is 26, the standard deviation 7.2.
     assert ((counts.ravel() - expected) ** 2 / expected).sum() < 26 + 5 * 7.2
@@ -46,7 +44,7 @@ def _best(data):
     """The most probable labellings under the model itself, by enumeration."""
     scores = data.X @ data.state
     _, length, labels = scores.shape
-    every = np.array(list(itertools.product(range(labels), repeat=length)))
+    every = assignments([labels] * length)
     totals = sum(scores[:, t][:, every[:, t]] for t in range(length))
     totals = totals + sum(data.pair[every[:, t - 1], every[:, t]] for t in range(1, length))
     return every[totals.argmax(axis=1)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import networkx
 import numpy as np
 import pytest
@@ -11,13 +9,14 @@ import pytest
 from loglinear.datasets import make_network
 from loglinear.errors import OptionError
 from loglinear.networks.numbering import Layout
+from oracles.network_enumeration import assignments
 
 FOREST = {"kind": "random", "n_variables": 6, "degree": 1.0, "states": [2, 3, 2, 4, 2, 2], "random_state": 0}
 
 
 def probabilities(data):
     """Of all assignments, by enumeration; the last variable varies fastest."""
-    every = np.array(list(itertools.product(*map(range, data.states))))
+    every = assignments(data.states)
     scores = sum(scores[every[:, i]] for i, scores in enumerate(data.node_weights))
     for (i, j), table in zip(data.edges, data.weights, strict=True):
         scores = scores + table[every[:, i], every[:, j]]

@@ -213,7 +213,6 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
 
 
 def test_wide_networks_have_bounds_around_the_truth():
-    random = np.random.default_rng(0)
     layout = Layout([2] * 12)
     truth = Enumerated(layout, weights(layout, 3, 1.0, 0.3))
     X = truth.sample(300)
@@ -227,7 +226,6 @@ def test_wide_networks_have_bounds_around_the_truth():
     assert found.lower <= exact.value + 1e-9
     assert found.upper >= exact.value - 1e-9
     assert found.value == pytest.approx(exact.value, abs=0.5)
-    assert random is not None
 
 
 def test_results_are_the_same_on_any_number_of_threads():

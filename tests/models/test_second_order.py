@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from loglinear import ChainCRF, Corpus, minimize
-from loglinear._core import ChainModel, ChainObjective
+from loglinear import ChainCRF, ChainFeatures, ChainObjective, Corpus, minimize
+from loglinear._core import ChainModel
 from loglinear.errors import DataError, OptionError
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
@@ -28,7 +28,7 @@ def data(n=80, seed=0):
 
 def objective_of(X, y, **options):
     """The objective with all features, and {feature: its index}."""
-    objective = ChainObjective(Corpus.encode(X, y).core, all_states=True, all_transitions=True, **options)
+    objective = ChainObjective(Corpus.encode(X, y), ChainFeatures(all_states=True, all_transitions=True, **options))
     numbered = named_features(objective.model(1.0 + np.arange(objective.n_features), "{}"))
     return objective, {name: int(number) - 1 for name, number in numbered.items()}
 
@@ -86,7 +86,9 @@ def test_triples_come_directly_after_the_transitions():
 
 
 def test_only_observed_triples_are_features():
-    objective = ChainObjective(Corpus.encode([[["a"]] * 4, [["a"]] * 2], [list("ABAB"), list("BB")]).core, order=2)
+    objective = ChainObjective(
+        Corpus.encode([[["a"]] * 4, [["a"]] * 2], [list("ABAB"), list("BB")]), ChainFeatures(order=2)
+    )
     assert objective.feature_counts == (3, 2, 0, 2)
     triples = objective.model(np.ones(objective.n_features), "{}").triple_features()
     assert triples == [("B", "A", "B", 1.0), ("A", "B", "A", 1.0)]
@@ -120,7 +122,7 @@ def test_clusters_of_state_features_leave_triples_alone():
 
 
 def test_batch_solvers_reach_the_same_optimum():
-    objective = ChainObjective(Corpus.encode(*data()).core, order=2)
+    objective = ChainObjective(Corpus.encode(*data()), ChainFeatures(order=2))
     problem = Problem(objective, ElasticNet(l2=0.5))
     ways = [("lbfgs", {}), ("owlqn", {}), ("bfgs", {}), ("clustered", {}), ("hybrid", {})]
     solvers = [make_solver(name, tolerance=1e-12, **options) for name, options in ways]
@@ -131,7 +133,7 @@ def test_batch_solvers_reach_the_same_optimum():
 @pytest.mark.parametrize("name", ["sgd_l1", "two_stage", "sag", "sg", "asg", "pegasos", "adagrad"])
 def test_solvers_that_go_sample_by_sample_refuse_it(name):
     assert name in SOLVERS
-    problem = Problem(ChainObjective(Corpus.encode(*data()).core, order=2), ElasticNet(l2=1.0))
+    problem = Problem(ChainObjective(Corpus.encode(*data()), ChainFeatures(order=2)), ElasticNet(l2=1.0))
     with pytest.raises(OptionError, match="chains of order 1"):
         minimize(problem, make_solver(name))
 
@@ -139,15 +141,15 @@ def test_solvers_that_go_sample_by_sample_refuse_it(name):
 @pytest.mark.parametrize("order", [0, 3, 200])
 def test_other_orders_are_refused(order):
     with pytest.raises(OptionError, match=f"order={order}"):
-        ChainObjective(Corpus.encode(*data()).core, order=order)
+        ChainObjective(Corpus.encode(*data()), ChainFeatures(order=order))
 
 
 def test_too_many_labels_for_triples_are_refused():
     labels = [f"L{label}" for label in range(257)]
     corpus = Corpus.encode([[["a"]] * 257], [labels])
     with pytest.raises(DataError, match=r"257 labels.*order 2"):
-        ChainObjective(corpus.core, order=2)
-    assert ChainObjective(corpus.core).feature_counts[0] == 256
+        ChainObjective(corpus, ChainFeatures(order=2))
+    assert ChainObjective(corpus).feature_counts[0] == 256
 
 
 def test_a_model_keeps_the_triples_that_are_not_zero():

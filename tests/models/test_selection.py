@@ -1,14 +1,11 @@
-"""The rounds of a selection, and features by name, on a small chain."""
+"""The rounds of a selection, on a small chain."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from loglinear import Corpus
+from loglinear import ChainFeatures, ChainObjective, Corpus
 from loglinear.minimize import Stop, minimize
-from loglinear.models.chain_training import TrainingOptions, chain_objective
-from loglinear.models.feature_names import feature_names, weighted_features
 from loglinear.models.selection import Rounds
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
@@ -26,21 +23,7 @@ TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nB2:%x[0,0]\nB\n"
 
 
 def objective(order=1):
-    return chain_objective(Corpus.encode(X, Y, template=TEMPLATE), TrainingOptions(order=order))
-
-
-@pytest.mark.parametrize("order", [1, 2])
-def test_a_features_name_is_the_one_its_weight_has_in_a_model(order):
-    chain = objective(order)
-    every = feature_names(chain, range(chain.n_features))
-    assert len(set(every)) == chain.n_features
-    for number, feature in enumerate(every):
-        w = np.zeros(chain.n_features)
-        w[number] = 1.5
-        assert dict(weighted_features(chain.model(w, "{}"))) == {feature: 1.5}
-    some = np.random.default_rng(0).permutation(chain.n_features)[:9]
-    assert feature_names(chain, some) == [every[number] for number in some]
-    assert feature_names(chain, []) == []
+    return ChainObjective(Corpus.encode(X, Y, template=TEMPLATE), ChainFeatures(order=order))
 
 
 def test_rounds_add_up_to_what_was_selected_and_end_where_others_are():
@@ -51,11 +34,15 @@ def test_rounds_add_up_to_what_was_selected_and_end_where_others_are():
         scored.append(np.count_nonzero(w))
         return {"active": scored[-1]}
 
-    rounds = Rounds(score)
-    result = minimize(problem, GraftingLight(select=4, steps=2), callbacks=[rounds])
+    rounds, entered = Rounds(score), []
+    callbacks = [rounds, lambda record, state: entered.append(state.selected.size)]
+    result = minimize(problem, GraftingLight(select=4, steps=2), callbacks=callbacks)
     rounds.close(result)
     sizes = [each.n_features for each in rounds.rounds]
-    assert sizes == [*range(0, sizes[-1], 4), sizes[-1]] if sizes[-1] % 4 else list(range(0, sizes[-1] + 1, 4))
+    assert sizes == sorted({0, *entered})
+    assert sizes[:4] == [0, 4, 8, 12]
+    # As many enter as are selected, or all that are left to enter.
+    assert max(np.diff(sizes)) == 4
     assert sizes[-1] == result.state.selected.size
     assert [each.record.dev["active"] for each in rounds.rounds] == scored
     assert rounds.rounds[0].record is result.trace[0]

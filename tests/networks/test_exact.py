@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from loglinear._core import Network
 from loglinear.errors import DataError, OptionError
+from oracles.network_enumeration import Scored
 
 
 def chain(n):
@@ -38,39 +38,15 @@ GRAPHS = {
 TOLERANCE = 1e-11
 
 
-class Model:
-    """A network with scores, and all its assignments with their log probabilities."""
+class Model(Scored):
+    """A network with scores, and exact inference in it."""
 
     def __init__(self, states, edges, scale=2.0, seed=0, threads=2):
-        rng = np.random.default_rng(seed)
-        self.states, self.edges = np.array(states), np.array(edges, dtype=np.int64).reshape(-1, 2)
-        self.network = Network(self.states, self.edges, threads=threads)
-        self.first = np.concatenate([[0], np.cumsum(self.states)])
-        sizes = self.states[self.edges[:, 0]] * self.states[self.edges[:, 1]]
-        self.edge_first = np.concatenate([[0], np.cumsum(sizes)])
-        self.node = rng.normal(size=self.first[-1]) * scale
-        self.edge = rng.normal(size=self.edge_first[-1]) * scale
-
-    def assignments(self):
-        return np.indices(self.states).reshape(self.states.size, -1).T.astype(np.int32)
-
-    def edge_places(self, x):
-        """Which entry of every edge's table each assignment chooses."""
-        i, j = self.edges.T
-        return self.edge_first[:-1] + x[:, i] * self.states[j] + x[:, j]
-
-    def indicators(self, x):
-        """Which states each assignment chooses, and which entries of tables."""
-        nodes, tables = np.zeros((len(x), self.first[-1])), np.zeros((len(x), self.edge_first[-1]))
-        np.put_along_axis(nodes, self.first[:-1] + x, 1.0, axis=1)
-        np.put_along_axis(tables, self.edge_places(x), 1.0, axis=1)
-        return nodes, tables
-
-    def scores(self, x):
-        return self.node[self.first[:-1] + x].sum(axis=1) + self.edge[self.edge_places(x)].sum(axis=1)
+        super().__init__(states, edges, scale, seed=seed)
+        self.inference = self.network(threads)
 
     def exact(self, **options):
-        return self.network.exact(self.node, self.edge, **options)
+        return self.inference.exact(self.nodes, self.tables, **options)
 
 
 @pytest.fixture(params=list(GRAPHS))
@@ -82,12 +58,9 @@ def model(request):
 @pytest.mark.parametrize("graph", list(GRAPHS))
 def test_marginals_equal_enumeration(graph, scale):
     model = Model(*GRAPHS[graph], scale=scale)
-    x = model.assignments()
     log_z, nodes, tables = model.exact()
-    scores = model.scores(x)
-    p = np.exp(scores - logsumexp(scores))
-    expected_nodes, expected_tables = (p @ each for each in model.indicators(x))
-    assert log_z == pytest.approx(logsumexp(scores), rel=1e-13, abs=TOLERANCE)
+    expected_log_z, expected_nodes, expected_tables = model.enumerated()
+    assert log_z == pytest.approx(expected_log_z, rel=1e-13, abs=TOLERANCE)
     np.testing.assert_allclose(nodes, expected_nodes, atol=TOLERANCE)
     np.testing.assert_allclose(tables, expected_tables, atol=TOLERANCE)
 
@@ -95,7 +68,7 @@ def test_marginals_equal_enumeration(graph, scale):
 def test_marginals_are_derivatives_of_log_z(model):
     _, nodes, tables = model.exact()
     step = 1e-5
-    for scores, marginals in ((model.node, nodes), (model.edge, tables)):
+    for scores, marginals in ((model.nodes, nodes), (model.tables, tables)):
         for at in range(scores.size):
             values = []
             for sign in (1.0, -1.0):
@@ -110,22 +83,22 @@ def test_pair_marginals_equal_enumeration(model):
     x = model.assignments()
     p = np.exp(model.scores(x) - logsumexp(model.scores(x)))
     nodes, _ = model.indicators(x)
-    pairs = model.network.pair_marginals(model.node, model.edge)
+    pairs = model.inference.pair_marginals(model.nodes, model.tables)
     np.testing.assert_allclose(pairs, nodes.T @ (p[:, None] * nodes), atol=TOLERANCE)
     np.testing.assert_array_equal(pairs, pairs.T)
 
 
 def test_most_probable_equals_enumeration(model):
     x = model.assignments()
-    best = model.network.most_probable(model.node, model.edge)
+    best = model.inference.most_probable(model.nodes, model.tables)
     assert best.dtype == np.int32
     np.testing.assert_array_equal(best, x[model.scores(x).argmax()])
 
 
 def test_frequencies_of_samples_are_within_their_errors(model):
     n = 20_000
-    samples = model.network.sample(model.node * 0.5, model.edge * 0.5, n, seed=3)
-    _, nodes, tables = model.network.exact(model.node * 0.5, model.edge * 0.5)
+    samples = model.inference.sample(model.nodes * 0.5, model.tables * 0.5, n, seed=3)
+    _, nodes, tables = model.inference.exact(model.nodes * 0.5, model.tables * 0.5)
     assert samples.shape == (n, model.states.size)
     assert samples.dtype == np.int32
     for indicators, p in zip(model.indicators(samples), (nodes, tables), strict=True):
@@ -135,19 +108,16 @@ def test_frequencies_of_samples_are_within_their_errors(model):
 
 def test_samples_depend_on_the_seed_alone():
     one, four = (Model(*GRAPHS["mixed grid"], threads=threads) for threads in (1, 4))
-    first = one.network.sample(one.node, one.edge, 100, seed=7)
-    np.testing.assert_array_equal(first, four.network.sample(one.node, one.edge, 100, seed=7))
+    first = one.inference.sample(one.nodes, one.tables, 100, seed=7)
+    np.testing.assert_array_equal(first, four.inference.sample(one.nodes, one.tables, 100, seed=7))
     # The first samples do not depend on how many follow.
-    np.testing.assert_array_equal(first[:30], one.network.sample(one.node, one.edge, 30, seed=7))
-    assert np.any(first != one.network.sample(one.node, one.edge, 100, seed=8))
+    np.testing.assert_array_equal(first[:30], one.inference.sample(one.nodes, one.tables, 30, seed=7))
+    assert np.any(first != one.inference.sample(one.nodes, one.tables, 100, seed=8))
 
 
 def completed_by_enumeration(model, row):
     x = model.assignments()
-    x = x[np.all((row < 0) | (x == row), axis=1)]
-    scores = model.scores(x)
-    p = np.exp(scores - logsumexp(scores))
-    return logsumexp(scores), *(p @ each for each in model.indicators(x))
+    return model.enumerated(x[np.all((row < 0) | (x == row), axis=1)])
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -158,7 +128,7 @@ def test_completed_equals_enumeration_of_what_is_hidden(model, weighted):
     data[rng.random(data.shape) < 0.4] = -1
     data[0], data[1] = 0, -1
     weights = rng.random(n) if weighted else None
-    found = model.network.completed(model.node, model.edge, data, weights=weights)
+    found = model.inference.completed(model.nodes, model.tables, data, weights=weights)
     expected = [completed_by_enumeration(model, row) for row in data]
     np.testing.assert_allclose(found.log_z, [each[0] for each in expected], atol=1e-10)
     np.testing.assert_allclose(found.beliefs, [each[1] for each in expected], atol=TOLERANCE)
@@ -169,7 +139,7 @@ def test_completed_equals_enumeration_of_what_is_hidden(model, weighted):
 
 def test_a_row_that_hides_all_has_the_marginals_of_the_network(model):
     data = np.full((1, model.states.size), -1, dtype=np.int32)
-    found = model.network.completed(model.node, model.edge, data)
+    found = model.inference.completed(model.nodes, model.tables, data)
     whole = model.exact()
     for mine, theirs in zip((found.log_z[0], found.beliefs[0], found.edges), whole, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=TOLERANCE)
@@ -179,7 +149,7 @@ def test_a_row_that_hides_all_has_the_marginals_of_the_network(model):
 def test_scores_of_ten_thousand_leave_everything_finite(graph):
     for seed in range(1 if graph == "grid" else 5):
         model = Model(*GRAPHS[graph], seed=seed)
-        model.node, model.edge = (1e4 * np.sign(each) for each in (model.node, model.edge))
+        model.nodes, model.tables = (1e4 * np.sign(each) for each in (model.nodes, model.tables))
         x = model.assignments()
         scores = model.scores(x)
         log_z, nodes, tables = model.exact()
@@ -187,10 +157,10 @@ def test_scores_of_ten_thousand_leave_everything_finite(graph):
         p = np.exp(scores - logsumexp(scores))
         for found, indicators in zip((nodes, tables), model.indicators(x), strict=True):
             np.testing.assert_allclose(found, p @ indicators, atol=1e-9)
-        pairs = model.network.pair_marginals(model.node, model.edge)
+        pairs = model.inference.pair_marginals(model.nodes, model.tables)
         indicators = model.indicators(x)[0]
         np.testing.assert_allclose(pairs, indicators.T @ (p[:, None] * indicators), atol=1e-9)
-        best = model.network.most_probable(model.node, model.edge)
+        best = model.inference.most_probable(model.nodes, model.tables)
         assert model.scores(best[None])[0] == pytest.approx(scores.max())
 
 
@@ -199,8 +169,8 @@ def test_any_number_of_threads_gives_the_same_bits():
     for threads in (1, 2, 4):
         model = Model([2] * 240, grid(8, 30), scale=1.0, threads=threads)
         data = np.random.default_rng(0).integers(-1, 2, size=(50, 240), dtype=np.int32)
-        found = [*model.exact(), model.network.pair_marginals(model.node, model.edge)]
-        completed = model.network.completed(model.node, model.edge, data)
+        found = [*model.exact(), model.inference.pair_marginals(model.nodes, model.tables)]
+        completed = model.inference.completed(model.nodes, model.tables, data)
         results.append([*found, completed.log_z, completed.beliefs, completed.edges, completed.unconverged])
     for other in results[1:]:
         for mine, theirs in zip(results[0], other, strict=True):
@@ -210,7 +180,7 @@ def test_any_number_of_threads_gives_the_same_bits():
 def test_a_long_chain_equals_forward_and_backward():
     n, r = 100_000, 3
     model = Model([r] * n, chain(n), scale=1.0)
-    node, edge = model.node.reshape(n, r), model.edge.reshape(n - 1, r, r)
+    node, edge = model.nodes.reshape(n, r), model.tables.reshape(n - 1, r, r)
     forward, backward = node.copy(), np.zeros((n, r))
     for t in range(1, n):
         forward[t] += np.logaddexp.reduce(forward[t - 1][:, None] + edge[t - 1], axis=0)
@@ -226,28 +196,28 @@ def test_a_long_chain_equals_forward_and_backward():
 
 def test_a_wide_grid_is_quick_and_consistent():
     model = Model([2] * 300, grid(10, 30), scale=1.0)
-    assert model.network.largest_table() <= 12.0
+    assert model.inference.largest_table() <= 12.0
     started = time.perf_counter()
     _, nodes, tables = model.exact()
     assert time.perf_counter() - started < 5.0
     nodes, tables = nodes.reshape(-1, 2), tables.reshape(-1, 2, 2)
     np.testing.assert_allclose(tables.sum(axis=2), nodes[model.edges[:, 0]], atol=TOLERANCE)
     np.testing.assert_allclose(tables.sum(axis=1), nodes[model.edges[:, 1]], atol=TOLERANCE)
-    pairs = model.network.pair_marginals(model.node, model.edge).reshape(300, 2, 300, 2)
+    pairs = model.inference.pair_marginals(model.nodes, model.tables).reshape(300, 2, 300, 2)
     np.testing.assert_allclose(pairs.sum(axis=3), np.broadcast_to(nodes[:, :, None], (300, 2, 300)), atol=TOLERANCE)
     np.testing.assert_allclose([pairs[i, :, j] for i, j in model.edges], tables, atol=TOLERANCE)
 
 
 def test_too_wide_networks_name_the_size_of_their_table():
     model = Model([2] * 8, list(itertools.combinations(range(8), 2)))
-    assert model.network.largest_table() == 8.0
-    assert model.network.largest_table(limit=255) == np.inf
+    assert model.inference.largest_table() == 8.0
+    assert model.inference.largest_table(limit=255) == np.inf
     for name in ("exact", "pair_marginals", "most_probable"):
         with pytest.raises(OptionError, match=r"256 = 2\^8\.0 entries.*limit of 255.*loopy_bp"):
-            getattr(model.network, name)(model.node, model.edge, limit=255)
+            getattr(model.inference, name)(model.nodes, model.tables, limit=255)
     data = np.full((1, 8), -1, dtype=np.int32)
     with pytest.raises(OptionError, match=r"row 0: .*256 = 2\^8\.0 entries"):
-        model.network.completed(model.node, model.edge, data, limit=255)
+        model.inference.completed(model.nodes, model.tables, data, limit=255)
     assert np.isfinite(model.exact(limit=256)[0])
 
 
@@ -263,7 +233,7 @@ def test_dense_networks_are_given_up_soon(size):
     with pytest.raises(OptionError, match=r"more than 2\^32 entries.*loopy_bp"):
         model.exact()
     assert time.perf_counter() - started < 10.0
-    assert model.network.largest_table() == np.inf
+    assert model.inference.largest_table() == np.inf
 
 
 def test_ctrl_c_ends_long_work():
@@ -273,7 +243,7 @@ def test_ctrl_c_ends_long_work():
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         started = time.perf_counter()
         with pytest.raises(KeyboardInterrupt):
-            model.network.pair_marginals(model.node, model.edge)
+            model.inference.pair_marginals(model.nodes, model.tables)
         assert time.perf_counter() - started < 5.0
     finally:
         signal.signal(signal.SIGALRM, before)
@@ -282,19 +252,19 @@ def test_ctrl_c_ends_long_work():
 def test_bad_input_is_named():
     model = Model(*GRAPHS["tree"])
     with pytest.raises(OptionError, match="node_scores have 3 entries; 16 are needed"):
-        model.network.exact(np.zeros(3), model.edge)
+        model.inference.exact(np.zeros(3), model.tables)
     with pytest.raises(OptionError, match=r"edge_scores\[0\] is NaN"):
-        model.network.exact(model.node, model.edge * np.nan)
+        model.inference.exact(model.nodes, model.tables * np.nan)
     data = np.zeros((2, 6), dtype=np.int32)
     with pytest.raises(OptionError, match="data have 5 columns; the network has 6 variables"):
-        model.network.completed(model.node, model.edge, np.ascontiguousarray(data[:, :5]))
+        model.inference.completed(model.nodes, model.tables, np.ascontiguousarray(data[:, :5]))
     with pytest.raises(OptionError, match="there are 3 weights for 2 rows"):
-        model.network.completed(model.node, model.edge, data, weights=np.ones(3))
+        model.inference.completed(model.nodes, model.tables, data, weights=np.ones(3))
     with pytest.raises(OptionError, match=r"weights\[1\] is inf"):
-        model.network.completed(model.node, model.edge, data, weights=np.array([1.0, np.inf]))
+        model.inference.completed(model.nodes, model.tables, data, weights=np.array([1.0, np.inf]))
     with pytest.raises(OptionError, match='method is "mean_field"'):
-        model.network.completed(model.node, model.edge, data, method="mean_field")
+        model.inference.completed(model.nodes, model.tables, data, method="mean_field")
     for wrong in (2, -2):
         data[1, 2] = wrong
         with pytest.raises(DataError, match=f"row 1, variable 2: {wrong} is none of its states 0..2"):
-            model.network.completed(model.node, model.edge, data)
+            model.inference.completed(model.nodes, model.tables, data)

@@ -1,4 +1,4 @@
-"""Loopy belief propagation and Gibbs sampling against enumeration, finite differences and each other."""
+"""Loopy belief propagation against enumeration, finite differences and exact inference."""
 
 from __future__ import annotations
 
@@ -12,43 +12,23 @@ import pytest
 
 from loglinear._core import LoopyBeliefs, Network
 from loglinear.errors import OptionError
+from oracles.network_enumeration import Scored
 
 TREE = [(0, 1), (2, 1), (1, 3), (4, 3), (3, 5), (6, 0)]
 LOOPS = [*TREE, (2, 6), (5, 4), (0, 3)]
 STATES = [[2] * 7, [2, 3, 4, 2, 3, 2, 5]]
 
 
-class Model:
-    """A network with scores, and everything about it by enumeration."""
-
-    def __init__(self, states: list[int], edges: list[tuple[int, int]], scale: float, *, seed: int = 0) -> None:
-        rng = np.random.default_rng(seed)
-        self.states, self.edges = np.array(states), np.array(edges, dtype=np.int64).reshape(-1, 2)
-        self.nodes = rng.normal(scale=scale, size=self.states.sum())
-        self.tables = rng.normal(scale=scale, size=int(self.states[self.edges].prod(axis=1).sum()))
-
-    def network(self, threads: int = 1) -> Network:
-        return Network(self.states, self.edges, threads=threads)
+class Model(Scored):
+    """A network with scores, and belief propagation in it."""
 
     def bp(self, *, threads: int = 1, **options: Any) -> LoopyBeliefs:
         return self.network(threads).loopy_bp(self.nodes, self.tables, **options)
 
-    def features(self) -> np.ndarray:
-        """Which scores each assignment adds up, shape (assignments, node scores + edge scores)."""
-        rows = []
-        for x in itertools.product(*map(range, self.states)):
-            states = [np.eye(r)[value] for value, r in zip(x, self.states, strict=True)]
-            pairs = [np.outer(states[i], states[j]).ravel() for i, j in self.edges]
-            rows.append(np.concatenate(states + pairs))
-        return np.array(rows)
-
     def exact(self) -> tuple[float, np.ndarray]:
-        """Return log Z, and the probabilities of all states and pairs of states."""
-        features = self.features()
-        scores = features @ np.concatenate([self.nodes, self.tables])
-        most = scores.max()
-        weights = np.exp(scores - most)
-        return most + np.log(weights.sum()), weights @ features / weights.sum()
+        """Log Z, and the probabilities of all states and pairs of states, by enumeration."""
+        log_z, *probabilities = self.enumerated()
+        return log_z, np.concatenate(probabilities)
 
 
 def arrays(found: LoopyBeliefs) -> tuple[Any, ...]:
@@ -209,11 +189,9 @@ def test_running_out_of_iterations_shows_in_the_residual(schedule: str) -> None:
 
 def test_interrupts_end_long_runs() -> None:
     model = frustrated()
-    start = np.zeros((1, 7), dtype=np.int64)
     runs = [
         lambda: model.bp(tolerance=0.0, max_iterations=1 << 40),
         lambda: model.bp(tolerance=0.0, max_iterations=1 << 40, schedule="residual"),
-        lambda: model.network().gibbs(model.nodes, model.tables, start, sweeps=0, burn_in=1 << 40),
     ]
     for run in runs:
         timer = threading.Timer(0.2, _thread.interrupt_main)
@@ -236,7 +214,6 @@ def test_networks_without_edges_or_variables_are_exact() -> None:
     nothing = np.zeros(0)
     empty = Network(np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64))
     assert empty.loopy_bp(nothing, nothing).log_z == 0.0
-    assert empty.gibbs(nothing, nothing, np.zeros((0, 0), dtype=np.int64), sweeps=3).shape == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -263,77 +240,9 @@ def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
 def test_bad_scores_are_refused() -> None:
     model = Model([2] * 7, LOOPS, 1.0)
     network = model.network()
-    start = np.zeros((1, 7), dtype=np.int64)
-    for run in (network.loopy_bp, lambda *scores: network.gibbs(*scores, start, sweeps=1)):
-        with pytest.raises(OptionError, match="node_scores have 3 entries; 14"):
-            run(np.zeros(3), model.tables)
-        with pytest.raises(OptionError, match=r"edge_scores\[2\] is inf"):
-            run(model.nodes, np.where(np.arange(model.tables.size) == 2, np.inf, model.tables))
+    with pytest.raises(OptionError, match="node_scores have 3 entries; 14"):
+        network.loopy_bp(np.zeros(3), model.tables)
+    with pytest.raises(OptionError, match=r"edge_scores\[2\] is inf"):
+        network.loopy_bp(model.nodes, np.where(np.arange(model.tables.size) == 2, np.inf, model.tables))
     with pytest.raises(OptionError, match="too large"):
         network.loopy_bp(np.tile([1e308, -1e308], 7), model.tables)
-
-
-@pytest.mark.parametrize("states", [[2] * 5, [2, 3, 2, 4, 3]])
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_gibbs_samples_have_the_exact_marginals(states: list[int], dtype: Any) -> None:
-    model = Model(states, [(0, 1), (2, 1), (1, 3), (4, 3), (0, 2), (0, 4)], 0.7)
-    chains, kept = 100, 400
-    start = np.zeros((chains, 5), dtype=dtype)
-    options = {"sweeps": 2 * kept, "thin": 2, "burn_in": 50, "seed": 3}
-    samples = model.network(2).gibbs(model.nodes, model.tables, start, **options)
-    assert samples.shape == (chains * kept, 5)
-    assert samples.dtype == np.int32
-    assignments = np.array(list(itertools.product(*map(range, states))))
-    row = np.ravel_multi_index(tuple(samples.T), states)
-    assert (assignments[row] == samples).all()
-    means = model.features()[row].reshape(chains, kept, -1).mean(axis=1)
-    # Chains are independent: their means give the standard error, whatever the correlation within one.
-    error = means.std(axis=0, ddof=1) / np.sqrt(chains)
-    assert (np.abs(means.mean(axis=0) - model.exact()[1]) <= 5 * error + 1e-12).all()
-
-
-@pytest.mark.parametrize("states", STATES)
-def test_gibbs_samples_depend_on_seed_and_chain_alone(states: list[int]) -> None:
-    model = Model(states, LOOPS, 0.5)
-    start = np.zeros((6, 7), dtype=np.int64)
-
-    def draw(chains: int, threads: int, **options: Any) -> np.ndarray:
-        sweeps = {"sweeps": 600} | options
-        return model.network(threads).gibbs(model.nodes, model.tables, start[:chains], **sweeps)
-
-    every = draw(6, 1)
-    for threads in (2, 5):
-        np.testing.assert_array_equal(draw(6, threads), every)
-    np.testing.assert_array_equal(draw(2, 1), every[:1200])
-    # Thinning and burning in leave samples out, and change none.
-    np.testing.assert_array_equal(draw(1, 1, sweeps=597, thin=7, burn_in=3), every[3:600][6::7])
-    assert (draw(6, 1, seed=1) != every).any()
-    assert (every[:600] != every[600:1200]).any()
-
-
-def test_gibbs_chains_stay_where_scores_pin_them() -> None:
-    model = Model([2, 3, 2], [(0, 1), (1, 2)], 1.0)
-    model.nodes[:] = [-1e4, 1e4, -1e4, 1e4, -1e4, 1e4, -1e4]
-    samples = model.network().gibbs(model.nodes, model.tables, np.zeros((2, 3), dtype=np.int64), sweeps=10)
-    np.testing.assert_array_equal(samples, np.tile([1, 1, 0], (20, 1)))
-
-
-@pytest.mark.parametrize(
-    ("start", "options", "message"),
-    [
-        (np.zeros((1, 6), dtype=np.int64), {}, "start has 6 columns; 7 variables"),
-        (np.zeros((1, 7)), {}, "int32 or int64"),
-        (np.full((1, 7), 2), {}, "start has state 2 of variable 0, outside 0..2"),
-        (np.full((1, 7), -1, dtype=np.int32), {}, "start has state -1"),
-        (np.full((1, 7), 1 << 40), {}, "start has state"),
-        (np.zeros((1, 7), dtype=np.int64), {"thin": 0}, "thin is 0"),
-        (np.zeros((1, 7), dtype=np.int64), {"sweeps": -1}, "sweeps is -1"),
-        (np.zeros((1, 7), dtype=np.int64), {"burn_in": -1}, "burn_in is -1"),
-        (np.zeros((1, 7), dtype=np.int64), {"seed": -1}, "seed is -1"),
-        (np.zeros((1, 7), dtype=np.int64), {"sweeps": 1 << 60}, "do not fit the memory"),
-    ],
-)
-def test_bad_arguments_of_gibbs_are_refused(start: Any, options: dict[str, Any], message: str) -> None:
-    model = Model([2] * 7, LOOPS, 1.0)
-    with pytest.raises(OptionError, match=message):
-        model.network().gibbs(model.nodes, model.tables, start, **({"sweeps": 1} | options))

@@ -7,18 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from loglinear import (
+    ChainFeatures,
+    ChainObjective,
     Corpus,
     ElasticNet,
     Problem,
     Stop,
     minimize,
 )
-from loglinear._core import ChainObjective
 from loglinear.errors import DataError, OptionError
+from loglinear.models.chain_file import weighted_features
 from loglinear.solvers import (
     LBFGS,
     SAG,
@@ -30,8 +33,8 @@ from oracles.chain_enumeration import Chain, Sentence, Token, named_features, se
 ATTRIBUTES = ["a", "b", "c", "d:e", "é", ""]
 VALUES = st.sampled_from([1.0, 1.0, -1.0, 0.5, -2.25, 3.0, 0.0])
 WEIGHTS = st.sampled_from([1.0, 1.0, 2.0, 0.0, 0.3])
-LAWS = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-FEW = settings(LAWS, max_examples=60)
+LAWS = examples(300, suppress_health_check=[HealthCheck.too_slow])
+FEW = examples(60, suppress_health_check=[HealthCheck.too_slow])
 
 # A line of a template, and the same in Python: what it gives for token t of a sentence of (word, tag).
 CELLS = {
@@ -140,7 +143,7 @@ def objective_of(data, **options):
     assume(options.get("min_count", 1) == 1 or not has_repeats(data))
     wanted = selected_features(data.sentences, transitions=data.transitions, **options)
     assume(wanted)
-    return ChainObjective(data.corpus.core, **options)
+    return ChainObjective(data.corpus, ChainFeatures(**options))
 
 
 def distinct_weights(n, seed, scale=2.0):
@@ -200,9 +203,9 @@ def test_features_are_those_of_the_definition(data, options):
     wanted = selected_features(data.sentences, transitions=data.transitions, **options)
     if not wanted:
         with pytest.raises(DataError, match="no features"):
-            ChainObjective(data.corpus.core, **options)
+            ChainObjective(data.corpus, ChainFeatures(**options))
         return
-    objective = ChainObjective(data.corpus.core, **options)
+    objective = ChainObjective(data.corpus, ChainFeatures(**options))
     assert set(names_of(objective, distinct_weights(objective.n_features, 0))) == wanted
     kinds = [name[0] for name in wanted]
     assert objective.feature_counts == tuple(kinds.count(kind) for kind in ("transition", "triple", "bigram", "state"))
@@ -243,7 +246,7 @@ def test_threads_do_not_change_a_bit(data, options, seed):
     w = distinct_weights(first.n_features, seed)
     value, gradient = first.value_and_gradient(w)
     for threads in (1, 2, 3):
-        objective = ChainObjective(data.corpus.core, threads=threads, **options)
+        objective = ChainObjective(data.corpus, ChainFeatures(**options), threads=threads)
         assert objective.n_threads == threads
         other_value, other_gradient = objective.value_and_gradient(w)
         assert (other_value, other_gradient.tobytes()) == (value, gradient.tobytes())
@@ -284,13 +287,15 @@ def test_a_sentence_many_times_in_many_blocks_is_the_sentence_with_that_weight(o
     occurrences = n * times * length * 10
     assert occurrences > 1_200_000
     assert repeated.core.n_tokens == n * times * length
-    weighted = ChainObjective(Corpus.encode(tokens, labels, sample_weight=[float(times)] * n).core, order=order)
+    weighted = ChainObjective(
+        Corpus.encode(tokens, labels, sample_weight=[float(times)] * n), ChainFeatures(order=order)
+    )
     w = distinct_weights(weighted.n_features, 3)
     value, gradient = weighted.value_and_gradient(w)
     place = names_of(weighted, w)
     results = []
     for threads in (1, 2, 3):
-        objective = ChainObjective(repeated.core, order=order, threads=threads)
+        objective = ChainObjective(repeated, ChainFeatures(order=order), threads=threads)
         assert objective.feature_counts == weighted.feature_counts
         place_repeated = names_of(objective, w)
         assert place_repeated.keys() == place.keys()
@@ -325,7 +330,7 @@ def test_many_labels_and_some_of_the_features_give_what_softmax_gives(n_labels, 
     """Without weights of transitions the tokens are independent."""
     X, y = many_labels(n_labels, valued)
     corpus = Corpus.encode(X, y)
-    objective = ChainObjective(corpus.core)
+    objective = ChainObjective(corpus)
     w = distinct_weights(objective.n_features, 5)
     names = names_of(objective, w)
     w[[at for name, at in names.items() if name[0] == "transition"]] = 0.0
@@ -357,7 +362,7 @@ def test_many_labels_and_some_of_the_features_give_what_softmax_gives(n_labels, 
 
 @pytest.mark.parametrize("n_labels", [3, 12, 20, 45])
 def test_stochastic_methods_come_to_the_optimum_of_many_labels(n_labels):
-    problem = Problem(ChainObjective(Corpus.encode(*many_labels(n_labels, valued=False)).core), ElasticNet(l2=5.0))
+    problem = Problem(ChainObjective(Corpus.encode(*many_labels(n_labels, valued=False))), ElasticNet(l2=5.0))
     best = minimize(problem, LBFGS(tolerance=0.0, gradient_tolerance=1e-7)).objective
     for solver, within in ((SAG(), 1e-5), (AdaGrad(), 0.03), (SG(), 0.03)):
         found = minimize(problem, solver, stop=Stop(max_passes=60))
@@ -375,11 +380,11 @@ Y = [["N", "V"], ["N", "V", "N"], ["V", "D"]]
 
 
 def evaluate(X, Y, w, **weights):
-    return ChainObjective(Corpus.encode(X, Y, **weights).core).value_and_gradient(w)
+    return ChainObjective(Corpus.encode(X, Y, **weights)).value_and_gradient(w)
 
 
 def test_weight_two_is_the_sentence_twice():
-    w = distinct_weights(ChainObjective(Corpus.encode(X, Y).core).n_features, 1)
+    w = distinct_weights(ChainObjective(Corpus.encode(X, Y)).n_features, 1)
     value, gradient = evaluate(X, Y, w, sample_weight=[2.0, 2.0, 1.0])
     other_value, other_gradient = evaluate([*X, *X[:2]], [*Y, *Y[:2]], w)
     assert value == pytest.approx(other_value, rel=1e-13)
@@ -387,7 +392,7 @@ def test_weight_two_is_the_sentence_twice():
 
 
 def test_a_sentence_of_weight_zero_does_not_count():
-    objective = ChainObjective(Corpus.encode(X, Y, sample_weight=[1.0, 1.0, 0.0]).core)
+    objective = ChainObjective(Corpus.encode(X, Y, sample_weight=[1.0, 1.0, 0.0]))
     w = distinct_weights(objective.n_features, 2)
     names = names_of(objective, w)
     value, gradient = objective.value_and_gradient(w)
@@ -401,7 +406,7 @@ def test_a_sentence_of_weight_zero_does_not_count():
 
 
 def test_all_weights_zero_give_zero():
-    objective = ChainObjective(Corpus.encode(X, Y, sample_weight=[0.0] * 3).core)
+    objective = ChainObjective(Corpus.encode(X, Y, sample_weight=[0.0] * 3))
     value, gradient = objective.value_and_gradient(distinct_weights(objective.n_features, 2))
     assert value == 0.0
     assert not gradient.any()
@@ -411,7 +416,7 @@ def test_all_weights_zero_give_zero():
 def test_duplicates_of_an_attribute_on_a_token_add(left, right):
     results = []
     for token in (left, right):
-        objective = ChainObjective(Corpus.encode([[["b"], token, ["a"]]], [["N", "V", "N"]]).core)
+        objective = ChainObjective(Corpus.encode([[["b"], token, ["a"]]], [["N", "V", "N"]]))
         order = dict(sorted(names_of(objective, distinct_weights(objective.n_features, 0)).items()))
         w = np.empty(len(order))
         w[list(order.values())] = distinct_weights(len(order), 4)
@@ -422,7 +427,7 @@ def test_duplicates_of_an_attribute_on_a_token_add(left, right):
 
 @pytest.mark.parametrize(("min_count", "kept"), [(1, "abcd"), (2, "abc"), (3, "b"), (4, "")])
 def test_min_count_leaves_out_attributes_on_fewer_tokens(min_count, kept):
-    objective = ChainObjective(Corpus.encode(X, Y).core, min_count=min_count)
+    objective = ChainObjective(Corpus.encode(X, Y), ChainFeatures(min_count=min_count))
     names = names_of(objective, distinct_weights(objective.n_features, 0))
     assert {name[1] for name in names if name[0] == "state"} == set(kept)
     assert sum(name[0] == "transition" for name in names) == 3
@@ -430,7 +435,7 @@ def test_min_count_leaves_out_attributes_on_fewer_tokens(min_count, kept):
 
 def test_min_count_counts_tokens():
     # "a" is on one token, twice; "b" is on two tokens.
-    objective = ChainObjective(Corpus.encode([[["a", "a", "b"], ["b"]]], [["N", "V"]]).core, min_count=2)
+    objective = ChainObjective(Corpus.encode([[["a", "a", "b"], ["b"]]], [["N", "V"]]), ChainFeatures(min_count=2))
     names = names_of(objective, distinct_weights(objective.n_features, 0))
     assert {name[1] for name in names if name[0] == "state"} == {"b"}
 
@@ -438,11 +443,11 @@ def test_min_count_counts_tokens():
 def test_a_template_without_a_line_for_transitions_has_none():
     for options in ({}, {"all_transitions": True}, {"all_transitions": True, "order": 2}):
         corpus = Corpus.encode([["x", "y", "x"]], [["A", "B", "A"]], template="U:%x[0,0]\n")
-        assert ChainObjective(corpus.core, **options).feature_counts == (0, 0, 0, 2)
+        assert ChainObjective(corpus, ChainFeatures(**options)).feature_counts == (0, 0, 0, 2)
 
 
 def test_arrays_of_the_wrong_size_kind_or_layout_are_refused():
-    objective = ChainObjective(Corpus.encode(X, Y).core)
+    objective = ChainObjective(Corpus.encode(X, Y))
     n = objective.n_features
     for w, out in [
         (np.zeros(n + 1), None),
@@ -465,4 +470,74 @@ def test_arrays_of_the_wrong_size_kind_or_layout_are_refused():
 
 def test_unlabelled_data_are_refused():
     with pytest.raises(DataError, match="labelled"):
-        ChainObjective(Corpus.encode(X).core)
+        ChainObjective(Corpus.encode(X))
+
+
+NAMED = Corpus.encode(
+    [["the", "old", "dog", "barks"], ["dogs", "bark"], ["the", "dog", "saw", "the", "cat"]],
+    [["D", "A", "N", "V"], ["N", "V"], ["D", "N", "V", "D", "N"]],
+    template="U0:%x[0,0]\nU1:%x[-1,0]\nB2:%x[0,0]\nB\n",
+)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_features_name_is_the_one_its_weight_has_in_a_model(order):
+    chain = ChainObjective(NAMED, ChainFeatures(order=order))
+    every = chain.feature_names(range(chain.n_features))
+    assert len(set(every)) == chain.n_features
+    for number, feature in enumerate(every):
+        w = np.zeros(chain.n_features)
+        w[number] = 1.5
+        assert dict(weighted_features(chain.model(w))) == {feature: 1.5}
+    some = np.random.default_rng(0).permutation(chain.n_features)[:9]
+    assert chain.feature_names(some) == [every[number] for number in some]
+    assert chain.feature_names([]) == []
+
+
+def test_names_come_in_the_order_of_the_kinds_of_features():
+    chain = ChainObjective(NAMED, ChainFeatures(order=2))
+    every = chain.feature_names(range(chain.n_features))
+    shapes = [(name.attribute is not None, len(name.labels)) for name in every]
+    counts = chain.feature_counts
+    kinds = [((False, 2), counts.transitions), ((False, 3), counts.triples), ((True, 2), counts.bigrams)]
+    assert shapes == [kind for kind, count in [*kinds, ((True, 1), counts.states)] for _ in range(count)]
+    assert min(counts) > 0
+
+
+def test_a_restricted_objective_names_the_features_it_has():
+    chain = ChainObjective(NAMED, ChainFeatures(order=2))
+    kept = np.sort(np.random.default_rng(1).permutation(chain.n_features)[:15])
+    assert chain.restrict(kept).feature_names(range(15)) == chain.feature_names(kept)
+
+
+@pytest.mark.parametrize("numbers", [[-1], [0, 10**6]])
+def test_a_number_of_no_feature_has_no_name(numbers):
+    with pytest.raises(OptionError, match="numbers name features outside"):
+        ChainObjective(NAMED).feature_names(numbers)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("all_states", 1),
+        ("all_transitions", "yes"),
+        ("min_count", 0),
+        ("min_count", 2**32),
+        ("order", 3),
+        ("order", True),
+    ],
+)
+def test_options_of_features_are_checked_where_they_are_given(option, value):
+    with pytest.raises(OptionError, match=f"^{option}="):
+        ChainFeatures(**{option: value})
+
+
+def test_parts_of_an_objective_keep_what_it_says_of_itself():
+    chain = ChainObjective(NAMED, ChainFeatures(all_states=True), threads=1)
+    for part in (chain.restrict([0, 3]), chain.sample([1]), chain.batch([0, 2], 2.0)):
+        assert (part.corpus, part.features, part.n_threads) == (chain.corpus, chain.features, 1)
+    assert (chain.n_samples, chain.n_unpenalised, chain.order) == (3, 0, 1)
+    assert chain.clusterable == (chain.n_features - chain.feature_counts.states, chain.n_features)
+    assert chain.per_sample().n_features == chain.n_features
+    with pytest.raises(OptionError):
+        ChainObjective(NAMED, ChainFeatures(order=2)).per_sample()

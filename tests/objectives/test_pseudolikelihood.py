@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.special
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+from examples import examples
 from loglinear.errors import DataError, OptionError
 from loglinear.minimize import minimize
 from loglinear.networks.numbering import Layout
@@ -49,7 +50,7 @@ def problem(codes, layout, weights, l1, l2=0.0, threads=0):
     return Problem(objective, ElasticNet(l1, l2, objective.n_unpenalised))
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     states=st.lists(st.sampled_from([2, 2, 2, 3, 5, 20]), min_size=1, max_size=40),
     n=st.sampled_from([1, 7, 256, 300]),

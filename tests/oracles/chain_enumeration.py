@@ -12,6 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 Labelling = tuple[str, ...]
 Name = tuple[str, ...]
 
@@ -58,52 +60,95 @@ def named_features(model) -> dict[Name, float]:
 
 @dataclass
 class Chain:
-    """p(y | x) = exp(w . f(x, y)) / Z(x), for the weights given."""
+    """p(y | x) = exp(w . f(x, y)) / Z(x), for the weights given.
+
+    Labellings are numbered as in `labellings`; what is said of each of them is an array.
+    """
 
     labels: list[str]
     weights: dict[Name, float]
 
+    def labellings(self, length: int) -> list[Labelling]:
+        """Every labelling of so many tokens."""
+        return list(itertools.product(self.labels, repeat=length))
+
     def score(self, tokens: list[Token], labels: Labelling) -> float:
-        """w . f(x, y)."""
+        """w . f(x, y), by its definition."""
         pairs = features(tokens, labels).items()
         return math.fsum(self.weights[name] * value for name, value in pairs if name in self.weights)
 
-    def scores(self, tokens: list[Token]) -> dict[Labelling, float]:
+    def scores(self, tokens: list[Token]) -> np.ndarray:
         """The score of every labelling."""
-        return {labels: self.score(tokens, labels) for labels in itertools.product(self.labels, repeat=len(tokens))}
+        numbers = self._numbers(len(tokens))
+        scores = np.zeros(len(numbers))
+        for places, value, names in self._features(tokens):
+            weights = np.array([self.weights.get(name, 0.0) for name in names])
+            scores += value * weights[self._which(numbers, places)]
+        return scores
 
     def log_partition(self, tokens: list[Token]) -> float:
         """Log Z(x)."""
-        return log_sum_exp(self.scores(tokens).values())
+        return log_sum_exp(self.scores(tokens))
 
-    def probabilities(self, tokens: list[Token]) -> Iterator[tuple[Labelling, float]]:
-        """Every labelling with p(y | x)."""
+    def probabilities(self, tokens: list[Token]) -> np.ndarray:
+        """The probability p(y | x) of every labelling."""
         scores = self.scores(tokens)
-        log_z = log_sum_exp(scores.values())
-        return ((labels, math.exp(score - log_z)) for labels, score in scores.items())
+        return np.exp(scores - log_sum_exp(scores))
+
+    def marginals(self, tokens: list[Token], width: int = 1) -> np.ndarray:
+        """Probabilities of the labels of each run of so many tokens, shape (runs, labels, ..., labels)."""
+        numbers, p = self._numbers(len(tokens)), self.probabilities(tokens)
+        runs = [range(t, t + width) for t in range(len(tokens) - width + 1)]
+        n = len(self.labels)
+        rows = [np.bincount(self._which(numbers, run), p, n**width) for run in runs]
+        return np.reshape(rows, (len(runs), *[n] * width))
 
     def value_and_gradient(self, sentences: list[Sentence]) -> tuple[float, dict[Name, float]]:
         """Sum of weight * -log p(y | x), and its gradient by feature."""
         value, gradient = 0.0, dict.fromkeys(self.weights, 0.0)
-        for sentence in sentences:
-            tokens, weight = sentence.tokens, sentence.weight
+        # A sentence that is there many times is enumerated once.
+        times = Counter(id(sentence) for sentence in sentences)
+        for sentence in {id(sentence): sentence for sentence in sentences}.values():
+            tokens, weight = sentence.tokens, sentence.weight * times[id(sentence)]
             value += weight * (self.log_partition(tokens) - self.score(tokens, sentence.labels))
-            expected: Counter[Name] = Counter()
-            for labels, p in self.probabilities(tokens):
-                for name, count in features(tokens, labels).items():
-                    expected[name] += p * count
+            expected = [self.marginals(tokens, width) for width in (1, 2, 3)]
+            for places, amount, names in self._features(tokens):
+                p = expected[len(places) - 1][places[0]].ravel()
+                for name, probability in zip(names, p.tolist(), strict=True):
+                    if name in gradient:
+                        gradient[name] += weight * amount * probability
             for name, count in features(tokens, sentence.labels).items():
-                expected[name] -= count
-            for name in gradient.keys() & expected.keys():
-                gradient[name] += weight * expected[name]
+                if name in gradient:
+                    gradient[name] -= weight * count
         return value, gradient
 
+    def _numbers(self, length: int) -> np.ndarray:
+        """Every labelling by the numbers of its labels, shape (labellings, tokens)."""
+        n = len(self.labels)
+        return np.indices((n,) * length).reshape(length, n**length).T
 
-def log_sum_exp(scores) -> float:
+    def _which(self, numbers: np.ndarray, places: range) -> np.ndarray:
+        """Which of all runs of labels each labelling has in these places."""
+        return numbers[:, places] @ len(self.labels) ** np.arange(len(places))[::-1]
+
+    def _features(self, tokens: list[Token]) -> Iterator[tuple[range, float, list[Name]]]:
+        """Yield places, value and, for every run of labels in these places, the name of the feature that is there."""
+        runs = [list(itertools.product(self.labels, repeat=width)) for width in (1, 2, 3)]
+        for t, token in enumerate(tokens):
+            for attribute, value in token.states:
+                yield range(t, t + 1), value, [("state", attribute, *run) for run in runs[0]]
+            if t > 0:
+                yield range(t - 1, t + 1), 1.0, [("transition", *run) for run in runs[1]]
+                for attribute in token.bigrams:
+                    yield range(t - 1, t + 1), 1.0, [("bigram", attribute, *run) for run in runs[1]]
+            if t > 1:
+                yield range(t - 2, t + 1), 1.0, [("triple", *run) for run in runs[2]]
+
+
+def log_sum_exp(scores: np.ndarray) -> float:
     """Log of the sum of exponentials."""
-    scores = list(scores)
-    most = max(scores)
-    return most + math.log(math.fsum(math.exp(score - most) for score in scores))
+    most = scores.max()
+    return float(most + np.log(np.exp(scores - most).sum()))
 
 
 def selected_features(

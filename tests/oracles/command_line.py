@@ -1,28 +1,98 @@
-"""Runs of `python -m loglinear`, and texts for it in columns."""
+"""Runs of the command line, in this process or in one of its own, and texts for it in columns."""
 
 from __future__ import annotations
 
+import contextlib
 import lzma
 import os
 import subprocess
 import sys
+import tempfile
+import threading
+
+from loglinear.cli.main import main
 
 COMMAND = [sys.executable, "-m", "loglinear"]
 
 TEMPLATE = 'U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[1,0]\nU3:%m[0,0,"..$"]\nB\n'
 
 
-def run_command(*arguments, wrapper=(), **options):
-    """Run the command line. Whatever happens, nobody gets to see a traceback or a panic."""
-    command = [*wrapper, *COMMAND, *map(os.fspath, arguments)]
-    options = {"capture_output": True, "encoding": "utf-8", "errors": "replace", "timeout": 30} | options
-    if "stdin" not in options and "input" not in options:
-        options["stdin"] = subprocess.DEVNULL
-    done = subprocess.run(command, **options)
-    said = done.stderr if isinstance(done.stderr, str) else (done.stderr or b"").decode(errors="replace")
+def run_command(*arguments, input=None, apart=False, wrapper=(), **options):
+    """Run the command line; a traceback or a panic fails the test, wherever it is.
+
+    It runs in this process, with the standard streams replaced, unless it is to run apart: in an interpreter of its
+    own, if need be behind a wrapper, or with other options of `subprocess.run`.
+
+    Args:
+        arguments: of the command line.
+        input: text or bytes for its standard input, which is empty without.
+        apart: run an interpreter of its own, as a wrapper or options do too.
+        wrapper: command that runs the command.
+        options: of `subprocess.run`.
+
+    Returns:
+        What `subprocess.run` returns: the exit code, and what it wrote to stdout and stderr as texts.
+    """
+    command = [*COMMAND, *map(os.fspath, arguments)]
+    sent = input.encode() if isinstance(input, str) else input or b""
+    if not (apart or wrapper or options):
+        return _run_here(command, sent)
+    options = {"capture_output": True, "timeout": 60} | options
+    done = subprocess.run([*wrapper, *command], input=sent, check=False, **options)
+    done.stdout, done.stderr = ((text or b"").decode(errors="replace") for text in (done.stdout, done.stderr))
     for word in ("Traceback", "panicked", "Exception ignored", "internal error"):
-        assert word not in said, said
+        assert word not in done.stderr, done.stderr
     return done
+
+
+def _run_here(command, sent):
+    """Run it in this process: what Python and the native module write to the descriptors 1 and 2 goes into files."""
+    code = 0
+    reading, writing = os.pipe()
+    sender = threading.Thread(target=_send, args=(writing, sent))
+    sender.start()
+    streams = sys.stdin, sys.stdout, sys.stderr
+    try:
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
+            with _descriptors(reading, out.fileno(), said.fileno()):
+                sys.stdin = open(0, encoding="utf-8", closefd=False)
+                sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
+                try:
+                    main(command[len(COMMAND) :])
+                except SystemExit as ended:
+                    code = ended.code or 0
+                finally:
+                    for stream in (sys.stdin, sys.stdout, sys.stderr):
+                        stream.close()
+                    sys.stdin, sys.stdout, sys.stderr = streams
+            texts = []
+            for file in (out, said):
+                file.seek(0)
+                texts.append(file.read().decode(errors="replace"))
+    finally:
+        os.close(reading)
+        sender.join()
+    return subprocess.CompletedProcess(command, code, *texts)
+
+
+def _send(writing, sent):
+    """Write what standard input holds; whoever reads it may stop."""
+    with contextlib.suppress(BrokenPipeError), open(writing, "wb") as pipe:
+        pipe.write(sent)
+
+
+@contextlib.contextmanager
+def _descriptors(*files):
+    """Put these files into the places of the descriptors 0, 1, 2 and so on, for a while."""
+    kept = [os.dup(number) for number in range(len(files))]
+    try:
+        for number, file in enumerate(files):
+            os.dup2(file, number)
+        yield
+    finally:
+        for number, file in enumerate(kept):
+            os.dup2(file, number)
+            os.close(file)
 
 
 def sentences(path, first, last):

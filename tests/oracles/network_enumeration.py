@@ -2,11 +2,62 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 
+from loglinear._core import Network
 from loglinear.networks.numbering import Layout
+
+
+def assignments(states: np.ndarray) -> np.ndarray:
+    """Every assignment of variables with these numbers of states, the last variable fastest."""
+    return np.indices(tuple(states)).reshape(len(states), -1).T.astype(np.int32)
+
+
+class Scored:
+    """A network with random scores of states and of pairs of states, and its probabilities by enumeration.
+
+    Attributes:
+        nodes: scores of the states of all variables, one variable after the other.
+        tables: scores of the pairs of states of all edges, one edge after the other.
+    """
+
+    def __init__(self, states: list[int], edges: list[tuple[int, int]], scale: float = 2.0, *, seed: int = 0) -> None:
+        random = np.random.default_rng(seed)
+        self.states, self.edges = np.array(states), np.array(edges, dtype=np.int64).reshape(-1, 2)
+        self.first = np.concatenate([[0], np.cumsum(self.states)])
+        self.edge_first = np.concatenate([[0], np.cumsum(self.states[self.edges].prod(axis=1))])
+        self.nodes = random.normal(size=self.first[-1]) * scale
+        self.tables = random.normal(size=self.edge_first[-1]) * scale
+
+    def network(self, threads: int = 1) -> Network:
+        return Network(self.states, self.edges, threads=threads)
+
+    def assignments(self) -> np.ndarray:
+        return assignments(self.states)
+
+    def indicators(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which states each assignment chooses, and which entries of tables."""
+        nodes, tables = np.zeros((len(x), self.first[-1])), np.zeros((len(x), self.edge_first[-1]))
+        np.put_along_axis(nodes, self.first[:-1] + x, 1.0, axis=1)
+        np.put_along_axis(tables, self._places(x), 1.0, axis=1)
+        return nodes, tables
+
+    def scores(self, x: np.ndarray) -> np.ndarray:
+        return self.nodes[self.first[:-1] + x].sum(axis=1) + self.tables[self._places(x)].sum(axis=1)
+
+    def enumerated(self, x: np.ndarray | None = None) -> tuple[float, np.ndarray, np.ndarray]:
+        """Log Z, and probabilities of all states and of all pairs, over these assignments (all, unless given)."""
+        x = self.assignments() if x is None else x
+        scores = self.scores(x)
+        log_z = float(np.logaddexp.reduce(scores))
+        p = np.exp(scores - log_z)
+        nodes, tables = (p @ each for each in self.indicators(x))
+        return log_z, nodes, tables
+
+    def _places(self, x: np.ndarray) -> np.ndarray:
+        """Which entry of every edge's table each assignment chooses."""
+        i, j = self.edges.T
+        return self.edge_first[:-1] + x[:, i] * self.states[j] + x[:, j]
 
 
 class Enumerated:
@@ -14,7 +65,7 @@ class Enumerated:
 
     def __init__(self, layout: Layout, w: np.ndarray) -> None:
         self.layout = layout
-        self.codes = np.array(list(product(*(range(r) for r in layout.states))), dtype=np.int32)
+        self.codes = assignments(layout.states)
         self.features = features(layout, self.codes)
         self.scores = self.features @ w
         most = self.scores.max()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
-from loglinear import ClassifierObjective, Corpus
-from loglinear._core import ChainObjective
+from loglinear import ChainObjective, ClassifierObjective, Corpus
 
 
 def sentences(n, seed, *, kinds=6, valued=False):
@@ -32,7 +31,7 @@ class PerSample:
     def __init__(self, X, y, weights=None, template=None):
         weights = [1.0] * len(X) if weights is None else weights
         self.tokens = [len(sentence) for sentence in X]
-        make = lambda w: ChainObjective(Corpus.encode(X, y, sample_weight=w, template=template).core, threads=1)  # noqa: E731
+        make = lambda w: ChainObjective(Corpus.encode(X, y, sample_weight=w, template=template), threads=1)  # noqa: E731
         self.whole = make(weights)
         alone = [[w if i == j else 0.0 for i, w in enumerate(weights)] for j in range(len(X))]
         self.samples = [make(w) for w in alone]
@@ -51,7 +50,7 @@ class Classified:
         X.data = rng.normal(size=X.nnz) if valued else np.ones(X.nnz)
         y, weights = rng.integers(n_classes, size=n), rng.choice([1.0, 2.0, 0.5], n)
         self.classifier = ClassifierObjective(X, y, weights, n_classes=n_classes, intercept=intercept)
-        self.whole = self.classifier.sentences
+        self.whole = self.classifier.core.as_chain()
         self.samples = [self.classifier.sample(np.array([i])) for i in range(n)]
         self.used = [np.repeat(row != 0.0, self.classifier.n_outputs) for row in self.classifier.design.toarray()]
         self.tokens = [1] * n

@@ -7,10 +7,11 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
+from examples import examples
 from loglinear import ClassifierObjective, MaxEnt
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
@@ -32,7 +33,7 @@ def problem(seed=0, *, l2=1.0, weighted=False, n=80, d=20):
 CASES = dict(seed=st.integers(0, 10_000), l2=st.sampled_from([0.1, 1.0, 30.0]), weighted=st.booleans())
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(**CASES)
 def test_it_converges_to_the_optimum_of_lbfgs(seed, l2, weighted):
     given_problem = problem(seed, l2=l2, weighted=weighted)
@@ -42,7 +43,7 @@ def test_it_converges_to_the_optimum_of_lbfgs(seed, l2, weighted):
     assert found.objective == pytest.approx(best.objective, rel=1e-6)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(**CASES, passes=st.integers(0, 6))
 def test_w_and_the_dual_objective_follow_from_alpha(seed, l2, weighted, passes):
     given_problem = problem(seed, l2=l2, weighted=weighted)

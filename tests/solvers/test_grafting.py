@@ -8,11 +8,11 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from loglinear import ClassifierObjective, Corpus
-from loglinear._core import ChainObjective
+from examples import examples
+from loglinear import ChainFeatures, ChainObjective, ClassifierObjective, Corpus
 from loglinear.errors import ObjectiveError, OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
@@ -35,7 +35,7 @@ def chain(seed=0, n=25, threads=0, template=None, order=1):
     X, y = sentences(n, seed)
     if template:
         X = [[token[:2] for token in sentence] for sentence in X]
-    return ChainObjective(Corpus.encode(X, y, template=template).core, order=order, threads=threads)
+    return ChainObjective(Corpus.encode(X, y, template=template), ChainFeatures(order=order), threads=threads)
 
 
 def classifier(seed=0, n_classes=2, *, n=60, d=20, intercept=True, threads=0):
@@ -61,7 +61,7 @@ def problem(kind="chain", seed=0, l1=0.5, l2=0.0):
     return Problem(objective, ElasticNet(l1, l2, getattr(objective, "n_unpenalised", 0)))
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(
     kind=st.sampled_from([k for k in OBJECTIVES if k != "plain Python"]),
     seed=st.integers(0, 10_000),
@@ -90,7 +90,7 @@ def test_features_to_keep_ascend_and_exist():
     assert classifier().restrict(np.arange(5)) is None  # without its intercept
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     kind=st.sampled_from(list(OBJECTIVES)),
     seed=st.integers(0, 1000),
@@ -225,7 +225,7 @@ def test_threads_do_not_matter_and_resuming_is_exact(solver):
     X, y = chunky()
     runs = []
     for threads in (1, 2):
-        objective = ChainObjective(Corpus.encode(X, y).core, threads=threads)
+        objective = ChainObjective(Corpus.encode(X, y), threads=threads)
         runs.append(minimize(Problem(objective, ElasticNet(l1=0.5)), solver, stop=Stop(max_iterations=25)))
     assert runs[0].w.tobytes() == runs[1].w.tobytes()
     given_problem = Problem(objective, ElasticNet(l1=0.5))

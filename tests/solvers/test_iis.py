@@ -8,9 +8,10 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from loglinear.errors import ObjectiveError, OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
@@ -19,7 +20,7 @@ from loglinear.result import Status
 from loglinear.solvers import IIS, LBFGS, make_solver
 from loglinear.solvers.iis import Occurrences, update
 
-LAWS = settings(max_examples=60, deadline=None)
+LAWS = examples(60)
 CASES = dict(
     seed=st.integers(0, 10_000),
     outputs=st.sampled_from([1, 2, 4]),

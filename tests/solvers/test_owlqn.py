@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from loglinear import vectors
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
@@ -55,7 +56,7 @@ def steps(problem, w0, count=40, **options):
 
 penalties = st.builds(ElasticNet, l1=st.floats(0.1, 4.0), l2=st.sampled_from([0.0, 0.5]))
 problems = st.builds(lambda seed, penalty: Problem(Quadratic(seed=seed), penalty), st.integers(0, 1000), penalties)
-few = settings(deadline=None, max_examples=25)
+few = examples(25)
 
 
 @few

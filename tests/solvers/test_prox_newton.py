@@ -8,9 +8,10 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from loglinear import ClassifierObjective
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
@@ -32,7 +33,7 @@ def problem(seed=0, n=120, d=30, *, l1=0.5, l2=0.0, intercept=1.0, weighted=Fals
     return Problem(objective, ElasticNet(l1, l2, objective.n_unpenalised))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     seed=st.integers(0, 10_000),
     l1=st.sampled_from([0.05, 0.5, 3.0, 100.0]),

@@ -8,11 +8,11 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from loglinear import Corpus
-from loglinear._core import ChainObjective
+from examples import examples
+from loglinear import ChainFeatures, ChainObjective, Corpus
 from loglinear.errors import ObjectiveError, OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
@@ -26,7 +26,7 @@ from loglinear.solvers import (
 )
 from oracles.samples import Classified, PerSample, chunky, sentences
 
-LAWS = settings(max_examples=40, deadline=None)
+LAWS = examples(40)
 
 
 class Reference:
@@ -118,8 +118,8 @@ def compare(data, seed, penalty, l1, l2, eta, line_search=False):
         expected = Reference(data, penalty, l1, l2, w, q, u).run(order, rates, line_search)
         w, q = w.copy(), q.copy()
         search = (3, 0.5) if line_search else None
-        u, evaluations = data.whole.sgd_l1_pass(
-            w, q, u, order=order, rates=rates, l1=l1, l2=l2, penalty=penalty, line_search=search
+        u, evaluations = data.whole.per_sample().sgd_l1_pass(
+            w, q, u, visits=order, rates=rates, l1=l1, l2=l2, penalty=penalty, line_search=search
         )
         np.testing.assert_allclose(w, expected[0], **close)
         if penalty in ("cumulative", "clipping_lazy"):
@@ -179,7 +179,7 @@ def test_lazy_and_eager_clipping_give_the_same_weights(seed, l2):
     found = []
     for penalty in ("clipping", "clipping_lazy"):
         w, q = np.random.default_rng(1).normal(size=objective.n_features), np.zeros(objective.n_features)
-        objective.sgd_l1_pass(w, q, 0.0, order=order, rates=rates, l1=0.03, l2=l2, penalty=penalty)
+        objective.per_sample().sgd_l1_pass(w, q, 0.0, visits=order, rates=rates, l1=0.03, l2=l2, penalty=penalty)
         found.append(w)
     np.testing.assert_allclose(*found, rtol=1e-10, atol=1e-12)
 
@@ -187,15 +187,15 @@ def test_lazy_and_eager_clipping_give_the_same_weights(seed, l2):
 def test_with_the_full_batch_the_cumulative_penalty_equals_clipping():
     """One sentence: its gradient is the true one. No weight may be clipped: section 3.2 assumes the same orthant."""
     X, y = sentences(40, 3)
-    objective = ChainObjective(Corpus.encode([list(itertools.chain(*X))], [list(itertools.chain(*y))]).core)
-    found = []
+    objective = ChainObjective(Corpus.encode([list(itertools.chain(*X))], [list(itertools.chain(*y))]))
+    found, view = [], objective.per_sample()
     for penalty in ("clipping", "cumulative"):
         start = np.random.default_rng(0).uniform(1.0, 2.0, objective.n_features)
         start[::3] *= -1.0
         w, q, u = start.copy(), np.zeros_like(start), 0.0
         for _ in range(30):
             rates = np.array([0.0005])
-            u, _ = objective.sgd_l1_pass(w, q, u, order=np.array([0]), rates=rates, l1=3.0, l2=0.0, penalty=penalty)
+            u, _ = view.sgd_l1_pass(w, q, u, visits=np.array([0]), rates=rates, l1=3.0, l2=0.0, penalty=penalty)
         found.append(w)
     np.testing.assert_allclose(*found, atol=1e-10)
     assert (found[0] * start > 0.0).all()
@@ -211,8 +211,8 @@ def test_a_weight_never_crosses_zero_in_a_penalty_step_and_q_and_u_obey_their_de
     w = np.random.default_rng(seed).normal(size=n)
     before, q = w.copy(), np.zeros(n)
     rates = np.full(10, 1e-14)
-    u, _ = objective.sgd_l1_pass(
-        w, q, 0.0, order=np.arange(10), rates=rates, l1=l1 * 1e12, l2=0.0, penalty="cumulative"
+    u, _ = objective.per_sample().sgd_l1_pass(
+        w, q, 0.0, visits=np.arange(10), rates=rates, l1=l1 * 1e12, l2=0.0, penalty="cumulative"
     )
     assert u == pytest.approx(l1 * 1e12 * rates.sum())  # Eq. 3
     assert (w * before >= 0.0).all()
@@ -222,7 +222,7 @@ def test_a_weight_never_crosses_zero_in_a_penalty_step_and_q_and_u_obey_their_de
 
 @pytest.fixture(scope="module")
 def problem():
-    return Problem(ChainObjective(Corpus.encode(*chunky()).core), ElasticNet(l1=1.0))
+    return Problem(ChainObjective(Corpus.encode(*chunky())), ElasticNet(l1=1.0))
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +238,7 @@ def test_comes_near_the_optimum(problem, optimum, penalty, options):
     assert result.status.converged
     assert optimum <= result.objective < optimum * (1.15 if penalty == "cumulative" else 1.3)
     assert result.trace[-1].passes == pytest.approx(60 * (4 if "line_search" in options else 1))
-    assert result.objective == pytest.approx(result.nll + result.w.size * 0 + np.abs(result.w).sum())
+    assert result.objective == pytest.approx(result.nll + np.abs(result.w).sum())
 
 
 def test_cumulative_penalty_leaves_fewer_features_than_clipping(problem):
@@ -273,7 +273,7 @@ def test_the_seed_decides_the_order_and_threads_do_not():
     corpus = Corpus.encode(*chunky())
     found = {}
     for seed, threads in [(0, 1), (0, 2), (1, 1)]:
-        problem = Problem(ChainObjective(corpus.core, threads=threads), ElasticNet(l1=0.5))
+        problem = Problem(ChainObjective(corpus, threads=threads), ElasticNet(l1=0.5))
         found[seed, threads] = minimize(problem, SGDL1(passes=3, seed=seed)).w
     np.testing.assert_array_equal(found[0, 1], found[0, 2])
     assert not np.array_equal(found[0, 1], found[1, 1])
@@ -299,30 +299,40 @@ def test_tuning_takes_the_best_of_the_grid_and_looks_beyond_its_ends(problem):
     assert 0.01 < sampled.learning_rate < 10.0
 
 
+# Solver, penalty, and how the training ends: with a worse objective, a better one, weights of 0, or no numbers.
 ABSURD = [
-    (SGDL1(learning_rate=1e6), ElasticNet(l1=1.0)),
-    (SGDL1(learning_rate=1e6, line_search=True), ElasticNet(l1=1.0)),
-    (SGDL1(learning_rate=1e6), ElasticNet(l1=0.1, l2=1e6)),
-    (SGDL1(), ElasticNet(l1=1e9)),
-    (SGDL1(learning_rate=1e-9), ElasticNet(l1=1.0)),
-    (SGDL1(decay=1e-9), ElasticNet(l1=1.0)),
-    (SGDL1(learning_rate=1e300), ElasticNet(l1=1.0)),
-    (TwoStage(learning_rate=1e6), ElasticNet(l1=1.0)),
-    (TwoStage(), ElasticNet(l1=1e9)),
+    (SGDL1(learning_rate=1e6), ElasticNet(l1=1.0), "worse"),
+    (SGDL1(learning_rate=1e6, line_search=True), ElasticNet(l1=1.0), "worse"),
+    (SGDL1(learning_rate=1e6), ElasticNet(l1=0.1, l2=1e6), "worse"),
+    (SGDL1(), ElasticNet(l1=1e9), "zero"),
+    (SGDL1(learning_rate=1e-9), ElasticNet(l1=1.0), "better"),
+    (SGDL1(decay=1e-9), ElasticNet(l1=1.0), "better"),
+    (SGDL1(learning_rate=1e300), ElasticNet(l1=1.0), "diverges"),
+    (TwoStage(learning_rate=1e6), ElasticNet(l1=1.0), "worse"),
+    (TwoStage(), ElasticNet(l1=1e9), "zero"),
 ]
 
 
-@pytest.mark.parametrize(("solver", "penalty"), ABSURD)
-@pytest.mark.parametrize("data", [chunky(), ([[["a"]]], [["A"]]), ([[["a"]], []], [["A"], []])])
-def test_absurd_settings_end_in_an_error_or_a_finite_model(data, solver, penalty):
-    problem = Problem(ChainObjective(Corpus.encode(*data).core), penalty)
-    try:
-        result = minimize(problem, solver, stop=Stop(max_iterations=40))
-    except ObjectiveError as error:
-        assert "learning_rate" in str(error)  # noqa: PT017
+@pytest.mark.parametrize(("solver", "penalty", "end"), ABSURD)
+def test_absurd_settings_give_finite_weights_or_an_error_that_names_the_learning_rate(solver, penalty, end):
+    problem = Problem(ChainObjective(Corpus.encode(*chunky())), penalty)
+    if end == "diverges":
+        with pytest.raises(ObjectiveError, match="learning_rate=1e\\+300"):
+            minimize(problem, solver)
         return
+    result = minimize(problem, solver, stop=Stop(max_iterations=40))
     assert np.isfinite(result.w).all()
-    assert math.isfinite(result.objective)
+    value = problem.objective.value_and_gradient(result.w)[0] + penalty.value(result.w)
+    assert result.objective == pytest.approx(value, rel=1e-12)
+    start = result.trace[0].objective
+    assert {"worse": value > start, "better": value < start, "zero": not result.w.any()}[end]
+
+
+@pytest.mark.parametrize(("solver", "penalty"), [case[:2] for case in ABSURD])
+@pytest.mark.parametrize("data", [([[["a"]]], [["A"]]), ([[["a"]], []], [["A"], []])], ids=["one", "and empty"])
+def test_with_one_label_nothing_is_left_to_learn_whatever_the_settings(data, solver, penalty):
+    result = minimize(Problem(ChainObjective(Corpus.encode(*data)), penalty), solver)
+    assert (result.objective, result.w.any()) == (0.0, False)
 
 
 @pytest.mark.parametrize(
@@ -381,7 +391,7 @@ def test_the_ends_of_the_last_passes_are_the_first_pairs_of_owlqn(problem):
 def test_divergence_to_nan_is_an_error_and_never_a_zero_model():
     X, y = chunky()
     X = [[{name: 1e155 for name in token} for token in sentence] for sentence in X]
-    problem = Problem(ChainObjective(Corpus.encode(X, y).core), ElasticNet(l1=1.0))
+    problem = Problem(ChainObjective(Corpus.encode(X, y)), ElasticNet(l1=1.0))
     for penalty in ("cumulative", "clipping_lazy", "clipping", "naive"):
         with pytest.raises(ObjectiveError, match="learning_rate"):
             minimize(problem, SGDL1(learning_rate=1e300, penalty=penalty, passes=3))
@@ -389,7 +399,7 @@ def test_divergence_to_nan_is_an_error_and_never_a_zero_model():
 
 def test_tuning_on_a_sample_keeps_rare_attributes():
     X, y = chunky(40)
-    objective = ChainObjective(Corpus.encode(X, y).core, min_count=20)
+    objective = ChainObjective(Corpus.encode(X, y), ChainFeatures(min_count=20))
     assert objective.sample(np.arange(3)).feature_counts[3] > 0
 
 

@@ -6,20 +6,25 @@ use crate::bindings::data::alphabet;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::model::ChainModel;
+use crate::bindings::stochastic::SamplePasses;
 use crate::chain::features::Features;
 use crate::chain::model::Source;
+use crate::classifier::as_chain::as_chain;
 use crate::classifier::matrix::Design;
 use crate::classifier::newton::NewtonSettings;
 use crate::classifier::objective::{Classifier, Start};
 use crate::classifier::{dual, newton};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use std::sync::Arc;
 
 /// `classifier::objective::Classifier` for Python.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ClassifierObjective {
-    pub inner: Classifier,
+    inner: Classifier,
+    /// The problem as one over chains of one token; made when first asked for.
+    chain: PyOnceLock<Py<ChainObjective>>,
 }
 
 /// What a proximal Newton step did; fields as in `classifier::newton::NewtonStep`.
@@ -34,6 +39,11 @@ pub struct NewtonStep {
 }
 
 impl ClassifierObjective {
+    /// The objective, without a chain yet.
+    pub fn of(inner: Classifier) -> Self {
+        ClassifierObjective { inner, chain: PyOnceLock::new() }
+    }
+
     /// An error unless there are two classes and `w` has the length of the weights.
     fn check_binary(&self, w: &[f64]) -> PyResult<()> {
         if self.inner.n_outputs() != 1 {
@@ -105,7 +115,7 @@ impl ClassifierObjective {
             }
             Ok(made)
         })?;
-        Ok(ClassifierObjective { inner })
+        Ok(ClassifierObjective::of(inner))
     }
 
     /// Number of weights.
@@ -189,9 +199,18 @@ impl ClassifierObjective {
         Ok(PyArray1::from_vec(py, probabilities))
     }
 
-    /// The same problem sample by sample, for stochastic methods.
-    fn sentences(&self, py: Python<'_>) -> PyResult<ChainObjective> {
-        Ok(ChainObjective { inner: interruptible(py, |_| self.inner.sentences())? })
+    /// The same problem over chains of one token, made at the first call.
+    fn as_chain(&self, py: Python<'_>) -> PyResult<Py<ChainObjective>> {
+        let made = self.chain.get_or_try_init(py, || {
+            let inner = interruptible(py, |_| as_chain(&self.inner))?;
+            Py::new(py, ChainObjective::of(inner))
+        })?;
+        Ok(made.clone_ref(py))
+    }
+
+    /// The view of the problem for solvers that go sample by sample, made at the first call.
+    fn per_sample(&self, py: Python<'_>) -> PyResult<Py<SamplePasses>> {
+        self.as_chain(py)?.get().per_sample(py)
     }
 
     /// Two classes: the negative log-likelihood at `w`, x . w of every sample, and the gradient, by way of the rows alone.
@@ -276,7 +295,7 @@ impl ClassifierObjective {
 
     /// The objective of two classes, `class` as 1 and all others as 0, on the same samples.
     fn one_against_rest(&self, class: u32) -> Self {
-        ClassifierObjective { inner: self.inner.one_against_rest(class) }
+        ClassifierObjective::of(self.inner.one_against_rest(class))
     }
 
     /// The objective on the given samples, whose weights are multiplied by `factor`.
@@ -284,7 +303,7 @@ impl ClassifierObjective {
     fn batch(&self, py: Python<'_>, samples: PyReadonlyArray1<'_, i64>, factor: f64) -> PyResult<Self> {
         let samples = numbers("samples", &samples, self.inner.n_samples())?;
         let inner = interruptible(py, |_| Ok(self.inner.batch(&samples, factor)))?;
-        Ok(ClassifierObjective { inner })
+        Ok(ClassifierObjective::of(inner))
     }
 
     /// Two classes: the objective over sums of columns, where column j is added to the new column map[j].
@@ -296,7 +315,7 @@ impl ClassifierObjective {
         }
         let map: Vec<u32> = map.into_iter().map(|to| to as u32).collect();
         let inner = interruptible(py, |_| Ok(self.inner.aggregate(&map, n_columns)))?;
-        Ok(ClassifierObjective { inner })
+        Ok(ClassifierObjective::of(inner))
     }
 
     /// Two classes: the objective over some of the columns, given by ascending numbers, and over the intercept.
@@ -305,6 +324,6 @@ impl ClassifierObjective {
         if self.inner.n_outputs() != 1 {
             return Err(OptionError::new_err("there are more than two classes"));
         }
-        Ok(ClassifierObjective { inner: interruptible(py, |_| Ok(self.inner.restrict(&kept)))? })
+        Ok(ClassifierObjective::of(interruptible(py, |_| Ok(self.inner.restrict(&kept)))?))
     }
 }

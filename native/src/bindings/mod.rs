@@ -10,6 +10,8 @@ mod model;
 mod network;
 mod numeric;
 mod pseudolikelihood;
+mod samples;
+mod stochastic;
 
 use pyo3::prelude::*;
 
@@ -19,6 +21,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     std::panic::set_hook(Box::new(|_| {}));
     module.add_class::<data::Corpus>()?;
     module.add_class::<chain::ChainObjective>()?;
+    module.add_class::<stochastic::SamplePasses>()?;
     module.add_class::<classifier::ClassifierObjective>()?;
     module.add_class::<classifier::NewtonStep>()?;
     module.add_class::<model::ChainModel>()?;
@@ -30,6 +33,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pseudolikelihood::Regression>()?;
     module.add_class::<pseudolikelihood::RestrictedPseudoLikelihood>()?;
     module.add_function(wrap_pyfunction!(classifier::classifier_model, module)?)?;
+    module.add_function(wrap_pyfunction!(samples::classifier_of_corpus, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_output, module)?)?;
     module.add_function(wrap_pyfunction!(network::write_network, module)?)?;
     module.add_function(wrap_pyfunction!(network::read_network, module)?)?;

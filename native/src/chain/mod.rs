@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod counts;
+pub mod feature_names;
 pub mod features;
 pub mod inference;
 pub(crate) mod layout;

@@ -15,12 +15,10 @@ use crate::chain::sums::{Reduction, Sums};
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::numeric::aligned::Aligned;
-use crate::stochastic::marks::Marks;
 use crate::threads::{self, Interrupt, locked};
 use pulp::Arch;
 use rayon::ThreadPool;
-use rayon::prelude::*;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub struct ChainObjective {
     pub corpus: Arc<Corpus>,
@@ -35,7 +33,6 @@ pub struct ChainObjective {
     pub(crate) empirical: Vec<f64>,
     pool: Arc<ThreadPool>,
     scratch: Mutex<Scratch>,
-    marks: OnceLock<Vec<Marks>>,
 }
 
 /// Buffers kept from one evaluation to the next.
@@ -86,7 +83,6 @@ impl ChainObjective {
             empirical,
             pool: Arc::clone(&self.pool),
             scratch: Mutex::default(),
-            marks: OnceLock::new(),
         }
     }
 
@@ -99,20 +95,9 @@ impl ChainObjective {
         pool: Arc<ThreadPool>,
     ) -> Self {
         let (features, blocks) = (Arc::new(features), Arc::new(blocks));
-        let (scratch, marks) = (Mutex::default(), OnceLock::new());
-        let (weights, empirical) = (None, Vec::new());
-        let mut objective = ChainObjective {
-            corpus,
-            features,
-            selection,
-            blocks,
-            weights,
-            n_unpenalised,
-            empirical,
-            pool,
-            scratch,
-            marks,
-        };
+        let (weights, empirical, scratch) = (None, Vec::new(), Mutex::default());
+        let mut objective =
+            ChainObjective { corpus, features, selection, blocks, weights, n_unpenalised, empirical, pool, scratch };
         objective.empirical = objective.empirical_counts();
         objective
     }
@@ -132,7 +117,6 @@ impl ChainObjective {
             empirical: Vec::new(),
             pool: Arc::clone(&self.pool),
             scratch: Mutex::default(),
-            marks: OnceLock::new(),
         };
         batch.empirical = batch.empirical_counts();
         batch
@@ -156,11 +140,6 @@ impl ChainObjective {
 
     pub fn n_threads(&self) -> usize {
         self.pool.current_num_threads()
-    }
-
-    /// What stochastic methods need of each block besides; made when first asked for.
-    pub fn marks(&self) -> &[Marks] {
-        self.marks.get_or_init(|| self.pool.install(|| self.blocks.par_iter().map(Marks::new).collect()))
     }
 
     /// Runs work on the objective's threads.

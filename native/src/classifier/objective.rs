@@ -8,13 +8,9 @@
 //! An evaluation goes from rows to scores, from scores to residuals (`residuals`), from residuals and columns to the gradient.
 //! Every number is computed by one thread, so that results are bitwise the same on any number of threads.
 
-use crate::chain::features::{Features, Selection};
-use crate::chain::layout::Block;
-use crate::chain::objective::ChainObjective;
 use crate::classifier::matrix::Design;
 use crate::classifier::residuals::{Binary, Classes, ColumnSums, Multinomial, Purpose, Scored};
 use crate::classifier::sliced::Sliced;
-use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
@@ -124,21 +120,6 @@ impl Classifier {
         let mut map = vec![NOWHERE; self.design.n_columns()];
         columns.iter().enumerate().for_each(|(to, &column)| map[column] = to as u32);
         self.aggregate(&map, columns.len())
-    }
-
-    /// The same problem with each sample as a sentence of one token, for methods that go sample by sample. Feature i of the
-    /// result is feature i of this objective.
-    pub fn sentences(&self) -> Result<ChainObjective> {
-        let (n, columns) = (self.n_samples(), self.n_columns());
-        let features = Features::of_columns(columns, self.n_classes, n)?;
-        let intercept = self.intercept.map(|value| (columns as u32 - 1, value));
-        let block = Block::of_rows(&self.design.rows, intercept, &features);
-        let labels = (0..self.n_classes).map(|class| class.to_string()).collect();
-        let corpus = Corpus::of_samples(labels, self.targets.clone(), self.weights.clone());
-        let selection = Selection { all_states: false, all_transitions: false, min_count: 1, order: 1 };
-        let unpenalised = if self.intercept.is_some() { self.n_outputs() } else { 0 };
-        let pool = Arc::clone(&self.pool);
-        Ok(ChainObjective::of_parts(Arc::new(corpus), features, vec![block], selection, unpenalised, pool))
     }
 
     /// Number of weights of a column: 1 with two classes, else the number of classes.

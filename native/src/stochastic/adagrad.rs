@@ -4,11 +4,11 @@
 //! w_j <- (w_j - alpha_j g_j) / (1 + alpha_j lambda). A weight that the sample does not use is only divided; as its alpha_j stays
 //! the same meanwhile, that is done when it is next used, k divisions at once.
 
-use crate::chain::objective::ChainObjective;
 use crate::error::Result;
 use crate::stochastic::inference::Inference;
-use crate::stochastic::samples::{Sample, Visitor, Visits};
+use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::steps::{self, Rule};
+use crate::stochastic::visits::{Visitor, Visits};
 use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::{Arch, Simd};
@@ -19,18 +19,19 @@ pub struct Settings<'a> {
     /// eta.
     pub rate: f64,
     pub delta: f64,
-    /// Sentences in the order of the updates.
-    pub order: &'a [usize],
+    /// Number of the sample of each update.
+    pub visits: &'a [usize],
 }
 
 /// One pass: updates w and the sums of squares in place.
 pub fn pass(
-    objective: &ChainObjective,
+    view: &SamplePasses,
     w: &mut [f64],
     squares: &mut [f64],
     settings: &Settings<'_>,
     interrupt: &Interrupt,
 ) -> Result<()> {
+    let objective = &*view.objective;
     let features = &objective.features;
     let (mut zeros, mut steps) = (vec![0.0; features.len()], vec![0.0; features.len()]);
     let mut pass = Pass {
@@ -45,7 +46,7 @@ pub fn pass(
         powers: Vec::new(),
         bigrams: Vec::new(),
     };
-    Arch::new().dispatch(Visits { visitor: &mut pass, objective, order: settings.order, interrupt });
+    Arch::new().dispatch(Visits { visitor: &mut pass, view, sequence: settings.visits, interrupt });
     interrupt.check()?;
     pass.finish();
     let Pass { weights, gradient, .. } = pass;

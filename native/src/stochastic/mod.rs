@@ -11,4 +11,5 @@ pub mod sg;
 pub mod sgd_l1;
 pub mod steps;
 pub mod sum_tree;
+pub mod visits;
 pub mod weights;

@@ -7,7 +7,7 @@
 use crate::chain::features::Features;
 use crate::chain::layout::{Block, Entries, KINDS, Sentence};
 use crate::numeric;
-use crate::stochastic::samples::Sample;
+use std::ops::Range;
 
 pub struct Repeats {
     labels: usize,
@@ -37,11 +37,11 @@ pub struct Recurrence {
 }
 
 impl Recurrences {
-    /// Those of a sample.
+    /// The recurrences of a sentence of the block.
     #[inline(always)]
-    pub fn of(&self, sample: Sample<'_>) -> &[Recurrence] {
-        let start = if sample.sentence == 0 { 0 } else { self.ends[sample.sentence - 1] as usize };
-        &self.all[start..self.ends[sample.sentence] as usize]
+    pub fn of(&self, sentence: usize) -> &[Recurrence] {
+        let start = if sentence == 0 { 0 } else { self.ends[sentence - 1] as usize };
+        &self.all[start..self.ends[sentence] as usize]
     }
 }
 
@@ -72,19 +72,17 @@ impl Repeats {
         Repeats { labels, once, rows: rows.map(|slots| slots.found), shared: shared.found, own: own.found }
     }
 
-    /// Asks for what belongs to a sample, which will be needed soon.
+    /// Prefetches the sums of a sentence's tokens and the ends of its recurrences.
     #[inline(always)]
-    pub fn fetch(&self, sample: &Sample<'_>) {
-        let tokens = sample.tokens();
+    pub fn fetch(&self, sentence: usize, tokens: Range<usize>) {
         numeric::prefetch_range(&self.once, tokens.start * self.labels..tokens.end * self.labels);
         let all = self.rows.iter().chain([&self.shared, &self.own]);
-        all.for_each(|recurrences| numeric::prefetch(&recurrences.ends, sample.sentence));
+        all.for_each(|recurrences| numeric::prefetch(&recurrences.ends, sentence));
     }
 
-    /// The sums of a sample's tokens, labels apart.
+    /// For each of some tokens of the block its sums of value^2, one for each label.
     #[inline(always)]
-    pub fn once(&self, sample: Sample<'_>) -> impl Iterator<Item = &[f32]> {
-        let tokens = sample.tokens();
+    pub fn once(&self, tokens: Range<usize>) -> impl Iterator<Item = &[f32]> {
         self.once[tokens.start * self.labels..tokens.end * self.labels].chunks_exact(self.labels)
     }
 }

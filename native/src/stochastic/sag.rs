@@ -27,8 +27,9 @@ use crate::error::Result;
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
 use crate::stochastic::inference::Inference;
-use crate::stochastic::samples::{PERIOD, Sample, samples};
+use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::steps::{self, Rule};
+use crate::stochastic::visits::PERIOD;
 use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use line_search::LineSearch;
@@ -51,12 +52,13 @@ pub struct Settings<'a> {
 /// Steps of SAG: updates w and the memory in place, also when interrupted. Returns the number of evaluations of a sample's
 /// log-probability.
 pub fn pass(
-    objective: &ChainObjective,
+    view: &SamplePasses,
     w: &mut [f64],
     memory: Memory<'_>,
     settings: &Settings<'_>,
     interrupt: &Interrupt,
 ) -> Result<usize> {
+    let objective = &*view.objective;
     let Memory { d, gradients, lipschitz, seen, pauses } = memory;
     let present = present(objective);
     let weights = Weights::new(objective, w, d, 0.0, |w, d| (w, d));
@@ -73,7 +75,7 @@ pub fn pass(
         transition_scores: Aligned::default(),
         evaluations: 0,
     };
-    Arch::new().dispatch(Run { pass: &mut pass, settings, interrupt });
+    Arch::new().dispatch(Run { pass: &mut pass, view, settings, interrupt });
     pass.catch_up();
     let Pass { scale, sum, evaluations, weights, .. } = pass;
     weights.store(|z, d| (scale * (z - sum * d), d));
@@ -245,6 +247,7 @@ const AHEAD: usize = 2;
 
 struct Run<'a, 'b> {
     pass: &'a mut Pass<'b>,
+    view: &'a SamplePasses,
     settings: &'a Settings<'a>,
     interrupt: &'a Interrupt,
 }
@@ -254,8 +257,8 @@ impl WithSimd for Run<'_, '_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Run { pass, settings, interrupt } = self;
-        let samples = samples(pass.inference.objective);
+        let Run { pass, view, settings, interrupt } = self;
+        let samples = view.samples();
         let mut drawn = std::collections::VecDeque::with_capacity(AHEAD + 1);
         let mut draws = settings.draws.iter();
         for step in 0..settings.draws.len() {
@@ -268,7 +271,7 @@ impl WithSimd for Run<'_, '_> {
                 let draw = pass.sampler.draw(numbers);
                 let sample = &samples[draw.sample];
                 sample.fetch();
-                sample.marks.repeats(sample.block, pass.inference.features()).fetch(sample);
+                sample.marks.repeats(sample.block, pass.inference.features()).fetch(sample.sentence, sample.tokens());
                 pass.gradients.fetch(draw.sample, pass.inference.objective);
                 drawn.push_back(draw);
             }

@@ -1,13 +1,58 @@
-//! Sentences as stochastic methods go through them: one at a time, in any order.
+//! The samples of an objective over chains as solvers visit them one by one, in any sequence.
 
 use crate::chain::layout::{Block, Entries, KINDS};
 use crate::chain::objective::ChainObjective;
 use crate::numeric;
 use crate::stochastic::marks::Marks;
-use crate::stochastic::weights::Weights;
-use crate::threads::Interrupt;
-use pulp::{Simd, WithSimd};
+use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
+
+/// An objective of first order with the marks that updates need besides its blocks.
+pub struct SamplePasses {
+    pub objective: Arc<ChainObjective>,
+    /// Block -> its marks.
+    marks: Vec<Marks>,
+}
+
+impl SamplePasses {
+    /// Marks all blocks on the objective's threads: O(entries).
+    pub fn new(objective: Arc<ChainObjective>) -> SamplePasses {
+        let marks = objective.install(|| objective.blocks.par_iter().map(Marks::new).collect());
+        SamplePasses { objective, marks }
+    }
+
+    /// All samples, in the sequence of the corpus.
+    pub fn samples(&self) -> Vec<Sample<'_>> {
+        let corpus = &self.objective.corpus;
+        let mut samples = Vec::with_capacity(corpus.n_sentences());
+        for (block, marks) in self.objective.blocks.iter().zip(&self.marks) {
+            let mut sequence: Vec<_> = block.sentences.iter().enumerate().collect();
+            sequence.sort_unstable_by_key(|(_, sentence)| sentence.number);
+            for (at, sentence) in sequence {
+                let part = |entries: &Entries| {
+                    let range = entries.range(at);
+                    (range.start as u32, range.end as u32)
+                };
+                samples.push(Sample {
+                    block,
+                    marks,
+                    sentence: at,
+                    first_token: sentence.tokens.start,
+                    end_token: sentence.tokens.end,
+                    gold: &corpus.gold[corpus.tokens(sentence.number)],
+                    weight: self.objective.weight(sentence.number),
+                    parts: Parts {
+                        rows: block.rows.each_ref().map(part),
+                        shared: part(&block.shared),
+                        own: part(&block.own),
+                    },
+                });
+            }
+        }
+        samples
+    }
+}
 
 /// A sentence with what belongs to its block.
 #[derive(Clone, Copy)]
@@ -56,79 +101,5 @@ impl Sample<'_> {
         numeric::prefetch_range(&entries.ids, range.clone());
         numeric::prefetch_range(&entries.places, range.clone());
         numeric::prefetch_range(marks, range);
-    }
-}
-
-/// All sentences of an objective, in the order of the corpus, in which this is quick.
-pub fn samples(objective: &ChainObjective) -> Vec<Sample<'_>> {
-    let corpus = &objective.corpus;
-    let mut samples = Vec::with_capacity(corpus.n_sentences());
-    for (block, marks) in objective.blocks.iter().zip(objective.marks()) {
-        let mut order: Vec<_> = block.sentences.iter().enumerate().collect();
-        order.sort_unstable_by_key(|(_, sentence)| sentence.number);
-        for (at, sentence) in order {
-            let part = |entries: &Entries| {
-                let range = entries.range(at);
-                (range.start as u32, range.end as u32)
-            };
-            samples.push(Sample {
-                block,
-                marks,
-                sentence: at,
-                first_token: sentence.tokens.start,
-                end_token: sentence.tokens.end,
-                gold: &corpus.gold[corpus.tokens(sentence.number)],
-                weight: objective.weight(sentence.number),
-                parts: Parts {
-                    rows: block.rows.each_ref().map(part),
-                    shared: part(&block.shared),
-                    own: part(&block.own),
-                },
-            });
-        }
-    }
-    samples
-}
-
-/// Samples between two looks at the interrupt flag.
-pub const PERIOD: usize = 64;
-
-/// What a method does with one sample after the other.
-pub trait Visitor {
-    fn weights(&self) -> &Weights<'_>;
-
-    /// The turn of the k-th sample in the order.
-    fn visit<S: Simd>(&mut self, simd: S, k: usize, sample: Sample<'_>);
-}
-
-/// Takes a visitor through the samples in an order known beforehand, and asks for what will be needed next. Stops early when
-/// interrupted.
-pub struct Visits<'a, V> {
-    pub visitor: V,
-    pub objective: &'a ChainObjective,
-    pub order: &'a [usize],
-    pub interrupt: &'a Interrupt,
-}
-
-impl<V: Visitor> WithSimd for Visits<'_, V> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Visits { mut visitor, objective, order, interrupt } = self;
-        let all = samples(objective);
-        let samples: Vec<Sample<'_>> = order.iter().map(|&sentence| all[sentence]).collect();
-        for (k, &sample) in samples.iter().enumerate() {
-            if k % PERIOD == 0 && interrupt.is_set() {
-                return;
-            }
-            if let Some(later) = samples.get(k + 2) {
-                later.fetch();
-            }
-            if let Some(next) = samples.get(k + 1) {
-                visitor.weights().fetch(next);
-            }
-            visitor.visit(simd, k, sample);
-        }
     }
 }

@@ -4,11 +4,11 @@
 //! w_t = (1 - alpha lambda) w - alpha g, lazily: w = scale * v. The sum of all iterates is tau v - a: tau is the sum of the scales
 //! so far, and when v changes, a takes up what that would add to the iterates before.
 
-use crate::chain::objective::ChainObjective;
 use crate::error::Result;
 use crate::stochastic::inference::Inference;
-use crate::stochastic::samples::{Sample, Visitor, Visits};
+use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::steps::{self, Rule};
+use crate::stochastic::visits::{Visitor, Visits};
 use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::{Arch, Simd};
@@ -18,18 +18,19 @@ pub struct Settings<'a> {
     pub l2: f64,
     /// alpha of each update.
     pub rates: &'a [f64],
-    /// Sentences in the order of the updates.
-    pub order: &'a [usize],
+    /// Number of the sample of each update.
+    pub visits: &'a [usize],
 }
 
 /// One pass: updates w, and adds all iterates to `sum`.
 pub fn pass(
-    objective: &ChainObjective,
+    view: &SamplePasses,
     w: &mut [f64],
     sum: &mut [f64],
     settings: &Settings<'_>,
     interrupt: &Interrupt,
 ) -> Result<()> {
+    let objective = &*view.objective;
     let mut pass = Pass {
         inference: Inference::new(objective),
         weights: Weights::new(objective, w, sum, f64::NAN, |w, sum| (w, -sum)),
@@ -38,7 +39,7 @@ pub fn pass(
         spared: Vec::new(),
     };
     let visitor = Run { pass: &mut pass, settings };
-    Arch::new().dispatch(Visits { visitor, objective, order: settings.order, interrupt });
+    Arch::new().dispatch(Visits { visitor, view, sequence: settings.visits, interrupt });
     interrupt.check()?;
     let Pass { weights, scale, tau, .. } = pass;
     weights.store(|v, a| (scale * v, tau * v - a));

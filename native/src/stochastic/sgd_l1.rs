@@ -15,11 +15,11 @@ mod penalty;
 pub use line_search::LineSearch;
 pub use penalty::Penalty;
 
-use crate::chain::objective::ChainObjective;
 use crate::error::Result;
 use crate::stochastic::inference::Inference;
-use crate::stochastic::samples::{Sample, Visitor, Visits};
+use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::steps::{self, Rule};
+use crate::stochastic::visits::{Visitor, Visits};
 use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use penalty::{ClippingLazy, Cumulative, Unpenalised};
@@ -32,8 +32,8 @@ pub struct Settings<'a> {
     pub l2: f64,
     /// The learning rate of each update.
     pub rates: &'a [f64],
-    /// Sentences in the order of the updates.
-    pub order: &'a [usize],
+    /// Number of the sample of each update.
+    pub visits: &'a [usize],
     pub line_search: Option<LineSearch>,
 }
 
@@ -47,16 +47,16 @@ pub struct Outcome {
 
 /// One pass: updates w and q in place.
 pub fn pass(
-    objective: &ChainObjective,
+    view: &SamplePasses,
     w: &mut [f64],
     q: &mut [f64],
     u: f64,
     settings: &Settings<'_>,
     interrupt: &Interrupt,
 ) -> Result<Outcome> {
-    let mut pass = Pass::new(objective, w, q, u, settings.penalty);
+    let mut pass = Pass::new(view, w, q, u, settings.penalty);
     let visitor = Run { pass: &mut pass, settings };
-    Arch::new().dispatch(Visits { visitor, objective, order: settings.order, interrupt });
+    Arch::new().dispatch(Visits { visitor, view, sequence: settings.visits, interrupt });
     interrupt.check()?;
     Ok(pass.finish())
 }
@@ -75,11 +75,11 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(objective: &'a ChainObjective, w: &'a mut [f64], q: &'a mut [f64], u: f64, penalty: Penalty) -> Self {
+    fn new(view: &'a SamplePasses, w: &'a mut [f64], q: &'a mut [f64], u: f64, penalty: Penalty) -> Self {
         Pass {
-            inference: Inference::new(objective),
+            inference: Inference::new(&view.objective),
             penalty,
-            weights: Weights::new(objective, w, q, f64::NAN, |w, q| (w, penalty.exchange(w, q))),
+            weights: Weights::new(&view.objective, w, q, f64::NAN, |w, q| (w, penalty.exchange(w, q))),
             scale: 1.0,
             u,
             bigrams: Vec::new(),

@@ -1,24 +1,90 @@
-"""Options that several commands share."""
+"""Flags that several commands share, and flags that derive from dataclasses of options."""
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .._core import ChainModel
+from argparse import ArgumentParser, Namespace
+from dataclasses import Field, fields
+from typing import Any, TypeVar
 
 __all__ = [
     "add_features",
     "add_format",
     "add_json",
     "add_model",
+    "add_options",
     "add_templates",
     "add_threads",
-    "model_format",
-    "open_model",
+    "chosen",
+    "flag",
+    "solvers_help",
 ]
+
+T = TypeVar("T")
+
+# Flags that are not the option's name.
+_FLAGS = {"random_state": ["--seed"], "solver_options": ["-p", "--set"]}
+# What argparse has to know of an option, by its type: the first of its annotation.
+_KINDS: dict[str, dict[str, Any]] = {
+    "bool": {"action": "store_true"},
+    "int": {"type": int, "metavar": "N"},
+    "float": {"type": float, "metavar": "X"},
+    "str": {"metavar": "NAME"},
+    "Mapping[str, Any]": {"action": "append", "metavar": "NAME=VALUE"},
+}
+
+
+def add_options(parser: ArgumentParser, kind: type, *names: str, **defaults: Any) -> None:
+    """Add a flag for each field of a dataclass of options, or for the named ones, in this order.
+
+    Args:
+        parser: of the command.
+        kind: the dataclass; see `loglinear.options.option`.
+        names: of the fields; all by default.
+        defaults: by name, where the command has others than the dataclass.
+    """
+    known = {each.name: each for each in fields(kind)}
+    for name in names or known:
+        _add_option(parser, known[name], defaults.get(name, known[name].default))
+
+
+def _add_option(parser: ArgumentParser, option: Field[Any], default: Any) -> None:
+    text = option.metadata["help"].partition(". ")[0].removesuffix(".")
+    if isinstance(default, (int, float)) and not isinstance(default, bool):
+        text += f" ({default:g})"
+    flags = _FLAGS.get(option.name, [flag(option.name)])
+    kind = _KINDS[str(option.type).split(" | ", maxsplit=1)[0]]
+    parser.add_argument(*flags, dest=option.name, default=default, help=text.replace("%", "%%"), **kind)
+
+
+def flag(name: str) -> str:
+    """Return the flag of an option."""
+    return f"--{name.replace('_', '-')}"
+
+
+def chosen(kind: type[T], arguments: Namespace, **changes: Any) -> T:
+    """Return a dataclass of options with what the command line gives for its fields.
+
+    Raises:
+        OptionError: an option is out of its range.
+    """
+    given = {each.name: getattr(arguments, each.name) for each in fields(kind) if hasattr(arguments, each.name)}  # type: ignore[arg-type]
+    return kind(**given | changes)
+
+
+def solvers_help() -> str:
+    """Return a line for each solver: its name and the first line of its docstring."""
+    from ..solvers import SOLVERS
+
+    width = max(map(len, SOLVERS))
+    firsts = {name: (kind.__doc__ or "").partition("\n")[0] for name, kind in SOLVERS.items()}
+    return "solvers:\n" + "\n".join(f"  {name:<{width}}  {text}".rstrip() for name, text in firsts.items())
+
+
+def add_features(parser: ArgumentParser) -> None:
+    """Add the flags that say which features a chain has."""
+    from ..objectives.chain import ChainFeatures
+
+    add_options(parser, ChainFeatures)
 
 
 def add_threads(parser: ArgumentParser) -> None:
@@ -33,18 +99,8 @@ def add_templates(parser: ArgumentParser) -> None:
     templates.add_argument("--template", metavar="FILE", help="template file in CRF++'s or Wapiti's language")
 
 
-def add_features(parser: ArgumentParser) -> None:
-    """Add what says which features a chain has."""
-    add = parser.add_argument
-    add("--all-states", action="store_true", help="every attribute with every label, not only those seen together")
-    add("--all-transitions", action="store_true", help="every transition, not only those seen")
-    order = "1 (the default), or 2 for features of three labels in a row besides"
-    add("--order", type=int, default=1, metavar="N", help=order)
-    add("--min-count", type=int, default=1, metavar="N", help="leave out attributes on fewer tokens")
-
-
 def add_format(parser: ArgumentParser) -> None:
-    """Add --format, by default that of the training data."""
+    """Add --format, by default the format of the training data."""
     parser.add_argument("-f", "--format", help="columns, crfsuite or jsonl; that of the training data by default")
 
 
@@ -66,17 +122,3 @@ def _count(text: str) -> int:
 
 
 _count.__name__ = "whole number of at least 0"
-
-
-def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
-    """Open a model with its settings."""
-    from .._core import ChainModel
-
-    model = ChainModel.open(path)
-    return model, json.loads(model.settings)
-
-
-def model_format(format: str | None, settings: dict[str, Any]) -> str:
-    """The format asked for, else that of the training data."""
-    trained = str(settings.get("format", "columns"))
-    return format or ("jsonl" if trained == "python" else trained)

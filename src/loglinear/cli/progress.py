@@ -10,32 +10,29 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..trace import TraceRecord
+from .output import say
 
 if TYPE_CHECKING:
     from ..minimize import Callback
 
-__all__ = ["Progress", "say"]
+__all__ = ["Progress"]
 
 _WINDOW = 5
 _PERIOD = 2.0
 
 
-def say(message: str) -> None:
-    """Print a line to stderr."""
-    print(message, file=sys.stderr, flush=True)
-
-
 class Progress:
-    """A callback of `minimize` that shows how far it is.
+    """A callback of `minimize` that shows how far the minimisation is.
 
-    That is read off the relative decrease, on the way to the solver's tolerance, or off the passes if they end it.
+    The share of the work that is done is read off the relative decrease of the objective, on its way to the solver's
+    tolerance; or off the passes, if a number of passes ends the minimisation.
 
     Args:
         solver: whose steps to show.
         quiet: print nothing.
 
     Attributes:
-        known: the share of the work that is done, from 0 to 1, for who knows it better.
+        known: the share of the work that is done, from 0 to 1, where another callback knows it better; else None.
         label: what to print before each step.
     """
 
@@ -79,13 +76,22 @@ class Progress:
             say(message)
 
     def count_points(self, number: int) -> Callback:
-        """Return a callback that notes which of so many points of a path is at work; it comes before this one."""
+        """Return a callback that notes which of ``number`` points of a path is at work; it comes before this one."""
         done = count()
 
         def observe(record: TraceRecord, state: Any) -> None:
             if record.iteration == 0:
                 at = next(done)
                 self.known, self.label = at / number, f"point {at + 1} of {number}, "
+
+        return observe
+
+    def count_features(self, most: int | None) -> Callback:
+        """Return a callback that notes how many of at most ``most`` features have entered; it comes before this one."""
+
+        def observe(record: TraceRecord, state: Any) -> None:
+            if most is not None:
+                self.known = min(state.selected.size / most, 1.0)
 
         return observe
 

@@ -167,9 +167,19 @@ class Corpus:
 
     def __repr__(self) -> str:
         return (
-            f"<Corpus of {len(self)} sentences, {self.core.n_tokens} tokens, "
-            f"{self.core.n_attributes} attributes, {len(self.core.labels)} labels>"
+            f"<Corpus of {len(self)} sentences, {self.n_tokens} tokens, "
+            f"{self.n_attributes} attributes, {len(self.labels)} labels>"
         )
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens of all sentences together."""
+        return self.core.n_tokens
+
+    @property
+    def n_attributes(self) -> int:
+        """Number of different attributes."""
+        return self.core.n_attributes
 
     @property
     def labels(self) -> list[str]:

@@ -12,7 +12,7 @@ import scipy.sparse
 from ..errors import DataError
 from .corpus import Corpus
 
-__all__ = ["attribute_corpus", "frequent", "labels_and_weights", "matrix_of", "samples_with"]
+__all__ = ["attribute_corpus", "check_no_bigrams", "labels_and_weights", "matrix_of", "samples_with"]
 
 
 def attribute_corpus(X: Any) -> Corpus | None:
@@ -35,30 +35,25 @@ def attribute_corpus(X: Any) -> Corpus | None:
     return Corpus.encode([[sample] for sample in X]) if names or isinstance(first, Mapping) else None
 
 
+def check_no_bigrams(corpus: Corpus) -> None:
+    """Raise DataError if there are attributes of label bigrams, which a classifier cannot use."""
+    if corpus.core.has_bigrams:
+        message = "the template has bigram attributes (B lines that look at columns); a classifier has no use for them"
+        raise DataError(message)
+
+
 def matrix_of(corpus: Corpus) -> scipy.sparse.csr_array:
     """Return the attributes of all tokens, shape (tokens, attributes); equal attributes of a token add up.
 
     Raises:
         DataError: the corpus has attributes of label bigrams, which a classifier cannot use.
     """
-    if corpus.core.has_bigrams:
-        message = "the template has bigram attributes (B lines that look at columns); a classifier has no use for them"
-        raise DataError(message)
+    check_no_bigrams(corpus)
     ends, ids, values = corpus.core.rows()
     shape = (len(ends), corpus.core.n_attributes)
     matrix = scipy.sparse.csr_array((values, ids, np.concatenate([[0], ends])), shape=shape)
     matrix.sum_duplicates()
     return matrix
-
-
-def frequent(
-    matrix: scipy.sparse.csr_array, names: list[str], min_count: int
-) -> tuple[scipy.sparse.csr_array, list[str]]:
-    """Return the columns that are not 0 in at least ``min_count`` samples, and their names."""
-    if min_count <= 1:
-        return matrix, names
-    chosen = np.flatnonzero(np.bincount(matrix.indices, minlength=len(names)) >= min_count)
-    return scipy.sparse.csr_array(matrix[:, chosen]), [names[at] for at in chosen]
 
 
 def labels_and_weights(corpus: Corpus, y: Any, sample_weight: Any) -> tuple[npt.NDArray[Any], Any]:

@@ -49,6 +49,12 @@ class Table:
         """Number of cells without a value."""
         return sum(value is None for column in self.columns for value in column)
 
+    def without_empty_samples(self) -> Table:
+        """Return the table without samples all of whose values are missing."""
+        # For every type of value that a table can hold, != None is the same as "is not None".
+        filled = np.logical_or.reduce([column != None for column in self.columns])  # noqa: E711
+        return self if filled.all() else Table(self.names, [column[filled] for column in self.columns])
+
     def matrix(self) -> npt.NDArray[np.object_]:
         """Return the samples, shape (n_samples, n_columns)."""
         return np.stack(self.columns, axis=1)

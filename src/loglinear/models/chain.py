@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import os
-import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _core
 from ..data.corpus import Corpus, checked_weights
 from ..data.templates import TemplateText
-from ..errors import DataError, ModelFileError
+from ..errors import DataError
 from ..minimize import Callback
+from ..objectives.chain import ChainFeatures
 from ..result import Result
-from ..solvers import Solver
-from .chain_training import (
-    DevScores,
-    TrainingOptions,
-    print_record,
-    thread_count,
-    train_chain,
-)
+from .chain_file import ChainModel, open_model
+from .chain_training import DevSet, train_chain
+from .estimator import Estimator, warn_unless_converged
+from .settings import check_kind
+from .training import SolverOptions
 
 __all__ = ["ChainCRF"]
 
 Labels = Sequence[Sequence[str]]
 
 
-class ChainCRF(BaseEstimator):  # type: ignore[misc]
+class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
     """Linear-chain conditional random field of first or second order.
 
     p(y | x) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x), trained by minimising the sum over sentences
@@ -53,23 +45,7 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
     a str or a sequence of str, its columns (see `Corpus.encode`).
 
     Args:
-        l1: strength of the L1 penalty, >= 0; CRFsuite's c1, CRF++'s 1 / C.
-        l2: strength of the L2 penalty, >= 0; twice CRFsuite's c2, CRF++'s 1 / C. None: 1 without l1, 0 with it.
-        solver: "lbfgs", "owlqn", "sgd_l1", "two_stage", a solver object, or None: owlqn with l1, lbfgs without.
         template: name of a preset or text of a template, for raw tokens.
-        all_states: a feature for every attribute with every label, not only for those seen together.
-        all_transitions: a feature for every transition, not only for those seen.
-        min_count: attributes on fewer tokens are left out, >= 1.
-        order: 1, or 2 for a feature for every three labels in a row that are seen (all with all_transitions). 2 needs a
-            batch solver and at most 256 labels. With a template, its lines decide what there is: a T line asks for
-            triples with order=1 too, and one with neither T nor a plain B line has none.
-        max_iterations: limit on the solver's steps; None for no limit.
-        tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5
-            steps is below it; None for the solver's own.
-        solver_options: a dict of further options of a solver given by name; see its class in `loglinear.solvers`.
-        random_state: seed of a stochastic solver given by name.
-        n_jobs: threads; None and -1 stand for all cores.
-        verbose: whether to print a line to stderr at every iteration.
 
     Attributes:
         classes_: label names, the most frequent first, then in byte order.
@@ -77,38 +53,7 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
         model_: the native model.
     """
 
-    def __init__(
-        self,
-        *,
-        l1: float = 0.0,
-        l2: float | None = None,
-        solver: str | Solver[Any] | None = None,
-        template: str | None = None,
-        all_states: bool = False,
-        all_transitions: bool = False,
-        min_count: int = 1,
-        order: int = 1,
-        max_iterations: int | None = 1000,
-        tolerance: float | None = None,
-        solver_options: dict[str, Any] | None = None,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.l1 = l1
-        self.l2 = l2
-        self.solver = solver
-        self.template = template
-        self.all_states = all_states
-        self.all_transitions = all_transitions
-        self.min_count = min_count
-        self.order = order
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.solver_options = solver_options
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    template: str | None = None
 
     def fit(
         self,
@@ -136,38 +81,26 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
             ObjectiveError: a stochastic solver diverged.
         """
         corpus = self._corpus(X, y, self.template, sample_weight)
-        options = TrainingOptions(
-            l1=self.l1,
-            l2=self.l2,
-            solver=self.solver,
-            all_states=self.all_states,
-            all_transitions=self.all_transitions,
-            min_count=self.min_count,
-            order=self.order,
-            max_iterations=self.max_iterations,
-            tolerance=self.tolerance,
-            solver_options=self.solver_options,
-            random_state=self.random_state,
-        )
         dev = None
         if X_dev is not None:
-            dev = DevScores(self._corpus(X_dev, y_dev, self.template), threads=thread_count(self.n_jobs))
-        if self.verbose:
-            callbacks = (*callbacks, print_record)
-        model, result = train_chain(corpus, options, threads=thread_count(self.n_jobs), callbacks=callbacks, dev=dev)
-        if not result.status.converged:
-            message = f"{result.status.message} (violation {result.violation:.3g}; see result_)"
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        self.model_ = model
-        # The solver's state is as large as its history; who wants to resume calls `minimize`.
-        self.result_: Result | None = replace(result, state=None)  # type: ignore[arg-type]
-        self.classes_ = model.labels
+            dev = DevSet(self._corpus(X_dev, y_dev, self.template), threads=self._threads)
+        model, result = train_chain(
+            corpus,
+            self._options(ChainFeatures),
+            self._options(SolverOptions),
+            threads=self._threads,
+            callbacks=self._observers(callbacks),
+            dev=dev,
+        )
+        warn_unless_converged(result)
+        self.model_, self.classes_ = model, model.labels
+        self.result_: Result | None = result
         return self
 
     def predict(self, X: Any) -> list[list[str]]:
         """The most probable labelling of each sentence (Viterbi)."""
         model, corpus = self._inputs(X)
-        return model.predict(corpus.core, threads=thread_count(self.n_jobs))
+        return model.predict(corpus.core, threads=self._threads)
 
     def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
         """For each token of each sentence p(label | sentence) by label."""
@@ -178,26 +111,26 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
     def marginals(self, X: Any) -> list[npt.NDArray[np.float64]]:
         """For each sentence p(label | sentence), shape (tokens, labels), labels as in `classes_`."""
         model, corpus = self._inputs(X)
-        rows = model.marginals(corpus.core, threads=thread_count(self.n_jobs))
+        rows = model.marginals(corpus.core, threads=self._threads)
         return [np.array(row).reshape(-1, len(self.classes_)) for row in rows]
 
     def transition_marginals(self, X: Any) -> list[npt.NDArray[np.float64]]:
         """For each sentence p(y[t], y[t+1] | sentence), shape (tokens - 1, labels, labels)."""
         model, corpus = self._inputs(X)
         size = len(self.classes_)
-        pairs = model.transition_marginals(corpus.core, threads=thread_count(self.n_jobs))
+        pairs = model.transition_marginals(corpus.core, threads=self._threads)
         return [np.array(row).reshape(-1, size, size) for row in pairs]
 
     def log_partition(self, X: Any) -> npt.NDArray[np.float64]:
         """Log Z(x) of each sentence, in nats, shape (sentences,)."""
         model, corpus = self._inputs(X)
-        return np.array([z for z, _ in model.log_partition(corpus.core, threads=thread_count(self.n_jobs))])
+        return np.array([z for z, _ in model.log_partition(corpus.core, threads=self._threads)])
 
     def log_probability(self, X: Any, y: Labels | None = None) -> npt.NDArray[np.float64]:
         """Log p(y | x) of each sentence, in nats, shape (sentences,); -inf where a label is unknown."""
         model, corpus = self._inputs(X, y)
         corpus.gold()
-        pairs = model.log_partition(corpus.core, threads=thread_count(self.n_jobs))
+        pairs = model.log_partition(corpus.core, threads=self._threads)
         return np.array([score - z for z, score in pairs])
 
     def score(self, X: Any, y: Labels | None = None, sample_weight: Iterable[float] | None = None) -> float:
@@ -208,7 +141,7 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
             message = f"{len(weights)} weights for {len(corpus)} sentences"
             raise DataError(message)
         right = total = 0.0
-        pairs = zip(corpus.gold(), model.predict(corpus.core, threads=thread_count(self.n_jobs)), weights, strict=True)
+        pairs = zip(corpus.gold(), model.predict(corpus.core, threads=self._threads), weights, strict=True)
         for gold, predicted, weight in pairs:
             right += weight * sum(a == b for a, b in zip(gold, predicted, strict=True))
             total += weight * len(gold)
@@ -255,17 +188,14 @@ class ChainCRF(BaseEstimator):  # type: ignore[misc]
             ModelFileError: the file is damaged or of another kind.
             OSError: the file cannot be read.
         """
-        model = _core.ChainModel.open(os.fspath(path))
-        settings = json.loads(model.settings)
-        if settings.get("model") != "chain":
-            message = f"{os.fspath(path)}: not a chain model"
-            raise ModelFileError(message)
+        model, settings = open_model(os.fspath(path))
+        check_kind("chain", settings, os.fspath(path))
         options = {name: settings[name] for name in cls._get_param_names() if name in settings}
         crf = cls(**options, template=model.template)
         crf.model_, crf.result_, crf.classes_ = model, None, model.labels
         return crf
 
-    def _inputs(self, X: Any, y: Labels | None = None) -> tuple[_core.ChainModel, Corpus]:
+    def _inputs(self, X: Any, y: Labels | None = None) -> tuple[ChainModel, Corpus]:
         check_is_fitted(self, "model_")
         template = self.model_.template
         return self.model_, self._corpus(X, y, None if template is None else TemplateText(template))

@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.graphs import Graphs
 from ..errors import DataError
-from ..minimize import Callback, Stop, minimize
+from ..minimize import Callback
 from ..objectives.graph import GraphField, GraphLikelihood
 from ..options import one_of
-from ..problem import Problem
-from ..solvers import Solver
 from ..vectors import Vector
-from .chain_training import SolverOptions, print_record, thread_count
+from .estimator import Estimator, warn_unless_converged
+from .training import SolverOptions, train
 
 __all__ = ["GraphCRF"]
 
@@ -28,7 +26,7 @@ Array = npt.NDArray[Any]
 INFERENCES = ("auto", "exact", "loopy_bp")
 
 
-class GraphCRF(BaseEstimator):  # type: ignore[misc]
+class GraphCRF(Estimator, options=(SolverOptions,), without=("random_state",)):
     """Conditional random field on graphs: features of nodes with labels, and of edges with pairs of labels.
 
     Minimises the sum over graphs of -log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats. Graphs are given as
@@ -43,15 +41,7 @@ class GraphCRF(BaseEstimator):  # type: ignore[misc]
     twice, from uniform messages and near the labels, and takes the larger log Z.
 
     Args:
-        l1: strength of the L1 penalty, >= 0.
-        l2: strength of the L2 penalty, >= 0. None: 1 without l1, 0 with it.
         inference: "exact", "loopy_bp", or "auto": exact on trees and what is hardly wider.
-        solver: name of a solver, a solver object, or None: owlqn with l1, lbfgs without.
-        max_iterations: limit on the solver's steps; None for no limit.
-        tolerance: of a solver given by name; None for its own.
-        solver_options: a dict of further options of a solver given by name.
-        n_jobs: threads; None and -1 stand for all cores.
-        verbose: whether to print a line to stderr at every iteration.
 
     Attributes:
         classes_: the labels, sorted, shape (L,).
@@ -62,28 +52,7 @@ class GraphCRF(BaseEstimator):  # type: ignore[misc]
         exact_: whether inference was exact.
     """
 
-    def __init__(
-        self,
-        *,
-        l1: float = 0.0,
-        l2: float | None = None,
-        inference: str = "auto",
-        solver: str | Solver[Any] | None = None,
-        max_iterations: int | None = 1000,
-        tolerance: float | None = None,
-        solver_options: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.l1 = l1
-        self.l2 = l2
-        self.inference = inference
-        self.solver = solver
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.solver_options = solver_options
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    inference: str = "auto"
 
     def fit(self, X: Sequence[Any], y: Sequence[Any], *, callbacks: Iterable[Callback] = ()) -> GraphCRF:
         """Train on graphs and the labels of their nodes.
@@ -103,34 +72,19 @@ class GraphCRF(BaseEstimator):  # type: ignore[misc]
         if self.classes_.size < 2:
             message = f"the data hold only one label: {self.classes_.tolist()[0]!r}; at least two are needed"
             raise DataError(message)
-        objective = GraphLikelihood(
-            graphs, labels, self.classes_.size, inference=self.inference, threads=thread_count(self.n_jobs)
-        )
-        options = SolverOptions(self.l1, self.l2, self.solver, self.max_iterations, self.tolerance, self.solver_options)
-        stop = Stop(max_iterations=self.max_iterations)
-        if self.verbose:
-            callbacks = (*callbacks, print_record)
-        problem = Problem(objective, options.penalty())
-        self.result_ = minimize(problem, options.make_solver()[1], stop=stop, callbacks=callbacks)
-        self.exact_, self.n_iter_ = objective._field.exact, self.result_.iterations
+        objective = GraphLikelihood(graphs, labels, self.classes_.size, inference=self.inference, threads=self._threads)
+        self.result_ = train(objective, self._options(SolverOptions), callbacks=self._observers(callbacks))
+        self.exact_, self.n_iter_ = objective.exact, self.result_.iterations
         at, n = graphs.nodes.shape[1] * self.classes_.size, self.classes_.size
         self.node_weights_ = self.result_.w[:at].reshape(-1, n)
         self.edge_weights_ = self.result_.w[at:].reshape(-1, n, n)
-        for message in self._complaints(objective):
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        return self
-
-    def _complaints(self, objective: GraphLikelihood) -> list[str]:
-        found = []
-        if not self.result_.status.converged:
-            message = f"{self.result_.status.message} (violation {self.result_.violation:.3g}; see result_)"
-            if not self.exact_:
-                message += "; where labels hold together strongly, belief propagation's log Z has kinks: raise l2"
-            found.append(message)
+        kinks = "; where labels hold together strongly, belief propagation's log Z has kinks: raise l2"
+        warn_unless_converged(self.result_, "" if self.exact_ else kinks)
         if objective.unconverged:
             evaluations = self.result_.gradient_evaluations
-            found.append(f"belief propagation did not settle in {objective.unconverged} of {evaluations} evaluations")
-        return found
+            message = f"belief propagation did not settle in {objective.unconverged} of {evaluations} evaluations"
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return self
 
     def _field(self, X: Iterable[Any]) -> tuple[GraphField, Vector]:
         check_is_fitted(self, "node_weights_")
@@ -140,7 +94,7 @@ class GraphCRF(BaseEstimator):  # type: ignore[misc]
             message = f"graphs have {widths[0]} node and {widths[1]} edge features; the model was trained on "
             message += f"{self.node_weights_.shape[0]} and {self.edge_weights_.shape[0]}"
             raise DataError(message)
-        field = GraphField(graphs, self.classes_.size, self.inference, thread_count(self.n_jobs))
+        field = GraphField(graphs, self.classes_.size, self.inference, self._threads)
         return field, np.concatenate([self.node_weights_.ravel(), self.edge_weights_.ravel()])
 
     def predict(self, X: Iterable[Any]) -> list[Array]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,44 +11,34 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 import scipy.special
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, _check_y, check_is_fitted, validate_data
 
-from .. import _core
 from ..data.corpus import Corpus
 from ..data.samples import (
     attribute_corpus,
-    frequent,
     labels_and_weights,
-    matrix_of,
     samples_with,
 )
 from ..errors import DataError, OptionError
-from ..minimize import Callback, Stop, minimize
+from ..minimize import Callback
 from ..objectives.classifier import ClassifierObjective
 from ..options import one_of, truth_value, whole_number
-from ..problem import Problem
 from ..result import Result, Status
-from ..solvers import Solver
-from ..trace import TraceRecord
 from ..vectors import Vector
 from . import maxent_file
-from .chain_training import (
-    SolverOptions,
-    print_record,
-    thread_count,
-    training_summary,
-)
+from .estimator import Estimator, warn_unless_converged
+from .settings import training_summary
+from .training import DevScores, SolverOptions, train
 
 __all__ = ["MaxEnt"]
 
 Array = npt.NDArray[Any]
 
 
-class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ignore[misc]
     """Maximum-entropy classifier: multinomial, binary or one-vs-rest logistic regression on sparse or dense data.
 
     Minimises the sum over samples of -weight log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats; the intercept bears
@@ -65,21 +54,12 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     `Corpus`, each token of which is a sample (then y is None: its labels and weights are inside).
 
     Args:
-        l1: strength of the L1 penalty, >= 0.
-        l2: strength of the L2 penalty, >= 0. None: 1 without l1, 0 with it.
         solver: name of a solver, a solver object, or None: lbfgs without l1, owlqn with it, or prox_newton if there are
             two classes or "ovr".
         multi_class: with more than two classes, "softmax" (one model) or "ovr" (each class against the rest).
         fit_intercept: whether there is an intercept.
         class_weight: a dict of weights by class, "balanced" (inversely to the classes' frequencies), or None.
         min_count: attributes in fewer samples are left out, >= 1; of columns without names none is.
-        max_iterations: limit on the solver's steps; None for no limit.
-        tolerance: of a solver given by name: stop when the mean relative decrease of the objective over the last 5
-            steps is below it; None for the solver's own.
-        solver_options: a dict of further options of a solver given by name; see its class in `loglinear.solvers`.
-        random_state: seed of a stochastic solver given by name.
-        n_jobs: threads; None and -1 stand for all cores.
-        verbose: whether to print a line to stderr at every iteration.
 
     Attributes:
         classes_: the classes, sorted, shape (n_classes,).
@@ -91,36 +71,10 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         result_: status, trace and optimality violation of the training, or a list of one for each class with "ovr".
     """
 
-    def __init__(
-        self,
-        *,
-        l1: float = 0.0,
-        l2: float | None = None,
-        solver: str | Solver[Any] | None = None,
-        multi_class: str = "softmax",
-        fit_intercept: bool = True,
-        class_weight: Mapping[Any, float] | str | None = None,
-        min_count: int = 1,
-        max_iterations: int | None = 1000,
-        tolerance: float | None = None,
-        solver_options: dict[str, Any] | None = None,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.l1 = l1
-        self.l2 = l2
-        self.solver = solver
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.min_count = min_count
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.solver_options = solver_options
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    multi_class: str = "softmax"
+    fit_intercept: bool = True
+    class_weight: Mapping[Any, float] | str | None = None
+    min_count: int = 1
 
     def fit(
         self,
@@ -150,48 +104,70 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         one_of("multi_class", self.multi_class, ("softmax", "ovr"))
         truth_value("fit_intercept", self.fit_intercept)
         min_count = whole_number("min_count", self.min_count, 1, 2**32 - 1)
-        self.attributes_: list[str] | None = None
         corpus = attribute_corpus(X)
         self._template, self._format = (None, "python") if corpus is None else (corpus.template, corpus.format)
-        if corpus is not None:
+        if corpus is None:
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True)
+        else:
             if corpus is X:
                 y, sample_weight = labels_and_weights(corpus, y, sample_weight)
-            X, self.attributes_ = frequent(matrix_of(corpus), corpus.core.names(), min_count)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True)
+            y = self._checked_classes(y, corpus)
         check_classification_targets(y)
         classes, targets = np.unique(y, return_inverse=True)
         if classes.size < 2:
             message = f"the data hold only one class: {classes.tolist()[0]!r}; a classifier needs at least two"
             raise DataError(message)
-        weights = self._weights(X, classes, targets, sample_weight)
-        objective = ClassifierObjective(
-            X,
-            targets,
-            weights,
-            n_classes=classes.size,
-            intercept="scaled" if self.fit_intercept else False,
-            threads=thread_count(self.n_jobs),
-        )
+        weights = self._weights(y, classes, targets, sample_weight)
+        given: dict[str, Any] = {"n_classes": classes.size, "intercept": "scaled" if self.fit_intercept else False}
+        self.attributes_: list[str] | None = None
+        if corpus is None:
+            objective = ClassifierObjective(X, targets, weights, **given, threads=self._threads)
+        else:
+            objective, self.attributes_ = ClassifierObjective.of_corpus(
+                corpus, targets, weights, **given, min_count=min_count, threads=self._threads
+            )
+            self.n_features_in_ = len(self.attributes_)
         self.classes_ = classes
         self._sizes = {"n_samples": objective.n_samples, "n_features": objective.n_columns * objective.n_outputs}
         if X_dev is not None:
-            callbacks = (self._dev_accuracy(objective, X_dev, y_dev), *callbacks)
-        self._train(objective, tuple(callbacks))
+            callbacks = (self._dev_scores(objective, X_dev, y_dev), *callbacks)
+        self._train(objective, self._observers(callbacks))
         return self
 
-    def _dev_accuracy(self, objective: ClassifierObjective, X: Any, y: Any) -> Callback:
+    def _dev_scores(self, objective: ClassifierObjective, X: Any, y: Any) -> DevScores:
+        """Return the callback that scores on development data."""
         if self.multi_class == "ovr" and self.classes_.size > 2:
             message = "development data score one model, and multi_class='ovr' trains one for each class; use softmax"
             raise OptionError(message)
         if isinstance(X, Corpus):
             y, _ = labels_and_weights(X, y, None)
-        return DevAccuracy(objective, self._matrix(X), np.asarray(y)[:, None] == self.classes_)
+        matrix, right = self._matrix(X), np.asarray(y)[:, None] == self.classes_
 
-    def _weights(self, X: Any, classes: Array, targets: Array, sample_weight: npt.ArrayLike | None) -> Vector | None:
-        """Weights of the samples with those of their classes; None if all are 1."""
+        def score(w: Vector) -> dict[str, float]:
+            coef, intercept = objective.parts(w)
+            best = _best(np.asarray(matrix @ coef.T) + intercept)
+            return {"accuracy": float(right[np.arange(best.size), best].mean())}
+
+        return DevScores(score)
+
+    def _checked_classes(self, y: Any, corpus: Corpus) -> Array:
+        """Return the classes of samples with attributes, shape (n_samples,)."""
+        if y is None:
+            message = f"{type(self).__name__} requires y to be passed, but the target y is None"
+            raise DataError(message)
+        classes = _check_y(y, estimator=self)
+        if len(classes) != corpus.n_tokens:
+            message = f"{len(classes)} classes for {corpus.n_tokens} samples"
+            raise DataError(message)
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return np.asarray(classes)
+
+    def _weights(self, y: Array, classes: Array, targets: Array, sample_weight: npt.ArrayLike | None) -> Vector | None:
+        """Return the samples' weights times the weights of their classes; None if all are 1."""
         if sample_weight is None and self.class_weight is None:
             return None
-        weights = np.array(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+        weights = np.array(_check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True))
         if self.class_weight is None:
             return weights
         names = classes[targets]
@@ -199,38 +175,29 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(weights * by_class[targets])
 
     def _train(self, objective: ClassifierObjective, callbacks: tuple[Callback, ...]) -> None:
-        options = self._options()
-        if self.verbose:
-            callbacks = (*callbacks, print_record)
+        options = self._solver_options()
         apart = self.multi_class == "ovr" and self.classes_.size > 2
         objectives = [objective.one_against_rest(k) for k in range(self.classes_.size)] if apart else [objective]
         results: list[Result] = []
         interrupted = False
         for each in objectives:
             # After Ctrl-C the classes that remain are left as they begin.
-            result = _minimized(each, replace(options, max_iterations=0) if interrupted else options, callbacks)
+            chosen = replace(options, max_iterations=0) if interrupted else options
+            result = train(each, chosen, unpenalised=each.n_unpenalised, callbacks=callbacks)
             interrupted = interrupted or result.status is Status.INTERRUPTED
             results.append(replace(result, status=Status.INTERRUPTED) if interrupted else result)
         for result in results:
-            if not result.status.converged:
-                message = f"{result.status.message} (violation {result.violation:.3g}; see result_)"
-                warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warn_unless_converged(result, stacklevel=3)
         parts = [each.parts(result.w) for each, result in zip(objectives, results, strict=True)]
         self.coef_: Any = np.ascontiguousarray(np.concatenate([coef for coef, _ in parts]))
         self.intercept_ = np.concatenate([intercept for _, intercept in parts])
         self.n_iter_ = np.array([result.iterations for result in results], dtype=np.int32)
         self.result_: Any = results if apart else results[0]
 
-    def _options(self) -> SolverOptions:
+    def _solver_options(self) -> SolverOptions:
         binary = self.multi_class == "ovr" or self.classes_.size == 2
-        return SolverOptions(
-            l1=self.l1,
-            l2=self.l2,
-            solver="prox_newton" if self.solver is None and self.l1 and binary else self.solver,
-            max_iterations=self.max_iterations,
-            tolerance=self.tolerance,
-            solver_options=self.solver_options,
-            random_state=self.random_state,
+        return self._options(
+            SolverOptions, **{"solver": "prox_newton"} if self.solver is None and self.l1 and binary else {}
         )
 
     def decision_function(self, X: Any) -> Vector:
@@ -300,16 +267,17 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             OSError: the file cannot be written.
         """
         check_is_fitted(self)
-        maxent_file.model_of(self, self._settings() | notes).save(os.fspath(path))
+        maxent_file.model_of(self, self._settings() | notes, self.attributes_).save(os.fspath(path))
 
     def _settings(self) -> dict[str, Any]:
         results = self.result_ if isinstance(self.result_, list) else [self.result_] if self.result_ else []
-        names = ("multi_class", "fit_intercept", "min_count", "max_iterations", "tolerance", "random_state")
         return {
-            **{name: getattr(self, name) for name in names},
+            "multi_class": self.multi_class,
+            "fit_intercept": self.fit_intercept,
+            "min_count": self.min_count,
             "format": self._format,
             "class_weight": None if self.class_weight is None else str(self.class_weight),
-            **self._options().settings(),
+            **self._solver_options().settings(),
             "training": {**self._sizes, **training_summary(results)} if results else {},
         }
 
@@ -321,15 +289,19 @@ class MaxEnt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             ModelFileError: the file is damaged or of another kind.
             OSError: the file cannot be read.
         """
-        model = _core.ChainModel.open(os.fspath(path))
-        found = maxent_file.read(model, os.fspath(path))
+        return cls._of(maxent_file.read(os.fspath(path)))
+
+    @classmethod
+    def _of(cls, found: maxent_file.Contents) -> MaxEnt:
+        """Return the classifier in a file."""
         settings = found.settings
-        names = ("l1", "l2", "solver", "multi_class", "fit_intercept", "min_count", "max_iterations", "tolerance")
-        classifier = cls(**{name: settings[name] for name in names if name in settings})
+        # A dict of weights by class is kept as text only.
+        given = {name: settings[name] for name in cls._get_param_names() if name in settings and name != "class_weight"}
+        classifier = cls(**given)
         classifier.classes_, classifier.attributes_ = found.classes, found.attributes
         classifier.coef_, classifier.intercept_ = found.coef, found.intercept
         classifier.n_features_in_ = found.coef.shape[1]
-        classifier.result_, classifier._template = None, model.template
+        classifier.result_, classifier._template = None, found.template
         classifier._format = settings.get("format", "python")
         return classifier
 
@@ -344,34 +316,3 @@ def _best(scores: Vector) -> npt.NDArray[np.intp]:
     """Number of the class with the largest score in each row; a single score is that of the second of two classes."""
     best = scores.ravel() > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
     return np.asarray(best, dtype=np.intp)
-
-
-class DevAccuracy:
-    """A callback that scores the weights on development data every `period` steps.
-
-    Args:
-        objective: whose weights they are.
-        X: matrix over its columns.
-        right: whether a sample is of a class, shape (n_samples, n_classes).
-        period: steps from one scoring to the next.
-    """
-
-    def __init__(self, objective: ClassifierObjective, X: Any, right: Array, *, period: int = 10) -> None:
-        self.objective, self.X, self.right, self.period = objective, X, right, period
-
-    def __call__(self, record: TraceRecord, state: Any) -> None:
-        """Fill in `record.dev`."""
-        if record.iteration % self.period:
-            return
-        coef, intercept = self.objective.parts(state.w)
-        best = _best(np.asarray(self.X @ coef.T) + intercept)
-        record.dev = {"accuracy": float(self.right[np.arange(best.size), best].mean())}
-
-
-def _minimized(objective: ClassifierObjective, options: SolverOptions, callbacks: tuple[Callback, ...]) -> Result:
-    penalty = replace(options.penalty(), unpenalised=objective.n_unpenalised)
-    problem = Problem(objective, penalty)
-    stop = Stop(max_iterations=options.max_iterations)
-    result = minimize(problem, options.make_solver()[1], stop=stop, callbacks=callbacks)
-    # The solver's state is as large as its history; who wants to resume calls `minimize`.
-    return replace(result, state=None)  # type: ignore[arg-type]

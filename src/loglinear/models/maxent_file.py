@@ -1,8 +1,8 @@
-"""The model file of a classifier: that of a chain of single tokens, with the intercept as an attribute."""
+"""The model file of a classifier: the file of a chain of single tokens, with the intercept as an attribute."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from .. import __version__, _core
+from .. import _core
 from ..errors import DataError, ModelFileError
 from ..vectors import Vector
-from .chain_training import plain
+from .chain_file import open_model
+from .settings import check_kind, settings_text
 
 if TYPE_CHECKING:
     from .maxent import MaxEnt
@@ -26,10 +27,11 @@ INTERCEPT = "(intercept)"
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds.
+    """The content of a classifier's file.
 
     Attributes:
-        settings: of the training.
+        settings: how it was trained.
+        template: text of the template that samples were read with; None without one.
         classes: in the order of the weights.
         attributes: names of the columns; None for columns that have numbers.
         coef: shape (1, n_columns) with two classes, else (n_classes, n_columns).
@@ -37,14 +39,20 @@ class Contents:
     """
 
     settings: dict[str, Any]
+    template: str | None
     classes: npt.NDArray[Any]
     attributes: list[str] | None
     coef: Vector
     intercept: Vector
 
 
-def model_of(classifier: MaxEnt, settings: dict[str, Any]) -> _core.ChainModel:
+def model_of(classifier: MaxEnt, settings: dict[str, Any], attributes: Sequence[str] | None) -> _core.ChainModel:
     """Return the native model of a classifier.
+
+    Args:
+        classifier: fitted.
+        settings: how it was trained.
+        attributes: names of its columns; None for columns that have numbers.
 
     Raises:
         DataError: the classes are neither numbers nor strings, or two columns have the same name.
@@ -55,35 +63,32 @@ def model_of(classifier: MaxEnt, settings: dict[str, Any]) -> _core.ChainModel:
         raise DataError(message)
     coef: Any = classifier.coef_
     coef = coef.toarray() if scipy.sparse.issparse(coef) else coef
-    names = [str(column) for column in range(coef.shape[1])] if (given := classifier.attributes_) is None else given
+    names = [str(column) for column in range(coef.shape[1])] if attributes is None else attributes
     settings = {
-        "loglinear": __version__,
-        "model": "maxent",
         **settings,
         "classes": classes,
         "class_type": "U" if classifier.classes_.dtype == object else classifier.classes_.dtype.str,
-        "n_columns": coef.shape[1] if given is None else None,
+        "n_columns": coef.shape[1] if attributes is None else None,
     }
     return _core.classifier_model(
         [*names, INTERCEPT],
         [str(each) for each in classes],
         np.vstack([coef.T, classifier.intercept_]).ravel(),
-        json.dumps(settings, default=plain),
+        settings_text("maxent", settings),
         template=classifier._template,
         intercept=INTERCEPT,
     )
 
 
-def read(model: _core.ChainModel, path: str) -> Contents:
+def read(path: str) -> Contents:
     """Return what the file of a classifier holds.
 
     Raises:
-        ModelFileError: it is the file of another kind of model.
+        ModelFileError: the file is damaged, or of another kind of model.
+        OSError: the file cannot be read.
     """
-    settings = json.loads(model.settings)
-    if settings.get("model") != "maxent":
-        message = f"{path}: not a classifier's model"
-        raise ModelFileError(message)
+    model, settings = open_model(path)
+    check_kind("maxent", settings, path)
     features = model.state_features()
     n_columns = settings["n_columns"]
     if n_columns is None:
@@ -103,4 +108,4 @@ def read(model: _core.ChainModel, path: str) -> Contents:
     except (KeyError, TypeError, ValueError) as error:
         message = f"{path}: damaged: its settings do not fit its weights"
         raise ModelFileError(message) from error
-    return Contents(settings, classes, attributes, np.ascontiguousarray(weights[:n].T), weights[n])
+    return Contents(settings, model.template, classes, attributes, np.ascontiguousarray(weights[:n].T), weights[n])

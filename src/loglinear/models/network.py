@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -23,7 +22,7 @@ from ..networks.categories import (
     decoded,
     encoded,
 )
-from ..networks.exact import Exact
+from ..networks.exact import Exact, is_narrow
 from ..networks.graph import Graph, Report
 from ..networks.inference import make_inference
 from ..networks.log_partition import LogPartition, log_partition
@@ -35,13 +34,10 @@ from ..result import Result
 from ..solvers import Solver
 from ..vectors import Vector
 from . import network_file
-from .chain_training import (
-    SolverOptions,
-    print_record,
-    thread_count,
-    training_summary,
-)
+from .estimator import Estimator, warn_unless_converged
+from .settings import training_summary
 from .structure import OBJECTIVES, Trained, train_network
+from .training import SolverOptions
 
 if TYPE_CHECKING:
     import networkx
@@ -77,7 +73,7 @@ class LogLikelihood:
         return self.value
 
 
-class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
+class PairwiseMRF(Estimator, options=(SolverOptions,)):
     """Pairwise Markov random field over discrete variables, whose structure is learned.
 
     p(x) is proportional to exp(sum over variables of node weights + sum over edges of edge weights). Minimises the sum
@@ -101,16 +97,12 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
         grouped: penalise the Euclidean norm of each edge's weights in place of the sum of their absolute values.
         rule: of "nodewise": an edge needs both estimates ("and") or one ("or"); its weight is their mean.
         solver: name of a solver, or a solver object. Groups need prox_gradient: they get it in place of the default.
-        max_iterations: limit on the solver's steps; None for no limit.
-        tolerance: of a solver given by name; None for its own.
         solver_options: a dict of further options of a solver given by name. With the likelihood grafting_light selects
             n_variables / 10 weights at a time unless ``select`` says otherwise.
         inference_options: a dict of options of the inference; see `loglinear.inference`.
         path_options: of a path: ``l1`` (number of strengths, or these), ``ratio``, ``gamma`` (of EBIC), ``folds``.
         max_states: most states of a variable.
         random_state: seed of whatever is drawn.
-        n_jobs: threads; None and -1 stand for all cores.
-        verbose: whether to print a line to stderr at every iteration.
 
     Attributes:
         categories_: states of each variable, sorted.
@@ -127,42 +119,16 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
         inference_report_: how inference went: `loglinear.inference.Report`; None without any.
     """
 
-    def __init__(
-        self,
-        *,
-        l1: float | str = 1.0,
-        l2: float = 0.0,
-        objective: str = "likelihood",
-        inference: str = "loopy_bp",
-        grouped: bool = False,
-        rule: str = "and",
-        solver: str | Solver[Any] = "grafting_light",
-        max_iterations: int | None = 1000,
-        tolerance: float | None = None,
-        solver_options: dict[str, Any] | None = None,
-        inference_options: dict[str, Any] | None = None,
-        path_options: dict[str, Any] | None = None,
-        max_states: int = 32,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.l1 = l1
-        self.l2 = l2
-        self.objective = objective
-        self.inference = inference
-        self.grouped = grouped
-        self.rule = rule
-        self.solver = solver
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.solver_options = solver_options
-        self.inference_options = inference_options
-        self.path_options = path_options
-        self.max_states = max_states
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    l1: float | str = 1.0
+    l2: float = 0.0
+    solver: str | Solver[Any] = "grafting_light"
+    objective: str = "likelihood"
+    inference: str = "loopy_bp"
+    grouped: bool = False
+    rule: str = "and"
+    inference_options: dict[str, Any] | None = None
+    path_options: dict[str, Any] | None = None
+    max_states: int = 32
 
     def fit(
         self,
@@ -198,14 +164,10 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
         weights = None
         if sample_weight is not None:
             weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
-        if self.verbose:
-            callbacks = (*callbacks, print_record)
         self._store_names(names, categories)
-        trained = train_network(codes, self._layout, weights, self, tuple(callbacks))
+        trained = train_network(codes, self._layout, weights, self, self._observers(callbacks))
         self._store(trained)
-        if not trained.result.status.converged:
-            message = f"{trained.result.status.message} (violation {trained.result.violation:.3g}; see result_)"
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        warn_unless_converged(trained.result)
         report = trained.report
         if report is not None and report.unconverged:
             message = f"belief propagation did not settle in {report.unconverged} of {report.runs} runs (residual of "
@@ -216,15 +178,7 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
 
     def solver_settings(self, l1: float) -> SolverOptions:
         """What to minimise with, at a strength of the L1 penalty."""
-        return SolverOptions(
-            l1=l1,
-            l2=self.l2,
-            solver=self.solver,
-            max_iterations=self.max_iterations,
-            tolerance=self.tolerance,
-            solver_options=self.solver_options,
-            random_state=self.random_state,
-        )
+        return self._options(SolverOptions, l1=l1)
 
     def _store_names(self, names: list[str] | None, categories: list[Array]) -> None:
         self.categories_, self.n_features_in_ = categories, len(categories)
@@ -242,7 +196,7 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
         if trained.path is not None:
             self.path_: Path = trained.path
         self.edges_ = layout.edges_of(np.flatnonzero(w[: layout.n_interactions]))
-        graph = Graph(layout, self.edges_, thread_count(self.n_jobs))
+        graph = Graph(layout, self.edges_, self._threads)
         self._hold(graph, graph.scores(w[graph.interactions], w[layout.n_interactions :]))
 
     def _hold(self, graph: Graph, scores: tuple[Vector, Vector]) -> None:
@@ -280,7 +234,7 @@ class PairwiseMRF(BaseEstimator):  # type: ignore[misc]
 
     def _exactly(self) -> bool:
         """Whether questions are answered exactly."""
-        return bool(self._graph.network.largest_table(limit=EXACT) <= np.log2(EXACT))
+        return is_narrow(self._graph.network, EXACT)
 
     def _codes(self, X: Any) -> Codes:
         check_is_fitted(self, "edges_")

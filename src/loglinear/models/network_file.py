@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import __version__, _core
+from .. import _core
 from ..errors import DataError, ModelFileError
 from ..networks.numbering import Numbers
 from ..vectors import Vector
-from .chain_training import plain
+from .settings import settings_text
 
 __all__ = ["Contents", "read", "write"]
 
@@ -23,7 +23,7 @@ Scores = tuple[Vector, Vector]
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds.
+    """The content of a network's file.
 
     Attributes:
         settings: of the training, and the variables' names.
@@ -52,13 +52,11 @@ def write(
             message = f"categories of type {next(iter(kinds)).__name__} cannot be saved; use strings or numbers"
             raise DataError(message)
     text = {
-        "loglinear": __version__,
-        "model": "network",
         **settings,
         "categories": [known.tolist() for known in categories],
         "category_types": ["O" if known.dtype.kind == "O" else known.dtype.str for known in categories],
     }
-    _core.write_network(path, json.dumps(text, default=plain), edges.astype(np.uint32), *scores)
+    _core.write_network(path, settings_text("network", text), edges.astype(np.uint32), *scores)
 
 
 def read(path: str) -> Contents:

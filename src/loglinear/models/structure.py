@@ -23,8 +23,8 @@ from ..result import Result, Status
 from ..solvers import LBFGS, Solver
 from ..trace import Trace
 from ..vectors import Vector, count_nonzero
-from .chain_training import thread_count
 from .nodewise import Nodewise, nodewise
+from .training import thread_count
 
 if TYPE_CHECKING:
     from .network import PairwiseMRF

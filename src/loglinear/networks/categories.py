@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..data.table import Table
 from ..errors import DataError
 from .numbering import Codes
 
@@ -18,7 +19,7 @@ Array = npt.NDArray[Any]
 
 def column_names(X: Any) -> list[str] | None:
     """Names of the columns of a table; None if it has no names, or if a name is not a string."""
-    names = getattr(X, "columns", None)
+    names = X.names if isinstance(X, Table) else getattr(X, "columns", None)
     found = None if names is None else list(names)
     return found if found and all(isinstance(name, str) for name in found) else None
 
@@ -29,7 +30,9 @@ def columns_of(X: Any) -> list[Array]:
     Raises:
         DataError: X is no table, has fewer than two columns, or has no rows.
     """
-    if hasattr(X, "iloc"):
+    if isinstance(X, Table):
+        columns = X.columns
+    elif hasattr(X, "iloc"):
         columns = [X.iloc[:, i].to_numpy() for i in range(X.shape[1])]
     else:
         array = X if isinstance(X, np.ndarray) else np.array(_rows(X), dtype=object)

@@ -7,11 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from ..options import whole_number
 from ..vectors import Vector
 from .graph import Graph, Moments, Report
 
-__all__ = ["Exact"]
+__all__ = ["Exact", "is_narrow"]
+
+
+def is_narrow(network: _core.Network, limit: int) -> bool:
+    """Return whether exact inference is possible with tables of at most ``limit`` entries."""
+    return bool(network.largest_table(limit=limit) <= np.log2(limit))
 
 
 @dataclass

@@ -9,6 +9,8 @@ import numpy.typing as npt
 import scipy.sparse
 
 from .. import _core
+from ..data.corpus import Corpus
+from ..data.samples import check_no_bigrams
 from ..errors import DataError
 from ..options import one_of
 from ..vectors import Vector
@@ -61,33 +63,65 @@ class ClassifierObjective:
         if matrix.ndim != 2:
             message = f"X has {matrix.ndim} dimension; it needs two, samples and columns"
             raise DataError(message)
-        numbers = np.asarray(targets)
-        if numbers.shape != matrix.shape[:1] or not np.array_equal(numbers, np.clip(numbers, 0, n_classes - 1)):
-            message = f"targets must be {matrix.shape[0]} numbers from 0 to {n_classes - 1}"
-            raise DataError(message)
-        scaled = isinstance(intercept, str)
-        if scaled:
-            one_of("intercept", intercept, ("scaled",))
         core = _core.ClassifierObjective(
             matrix.indptr[1:].astype(np.uint64),
             matrix.indices.view(np.uint32) if matrix.indices.dtype == np.int32 else matrix.indices.astype(np.uint32),
             np.ascontiguousarray(matrix.data),
             matrix.shape[1],
-            numbers.astype(np.uint32),
-            None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
+            _numbers(targets, matrix.shape[0], n_classes),
+            _weights(weights),
             n_classes=n_classes,
-            intercept=None if scaled or not intercept else float(intercept),
-            scaled=scaled,
             threads=threads,
+            **_intercept(intercept),
         )
         self._set(core, matrix.shape[1], core.intercept or 0.0)
+
+    @classmethod
+    def of_corpus(
+        cls,
+        corpus: Corpus,
+        targets: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        *,
+        n_classes: int,
+        min_count: int = 1,
+        intercept: float | str = True,
+        threads: int = 0,
+    ) -> tuple[ClassifierObjective, list[str]]:
+        """Return the objective whose samples are the tokens of a corpus, and the names of its columns, the attributes.
+
+        The data stay in native memory. An attribute that is on a token several times has the sum of its values there.
+
+        Args:
+            corpus: its labels and weights are not looked at.
+            targets: class of each token; as for the constructor, like the arguments that are not named here.
+            weights: of the tokens.
+            n_classes: at least 2.
+            min_count: attributes on fewer tokens are left out, >= 1.
+            intercept: see the constructor.
+            threads: 0 for all cores.
+
+        Raises:
+            DataError: there are attributes of label bigrams, which a classifier cannot use, or no attributes are left.
+        """
+        check_no_bigrams(corpus)
+        given = _numbers(targets, corpus.n_tokens, n_classes), _weights(weights)
+        core, columns = _core.classifier_of_corpus(
+            corpus.core, min_count, *given, n_classes=n_classes, threads=threads, **_intercept(intercept)
+        )
+        if not columns.size:
+            message = f"no attribute is on {min_count} samples or more; lower min_count"
+            raise DataError(message)
+        names = corpus.core.names()
+        objective = object.__new__(cls)
+        objective._set(core, int(columns.size), core.intercept or 0.0)
+        return objective, names if columns.size == len(names) else [names[column] for column in columns.tolist()]
 
     def _set(self, core: _core.ClassifierObjective, n_columns: int, intercept: float) -> None:
         self.core = core
         self.intercept = intercept
         self.n_outputs = core.n_outputs
         self.n_columns = n_columns + (intercept != 0.0)
-        self._sentences: _core.ChainObjective | None = None
 
     def _like(self, core: _core.ClassifierObjective, n_columns: int | None = None) -> ClassifierObjective:
         other = object.__new__(ClassifierObjective)
@@ -161,12 +195,9 @@ class ClassifierObjective:
         """Return p(y | x; w), shape (n_samples, n_outputs); with two classes that of class 1."""
         return self.core.probabilities(w).reshape(-1, self.n_outputs)
 
-    @property
-    def sentences(self) -> _core.ChainObjective:
-        """The same problem with each sample as a sentence of one token, for solvers that go sample by sample."""
-        if self._sentences is None:
-            self._sentences = self.core.sentences()
-        return self._sentences
+    def per_sample(self) -> _core.SamplePasses:
+        """Return the same problem for solvers that go sample by sample, each sample a chain of one token."""
+        return self.core.per_sample()
 
     def start(self, w: Vector) -> tuple[float, Vector, Vector]:
         """With two classes, return the NLL, x . w of every sample, and the gradient.
@@ -222,7 +253,7 @@ class ClassifierObjective:
         if not alone or (cmap[: cmap.size - free] >= first).any():
             return None
         if self.n_outputs > 1:
-            return self.sentences.aggregate(cmap.astype(np.int64), n_clusters)
+            return self.core.as_chain().aggregate(cmap.astype(np.int64), n_clusters)
         return self._like(self.core.aggregate(cmap[: cmap.size - free].astype(np.int64), first), first)
 
     def restrict(self, features: Numbers) -> Any:
@@ -240,5 +271,25 @@ class ClassifierObjective:
         if not np.array_equal(features[max(kept, 0) :], np.arange(first, self.n_features)):
             return None
         if self.n_outputs > 1:
-            return self.sentences.restrict(features)
+            return self.core.as_chain().restrict(features)
         return self._like(self.core.restrict(features[:kept]), kept)
+
+
+def _numbers(targets: npt.ArrayLike, n_samples: int, n_classes: int) -> npt.NDArray[np.uint32]:
+    numbers = np.asarray(targets)
+    if numbers.shape != (n_samples,) or not np.array_equal(numbers, np.clip(numbers, 0, n_classes - 1)):
+        message = f"targets must be {n_samples} numbers from 0 to {n_classes - 1}"
+        raise DataError(message)
+    return numbers.astype(np.uint32)
+
+
+def _weights(weights: npt.ArrayLike | None) -> Vector | None:
+    return None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+
+
+def _intercept(intercept: float | str) -> dict[str, Any]:
+    """Return the native arguments for an intercept."""
+    if isinstance(intercept, str):
+        one_of("intercept", intercept, ("scaled",))
+        return {"scaled": True}
+    return {"intercept": float(intercept) if intercept else None}

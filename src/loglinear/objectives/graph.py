@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import _core
 from ..data.graphs import Graphs
+from ..networks.exact import is_narrow
 from ..networks.numbering import Numbers
 from ..vectors import Vector
 
@@ -51,6 +52,11 @@ class GraphLikelihood:
         self._field.gold = nodes
 
     @property
+    def exact(self) -> bool:
+        """Whether inference is exact."""
+        return self._field.exact
+
+    @property
     def unconverged(self) -> int:
         """Evaluations whose belief propagation did not settle."""
         return self._field.unconverged
@@ -73,7 +79,7 @@ class GraphField:
         self.n_features = self._n_node_weights + graphs.ties.shape[1] * n_labels**2
         self.n_threads, self.unconverged = self._network.n_threads, 0
         if inference == "auto":
-            inference = "exact" if self._network.largest_table(limit=EXACT) <= np.log2(EXACT) else "loopy_bp"
+            inference = "exact" if is_narrow(self._network, EXACT) else "loopy_bp"
         self.exact = inference == "exact"
         self.gold: Vector | None = None
 

@@ -91,7 +91,7 @@ class AdaGrad:
         objective.adagrad_pass(
             w,
             squares,
-            order=np.random.default_rng([self.seed, state.iteration]).permutation(n),
+            visits=np.random.default_rng([self.seed, state.iteration]).permutation(n),
             rate=state.learning_rate,
             delta=self.delta,
             l2=problem.penalty.l2 / n,

@@ -100,7 +100,7 @@ class SG:
         objective.sg_pass(
             iterate,
             sum,
-            order=np.random.default_rng([self.seed, number]).permutation(n),
+            visits=np.random.default_rng([self.seed, number]).permutation(n),
             rates=self.step_sizes(state.learning_rate, np.arange(number * n + 1.0, (number + 1) * n + 1), l2),
             l2=l2,
         )

@@ -52,7 +52,7 @@ class SGDL1Objective(Protocol):
         q: Vector,
         u: float,
         *,
-        order: npt.NDArray[np.int64],
+        visits: npt.NDArray[np.int64],
         rates: Vector,
         l1: float,
         l2: float,
@@ -61,7 +61,7 @@ class SGDL1Objective(Protocol):
     ) -> tuple[float, int]:
         """Update w and q in place, sample by sample; return u and the number of evaluations of a sample."""
 
-    def sample(self, order: npt.NDArray[np.int64]) -> Any:
+    def sample(self, visits: npt.NDArray[np.int64]) -> Any:
         """Return the objective on some of the samples."""
 
 
@@ -152,7 +152,7 @@ class SGDL1:
             w,
             q,
             state.u,
-            order=np.random.default_rng([self.seed, number]).permutation(n),
+            visits=np.random.default_rng([self.seed, number]).permutation(n),
             rates=self.rates(state.learning_rate, np.arange(number * n, (number + 1) * n) / n),
             l1=problem.penalty.l1 / n,
             l2=problem.penalty.l2 / n,

@@ -9,8 +9,9 @@ import shlex
 import pytest
 
 
-def test_demo_is_accurate_and_its_model_tags(done, tmp_path):
-    finished = done("demo", cwd=tmp_path, timeout=120)
+def test_demo_is_accurate_and_its_model_tags(done, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    finished = done("demo")
     accuracy = re.search(r"accuracy on [\d,]+ unseen words: ([\d.]+) %", finished.stdout)
     assert accuracy is not None, finished.stdout
     assert float(accuracy[1]) > 90.0
@@ -19,13 +20,13 @@ def test_demo_is_accurate_and_its_model_tags(done, tmp_path):
     at = next(number for number, line in enumerate(lines) if line.strip().startswith("The quick"))
     words, tags = lines[at].split(), lines[at + 1].split()
     assert tags[0] == "DET"
-    tagged = done("tag", "-m", "demo.loglinear", input="\n".join(words) + "\n", cwd=tmp_path).stdout
+    tagged = done("tag", "-m", "demo.loglinear", input="\n".join(words) + "\n").stdout
     assert [line.split("\t") for line in tagged.strip().split("\n")] == [
         list(pair) for pair in zip(words, tags, strict=True)
     ]
     # It ends with what to try next; the command on its own model works as it stands.
     (command,) = [line for line in lines if line.strip().startswith("loglinear inspect")]
-    assert "strongest states" in done(*shlex.split(command)[1:], cwd=tmp_path).stdout
+    assert "strongest states" in done(*shlex.split(command)[1:]).stdout
 
 
 def test_help_shows_an_example(done):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 
 import pytest
@@ -101,5 +102,5 @@ def test_names_that_the_terminal_cannot_show_are_no_reason_to_crash(done, tmp_pa
     data = tmp_path / "data"
     data.write_text("Ä\té😀\tx\nB\ty\n", encoding="utf-8")
     done("train", data, "-f", "crfsuite", "-m", tmp_path / "m")
-    assert "é😀" in done("inspect", tmp_path / "m", env={"PYTHONIOENCODING": "utf-8"}).stdout
-    assert "-> B" in done("inspect", tmp_path / "m", env={"PYTHONIOENCODING": "ascii"}).stdout
+    assert "é😀" in done("inspect", tmp_path / "m", env=os.environ | {"PYTHONIOENCODING": "utf-8"}).stdout
+    assert "-> B" in done("inspect", tmp_path / "m", env=os.environ | {"PYTHONIOENCODING": "ascii"}).stdout

@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
 from itertools import groupby, pairwise
 from xml.etree import ElementTree
@@ -14,11 +15,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from loglinear import Corpus, _core
+from loglinear import ChainObjective, Corpus, _core
 from loglinear.datasets import demo_paths
 from loglinear.minimize import Stop, minimize
-from loglinear.models.chain_training import TrainingOptions, chain_objective, train_chain
-from loglinear.models.feature_names import feature_names, weighted_features
+from loglinear.models.chain_file import weighted_features
+from loglinear.models.chain_training import train_chain
+from loglinear.models.training import SolverOptions
 from loglinear.path import largest_l1
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
@@ -48,7 +50,7 @@ def weights(path):
 def problem(chunker):
     """What the command has to solve on the chunker's data."""
     corpus = Corpus.read(chunker.train, template="ner")
-    return Problem(chain_objective(corpus, TrainingOptions()), ElasticNet(l1=2.0))
+    return Problem(ChainObjective(corpus), ElasticNet(l1=2.0))
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +75,7 @@ def test_features_come_in_the_solvers_order(grown, problem):
     _, _, rows = grown
     solver = GraftingLight(select=10, max_features=24)
     found = minimize(problem, solver)
-    names = [str(feature) for feature in feature_names(problem.objective, found.state.selected)]
+    names = [str(feature) for feature in problem.objective.feature_names(found.state.selected)]
     assert column(rows, "feature", str) == names
     assert column(rows, "rank", int) == list(range(1, 25))
     np.testing.assert_allclose(column(rows, "weight"), found.w[found.state.selected], rtol=1e-5)
@@ -87,7 +89,7 @@ def test_options_of_the_solver_are_the_solvers(done, chunker, problem, options):
     made = Grafting if "grafting" in options else GraftingLight
     solver = made(select=select, max_features=20, **({} if made is Grafting else {"steps": 3}))
     found = minimize(problem, solver)
-    assert column(rows, "feature", str) == list(map(str, feature_names(problem.objective, found.state.selected)))
+    assert column(rows, "feature", str) == list(map(str, problem.objective.feature_names(found.state.selected)))
     sizes = [len(list(group)) for _, group in groupby(column(rows, "round", int))]
     assert sizes == [*[select] * (20 // select), 20 % select]
 
@@ -134,7 +136,7 @@ def test_results_go_to_stdout_and_the_rest_to_stderr(grown):
 def test_without_a_size_it_goes_on_to_the_optimum(done, chunker, tmp_path):
     rows = table(done("select", chunker.train, "--preset", "ner", "--l1", "4", "-m", tmp_path / "m", "-q").stdout)
     corpus = Corpus.read(chunker.train, template="ner")
-    _, best = train_chain(corpus, TrainingOptions(l1=4.0))
+    _, best = train_chain(corpus, options=SolverOptions(l1=4.0))
     assert float(rows[-1]["objective"]) == pytest.approx(best.objective, rel=1e-3)
     assert [*rows[0]] == COLUMNS
     assert int(rows[-1]["nnz"]) == len(weights(tmp_path / "m")) <= len(rows)
@@ -241,12 +243,9 @@ def test_figures_have_the_format_of_their_names_and_are_the_same_again(done, chu
     assert [path.name for path in tmp_path.iterdir()] == [f"p.{suffix}"]
 
 
-def test_without_matplotlib_it_says_so_before_it_reads(misuse, tmp_path):
-    (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "matplotlib.py").write_text("raise ImportError(\"No module named 'matplotlib'\")\n")
-    paths = [str(tmp_path / "modules"), os.environ.get("PYTHONPATH", "")]
-    message = misuse("select", tmp_path / "no-data", "--preset", "ner", "--plot", tmp_path / "p.svg",
-                     env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))})  # fmt: skip
+def test_without_matplotlib_it_says_so_before_it_reads(misuse, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    message = misuse("select", tmp_path / "no-data", "--preset", "ner", "--plot", tmp_path / "p.svg")
     assert message.startswith(f"{tmp_path / 'p.svg'}: figures need matplotlib")
     assert message.endswith("pip install matplotlib")
 
@@ -275,9 +274,9 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("options", "words"), MISTAKES, ids=lambda each: " ".join(each))
-def test_mistakes_are_refused_with_value_and_remedy(refused, tiny, options, words):
+def test_mistakes_are_refused_with_value_and_remedy(misuse, tiny, options, words):
     preset = [] if "--preset" in options else ["--preset", "pos"]
-    message = refused("select", tiny, *preset, *options, "-q")
+    message = misuse("select", tiny, *preset, *options, "-q")
     for word in words:
         assert word in message, message
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import signal
-import sys
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -14,7 +11,6 @@ import numpy as np
 import pytest
 
 from loglinear import _core
-from loglinear.cli.main import main
 from loglinear.cli.progress import Progress
 from loglinear.datasets import make_network
 
@@ -22,20 +18,16 @@ COLUMNS = ["variable_1", "variable_2", "state_1", "state_2", "weight"]
 
 
 @pytest.fixture
-def structure(capfdbinary):
-    """Run the command in this process; returns exit code, stdout and stderr."""
+def structure(run):
+    """Run the command; returns what it wrote to stdout, what it said on stderr, and the rows of its table."""
 
-    def run(*arguments, code=0):
-        ended = 0
-        try:
-            main(["structure", *map(os.fspath, arguments)])
-        except SystemExit as error:
-            ended = error.code
-        out, said = (text.decode() for text in capfdbinary.readouterr())
-        assert ended == code, said
+    def ended(*arguments, code=0, **options):
+        finished = run("structure", *arguments, **options)
+        out, said = finished.stdout, finished.stderr
+        assert finished.returncode == code, said
         return SimpleNamespace(out=out, said=said, rows=table(out) if out.startswith("variable_1") else None)
 
-    return run
+    return ended
 
 
 def table(text):
@@ -161,10 +153,9 @@ def test_samples_without_any_value_are_left_out(structure, tmp_path):
     assert [row[:4] for row in done.rows] == [("p", "q", "b", "y")]
 
 
-def test_a_table_without_header_comes_from_standard_input(structure, known, monkeypatch):
+def test_a_table_without_header_comes_from_standard_input(structure, known):
     text = "".join(";".join(map(str, row)) + "\n" for row in known.X.tolist())
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.encode()))))
-    rows = structure("-", "--no-header", "--delimiter", ";", "--l1", "20").rows
+    rows = structure("-", "--no-header", "--delimiter", ";", "--l1", "20", input=text).rows
     assert rows
     assert {name for row in rows for name in row[:2]} <= {f"x{k}" for k in range(1, 10)}
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from loglinear import ElasticNet
 from loglinear.solvers.parts.history import History
 
@@ -62,7 +63,7 @@ def product(history, v):
     return -out
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     n=st.integers(2, 30),
     memory=st.integers(1, 8),

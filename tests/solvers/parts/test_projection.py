@@ -6,12 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from loglinear import Corpus
-from loglinear._core import ChainObjective
+from examples import examples
+from loglinear import ChainObjective, Corpus
 from loglinear.errors import ObjectiveError, OptionError
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
@@ -26,7 +26,7 @@ from loglinear.solvers.parts.projection import (
 from oracles.logistic import Logistic, Summed
 from oracles.samples import Classified, PerSample, chunky, sentences
 
-LAWS = settings(max_examples=60, deadline=None)
+LAWS = examples(60)
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -213,7 +213,7 @@ def test_what_may_not_be_clustered_is_not_added_up():
 
 
 def test_the_chain_is_projected_with_its_threads_and_samples():
-    objective = ChainObjective(Corpus.encode(*chunky()).core, threads=2)
+    objective = ChainObjective(Corpus.encode(*chunky()), threads=2)
     rng = np.random.default_rng(4)
     cmap = random_map(rng, objective.n_features, 5)
     projected = Projected(Problem(objective, ElasticNet(l2=0.3)), cmap)

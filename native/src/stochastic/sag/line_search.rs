@@ -100,14 +100,14 @@ impl<'a> LineSearch<'a> {
         self.states.resize(lattice.tokens * width, 0.0);
         let residuals = lattice.marginals.chunks_exact(width);
         for ((once, residual), direction) in
-            repeats.once(sample).zip(residuals).zip(self.states.chunks_exact_mut(width))
+            repeats.once(sample.tokens()).zip(residuals).zip(self.states.chunks_exact_mut(width))
         {
             let all = direction.iter_mut().zip(residual).zip(once);
             all.for_each(|((direction, residual), &once)| *direction = f64::from(once) * residual);
         }
         self.row_sums.clear();
         for (entries, recurrences) in sample.block.rows.iter().zip(&repeats.rows) {
-            for &Recurrence { at, slot } in recurrences.of(sample) {
+            for &Recurrence { at, slot } in recurrences.of(sample.sentence) {
                 let (at, start) = (at as usize, slot as usize * width);
                 if self.row_sums.len() < start + width {
                     self.row_sums.resize(start + width, 0.0);
@@ -117,7 +117,7 @@ impl<'a> LineSearch<'a> {
             }
         }
         for (entries, recurrences) in sample.block.rows.iter().zip(&repeats.rows) {
-            for &Recurrence { at, slot } in recurrences.of(sample) {
+            for &Recurrence { at, slot } in recurrences.of(sample.sentence) {
                 let at = at as usize;
                 let direction = &mut self.states[entries.places[at] as usize..][..width];
                 let present = &present[entries.ids[at] as usize * width..][..width];
@@ -128,7 +128,7 @@ impl<'a> LineSearch<'a> {
         self.sparse_sums.clear();
         let sparse = [(&sample.block.shared, &repeats.shared), (&sample.block.own, &repeats.own)];
         for (entries, recurrences) in sparse {
-            for &Recurrence { at, slot } in recurrences.of(sample) {
+            for &Recurrence { at, slot } in recurrences.of(sample.sentence) {
                 let (at, slot) = (at as usize, slot as usize);
                 if self.sparse_sums.len() <= slot {
                     self.sparse_sums.resize(slot + 1, 0.0);
@@ -137,7 +137,7 @@ impl<'a> LineSearch<'a> {
             }
         }
         for (entries, recurrences) in sparse {
-            for &Recurrence { at, slot } in recurrences.of(sample) {
+            for &Recurrence { at, slot } in recurrences.of(sample.sentence) {
                 let at = at as usize;
                 self.states[entries.places[at] as usize] += entries.value(at) * self.sparse_sums[slot as usize];
             }

@@ -20,20 +20,23 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Run the demonstration."""
-    from ... import _core
     from ...data.corpus import Corpus
+    from ...data.templates import TemplateText
     from ...datasets import demo_paths
-    from ...models.chain_training import TrainingOptions, evaluate_model
-    from ..fit import fit
+    from ...models.chain_training import evaluate_model
+    from ...models.training import SolverOptions
+    from ...objectives.chain import ChainFeatures
     from ..progress import Progress
+    from ..reading import open_model
+    from .train import train as train_chain
 
     model, threads = arguments.model, arguments.threads
     train, test = map(str, demo_paths())
     print("Part-of-speech tagging on English web text (a slice of UD English EWT, CC BY-SA 4.0)")
-    options = TrainingOptions(l1=0.5, tolerance=2e-3)
+    options = SolverOptions(l1=0.5, tolerance=2e-3)
     with Progress(options.make_solver()[1]) as progress:
-        result = fit(train, model, options, preset="pos", threads=threads, progress=progress)
-    opened = _core.ChainModel.open(model)
+        result = train_chain(train, model, ChainFeatures(), options, preset="pos", threads=threads, progress=progress)
+    opened, _ = open_model(model)
     scores = evaluate_model(opened, Corpus.read(test, template="pos", threads=threads), threads=threads)
     size = len(opened.to_bytes()) / 1e6
     print(
@@ -41,7 +44,7 @@ def run(arguments: Namespace) -> None:
         f"{size:.1f} MB in {model}"
     )
     print(f"accuracy on {scores.n_tokens:,} unseen words: {100 * scores.accuracy:.2f} %")
-    (tags,) = opened.predict(_core.Corpus.encode([SENTENCE], template=opened.template))
+    (tags,) = opened.predict(Corpus.encode([SENTENCE], template=TemplateText(opened.template or "")).core)
     widths = [max(len(word), len(tag)) for word, tag in zip(SENTENCE, tags, strict=True)]
     for row in (SENTENCE, tags):
         print("  " + " ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..options import (
-    add_format,
-    add_json,
-    add_model,
-    add_threads,
-    model_format,
-    open_model,
-)
+from ..options import add_format, add_json, add_model, add_threads
+from ..output import say
+from ..reading import model_format, open_model
 
 if TYPE_CHECKING:
-    from ..._core import ChainModel
     from ...metrics import Evaluation
+    from ...models.chain_file import ChainModel
 
 EXAMPLE = "example: loglinear evaluate --model chunker.loglinear test.txt"
 
@@ -35,7 +30,7 @@ def run(arguments: Namespace) -> None:
     """Evaluate."""
     model, settings = open_model(arguments.model)
     format = model_format(arguments.format, settings)
-    scores = _texts(arguments, settings) if format == "text" else _sentences(arguments, model, format)
+    scores = _texts(arguments) if format == "text" else _sentences(arguments, model, format)
     print(json.dumps(scores.to_dict()) if arguments.json else render(scores))
 
 
@@ -43,7 +38,6 @@ def _sentences(arguments: Namespace, model: ChainModel, format: str) -> Evaluati
     from ...data.corpus import Corpus
     from ...data.templates import TemplateText
     from ...models.chain_training import evaluate_model
-    from ..progress import say
 
     template = None if model.template is None else TemplateText(model.template)
     corpus = Corpus.read(arguments.file, format=format, template=template, threads=arguments.threads)
@@ -54,19 +48,18 @@ def _sentences(arguments: Namespace, model: ChainModel, format: str) -> Evaluati
     return evaluate_model(model, corpus, threads=arguments.threads)
 
 
-def _texts(arguments: Namespace, settings: dict[str, Any]) -> Evaluation:
+def _texts(arguments: Namespace) -> Evaluation:
     from ...data.texts import read
     from ...metrics import evaluate
-    from ..texts import classify
+    from ...models.text_classifier import TextClassifier
 
     found = read(arguments.file)
-    classifier, X = classify(arguments.model, settings, found.texts)
-    gold, predicted = ([[str(label)] for label in labels] for labels in (found.labels or [], classifier.predict(X)))
-    return evaluate(gold, predicted)
+    predicted = TextClassifier.load(arguments.model).predict(found.texts)
+    return evaluate([[label] for label in found.labels or []], [[label] for label in predicted])
 
 
 def render(scores: Evaluation) -> str:
-    """A table for people, in per cent."""
+    """Return a table for people, in per cent."""
     lines = [
         f"{scores.n_sentences:,} sentences, {scores.n_tokens:,} tokens",
         f"accuracy           {100 * scores.accuracy:6.2f}",

@@ -6,8 +6,9 @@ import json
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from ...models.feature_names import Feature
-from ..options import add_json, open_model
+from ...data.features import Feature
+from ..options import add_json
+from ..reading import open_model
 
 EXAMPLE = "example: loglinear inspect chunker.loglinear --top 10"
 
@@ -54,7 +55,7 @@ def _strongest(features: list[dict[str, Any]], top: int) -> list[dict[str, Any]]
 
 
 def render(report: dict[str, Any]) -> str:
-    """The report for people."""
+    """Return the report for people."""
     candidates = f" of {report['n_features']:,}" if report["n_features"] is not None else ""
     lines = [
         f"active features  {report['n_active']:,}{candidates}, on {report['n_attributes']:,} attributes",

@@ -11,13 +11,20 @@ trained from the weights of the one before. The best by the score on development
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import OptionError
-from ..options import add_features, add_templates, add_threads
+from ..options import add_features, add_options, add_templates, add_threads, chosen
+from ..output import say, tab_separated
 
 if TYPE_CHECKING:
-    from ...models.chain_training import TrainingOptions
+    from ...models.chain_file import ChainModel
+    from ...models.selection import Followed, Growth, Round
+    from ...models.training import SolverOptions
+    from ...path import PathPoint
+    from ...report.curves import Curves
 
 EXAMPLE = """example: loglinear select train.txt --preset chunking --dev dev.txt --size 100 --plot features.svg
          loglinear select train.txt --preset chunking --dev dev.txt --path 20 --model best.loglinear"""
@@ -25,6 +32,8 @@ EXAMPLE = """example: loglinear select train.txt --preset chunking --dev dev.txt
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
+    from ...models.training import SolverOptions
+
     add = parser.add_argument
     add("train", metavar="TRAIN", help="training data; gzip and xz too; - for stdin")
     formats = ("columns", "crfsuite", "jsonl")
@@ -34,15 +43,13 @@ def configure(parser: ArgumentParser) -> None:
     add("--dev", metavar="FILE", help="labelled data to score every round or strength on")
     l1 = "L1 penalty l1 * |w|_1 (1); with --path the last one (a hundredth of the largest useful one)"
     add("--l1", type=float, metavar="X", help=l1)
-    add("--l2", type=float, default=0.0, metavar="X", help="L2 penalty l2 / 2 * |w|^2 (0)")
+    add_options(parser, SolverOptions, "l2", "tolerance", l2=0.0)
     add("--size", type=int, metavar="N", help="select N features and no more; by default all that are useful")
     add("--path", nargs="?", type=_strengths, const=20, metavar="N", help="a path over N strengths of --l1 (20)")
     solver = "grafting_light (the default), or grafting, which optimises before it selects"
     add("--solver", default="grafting_light", choices=("grafting_light", "grafting"), help=solver)
     add("--select", type=int, metavar="M", help="features selected at a time (10; with --path 1000)")
     add("--steps", type=int, metavar="K", help="of grafting_light: iterations between selections (10)")
-    tolerance = "stop at this mean relative decrease of the objective over 5 iterations (1e-5)"
-    add("--tolerance", type=float, metavar="X", help=tolerance)
     add("--table", default="-", metavar="FILE", help="where to write the table, tab-separated; stdout by default")
     add("--plot", metavar="FILE", help="draw it to this file: .svg, .png or .pdf; needs matplotlib")
     add("-m", "--model", metavar="MODEL", help="write the model, of the path the best one (the last without --dev)")
@@ -57,46 +64,73 @@ def _strengths(text: str) -> int:
     return int(text)
 
 
+class Selected(NamedTuple):
+    """What a selection has to write.
+
+    Attributes:
+        table: lines of cells between tabs.
+        curves: of the same numbers.
+        model: the one that was chosen.
+        summary: lines for people.
+        interrupted: whether Ctrl-C ended the selection.
+    """
+
+    table: str
+    curves: Curves
+    model: ChainModel
+    summary: str
+    interrupted: bool
+
+
 def run(arguments: Namespace) -> None:
     """Select, write the model, the figure and the table, say how it went."""
-    from ... import _core
-    from ..fit import check_writable, read_sentences
-    from ..progress import Progress, say
-    from ..selecting import follow_path, grow
+    from ...data.writing import check_writable, write_output
 
     options = _options(arguments)
-    for place in (arguments.model, arguments.plot, arguments.table):
-        if place not in (None, "-"):
-            check_writable(place)
+    places = [place for place in (arguments.model, arguments.plot, arguments.table) if place not in (None, "-")]
+    for place in places:
+        check_writable(place)
     if arguments.plot is not None:
         from ...report.figure import check_figure
 
         check_figure(arguments.plot)
-    with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
-        given = {name: getattr(arguments, name) for name in ("preset", "template", "format", "threads")}
-        corpus, dev = read_sentences(arguments.train, arguments.dev, progress=progress, **given)
-        shared: dict[str, Any] = {"threads": arguments.threads, "progress": progress}
-        if arguments.path:
-            found = follow_path(corpus, dev, options, number=arguments.path, last=arguments.l1, **shared)
-        else:
-            found = grow(corpus, dev, options, **shared)
+    found = _selected(arguments, options)
     if arguments.model is not None:
         found.model.save(arguments.model)
     if arguments.plot is not None:
-        _core.write_output(arguments.plot, found.figure.drawn(arguments.plot))
-    _core.write_output(arguments.table, found.table().encode())
+        write_output(arguments.plot, found.curves.drawn(arguments.plot))
+    write_output(arguments.table, found.table.encode())
     if not arguments.quiet:
         say(found.summary)
-        for place in (arguments.model, arguments.plot, arguments.table):
-            if place not in (None, "-"):
-                say(f"{place}: written")
+        for place in places:
+            say(f"{place}: written")
     if found.interrupted:
         raise KeyboardInterrupt
 
 
-def _options(arguments: Namespace) -> TrainingOptions:
+def _selected(arguments: Namespace, options: SolverOptions) -> Selected:
+    """Read the data and select."""
+    from ...models.selection import follow_path, grow
+    from ...objectives.chain import ChainFeatures
+    from ..progress import Progress
+    from ..reading import read_sentences
+
+    features, solver = chosen(ChainFeatures, arguments), options.make_solver()[1]
+    with Progress(solver, quiet=arguments.quiet) as progress:
+        given = {name: getattr(arguments, name) for name in ("preset", "template", "format", "threads")}
+        corpus, dev = read_sentences(arguments.train, arguments.dev, progress=progress, **given)
+        shared: dict[str, Any] = {"dev": dev, "threads": arguments.threads}
+        if arguments.path:
+            shared["callbacks"] = [progress.count_points(arguments.path), progress]
+            path = follow_path(corpus, features, options, number=arguments.path, last=arguments.l1, **shared)
+            return _of_path(path)
+        shared["callbacks"] = [progress.count_features(solver.max_features), progress]  # type: ignore[attr-defined]
+        return _of_growth(grow(corpus, features, options, **shared))
+
+
+def _options(arguments: Namespace) -> SolverOptions:
     """How to train; raises OptionError where options contradict each other."""
-    from ...models.chain_training import TrainingOptions
+    from ...models.training import SolverOptions
     from ...options import whole_number
 
     message = None
@@ -111,10 +145,115 @@ def _options(arguments: Namespace) -> TrainingOptions:
     select = arguments.select if arguments.path or arguments.select is not None else 10
     size = None if arguments.size is None else whole_number("--size", arguments.size, 1, 2**62)
     solver_options = {"select": select, "steps": arguments.steps, "max_features": size}
-    names = ("l2", "solver", "all_states", "all_transitions", "min_count", "order", "tolerance")
-    return TrainingOptions(
-        **{name: getattr(arguments, name) for name in names},
+    return chosen(
+        SolverOptions,
+        arguments,
         l1=1.0 if arguments.l1 is None else arguments.l1,
         max_iterations=None,
         solver_options={name: value for name, value in solver_options.items() if value is not None},
     )
+
+
+def _of_growth(growth: Growth) -> Selected:
+    """Return what there is to write of a model that has grown feature by feature."""
+    from ...result import Status
+
+    result, n_active = growth.result, growth.result.trace[-1].nnz
+    summary = (
+        f"{result.status.message}: objective {result.objective:.2f}, violation {result.violation:.3g}\n"
+        f"{len(growth.entered):,} features entered in {len(growth.rounds) - 1} rounds; {n_active:,} are active"
+    )
+    if growth.largest is not None:
+        summary += f"; lower --l1, of which {growth.largest:.6g} is the largest useful one"
+    columns = ["rank", "round", "feature", "weight", "objective", "working_set", "nnz", *_dev_column(growth.headline)]
+    return Selected(
+        tab_separated(columns, _entries(growth)),
+        _course_of_growth(growth),
+        growth.model,
+        summary,
+        result.status is Status.INTERRUPTED,
+    )
+
+
+def _entries(growth: Growth) -> list[list[str]]:
+    """Return a row for each feature, in the order in which they entered."""
+    rows = []
+    for number, (before, at) in enumerate(pairwise(growth.rounds), start=1):
+        ended = [f"{at.record.objective:.10g}", str(at.n_features), str(at.record.nnz)]
+        if growth.headline is not None:
+            ended.append(_cell(_dev_score(at, growth.headline)))
+        for k in range(before.n_features, at.n_features):
+            rows.append([str(k + 1), str(number), str(growth.entered[k]), f"{growth.weights[k]:.6g}", *ended])
+    return rows
+
+
+def _course_of_growth(growth: Growth) -> Curves:
+    from ...report.curves import Curves
+
+    rounds, score = growth.rounds, growth.headline
+    panels: dict[str, Sequence[float | None]] = {"objective": [at.record.objective for at in rounds]}
+    if score is not None:
+        panels[f"dev {score}"] = [_dev_score(at, score) for at in rounds]
+    return Curves("features that have entered", [at.n_features for at in rounds], panels)
+
+
+def _dev_score(at: Round, score: str) -> float | None:
+    return None if at.record.dev is None else at.record.dev.get(score)
+
+
+def _of_path(followed: Followed) -> Selected:
+    """Return what there is to write of a path."""
+    scored = followed.headline is not None
+    columns = ["l1", "objective", "nnz", "gradient_evaluations", "seconds", *_dev_column(followed.headline)]
+    rows = [_point(point, followed.best, scored=scored) for point in followed.path.points]
+    return Selected(
+        tab_separated([*columns, *(["best"] if scored else [])], rows),
+        _course_of_path(followed),
+        followed.model,
+        _account(followed),
+        followed.path.interrupted,
+    )
+
+
+def _account(followed: Followed) -> str:
+    """Return lines for people on a path."""
+    from ...result import Status
+
+    path, best, chosen = followed.path, followed.best, followed.chosen
+    which = "the last" if best is None else f"the best by dev {followed.headline}, {best.score:.4f}"
+    text = f"{len(path.points)} strengths of l1; {which}: l1 {chosen.l1:.6g}, {chosen.n_active:,} active features"
+    failed = sum(point.result.status is Status.LINE_SEARCH_FAILED for point in path.points)
+    if failed:
+        text += f"\n{failed} not solved: {Status.LINE_SEARCH_FAILED.message}"
+    if best is path.points[-1] and not path.interrupted:
+        text += f"\nthe best is the last one: smaller strengths may be better still, --l1 {best.l1 / 10:.2g} for one"
+    return text
+
+
+def _point(point: PathPoint, best: PathPoint | None, *, scored: bool) -> list[str]:
+    result = point.result
+    cells = [f"{point.l1:.6g}", f"{result.objective:.10g}", str(point.n_active)]
+    cells += [str(result.gradient_evaluations), f"{result.seconds:.3f}"]
+    return [*cells, _cell(point.score), "*" if point is best else ""] if scored else cells
+
+
+def _course_of_path(followed: Followed) -> Curves:
+    from ...report.curves import Curves
+
+    points, best = followed.path.points, followed.best
+    panels: dict[str, Sequence[float | None]] = {
+        "objective": [point.result.objective for point in points],
+        "active features": [point.n_active for point in points],
+    }
+    if followed.headline is not None:
+        panels[f"dev {followed.headline}"] = [point.score for point in points]
+    marked = None if best is None else (best.l1, f"best: l1 {best.l1:.4g}")
+    return Curves("l1", [point.l1 for point in points], panels, falling=True, marked=marked)
+
+
+def _dev_column(score: str | None) -> list[str]:
+    return [] if score is None else [f"dev_{score}"]
+
+
+def _cell(score: float | None) -> str:
+    return "" if score is None else f"{score:.6f}"

@@ -11,15 +11,20 @@ of letters, is the one that others are measured against, and has no weights.
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
 from ..options import add_json, add_threads
+from ..output import say, tab_separated
 
 if TYPE_CHECKING:
     from ...data.table import Table
     from ...models.network import PairwiseMRF
+    from ...path import Path
+    from ...result import Result
     from ..progress import Progress
 
 EXAMPLE = """example: loglinear structure survey.csv --ignore id --edges edges.tsv --plot graph.svg --model survey.model
@@ -27,6 +32,8 @@ EXAMPLE = """example: loglinear structure survey.csv --ignore id --edges edges.t
 
 # Strengths of the L1 penalty to choose from.
 STRENGTHS = 20
+# Edges that the summary names.
+SHOWN = 3
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -72,29 +79,25 @@ def _l1(text: str) -> float | str:
 
 def run(arguments: Namespace) -> None:
     """Learn, write the model, the figure and the edges, say how it went."""
-    from ... import _core
+    from ...data.writing import write_output
     from ...solvers import make_solver
-    from ..edges import Edges
-    from ..progress import Progress, say
+    from ..progress import Progress
 
     estimator = _estimator(arguments)
     places = [place for place in (arguments.model, arguments.plot, arguments.edges) if place not in (None, "-")]
     _check(arguments, places)
     with Progress(make_solver("grafting_light"), quiet=arguments.quiet) as progress:
-        table, X = _read(arguments, progress)
-        warned = _fit(estimator, X, progress, chosen=isinstance(arguments.l1, str))
-    edges = Edges(estimator, table.names, len(X))
+        table, filled = _read(arguments, progress)
+        warned = _fit(estimator, filled, progress, chosen=isinstance(arguments.l1, str))
+    edges = Edges(estimator, filled, missing=table.n_missing)
     if arguments.model is not None:
-        import numpy as np
-
-        estimator.feature_names_in_ = np.array(table.names, dtype=object)
         estimator.save(arguments.model)
     if arguments.plot is not None:
-        _core.write_output(arguments.plot, edges.drawn(arguments.plot))
+        write_output(arguments.plot, edges.drawn(arguments.plot))
     if arguments.edges != "-" or not arguments.json:
-        _core.write_output(arguments.edges, edges.table().encode())
+        write_output(arguments.edges, edges.table().encode())
     if arguments.json:
-        print(edges.json(missing=table.n_missing))
+        print(edges.json())
     for message in warned:
         say(f"warning: {message}")
     if not arguments.quiet:
@@ -106,7 +109,7 @@ def run(arguments: Namespace) -> None:
 
 
 def _estimator(arguments: Namespace) -> PairwiseMRF:
-    """The estimator; raises OptionError where options contradict each other."""
+    """Return the estimator; raise OptionError where options contradict each other."""
     from ...models.network import PairwiseMRF
     from ...penalty import ElasticNet
 
@@ -128,8 +131,8 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
 
 
 def _check(arguments: Namespace, places: list[str]) -> None:
-    """What is certain to fail fails before the work is done."""
-    from ..fit import check_writable
+    """Make whatever is certain to fail do so before the work is done."""
+    from ...data.writing import check_writable
 
     for place in places:
         check_writable(place)
@@ -139,8 +142,8 @@ def _check(arguments: Namespace, places: list[str]) -> None:
         check_figure(arguments.plot)
 
 
-def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Any]:
-    """The table, and its samples that have any values."""
+def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:
+    """Return the table, and its samples that have any values."""
     from ...data.table import read_table
 
     table = read_table(
@@ -153,23 +156,135 @@ def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Any]:
     if len(table.names) < 2:
         message = f"{arguments.table}: one column is left, {table.names[0]!r}; edges need two variables"
         raise DataError(message)
-    X = table.matrix()
-    # Comparisons with None go by identity for every value that a table can hold.
-    X = X[(X != None).any(axis=1)]  # noqa: E711
-    empty = table.n_samples - len(X)
+    filled = table.without_empty_samples()
+    empty = table.n_samples - filled.n_samples
     progress.note(
-        f"{arguments.table}: {len(table.names):,} variables, {len(X):,} samples, {table.n_missing:,} missing values"
-        + (f"; {empty:,} lines without any value are left out" if empty else "")
+        f"{arguments.table}: {len(table.names):,} variables, {filled.n_samples:,} samples, "
+        f"{table.n_missing:,} missing values" + (f"; {empty:,} lines without any value are left out" if empty else "")
     )
-    return table, X
+    return table, filled
 
 
-def _fit(estimator: PairwiseMRF, X: Any, progress: Progress, *, chosen: bool) -> list[str]:
-    """Train; return what there is to be warned of, but for what the status says."""
+def _fit(estimator: PairwiseMRF, table: Table, progress: Progress, *, chosen: bool) -> list[str]:
+    """Train; return the warnings that say more than the status does."""
     import warnings
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        estimator.fit(X, callbacks=[progress.count_points(STRENGTHS), progress] if chosen else [progress])
+        estimator.fit(table, callbacks=[progress.count_points(STRENGTHS), progress] if chosen else [progress])
     status = estimator.result_.status.message  # type: ignore[union-attr]
     return [text for each in caught if not (text := str(each.message)).startswith(status)]
+
+
+class Edges:
+    """Edges of a trained network, the strongest first.
+
+    Args:
+        estimator: the network.
+        table: the samples that it was trained on.
+        missing: number of missing values in the file.
+    """
+
+    def __init__(self, estimator: PairwiseMRF, table: Table, *, missing: int) -> None:
+        self._estimator, self._table, self._names, self._missing = estimator, table, table.names, missing
+        self._result: Result = estimator.result_  # type: ignore[assignment]
+        self._path: Path | None = getattr(estimator, "path_", None)
+        self._ranking: list[int] = (-estimator.strengths_).argsort(kind="stable").tolist()
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the training, or the search for the best strength of the penalty."""
+        from ...result import Status
+
+        ended = self._path is not None and self._path.interrupted
+        return ended or self._result.status is Status.INTERRUPTED
+
+    def _ends(self, edge: int) -> tuple[str, str]:
+        i, j = self._estimator.edges_[edge].tolist()
+        return self._names[i], self._names[j]
+
+    def _weights(self, edge: int) -> Iterator[tuple[Any, Any, float]]:
+        """Yield states of both variables and their weight, where it is not 0."""
+        i, j = self._estimator.edges_[edge].tolist()
+        first, second = self._estimator.categories_[i].tolist(), self._estimator.categories_[j].tolist()
+        weights = self._estimator.weights_[edge]
+        for a, b in zip(*map(list, weights.nonzero()), strict=True):
+            yield first[a], second[b], float(weights[a, b])
+
+    def table(self) -> str:
+        """Return a line for each weight."""
+        rows = [
+            [*self._ends(edge), str(a), str(b), f"{weight:.6g}"]
+            for edge in self._ranking
+            for a, b, weight in self._weights(edge)
+        ]
+        return tab_separated(["variable_1", "variable_2", "state_1", "state_2", "weight"], rows)
+
+    def drawn(self, path: str) -> bytes:
+        """Return the content of a figure's file of this name."""
+        from ...report.graph import drawn
+
+        estimator = self._estimator
+        signs = [_sign(float(table[1, 1])) if table.shape == (2, 2) else 0 for table in estimator.weights_]
+        return drawn(self._names, estimator.edges_, estimator.strengths_, signs, path)
+
+    def json(self) -> str:
+        """Return all there is to know, for machines."""
+        from ...models.settings import plain, training_summary
+
+        name, value = self._likelihood()
+        edges = [
+            {
+                "variables": self._ends(edge),
+                "strength": float(self._estimator.strengths_[edge]),
+                "weights": [{"states": [a, b], "weight": weight} for a, b, weight in self._weights(edge)],
+            }
+            for edge in self._ranking
+        ]
+        table = self._table
+        known = {"variables": len(table.names), "samples": table.n_samples, "missing": self._missing}
+        found = {"l1": self._l1(), f"{name.replace('-', '_')}_per_sample": value, "edges": edges}
+        return json.dumps(known | training_summary([self._result]) | found, default=plain)
+
+    def _l1(self) -> float:
+        return float(self._estimator.l1_)
+
+    def _likelihood(self) -> tuple[str, float]:
+        """Return the name of what is maximised beside the penalty, and its value per sample."""
+        name = "log-likelihood" if self._estimator.objective == "likelihood" else "pseudo-log-likelihood"
+        return name, -self._result.nll / self._table.n_samples
+
+    def summary(self) -> str:
+        """Return lines for people."""
+        result, n = self._result, len(self._names)
+        n_weights = sum(int((table != 0.0).sum()) for table in self._estimator.weights_)
+        name, value = self._likelihood()
+        by = f" (by {self._estimator.inference})" if name == "log-likelihood" else ""
+        lines = [
+            f"{result.status.message}: objective {result.objective:.2f}, violation {result.violation:.3g}",
+            f"l1 {self._l1():.6g}{self._choice()}",
+            f"{name} per sample {value:.4f}{by}",
+            f"{len(self._ranking):,} edges of {n * (n - 1) // 2:,} possible ones, {n_weights:,} weights",
+        ]
+        if self._ranking:
+            ends = (" - ".join(self._ends(edge)) for edge in self._ranking[:SHOWN])
+            strengths = self._estimator.strengths_[self._ranking[:SHOWN]]
+            shown = (f"{pair} ({strength:.3g})" for pair, strength in zip(ends, strengths, strict=True))
+            lines.append(f"strongest: {', '.join(shown)}")
+        elif result.status.converged:
+            lines[-1] += "; lower --l1 to have some"
+        return "\n".join(lines)
+
+    def _choice(self) -> str:
+        """Say how l1 was chosen, and whether smaller strengths might be better still."""
+        path = self._path
+        if path is None:
+            return ""
+        text = f", chosen by {self._estimator.l1} among {len(path.points)}"
+        if not path.interrupted and path.points[-1].l1 == self._l1():
+            text += f", the least of them: try smaller ones too, --l1 {self._l1() / 3.0:.2g} for one"
+        return text
+
+
+def _sign(number: float) -> int:
+    return (number > 0.0) - (number < 0.0)

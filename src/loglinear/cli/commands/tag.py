@@ -8,13 +8,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from ...errors import OptionError
-from ..options import (
-    add_format,
-    add_model,
-    add_threads,
-    model_format,
-    open_model,
-)
+from ..options import add_format, add_model, add_threads
+from ..reading import model_format, open_model
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag --model pos.loglinear"
 
@@ -38,9 +33,7 @@ def run(arguments: Namespace) -> None:
         message = "one-vs-rest models score each class apart and have no joint probabilities; leave out --marginals"
         raise OptionError(message)
     if format == "text":
-        from ..texts import tag
-
-        tag(arguments.model, settings, arguments.file, arguments.output, marginals=arguments.marginals)
+        _tag_texts(arguments)
         return
     model.tag_file(
         arguments.file,
@@ -49,3 +42,22 @@ def run(arguments: Namespace) -> None:
         marginals=arguments.marginals,
         threads=arguments.threads,
     )
+
+
+def _tag_texts(arguments: Namespace) -> None:
+    """Write the label of every text, a line each, and the probabilities of all labels where they are wanted."""
+    from ...data.texts import read
+    from ...data.writing import write_output
+    from ...models.text_classifier import TextClassifier
+
+    found = read(arguments.file, labelled=False)
+    classifier = TextClassifier.load(arguments.model)
+    rows = [[label] for label in classifier.predict(found.texts)]
+    if arguments.marginals:
+        for row, probabilities in zip(rows, classifier.predict_proba(found.texts), strict=True):
+            row += [f"{label}:{p:.6f}" for label, p in probabilities.items()]
+    # As many lines come out as go in, blank ones too.
+    lines = [""] * found.lines[-1]
+    for number, row in zip(found.lines, rows, strict=True):
+        lines[number - 1] = "\t".join(row)
+    write_output(arguments.output, "".join(line + "\n" for line in lines).encode())

@@ -7,10 +7,19 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from typing import Any
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
-from ...errors import OptionError
-from ..options import add_features, add_templates, add_threads
+from ...errors import DataError, OptionError
+from ..options import add_features, add_options, add_templates, add_threads, chosen, flag, solvers_help
+from ..output import say
+
+if TYPE_CHECKING:
+    from ...minimize import Callback
+    from ...models.training import SolverOptions
+    from ...objectives.chain import ChainFeatures
+    from ...result import Result
+    from ..progress import Progress
 
 EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt
          loglinear train mails.tsv --model-type maxent --format text --ngrams 1-2 --tfidf --model spam.loglinear"""
@@ -22,6 +31,8 @@ DEFAULTS = ["1", False, "softmax"]
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
+    from ...models.training import SolverOptions
+
     add = parser.add_argument
     add("train", metavar="TRAIN", help="training data; gzip and xz too; - for stdin")
     add("-m", "--model", required=True, metavar="MODEL", help="model file to write")
@@ -33,28 +44,48 @@ def configure(parser: ArgumentParser) -> None:
     multi_class = "of a classifier: softmax (the default), or ovr, each class against the rest"
     add("--multi-class", default="softmax", metavar="KIND", help=multi_class)
     add_templates(parser)
-    add("--l1", type=float, default=0.0, metavar="X", help="L1 penalty l1 * |w|_1 (CRFsuite's c1)")
-    l2 = "L2 penalty l2 / 2 * |w|^2 (twice CRFsuite's c2); by default 1 without --l1, 0 with it"
-    add("--l2", type=float, metavar="X", help=l2)
-    solver = "lbfgs, owlqn, sgd_l1 or two_stage; by default owlqn with --l1, lbfgs without"
-    add("--solver", metavar="NAME", help=solver)
-    options = "an option of the solver, such as learning_rate=0.5 or passes=10; can be given several times"
-    add("-p", "--set", dest="solver_options", action="append", metavar="NAME=VALUE", help=options)
+    add_options(parser, SolverOptions)
     add_features(parser)
-    add("--max-iterations", type=int, default=1000, metavar="N", help="limit on iterations (1000)")
-    tolerance = (
-        "stop at this mean relative decrease of the objective over 5 iterations (1e-5; two_stage 1e-4; not for sgd_l1)"
-    )
-    add("--tolerance", type=float, metavar="X", help=tolerance)
     add("--dev", metavar="FILE", help="labelled data to score every 10 iterations")
     add("--trace", metavar="FILE", help="write a JSON line per iteration to this file")
-    seed = "seed of stochastic solvers (0); lbfgs and owlqn draw nothing"
-    add("--seed", dest="random_state", type=int, default=0, metavar="N", help=seed)
     add("-q", "--quiet", action="store_true", help="no progress")
     add_threads(parser)
+    parser.epilog = f"{solvers_help()}\n\n{EXAMPLE}"
 
 
-def _option(text: str) -> tuple[str, Any]:
+def run(arguments: Namespace) -> None:
+    """Train, write the model, say how it went."""
+    from ...models.settings import training_summary
+    from ...models.training import SolverOptions
+    from ...objectives.chain import ChainFeatures
+    from ...result import Status
+    from ..progress import Progress
+
+    given = dict(map(_solver_option, arguments.solver_options or ()))
+    options, features = chosen(SolverOptions, arguments, solver_options=given), chosen(ChainFeatures, arguments)
+    of_texts = [arguments.ngrams, arguments.tfidf, arguments.multi_class] != DEFAULTS
+    if arguments.model_type == "chain" and (arguments.format in ("text", "svmlight") or of_texts):
+        message = (
+            "texts, svmlight files, --ngrams, --tfidf and --multi-class are for classifiers; add --model-type maxent"
+        )
+        raise OptionError(message)
+    with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
+        if arguments.model_type == "chain":
+            shared = ("preset", "template", "format", "dev", "trace", "threads")
+            data = {name: getattr(arguments, name) for name in shared}
+            results = [train(arguments.train, arguments.model, features, options, progress=progress, **data)]
+        else:
+            results = _train_classifier(arguments, features, options, progress)
+    summary = training_summary(results)
+    status = Status[summary["status"].upper()]
+    if not arguments.quiet:
+        say(f"{status.message}: objective {summary['objective']:.2f}, violation {summary['violation']:.3g}")
+        say(f"{arguments.model}: written; label text with: loglinear tag --model {arguments.model} FILE")
+    if status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+
+
+def _solver_option(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not (name and equals):
         message = f"-p {text}: give an option of the solver as NAME=VALUE, such as passes=10"
@@ -65,38 +96,116 @@ def _option(text: str) -> tuple[str, Any]:
         return name, {"True": True, "False": False, "None": None}.get(value, value)
 
 
-def run(arguments: Namespace) -> None:
-    """Train, write the model, say how it went."""
-    from ...models.chain_training import TrainingOptions, training_summary
-    from ...result import Status
-    from ..fit import fit, fit_classifier
-    from ..progress import Progress, say
+def train(
+    data: str,
+    model_path: str,
+    features: ChainFeatures,
+    options: SolverOptions,
+    *,
+    preset: str | None = None,
+    template: str | None = None,
+    format: str = "columns",
+    dev: str | None = None,
+    trace: str | None = None,
+    threads: int = 0,
+    progress: Progress,
+) -> Result:
+    """Train a chain on a file and write the model; what is certain to fail fails before the work is done."""
+    from ...models.chain_training import train_chain
+    from ..reading import read_sentences
 
-    names = ("l1", "l2", "solver", "all_states", "all_transitions", "min_count", "order", "max_iterations", "tolerance")
-    options = TrainingOptions(
-        **{name: getattr(arguments, name) for name in names},
-        solver_options=dict(map(_option, arguments.solver_options or ())),
-        random_state=arguments.random_state,
+    _check(options, model_path, trace)
+    corpus, scored = read_sentences(
+        data, dev, preset=preset, template=template, format=format, threads=threads, progress=progress
     )
-    shared = ("preset", "template", "format", "dev", "trace", "threads")
-    given: dict[str, Any] = {name: getattr(arguments, name) for name in shared}
-    classifies = arguments.model_type == "maxent"
-    of_classifier = {name: getattr(arguments, name) for name in ("ngrams", "tfidf", "multi_class")}
-    if not classifies and (arguments.format in ("text", "svmlight") or list(of_classifier.values()) != DEFAULTS):
-        message = (
-            "texts, svmlight files, --ngrams, --tfidf and --multi-class are for classifiers; add --model-type maxent"
-        )
+    callbacks = _callbacks(progress, trace)
+    model, result = train_chain(corpus, features, options, threads=threads, callbacks=callbacks, dev=scored)
+    model.save(model_path)
+    return result
+
+
+def _train_classifier(
+    arguments: Namespace, features: ChainFeatures, options: SolverOptions, progress: Progress
+) -> list[Result]:
+    """Train a classifier on a file and write the model; return a result for each model that it is made of."""
+    # Chains are trained without scikit-learn, which takes longer to import than all the rest.
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    from ...models.maxent import MaxEnt
+
+    _check(options, arguments.model, arguments.trace)
+    if replace(features, min_count=1) != type(features)():
+        *others, last = (flag(each.name) for each in fields(features) if each.name != "min_count")
+        message = f"{', '.join(others)} and {last} are for chains; a classifier has all weights there are"
         raise OptionError(message)
-    with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
-        if classifies:
-            given |= of_classifier
-            summary = fit_classifier(arguments.train, arguments.model, options, progress=progress, **given)
-        else:
-            result = fit(arguments.train, arguments.model, options, progress=progress, **given)
-            summary = training_summary([result])
-    status = Status[summary["status"].upper()]
-    if not arguments.quiet:
-        say(f"{status.message}: objective {summary['objective']:.2f}, violation {summary['violation']:.3g}")
-        say(f"{arguments.model}: written; label text with: loglinear tag --model {arguments.model} FILE")
-    if status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
+    classifier = MaxEnt(
+        **vars(options),
+        min_count=features.min_count,
+        multi_class=arguments.multi_class,
+        n_jobs=arguments.threads or None,
+    )
+    fit = _fit_texts if arguments.format == "text" else _fit_samples
+    with warnings.catch_warnings():
+        # The status says so already.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit(classifier, arguments, progress, _callbacks(progress, arguments.trace))
+    return classifier.result_ if isinstance(classifier.result_, list) else [classifier.result_]
+
+
+def _fit_texts(classifier: Any, arguments: Namespace, progress: Progress, callbacks: list[Callback]) -> None:
+    """Train a classifier on texts and write the model."""
+    from ...data.texts import make_vectorizer, read
+    from ...models.text_classifier import TextClassifier
+
+    if arguments.preset is not None or arguments.template is not None:
+        message = "texts have no columns; leave out --preset and --template"
+        raise OptionError(message)
+    vectorizer = make_vectorizer(arguments.ngrams, tfidf=arguments.tfidf, min_count=classifier.min_count)
+    found = read(arguments.train)
+    try:
+        X = vectorizer.fit_transform(found.texts)
+    except ValueError as error:
+        message = f"{arguments.train}: no words are left ({error}); lower --min-count, or look at the file"
+        raise DataError(message) from error
+    labels = len(set(found.labels or ()))
+    progress.note(f"{arguments.train}: {X.shape[0]:,} texts, {X.shape[1]:,} words, {labels} labels")
+    dev = None if arguments.dev is None else read(arguments.dev)
+    texts = TextClassifier(classifier, vectorizer)
+    texts.fit(X, found.labels, dev=None if dev is None else (dev.texts, dev.labels), callbacks=callbacks)
+    texts.save(arguments.model)
+
+
+def _fit_samples(classifier: Any, arguments: Namespace, progress: Progress, callbacks: list[Callback]) -> None:
+    """Train a classifier on samples with attributes and write the model."""
+    from ...data.corpus import Corpus
+    from ..reading import read_template
+
+    if arguments.tfidf or arguments.ngrams != "1":
+        message = f"--ngrams and --tfidf are for --format text, not for {arguments.format}"
+        raise OptionError(message)
+    given: dict[str, Any] = {"format": arguments.format, "threads": arguments.threads}
+    given["template"] = read_template(arguments.preset, arguments.template)
+    X = Corpus.read(arguments.train, **given)
+    size = f"{X.n_tokens:,} samples, {X.n_attributes:,} attributes, {len(X.labels)} labels"
+    progress.note(f"{arguments.train}: {size}")
+    X_dev = None if arguments.dev is None else Corpus.read(arguments.dev, **given)
+    classifier.fit(X, X_dev=X_dev, callbacks=callbacks)
+    classifier.save(arguments.model)
+
+
+def _check(options: SolverOptions, model_path: str, trace: str | None) -> None:
+    """Bad options are cheaper to find before the data is read than after."""
+    from ...data.writing import check_writable
+
+    options.check()
+    check_writable(model_path)
+    if trace is not None:
+        check_writable(trace)
+
+
+def _callbacks(progress: Progress, trace: str | None) -> list[Callback]:
+    from ...trace import TraceWriter
+
+    return [progress] if trace is None else [progress, TraceWriter(trace)]

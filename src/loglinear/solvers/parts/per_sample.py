@@ -68,14 +68,14 @@ S = TypeVar("S", bound=Any)
 def stochastic_objective(problem: Problem, method: str, solver: str) -> Any:
     """Return the objective that has the method which the solver's passes are made of.
 
-    It is the problem's, or its attribute ``sentences``: the same problem, sample by sample.
+    It is the problem's, or what its method ``per_sample`` returns: the same problem, sample by sample.
 
     Raises:
         OptionError: there is none, or other weights than its intercept are to bear no penalty.
     """
     objective: Any = problem.objective
-    if not hasattr(objective, method):
-        objective = getattr(objective, "sentences", objective)
+    if not hasattr(objective, method) and hasattr(objective, "per_sample"):
+        objective = objective.per_sample()
     if not callable(getattr(objective, method, None)):
         name = type(problem.objective).__name__
         message = f"{solver} goes sample by sample, which {name} cannot: it has no {method}; use lbfgs or owlqn"

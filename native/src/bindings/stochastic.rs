@@ -1,0 +1,209 @@
+//! `SamplePasses`: an objective over chains as the solvers that go sample by sample see it.
+
+use crate::bindings::arrays::{numbers, read, writable, write};
+use crate::bindings::chain::ChainObjective;
+use crate::bindings::errors::OptionError;
+use crate::bindings::interrupt::interruptible;
+use crate::stochastic::sag::{self, Gradients, Memory, Sampling, Settings as SagSettings, Sizes};
+use crate::stochastic::samples;
+use crate::stochastic::sgd_l1::{self, LineSearch, Penalty, Settings};
+use crate::stochastic::{adagrad, sg};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+#[pyclass(frozen, module = "loglinear._core")]
+pub struct SamplePasses {
+    pub inner: samples::SamplePasses,
+}
+
+impl SamplePasses {
+    /// The samples that an array names.
+    fn numbers(&self, visits: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
+        numbers("visits name samples", visits, self.n_samples())
+    }
+
+    fn check_lengths(&self, w: &[f64], kept: &[f64]) -> PyResult<()> {
+        let n = self.inner.objective.features.len();
+        if (w.len(), kept.len()) == (n, n) {
+            return Ok(());
+        }
+        let message =
+            format!("{n} weights are needed, and as many numbers to keep; there are {} and {}", w.len(), kept.len());
+        Err(OptionError::new_err(message))
+    }
+}
+
+#[pymethods]
+impl SamplePasses {
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.inner.objective.features.len()
+    }
+
+    #[getter]
+    fn n_samples(&self) -> usize {
+        self.inner.objective.corpus.n_sentences()
+    }
+
+    #[getter]
+    fn n_threads(&self) -> usize {
+        self.inner.objective.n_threads()
+    }
+
+    /// The number of weights, the last ones, that bear no penalty: an intercept's.
+    #[getter]
+    fn n_unpenalised(&self) -> usize {
+        self.inner.objective.n_unpenalised
+    }
+
+    /// The objective on some of the samples, with the features that occur there.
+    fn sample(&self, py: Python<'_>, visits: PyReadonlyArray1<'_, i64>) -> PyResult<ChainObjective> {
+        let samples = self.numbers(&visits)?;
+        Ok(ChainObjective::of(interruptible(py, |_| self.inner.objective.sample(&samples))?))
+    }
+
+    /// A pass of stochastic gradient descent with L1 (see `loglinear.solvers.sgd_l1`); updates w and q in place.
+    ///
+    /// l1 and l2 are what a sample bears of the penalty. Returns u and the number of
+    /// evaluations of a sample.
+    #[pyo3(signature = (w, q, u, *, visits, rates, l1, l2, penalty, line_search=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn sgd_l1_pass(
+        &self,
+        py: Python<'_>,
+        w: &Bound<'_, PyArray1<f64>>,
+        q: &Bound<'_, PyArray1<f64>>,
+        u: f64,
+        visits: PyReadonlyArray1<'_, i64>,
+        rates: PyReadonlyArray1<'_, f64>,
+        l1: f64,
+        l2: f64,
+        penalty: &str,
+        line_search: Option<(usize, f64)>,
+    ) -> PyResult<(f64, usize)> {
+        let penalty = match penalty {
+            "naive" => Penalty::Naive,
+            "clipping" => Penalty::Clipping,
+            "clipping_lazy" => Penalty::ClippingLazy,
+            "cumulative" => Penalty::Cumulative,
+            other => return Err(OptionError::new_err(format!("there is no penalty {other:?}"))),
+        };
+        let line_search = line_search.map(|(trials, decay)| LineSearch { trials, decay });
+        if line_search.is_some() && !matches!(penalty, Penalty::Cumulative | Penalty::ClippingLazy) {
+            return Err(OptionError::new_err("the line search needs a penalty that touches a sample's weights alone"));
+        }
+        let (mut w, mut q) = (writable(w)?, writable(q)?);
+        let (w, q, rates) = (write(&mut w)?, write(&mut q)?, read(&rates)?);
+        let visits = self.numbers(&visits)?;
+        self.check_lengths(w, q)?;
+        if rates.len() != visits.len() {
+            return Err(OptionError::new_err(format!("{} rates for {} samples", rates.len(), visits.len())));
+        }
+        let settings = Settings { penalty, l1, l2, rates, visits: &visits, line_search };
+        let outcome = interruptible(py, |interrupt| sgd_l1::pass(&self.inner, w, q, u, &settings, interrupt))?;
+        Ok((outcome.u, outcome.evaluations))
+    }
+
+    /// A pass of stochastic gradient descent with L2 (see `loglinear.solvers.sg`); updates w in place and adds all iterates to sum.
+    ///
+    /// l2 is what a sample bears of the penalty.
+    #[pyo3(signature = (w, sum, *, visits, rates, l2))]
+    fn sg_pass(
+        &self,
+        py: Python<'_>,
+        w: &Bound<'_, PyArray1<f64>>,
+        sum: &Bound<'_, PyArray1<f64>>,
+        visits: PyReadonlyArray1<'_, i64>,
+        rates: PyReadonlyArray1<'_, f64>,
+        l2: f64,
+    ) -> PyResult<()> {
+        let (mut w, mut sum) = (writable(w)?, writable(sum)?);
+        let (w, sum, rates, visits) = (write(&mut w)?, write(&mut sum)?, read(&rates)?, self.numbers(&visits)?);
+        self.check_lengths(w, sum)?;
+        if rates.len() != visits.len() {
+            return Err(OptionError::new_err(format!("{} rates for {} samples", rates.len(), visits.len())));
+        }
+        let settings = sg::Settings { l2, rates, visits: &visits };
+        interruptible(py, |interrupt| sg::pass(&self.inner, w, sum, &settings, interrupt))
+    }
+
+    /// A pass of AdaGrad with L2 (see `loglinear.solvers.adagrad`); updates w and the sums of squares in place.
+    ///
+    /// l2 is what a sample bears of the penalty.
+    #[pyo3(signature = (w, squares, *, visits, rate, delta, l2))]
+    #[allow(clippy::too_many_arguments)]
+    fn adagrad_pass(
+        &self,
+        py: Python<'_>,
+        w: &Bound<'_, PyArray1<f64>>,
+        squares: &Bound<'_, PyArray1<f64>>,
+        visits: PyReadonlyArray1<'_, i64>,
+        rate: f64,
+        delta: f64,
+        l2: f64,
+    ) -> PyResult<()> {
+        let (mut w, mut squares) = (writable(w)?, writable(squares)?);
+        let (w, squares, visits) = (write(&mut w)?, write(&mut squares)?, self.numbers(&visits)?);
+        self.check_lengths(w, squares)?;
+        let settings = adagrad::Settings { l2, rate, delta, visits: &visits };
+        interruptible(py, |interrupt| adagrad::pass(&self.inner, w, squares, &settings, interrupt))
+    }
+
+    /// How many numbers SAG stores of the gradients of all samples: of states, of transitions, of edges.
+    #[getter]
+    fn sag_sizes(&self) -> (usize, usize, usize) {
+        let Sizes { states, transitions, edges } = Sizes::new(&self.inner.objective);
+        (states, transitions, edges)
+    }
+
+    /// Steps of SAG (see `loglinear.solvers.sag`), one for each row of `draws`; updates w, d and all that is stored in place,
+    /// also when interrupted.
+    ///
+    /// l1 and l2 are what a sample bears of the penalty. Returns the number of evaluations of a sample.
+    #[pyo3(signature = (w, d, gradients, lipschitz, seen, pauses, *, draws, sampling, saga, l1, l2))]
+    #[allow(clippy::too_many_arguments)]
+    fn sag_pass(
+        &self,
+        py: Python<'_>,
+        w: &Bound<'_, PyArray1<f64>>,
+        d: &Bound<'_, PyArray1<f64>>,
+        gradients: [Bound<'_, PyArray1<f32>>; 3],
+        lipschitz: &Bound<'_, PyArray1<f64>>,
+        seen: &Bound<'_, PyArray1<bool>>,
+        pauses: &Bound<'_, PyArray2<u8>>,
+        draws: PyReadonlyArray2<'_, f64>,
+        sampling: &str,
+        saga: bool,
+        l1: f64,
+        l2: f64,
+    ) -> PyResult<usize> {
+        let (sampling, constants) = match sampling {
+            "uniform" => (Sampling::Uniform, 1),
+            "nus" => (Sampling::Nus, self.n_samples()),
+            "nus_star" => (Sampling::NusStar, self.n_samples()),
+            other => return Err(OptionError::new_err(format!("there is no sampling {other:?}"))),
+        };
+        let [states, transitions, edges] = &gradients;
+        let (mut states, mut transitions, mut edges) = (writable(states)?, writable(transitions)?, writable(edges)?);
+        let (states, transitions, edges) = (write(&mut states)?, write(&mut transitions)?, write(&mut edges)?);
+        let (mut w, mut d, mut lipschitz, mut seen) =
+            (writable(w)?, writable(d)?, writable(lipschitz)?, writable(seen)?);
+        let mut pauses = writable(pauses)?;
+        let pauses: &mut [[u8; 2]] = write(&mut pauses)?.as_chunks_mut().0;
+        let (w, d, lipschitz, seen) = (write(&mut w)?, write(&mut d)?, write(&mut lipschitz)?, write(&mut seen)?);
+        let objective = &*self.inner.objective;
+        let (n, sizes) = (objective.features.len(), Sizes::new(objective));
+        let lengths = [w.len(), d.len(), states.len(), transitions.len(), edges.len(), lipschitz.len(), seen.len()];
+        let wanted = [n, n, sizes.states, sizes.transitions, sizes.edges, constants, self.n_samples()];
+        if lengths != wanted || draws.shape()[1] != 2 || ![0, self.n_samples()].contains(&pauses.len()) {
+            let message = format!("the arrays have lengths {lengths:?}; they need {wanted:?}, and two draws a step");
+            return Err(OptionError::new_err(message));
+        }
+        let draws: &[[f64; 2]] = read(&draws)?.as_chunks().0;
+        let settings = SagSettings { sampling, saga, l1, l2, draws };
+        interruptible(py, |interrupt| {
+            let gradients = Gradients::new(objective, states, transitions, edges);
+            sag::pass(&self.inner, w, Memory { d, gradients, lipschitz, seen, pauses }, &settings, interrupt)
+        })
+    }
+}

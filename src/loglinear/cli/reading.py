@@ -1,0 +1,72 @@
+"""Reading for commands: models, templates, training data with development data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import OptionError
+from .output import say
+
+if TYPE_CHECKING:
+    from ..data.corpus import Corpus
+    from ..models.chain_file import ChainModel
+    from ..models.chain_training import DevSet
+    from .progress import Progress
+
+__all__ = ["model_format", "open_model", "read_sentences", "read_template"]
+
+
+def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
+    """Open the model of a chain or a classifier; return it with its settings."""
+    from ..models import chain_file
+
+    return chain_file.open_model(path)
+
+
+def model_format(format: str | None, settings: dict[str, Any]) -> str:
+    """Return the format asked for, else the format of the training data."""
+    trained = str(settings.get("format", "columns"))
+    return format or ("jsonl" if trained == "python" else trained)
+
+
+def read_template(preset: str | None, template: str | None) -> str | None:
+    """Return the text of a preset, or of the template in a file; None without either."""
+    from ..data import templates
+
+    if template is None:
+        return templates.preset(preset) if preset is not None else None
+    try:
+        return templates.TemplateText(Path(template).read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        message = f"{template}: invalid UTF-8 in a template ({error.reason} at byte {error.start})"
+        raise OptionError(message) from error
+
+
+def read_sentences(
+    train: str,
+    dev: str | None,
+    *,
+    preset: str | None,
+    template: str | None,
+    format: str,
+    threads: int,
+    progress: Progress,
+) -> tuple[Corpus, DevSet | None]:
+    """Read the training data of a chain and, if there are any, the development data; say what was found."""
+    from ..data.corpus import Corpus
+    from ..models.chain_training import DevSet
+
+    text = read_template(preset, template)
+    corpus = Corpus.read(train, format=format, template=text, threads=threads)
+    progress.note(
+        f"{train}: {len(corpus):,} sentences, {corpus.n_tokens:,} tokens, "
+        f"{corpus.n_attributes:,} attributes, {len(corpus.labels)} labels"
+    )
+    if dev is None:
+        return corpus, None
+    scored = DevSet(Corpus.read(dev, format=format, template=text, threads=threads), threads=threads)
+    unknown = scored.unknown_labels(corpus.labels)
+    if unknown:
+        say(f"warning: {dev} has labels that {train} has not, which can never be predicted: {', '.join(unknown)}")
+    return corpus, scored

@@ -1,0 +1,35 @@
+"""Writing of files, whole or not at all, and a check before the work that a file can be written."""
+
+from __future__ import annotations
+
+import os
+
+from .. import _core
+from ..errors import OptionError
+
+__all__ = ["check_writable", "write_output"]
+
+
+def write_output(path: str, content: bytes) -> None:
+    """Write a file, whole or not at all, or standard output for `-`.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    _core.write_output(path, content)
+
+
+def check_writable(path: str) -> None:
+    """Raise OptionError if a file with this name cannot be written."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        return  # a device or a pipe: written to as it is
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        message = f"{path}: its folder does not exist; make it first"
+        raise OptionError(message)
+    if os.path.isdir(path):
+        message = f"{path}: is a folder; give the name of a file"
+        raise OptionError(message)
+    if not os.access(folder, os.W_OK):
+        message = f"{path}: its folder cannot be written to"
+        raise OptionError(message)

@@ -1,0 +1,121 @@
+"""What all estimators share: parameters that derive from dataclasses of options, threads, callbacks, warnings."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from inspect import Parameter, Signature, cleandoc, get_annotations
+from typing import Any, TypeVar
+
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from ..minimize import Callback
+from ..options import option
+from ..result import Result
+from .training import print_record, thread_count
+
+__all__ = ["Estimator", "warn_unless_converged"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How an estimator runs; the model does not depend on it."""
+
+    n_jobs: int | None = option(None, "threads; None and -1 stand for all cores")
+    verbose: bool = option(False, "whether to print a line to stderr at every iteration")
+
+
+class Estimator(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators.
+
+    The parameters of a subclass are the fields of the dataclasses in its ``options``, and the attributes that its body
+    annotates and gives a default, which may be another default for one of the fields. From these it gets its
+    constructor, with a signature that scikit-learn and `help` can read, and the lines of its docstring's Args that it
+    does not write itself::
+
+        class Model(Estimator, options=(SolverOptions,)):
+            template: str | None = None
+    """
+
+    def __init__(self, **parameters: Any) -> None:
+        """Subclasses get a constructor of their own, which takes their parameters."""
+
+    def __init_subclass__(cls, *, options: Iterable[type] = (), without: Iterable[str] = (), **keywords: Any) -> None:
+        if options:
+            shared = [each for kind in (*options, RunOptions) for each in fields(kind) if each.name not in {*without}]
+            own = {name: kind for name, kind in get_annotations(cls).items() if name in vars(cls)}
+            types = {each.name: each.type for each in shared} | own
+            defaults = {each.name: each.default for each in shared} | {name: vars(cls)[name] for name in own}
+            for name in own:
+                delattr(cls, name)
+            cls.__init__ = _constructor(cls.__qualname__, types, defaults)  # type: ignore[method-assign]
+            cls.__doc__ = _documented(cls.__doc__, {each.name: each.metadata["help"] for each in shared})
+        super().__init_subclass__(**keywords)
+
+    def _options(self, kind: type[T], **changes: Any) -> T:
+        """Return the parameters that are fields of a dataclass of options, as one."""
+        given = {each.name: getattr(self, each.name) for each in fields(kind) if hasattr(self, each.name)}  # type: ignore[arg-type]
+        return kind(**given | changes)
+
+    @property
+    def _threads(self) -> int:
+        """Threads to run on; 0 is all cores."""
+        return thread_count(self.n_jobs)
+
+    def _observers(self, callbacks: Iterable[Callback]) -> tuple[Callback, ...]:
+        """Return the callbacks, and behind them the one that prints if the estimator is verbose."""
+        return (*callbacks, print_record) if self.verbose else tuple(callbacks)
+
+
+def warn_unless_converged(result: Result, remedy: str = "", *, stacklevel: int = 2) -> None:
+    """Give scikit-learn's ConvergenceWarning if a training has not converged.
+
+    Args:
+        result: of the training.
+        remedy: what to say behind the status.
+        stacklevel: frames from the caller of this function to the code that is to blame; 2 is the caller's caller.
+    """
+    if not result.status.converged:
+        message = f"{result.status.message} (violation {result.violation:.3g}; see result_){remedy}"
+        warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
+
+
+def _constructor(name: str, types: dict[str, Any], defaults: dict[str, Any]) -> Callable[..., None]:
+    """Return a constructor that stores its parameters, as scikit-learn wants it."""
+
+    def __init__(self: Any, **parameters: Any) -> None:
+        for unknown in parameters.keys() - defaults.keys():
+            message = f"{name}.__init__() got an unexpected keyword argument {unknown!r}"
+            raise TypeError(message)
+        for parameter, value in (defaults | parameters).items():
+            setattr(self, parameter, value)
+
+    keyword = [
+        Parameter(parameter, Parameter.KEYWORD_ONLY, default=default, annotation=types[parameter])
+        for parameter, default in defaults.items()
+    ]
+    signature = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *keyword], return_annotation=None)
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__qualname__ = f"{name}.__init__"
+    return __init__
+
+
+def _documented(text: str | None, helps: dict[str, str]) -> str | None:
+    """Return a docstring whose Args have a line for each option that they do not mention."""
+    if text is None:  # python -OO
+        return None
+    head, args, rest = cleandoc(text).partition("\nArgs:\n")
+    own, blank, tail = rest.partition("\n\n")
+    missing = (f"{name}: {help.removesuffix('.')}." for name, help in helps.items() if not _mentions(own, name))
+    lines = [textwrap.fill(line, 120, initial_indent=" " * 4, subsequent_indent=" " * 8) for line in missing]
+    return head + args + "\n".join([*([own] if own else []), *lines]) + blank + tail
+
+
+def _mentions(args: str, name: str) -> bool:
+    return re.search(rf"^    {name}:", args, re.MULTILINE) is not None

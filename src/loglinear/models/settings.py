@@ -1,0 +1,51 @@
+"""Settings in model files: how a model was made, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ModelFileError
+from ..version import __version__
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+__all__ = ["check_kind", "plain", "settings_text", "training_summary"]
+
+# What messages call a file of each kind.
+_KINDS = {"chain": "a chain model", "maxent": "a classifier's model"}
+
+
+def settings_text(kind: str, settings: Mapping[str, Any]) -> str:
+    """Return the settings of a model of this kind as JSON, after the library's version and the kind."""
+    return json.dumps({"loglinear": __version__, "model": kind, **settings}, default=plain)
+
+
+def check_kind(kind: str, settings: Mapping[str, Any], path: str) -> None:
+    """Raise ModelFileError if the settings in a file are those of another kind of model."""
+    if settings.get("model") != kind:
+        message = f"{path}: not {_KINDS[kind]}"
+        raise ModelFileError(message)
+
+
+def training_summary(results: Sequence[Result]) -> dict[str, Any]:
+    """Return what the settings say of a training; several results are of several problems, one after the other."""
+    worst = max(results, key=lambda result: (not result.status.converged, result.violation))
+    return {
+        "status": worst.status.name.lower(),
+        "objective": sum(result.objective for result in results),
+        "nll": sum(result.nll for result in results),
+        "violation": worst.violation,
+        "iterations": sum(result.iterations for result in results),
+        "passes": sum(result.passes for result in results),
+        "seconds": round(sum(result.seconds for result in results), 3),
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return a number of NumPy's as one of Python's, and any other value that JSON does not know as text."""
+    import numpy as np  # here: labelling text needs no NumPy
+
+    return value.item() if isinstance(value, np.generic) else repr(value)

@@ -1,0 +1,89 @@
+"""A classifier of texts: a vectorizer that counts words, and a maximum-entropy classifier over the words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..data.texts import remade, settings_of
+from ..errors import OptionError
+from ..minimize import Callback
+from . import maxent_file
+from .chain_file import open_model
+from .maxent import MaxEnt
+
+__all__ = ["TextClassifier"]
+
+
+class TextClassifier:
+    """A classifier of texts.
+
+    Args:
+        classifier: over a column for each word.
+        vectorizer: scikit-learn's, which makes a matrix of texts.
+        columns: those of the vectorizer's words that the classifier has, in its order; None for all.
+    """
+
+    def __init__(self, classifier: MaxEnt, vectorizer: Any, columns: Sequence[int] | None = None) -> None:
+        self.classifier, self._vectorizer, self._columns = classifier, vectorizer, columns
+
+    @classmethod
+    def load(cls, path: str) -> TextClassifier:
+        """Open a model file.
+
+        Raises:
+            OptionError: the model was not trained on texts.
+            ModelFileError: the file is damaged or of another kind.
+        """
+        _, settings = open_model(path)
+        if "text" not in settings:
+            trained = settings.get("format")
+            message = f"{path}: not trained on texts but on {trained}; give --format for the file's"
+            raise OptionError(message)
+        found = maxent_file.read(path)
+        words = settings["text"]["words"]
+        # Of the words, the file has those whose weights are not 0.
+        place = {word: column for column, word in enumerate(words)}
+        columns = [place[word] for word in found.attributes or ()]
+        return cls(MaxEnt._of(replace(found, attributes=None)), remade(settings["text"]), columns)
+
+    def fit(
+        self,
+        X: Any,
+        labels: Sequence[str] | None,
+        *,
+        dev: tuple[Sequence[str], Sequence[str] | None] | None = None,
+        callbacks: Iterable[Callback] = (),
+    ) -> TextClassifier:
+        """Train the classifier on the matrix that the vectorizer has made of texts.
+
+        Args:
+            X: shape (n_texts, n_words).
+            labels: of the texts.
+            dev: texts to score on and their labels.
+            callbacks: see `minimize`.
+        """
+        texts, y_dev = dev or (None, None)
+        X_dev = None if texts is None else self._vectorizer.transform(texts)
+        self.classifier.fit(X, labels, X_dev=X_dev, y_dev=y_dev, callbacks=callbacks)
+        return self
+
+    def save(self, path: str) -> None:
+        """Write the model to a file, which is replaced whole or not at all; weights of 0 are left out."""
+        text = settings_of(self._vectorizer)
+        settings = self.classifier._settings() | {"format": "text", "text": text}
+        maxent_file.model_of(self.classifier, settings, text["words"]).save(path)
+
+    def predict(self, texts: Sequence[str]) -> list[str]:
+        """Return the most probable label of each text."""
+        return [str(label) for label in self.classifier.predict(self._matrix(texts))]
+
+    def predict_proba(self, texts: Sequence[str]) -> list[dict[str, float]]:
+        """Return for each text the probability of every label."""
+        rows = self.classifier.predict_proba(self._matrix(texts)).tolist()
+        return [dict(zip(map(str, self.classifier.classes_), row, strict=True)) for row in rows]
+
+    def _matrix(self, texts: Sequence[str]) -> Any:
+        X = self._vectorizer.transform(texts)
+        return X if self._columns is None else X[:, self._columns]

@@ -1,0 +1,162 @@
+"""Training of any model: the options of the solver, the loop, what is reported on the way."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any
+
+from ..errors import OptionError
+from ..minimize import Callback, Stop, minimize
+from ..options import check_options, option, whole_number
+from ..penalty import ElasticNet
+from ..problem import Objective, Problem
+from ..result import Result
+from ..solvers import SOLVERS, Solver, default_solver, make_solver
+from ..trace import TraceRecord
+from ..vectors import Vector
+
+__all__ = ["DevScores", "SolverOptions", "print_record", "thread_count", "train"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolverOptions:
+    """What to minimise with, and how far.
+
+    This is the one place where these options are defined: the parameters of estimators, the flags of the command line
+    and the settings in model files derive from the fields, in this order.
+    """
+
+    l1: float = option(0.0, "strength of the L1 penalty l1 * |w|_1, >= 0; CRFsuite's c1, CRF++'s 1 / C")
+    l2: float | None = option(
+        None,
+        "strength of the L2 penalty (l2 / 2) * |w|^2, >= 0; twice CRFsuite's c2, CRF++'s 1 / C; by default 1 without "
+        "l1, 0 with it",
+    )
+    solver: str | Solver[Any] | None = option(
+        None, "name of a solver; by default owlqn with l1, lbfgs without. A solver object will do as well."
+    )
+    tolerance: float | None = option(
+        None,
+        "of a solver given by name: stop when the mean relative decrease of the objective over the last 5 steps is "
+        "below it; by default the solver's own",
+    )
+    solver_options: Mapping[str, Any] | None = option(
+        None,
+        "further options of a solver given by name, such as passes=10. A dict; see its class in `loglinear.solvers`.",
+    )
+    random_state: int = option(0, "seed of a stochastic solver given by name")
+    max_iterations: int | None = option(1000, "limit on the solver's steps. None for no limit.")
+
+    def check(self) -> None:
+        """Raise OptionError if an option is out of its range: that is cheaper to find before data are read."""
+        check_options(self)
+        self.penalty()
+        self.make_solver()
+        self.stop()
+
+    def penalty(self) -> ElasticNet:
+        """Return the penalty, with the default for l2 filled in."""
+        l2 = self.l2
+        if l2 is None:
+            l2 = 0.0 if self.l1 else 1.0
+        return ElasticNet(l1=self.l1, l2=l2)
+
+    def stop(self) -> Stop:
+        """Return the limits of the minimisation."""
+        return Stop(max_iterations=self.max_iterations)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options as the settings in a model file."""
+        penalty = self.penalty()
+        stated = {
+            "l1": penalty.l1,
+            "l2": penalty.l2,
+            "solver": self.make_solver()[0],
+            "solver_options": dict(self.solver_options or {}),
+            "max_iterations": None if self.max_iterations is None else int(self.max_iterations),
+        }
+        return vars(self) | stated
+
+    def make_solver(self) -> tuple[str, Solver[Any]]:
+        """Return the solver with its name.
+
+        Raises:
+            OptionError: there is no such solver, or it has no such option.
+        """
+        if self.solver is None or isinstance(self.solver, str):
+            name = self.solver or default_solver(self.penalty())
+            if not isinstance(self.solver_options or {}, Mapping):
+                message = f"solver_options={self.solver_options!r} is no mapping of names to values"
+                raise OptionError(message)
+            given: dict[str, Any] = {}
+            if self.tolerance is not None:
+                given["tolerance"] = self.tolerance
+            if name in SOLVERS and "seed" in signature(SOLVERS[name]).parameters:
+                given["seed"] = self.random_state
+            return name, make_solver(name, **given | dict(self.solver_options or {}))
+        if self.solver_options:
+            message = f"solver_options={self.solver_options!r} go with the name of a solver; give them to the object"
+            raise OptionError(message)
+        if not callable(getattr(self.solver, "init", None)) or not callable(getattr(self.solver, "step", None)):
+            message = f"solver={self.solver!r} is neither the name of a solver nor an object with init and step"
+            raise OptionError(message)
+        known = (name for name, kind in SOLVERS.items() if type(self.solver) is kind)
+        return next(known, type(self.solver).__name__.lower()), self.solver
+
+
+def train(
+    objective: Objective, options: SolverOptions, *, unpenalised: int = 0, callbacks: Iterable[Callback] = ()
+) -> Result:
+    """Minimise an objective with its penalty.
+
+    Args:
+        objective: see `loglinear.Objective`.
+        options: penalty, solver, limits.
+        unpenalised: number of weights that bear no penalty, the last ones.
+        callbacks: see `minimize`.
+
+    Returns:
+        The result without the solver's state, which is as large as its history; call `minimize` to resume.
+
+    Raises:
+        OptionError: an option is out of its range.
+        ObjectiveError: see `minimize`.
+    """
+    problem = Problem(objective, replace(options.penalty(), unpenalised=unpenalised))
+    result = minimize(problem, options.make_solver()[1], stop=options.stop(), callbacks=callbacks)
+    return replace(result, state=None)  # type: ignore[arg-type]
+
+
+class DevScores:
+    """A callback that scores the weights on development data every `period` steps.
+
+    Args:
+        score: returns the scores of weights by name.
+        period: steps from one scoring to the next.
+    """
+
+    def __init__(self, score: Callable[[Vector], dict[str, float]], *, period: int = 10) -> None:
+        self.score, self.period = score, period
+
+    def __call__(self, record: TraceRecord, state: Any) -> None:
+        """Fill in `record.dev`."""
+        if record.iteration % self.period == 0:
+            record.dev = self.score(state.w)
+
+
+def print_record(record: TraceRecord, state: Any) -> None:
+    """A callback that prints a line to stderr."""
+    line = f"{record.iteration:5d}  objective {record.objective:.6g}  active {record.nnz}  {record.seconds:.2f} s"
+    print(line, file=sys.stderr, flush=True)
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads that scikit-learn's n_jobs stands for; 0 is all cores.
+
+    Raises:
+        OptionError: it is neither None, -1 nor a positive whole number.
+    """
+    return 0 if n_jobs is None or n_jobs == -1 else whole_number("n_jobs", n_jobs, 1, 2**16)

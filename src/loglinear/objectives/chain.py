@@ -1,0 +1,204 @@
+"""The objective of a linear-chain CRF over encoded sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from ..data.corpus import Corpus
+from ..data.features import Feature
+from ..options import check_options, option, truth_value, whole_number
+from ..vectors import Vector
+
+__all__ = ["ChainFeatures", "ChainObjective", "FeatureCounts"]
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ChainFeatures:
+    """Which features a linear chain has.
+
+    This is the one place where they are defined: the parameters of `ChainCRF`, the flags of the command line, the
+    settings in model files and the native objective derive from these fields.
+
+    Raises:
+        OptionError: a value is out of its range.
+    """
+
+    all_states: bool = option(
+        False, "a feature for every attribute with every label, not only for those seen together", truth_value
+    )
+    all_transitions: bool = option(False, "a feature for every transition, not only for those seen", truth_value)
+    min_count: int = option(
+        1, "attributes on fewer tokens are left out; >= 1", lambda name, value: whole_number(name, value, 1, 2**32 - 1)
+    )
+    order: int = option(
+        1,
+        "1, or 2 for a feature for every three labels in a row that are seen, or for all if all transitions are asked "
+        "for. 2 needs a batch solver and at most 256 labels. With a template, its lines decide what there is: a T line "
+        "asks for triples with order 1 too, and a template with neither a T nor a plain B line has none.",
+        lambda name, value: whole_number(name, value, 1, 2),
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+class FeatureCounts(NamedTuple):
+    """How many features of each kind a chain has, in the order of the weights."""
+
+    transitions: int
+    triples: int
+    bigrams: int
+    states: int
+
+
+class ChainObjective:
+    """NLL of a linear-chain CRF, the sum over sentences of -weight log p(y | x; w), in nats.
+
+    p(y | x; w) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x); with order 2 f sees y[t-2] as well. w has,
+    in this order, the weights of transitions, by both labels; of triples, by their three labels; of bigrams, which are
+    attributes with two labels in a row; and of states, which are attributes with one label.
+
+    It satisfies `loglinear.Objective` and can be restricted to features, aggregated over clusters of features, and cut
+    into samples, so every solver can minimise it; second-order chains have no solver that goes sample by sample.
+
+    Source: Lafferty, McCallum & Pereira (2001); Sutton & McCallum (2012), sections 2.3 and 4.
+    Cost: an evaluation is a threaded pass over the data, O(T L^2) for T tokens and L labels besides the attributes,
+    O(T L^3) with order 2. Values and gradients are the same on any number of threads.
+
+    Args:
+        corpus: labelled sentences.
+        features: which features there are.
+        threads: 0 for all cores.
+
+    Raises:
+        DataError: the corpus has no labels, or there are too many labels or features.
+
+    Attributes:
+        corpus: the sentences.
+        features: which features there are.
+    """
+
+    def __init__(self, corpus: Corpus, features: ChainFeatures = ChainFeatures(), *, threads: int = 0) -> None:
+        given = {each.name: getattr(features, each.name) for each in fields(features)}
+        self._set(corpus, features, _core.ChainObjective(corpus.core, **given, threads=threads))
+
+    def _set(self, corpus: Corpus, features: ChainFeatures, core: _core.ChainObjective) -> None:
+        self.corpus, self.features, self.core = corpus, features, core
+
+    def _like(self, core: _core.ChainObjective) -> ChainObjective:
+        other = object.__new__(ChainObjective)
+        other._set(self.corpus, self.features, core)
+        return other
+
+    @property
+    def n_features(self) -> int:
+        """Length of w."""
+        return self.core.n_features
+
+    @property
+    def n_samples(self) -> int:
+        """Number of sentences."""
+        return self.core.n_samples
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that an evaluation runs on."""
+        return self.core.n_threads
+
+    @property
+    def n_unpenalised(self) -> int:
+        """Number of weights that a penalty should leave alone: none."""
+        return self.core.n_unpenalised
+
+    @property
+    def order(self) -> int:
+        """1 or 2: how many labels before a token's own its score depends on."""
+        return self.core.order
+
+    @property
+    def clusterable(self) -> tuple[int, int]:
+        """Range of the features that may be clustered: those of states."""
+        return self.core.clusterable
+
+    @property
+    def feature_counts(self) -> FeatureCounts:
+        """How many features of each kind there are."""
+        return FeatureCounts(*self.core.feature_counts)
+
+    def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
+        """Return the negative log-likelihood at w, in nats, and its gradient, shape (n_features,).
+
+        Args:
+            w: float64, shape (n_features,). Weights that are not finite give an infinite value.
+            out: where to write the gradient; a new array without it.
+        """
+        return self.core.value_and_gradient(w, out)
+
+    def restrict(self, features: npt.ArrayLike) -> ChainObjective:
+        """Return the objective over some of the features, in this order; the weights of all others are 0.
+
+        Args:
+            features: their numbers, ascending, shape (k,).
+        """
+        return self._like(self.core.restrict(_numbers(features)))
+
+    def aggregate(self, cmap: npt.ArrayLike, n_clusters: int) -> _core.ChainObjective | None:
+        """Return the objective over clusters of features, beta_j = gamma_cmap(j), which have no names.
+
+        Source: Mathur & Chakrabarti (2010), Eq. 15.
+
+        Args:
+            cmap: cluster of each feature, from 0 to n_clusters - 1, shape (n_features,).
+            n_clusters: number of clusters.
+
+        Returns:
+            An objective over n_clusters features; None if others than features of states are clustered.
+        """
+        return self.core.aggregate(_numbers(cmap), n_clusters)
+
+    def sample(self, sentences: npt.ArrayLike) -> ChainObjective:
+        """Return the objective on some of the sentences, with the features that occur there."""
+        return self._like(self.core.sample(_numbers(sentences)))
+
+    def batch(self, sentences: npt.ArrayLike, factor: float) -> ChainObjective:
+        """Return the objective on some of the sentences, each weighing ``factor`` times as much, with all features."""
+        return self._like(self.core.batch(_numbers(sentences), factor))
+
+    def feature_names(self, numbers: npt.ArrayLike) -> list[Feature]:
+        """Return the names of features by their numbers, shape (k,).
+
+        Cost: O(k log(n_features)).
+
+        Raises:
+            OptionError: a number is not one of a feature.
+        """
+        names = self.core.feature_names(_numbers(numbers))
+        return [Feature(attribute, tuple(labels)) for attribute, labels in names]
+
+    def model(self, w: Vector, settings: str = "{}") -> _core.ChainModel:
+        """Return the model with these weights; features whose weights are 0 are left out.
+
+        Args:
+            w: float64, shape (n_features,).
+            settings: what the model's file says of it, JSON.
+        """
+        return self.core.model(w, settings, self.corpus.template)
+
+    def per_sample(self) -> _core.SamplePasses:
+        """Return the same problem for solvers that go sample by sample.
+
+        Raises:
+            OptionError: the chain is of order 2.
+        """
+        return self.core.per_sample()
+
+
+def _numbers(given: npt.ArrayLike) -> Numbers:
+    return np.ascontiguousarray(given, dtype=np.int64)

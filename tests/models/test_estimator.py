@@ -1,0 +1,190 @@
+"""Laws of what all estimators share: every option stands once, and parameters, flags and settings derive from it."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import pickle
+from dataclasses import fields, replace
+
+import pytest
+from sklearn.base import clone
+
+from loglinear import ChainCRF, ChainFeatures, GraphCRF, MaxEnt, PairwiseMRF
+from loglinear.cli.commands import select, train
+from loglinear.models.estimator import Estimator
+from loglinear.models.training import SolverOptions
+from loglinear.solvers import SOLVERS
+
+ESTIMATORS = [ChainCRF, MaxEnt, GraphCRF, PairwiseMRF]
+OPTIONS = [each for kind in (SolverOptions, ChainFeatures) for each in fields(kind)]
+# Another value than the default for every option of chains and solvers.
+OTHERS = {
+    "l1": 0.25,
+    "l2": 0.5,
+    "solver": "two_stage",
+    "tolerance": 1e-3,
+    "solver_options": {"memory": 5},
+    "random_state": 7,
+    "max_iterations": 3,
+    "all_states": True,
+    "all_transitions": True,
+    "min_count": 2,
+    "order": 2,
+}
+X = [["a", "b", "a"], ["b", "a"], ["c", "a", "b"]]
+Y = [["A", "B", "A"], ["B", "A"], ["B", "A", "B"]]
+
+
+def parser_of(command):
+    parser = argparse.ArgumentParser()
+    command.configure(parser)
+    return parser
+
+
+def named(option):
+    return option.name
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """The settings in the file of a model trained with every option at its other value, and the model opened again."""
+    path = tmp_path_factory.mktemp("saved") / "model"
+    given = OTHERS | {"solver": "owlqn"}
+    with pytest.warns(match="limit on iterations"):
+        ChainCRF(**given).fit([[[word] for word in sentence] for sentence in X], Y).save(path)
+    opened = ChainCRF.load(path)
+    return json.loads(opened.model_.settings), opened, given
+
+
+def test_every_option_has_another_value_here():
+    assert {each.name for each in OPTIONS} == set(OTHERS)
+    assert all(OTHERS[each.name] != each.default for each in OPTIONS)
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=named)
+def test_an_option_is_a_parameter_of_the_estimator_with_the_same_default(option):
+    parameter = inspect.signature(ChainCRF).parameters[option.name]
+    assert parameter.default == option.default
+    assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    assert ChainCRF().get_params()[option.name] == option.default
+    assert ChainCRF(**{option.name: OTHERS[option.name]}).get_params()[option.name] == OTHERS[option.name]
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=named)
+def test_an_option_is_a_flag_with_the_same_default(option):
+    parser = parser_of(train)
+    (action,) = [each for each in parser._actions if each.dest == option.name]
+    assert action.default == option.default
+    assert action.help
+    given = parser.parse_args(["data", "-m", "model"])
+    assert getattr(given, option.name) == option.default
+
+
+@pytest.mark.parametrize("option", fields(ChainFeatures), ids=named)
+def test_what_defines_the_features_of_a_chain_is_a_flag_of_every_command_that_makes_them(option):
+    for command in (train, select):
+        (action,) = [each for each in parser_of(command)._actions if each.dest == option.name]
+        assert action.default == option.default
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=named)
+def test_an_option_is_a_setting_in_the_model_file_that_loading_restores(option, saved):
+    settings, opened, given = saved
+    assert settings[option.name] == given[option.name]
+    assert getattr(opened, option.name) == given[option.name]
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=named)
+def test_an_option_has_a_help_text_that_the_docstring_gives(option):
+    lines = " ".join((ChainCRF.__doc__ or "").split())
+    assert f"{option.name}: {' '.join(option.metadata['help'].split()).removesuffix('.')}." in lines
+
+
+@pytest.mark.parametrize("option", fields(ChainFeatures), ids=named)
+def test_the_native_objective_reads_every_option_of_features(option):
+    from loglinear import ChainObjective, Corpus
+
+    corpus = Corpus.encode([[[word] for word in sentence] for sentence in X], Y)
+    features = replace(ChainFeatures(), **{option.name: OTHERS[option.name]})
+    assert ChainObjective(corpus, features).feature_counts != ChainObjective(corpus).feature_counts
+
+
+def test_the_help_of_train_has_a_line_for_every_solver():
+    text = parser_of(train).format_help()
+    for name in SOLVERS:
+        assert f"  {name} " in (parser_of(train).epilog or ""), name
+    assert "--solver NAME" in text
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_parameters_can_be_read_set_cloned_pickled_and_printed(kind):
+    estimator = kind(l1=0.5, max_iterations=7)
+    assert estimator.get_params() == {**kind().get_params(), "l1": 0.5, "max_iterations": 7}
+    assert set(inspect.signature(kind).parameters) == set(estimator.get_params())
+    assert clone(estimator).get_params() == estimator.get_params()
+    assert pickle.loads(pickle.dumps(estimator)).get_params() == estimator.get_params()
+    assert repr(estimator) == f"{kind.__name__}(l1=0.5, max_iterations=7)"
+    assert estimator.set_params(l1=1.5).l1 == 1.5
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_every_parameter_is_documented(kind):
+    for name in kind().get_params():
+        assert f"\n    {name}: " in kind.__doc__, name
+    assert kind.__doc__.count("\nArgs:\n") == 1
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_an_unknown_parameter_is_a_type_error_that_names_it(kind):
+    with pytest.raises(TypeError, match=rf"{kind.__name__}.*'typo'"):
+        kind(typo=1)
+    with pytest.raises(TypeError):
+        kind(1.0)
+
+
+def test_an_estimators_own_default_wins_over_the_options():
+    assert PairwiseMRF().l1 == 1.0
+    assert ChainCRF().l1 == 0.0
+
+
+def test_a_subclass_inherits_the_parameters_or_has_a_constructor_of_its_own():
+    class Same(ChainCRF):
+        pass
+
+    class Other(ChainCRF):
+        def __init__(self, *, extra=1, l1=0.0):
+            super().__init__(l1=l1)
+            self.extra = extra
+
+    assert Same().get_params() == ChainCRF().get_params()
+    assert Other(extra=3, l1=2.0).get_params() == {"extra": 3, "l1": 2.0}
+
+
+def test_a_new_option_needs_no_other_line():
+    from dataclasses import dataclass
+
+    from loglinear.cli.options import add_options, chosen
+    from loglinear.options import option
+
+    @dataclass(frozen=True)
+    class Toy:
+        widened_gap: bool = option(False, "a toy; for tests. It does nothing.")
+
+    class Model(Estimator, options=(Toy,)):
+        """A model.
+
+        Args:
+            mine: its own.
+        """
+
+        mine: int = 3
+
+    assert Model(widened_gap=True)._options(Toy) == Toy(widened_gap=True)
+    assert Model().get_params() == {"mine": 3, "widened_gap": False, "n_jobs": None, "verbose": False}
+    assert "    mine: its own.\n    widened_gap: a toy; for tests. It does nothing.\n" in Model.__doc__
+    parser = argparse.ArgumentParser()
+    add_options(parser, Toy)
+    assert chosen(Toy, parser.parse_args(["--widened-gap"])) == Toy(widened_gap=True)
+    assert "a toy; for tests\n" in parser.format_help()

@@ -1,0 +1,64 @@
+"""The recipes of CONTRIBUTING.md are true: the files they name are there, and they name all that have to be touched."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+# What stands for NAME and FORMAT in a recipe's paths when they are looked up.
+EXAMPLES = {"NAME": "sag", "FORMAT": "jsonl"}
+
+
+def recipe(title: str) -> str:
+    """The section of this title."""
+    return re.split(rf"^## {title}$", TEXT, flags=re.MULTILINE)[1].split("\n## ")[0]
+
+
+def paths(text: str, name: str) -> set[str]:
+    """The files that a recipe names, with a name filled in."""
+    found = re.findall(r"`((?:src|native|tests|docs|benchmarks)/[\w/.]+\.\w+|[A-Z]+\.md)`", text)
+    return {path.replace("NAME", name) for path in found}
+
+
+def mentions(pattern: str) -> dict[str, int]:
+    """File of the package or its native half -> the number of lines where a pattern occurs."""
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.pyi"), *(ROOT / "native" / "src").rglob("*.rs")]
+    counts = {
+        path.relative_to(ROOT).as_posix(): sum(
+            re.search(pattern, line) is not None for line in path.read_text(encoding="utf-8").splitlines()
+        )
+        for path in files
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def test_every_path_that_is_named_exists():
+    named = re.findall(r"`((?:src|native|tests|docs|benchmarks)/[\w/.*]+)`", TEXT)
+    assert len(named) > 15
+    for path in named:
+        for word, example in EXAMPLES.items():
+            path = path.replace(word, example)
+        assert list(ROOT.glob(path)), path
+
+
+@pytest.mark.parametrize(("name", "per_sample"), [("iis", False), ("two_stage", False), ("adagrad", True)])
+def test_the_recipe_of_solvers_names_every_file_that_knows_a_solver(name, per_sample):
+    steps = recipe("Adding a solver")
+    batch, besides = steps.split("A method that goes sample by sample")
+    named = paths(steps if per_sample else batch, name)
+    assert len(named) <= (9 if per_sample else 7)
+    assert besides
+    knowing = mentions(rf"(?i)\b{name}(_pass|State)?\b|{name.replace('_', '').title()}\b")
+    assert set(knowing) <= named, f"{sorted(set(knowing) - named)} know {name}, and the recipe does not name them"
+
+
+def test_the_recipe_of_options_names_every_file_that_knows_one():
+    named = paths(recipe("Adding an option of chains"), "")
+    knowing = mentions(r"\ball_transitions\b")
+    assert set(knowing) <= named, f"{sorted(set(knowing) - named)} know all_transitions"
+    assert len(knowing) <= 5
+    assert sum(knowing.values()) <= 8
