@@ -252,7 +252,7 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
         codes = self._codes(X)
         weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
         z = self.log_partition()
-        scores = self._graph.network.completed(*self._scores, codes, **self._completion())[0]
+        scores = self._graph.network.completed(*self._scores, codes, **self._completion()).log_z
         total = float(weights.sum())
         value = float(weights @ scores)
         return LogLikelihood(
@@ -294,9 +294,9 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
 
     def _beliefs(self, X: Any) -> tuple[Codes, Vector]:
         codes = self._codes(X)
-        _, beliefs, _, unconverged = self._graph.network.completed(*self._scores, codes, **self._completion())
-        self._warn_of(unconverged)
-        return codes, beliefs
+        found = self._graph.network.completed(*self._scores, codes, **self._completion())
+        self._warn_of(found.unconverged)
+        return codes, found.beliefs
 
     def predict_proba(self, X: Any) -> list[Vector]:
         """Probability of each state of each variable given the values that are not missing.

@@ -103,7 +103,7 @@ def nodewise(
     objective = PseudoLikelihood(codes, layout, weights, threads=threads)
     binary = np.flatnonzero(layout.states == 2) if penalty.l1 else np.empty(0, np.int64)
     regressions = objective.core.nodewise(binary, l1=penalty.l1, l2=penalty.l2, max_steps=max_steps, **settings)
-    nodes = {int(i): _rows(layout, int(i), *regression) for i, regression in zip(binary, regressions, strict=True)}
+    nodes = {int(i): _rows(layout, int(i), found) for i, found in zip(binary, regressions, strict=True)}
     for i in set(range(layout.n_variables)) - nodes.keys():
         nodes[i] = _softmax(objective, i, penalty, max_steps, settings)
     return _joined(layout, [nodes[i] for i in range(layout.n_variables)], rule)
@@ -123,9 +123,13 @@ class _Node:
     converged: bool
 
 
-def _rows(layout: Layout, i: int, columns: Numbers, weights: Vector, intercept: float, *rest: Any) -> _Node:
-    """Return the node of a binary variable."""
-    return _Node(np.full(columns.size, layout.first[i]), columns, weights, np.array([intercept]), *rest)
+def _rows(layout: Layout, i: int, found: Any) -> _Node:
+    """Return the node of binary variable i, whose regression (`_core.Regression`) is given."""
+    rows = np.full(found.columns.size, layout.first[i])
+    intercepts = np.array([found.intercept])
+    return _Node(
+        rows, found.columns, found.weights, intercepts, found.nll, found.violation, found.steps, found.converged
+    )
 
 
 def _softmax(

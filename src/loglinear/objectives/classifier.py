@@ -213,13 +213,11 @@ class ClassifierObjective:
         w, squares = self.core.dual_start(alpha)
         return w, squares
 
-    def dual_pass(self, w: Vector, alpha: Vector, squares: Vector, order: Numbers, l2: float) -> float:
-        """Make a pass of `loglinear.solvers.DualCD`, updating w and alpha."""
-        return self.core.dual_pass(w, alpha, squares, order, l2)
+    def dual_pass(self, w: Vector, alpha: Vector, squares: Vector, visits: Numbers, l2: float) -> float:
+        """Make a pass of `loglinear.solvers.DualCD` over the samples ``visits``, updating w and alpha."""
+        return self.core.dual_pass(w, alpha, squares, visits, l2)
 
-    def newton_step(
-        self, w: Vector, scores: Vector, gradient: Vector, **settings: Any
-    ) -> tuple[float, int, int, int, bool, float]:
+    def newton_step(self, w: Vector, scores: Vector, gradient: Vector, **settings: Any) -> _core.NewtonStep:
         """Make a step of `loglinear.solvers.ProxNewton`, updating the arrays."""
         return self.core.newton_step(w, scores, gradient, **settings)
 
@@ -227,13 +225,13 @@ class ClassifierObjective:
         """Return the objective of two classes, the target as class 1 and all others as 0; the samples are shared."""
         return self._like(self.core.one_against_rest(target))
 
-    def sample(self, order: Numbers) -> ClassifierObjective:
-        """Return the objective on some of the samples."""
-        return self._like(self.core.batch(order, 1.0))
+    def sample(self, samples: Numbers) -> ClassifierObjective:
+        """Return the objective on the given samples."""
+        return self._like(self.core.batch(samples, 1.0))
 
-    def batch(self, order: Numbers, factor: float) -> ClassifierObjective:
-        """Return the objective on some of the samples, each weighing ``factor`` times as much."""
-        return self._like(self.core.batch(order, factor))
+    def batch(self, samples: Numbers, factor: float) -> ClassifierObjective:
+        """Return the objective on the given samples, whose weights are multiplied by ``factor``."""
+        return self._like(self.core.batch(samples, factor))
 
     def aggregate(self, cmap: npt.NDArray[np.intp], n_clusters: int) -> Any:
         """Return the objective over clusters of weights, beta_j = gamma_cmap(j), without adding up gradients.

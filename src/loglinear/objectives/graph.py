@@ -103,13 +103,13 @@ class GraphField:
         starts: list[Vector | None] = [None]
         if self.gold is not None:
             towards = scores[0] + CERTAIN * self.gold.ravel(), scores[1]
-            starts.append(self._network.loopy_bp(*towards, max_iterations=50)[3])
+            starts.append(self._network.loopy_bp(*towards, max_iterations=50).messages)
         found = [
             self._network.loopy_bp(*scores, damping=DAMPING, tolerance=TOLERANCE, messages=start) for start in starts
         ]
-        best = max(found, key=lambda each: each[0])
-        self.unconverged += best[5] > TOLERANCE
-        return best[:3]
+        best = max(found, key=lambda each: each.log_z)
+        self.unconverged += best.residual > TOLERANCE
+        return best.log_z, best.nodes, best.edges
 
     def gradient(self, nodes: Vector, pairs: Vector) -> Vector:
         """Return sums of features, each times the value given for its label or pair of labels."""

@@ -170,11 +170,10 @@ class NetworkLikelihood:
         if not len(self._hidden):
             return None
         options = self.inference.completion()
-        log_z, beliefs, edges, unconverged = graph.network.completed(
-            *scores, self._hidden, weights=self._hidden_weights, **options
-        )
-        self.report.unconverged += unconverged
-        return Completed(float(self._hidden_weights @ log_z), beliefs, edges, self._hidden_weights, graph.columns)
+        found = graph.network.completed(*scores, self._hidden, weights=self._hidden_weights, **options)
+        self.report.unconverged += found.unconverged
+        log_z = float(self._hidden_weights @ found.log_z)
+        return Completed(log_z, found.beliefs, found.edges, self._hidden_weights, graph.columns)
 
     def restrict(self, features: Numbers) -> RestrictedLikelihood:
         """Return the objective over some of the weights, the others being 0: inference on their edges alone."""
