@@ -1,19 +1,19 @@
-"""What a minimisation ends with: why it stopped, and what it reached."""
+"""The end of a minimisation: status and result, and the protocol of a solver's state."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from .trace import Trace
 from .vectors import Vector
 
-__all__ = ["Result", "State", "Status"]
+__all__ = ["OnSome", "Result", "State", "Status"]
 
 
 class Status(Enum):
-    """Why a solver or the loop stopped; the value is a message for people."""
+    """The reason why a solver or the loop stopped; the value of a member is a message for people."""
 
     RUNNING = "not finished"
     CONVERGED = "converged: the solver's own stopping criterion holds"
@@ -34,22 +34,19 @@ class Status(Enum):
 
     @property
     def message(self) -> str:
-        """The sentence for people."""
+        """The message for people."""
         return self.value
 
     @property
     def converged(self) -> bool:
-        """Whether the solver came to its own end, not to a limit or a failure."""
+        """Whether a stopping criterion of the solver was met; not a limit, a failure or an interruption."""
         return self in (Status.CONVERGED, Status.VIOLATION_REACHED, Status.PASSES_MADE, Status.FEATURES_SELECTED)
 
 
 class State(Protocol):
-    """What the loop reads of a solver's state; a solver adds what it needs to continue exactly.
+    """A solver's state, as the loop reads it; a solver adds all that it needs to continue exactly.
 
-    A step may recycle the arrays of the states before the one that it returns: copy what is to be kept.
-
-    While a solver works on a smaller problem than the one given, its states have an attribute ``partial`` that is True,
-    and their violation is that of the smaller problem: it cannot stop the loop.
+    A step may recycle the arrays of the states before the one that it returns: copy an array to keep it.
     """
 
     @property
@@ -82,7 +79,20 @@ class State(Protocol):
 
     @property
     def status(self) -> Status:
-        """RUNNING until the solver itself decides otherwise."""
+        """RUNNING until the solver stops by itself."""
+
+
+@runtime_checkable
+class OnSome(Protocol):
+    """A state of a solver that works on some of the features, or on another smaller problem, for a time."""
+
+    @property
+    def working_set(self) -> int | None:
+        """Number of features at work; None if the solver keeps none."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether the violation is that of a smaller problem, and so cannot stop the loop."""
 
 
 @dataclass
@@ -91,14 +101,14 @@ class Result:
 
     Attributes:
         w: weights reached, shape (n_features,).
-        status: why it stopped; ``status.converged`` and ``status.message``.
+        status: the reason why it stopped; see ``status.converged`` and ``status.message``.
         trace: a record per step, the starting point included.
         objective: penalised objective at w, nats, summed over samples.
         nll: unpenalised negative log-likelihood at w, nats.
         violation: max-norm of the subgradient of minimum norm at w; zero at an optimum.
-        iterations: steps since the solver's start, those before a checkpoint included.
-        passes: effective passes over the data, likewise.
-        gradient_evaluations: calls of ``value_and_gradient``, likewise.
+        iterations: steps since the solver's ``init``, also if it was continued from a checkpoint.
+        passes: effective passes over the data since ``init``.
+        gradient_evaluations: calls of ``value_and_gradient`` since ``init``.
         seconds: solver time of this call, without traces and callbacks.
         state: the solver's final state: a checkpoint, picklable, that ``minimize(..., state=state)`` continues exactly.
     """
