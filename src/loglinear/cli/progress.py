@@ -37,8 +37,11 @@ class Progress:
     """
 
     def __init__(self, solver: Any, *, quiet: bool = False) -> None:
-        self._tolerance = min(max(getattr(solver, "tolerance", 0.0), 1e-12), 0.5)
-        self._passes: int | None = None if hasattr(solver, "tolerance") else getattr(solver, "passes", None)
+        from ..solvers.parts.needs import Converging, PassLimited  # not before there is a solver: it takes long
+
+        converging = isinstance(solver, Converging)
+        self._tolerance = min(max(solver.tolerance if converging else 0.0, 1e-12), 0.5)
+        self._passes = solver.passes if isinstance(solver, PassLimited) and not converging else None
         self._quiet = quiet
         self._objectives: list[float] = []
         self._share = 0.0

@@ -137,7 +137,7 @@ class Training:
         stop = Stop(max_iterations=self.model.max_iterations)
         result = minimize(problem, solver, objective.independent(), stop=stop, callbacks=self.callbacks)
         result = replace(result, w=objective.natural(result.w), state=None)  # type: ignore[arg-type]
-        return Trained(result.w, problem.penalty.l1, result, getattr(objective, "report", None))
+        return Trained(result.w, problem.penalty.l1, result, objective.report)
 
     def along(self) -> Trained:
         """Train along a path and choose."""
@@ -156,7 +156,7 @@ class Training:
         )
         w = objective.natural(best.result.w)
         found = replace(found, points=tuple(points))
-        return Trained(w, best.l1, replace(result, w=w), getattr(objective, "report", None), found)
+        return Trained(w, best.l1, replace(result, w=w), objective.report, found)
 
     def _strengths(self, objective: Objectives) -> Vector:
         """Falling in equal ratios from the one at which the first edge appears."""

@@ -71,6 +71,10 @@ class PseudoLikelihood:
         return self.core.n_threads
 
     @property
+    def report(self) -> None:
+        """None: there is no inference to report on."""
+
+    @property
     def n_unpenalised(self) -> int:
         """Number of weights that a penalty should leave alone, the last: those of single columns."""
         return self.layout.n_columns

@@ -19,8 +19,10 @@ from ...vectors import Vector
 
 __all__ = [
     "SOLVERS",
+    "Converging",
     "Measuring",
     "Needs",
+    "PassLimited",
     "Solver",
     "check",
     "default_solver",
@@ -73,6 +75,24 @@ class Measuring(Protocol):
 
     def measure(self, problem: Problem, state: Any) -> Any:
         """Return the state with objective, nll and violation; called for the trace, and its time is not counted."""
+
+
+@runtime_checkable
+class Converging(Protocol):
+    """A solver with a bound on the relative decrease of the objective, at which it has converged."""
+
+    @property
+    def tolerance(self) -> float:
+        """The bound, >= 0."""
+
+
+@runtime_checkable
+class PassLimited(Protocol):
+    """A solver that ends after a number of passes over the data."""
+
+    @property
+    def passes(self) -> int:
+        """The number of passes, >= 1."""
 
 
 @dataclass(frozen=True)
