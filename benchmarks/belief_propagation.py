@@ -52,7 +52,7 @@ def measure(name: str, states: int, n: int, edges: np.ndarray, threads: list[int
     for _ in range(repeats):
         for count, network in networks.items():
             run = partial(network.loopy_bp, nodes, tables, tolerance=0.0, max_iterations=ITERATIONS)
-            n_messages = run()[-1]
+            n_messages = run().n_messages
             messages[count].append(n_messages / seconds_of(run))
             sample = partial(network.gibbs, nodes, tables, start, sweeps=SWEEPS)
             steps[count].append(start.size * SWEEPS / seconds_of(sample))

@@ -1,10 +1,13 @@
-//! Which dictionary for a model's attributes? Look-ups of the attributes of a text, found and not found, as tagging makes them.
+//! Dictionaries for the attributes of a model, compared: times of the look-ups that tagging makes, of known and unknown attributes.
 //!
 //!     LOGLINEAR_DATA=... cargo bench --bench dictionary
 //!
-//! Compared: the model file's open-addressing table of 64-bit hashes, with the hash of the string computed anew and with the
-//! hash at hand (as templates have it); a minimal perfect hash over the same keys (`boomphf`) with the keys kept for checking; a
-//! finite-state transducer over the strings (`fst`). Times are nanoseconds a look-up, the median of several rounds.
+//! - The model file's open-addressing table of 64-bit hashes, with the hash given (as templates give it), and with the hash
+//!   computed from the string.
+//! - A minimal perfect hash over the same hashes (`boomphf`), which are kept to recognise unknown attributes.
+//! - A finite-state transducer over the strings (`fst`).
+//!
+//! Times are nanoseconds a look-up, the median of seven rounds.
 
 use loglinear_core::corpus::Corpus;
 use loglinear_core::corpus::hash::key_of;
@@ -18,6 +21,7 @@ use std::time::Instant;
 
 const TEMPLATE: &str = include_str!("../../src/loglinear/data/presets/chunking.txt");
 
+/// A file of CoNLL-2000, encoded by the preset for chunking.
 fn read(name: &str) -> Corpus {
     let folder = std::env::var("LOGLINEAR_DATA").expect("LOGLINEAR_DATA names the folder of the data");
     let source = Source::open(Path::new(&format!("{folder}/conll2000/{name}.txt"))).expect("the data is there");
@@ -25,7 +29,7 @@ fn read(name: &str) -> Corpus {
     encode(source, Format::Columns, Some(&template), true, &Interrupt::default()).expect("the data is sound")
 }
 
-/// Median nanoseconds a look-up, and how many were found.
+/// Median nanoseconds a look-up, and the number of attributes found.
 fn measure(queries: usize, mut round: impl FnMut() -> usize) -> (f64, usize) {
     let mut nanoseconds: Vec<f64> = (0..7)
         .map(|_| {
@@ -40,7 +44,7 @@ fn measure(queries: usize, mut round: impl FnMut() -> usize) -> (f64, usize) {
 
 fn main() {
     let (train, test) = (read("train"), read("test"));
-    // A model with L1 keeps one attribute in twenty or so; one with L2 keeps them all.
+    // A model trained with L1 keeps about one attribute in twenty; a model trained with L2 keeps them all.
     for (what, keep) in [("every 20th attribute", 20), ("all attributes", 1)] {
         let mut names: Vec<Vec<u8>> =
             (0..train.attributes.len() as u32).step_by(keep).map(|id| train.attributes.text(id).to_vec()).collect();

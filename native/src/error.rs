@@ -1,45 +1,55 @@
-//! The one error type of the native half. Every message says what is wrong, where, and what to do.
+//! The error type of the native half. Every message names the mistake, its place and the remedy.
 
 use std::path::Path;
 
+/// Every failure of the native half; `bindings::errors` turns each kind into its Python exception.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Bad content of a data file or of data handed over by Python.
     #[error("{0}")]
     Data(String),
+    /// A mistake in a feature template.
     #[error("{0}")]
     Template(String),
+    /// A model file that is damaged, foreign or of another version.
     #[error("{0}")]
     ModelFile(String),
+    /// An option outside its range, or options that exclude one another.
     #[error("{0}")]
     Option(String),
+    /// A failure of the operating system to read or write a file.
     #[error("{path}: {source}")]
     Io { path: String, source: std::io::Error },
+    /// The interrupt flag was found set (`threads::Interrupt`).
     #[error("interrupted")]
     Interrupted,
 }
 
+/// The result of native functions that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// A failure of the operating system at the file `path`.
     pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
         Error::Io { path: path.as_ref().display().to_string(), source }
     }
 }
 
-/// A mistake at a byte offset of a text; the line number is counted only once it is reported.
+/// A mistake at a byte offset of a text. Its line number is counted only when the mistake is reported.
 #[derive(Debug)]
 pub struct Located {
+    /// Bytes of the text before the mistake.
     pub offset: usize,
     pub message: String,
 }
 
 impl Located {
+    /// A mistake `offset` bytes into the text.
     pub fn new(offset: usize, message: impl Into<String>) -> Self {
         Located { offset, message: message.into() }
     }
 
-    /// The error, for a text that starts behind so many lines of the file.
+    /// The error with file and line, for a text that is preceded by `lines_before` lines of the file `name`.
     pub fn into_error(self, name: &str, text: &[u8], lines_before: usize) -> Error {
         let before = &text[..self.offset.min(text.len())];
         let line = 1 + lines_before + before.iter().filter(|&&byte| byte == b'\n').count();

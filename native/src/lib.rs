@@ -1,6 +1,7 @@
-//! loglinear, the native half: what touches every token of every sentence.
+//! The native half of loglinear: everything that touches each token of each sentence.
 //!
-//! Data flows one way: text -> ids -> scores -> marginals -> gradient. Python decides the rest. Modules stand on those above them:
+//! Data flows one way: text -> ids -> scores -> marginals -> gradient. Python decides the rest. The modules below are listed
+//! by floor: a module imports only from modules listed above it.
 
 pub mod error;
 pub mod threads;

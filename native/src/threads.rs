@@ -1,4 +1,4 @@
-//! Thread pools by size, and the flag that interrupts long work.
+//! Thread pools, work shared among their threads, and the flag that interrupts long work.
 
 use crate::error::{Error, Result};
 use rayon::ThreadPool;
@@ -6,14 +6,15 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+/// The pools made so far, by their number of threads.
 static POOLS: Mutex<Option<HashMap<usize, Arc<ThreadPool>>>> = Mutex::new(None);
 
-/// The number of threads meant by a setting: 0 stands for all cores.
+/// The number of threads that the option `threads` asks for: 0 stands for all cores.
 pub fn count(threads: usize) -> usize {
     if threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { threads.min(1024) }
 }
 
-/// A pool of that many threads, made once per size.
+/// The pool of `threads` threads (0: all cores). Pools are made once for each size and kept.
 pub fn pool(threads: usize) -> Result<Arc<ThreadPool>> {
     let threads = count(threads);
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -31,11 +32,13 @@ pub fn pool(threads: usize) -> Result<Arc<ThreadPool>> {
     Ok(pool)
 }
 
-/// Runs of neighbouring items that a thread should get: few, for neighbours share caches, but enough to even out.
+/// Runs of neighbouring items that each thread should get: few, because neighbours share caches, but enough that threads
+/// finish at about the same time.
 const RUNS: usize = 8;
 
-/// Does work on every item; returns the results in the order of the items. The calling thread takes its share, so that
-/// as many threads are at it as the pool has, and with one no other is woken.
+/// Applies `work` to every item and returns the results, first item first.
+///
+/// The calling thread works too: as many threads are busy as the pool has, and a pool of one wakes no other thread.
 pub fn share<T: Send, R: Send + Sync>(pool: &ThreadPool, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let helpers = pool.current_num_threads().min(items.len()).saturating_sub(1);
     if helpers == 0 {
@@ -59,25 +62,28 @@ pub fn share<T: Send, R: Send + Sync>(pool: &ThreadPool, items: Vec<T>, work: im
     slots.into_iter().filter_map(|(_, result)| result.into_inner()).collect()
 }
 
-/// Set from outside to stop long work; workers look at it between blocks.
+/// The flag that stops long work: one thread sets it, workers read it between blocks.
 #[derive(Default)]
 pub struct Interrupt(AtomicBool);
 
 impl Interrupt {
+    /// Asks all work that watches the flag to stop.
     pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// Whether work should stop.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// `Error::Interrupted` if the flag is set.
     pub fn check(&self) -> Result<()> {
         if self.is_set() { Err(Error::Interrupted) } else { Ok(()) }
     }
 }
 
-/// A slice in parts of these sizes, one behind the other.
+/// Cuts a slice into consecutive parts of the given sizes.
 pub fn parts<T>(mut whole: &mut [T], sizes: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
     sizes
         .map(|size| {
@@ -88,7 +94,7 @@ pub fn parts<T>(mut whole: &mut [T], sizes: impl Iterator<Item = usize>) -> Vec<
         .collect()
 }
 
-/// A panic elsewhere leaves buffers that are cleared before use: the lock may be taken all the same.
+/// The lock of a buffer, also after a panic of another thread that held it: every use clears the buffer first.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -48,16 +48,8 @@ class Corpus:
     def gold(self) -> list[list[str]] | None: ...
 
 class ChainObjective:
-    def __init__(
-        self,
-        corpus: Corpus,
-        *,
-        all_states: bool = False,
-        all_transitions: bool = False,
-        min_count: int = 1,
-        order: int = 1,
-        threads: int = 0,
-    ) -> None: ...
+    # features: an object with the attributes of loglinear.ChainFeatures
+    def __init__(self, corpus: Corpus, features: object, *, threads: int = 0) -> None: ...
     @property
     def n_features(self) -> int: ...
     @property
@@ -143,6 +135,31 @@ class SamplePasses:
         l2: float,
     ) -> int: ...
 
+class NewtonStep:
+    """What a step of `ClassifierObjective.newton_step` did.
+
+    Attributes:
+        nll: negative log-likelihood at the weights after the step, nats.
+        working_set: number of columns in the working set.
+        sweeps: sweeps of coordinate descent over the working set.
+        trials: evaluations of the objective in the line search.
+        moved: whether the weights changed.
+        promised: decrease of the objective that the quadratic model predicts, nats.
+    """
+
+    @property
+    def nll(self) -> float: ...
+    @property
+    def working_set(self) -> int: ...
+    @property
+    def sweeps(self) -> int: ...
+    @property
+    def trials(self) -> int: ...
+    @property
+    def moved(self) -> bool: ...
+    @property
+    def promised(self) -> float: ...
+
 class ClassifierObjective:
     def __init__(
         self,
@@ -198,13 +215,72 @@ class ClassifierObjective:
         precision: float,
         sweeps: int,
         least: int,
-    ) -> tuple[float, int, int, int, bool, float]: ...
+    ) -> NewtonStep: ...
     def as_chain(self) -> ChainObjective: ...
     def per_sample(self) -> SamplePasses: ...
-    def one_against_rest(self, target: int) -> ClassifierObjective: ...
+    def one_against_rest(self, class_: int, /) -> ClassifierObjective: ...
     def batch(self, samples: npt.NDArray[np.int64], factor: float = 1.0) -> ClassifierObjective: ...
     def aggregate(self, map: npt.NDArray[np.int64], n_columns: int) -> ClassifierObjective: ...
     def restrict(self, columns: npt.NDArray[np.int64]) -> ClassifierObjective: ...
+
+class CompletedRows:
+    """The distributions of the hidden variables of a data set.
+
+    Attributes:
+        log_z: log of the sum of exp(score) over the hidden variables' states, for each row.
+        beliefs: probabilities of all states of all variables, shape (rows, sum of states).
+        edges: weighted sum over rows of the probabilities of all pairs of states of all edges, laid out as the scores.
+        unconverged: number of rows for which belief propagation has not converged.
+    """
+
+    @property
+    def log_z(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def beliefs(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def edges(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def unconverged(self) -> int: ...
+
+class LoopyBeliefs:
+    """The result of belief propagation.
+
+    Attributes:
+        log_z: Bethe's approximation of log Z.
+        nodes: beliefs of all states, laid out as the node scores.
+        edges: beliefs of all pairs of states of all edges, laid out as the edge scores.
+        messages: log ratios to the first state, of the messages out of each variable by ascending edge.
+        iterations: number of iterations.
+        residual: largest change of a log message at the end; above the tolerance if iterations ran out.
+        n_messages: number of messages computed.
+    """
+
+    @property
+    def log_z(self) -> float: ...
+    @property
+    def nodes(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def edges(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def messages(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def residual(self) -> float: ...
+    @property
+    def n_messages(self) -> int: ...
+
+class NetworkFile:
+    """The content of a network's file: settings in JSON, two variables for each edge, and the scores."""
+
+    @property
+    def settings(self) -> str: ...
+    @property
+    def edges(self) -> npt.NDArray[np.uint32]: ...
+    @property
+    def node_weights(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def edge_weights(self) -> npt.NDArray[np.float64]: ...
 
 class Network:
     def __init__(self, states: npt.NDArray[np.int64], edges: npt.NDArray[np.int64], *, threads: int = 0) -> None: ...
@@ -245,7 +321,7 @@ class Network:
         damping: float = 0.0,
         tolerance: float = 1e-6,
         max_iterations: int = 1000,
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64], int]: ...
+    ) -> CompletedRows: ...
     def loopy_bp(
         self,
         node_scores: npt.NDArray[np.float64],
@@ -256,19 +332,11 @@ class Network:
         max_iterations: int = 1000,
         schedule: str = "flooding",
         messages: npt.NDArray[np.float64] | None = None,
-    ) -> tuple[
-        float,
-        npt.NDArray[np.float64],
-        npt.NDArray[np.float64],
-        npt.NDArray[np.float64],
-        int,
-        float,
-        int,
-    ]:
-        """Sum-product messages until the largest change of a log message is at most `tolerance`.
+    ) -> LoopyBeliefs:
+        """Computes sum-product messages until the largest change of a log message is at most `tolerance`.
 
-        Fixed points are stationary points of the Bethe free energy; on trees they are exact. Binary variables take odds
-        for messages, unless scores are too large; all others take logarithms.
+        Fixed points are stationary points of the Bethe free energy; on trees they are exact. Messages are kept as odds
+        or ratios, or as logarithms if scores are too large.
 
         Source: Yedidia, Freeman & Weiss (2005); `schedule="residual"`: Elidan, McGraw & Koller (2006), on one thread.
         Cost: an iteration computes every message once, O(states * states) each; binary ones in some nanoseconds.
@@ -278,14 +346,9 @@ class Network:
             edge_scores: tables of all edges, each by rows of the first variable's states, finite.
             damping: share of the old log message in the new one, in [0, 1).
             tolerance: in nats, before damping; at least 0.
-            max_iterations: at least 1. With "residual" an iteration is as many messages as there are.
+            max_iterations: at least 1. With "residual", an iteration computes as many messages as there are.
             schedule: "flooding" or "residual".
-            messages: where to start, as returned for the same graph; without it messages are uniform.
-
-        Returns:
-            Bethe's log Z; beliefs of nodes and of edges, laid out as the scores; the messages: out of each variable, by
-            ascending edge, the logs of their ratios to the first state; iterations; the largest change of a log message
-            at the end, above `tolerance` if iterations ran out; how many messages were computed.
+            messages: the first messages, as returned for the same graph; without them, uniform messages.
 
         Raises:
             OptionError: an argument is out of range, not finite or of the wrong length.
@@ -302,27 +365,55 @@ class Network:
         burn_in: int = 0,
         seed: int = 0,
     ) -> npt.NDArray[np.int32]:
-        """Gibbs sampling: variables in turn, each from its distribution given all others; chains side by side.
+        """Gibbs sampling: a sweep draws each variable in turn from its distribution given all others.
 
-        Source: Geman & Geman (1984). Samples depend on the seed and on a chain's number, not on threads.
-        Cost: a sweep takes a random number and an exponential a variable, and O(degree) for each that changes; with
-        more than two states O(degree * states) for every variable.
+        Source: Geman & Geman (1984). Samples depend on the seed and on the number of the chain, not on threads.
+        Cost: a sweep takes a random number and an exponential a variable, and O(degree) for each variable that changes;
+        with more than two states O(degree * states) for every variable.
 
         Args:
             node_scores: as in `loopy_bp`.
             edge_scores: as in `loopy_bp`.
-            start: where chains begin, shape (chains, n_variables).
-            sweeps: passes over all variables behind the first `burn_in`.
-            thin: of so many sweeps the last one is kept.
-            burn_in: passes that are not kept.
+            start: the first states of each chain, shape (chains, n_variables).
+            sweeps: sweeps over all variables after the first `burn_in`.
+            thin: every `thin`-th of these sweeps gives a sample.
+            burn_in: sweeps before the first sample.
             seed: at least 0.
 
         Returns:
-            Samples of the first chain in order, then of the next: shape (chains * (sweeps // thin), n_variables).
+            Samples of the first chain, then of the next, and so on: shape (chains * (sweeps // thin), n_variables).
 
         Raises:
             OptionError: an argument is out of range, not finite or of the wrong shape.
         """
+
+class Regression:
+    """The L1-penalised regression of a binary variable on all others.
+
+    Attributes:
+        columns: columns whose weights are not 0, ascending.
+        weights: the weights of these columns.
+        intercept: the weight without penalty.
+        nll: negative log-likelihood without the penalty, nats.
+        violation: largest violation of optimality at a weight.
+        steps: Newton steps made.
+        converged: whether a tolerance was met.
+    """
+
+    @property
+    def columns(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def weights(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def intercept(self) -> float: ...
+    @property
+    def nll(self) -> float: ...
+    @property
+    def violation(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def converged(self) -> bool: ...
 
 class PseudoLikelihood:
     def __init__(
@@ -354,7 +445,7 @@ class PseudoLikelihood:
         tolerance: float,
         gradient_tolerance: float,
         max_steps: int,
-    ) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], float, float, float, int, bool]]: ...
+    ) -> list[Regression]: ...
     def restrict(self, features: npt.NDArray[np.int64]) -> RestrictedPseudoLikelihood: ...
 
 class RestrictedPseudoLikelihood:
@@ -427,19 +518,17 @@ def write_network(
     node_weights: npt.NDArray[np.float64],
     edge_weights: npt.NDArray[np.float64],
 ) -> None: ...
-def read_network(
-    path: str,
-) -> tuple[str, npt.NDArray[np.uint32], npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+def read_network(path: str) -> NetworkFile: ...
 def write_output(output: str, text: bytes) -> None: ...
 def check_template(template: str) -> int: ...
 
 _Vector = npt.NDArray[np.float64]
 _Rows = npt.NDArray[np.uint16]
-# l1, l2, and how many of the last weights bear no penalty.
+# l1, l2, and the number of weights at the end that bear no penalty.
 _Penalty = tuple[float, float, int]
 
 class vectors:
-    """Vector work, see `loglinear.vectors`; `threads` is a number of threads, 0 for all cores."""
+    """The operations of `loglinear.vectors`; `threads` is a number of threads, 0 for all cores."""
 
     @staticmethod
     def norms(x: _Vector, threads: int) -> tuple[float, float]: ...
@@ -475,4 +564,4 @@ class vectors:
         alpha: float,
         out: _Vector,
         threads: int,
-    ) -> tuple[float, float, float, float]: ...
+    ) -> list[float]: ...

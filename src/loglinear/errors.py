@@ -1,8 +1,8 @@
 """Exceptions of the library.
 
-The tree; every exception names the offending value, its place and the remedy::
+Every exception names the offending value, its place and the remedy. The tree::
 
-    LogLinearError (Exception)         catch this one to catch them all
+    LogLinearError (Exception)         base class of all others
      +-- DataError (ValueError)        an input file or data set that cannot be used
      +-- TemplateError (ValueError)    a feature template that cannot be understood
      +-- ModelFileError (ValueError)   a damaged, truncated or foreign model file
@@ -18,7 +18,7 @@ __all__ = ["DataError", "LogLinearError", "ModelFileError", "ObjectiveError", "O
 
 
 class LogLinearError(Exception):
-    """Base of every exception that the library raises on purpose."""
+    """Base class of every exception that the library raises on purpose."""
 
 
 class DataError(LogLinearError, ValueError):
@@ -30,7 +30,7 @@ class TemplateError(LogLinearError, ValueError):
 
 
 class ModelFileError(LogLinearError, ValueError):
-    """A model file that is damaged, truncated or not one of ours."""
+    """A model file that is damaged, truncated, or of another program."""
 
 
 class OptionError(LogLinearError, ValueError):

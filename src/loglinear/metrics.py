@@ -1,8 +1,8 @@
 """Accuracy, and precision, recall and F1 over chunks, of label sequences.
 
-A chunk is a typed stretch of tokens: a phrase, an entity, a word. One rule reads every tagging scheme (`chunks`). On
-IOB1 and IOB2 it gives what the CoNLL script conlleval gives, and on these and IOBES what seqeval's default mode gives,
-on well-formed and on malformed sequences alike. Standard library only: the module imports at once.
+A chunk is a typed stretch of tokens: a phrase, an entity, a word. One rule reads every tagging scheme (`chunks`). Its
+results equal conlleval's (the CoNLL script) on IOB1 and IOB2, and those of seqeval's default mode on IOB1, IOB2 and
+IOBES, for well-formed and for malformed sequences. The module imports the standard library alone, to load fast.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,9 +15,10 @@ from loglinear.errors import DataError, OptionError
 Chunk = tuple[str, int, int]
 """Type, first token, one past the last token."""
 
-# What a tag says of its token in every scheme: B begins, I continues, E ends a chunk; S is a chunk of its own.
+# The role of each tag in every scheme: B begins, I continues, E ends a chunk; S is a chunk of one token.
 _ROLES = {"B": "B", "B2": "I", "B3": "I", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S"}
 
+# The tags of each scheme, besides O.
 _TAGS = {
     "IOB": frozenset({"B", "I"}),
     "IOBES": frozenset({"B", "I", "E", "S"}),
@@ -25,11 +26,12 @@ _TAGS = {
     "BMES": frozenset({"B", "B2", "B3", "M", "E", "S"}),
 }
 
+# Other names of schemes.
 _ALIASES = {"IOB1": "IOB", "IOB2": "IOB", "BIO": "IOB", "BIOES": "IOBES", "BMES6": "BMES"}
 
 
 class Score(TypedDict):
-    """Agreement of predicted with gold on one chunk type or one label; fractions from 0 to 1, 0 where undefined."""
+    """Agreement of predicted with gold items of one chunk type or one label; fractions are 0 where undefined."""
 
     precision: float
     recall: float
@@ -40,19 +42,19 @@ class Score(TypedDict):
 
 
 class Evaluation(NamedTuple):
-    """What `evaluate` finds. Fractions lie between 0 and 1; a quotient with denominator 0 is 0.
+    """The result of `evaluate`. Fractions lie between 0 and 1; a quotient with denominator 0 is 0.
 
     Attributes:
-        accuracy: tokens whose label is right.
-        sentence_accuracy: sentences whose labels are all right.
-        precision: predicted chunks that are gold chunks, all types together; None where the labels follow no scheme.
-        recall: gold chunks that were predicted; None likewise.
-        f1: harmonic mean of the two; None likewise.
-        per_type: chunk type -> `Score`, by name; empty where the labels follow no scheme.
-        per_label: label -> `Score` over tokens, by name; not in `to_dict`.
-        n_tokens: tokens compared.
-        n_sentences: sentences compared.
-        scheme: the tagging scheme the chunks were read by, or None.
+        accuracy: fraction of tokens with the right label.
+        sentence_accuracy: fraction of sentences with right labels only.
+        precision: fraction of predicted chunks that are gold chunks, all types together; None without a scheme.
+        recall: fraction of gold chunks that were predicted; None without a scheme.
+        f1: harmonic mean of precision and recall; None without a scheme.
+        per_type: chunk type -> `Score`, sorted by name; empty without a scheme.
+        per_label: label -> `Score` over tokens, sorted by name; not in `to_dict`.
+        n_tokens: number of tokens compared.
+        n_sentences: number of sentences compared.
+        scheme: the tagging scheme by which chunks were read; None if the labels follow none.
     """
 
     accuracy: float
@@ -67,31 +69,32 @@ class Evaluation(NamedTuple):
     scheme: str | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but `per_label`, ready for JSON."""
+        """Return everything except `per_label`, ready for JSON."""
         values = self._asdict()
         del values["per_label"]
         return values
 
 
 def detect_scheme(labels: Iterable[str]) -> str | None:
-    """Name the tagging scheme of a label set.
+    """Return the name of the tagging scheme of a label set.
 
-    A label is read as TAG or TAG-TYPE, split at its first dash; "O" is outside every chunk. The schemes, in the order
-    they are tried:
+    A label is read as TAG or TAG-TYPE, split at its first dash; "O" is outside every chunk. The schemes, first tried
+    first:
 
     - "IOB": the tags B and I, or nothing but O. IOB1 and IOB2 have the same labels and are read by the same rule.
     - "IOBES" (or BIOES): B, I, E, S.
     - "BILOU": B, I, L, U.
-    - "BMES": B, M, E, S, and the six tags B, B2, B3, M, E, S of Chinese word segmentation. It is tried first where no
+    - "BMES": B, M, E, S, and the six tags B, B2, B3, M, E, S of Chinese word segmentation. It is tried first if no
       label has a type and O is missing, as in a segmentation into words.
 
-    Any subset of a scheme's tags will do, and the order decides no chunk: all schemes are read by one rule (`chunks`).
+    A subset of a scheme's tags belongs to the scheme. If a subset belongs to several schemes, the name does not matter
+    to chunks: one rule reads all schemes (`chunks`).
 
     Args:
-        labels: the distinct labels, or any labels: repetition is harmless.
+        labels: labels, with or without repetitions.
 
     Returns:
-        The name, or None: no label at all, or one that belongs to no scheme, such as a part of speech.
+        The name; None if there is no label, or a label belongs to no scheme (a part of speech, for example).
     """
     distinct = set(labels)
     if not distinct:
@@ -103,23 +106,23 @@ def detect_scheme(labels: Iterable[str]) -> str | None:
 
 
 def chunks(labels: Sequence[str], scheme: str | None = None) -> list[Chunk]:
-    """Chunks of one label sequence, from left to right.
+    """Return the chunks of one label sequence, from left to right.
 
-    A chunk starts at B or S, at any tag other than O that follows O, E, S or the start of the sequence, and wherever
-    the type changes; it ends after E or S and before whatever is outside or starts another. Every sequence has chunks
-    by this rule, malformed ones too. M, B2 and B3 are read as I, L as E, U as S. Segmentation tags, which have no
-    types, tile the sequence with words.
+    A chunk starts at B or S, at any tag other than O that follows O, E, S or the start of the sequence, and at every
+    change of the type. It ends after E or S, before O, and before the start of another chunk. The rule gives chunks for
+    malformed sequences, too. M, B2 and B3 are read as I, L as E, U as S. Segmentation tags have no types, and their
+    chunks are words that cover the sequence.
 
     Args:
         labels: labels TAG or TAG-TYPE, split at the first dash, and "O".
         scheme: "IOB" ("IOB1", "IOB2", "BIO"), "IOBES" ("BIOES"), "BILOU" or "BMES"; None detects it (`detect_scheme`).
 
     Returns:
-        Triples (type, start, end), the end exclusive; the type is "" where the labels have none.
+        Triples (type, start, end), the end exclusive; the type is "" if the label has none.
 
     Raises:
-        DataError: a label does not belong to the scheme, or the labels follow none.
-        OptionError: no such scheme.
+        DataError: a label does not belong to the scheme, or the labels follow no scheme.
+        OptionError: there is no such scheme.
     """
     _require_scheme(set(labels), scheme)
     return _chunks([_parse(label) for label in labels])
@@ -130,18 +133,18 @@ def evaluate(
 ) -> Evaluation:
     """Compare predicted label sequences with gold ones.
 
-    One pass; both arguments may be generators, and no sentence is kept. An empty sentence counts as a sentence, and as
-    right.
+    Both arguments may be generators: they are read once, and no sentence is kept. An empty sentence counts as a right
+    sentence.
 
     Args:
         gold: the true label sequences.
-        predicted: as many sequences, of the same lengths.
-        scheme: the tagging scheme of both, as in `chunks`; None detects it from all the labels met.
+        predicted: the predicted label sequences: as many, of the same lengths.
+        scheme: the tagging scheme of both, as in `chunks`; None detects it from all labels.
 
     Raises:
-        DataError: sequences of different length, or a different number of them (the message names the sentence, counted
-            from 1), a string where a sequence of labels belongs, or labels outside the given scheme.
-        OptionError: no such scheme.
+        DataError: two sequences differ in length, or the numbers of sequences differ (the message names the sentence,
+            counted from 1); a sequence is a string; or a label does not belong to the given scheme.
+        OptionError: there is no such scheme.
     """
     chunk_counts, label_counts = _Counts(), _Counts()
     parsed: dict[str, tuple[str, str]] = {}
@@ -179,7 +182,7 @@ def evaluate(
 
 
 class _Counts:
-    """Gold, predicted and correct items by name."""
+    """Numbers of gold, predicted and correct items, by name."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, list[int]] = {}
@@ -248,7 +251,7 @@ def _chunks(parsed: Sequence[tuple[str, str]]) -> list[Chunk]:
 
 
 def _require_scheme(labels: Iterable[str], scheme: str | None) -> str:
-    """The scheme's own name, once every label is known to belong to it."""
+    """Return the scheme's own name after a check that every label belongs to it."""
     labels = sorted(labels)
     if scheme is None:
         detected = detect_scheme(labels)

@@ -1,4 +1,4 @@
-"""Options: dataclasses of them, and checks: names among their choices, truth values, numbers within their ranges.
+"""Dataclasses of options, and checks of options: names among choices, truth values, numbers within ranges.
 
 A dataclass of options states each option once: its name, its default, its check and its help text. The parameters of
 estimators, the flags of the command line and the settings in model files derive from its fields.
@@ -23,8 +23,8 @@ def option(default: Any, help: str, check: Callable[[str, Any], object] | None =
     """Return a field of a dataclass of options.
 
     Args:
-        default: what stands for the option where it is not given.
-        help: the text that docstrings give; its first clause, up to a semicolon or a full stop, is the flag's help.
+        default: value of an option that is not given.
+        help: description in docstrings; its first clause, up to a semicolon or a full stop, is the help of the flag.
         check: called with the name and the value of the option; raises OptionError.
     """
     return field(default=default, metadata={"help": help, "check": check})
@@ -49,17 +49,17 @@ def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
 
 
 def truth_value(name: str, value: Any) -> None:
-    """Raise OptionError if the value of an option is neither True nor False, NumPy's included."""
+    """Raise OptionError if the value of an option is not a truth value of Python or NumPy."""
     if not isinstance(value, (bool, np.bool_)):
         message = f"{name}={value!r} is neither True nor False"
         raise OptionError(message)
 
 
 def whole_number(name: str, value: Any, least: int, most: int) -> int:
-    """The value of an option as an int, NumPy's integers included.
+    """Return the value of an option, an integer of Python or NumPy, as an int.
 
     Raises:
-        OptionError: it is none, or out of its range.
+        OptionError: the value is no integer, or out of its range.
     """
     try:
         number = operator.index(value)
@@ -72,19 +72,19 @@ def whole_number(name: str, value: Any, least: int, most: int) -> int:
 
 
 def real_number(name: str, value: Any, range: str, fits: Callable[[float], bool]) -> float:
-    """The value of an option as a float, NumPy's numbers included.
+    """Return the value of an option, a number of Python or NumPy, as a float.
 
     Args:
-        name: of the option.
-        value: of the option.
-        range: what the message asks for.
+        name: name of the option.
+        value: value of the option.
+        range: the range in words, for the message.
         fits: whether a finite number is in the range.
 
     Raises:
-        OptionError: it is no finite number, or out of its range.
+        OptionError: the value is no finite number, or out of its range.
     """
     number = not isinstance(value, bool) and isinstance(value, (int, float, np.integer, np.floating))
-    # Python's whole numbers know no bound: those beyond a float's are refused here, not where they are used.
+    # Python's integers have no bound: an integer that no float can hold is refused here.
     if not number or not abs(value) <= sys.float_info.max or not fits(float(value)):
         message = f"{name}={value!r} is out of range; give {range}"
         raise OptionError(message)

@@ -25,6 +25,7 @@ __all__ = [
     "Batched",
     "Classifier",
     "Clusterable",
+    "NewtonStep",
     "Numbers",
     "Objective",
     "PerSample",
@@ -66,9 +67,9 @@ class Objective(Protocol):
 
 @runtime_checkable
 class Threaded(Protocol):
-    """An objective that says on how many threads it runs.
+    """An objective that states the number of its threads.
 
-    The vector operations of solvers run on the same number.
+    The vector operations of solvers run on the same number of threads.
     """
 
     @property
@@ -81,7 +82,7 @@ class Restrictable(Protocol):
     """An objective that can be restricted to some of its features."""
 
     def restrict(self, features: Numbers) -> Objective | None:
-        """Return the objective over some of the features, in this order, where the weights of all others are 0.
+        """Return the objective over some of the features, where the weights of all others are 0.
 
         Args:
             features: their numbers, ascending, shape (k,).
@@ -123,7 +124,7 @@ class Batched(Protocol):
     """An objective that can be evaluated on a batch of its samples."""
 
     def batch(self, samples: Numbers, factor: float) -> Objective:
-        """Return the objective on some of the samples, over all features; each weighs ``factor`` times as much."""
+        """Return the objective on some of the samples, over all features; their weights are multiplied by ``factor``."""
 
 
 class SamplePasses(Protocol):
@@ -179,6 +180,34 @@ class Classifier(Protocol):
         """Return the p(k | x_i), shape (n_samples, n_outputs); with one output the p(1 | x_i)."""
 
 
+class NewtonStep(Protocol):
+    """An account of a step of ``ProxNewton``."""
+
+    @property
+    def nll(self) -> float:
+        """NLL at the weights after the step, nats."""
+
+    @property
+    def working_set(self) -> int:
+        """Number of columns in the working set."""
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of coordinate descent over the working set."""
+
+    @property
+    def trials(self) -> int:
+        """Evaluations of the objective in the line search."""
+
+    @property
+    def moved(self) -> bool:
+        """Whether the weights changed."""
+
+    @property
+    def promised(self) -> float:
+        """Decrease of the objective that the quadratic model predicts, nats."""
+
+
 class TwoClasses(Protocol):
     """A classifier that knows the curvature of two classes."""
 
@@ -223,13 +252,8 @@ class TwoClasses(Protocol):
         precision: float,
         sweeps: int,
         least: int,
-    ) -> tuple[float, int, int, int, bool, float]:
-        """Make a step of ``ProxNewton``, updating the arrays.
-
-        Returns:
-            NLL, columns of the working set, sweeps, trials of the line search, whether the weights moved, and the
-            decrease that the step promised.
-        """
+    ) -> NewtonStep:
+        """Make a step of ``ProxNewton``, updating the arrays."""
 
     def dual_start(self, alpha: Vector) -> tuple[Vector, Vector]:
         """Return the weights that dual variables stand for, and the squared norms of the samples."""

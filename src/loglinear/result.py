@@ -1,4 +1,4 @@
-"""The end of a minimisation: why it stopped, and the weights it reached."""
+"""The end of a minimisation: status and result, and the protocol of a solver's state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["OnSome", "Result", "State", "Status"]
 
 
 class Status(Enum):
-    """Why a solver or the loop stopped; the value is a message for people."""
+    """The reason why a solver or the loop stopped; the value of a member is a message for people."""
 
     RUNNING = "not finished"
     CONVERGED = "converged: the solver's own stopping criterion holds"
@@ -34,12 +34,12 @@ class Status(Enum):
 
     @property
     def message(self) -> str:
-        """The sentence for people."""
+        """The message for people."""
         return self.value
 
     @property
     def converged(self) -> bool:
-        """Whether the solver came to its own end, not to a limit or a failure."""
+        """Whether a stopping criterion of the solver was met; not a limit, a failure or an interruption."""
         return self in (Status.CONVERGED, Status.VIOLATION_REACHED, Status.PASSES_MADE, Status.FEATURES_SELECTED)
 
 
@@ -79,7 +79,7 @@ class State(Protocol):
 
     @property
     def status(self) -> Status:
-        """RUNNING until the solver itself decides otherwise."""
+        """RUNNING until the solver stops by itself."""
 
 
 @runtime_checkable
@@ -101,14 +101,14 @@ class Result:
 
     Attributes:
         w: weights reached, shape (n_features,).
-        status: why it stopped; ``status.converged`` and ``status.message``.
+        status: the reason why it stopped; see ``status.converged`` and ``status.message``.
         trace: a record per step, the starting point included.
         objective: penalised objective at w, nats, summed over samples.
         nll: unpenalised negative log-likelihood at w, nats.
         violation: max-norm of the subgradient of minimum norm at w; zero at an optimum.
-        iterations: steps since the solver's start, those before a checkpoint included.
-        passes: effective passes over the data, likewise.
-        gradient_evaluations: calls of ``value_and_gradient``, likewise.
+        iterations: steps since the solver's ``init``, also if it was continued from a checkpoint.
+        passes: effective passes over the data since ``init``.
+        gradient_evaluations: calls of ``value_and_gradient`` since ``init``.
         seconds: solver time of this call, without traces and callbacks.
         state: the solver's final state: a checkpoint, picklable, that ``minimize(..., state=state)`` continues exactly.
     """

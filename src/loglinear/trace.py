@@ -31,10 +31,10 @@ class TraceRecord:
         seconds: solver time, without the time spent on records and callbacks.
         objective: penalised objective, nats, summed over samples.
         nll: unpenalised negative log-likelihood, nats.
-        nnz: weights that are not zero.
+        nnz: number of weights that are not zero.
         violation: max-norm of the subgradient of minimum norm.
-        working_set: features that the solver looks at, if it keeps a working set.
-        dev: metrics on a development set, if a callback filled them in.
+        working_set: number of features in the solver's working set; None if it keeps none.
+        dev: metrics on a development set; None unless a callback has filled them in.
     """
 
     iteration: int
@@ -49,7 +49,7 @@ class TraceRecord:
     dev: dict[str, float] | None = None
 
     def to_json(self) -> str:
-        """Return the record as one line of JSON, without line end; a number that is not finite becomes null."""
+        """Return the record as a line of JSON without its line end; a number that is not finite becomes null."""
         row: dict[str, Any] = {name: _plain(getattr(self, name)) for name in _REQUIRED}
         if self.working_set is not None:
             row["working_set"] = int(self.working_set)
@@ -59,7 +59,7 @@ class TraceRecord:
 
     @classmethod
     def from_json(cls, line: str) -> TraceRecord:
-        """Return the record that ``to_json`` wrote.
+        """Return the record in a line that ``to_json`` wrote.
 
         Raises:
             ValueError: the line is no JSON object with the keys of a record.
@@ -77,7 +77,7 @@ class TraceRecord:
 
 
 class Trace(Sequence[TraceRecord]):
-    """The records of one minimisation, in order; behaves like a list of them."""
+    """The records of one minimisation, first step first; a sequence like a list."""
 
     def __init__(self, records: Iterable[TraceRecord] = ()) -> None:
         self._records = list(records)
@@ -108,14 +108,15 @@ class Trace(Sequence[TraceRecord]):
         self._records.append(record)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write all records to ``path`` as JSON lines; the file is replaced whole or not at all."""
+        """Write all records to ``path`` as JSON lines, whole or not at all."""
         _replace(Path(path), "".join(record.to_json() + "\n" for record in self))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Trace:
         """Return the trace in a file of JSON lines.
 
-        A last line without line end that cannot be read is what a killed run leaves: it is passed over.
+        A killed run may leave a part of a line at the end of the file: a last line that has no line end and cannot be
+        read is skipped.
 
         Raises:
             DataError: a line is not a record; names file and line.
@@ -137,15 +138,15 @@ class Trace(Sequence[TraceRecord]):
 
 
 class TraceWriter:
-    """A callback of ``minimize`` that writes each record as it comes, so a killed run keeps its trace.
+    """A callback of ``minimize`` that writes each record at once, so that a killed run keeps its trace.
 
     Args:
         path: file of JSON lines.
-        append: continue the file of an earlier run that is resumed: its records are kept, and records no newer than
-            its last one are not written again. Otherwise the file starts anew.
+        append: whether to keep the records of the file, and to write only records of later iterations: for a run that
+            is resumed. Otherwise the file starts empty.
 
     Raises:
-        DataError: ``append`` and the file is no trace.
+        DataError: the file to append to is no trace.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, append: bool = False) -> None:
@@ -158,7 +159,7 @@ class TraceWriter:
         kept.write(self.path)
 
     def __call__(self, record: TraceRecord, state: object) -> None:
-        """Append the record to the file; it is closed again before this returns."""
+        """Append the record to the file, and close the file."""
         if record.iteration <= self._last:
             return
         with _named(self.path), self.path.open("a", encoding="utf-8") as file:
@@ -167,6 +168,7 @@ class TraceWriter:
 
 
 def _plain(value: Any) -> Any:
+    """Return a number as JSON has it; None if it is not finite."""
     if isinstance(value, numbers.Integral):
         return int(value)
     number = float(value)
@@ -174,6 +176,7 @@ def _plain(value: Any) -> Any:
 
 
 def _parsed(name: str, value: Any) -> Any:
+    """Return the value of a field of a record."""
     if name == "dev":
         return value
     if name == "working_set" and value is None:
@@ -188,7 +191,7 @@ def _parsed(name: str, value: Any) -> Any:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Make errors of writing name the file that was asked for."""
+    """Make errors of writing name this file, not a temporary one."""
     try:
         yield
     except OSError as error:
@@ -197,9 +200,10 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def _replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all; a device or a pipe is written to, never replaced."""
     with _named(path):
         if path.is_dir() or (path.exists() and not path.is_file()):
-            path.write_text(text, encoding="utf-8")  # a device or a pipe is written to, never replaced
+            path.write_text(text, encoding="utf-8")
             return
         temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
         try:

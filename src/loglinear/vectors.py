@@ -1,8 +1,9 @@
 """Every O(n_features) operation of the optimisers, each one sweep over its arguments, in native code.
 
-Arrays are C-contiguous float64; a name ``out`` (or a documented output) is overwritten and may not overlap the
-inputs unless the docstring allows it. Sums are formed over chunks of a fixed size and added up in order, so results are
-bitwise the same on any number of threads. A non-finite input gives a non-finite result and no warning.
+Arrays are C-contiguous float64. An argument named ``out``, or documented as an output, is overwritten and may not
+overlap the inputs unless the docstring allows it. Sums are formed over chunks of a fixed size and added up first chunk
+first, so results are bitwise the same on any number of threads. A non-finite input gives a non-finite result and no
+warning.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +21,7 @@ from ._core import vectors as _native
 __all__ = [
     "Rows",
     "Strengths",
+    "Trial",
     "Vector",
     "count_nonzero",
     "norms",
@@ -30,12 +33,28 @@ __all__ = [
 ]
 
 Vector = npt.NDArray[np.float64]
-# bfloat16, the upper halves of float32: NumPy has no such type, so they are kept as bits.
+# Rows of bfloat16 numbers (the upper halves of float32), kept as their bits because NumPy has no such type.
 Rows = npt.NDArray[np.uint16]
-# l1, l2, and the number of the last weights that bear neither: l1 |w|_1 + (l2 / 2) |w|^2 over the others.
+# l1, l2 and u: the penalty l1 |w|_1 + (l2 / 2) |w|^2 over all weights except the last u.
 Strengths = tuple[float, float, int]
 
 _threads: ContextVar[int] = ContextVar("threads", default=0)
+
+
+class Trial(NamedTuple):
+    """Numbers that a line search needs about the trial point out = w + alpha d.
+
+    Attributes:
+        slope: d . v, where v is the pseudo-gradient at w.
+        change: v . (out - w).
+        l1_norm: |out|_1 over the weights that bear a penalty.
+        squared: |out|_2 squared over the weights that bear a penalty.
+    """
+
+    slope: float
+    change: float
+    l1_norm: float
+    squared: float
 
 
 @contextmanager
@@ -61,10 +80,10 @@ def count_nonzero(x: Vector) -> int:
 def pseudo_gradient(w: Vector, g: Vector, penalty: Strengths, out: Vector) -> tuple[float, float]:
     """Write the pseudo-gradient of f(w) + penalty(w) to ``out``, where g is the gradient of f.
 
-    It is the subgradient of minimum norm (Andrew & Gao 2007, Eq. 4), and the plain gradient when l1 = 0.
+    The pseudo-gradient is the subgradient of minimum norm (Andrew & Gao 2007, Eq. 4); with l1 = 0, the gradient.
 
     Returns:
-        Its max-norm (NaN or infinite if any entry is) and its Euclidean norm squared.
+        The max-norm of the pseudo-gradient (NaN or infinite if any entry is) and its Euclidean norm squared.
     """
     return _native.pseudo_gradient(w, g, penalty, out, _threads.get())
 
@@ -94,10 +113,10 @@ def secant_pair(
         penalty: see ``Strengths``.
         s_rows: shape (m, n), bfloat16.
         y_rows: shape (m, n), bfloat16.
-        live: numbers of the k rows that count.
+        live: numbers of the k rows that hold earlier pairs.
         spare: number of the row to write.
-        products: shape (2, 2 k + 2); row 0 becomes the inner products of the live rows of S, the live rows of Y, s and
-            y with v, and row 1 their inner products with y.
+        products: output, shape (2, 2 k + 2). Its columns stand for the live rows of S, the live rows of Y, s, and y;
+            row 0 becomes their inner products with v, row 1 their inner products with y.
 
     Returns:
         The max-norm of v (NaN or infinite if any entry is), its Euclidean norm squared, and (w_new - w) . v.
@@ -117,12 +136,15 @@ def quasi_newton_step(
     factor: float,
     alpha: float,
     out: Vector,
-) -> tuple[float, float, float, float]:
+) -> Trial:
     """Write w + alpha d to ``out``, with d = s_coefficients @ S[live] + y_coefficients @ Y[live] + factor * v.
 
-    v is the pseudo-gradient at w. With l1 > 0 come the two projections of Andrew & Gao (2007), Algorithm 1: pi(d; -v)
-    sets the entries of d to zero whose sign is not that of -v; then entries of ``out`` that leave the orthant
-    xi_i = sign(w_i), or sign(-v_i) where w_i = 0, become zero.
+    v is the pseudo-gradient at w. With l1 > 0 the sweep fuses three lines of Andrew & Gao (2007), Algorithm 1:
+
+    - the direction d;
+    - its projection pi(d; -v): an entry of d that does not have the sign of -v becomes zero;
+    - the projected step: an entry of ``out`` that leaves the orthant xi becomes zero, where xi_i = sign(w_i), or
+      sign(-v_i) if w_i = 0.
 
     Args:
         w: shape (n,).
@@ -132,17 +154,19 @@ def quasi_newton_step(
         s_coefficients: shape (k,).
         y_rows: Y, shape (m, n), bfloat16.
         y_coefficients: shape (k,).
-        live: numbers of the k rows that count.
-        factor: multiplies v.
+        live: numbers of the k rows that the coefficients belong to.
+        factor: coefficient of v.
         alpha: length of the step.
         out: shape (n,).
 
     Returns:
-        d . v, v . (out - w), |out|_1 and |out|_2 squared, the norms without weights that bear no penalty.
+        What a line search needs to know about ``out``.
     """
     threads = _threads.get()
-    return _native.quasi_newton_step(
-        w, g, penalty, s_rows, s_coefficients, y_rows, y_coefficients, live, factor, alpha, out, threads
+    return Trial._make(
+        _native.quasi_newton_step(
+            w, g, penalty, s_rows, s_coefficients, y_rows, y_coefficients, live, factor, alpha, out, threads
+        )
     )
 
 

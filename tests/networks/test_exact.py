@@ -128,20 +128,20 @@ def test_completed_equals_enumeration_of_what_is_hidden(model, weighted):
     data[rng.random(data.shape) < 0.4] = -1
     data[0], data[1] = 0, -1
     weights = rng.random(n) if weighted else None
-    log_z, beliefs, tables, unconverged = model.inference.completed(model.nodes, model.tables, data, weights=weights)
+    found = model.inference.completed(model.nodes, model.tables, data, weights=weights)
     expected = [completed_by_enumeration(model, row) for row in data]
-    np.testing.assert_allclose(log_z, [each[0] for each in expected], atol=1e-10)
-    np.testing.assert_allclose(beliefs, [each[1] for each in expected], atol=TOLERANCE)
+    np.testing.assert_allclose(found.log_z, [each[0] for each in expected], atol=1e-10)
+    np.testing.assert_allclose(found.beliefs, [each[1] for each in expected], atol=TOLERANCE)
     by_row = np.array([each[2] for each in expected])
-    np.testing.assert_allclose(tables, by_row.sum(axis=0) if weights is None else weights @ by_row, atol=1e-10)
-    assert unconverged == 0
+    np.testing.assert_allclose(found.edges, by_row.sum(axis=0) if weights is None else weights @ by_row, atol=1e-10)
+    assert found.unconverged == 0
 
 
 def test_a_row_that_hides_all_has_the_marginals_of_the_network(model):
     data = np.full((1, model.states.size), -1, dtype=np.int32)
-    log_z, beliefs, tables, _ = model.inference.completed(model.nodes, model.tables, data)
+    found = model.inference.completed(model.nodes, model.tables, data)
     whole = model.exact()
-    for mine, theirs in zip((log_z[0], beliefs[0], tables), whole, strict=True):
+    for mine, theirs in zip((found.log_z[0], found.beliefs[0], found.edges), whole, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=TOLERANCE)
 
 
@@ -170,7 +170,8 @@ def test_any_number_of_threads_gives_the_same_bits():
         model = Model([2] * 240, grid(8, 30), scale=1.0, threads=threads)
         data = np.random.default_rng(0).integers(-1, 2, size=(50, 240), dtype=np.int32)
         found = [*model.exact(), model.inference.pair_marginals(model.nodes, model.tables)]
-        results.append([*found, *model.inference.completed(model.nodes, model.tables, data)])
+        completed = model.inference.completed(model.nodes, model.tables, data)
+        results.append([*found, completed.log_z, completed.beliefs, completed.edges, completed.unconverged])
     for other in results[1:]:
         for mine, theirs in zip(results[0], other, strict=True):
             np.testing.assert_array_equal(mine, theirs)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from loglinear._core import Network
+from loglinear._core import LoopyBeliefs, Network
 from loglinear.errors import OptionError
 from oracles.network_enumeration import Scored
 
@@ -22,7 +22,7 @@ STATES = [[2] * 7, [2, 3, 4, 2, 3, 2, 5]]
 class Model(Scored):
     """A network with scores, and belief propagation in it."""
 
-    def bp(self, *, threads: int = 1, **options: Any) -> tuple[Any, ...]:
+    def bp(self, *, threads: int = 1, **options: Any) -> LoopyBeliefs:
         return self.network(threads).loopy_bp(self.nodes, self.tables, **options)
 
     def exact(self) -> tuple[float, np.ndarray]:
@@ -31,19 +31,23 @@ class Model(Scored):
         return log_z, np.concatenate(probabilities)
 
 
+def arrays(found: LoopyBeliefs) -> tuple[Any, ...]:
+    return found.log_z, found.nodes, found.edges, found.messages
+
+
 @pytest.mark.parametrize("schedule", ["flooding", "residual"])
 @pytest.mark.parametrize("states", STATES)
 @pytest.mark.parametrize("scale", [0.5, 3.0, 150.0])
 def test_trees_are_exact(states: list[int], scale: float, schedule: str) -> None:
     model = Model(states, TREE, scale)
-    log_z, nodes, edges, _, iterations, residual, n_messages = model.bp(schedule=schedule, tolerance=1e-10)
+    found = model.bp(schedule=schedule, tolerance=1e-10)
     exact_log_z, exact = model.exact()
-    assert log_z == pytest.approx(exact_log_z, rel=1e-12)
-    np.testing.assert_allclose(np.concatenate([nodes, edges]), exact, atol=1e-11)
-    assert residual <= 1e-10
+    assert found.log_z == pytest.approx(exact_log_z, rel=1e-12)
+    np.testing.assert_allclose(np.concatenate([found.nodes, found.edges]), exact, atol=1e-11)
+    assert found.residual <= 1e-10
     # The longest path has 4 edges; one more iteration finds that nothing changes.
-    assert iterations <= 5
-    assert n_messages <= 5 * 2 * len(TREE)
+    assert found.iterations <= 5
+    assert found.n_messages <= 5 * 2 * len(TREE)
 
 
 @pytest.mark.parametrize("states", STATES)
@@ -54,11 +58,11 @@ def test_edges_without_scores_change_nothing(states: list[int]) -> None:
     without = Model(states, TREE, 1.0)
     without.nodes, without.tables = with_edge.nodes, with_edge.tables[:-table]
     a, b = with_edge.bp(tolerance=1e-12), without.bp(tolerance=1e-12)
-    assert a[0] == pytest.approx(b[0], rel=1e-13)
-    np.testing.assert_allclose(a[1], b[1], atol=1e-13)
+    assert a.log_z == pytest.approx(b.log_z, rel=1e-13)
+    np.testing.assert_allclose(a.nodes, b.nodes, atol=1e-13)
     first = np.concatenate([[0], np.cumsum(states)])
-    beliefs = [a[1][first[i] : first[i + 1]] for i in (2, 5)]
-    np.testing.assert_allclose(a[2][-table:], np.outer(*beliefs).ravel(), atol=1e-13)
+    beliefs = [a.nodes[first[i] : first[i + 1]] for i in (2, 5)]
+    np.testing.assert_allclose(a.edges[-table:], np.outer(*beliefs).ravel(), atol=1e-13)
 
 
 @pytest.mark.parametrize("states", STATES)
@@ -66,14 +70,14 @@ def test_edges_without_scores_change_nothing(states: list[int]) -> None:
 def test_derivatives_of_log_z_are_beliefs(states: list[int], damping: float) -> None:
     model = Model(states, LOOPS, 0.8)
     options = {"tolerance": 1e-12, "damping": damping}
-    beliefs = np.concatenate(model.bp(**options)[1:3])
+    beliefs = np.concatenate(arrays(model.bp(**options))[1:3])
     step, found = 1e-5, []
     for scores in (model.nodes, model.tables):
         for k in range(scores.size):
             value = scores[k]
             ends = []
             for scores[k] in (value + step, value - step):
-                ends.append(model.bp(**options)[0])
+                ends.append(model.bp(**options).log_z)
             scores[k] = value
             found.append((ends[0] - ends[1]) / (2 * step))
     np.testing.assert_allclose(found, beliefs, atol=1e-8)
@@ -87,19 +91,19 @@ def test_odds_and_ratios_agree(scale: float) -> None:
     other.nodes, other.tables = np.concatenate([model.nodes, np.zeros(3)]), model.tables
     for options in ({}, {"damping": 0.4}, {"damping": 0.5, "max_iterations": 3}, {"schedule": "residual"}):
         odds, ratios = model.bp(tolerance=1e-10, **options), other.bp(tolerance=1e-10, **options)
-        assert ratios[0] == pytest.approx(odds[0] + np.log(3), rel=1e-12)
-        np.testing.assert_allclose(ratios[1][:-3], odds[1], atol=1e-12)
-        np.testing.assert_allclose(ratios[2], odds[2], atol=1e-12)
-        np.testing.assert_allclose(ratios[3], odds[3], atol=1e-12)
-        assert ratios[4] == odds[4]
-        assert ratios[5] == pytest.approx(odds[5], rel=1e-3, abs=1e-14)
+        assert ratios.log_z == pytest.approx(odds.log_z + np.log(3), rel=1e-12)
+        np.testing.assert_allclose(ratios.nodes[:-3], odds.nodes, atol=1e-12)
+        np.testing.assert_allclose(ratios.edges, odds.edges, atol=1e-12)
+        np.testing.assert_allclose(ratios.messages, odds.messages, atol=1e-12)
+        assert ratios.iterations == odds.iterations
+        assert ratios.residual == pytest.approx(odds.residual, rel=1e-3, abs=1e-14)
 
 
 @pytest.mark.parametrize("states", STATES)
 def test_schedules_find_the_same_fixed_point(states: list[int]) -> None:
     model = Model(states, LOOPS, 0.7)
     flooding, residual = (model.bp(tolerance=1e-12, schedule=name) for name in ("flooding", "residual"))
-    for a, b in zip(flooding[:4], residual[:4], strict=True):
+    for a, b in zip(arrays(flooding), arrays(residual), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-10)
 
 
@@ -116,8 +120,9 @@ def test_numbers_of_threads_make_no_difference(states: list[int], damping: float
     model = Model(states * (5000 // len(states)), grid(50, 100), 1.0)
     one, *others = (model.bp(threads=threads, max_iterations=20, damping=damping) for threads in (1, 2, 5))
     for other in others:
-        for a, b in zip(one, other, strict=True):
+        for a, b in zip(arrays(one), arrays(other), strict=True):
             np.testing.assert_array_equal(a, b)
+        assert (one.iterations, one.residual, one.n_messages) == (other.iterations, other.residual, other.n_messages)
 
 
 @pytest.mark.parametrize("schedule", ["flooding", "residual"])
@@ -128,8 +133,9 @@ def test_large_scores_are_finite(edges: Any, states: list[int], scale: float, sc
     model = Model(states, edges, scale)
     for scores in (model.nodes, model.tables):
         scores[:] = scale * np.sign(scores)
-    log_z, nodes, tables, messages, *_, residual, _ = model.bp(schedule=schedule, max_iterations=50)
-    assert np.isfinite([log_z, residual]).all()
+    found = model.bp(schedule=schedule, max_iterations=50)
+    log_z, nodes, tables, messages = arrays(found)
+    assert np.isfinite([log_z, found.residual]).all()
     for array in (nodes, tables, messages):
         assert np.isfinite(array).all()
     sizes = model.states[model.edges].prod(axis=1)
@@ -146,12 +152,12 @@ def test_large_scores_are_finite(edges: Any, states: list[int], scale: float, sc
 def test_a_warm_start_ends_sooner_at_the_same_fixed_point(states: list[int], schedule: str) -> None:
     model = Model(states, LOOPS, 0.7)
     options: dict[str, Any] = {"tolerance": 1e-11, "schedule": schedule}
-    messages = model.bp(**options)[3]
-    assert model.bp(messages=messages, **options)[4] == 1
+    messages = model.bp(**options).messages
+    assert model.bp(messages=messages, **options).iterations == 1
     model.nodes *= 1.001
     cold, warm = model.bp(**options), model.bp(messages=messages, **options)
-    assert warm[6] < cold[6]
-    for a, b in zip(cold[:4], warm[:4], strict=True):
+    assert warm.n_messages < cold.n_messages
+    for a, b in zip(arrays(cold), arrays(warm), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-9)
 
 
@@ -160,8 +166,8 @@ def test_wild_starts_do_no_harm(states: list[int]) -> None:
     model = Model(states, LOOPS, 0.7)
     best = model.bp(tolerance=1e-12)
     for value in (1e300, -1e300):
-        found = model.bp(tolerance=1e-12, messages=np.full_like(best[3], value))
-        assert found[0] == pytest.approx(best[0], rel=1e-10)
+        found = model.bp(tolerance=1e-12, messages=np.full_like(best.messages, value))
+        assert found.log_z == pytest.approx(best.log_z, rel=1e-10)
 
 
 def frustrated() -> Model:
@@ -173,12 +179,12 @@ def frustrated() -> Model:
 
 @pytest.mark.parametrize("schedule", ["flooding", "residual"])
 def test_running_out_of_iterations_shows_in_the_residual(schedule: str) -> None:
-    _, nodes, *_, iterations, residual, n_messages = frustrated().bp(schedule=schedule, max_iterations=100)
+    found = frustrated().bp(schedule=schedule, max_iterations=100)
     # The last update of the residual schedule may go a few messages beyond the limit.
-    assert 100 <= iterations <= 101
-    assert 100 * 42 <= n_messages < 101 * 42
-    assert residual > 1e-3
-    assert np.isfinite(nodes).all()
+    assert 100 <= found.iterations <= 101
+    assert 100 * 42 <= found.n_messages < 101 * 42
+    assert found.residual > 1e-3
+    assert np.isfinite(found.nodes).all()
 
 
 def test_interrupts_end_long_runs() -> None:
@@ -196,18 +202,18 @@ def test_interrupts_end_long_runs() -> None:
 
 
 def test_damping_makes_frustrated_messages_settle() -> None:
-    assert frustrated().bp(damping=0.9)[5] <= 1e-6
+    assert frustrated().bp(damping=0.9).residual <= 1e-6
 
 
 def test_networks_without_edges_or_variables_are_exact() -> None:
     model = Model([2, 3], [], 1.0)
     for schedule in ("flooding", "residual"):
         found = model.bp(schedule=schedule)
-        assert found[0] == pytest.approx(model.exact()[0])
-        np.testing.assert_allclose(found[1], model.exact()[1])
+        assert found.log_z == pytest.approx(model.exact()[0])
+        np.testing.assert_allclose(found.nodes, model.exact()[1])
     nothing = np.zeros(0)
     empty = Network(np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64))
-    assert empty.loopy_bp(nothing, nothing)[0] == 0.0
+    assert empty.loopy_bp(nothing, nothing).log_z == 0.0
 
 
 @pytest.mark.parametrize(

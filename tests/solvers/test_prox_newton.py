@@ -65,13 +65,13 @@ def test_a_step_minimises_the_quadratic_model_over_its_working_set(n, d, interce
     p, design = objective.probabilities(w).ravel(), objective.design.toarray()
     hessian = design.T @ (design * (p * (1.0 - p))[:, None])
     moved, scores, g = w.copy(), objective.start(w)[1], gradient.copy()
-    value, size, sweeps, trials, done, _ = objective.newton_step(
+    step = objective.newton_step(
         moved, scores, g, l1=penalty.l1, l2=penalty.l2, precision=1e-9, sweeps=20_000, least=1000
     )
-    assert done
-    assert trials == 1
-    assert sweeps > 10
-    assert size <= d
+    assert step.moved
+    assert step.trials == 1
+    assert step.sweeps > 10
+    assert step.working_set <= d
     delta = moved - w
     model = gradient + hessian @ delta
     violation = penalty.pseudo_gradient(moved, model)
@@ -83,9 +83,9 @@ def test_a_step_minimises_the_quadratic_model_over_its_working_set(n, d, interce
     assert not delta[~chosen].any()
     np.testing.assert_allclose(scores, objective.start(moved)[1], rtol=1e-10, atol=1e-12)
     expected, slope = objective.value_and_gradient(moved)
-    assert value == pytest.approx(expected, rel=1e-12)
+    assert step.nll == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(g, slope, rtol=1e-9, atol=1e-10)
-    assert value < nll + penalty.value(w)
+    assert step.nll < nll + penalty.value(w)
 
 
 @pytest.mark.parametrize("size", [10.0, 60.0, 300.0])

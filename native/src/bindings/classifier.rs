@@ -1,23 +1,24 @@
-//! `ClassifierObjective`: the negative log-likelihood of a classifier for the optimisers.
+//! `ClassifierObjective`: the negative log-likelihood of a classifier, for the optimisers.
 
 use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient, writable, write};
-use crate::bindings::chain::ChainObjective;
+use crate::bindings::classes::{ChainObjective, SamplePasses};
 use crate::bindings::data::alphabet;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::model::ChainModel;
-use crate::bindings::stochastic::SamplePasses;
 use crate::chain::features::Features;
 use crate::chain::model::Source;
 use crate::classifier::as_chain::as_chain;
 use crate::classifier::matrix::Design;
-use crate::classifier::objective::Classifier;
+use crate::classifier::newton::NewtonSettings;
+use crate::classifier::objective::{Classifier, Start};
 use crate::classifier::{dual, newton};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::sync::Arc;
 
+/// `classifier::objective::Classifier` for Python.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ClassifierObjective {
     inner: Classifier,
@@ -25,11 +26,24 @@ pub struct ClassifierObjective {
     chain: PyOnceLock<Py<ChainObjective>>,
 }
 
+/// What a proximal Newton step did; fields as in `classifier::newton::NewtonStep`.
+#[pyclass(frozen, get_all, module = "loglinear._core")]
+pub struct NewtonStep {
+    nll: f64,
+    working_set: usize,
+    sweeps: usize,
+    trials: usize,
+    moved: bool,
+    promised: f64,
+}
+
 impl ClassifierObjective {
+    /// The objective, without a chain yet.
     pub fn of(inner: Classifier) -> Self {
         ClassifierObjective { inner, chain: PyOnceLock::new() }
     }
 
+    /// An error unless there are two classes and `w` has the length of the weights.
     fn check_binary(&self, w: &[f64]) -> PyResult<()> {
         if self.inner.n_outputs() != 1 {
             return Err(OptionError::new_err("there are more than two classes"));
@@ -37,6 +51,7 @@ impl ClassifierObjective {
         self.check_length(w)
     }
 
+    /// An error unless `w` has the length of the weights.
     fn check_length(&self, w: &[f64]) -> PyResult<()> {
         let n = self.inner.n_features();
         if w.len() == n {
@@ -46,7 +61,8 @@ impl ClassifierObjective {
     }
 }
 
-/// A classifier's model: `w` has a row for each name, with a weight for each label, or one for the second of two.
+/// The trained model of a classifier. `w` has a row for each attribute of `names`: a weight for each label, or with two labels
+/// the weight of the second.
 #[pyfunction]
 #[pyo3(signature = (names, labels, w, settings, *, template=None, intercept=None))]
 pub fn classifier_model(
@@ -69,7 +85,8 @@ pub fn classifier_model(
 
 #[pymethods]
 impl ClassifierObjective {
-    /// Compressed sparse rows (`ends[i]` is where row i ends), a class for each and perhaps a weight.
+    /// The objective on the rows of a matrix in compressed sparse rows, where row i ends before entry `ends[i]`. Each row has a
+    /// class and, if `weights` are given, a weight. `scaled` replaces the value of the intercept by the largest norm of a column.
     #[new]
     #[pyo3(signature = (ends, ids, values, n_columns, targets, weights=None, *, n_classes, intercept=None, scaled=false, threads=0))]
     #[allow(clippy::too_many_arguments)]
@@ -100,28 +117,31 @@ impl ClassifierObjective {
         Ok(ClassifierObjective::of(inner))
     }
 
+    /// Number of weights.
     #[getter]
     fn n_features(&self) -> usize {
         self.inner.n_features()
     }
 
+    /// Number of samples.
     #[getter]
     fn n_samples(&self) -> usize {
         self.inner.n_samples()
     }
 
+    /// Number of threads that evaluate the objective.
     #[getter]
     fn n_threads(&self) -> usize {
         self.inner.n_threads()
     }
 
-    /// Weights of a column.
+    /// Number of weights of a column.
     #[getter]
     fn n_outputs(&self) -> usize {
         self.inner.n_outputs()
     }
 
-    /// Value of the intercept's column, if there is one.
+    /// Value of the intercept's column; None without an intercept.
     #[getter]
     fn intercept(&self) -> Option<f64> {
         self.inner.intercept
@@ -139,7 +159,7 @@ impl ClassifierObjective {
         PyArray1::from_vec(py, (0..self.inner.n_samples()).map(|sample| self.inner.weight(sample)).collect())
     }
 
-    /// Compressed sparse rows without the intercept: ends, ids, values.
+    /// The matrix without the intercept in compressed sparse rows: ends, column ids, values.
     #[allow(clippy::type_complexity)]
     fn rows<'py>(
         &self,
@@ -153,6 +173,7 @@ impl ClassifierObjective {
         (PyArray1::from_vec(py, ends), PyArray1::from_vec(py, ids), PyArray1::from_vec(py, values))
     }
 
+    /// The negative log-likelihood at `w` and its gradient, which is written to `out` if given.
     #[pyo3(signature = (w, out=None))]
     fn value_and_gradient<'py>(
         &self,
@@ -165,7 +186,7 @@ impl ClassifierObjective {
         })
     }
 
-    /// p(y | x) of every sample, row by row; with two classes that of the second.
+    /// p(y | x) of every sample, sample by sample; with two classes, p(y = 1 | x).
     fn probabilities<'py>(
         &self,
         py: Python<'py>,
@@ -191,7 +212,7 @@ impl ClassifierObjective {
         self.as_chain(py)?.get().per_sample(py)
     }
 
-    /// With two classes: the NLL, x . w of every sample, and the gradient, without a layout for evaluations.
+    /// Two classes: the negative log-likelihood at `w`, x . w of every sample, and the gradient, by way of the rows alone.
     #[allow(clippy::type_complexity)]
     fn start<'py>(
         &self,
@@ -200,11 +221,11 @@ impl ClassifierObjective {
     ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let w = read(&w)?;
         self.check_binary(w)?;
-        let (nll, scores, gradient) = py.detach(|| self.inner.start(w));
+        let Start { nll, scores, gradient } = py.detach(|| self.inner.start(w));
         Ok((nll, PyArray1::from_vec(py, scores), PyArray1::from_vec(py, gradient)))
     }
 
-    /// The dual variables' weights, w = sum of alpha_i y_i x_i, and |x|^2 of the samples.
+    /// The weights of dual variables, w = sum of alpha_i y_i x_i, and |x_i|^2 of every sample.
     fn dual_start<'py>(
         &self,
         py: Python<'py>,
@@ -218,8 +239,9 @@ impl ClassifierObjective {
         Ok([w, squares].map(|vector| PyArray1::from_vec(py, vector)))
     }
 
-    /// A pass of dual coordinate descent (see `loglinear.solvers.dual_cd`), which updates w and alpha, of shape (n, 2), in place.
-    /// `squares` are |x|^2 of the samples. Returns how far the dual variables were from optimal at most.
+    /// A pass of dual coordinate descent (see `loglinear.solvers.dual_cd`) over the samples `visits`, first to last. It updates
+    /// `w` and `alpha`, of shape (n, 2), in place; `squares` holds |x_i|^2 of every sample. Returns the largest
+    /// |y_i x_i . w + log(alpha_i / (C_i - alpha_i))| met, which is 0 at the optimum.
     #[allow(clippy::too_many_arguments)]
     fn dual_pass(
         &self,
@@ -242,9 +264,8 @@ impl ClassifierObjective {
         interruptible(py, |interrupt| dual::pass(&self.inner, w, alpha, squares, &visits, l2, interrupt))
     }
 
-    /// A proximal Newton step (see `loglinear.solvers.prox_newton`), which updates all three arrays: weights, their scores, the
-    /// gradient of the NLL. Returns the NLL, the columns of the working set, sweeps over them, trials, whether w moved, and
-    /// the decrease that was promised.
+    /// A proximal Newton step (see `loglinear.solvers.prox_newton`). It updates all three arrays: the weights, the scores x . w
+    /// of the samples, and the gradient of the negative log-likelihood.
     #[pyo3(signature = (w, scores, gradient, *, l1, l2, precision, sweeps, least))]
     #[allow(clippy::too_many_arguments)]
     fn newton_step(
@@ -258,24 +279,25 @@ impl ClassifierObjective {
         precision: f64,
         sweeps: usize,
         least: usize,
-    ) -> PyResult<(f64, usize, usize, usize, bool, f64)> {
+    ) -> PyResult<NewtonStep> {
         let (mut w, mut scores, mut gradient) = (writable(w)?, writable(scores)?, writable(gradient)?);
         let (w, scores, gradient) = (write(&mut w)?, write(&mut scores)?, write(&mut gradient)?);
         self.check_binary(w)?;
         if (scores.len(), gradient.len()) != (self.inner.n_samples(), w.len()) {
             return Err(OptionError::new_err("scores and gradient have other lengths than samples and weights"));
         }
-        let settings = newton::Settings { l1, l2, precision, sweeps, least, excluded: 0..0 };
+        let settings = NewtonSettings { l1, l2, precision, sweeps, least, excluded: 0..0 };
         let done = interruptible(py, |interrupt| newton::step(&self.inner, w, scores, gradient, &settings, interrupt))?;
-        Ok((done.nll, done.working_set, done.sweeps, done.trials, done.moved, done.promised))
+        let newton::NewtonStep { nll, working_set, sweeps, trials, moved, promised } = done;
+        Ok(NewtonStep { nll, working_set, sweeps, trials, moved, promised })
     }
 
-    /// One class against all others, on the same samples.
+    /// The objective of two classes, `class` as 1 and all others as 0, on the same samples.
     fn one_against_rest(&self, class: u32) -> Self {
         ClassifierObjective::of(self.inner.one_against_rest(class))
     }
 
-    /// The objective on some of the samples, each of which weighs `factor` times what it does here.
+    /// The objective on the given samples, whose weights are multiplied by `factor`.
     #[pyo3(signature = (samples, factor=1.0))]
     fn batch(&self, py: Python<'_>, samples: PyReadonlyArray1<'_, i64>, factor: f64) -> PyResult<Self> {
         let samples = numbers("samples", &samples, self.inner.n_samples())?;
@@ -283,7 +305,7 @@ impl ClassifierObjective {
         Ok(ClassifierObjective::of(inner))
     }
 
-    /// With two classes: the objective over sums of columns; column j goes to map[j].
+    /// Two classes: the objective over sums of columns, where column j is added to the new column map[j].
     fn aggregate(&self, py: Python<'_>, map: PyReadonlyArray1<'_, i64>, n_columns: usize) -> PyResult<Self> {
         let map = numbers("map names columns", &map, n_columns.min(u32::MAX as usize))?;
         if map.len() != self.inner.design.n_columns() || self.inner.n_outputs() != 1 {
@@ -295,7 +317,7 @@ impl ClassifierObjective {
         Ok(ClassifierObjective::of(inner))
     }
 
-    /// With two classes: the objective over some of the columns, whose numbers ascend, and the intercept.
+    /// Two classes: the objective over some of the columns, given by ascending numbers, and over the intercept.
     fn restrict(&self, py: Python<'_>, columns: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
         let kept = ascending(&columns, self.inner.design.n_columns())?;
         if self.inner.n_outputs() != 1 {

@@ -4,11 +4,13 @@ use crate::bindings::arrays::{numbers, read};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::{interruptible, interruptible_unless};
 use crate::error::Result;
-use crate::network::evidence::{self, Method};
-use crate::network::file::NetworkFile;
-use crate::network::junction::{self, Junction, Scores};
-use crate::network::loopy::{Schedule, Settings, Slots, Task};
-use crate::network::{self, gibbs};
+use crate::network::evidence::{self, Method, Observations};
+use crate::network::file;
+use crate::network::gibbs::{self, GibbsSettings};
+use crate::network::junction::cliques::{Junction, within};
+use crate::network::loopy::rule::{LoopySettings, Propagation, Schedule};
+use crate::network::loopy::slots::MessageSlots;
+use crate::network::{self, NetworkScores};
 use crate::threads::{Interrupt, pool};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -16,28 +18,65 @@ use rayon::ThreadPool;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-type In<'py> = PyReadonlyArray1<'py, f64>;
-type Vector<'py> = Bound<'py, PyArray1<f64>>;
-type Matrix<'py> = Bound<'py, PyArray2<f64>>;
+/// A vector that is read.
+type Input<'py> = PyReadonlyArray1<'py, f64>;
+/// A vector that is returned.
+type OutputVector<'py> = Bound<'py, PyArray1<f64>>;
+/// A matrix that is returned.
+type OutputMatrix<'py> = Bound<'py, PyArray2<f64>>;
 
-/// The largest table unless one is given.
+/// Default limit of the entries of a table.
 const LIMIT: usize = 1 << 22;
-/// Work on networks of fewer scores than this takes less time than a thread to look for signals beside it.
+/// Entries of all tables below which no thread is started to look for signals: starting it would take longer than the work.
 const QUICK: usize = 1000;
-/// Messages to compute, at most, for which no thread is started to look for signals: some tenths of a second.
+/// Entries of messages, computed in all iterations, up to which no thread is started to look for signals: the work takes some
+/// tenths of a second.
 const QUICK_MESSAGES: usize = 10_000_000;
 
+/// `network::Network` for Python, with the structures that inference makes on first use.
 #[pyclass(module = "loglinear._core", frozen)]
 pub struct Network {
     inner: network::Network,
+    /// The option `threads`: 0 stands for all cores.
     threads: usize,
-    /// None inside if the network is too dense for one.
+    /// The cliques of exact inference; None inside if the network is too dense.
     junction: OnceLock<Option<Junction>>,
-    /// Where messages stand, once there are some.
-    slots: OnceLock<Slots>,
+    /// The places of the messages of belief propagation.
+    slots: OnceLock<MessageSlots>,
+}
+
+/// The distributions of the hidden variables of a data set; fields as in `network::evidence::Completed`.
+#[pyclass(frozen, get_all, module = "loglinear._core")]
+pub struct CompletedRows {
+    log_z: Py<PyArray1<f64>>,
+    beliefs: Py<PyArray2<f64>>,
+    edges: Py<PyArray1<f64>>,
+    unconverged: usize,
+}
+
+/// The result of belief propagation; fields as in `network::loopy::run::Propagated`.
+#[pyclass(frozen, get_all, module = "loglinear._core")]
+pub struct LoopyBeliefs {
+    log_z: f64,
+    nodes: Py<PyArray1<f64>>,
+    edges: Py<PyArray1<f64>>,
+    messages: Py<PyArray1<f64>>,
+    iterations: usize,
+    residual: f64,
+    n_messages: usize,
+}
+
+/// The content of a network's file; fields as in `network::file::NetworkFile`.
+#[pyclass(frozen, get_all, module = "loglinear._core")]
+pub struct NetworkFile {
+    settings: String,
+    edges: Py<PyArray1<u32>>,
+    node_weights: Py<PyArray1<f64>>,
+    edge_weights: Py<PyArray1<f64>>,
 }
 
 impl Network {
+    /// The cliques of exact inference, found on first use; None if the network is too dense.
     fn junction(&self, interrupt: &Interrupt) -> Result<Option<&Junction>> {
         if let Some(known) = self.junction.get() {
             return Ok(known.as_ref());
@@ -46,28 +85,31 @@ impl Network {
         Ok(self.junction.get_or_init(|| junction).as_ref())
     }
 
+    /// Whether exact inference takes less time than starting a thread.
     fn is_quick(&self) -> bool {
         let known = self.junction.get().and_then(Option::as_ref);
         known.is_some_and(|junction| junction.entries() < QUICK)
     }
 
-    /// Calls with the junction forest, on the threads of this network, and looks for Ctrl-C unless it is quick.
+    /// Calls `work` with the cliques and the checked scores, without the GIL. Looks for Ctrl-C unless `quick` is set and the
+    /// network is small.
     fn exactly<T: Send>(
         &self,
         py: Python<'_>,
-        (node_scores, edge_scores): (&In<'_>, &In<'_>),
+        (node_scores, edge_scores): (&Input<'_>, &Input<'_>),
         (limit, quick): (usize, bool),
-        work: impl FnOnce(&Junction, Scores<'_>, &ThreadPool, &Interrupt) -> Result<T> + Send,
+        work: impl FnOnce(&Junction, NetworkScores<'_>, &ThreadPool, &Interrupt) -> Result<T> + Send,
     ) -> PyResult<T> {
         let (node, edge) = (read(node_scores)?, read(edge_scores)?);
         interruptible_unless(quick && self.is_quick(), py, |interrupt| {
-            let scores = Scores::new(&self.inner, node, edge)?;
-            let junction = junction::within(self.junction(interrupt)?, limit)?;
+            let scores = NetworkScores::new(&self.inner, node, edge)?;
+            let junction = within(self.junction(interrupt)?, limit)?;
             work(junction, scores, &*pool(self.threads)?, interrupt)
         })
     }
 }
 
+/// The method of inference of a name.
 fn method_of(name: &str, limit: usize, (damping, tolerance, max_iterations): (f64, f64, usize)) -> PyResult<Method> {
     match name {
         "exact" => Ok(Method::Exact { limit }),
@@ -76,18 +118,18 @@ fn method_of(name: &str, limit: usize, (damping, tolerance, max_iterations): (f6
     }
 }
 
-/// A number of at least `least`.
+/// The value as an unsigned number, or an error that names the option if it is below `least`.
 fn at_least(name: &str, value: i64, least: usize) -> PyResult<usize> {
     let number = usize::try_from(value).ok().filter(|&number| number >= least);
     number.ok_or_else(|| OptionError::new_err(format!("{name} is {value}; it has to be at least {least}")))
 }
 
-/// Assignments, a row each, of 32 or 64 bits.
+/// The states of assignments, a row each, from integers of 32 or 64 bits.
 fn assignments(start: &Bound<'_, PyAny>, n_variables: usize) -> PyResult<Vec<i32>> {
     let (states, columns): (Vec<i32>, usize) = if let Ok(start) = start.extract::<PyReadonlyArray2<'_, i32>>() {
         (start.as_array().iter().copied().collect(), start.shape()[1])
     } else if let Ok(start) = start.extract::<PyReadonlyArray2<'_, i64>>() {
-        // What is no number of 32 bits is no state either.
+        // -1 is refused later, like every number that is no state.
         (start.as_array().iter().map(|&state| i32::try_from(state).unwrap_or(-1)).collect(), start.shape()[1])
     } else {
         return Err(OptionError::new_err("start has to be an array of int32 or int64, shape (chains, n_variables)"));
@@ -100,6 +142,7 @@ fn assignments(start: &Bound<'_, PyAny>, n_variables: usize) -> PyResult<Vec<i32
 
 #[pymethods]
 impl Network {
+    /// A network of variables with the given numbers of states, and edges that name two variables each.
     #[new]
     #[pyo3(signature = (states, edges, *, threads=0))]
     fn new(states: PyReadonlyArray1<'_, i64>, edges: PyReadonlyArray2<'_, i64>, threads: usize) -> PyResult<Self> {
@@ -118,22 +161,26 @@ impl Network {
         })
     }
 
+    /// Number of variables.
     #[getter]
     fn n_variables(&self) -> usize {
         self.inner.n_variables()
     }
 
+    /// Number of edges.
     #[getter]
     fn n_edges(&self) -> usize {
         self.inner.edges().len()
     }
 
+    /// Number of threads that work on the network.
     #[getter]
     fn n_threads(&self) -> usize {
         crate::threads::count(self.threads)
     }
 
-    /// log2 of the entries of the largest table; infinite if it is beyond the limit or 2^32, or takes too long to find.
+    /// log2 of the entries of the largest table; infinite if there are more than `limit` or 2^32, or if the search for small
+    /// tables takes too long.
     #[pyo3(signature = (*, limit=None))]
     fn largest_table(&self, py: Python<'_>, limit: Option<usize>) -> PyResult<f64> {
         let largest = interruptible_unless(self.is_quick(), py, |interrupt| {
@@ -142,14 +189,15 @@ impl Network {
         Ok(largest.map_or(f64::INFINITY, |size| (size as f64).log2()))
     }
 
+    /// log Z, and the marginals of all variables and edges, exactly.
     #[pyo3(signature = (node_scores, edge_scores, *, limit=LIMIT))]
     fn exact<'py>(
         &self,
         py: Python<'py>,
-        node_scores: In<'py>,
-        edge_scores: In<'py>,
+        node_scores: Input<'py>,
+        edge_scores: Input<'py>,
         limit: usize,
-    ) -> PyResult<(f64, Vector<'py>, Vector<'py>)> {
+    ) -> PyResult<(f64, OutputVector<'py>, OutputVector<'py>)> {
         let found =
             self.exactly(py, (&node_scores, &edge_scores), (limit, true), |junction, scores, pool, interrupt| {
                 let up = junction.conditionals(scores, Some(pool), interrupt)?;
@@ -158,31 +206,33 @@ impl Network {
         Ok((found.log_z, PyArray1::from_vec(py, found.node), PyArray1::from_vec(py, found.edge)))
     }
 
+    /// Exact samples, a row each.
     #[pyo3(signature = (node_scores, edge_scores, n_samples, *, seed=0, limit=LIMIT))]
     fn sample<'py>(
         &self,
         py: Python<'py>,
-        node_scores: In<'py>,
-        edge_scores: In<'py>,
+        node_scores: Input<'py>,
+        edge_scores: Input<'py>,
         n_samples: usize,
         seed: u64,
         limit: usize,
     ) -> PyResult<Bound<'py, PyArray2<i32>>> {
-        let work = |junction: &Junction, scores: Scores<'_>, pool: &ThreadPool, interrupt: &Interrupt| {
+        let work = |junction: &Junction, scores: NetworkScores<'_>, pool: &ThreadPool, interrupt: &Interrupt| {
             junction.conditionals(scores, Some(pool), interrupt)?.samples(n_samples, seed, pool, interrupt)
         };
         let samples = self.exactly(py, (&node_scores, &edge_scores), (limit, false), work)?;
         PyArray1::from_vec(py, samples).reshape([n_samples, self.inner.n_variables()])
     }
 
+    /// The matrix of p(x_i = a, x_j = b) for all states of all variables.
     #[pyo3(signature = (node_scores, edge_scores, *, limit=LIMIT))]
     fn pair_marginals<'py>(
         &self,
         py: Python<'py>,
-        node_scores: In<'py>,
-        edge_scores: In<'py>,
+        node_scores: Input<'py>,
+        edge_scores: Input<'py>,
         limit: usize,
-    ) -> PyResult<Matrix<'py>> {
+    ) -> PyResult<OutputMatrix<'py>> {
         let pairs =
             self.exactly(py, (&node_scores, &edge_scores), (limit, false), |junction, scores, pool, interrupt| {
                 let up = || junction.conditionals(scores, Some(pool), interrupt);
@@ -192,12 +242,13 @@ impl Network {
         PyArray1::from_vec(py, pairs).reshape([self.inner.n_node_scores(); 2])
     }
 
+    /// An assignment of the highest probability.
     #[pyo3(signature = (node_scores, edge_scores, *, limit=LIMIT))]
     fn most_probable<'py>(
         &self,
         py: Python<'py>,
-        node_scores: In<'py>,
-        edge_scores: In<'py>,
+        node_scores: Input<'py>,
+        edge_scores: Input<'py>,
         limit: usize,
     ) -> PyResult<Bound<'py, PyArray1<i32>>> {
         let best =
@@ -207,22 +258,23 @@ impl Network {
         Ok(PyArray1::from_vec(py, best.into_iter().map(|state| state as i32).collect()))
     }
 
+    /// Infers the hidden variables, whose state is -1, of each row of `data`.
     #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (node_scores, edge_scores, data, *, weights=None, method="exact", limit=LIMIT, damping=0.0,
         tolerance=1e-6, max_iterations=1000))]
     fn completed<'py>(
         &self,
         py: Python<'py>,
-        node_scores: In<'py>,
-        edge_scores: In<'py>,
+        node_scores: Input<'py>,
+        edge_scores: Input<'py>,
         data: PyReadonlyArray2<'py, i32>,
-        weights: Option<In<'py>>,
+        weights: Option<Input<'py>>,
         method: &str,
         limit: usize,
         damping: f64,
         tolerance: f64,
         max_iterations: usize,
-    ) -> PyResult<(Vector<'py>, Matrix<'py>, Vector<'py>, usize)> {
+    ) -> PyResult<CompletedRows> {
         let [n, width] = *data.shape() else { return Err(OptionError::new_err("data need rows and columns")) };
         if width != self.inner.n_variables() {
             let wanted = self.inner.n_variables();
@@ -230,19 +282,21 @@ impl Network {
         }
         let method = method_of(method, limit, (damping, tolerance, max_iterations))?;
         let (node, edge, data) = (read(&node_scores)?, read(&edge_scores)?, read(&data)?);
-        let rows = evidence::Rows { data, weights: weights.as_ref().map(read).transpose()? };
+        let rows = Observations { data, weights: weights.as_ref().map(read).transpose()? };
         let found = interruptible_unless(false, py, |interrupt| {
-            let scores = Scores::new(&self.inner, node, edge)?;
+            let scores = NetworkScores::new(&self.inner, node, edge)?;
             evidence::complete(scores, rows, method, &*pool(self.threads)?, interrupt)
         })?;
         let beliefs = PyArray1::from_vec(py, found.beliefs).reshape([n, self.inner.n_node_scores()])?;
-        let expectations = PyArray1::from_vec(py, found.edge_expectations);
-        Ok((PyArray1::from_vec(py, found.log_z), beliefs, expectations, found.unconverged))
+        let edges = PyArray1::from_vec(py, found.edge_expectations).unbind();
+        let log_z = PyArray1::from_vec(py, found.log_z).unbind();
+        Ok(CompletedRows { log_z, beliefs: beliefs.unbind(), edges, unconverged: found.unconverged })
     }
 
+    /// Loopy belief propagation.
     #[pyo3(signature = (node_scores, edge_scores, *, damping=0.0, tolerance=1e-6, max_iterations=1000,
                         schedule="flooding", messages=None))]
-    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
+    #[allow(clippy::too_many_arguments)]
     fn loopy_bp<'py>(
         &self,
         py: Python<'py>,
@@ -253,7 +307,7 @@ impl Network {
         max_iterations: i64,
         schedule: &str,
         messages: Option<PyReadonlyArray1<'py, f64>>,
-    ) -> PyResult<(f64, Vector<'py>, Vector<'py>, Vector<'py>, usize, f64, usize)> {
+    ) -> PyResult<LoopyBeliefs> {
         let schedule = match schedule {
             "flooding" => Schedule::Flooding,
             "residual" => Schedule::Residual,
@@ -264,21 +318,29 @@ impl Network {
             }
         };
         let max_iterations = at_least("max_iterations", max_iterations, 1)?;
-        let settings = Settings { damping, tolerance, max_iterations, schedule };
+        let settings = LoopySettings { damping, tolerance, max_iterations, schedule };
         let (node_scores, edge_scores) = (read(&node_scores)?, read(&edge_scores)?);
         let messages = messages.as_ref().map(read).transpose()?;
         let pool = pool(self.threads)?;
-        let (network, slots) = (&self.inner, self.slots.get_or_init(|| Slots::new(&self.inner)));
+        let (network, slots) = (&self.inner, self.slots.get_or_init(|| MessageSlots::new(&self.inner)));
         let quick = slots.n_entries().saturating_mul(max_iterations) <= QUICK_MESSAGES;
         let outcome = interruptible_unless(quick, py, |interrupt| {
-            Task { network, slots, node_scores, edge_scores, pool: &pool, interrupt }.run(messages, &settings)
+            Propagation { network, slots, node_scores, edge_scores, pool: &pool, interrupt }.run(messages, &settings)
         })?;
-        let array = |values| PyArray1::from_vec(py, values);
+        let array = |values| PyArray1::from_vec(py, values).unbind();
         let (beliefs, report) = (outcome.beliefs, outcome.report);
-        let (nodes, edges, messages) = (array(beliefs.nodes), array(beliefs.edges), array(outcome.messages));
-        Ok((beliefs.log_z, nodes, edges, messages, report.iterations, report.residual, report.n_messages))
+        Ok(LoopyBeliefs {
+            log_z: beliefs.log_z,
+            nodes: array(beliefs.nodes),
+            edges: array(beliefs.edges),
+            messages: array(outcome.messages),
+            iterations: report.iterations,
+            residual: report.residual,
+            n_messages: report.n_messages,
+        })
     }
 
+    /// Gibbs sampling, a chain from each row of `start`.
     #[pyo3(signature = (node_scores, edge_scores, start, *, sweeps, thin=1, burn_in=0, seed=0))]
     #[allow(clippy::too_many_arguments)]
     fn gibbs<'py>(
@@ -292,7 +354,7 @@ impl Network {
         burn_in: i64,
         seed: i64,
     ) -> PyResult<Bound<'py, PyArray2<i32>>> {
-        let settings = gibbs::Settings {
+        let settings = GibbsSettings {
             sweeps: at_least("sweeps", sweeps, 0)?,
             thin: at_least("thin", thin, 1)?,
             burn_in: at_least("burn_in", burn_in, 0)?,
@@ -309,7 +371,7 @@ impl Network {
     }
 }
 
-/// Writes the file of a network, which is replaced whole or not at all.
+/// Writes the file of a network, whole or not at all.
 #[pyfunction]
 pub fn write_network(
     py: Python<'_>,
@@ -319,7 +381,7 @@ pub fn write_network(
     node_weights: PyReadonlyArray1<'_, f64>,
     edge_weights: PyReadonlyArray1<'_, f64>,
 ) -> PyResult<()> {
-    let file = NetworkFile {
+    let file = file::NetworkFile {
         settings,
         edges: read(&edges)?.to_vec(),
         node_weights: read(&node_weights)?.to_vec(),
@@ -328,14 +390,14 @@ pub fn write_network(
     Ok(py.detach(|| file.save(&path))?)
 }
 
-/// Settings, pairs of variables one behind the other, node and edge weights.
-type Parts<'py> = (String, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
-
 /// Reads the file of a network.
 #[pyfunction]
-pub fn read_network(py: Python<'_>, path: PathBuf) -> PyResult<Parts<'_>> {
-    let file = py.detach(|| NetworkFile::open(&path))?;
-    let edges = PyArray1::from_vec(py, file.edges);
-    let [nodes, tables] = [file.node_weights, file.edge_weights].map(|weights| PyArray1::from_vec(py, weights));
-    Ok((file.settings, edges, nodes, tables))
+pub fn read_network(py: Python<'_>, path: PathBuf) -> PyResult<NetworkFile> {
+    let file = py.detach(|| file::NetworkFile::open(&path))?;
+    Ok(NetworkFile {
+        settings: file.settings,
+        edges: PyArray1::from_vec(py, file.edges).unbind(),
+        node_weights: PyArray1::from_vec(py, file.node_weights).unbind(),
+        edge_weights: PyArray1::from_vec(py, file.edge_weights).unbind(),
+    })
 }

@@ -1,4 +1,4 @@
-//! Vector operations for `loglinear.vectors`. The last argument is a number of threads; 0 stands for all cores.
+//! The vector operations of `loglinear.vectors`. The last argument is a number of threads; 0 stands for all cores.
 
 use crate::bindings::arrays::{read, writable, write};
 use crate::bindings::errors::OptionError;
@@ -6,16 +6,19 @@ use crate::numeric::vectors::{self, Penalty};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
+/// A vector that is read.
 type In<'py> = PyReadonlyArray1<'py, f64>;
-/// Rows of bfloat16, as their bits.
-type Rows<'py> = PyReadonlyArray2<'py, u16>;
+/// A vector that is written.
 type Out<'a, 'py> = &'a Bound<'py, PyArray1<f64>>;
+/// A matrix of bfloat16 numbers, kept as their bits.
+type HalfMatrix<'py> = PyReadonlyArray2<'py, u16>;
 
-/// (l1, l2, how many of the last weights bear no penalty)
+/// The penalty that `loglinear.vectors.Penalty` states: l1, l2, and the number of weights at the end without penalty.
 fn penalty_of((l1, l2, unpenalised): (f64, f64, usize)) -> Penalty {
     Penalty { l1, l2, unpenalised }
 }
 
+/// An error unless all lengths are equal.
 fn same(lengths: &[usize]) -> PyResult<()> {
     if lengths.windows(2).all(|pair| pair[0] == pair[1]) {
         return Ok(());
@@ -23,20 +26,21 @@ fn same(lengths: &[usize]) -> PyResult<()> {
     Err(OptionError::new_err(format!("arrays of different lengths: {lengths:?}")))
 }
 
+/// |x|_1 and |x|_2 squared.
 #[pyfunction]
 fn norms(py: Python<'_>, x: In<'_>, threads: usize) -> PyResult<(f64, f64)> {
     let x = read(&x)?;
     Ok(py.detach(|| vectors::norms(x, threads)).into())
 }
 
-/// The rows of so many columns with these numbers.
+/// The rows with numbers `live` of a matrix with `columns` columns.
 fn chosen<'a>(matrix: &'a [u16], columns: usize, live: &[usize]) -> PyResult<Vec<&'a [u16]>> {
     let row = |&i: &usize| matrix.get(i.saturating_mul(columns)..)?.get(..columns);
     let rows: Option<Vec<_>> = live.iter().map(row).collect();
     rows.ok_or_else(|| OptionError::new_err(format!("rows {live:?} of {columns} columns exceed the matrix")))
 }
 
-/// The spare row of so many columns, to write to, and the live rows.
+/// Of a matrix with `columns` columns, row number `spare`, to be written, and the rows with numbers `live`, to be read.
 fn spared<'a>(
     matrix: &'a mut [u16],
     columns: usize,
@@ -50,6 +54,7 @@ fn spared<'a>(
     written.zip(read).ok_or_else(|| OptionError::new_err(format!("rows {live:?} and the spare {spare} do not fit")))
 }
 
+/// `numeric::vectors::secant_pair`; returns the max-norm, the squared norm and the slope of the pseudo-gradient.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 fn secant_pair(
@@ -79,6 +84,7 @@ fn secant_pair(
     Ok((size.most, size.squared, size.slope))
 }
 
+/// `numeric::vectors::quasi_newton_step`; returns the fields of `loglinear.vectors.Trial`, slope first.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 fn quasi_newton_step(
@@ -86,16 +92,16 @@ fn quasi_newton_step(
     w: In<'_>,
     g: In<'_>,
     penalty: (f64, f64, usize),
-    s_rows: Rows<'_>,
+    s_rows: HalfMatrix<'_>,
     s_coefficients: In<'_>,
-    y_rows: Rows<'_>,
+    y_rows: HalfMatrix<'_>,
     y_coefficients: In<'_>,
     live: Vec<usize>,
     factor: f64,
     alpha: f64,
     out: Out<'_, '_>,
     threads: usize,
-) -> PyResult<(f64, f64, f64, f64)> {
+) -> PyResult<[f64; 4]> {
     let mut out = writable(out)?;
     let (w, g, out) = (read(&w)?, read(&g)?, write(&mut out)?);
     same(&[w.len(), g.len(), out.len()])?;
@@ -106,10 +112,11 @@ fn quasi_newton_step(
         rows.extend(matrix.into_iter().zip(coefficients.iter().copied()));
     }
     let at = vectors::Point { w, g };
-    let step = py.detach(|| vectors::quasi_newton_step(at, penalty_of(penalty), &rows, factor, alpha, out, threads));
-    Ok((step.slope, step.change, step.l1_norm, step.squared))
+    let trial = py.detach(|| vectors::quasi_newton_step(at, penalty_of(penalty), &rows, factor, alpha, out, threads));
+    Ok([trial.slope, trial.change, trial.l1_norm, trial.squared])
 }
 
+/// `numeric::vectors::pseudo_gradient`; returns its max-norm and its squared norm.
 #[pyfunction]
 fn pseudo_gradient(
     py: Python<'_>,
@@ -126,6 +133,7 @@ fn pseudo_gradient(
     Ok((size.most, size.squared))
 }
 
+/// Adds the submodule `vectors` to `loglinear._core`.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let vectors = PyModule::new(module.py(), "vectors")?;
     vectors.add_function(wrap_pyfunction!(norms, &vectors)?)?;

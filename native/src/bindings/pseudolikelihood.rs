@@ -1,22 +1,33 @@
-//! `PseudoLikelihood`: the pseudo-likelihood of a pairwise network for the optimisers.
+//! `PseudoLikelihood`: the negative log pseudo-likelihood of a pairwise network, for the optimisers.
 
 use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
-use crate::network::nodewise::{Node, Options, nodewise};
+use crate::network::nodewise::{self, Options, nodewise};
 use crate::network::pseudolikelihood::{self, Samples};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
+/// `network::pseudolikelihood::PseudoLikelihood` for Python.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct PseudoLikelihood {
     inner: pseudolikelihood::PseudoLikelihood,
 }
 
-/// Columns, weights, intercept, NLL, violation, steps, converged.
-type Regression<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>, f64, f64, f64, usize, bool);
+/// The regression of a binary variable on all others; fields as in `network::nodewise::Regression`.
+#[pyclass(frozen, get_all, module = "loglinear._core")]
+pub struct Regression {
+    columns: Py<PyArray1<i64>>,
+    weights: Py<PyArray1<f64>>,
+    intercept: f64,
+    nll: f64,
+    violation: f64,
+    steps: usize,
+    converged: bool,
+}
 
 impl PseudoLikelihood {
+    /// An error unless there is such a variable.
     fn check_variable(&self, variable: usize) -> PyResult<()> {
         let p = self.inner.samples.states.len();
         if variable < p {
@@ -28,7 +39,8 @@ impl PseudoLikelihood {
 
 #[pymethods]
 impl PseudoLikelihood {
-    /// States by sample and variable, -1 where missing, and perhaps a weight for each sample.
+    /// The objective on the samples `codes`: the state of each variable in each sample, -1 where it is missing. Samples have a
+    /// weight each if `weights` are given.
     #[new]
     #[pyo3(signature = (states, codes, weights=None, *, threads=0))]
     fn new(
@@ -44,27 +56,31 @@ impl PseudoLikelihood {
         Ok(PseudoLikelihood { inner: interruptible(py, made)? })
     }
 
+    /// Number of weights.
     #[getter]
     fn n_features(&self) -> usize {
         self.inner.samples.n_features()
     }
 
+    /// Number of samples.
     #[getter]
     fn n_samples(&self) -> usize {
         self.inner.samples.n_samples
     }
 
+    /// Number of threads that evaluate the objective.
     #[getter]
     fn n_threads(&self) -> usize {
         self.inner.pool.current_num_threads()
     }
 
-    /// Share of each column's state among the observed ones of its variable.
+    /// The share of each column's state among the observed states of its variable.
     #[getter]
     fn frequencies<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.inner.samples.frequencies)
     }
 
+    /// The negative log pseudo-likelihood at `w` and its gradient, which is written to `out` if given.
     #[pyo3(signature = (w, out=None))]
     fn value_and_gradient<'py>(
         &self,
@@ -78,7 +94,7 @@ impl PseudoLikelihood {
         })
     }
 
-    /// The term of one variable alone, over its own weights, and their numbers.
+    /// The term of one variable as an objective over the weights that it depends on, and the numbers of these weights.
     fn node<'py>(
         &self,
         py: Python<'py>,
@@ -90,20 +106,19 @@ impl PseudoLikelihood {
         Ok((RestrictedPseudoLikelihood { inner }, PyArray1::from_vec(py, features)))
     }
 
-    /// The L1-penalised regressions of some binary variables on all others: of each the columns with weights that are
-    /// not 0, those weights, the intercept, the NLL, the violation, the number of steps, and whether it has converged.
+    /// The L1-penalised regressions of the given binary variables on all others.
     #[pyo3(signature = (variables, *, l1, l2, tolerance, gradient_tolerance, max_steps))]
     #[allow(clippy::too_many_arguments)]
-    fn nodewise<'py>(
+    fn nodewise(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         variables: PyReadonlyArray1<'_, i64>,
         l1: f64,
         l2: f64,
         tolerance: f64,
         gradient_tolerance: f64,
         max_steps: usize,
-    ) -> PyResult<Vec<Regression<'py>>> {
+    ) -> PyResult<Vec<Regression>> {
         let samples = &self.inner.samples;
         let variables = numbers("variables", &variables, samples.states.len())?;
         if let Some(&i) = variables.iter().find(|&&i| samples.states[i] != 2) {
@@ -115,21 +130,23 @@ impl PseudoLikelihood {
         let options = Options { l1, l2, tolerance, gradient_tolerance, max_steps };
         let pool = &self.inner.pool;
         let nodes = interruptible(py, |interrupt| nodewise(samples, &variables, &options, pool, interrupt))?;
-        let of_node = |node: Node| {
-            let columns = node.columns.iter().map(|&column| column as i64).collect();
-            let (columns, weights) = (PyArray1::from_vec(py, columns), PyArray1::from_vec(py, node.weights));
-            (columns, weights, node.intercept, node.nll, node.violation, node.steps, node.converged)
+        let returned = |node: nodewise::Regression| {
+            let nodewise::Regression { intercept, nll, violation, steps, converged, .. } = node;
+            let columns = PyArray1::from_vec(py, node.columns.iter().map(|&column| column as i64).collect()).unbind();
+            let weights = PyArray1::from_vec(py, node.weights).unbind();
+            Regression { columns, weights, intercept, nll, violation, steps, converged }
         };
-        Ok(nodes.into_iter().map(of_node).collect())
+        Ok(nodes.into_iter().map(returned).collect())
     }
 
-    /// The objective over some of the weights, whose numbers ascend; the others are 0.
+    /// The objective over some of the weights, given by ascending numbers; all other weights are 0.
     fn restrict(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<RestrictedPseudoLikelihood> {
         let features = ascending(&features, self.inner.samples.n_features())?;
         Ok(RestrictedPseudoLikelihood { inner: self.inner.restrict(features) })
     }
 }
 
+/// `network::pseudolikelihood::Restricted` for Python.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct RestrictedPseudoLikelihood {
     inner: pseudolikelihood::Restricted,
@@ -137,21 +154,25 @@ pub struct RestrictedPseudoLikelihood {
 
 #[pymethods]
 impl RestrictedPseudoLikelihood {
+    /// Number of weights.
     #[getter]
     fn n_features(&self) -> usize {
         self.inner.n_features()
     }
 
+    /// Number of samples.
     #[getter]
     fn n_samples(&self) -> usize {
         self.inner.samples.n_samples
     }
 
+    /// Number of threads that evaluate the objective.
     #[getter]
     fn n_threads(&self) -> usize {
         self.inner.pool.current_num_threads()
     }
 
+    /// The negative log pseudo-likelihood at `w` and its gradient, which is written to `out` if given.
     #[pyo3(signature = (w, out=None))]
     fn value_and_gradient<'py>(
         &self,
@@ -164,7 +185,7 @@ impl RestrictedPseudoLikelihood {
         })
     }
 
-    /// The objective over some of these weights, by their numbers among these, which ascend.
+    /// The objective over some of its weights, given by ascending positions among them; all other weights are 0.
     fn restrict(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
         let features = ascending(&features, self.inner.n_features())?;
         Ok(RestrictedPseudoLikelihood { inner: self.inner.restrict(&features) })

@@ -1,4 +1,4 @@
-//! A classifier's problem as one over chains of one token each, for methods that go sample by sample.
+//! The problem of a classifier as a problem over chains of one token each, for methods that go sample by sample.
 
 use crate::chain::features::{Features, Selection};
 use crate::chain::layout::Block;
@@ -8,7 +8,7 @@ use crate::corpus::Corpus;
 use crate::error::Result;
 use std::sync::Arc;
 
-/// The objective with each sample as a sentence of one token. Its features are the classifier's, in the same sequence.
+/// The objective with each sample as a sentence of one token. Feature i of the chain is feature i of the classifier.
 pub fn as_chain(classifier: &Classifier) -> Result<ChainObjective> {
     let (n, columns) = (classifier.n_samples(), classifier.n_columns());
     let features = Features::of_columns(columns, classifier.n_classes, n)?;
@@ -16,7 +16,7 @@ pub fn as_chain(classifier: &Classifier) -> Result<ChainObjective> {
     let block = Block::of_rows(&classifier.design.rows, intercept, &features);
     let labels = (0..classifier.n_classes).map(|class| class.to_string()).collect();
     let corpus = Corpus::of_samples(labels, classifier.targets.clone(), classifier.weights.clone());
-    let selection = Selection { all_states: false, all_transitions: false, min_count: 1, order: 1 };
+    let selection = Selection::seen(1);
     let unpenalised = if classifier.intercept.is_some() { classifier.n_outputs() } else { 0 };
     let pool = Arc::clone(&classifier.pool);
     Ok(ChainObjective::of_parts(Arc::new(corpus), features, vec![block], selection, unpenalised, pool))

@@ -5,8 +5,12 @@
 //! minimises the dual over one alpha_i, given a = |x_i|^2 and b = y_i x_i . w:
 //! a / 2 (z - alpha_i)^2 + b (z - alpha_i) + z log z + (C_i - z) log(C_i - z).
 //!
-//! Besides alpha_i its log-odds t_i = log(alpha_i / (C_i - alpha_i)) is kept, `alpha[2 i + 1]`: near C_i alpha_i has lost its
-//! digits, t_i has not.
+//! `alpha[2 i]` holds alpha_i and `alpha[2 i + 1]` its log-odds t_i = log(alpha_i / (C_i - alpha_i)): near C_i, alpha_i has no
+//! digits left that tell C_i - alpha_i, and t_i has.
+//!
+//! Departures from the paper:
+//! - the problem of one variable is solved for t_i, by Newton's method in a bracket, in place of Algorithm 4;
+//! - a t_i within `PRECISION` of its optimum is left as it is.
 
 use crate::classifier::objective::Classifier;
 use crate::error::Result;
@@ -16,10 +20,10 @@ use crate::threads::Interrupt;
 
 /// Samples between two looks at the interrupt flag.
 const PERIOD: usize = 64;
-/// How many samples ahead the entries, and half as many the weights, are asked for.
+/// Visits between the request for the entries of a sample and their use; its weights are requested half as many visits ahead.
 const AHEAD: usize = 4;
 
-/// w = sum of alpha_i y_i x_i, and |x_i|^2.
+/// The weights w = sum of alpha_i y_i x_i, and |x_i|^2 of each sample.
 pub fn start(classifier: &Classifier, alpha: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (mut w, mut squares) = (vec![0.0; classifier.n_features()], vec![0.0; classifier.n_samples()]);
     let rows = &classifier.design.rows;
@@ -33,23 +37,25 @@ pub fn start(classifier: &Classifier, alpha: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (w, squares)
 }
 
-/// Makes a step for each sample of an order; changes w and alpha. Returns by how much b and t were apart at most: at an optimum
-/// they are opposites.
+/// Makes a step for each sample of `visits`, first to last, which changes w and alpha (Algorithm 3, one outer iteration).
+///
+/// Returns the largest |b + t_i| met: at an optimum b = -t_i for every sample.
 pub fn pass(
     classifier: &Classifier,
     w: &mut [f64],
     alpha: &mut [f64],
     squares: &[f64],
-    order: &[usize],
+    visits: &[usize],
     l2: f64,
     interrupt: &Interrupt,
 ) -> Result<f64> {
     let rows = &classifier.design.rows;
-    let most = with_entries!(rows, all => run(classifier, all, w, alpha, squares, order, l2, interrupt));
+    let most = with_entries!(rows, all => run(classifier, all, w, alpha, squares, visits, l2, interrupt));
     interrupt.check()?;
     Ok(most)
 }
 
+/// `pass` for one type of ids and one of values.
 #[allow(clippy::too_many_arguments)]
 fn run<I: Id, V: Value>(
     classifier: &Classifier,
@@ -57,25 +63,25 @@ fn run<I: Id, V: Value>(
     w: &mut [f64],
     alpha: &mut [f64],
     squares: &[f64],
-    order: &[usize],
+    visits: &[usize],
     l2: f64,
     interrupt: &Interrupt,
 ) -> f64 {
     let rows = &classifier.design.rows;
     let far = w.len() > NEAR;
     let mut most = 0.0f64;
-    for (k, &i) in order.iter().enumerate() {
+    for (k, &i) in visits.iter().enumerate() {
         if k % PERIOD == 0 && interrupt.is_set() {
             break;
         }
-        if let Some(&later) = order.get(k + AHEAD) {
+        if let Some(&later) = visits.get(k + AHEAD) {
             let (ids, values) = rows.list(later, all);
             numeric::prefetch_range(ids, 0..ids.len());
             if size_of::<V>() > 0 {
                 numeric::prefetch_range(values, 0..values.len());
             }
         }
-        if let Some(&next) = order.get(k + AHEAD / 2).filter(|_| far) {
+        if let Some(&next) = visits.get(k + AHEAD / 2).filter(|_| far) {
             rows.list(next, all).0.iter().for_each(|&id| numeric::prefetch(w, id.at()));
         }
         let c = classifier.weight(i) / l2;
@@ -97,15 +103,17 @@ fn run<I: Id, V: Value>(
     most
 }
 
-/// So many weights are at hand in the second-level cache.
+/// The number of weights that the second-level cache holds: no more than these need no requests ahead.
 const NEAR: usize = 1 << 17;
-/// A root this near will do: the next pass looks at it again.
+/// Distance from the root, in log-odds, at which Newton's method stops: the next pass looks at the sample again.
 const PRECISION: f64 = 1e-3;
+/// Most steps of Newton's method for one variable.
 const MOST_NEWTON_STEPS: usize = 100;
 
-/// The minimising alpha and its log-odds. The derivative as a function of the log-odds, t + a (C s(t) - alpha) + b with the
-/// logistic function s, rises at least as fast as t: the root is no further from a point than the derivative's value there.
-/// Newton's method, in a bracket of that kind.
+/// The alpha_i that minimises the dual over one variable, and its log-odds, by Newton's method in a bracket.
+///
+/// The derivative as a function of the log-odds, t + a (C s(t) - alpha) + b with the logistic function s, rises at least as
+/// fast as t: the root is no further from a point than the value of the derivative there, which gives the bracket.
 fn solve(a: f64, b: f64, c: f64, [alpha, t]: [f64; 2]) -> [f64; 2] {
     let (mut z, mut t) = (alpha, t);
     let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -125,7 +133,7 @@ fn solve(a: f64, b: f64, c: f64, [alpha, t]: [f64; 2]) -> [f64; 2] {
     [z, t]
 }
 
-/// alpha does not become 0.
+/// The largest |t|: exp(-t) is finite and alpha does not become 0.
 const FURTHEST: f64 = 700.0;
 
 #[cfg(test)]

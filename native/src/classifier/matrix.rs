@@ -1,7 +1,8 @@
-//! Samples of a classifier as a sparse matrix: by rows (samples), by columns (attributes), or with eight of either side by side.
+//! The samples of a classifier as a sparse matrix: by rows (samples), by columns (attributes), or with eight rows or eight
+//! columns side by side.
 //!
-//! The scores of samples are sums over rows, the gradient of a column's weights is a sum over the column: both are the same
-//! operation, on the one or the other. Nothing is added up by several threads in one place.
+//! The scores of samples are sums over rows; the gradient at the weights of a column is a sum over the column. Each sum is
+//! formed by one thread, so that results do not depend on the number of threads.
 
 use crate::classifier::sliced::Sliced;
 use crate::error::{Error, Result};
@@ -9,16 +10,21 @@ use crate::numeric::ragged::{Ids, Lists, NOWHERE, Values};
 use rayon::ThreadPool;
 use std::sync::OnceLock;
 
-/// A sparse matrix of samples. It is kept by rows; what else a method needs is made when it asks for it first, from outside
-/// of the pool, so that none of its threads waits for another.
+/// A sparse matrix of samples, kept by rows.
+///
+/// Other forms are made on first use. Methods ask for them from outside the thread pool: a thread of the pool that made one
+/// would keep the others waiting.
 pub struct Design {
+    /// Sample -> its columns and their values.
     pub rows: Lists,
+    /// Column -> the samples in which it is not 0, and its values there.
     columns: OnceLock<Lists>,
+    /// The rows and the columns, eight side by side.
     sliced: OnceLock<[Sliced; 2]>,
 }
 
 impl Design {
-    /// From compressed sparse rows: `ends[i]` is where row i ends.
+    /// A matrix from compressed sparse rows: row i ends before entry `ends[i]`.
     pub fn new(ends: Vec<usize>, ids: &[u32], values: &[f64], n_columns: usize) -> Result<Design> {
         let ordered = ends.windows(2).all(|pair| pair[0] <= pair[1]);
         if !ordered || ends.last().copied().unwrap_or(0) != ids.len() || ids.len() != values.len() {
@@ -41,15 +47,17 @@ impl Design {
         Ok(Design::by_rows(Lists::new(ends, Ids::of(ids, n_columns), kept, n_columns)))
     }
 
+    /// A matrix of which only the rows have been made.
     fn by_rows(rows: Lists) -> Design {
         Design { rows, columns: OnceLock::new(), sliced: OnceLock::new() }
     }
 
+    /// The matrix by columns.
     pub fn columns(&self) -> &Lists {
         self.columns.get_or_init(|| self.rows.transposed())
     }
 
-    /// Rows and columns, eight side by side.
+    /// The rows, eight side by side, and the columns, eight side by side.
     pub fn sliced(&self, pool: &ThreadPool) -> &[Sliced; 2] {
         self.sliced.get_or_init(|| {
             let made = self.columns.get().is_none().then(|| self.rows.transposed());
@@ -58,21 +66,23 @@ impl Design {
         })
     }
 
+    /// Number of rows.
     pub fn n_samples(&self) -> usize {
         self.rows.len()
     }
 
+    /// Number of columns, without the intercept.
     pub fn n_columns(&self) -> usize {
         self.rows.bound()
     }
 
-    /// The matrix of some samples, in that order.
+    /// The matrix whose row i is row `samples[i]` of this one.
     pub fn select(&self, samples: &[usize]) -> Design {
         Design::by_rows(self.rows.select(samples.iter().copied()))
     }
 
-    /// The matrix whose columns are sums of columns: `map[j]` is where column j goes (Mathur & Chakrabarti 2010, Eq. 15), or
-    /// `NOWHERE`.
+    /// The matrix whose columns are sums of columns (Mathur & Chakrabarti 2010, Eq. 15): column j is added to the new column
+    /// `map[j]`, or left out if `map[j]` is `NOWHERE`.
     pub fn merge(&self, map: &[u32], n_columns: usize) -> Design {
         let (mut ends, mut ids, mut values) = (Vec::with_capacity(self.n_samples()), Vec::new(), Vec::new());
         let (mut met, mut place) = (vec![u32::MAX; n_columns], vec![0; n_columns]);

@@ -1,35 +1,39 @@
 //! Negative log-likelihood of a maximum-entropy classifier and its gradient (Berger, Della Pietra & Della Pietra 1996), over a
 //! sparse matrix.
 //!
-//! With two classes one weight a column, p(y = 1 | x) = 1 / (1 + exp(-x . w)); with more, a weight for each class,
-//! p(y | x) proportional to exp(x . w_y). Weights of a column stand side by side: w is n_columns x n_outputs. An intercept is
-//! one more column, the last, which is 1 in every sample.
+//! With two classes a column has one weight, and p(y = 1 | x) = 1 / (1 + exp(-x . w)). With more classes a column has a weight
+//! for each, and p(y | x) is proportional to exp(x . w_y). The weights of a column stand side by side: w is
+//! n_columns x n_outputs. An intercept is one more column, the last, with the same value in every sample.
 //!
-//! Rows give scores, scores give residuals p - [y], columns of residuals give the gradient. Each is written in one place by one
-//! thread, so that results are bitwise the same on any number of threads.
+//! An evaluation goes from rows to scores, from scores to residuals (`residuals`), from residuals and columns to the gradient.
+//! Every number is computed by one thread, so that results are bitwise the same on any number of threads.
 
 use crate::classifier::matrix::Design;
+use crate::classifier::residuals::{Binary, Classes, ColumnSums, Multinomial, Purpose, Scored};
 use crate::classifier::sliced::Sliced;
 use crate::error::{Error, Result};
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
-use crate::numeric::ragged::{Entries, Id, Lists, NOWHERE, Value, combine, with_entries};
+use crate::numeric::ragged::{Lists, NOWHERE, with_entries};
 use crate::threads::{self, Interrupt, locked, parts};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
+/// The negative log-likelihood of a classifier on its samples.
 pub struct Classifier {
+    /// The samples, without the column of the intercept.
     pub design: Arc<Design>,
-    /// Class of each sample.
+    /// Sample -> its class.
     pub targets: Vec<u32>,
-    /// Weight of each sample; empty when all are 1.
+    /// Sample -> its weight; empty when all are 1.
     pub weights: Vec<f64>,
     pub n_classes: usize,
-    /// Value in every sample of one more column, behind those of the design.
+    /// Value of the intercept's column in every sample; none without an intercept.
     pub intercept: Option<f64>,
+    /// The threads that evaluate the objective.
     pub pool: Arc<ThreadPool>,
     scratch: Mutex<Scratch>,
 }
@@ -37,13 +41,14 @@ pub struct Classifier {
 /// Buffers kept from one evaluation to the next.
 #[derive(Default)]
 struct Scratch {
-    /// Weights, a row of outputs for each column, padded.
+    /// Weights, a padded row of outputs for each column.
     rows: Aligned,
-    /// Scores, then residuals, a row of outputs for each sample, padded.
+    /// Scores, then residuals, a padded row of outputs for each sample.
     residuals: Aligned,
 }
 
 impl Classifier {
+    /// Checks the data and makes the objective, to be evaluated on `n_threads` threads (0: all cores).
     pub fn new(
         design: Arc<Design>,
         targets: Vec<u32>,
@@ -75,19 +80,19 @@ impl Classifier {
         Ok(Classifier { design, targets, weights, n_classes, intercept, pool, scratch })
     }
 
-    /// Two classes and an intercept, of targets and weights that fit the matrix.
+    /// The objective of two classes with an intercept, without checks: targets and weights fit the matrix.
     pub(crate) fn with_pool(design: Arc<Design>, targets: Vec<u32>, weights: Vec<f64>, pool: Arc<ThreadPool>) -> Self {
         Classifier { design, targets, weights, n_classes: 2, intercept: Some(1.0), pool, scratch: Mutex::default() }
     }
 
-    /// The objective on the same pool with other data.
+    /// The objective with the same classes, intercept and threads on other data.
     fn with(&self, design: Arc<Design>, targets: Vec<u32>, weights: Vec<f64>) -> Self {
         let (n_classes, intercept) = (self.n_classes, self.intercept);
         let (pool, scratch) = (Arc::clone(&self.pool), Mutex::default());
         Classifier { design, targets, weights, n_classes, intercept, pool, scratch }
     }
 
-    /// The objective on some of the samples, each of which weighs `factor` times what it does here.
+    /// The objective on the given samples, whose weights are multiplied by `factor`.
     pub fn batch(&self, samples: &[usize], factor: f64) -> Self {
         let targets = samples.iter().map(|&sample| self.targets[sample]).collect();
         let weights: Vec<f64> = samples.iter().map(|&sample| factor * self.weight(sample)).collect();
@@ -95,7 +100,7 @@ impl Classifier {
         self.with(Arc::new(self.design.select(samples)), targets, weights)
     }
 
-    /// One class against all others, on the same samples: shares the matrix.
+    /// The objective of two classes, `class` as 1 and all others as 0. It shares the matrix.
     pub fn one_against_rest(&self, class: u32) -> Self {
         let targets = self.targets.iter().map(|&target| u32::from(target == class)).collect();
         let mut one = self.with(Arc::clone(&self.design), targets, self.weights.clone());
@@ -103,47 +108,51 @@ impl Classifier {
         one
     }
 
-    /// With two classes: the objective over sums of columns, of which column j goes to map[j] (Mathur & Chakrabarti 2010, Eq. 15).
-    /// The intercept remains what it is.
+    /// Two classes: the objective over sums of columns (Mathur & Chakrabarti 2010, Eq. 15), where column j is added to the new
+    /// column map[j]. The intercept keeps a column of its own.
     pub fn aggregate(&self, map: &[u32], n_columns: usize) -> Self {
         let design = self.pool.install(|| self.design.merge(map, n_columns));
         self.with(Arc::new(design), self.targets.clone(), self.weights.clone())
     }
 
-    /// With two classes: the objective over some of the columns, whose numbers ascend. The intercept remains.
+    /// Two classes: the objective over some of the columns, given by ascending numbers, and over the intercept.
     pub fn restrict(&self, columns: &[usize]) -> Self {
         let mut map = vec![NOWHERE; self.design.n_columns()];
         columns.iter().enumerate().for_each(|(to, &column)| map[column] = to as u32);
         self.aggregate(&map, columns.len())
     }
 
-    /// Weights of a column.
+    /// Number of weights of a column: 1 with two classes, else the number of classes.
     pub fn n_outputs(&self) -> usize {
         if self.n_classes == 2 { 1 } else { self.n_classes }
     }
 
+    /// Number of columns, the intercept included.
     pub fn n_columns(&self) -> usize {
         self.design.n_columns() + usize::from(self.intercept.is_some())
     }
 
+    /// Number of weights.
     pub fn n_features(&self) -> usize {
         self.n_columns() * self.n_outputs()
     }
 
+    /// Number of samples.
     pub fn n_samples(&self) -> usize {
         self.design.n_samples()
     }
 
+    /// Number of threads that evaluate the objective.
     pub fn n_threads(&self) -> usize {
         self.pool.current_num_threads()
     }
 
-    /// Runs work on the objective's threads.
+    /// Runs `work` on the threads that evaluate the objective.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.pool.install(work)
     }
 
-    /// Gives the intercept's column the norm of the largest other: a scale that solvers get along with.
+    /// Gives the intercept's column the largest norm of all other columns: solvers converge fast on columns of similar norms.
     pub fn scale_intercept(&mut self) {
         let mut squares = vec![0.0; self.design.n_columns()];
         for sample in 0..self.n_samples() {
@@ -156,9 +165,16 @@ impl Classifier {
         self.intercept = Some(if value.is_finite() && value > 0.0 { value } else { 1.0 });
     }
 
+    /// The weight of a sample.
     #[inline(always)]
     pub fn weight(&self, sample: usize) -> f64 {
-        self.weights.get(sample).copied().unwrap_or(1.0)
+        self.classes().weight(sample)
+    }
+
+    /// Classes and weights of the samples, for the kernels.
+    #[inline(always)]
+    fn classes(&self) -> Classes<'_> {
+        Classes { classes: &self.targets, weights: &self.weights, n_classes: self.n_classes }
     }
 
     /// Whether an evaluation takes a few milliseconds at most.
@@ -166,47 +182,48 @@ impl Classifier {
         (self.design.rows.n_entries() + self.n_columns() + self.n_samples()) * self.width() < 4_000_000
     }
 
-    /// From one sample's outputs to the next in memory.
+    /// Distance in memory from the outputs of a sample to the outputs of the next.
     fn width(&self) -> usize {
         if self.n_outputs() == 1 { 1 } else { numeric::padded(self.n_outputs()) }
     }
 
-    /// Writes the gradient at `w` and returns the value. Weights that are not finite give an infinite value.
+    /// Writes the gradient at `w` and returns the negative log-likelihood, which is infinite if a weight is not finite.
     pub fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64], interrupt: &Interrupt) -> Result<f64> {
         assert_eq!((w.len(), gradient.len()), (self.n_features(), self.n_features()));
         if !w.iter().all(|weight| weight.is_finite()) {
             gradient.fill(0.0);
             return Ok(f64::INFINITY);
         }
-        let (layout, scratch) = (self.layout(), &mut *locked(&self.scratch));
+        let (sides, scratch) = (self.sides(), &mut *locked(&self.scratch));
         let (columns, intercept) = gradient.split_at_mut(self.design.n_columns() * self.n_outputs());
-        let sums = self.forward(layout, w, scratch, Link::Residuals, interrupt)?;
-        self.backward(layout, &scratch.residuals, columns, interrupt);
+        let sums = self.forward(sides, w, scratch, Purpose::Residuals, interrupt)?;
+        self.backward(sides, &scratch.residuals, columns, interrupt);
         let value = self.intercept.unwrap_or(0.0);
         intercept.iter_mut().zip(&sums[1..]).for_each(|(gradient, sum)| *gradient = value * sum);
         interrupt.check()?;
         Ok(sums[0])
     }
 
-    fn layout(&self) -> Layout<'_> {
+    /// The forms of the matrix that evaluations use.
+    fn sides(&self) -> BothSides<'_> {
         if self.n_outputs() == 1 {
-            Layout::Sliced(self.design.sliced(&self.pool))
+            BothSides::Sliced(self.design.sliced(&self.pool))
         } else {
-            Layout::Lists([&self.design.rows, self.design.columns()])
+            BothSides::Ragged([&self.design.rows, self.design.columns()])
         }
     }
 
-    /// Two classes: writes the residuals weight * (p - y) at these scores and returns the NLL.
+    /// Two classes: writes the residuals weight * (p - y) at the given scores and returns the negative log-likelihood.
     pub fn residuals(&self, scores: &[f64], residuals: &mut [f64]) -> f64 {
         residuals.copy_from_slice(scores);
         let pieces = residuals.chunks_mut(SCORES).enumerate().collect();
         let parts = threads::share(&self.pool, pieces, |(piece, out)| {
-            Arch::new().dispatch(OfScores { classifier: self, first: piece * SCORES, out })
+            Arch::new().dispatch(Scored { targets: self.classes(), first: piece * SCORES, out })
         });
         parts.iter().sum()
     }
 
-    /// Two classes: writes the gradient that residuals give.
+    /// Two classes: writes the gradient at the weights from the residuals of the samples.
     pub fn gradient(&self, residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
         let (gradient, intercept) = gradient.split_at_mut(self.design.n_columns());
         intercept.fill(self.intercept.unwrap_or(0.0) * residuals.iter().sum::<f64>());
@@ -220,8 +237,9 @@ impl Classifier {
         });
     }
 
-    /// Two classes: the NLL, the scores x . w and the gradient, by rows alone, for methods that keep no other layout.
-    pub fn start(&self, w: &[f64]) -> (f64, Vec<f64>, Vec<f64>) {
+    /// Two classes: an evaluation at `w` that uses the rows alone. It spares methods that never evaluate again the making of
+    /// other forms of the matrix.
+    pub fn start(&self, w: &[f64]) -> Start {
         let (rows, mut gradient, value) = (&self.design.rows, vec![0.0; w.len()], self.intercept.unwrap_or(0.0));
         let of_intercept = w[self.design.n_columns()..].iter().sum::<f64>() * value;
         let (mut scores, mut residuals) = (vec![0.0; rows.len()], vec![0.0; rows.len()]);
@@ -237,31 +255,32 @@ impl Classifier {
         with_entries!(rows, all => {
             residuals.iter().enumerate().for_each(|(sample, &residual)| rows.add_to(sample, all, residual, columns));
         });
-        (nll, scores, gradient)
+        Start { nll, scores, gradient }
     }
 
-    /// p(y | x) of every sample, n_samples x n_outputs; with two classes that of the second.
+    /// p(y | x) of every sample, n_samples x n_outputs; with two classes, p(y = 1 | x).
     pub fn probabilities(&self, w: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
         assert_eq!(w.len(), self.n_features());
-        let (layout, scratch) = (self.layout(), &mut *locked(&self.scratch));
-        self.forward(layout, w, scratch, Link::Probabilities, interrupt)?;
+        let (sides, scratch) = (self.sides(), &mut *locked(&self.scratch));
+        self.forward(sides, w, scratch, Purpose::Probabilities, interrupt)?;
         let outputs = self.n_outputs();
         Ok(scratch.residuals.chunks_exact(self.width()).flat_map(|row| &row[..outputs]).copied().collect())
     }
 
-    /// Scores, and what `link` makes of them; returns the sum of the values, then those of the residuals by output.
+    /// Computes the scores of all samples and from them, into `scratch.residuals`, the residuals or the probabilities. Returns
+    /// the negative log-likelihood, then the sum of the residuals of each output.
     fn forward(
         &self,
-        layout: Layout<'_>,
+        sides: BothSides<'_>,
         w: &[f64],
         scratch: &mut Scratch,
-        link: Link,
+        purpose: Purpose,
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
         let (width, outputs) = (self.width(), self.n_outputs());
         scratch.residuals.resize(self.n_samples() * width, 0.0);
         if width > 1 {
-            // Rows of weights are padded, so that they are whole vectors.
+            // Padded rows of weights are whole vectors of the processor.
             scratch.rows.resize(self.n_columns() * width, 0.0);
             let rows = scratch.rows.par_chunks_exact_mut(width).zip(w.par_chunks_exact(outputs));
             self.install(|| rows.with_min_len(1024).for_each(|(row, w)| row[..outputs].copy_from_slice(w)));
@@ -270,16 +289,17 @@ impl Classifier {
         let of_intercept = &w[self.design.n_columns() * outputs..];
         let intercept: Vec<f64> = of_intercept.iter().map(|w| self.intercept.unwrap_or(0.0) * w).collect();
         let intercept = &intercept[..];
-        let pieces = pieces_of(layout.pieces(ROWS), &mut scratch.residuals, width);
-        let parts = threads::share(&self.pool, pieces, |(samples, out)| match layout {
+        let pieces = pieces_of(sides.pieces(ROWS), &mut scratch.residuals, width);
+        let parts = threads::share(&self.pool, pieces, |(samples, out)| match sides {
             _ if interrupt.is_set() => Vec::new(),
-            Layout::Sliced([rows, _]) => {
+            BothSides::Sliced([rows, _]) => {
                 rows.combine(samples.clone(), columns, out);
                 let intercept = intercept.iter().sum();
-                Arch::new().dispatch(Binary { classifier: self, intercept, samples, out, link })
+                Arch::new().dispatch(Binary { targets: self.classes(), intercept, samples, out, purpose })
             }
-            Layout::Lists([rows, _]) => {
-                Arch::new().dispatch(Multinomial { classifier: self, rows, columns, intercept, samples, out, link })
+            BothSides::Ragged([rows, _]) => {
+                let targets = self.classes();
+                Arch::new().dispatch(Multinomial { targets, rows, columns, intercept, samples, out, width, purpose })
             }
         });
         interrupt.check()?;
@@ -290,228 +310,57 @@ impl Classifier {
         Ok(sums)
     }
 
-    /// gradient of a column = sum of value * residual over the column.
-    fn backward(&self, layout: Layout<'_>, residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
-        let pieces = pieces_of(layout.pieces(COLUMNS), gradient, self.n_outputs());
-        pieces.into_par_iter().for_each(|(columns, out)| match layout {
+    /// Writes the gradient at the weights of each column: the sum of value * residuals over the column.
+    fn backward(&self, sides: BothSides<'_>, residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
+        let pieces = pieces_of(sides.pieces(COLUMNS), gradient, self.n_outputs());
+        pieces.into_par_iter().for_each(|(columns, out)| match sides {
             _ if interrupt.is_set() => {}
-            Layout::Sliced([_, lists]) => lists.combine(columns, residuals, out),
-            Layout::Lists([_, lists]) => {
-                Arch::new().dispatch(Backward { classifier: self, lists, residuals, columns, out });
+            BothSides::Sliced([_, lists]) => lists.combine(columns, residuals, out),
+            BothSides::Ragged([_, lists]) => {
+                let (n_classes, width) = (self.n_classes, self.width());
+                Arch::new().dispatch(ColumnSums { lists, residuals, columns, out, n_classes, width });
             }
         });
     }
 }
 
-/// Ranges of rows with their parts of a matrix of so many columns.
+/// Pairs each range of rows with its part of `out`, a matrix with `columns` columns.
 fn pieces_of<'a>(ranges: &[Range<usize>], out: &'a mut [f64], columns: usize) -> Vec<(Range<usize>, &'a mut [f64])> {
     let places = parts(out, ranges.iter().map(|range| range.len() * columns));
     ranges.iter().cloned().zip(places).collect()
 }
 
-/// The matrix as evaluations go over it, by rows and by columns: one output a column wants many lists at a time, many outputs
-/// keep the processor busy with one.
-#[derive(Clone, Copy)]
-enum Layout<'a> {
-    Sliced(&'a [Sliced; 2]),
-    Lists([&'a Lists; 2]),
-}
-
-const ROWS: usize = 0;
-const COLUMNS: usize = 1;
-
-impl<'a> Layout<'a> {
-    fn pieces(self, side: usize) -> &'a [Range<usize>] {
-        match self {
-            Layout::Sliced(sides) => &sides[side].pieces,
-            Layout::Lists(sides) => &sides[side].pieces,
-        }
-    }
-}
-
-/// What is made of scores.
-#[derive(Clone, Copy, PartialEq)]
-enum Link {
-    /// weight * (p - [y])
-    Residuals,
-    /// p
-    Probabilities,
-}
-
-/// Scores that a thread works on at a time.
+/// Two classes: scores that a thread turns into residuals at a time.
 const SCORES: usize = 4096;
 
-struct OfScores<'a> {
-    classifier: &'a Classifier,
-    first: usize,
-    out: &'a mut [f64],
+/// Two classes: an evaluation of the objective.
+pub struct Start {
+    /// The negative log-likelihood.
+    pub nll: f64,
+    /// x . w of each sample, the intercept included.
+    pub scores: Vec<f64>,
+    pub gradient: Vec<f64>,
 }
 
-impl WithSimd for OfScores<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let OfScores { classifier, first, out } = self;
-        let batches = out.chunks_mut(BATCH).enumerate();
-        batches.map(|(batch, out)| logistic(simd, classifier, first + batch * BATCH, out, Link::Residuals)).sum()
-    }
+/// Rows and columns of the matrix, in the form that evaluates fastest: with one output the sums over eight lists at a time keep
+/// the processor busy, with more outputs the sums over one list do.
+#[derive(Clone, Copy)]
+enum BothSides<'a> {
+    Sliced(&'a [Sliced; 2]),
+    Ragged([&'a Lists; 2]),
 }
 
-/// Samples whose scores become residuals together.
-const BATCH: usize = 64;
+/// The side of `BothSides` that holds the rows.
+const ROWS: usize = 0;
+/// The side of `BothSides` that holds the columns.
+const COLUMNS: usize = 1;
 
-struct Binary<'a> {
-    classifier: &'a Classifier,
-    intercept: f64,
-    samples: Range<usize>,
-    out: &'a mut [f64],
-    link: Link,
-}
-
-impl WithSimd for Binary<'_> {
-    type Output = Vec<f64>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
-        let Binary { classifier, intercept, samples, out, link } = self;
-        let mut sums = vec![0.0; 2];
-        for (batch, out) in out.chunks_mut(BATCH).enumerate() {
-            out.iter_mut().for_each(|score| *score += intercept);
-            sums[0] += logistic(simd, classifier, samples.start + batch * BATCH, out, link);
-            sums[1] += out.iter().sum::<f64>();
-        }
-        sums
-    }
-}
-
-struct Multinomial<'a> {
-    classifier: &'a Classifier,
-    rows: &'a Lists,
-    columns: &'a [f64],
-    intercept: &'a [f64],
-    samples: Range<usize>,
-    out: &'a mut [f64],
-    link: Link,
-}
-
-impl WithSimd for Multinomial<'_> {
-    type Output = Vec<f64>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
-        with_entries!(self.rows, all => self.run(simd, all))
-    }
-}
-
-impl Multinomial<'_> {
-    #[inline(always)]
-    fn run<S: Simd, I: Id, V: Value>(self, simd: S, all: Entries<'_, I, V>) -> Vec<f64> {
-        let Multinomial { classifier, rows, columns, intercept, samples, out, link } = self;
-        let mut sums = vec![0.0; 1 + classifier.n_outputs()];
-        for (sample, out) in samples.zip(out.chunks_exact_mut(classifier.width())) {
-            let (ids, values) = rows.list(sample, all);
-            out.fill(0.0);
-            out[..intercept.len()].copy_from_slice(intercept);
-            combine(simd, ids, values, columns, out);
-            sums[0] += softmax(simd, classifier, sample, out, link);
-            sums[1..].iter_mut().zip(&*out).for_each(|(sum, residual)| *sum += residual);
-        }
-        sums
-    }
-}
-
-/// exp(-700) is nothing beside 1.
-const LEAST: f64 = -700.0;
-
-/// Turns a batch of scores z into residuals weight * (p - y), p = 1 / (1 + exp(-z)), or p; returns the sum of the values.
-///
-/// m is -z where y = 1 and z where y = 0: the value is log(1 + exp(m)), the residual +-1 / (1 + exp(-m)), both to full relative
-/// precision whatever m.
-#[inline(always)]
-fn logistic<S: Simd>(simd: S, classifier: &Classifier, first: usize, out: &mut [f64], link: Link) -> f64 {
-    let n = out.len();
-    let (mut margins, mut exps, mut logs) = ([0.0; BATCH], [0.0; BATCH], [0.0; BATCH]);
-    let targets = &classifier.targets[first..first + n];
-    for i in 0..n {
-        margins[i] = if targets[i] == 1 { -out[i] } else { out[i] };
-        exps[i] = (-margins[i].abs()).max(LEAST);
-    }
-    numeric::exp_in_place(simd, &mut exps[..n]);
-    numeric::ln_one_plus(simd, &exps[..n], &mut logs[..n]);
-    let mut value = 0.0;
-    for i in 0..n {
-        let wrong = if margins[i] >= 0.0 { 1.0 } else { exps[i] } / (1.0 + exps[i]);
-        let sign = if targets[i] == 1 { -1.0 } else { 1.0 };
-        let weight = classifier.weight(first + i);
-        value += weight * (margins[i].max(0.0) + logs[i]);
-        out[i] = match link {
-            Link::Residuals => weight * sign * wrong,
-            Link::Probabilities if targets[i] == 1 => 1.0 - wrong,
-            Link::Probabilities => wrong,
-        };
-    }
-    value
-}
-
-/// Turns the scores of a sample into residuals weight * (p - [y]), or p; returns the value.
-#[inline(always)]
-fn softmax<S: Simd>(simd: S, classifier: &Classifier, sample: usize, out: &mut [f64], link: Link) -> f64 {
-    let (scores, padding) = out.split_at_mut(classifier.n_classes);
-    let target = classifier.targets[sample] as usize;
-    let (mut best, mut most) = (0, f64::NEG_INFINITY);
-    for (class, &score) in scores.iter().enumerate() {
-        if score > most {
-            (best, most) = (class, score);
-        }
-    }
-    let behind = most - scores[target];
-    scores.iter_mut().for_each(|score| *score = (*score - most).max(LEAST));
-    padding.fill(LEAST);
-    numeric::exp_in_place(simd, out);
-    let (exps, padding) = out.split_at_mut(classifier.n_classes);
-    padding.fill(0.0);
-    // Without the largest, which is 1, the sum keeps its precision where the others are small.
-    exps[best] = 0.0;
-    let others: f64 = exps.iter().sum();
-    exps[best] = 1.0;
-    let weight = classifier.weight(sample);
-    let factor = if link == Link::Residuals { weight } else { 1.0 } / (1.0 + others);
-    exps.iter_mut().for_each(|p| *p *= factor);
-    if link == Link::Residuals {
-        let rest: f64 = exps[..target].iter().chain(&exps[target + 1..]).sum();
-        exps[target] = -rest;
-    }
-    weight * (behind + others.ln_1p())
-}
-
-struct Backward<'a> {
-    classifier: &'a Classifier,
-    lists: &'a Lists,
-    residuals: &'a [f64],
-    columns: Range<usize>,
-    out: &'a mut [f64],
-}
-
-impl WithSimd for Backward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        with_entries!(self.lists, all => self.run(simd, all));
-    }
-}
-
-impl Backward<'_> {
-    #[inline(always)]
-    fn run<S: Simd, I: Id, V: Value>(self, simd: S, all: Entries<'_, I, V>) {
-        let Backward { classifier, lists, residuals, columns, out } = self;
-        let mut sums = Aligned::new(classifier.width(), 0.0);
-        for (column, out) in columns.zip(out.chunks_exact_mut(classifier.n_outputs())) {
-            let (ids, values) = lists.list(column, all);
-            sums.fill(0.0);
-            combine(simd, ids, values, residuals, &mut sums);
-            out.copy_from_slice(&sums[..out.len()]);
+impl<'a> BothSides<'a> {
+    /// The pieces of work into which a side is cut.
+    fn pieces(self, side: usize) -> &'a [Range<usize>] {
+        match self {
+            BothSides::Sliced(sides) => &sides[side].pieces,
+            BothSides::Ragged(sides) => &sides[side].pieces,
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Samples of a classifier from the tokens of a corpus.
+//! The tokens of a corpus as the samples of a classifier.
 
 use crate::classifier::matrix::Design;
 use crate::corpus::Corpus;
 use crate::error::Result;
 
 impl Design {
-    /// The tokens of a corpus as samples, with a column for each attribute that is on `min_count` of them or more; and the
-    /// numbers of these attributes.
+    /// A matrix with a row for each token of a corpus and a column for each attribute that at least `min_count` tokens have, and
+    /// the ids of the attributes, column by column.
     ///
-    /// An attribute that is on a token several times has the sum of its values there.
+    /// If a token has an attribute several times, its values are added up.
     pub fn of_corpus(corpus: &Corpus, min_count: u32) -> Result<(Design, Vec<u32>)> {
         let (mut ends, mut ids, mut values) = (Vec::with_capacity(corpus.n_tokens()), Vec::new(), Vec::new());
         let mut counts = vec![0u32; corpus.attributes.len()];
@@ -16,7 +16,7 @@ impl Design {
         for token in 0..corpus.n_tokens() {
             row.clear();
             row.extend(corpus.states.range(token).map(|at| (corpus.states.ids[at], corpus.value(at))));
-            // A stable sort: sums do not depend on anything but the data.
+            // The sort is stable: values are added up in the sequence of the corpus.
             row.sort_by_key(|entry| entry.0);
             for same in row.chunk_by(|a, b| a.0 == b.0) {
                 counts[same[0].0 as usize] += 1;
@@ -34,7 +34,7 @@ impl Design {
     }
 }
 
-/// Some columns, whose numbers ascend, of compressed sparse rows: ends, ids, values.
+/// The columns `kept`, which ascend, of a matrix in compressed sparse rows: ends, column ids, values.
 fn selected(
     kept: &[u32],
     n_columns: usize,

@@ -1,9 +1,12 @@
 //! Lists of entries, eight side by side: sliced ELLPACK with sorting, "SELL-C-sigma" (Kreutzer, Hager, Wellein, Fehske & Bishop
-//! 2014, "A unified sparse matrix data format", section 3), without its padding.
+//! 2014, "A unified sparse matrix data format", section 3).
 //!
-//! A sum over a list of five entries is mostly the beginning and the end of a loop. Eight lists of about the same length share
-//! one, whose sums do not wait for each other. Lists are sorted by length within the pieces of work; what the longer of eight
-//! have beyond the shortest is kept list by list, behind what they share.
+//! A sum over a list of five entries spends most of its time entering and leaving a loop. Eight lists of about the same length
+//! share one loop, whose eight sums do not wait for each other. Lists are sorted by length within each piece of work.
+//!
+//! Departure from the paper:
+//! - no padding: entries of a list beyond the length of the shortest of its eight are kept list by list, behind the entries
+//!   that stand side by side.
 
 use crate::numeric::ragged::{Entries, GROUP, Id, Ids, Lists, Value, Values, total, with_entries};
 use crate::threads::parts;
@@ -13,53 +16,58 @@ use std::ops::Range;
 /// Lists in a slice.
 const WIDTH: usize = GROUP;
 
+/// Lists of entries in slices of eight.
 pub struct Sliced {
     slices: Vec<Slice>,
-    /// The lists of each slice.
-    order: Vec<u32>,
+    /// Numbers of the lists, slice by slice.
+    members: Vec<u32>,
     ids: Ids,
     values: Values,
-    /// Ids are below it.
+    /// The number that all ids are below.
     bound: usize,
-    /// Ranges of lists that a thread works on at a time; whole slices.
+    /// Consecutive ranges of lists, whole slices each; a thread works on one range at a time.
     pub pieces: Vec<Range<usize>>,
 }
 
+/// Eight lists, or fewer at the end of a piece.
 struct Slice {
-    /// Where its entries begin.
+    /// Number of the first entry.
     start: usize,
     /// Entries of each list that stand side by side; 0 if there are fewer than eight lists.
     shared: usize,
-    /// Entries of each list behind these.
+    /// Entries of each list behind the shared ones.
     rest: [u32; WIDTH],
 }
 
 impl Sliced {
+    /// The same lists in slices. Runs on the current thread pool.
     pub fn new(lists: &Lists) -> Sliced {
-        let mut order: Vec<u32> = (0..lists.len() as u32).collect();
-        let sorted = parts(&mut order, lists.pieces.iter().map(Range::len));
+        let mut members: Vec<u32> = (0..lists.len() as u32).collect();
+        let sorted = parts(&mut members, lists.pieces.iter().map(Range::len));
         sorted.into_par_iter().for_each(|piece| piece.sort_by_key(|&list| lists.range(list as usize).len()));
-        let slices = slices(lists, &order);
-        let (ids, values) = with_entries!(lists, all => arranged(lists, all, &slices, &order));
-        Sliced { slices, order, ids, values, bound: lists.bound(), pieces: lists.pieces.clone() }
+        let slices = slices(lists, &members);
+        let (ids, values) = with_entries!(lists, all => arranged(lists, all, &slices, &members));
+        Sliced { slices, members, ids, values, bound: lists.bound(), pieces: lists.pieces.clone() }
     }
 
-    /// Ids and values of all entries.
+    /// The ids and the values of all entries, for `with_entries!`.
     fn parts(&self) -> (&Ids, &Values) {
         (&self.ids, &self.values)
     }
 
-    /// Writes, for each list of a piece, the sum of value * x[id] over its entries; x has an element for each id.
+    /// Writes the sum of value * x[id] over the entries of each list of a piece; `x` has an element for each id.
     pub fn combine(&self, piece: Range<usize>, x: &[f64], out: &mut [f64]) {
         with_entries!(self, all => self.run(piece, all, x, out));
     }
 
+    /// `combine` for one type of ids and one of values.
     fn run<I: Id, V: Value>(&self, piece: Range<usize>, all: Entries<'_, I, V>, x: &[f64], out: &mut [f64]) {
         assert!(x.len() >= self.bound);
-        // SAFETY: the ids are our own, and those of the lists, which are below `bound`; x is not shorter.
+        // SAFETY: `all` are the entries of `self` (`combine`), copied from lists that have checked that ids are below `bound`;
+        // x has at least `bound` elements. Test: `tests::sums_are_those_of_the_lists`.
         let term = |id: I, value: &V| value.get() * unsafe { *x.get_unchecked(id.at()) };
         let slices = &self.slices[piece.start / WIDTH..piece.end.div_ceil(WIDTH)];
-        for (slice, lists) in slices.iter().zip(self.order[piece.clone()].chunks(WIDTH)) {
+        for (slice, lists) in slices.iter().zip(self.members[piece.clone()].chunks(WIDTH)) {
             let end = slice.start + slice.shared * WIDTH;
             let (ids, _) = all.ids[slice.start..end].as_chunks::<WIDTH>();
             let (values, _) = all.values[slice.start..end].as_chunks::<WIDTH>();
@@ -84,7 +92,8 @@ impl Sliced {
     }
 }
 
-fn slices(lists: &Lists, order: &[u32]) -> Vec<Slice> {
+/// The extents of the slices whose lists are `members`, eight a slice.
+fn slices(lists: &Lists, members: &[u32]) -> Vec<Slice> {
     let mut start = 0;
     let slice = |lists_of: &[u32]| {
         let mut rest = [0; WIDTH];
@@ -94,17 +103,22 @@ fn slices(lists: &Lists, order: &[u32]) -> Vec<Slice> {
         start += rest.iter().map(|&length| length as usize).sum::<usize>();
         slice
     };
-    order.chunks(WIDTH).map(slice).collect()
+    members.chunks(WIDTH).map(slice).collect()
 }
 
-/// The entries in the order of the slices.
-fn arranged<I: Id, V: Value>(lists: &Lists, all: Entries<'_, I, V>, slices: &[Slice], order: &[u32]) -> (Ids, Values) {
+/// Copies the entries of the lists slice by slice: first the shared ones side by side, then the rest list by list.
+fn arranged<I: Id, V: Value>(
+    lists: &Lists,
+    all: Entries<'_, I, V>,
+    slices: &[Slice],
+    members: &[u32],
+) -> (Ids, Values) {
     let n = lists.n_entries();
     let (mut ids, mut values) = (vec![I::default(); n], vec![V::default(); n]);
     let starts = slices.iter().map(|slice| slice.start).chain([n]);
     let sizes: Vec<usize> = starts.clone().skip(1).zip(starts).map(|(end, start)| end - start).collect();
     let places = parts(&mut ids, sizes.iter().copied()).into_par_iter().zip(parts(&mut values, sizes.iter().copied()));
-    let work = places.zip(slices).zip(order.par_chunks(WIDTH));
+    let work = places.zip(slices).zip(members.par_chunks(WIDTH));
     work.with_min_len(256).for_each(|(((ids, values), slice), of)| {
         let mut rest = slice.shared * WIDTH;
         for (k, &list) in of.iter().enumerate() {

@@ -1,28 +1,34 @@
-//! Attribute names: 64-bit key -> id in order of first appearance, with the strings kept apart.
+//! The alphabet: attributes by their 64-bit keys, numbered as they first appear.
 
+/// Marks an empty slot.
 const EMPTY: u32 = u32::MAX;
 
-/// An open-addressing table from keys to ids. Ids count up from 0 in order of insertion.
+/// An open-addressing table from keys to ids. Ids count up from 0 in the sequence of insertion.
 #[derive(Clone, Default)]
 pub struct Alphabet {
-    /// Ids, or `EMPTY`; their keys are looked at in `keys`, which keeps the table small. The length is a power of two, at
-    /// most 3/5 full.
+    /// Ids, or `EMPTY`. Keys are compared in `keys`, so that the table stays small. The length is a power of two, and at most
+    /// 3/5 of the slots are full.
     slots: Vec<u32>,
+    /// Id -> key.
     keys: Vec<u64>,
+    /// All names, one after the other.
     text: Vec<u8>,
+    /// Id -> end of its name in `text`.
     ends: Vec<usize>,
 }
 
 impl Alphabet {
+    /// Number of attributes.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
+    /// Whether there is no attribute.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// The slot of the key: where it is, or where it would go.
+    /// The slot of a key, or the empty slot where the key would be inserted.
     #[inline(always)]
     fn find(&self, key: u64) -> usize {
         let mask = self.slots.len() - 1;
@@ -36,6 +42,7 @@ impl Alphabet {
         }
     }
 
+    /// The id of a key, if it is known.
     #[inline]
     pub fn get(&self, key: u64) -> Option<u32> {
         if self.slots.is_empty() {
@@ -44,7 +51,7 @@ impl Alphabet {
         Some(self.slots[self.find(key)]).filter(|&id| id != EMPTY)
     }
 
-    /// The id of the key; when it is new, `write` appends its string.
+    /// The id of a key, which is inserted if it is new; `write` then appends its name.
     #[inline(always)]
     pub fn intern(&mut self, key: u64, write: impl FnOnce(&mut Vec<u8>)) -> u32 {
         if self.keys.len() * 5 >= self.slots.len() * 3 {
@@ -63,12 +70,13 @@ impl Alphabet {
         id
     }
 
+    /// Rebuilds the table with `size` slots.
     #[cold]
     fn resize(&mut self, size: usize) {
         self.slots = vec![EMPTY; size];
         let mask = size - 1;
         for (id, &key) in self.keys.iter().enumerate() {
-            // Keys differ from one another: only free slots have to be looked for.
+            // All keys differ: the first empty slot is the one.
             let mut slot = key as usize & mask;
             while self.slots[slot] != EMPTY {
                 slot = (slot + 1) & mask;
@@ -77,17 +85,19 @@ impl Alphabet {
         }
     }
 
+    /// The key of an id.
     pub fn key(&self, id: u32) -> u64 {
         self.keys[id as usize]
     }
 
+    /// The name of an id.
     pub fn text(&self, id: u32) -> &[u8] {
         let id = id as usize;
         let start = if id == 0 { 0 } else { self.ends[id - 1] };
         &self.text[start..self.ends[id]]
     }
 
-    /// Memory taken.
+    /// Bytes of memory taken.
     pub fn n_bytes(&self) -> usize {
         size_of_val(self.slots.as_slice())
             + size_of_val(self.keys.as_slice())
@@ -95,12 +105,12 @@ impl Alphabet {
             + self.text.len()
     }
 
-    /// Takes in another alphabet's attributes in its order; returns its ids' new ids.
+    /// Inserts the attributes of another alphabet, lowest id first; returns the map from its ids to the ids here.
     pub fn absorb(&mut self, other: &Alphabet) -> Vec<u32> {
         const BATCH: usize = 32;
         let mut map = Vec::with_capacity(other.len());
         for keys in other.keys.chunks(BATCH) {
-            // Looking at all slots of a batch first lets the processor wait for many cache lines at once.
+            // Reads the slots of a whole batch first, so that the processor waits for many cache lines at once.
             if !self.slots.is_empty() {
                 let mask = self.slots.len() - 1;
                 std::hint::black_box(keys.iter().fold(0, |all, &key| all ^ self.slots[key as usize & mask]));
@@ -113,7 +123,7 @@ impl Alphabet {
         map
     }
 
-    /// Gives back memory that only growing needed.
+    /// Gives back memory that was reserved for growth.
     pub fn shrink(&mut self) {
         self.keys.shrink_to_fit();
         self.text.shrink_to_fit();

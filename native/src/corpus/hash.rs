@@ -1,34 +1,42 @@
 //! A hash of byte strings that can be composed: `of(ab) == of(a).then(of(b))`.
 //!
-//! Polynomial hashing modulo the Mersenne prime 2^61 - 1. A template such as `U01:%x[-1,0]/%x[0,0]`
-//! costs one multiplication per part, whatever the length of the words, and no string is built.
-//! Attributes are identified by this hash alone: among n distinct attributes the chance that any two
-//! collide is about n^2 / 2^62 (2e-7 for a million). `Alphabet` keeps the strings for inspection.
+//! Strings are hashed as polynomials modulo the Mersenne prime 2^61 - 1. A template such as `U01:%x[-1,0]/%x[0,0]` costs one
+//! multiplication per part, independently of the lengths of the words, and no string is built.
+//!
+//! The hash alone identifies an attribute: the chance that any two of n distinct attributes collide is about n^2 / 2^62 (2e-7 for
+//! a million). `Alphabet` keeps the strings for inspection.
 
+/// The modulus.
 const P: u64 = (1 << 61) - 1;
+/// The point at which polynomials are evaluated.
 const BASE: u64 = 0x0e4c_91b3_58d7_62a9 % P;
 
-/// Hash of a string together with BASE^length, so that strings can be joined.
+/// The hash of a string, and the power by which a join shifts the hash of the string before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     hash: u64,
+    /// BASE^length
     power: u64,
 }
 
+/// x modulo P.
 #[inline(always)]
 fn reduce(x: u128) -> u64 {
     let folded = (x as u64 & P) + (x >> 61) as u64;
     if folded >= P { folded - P } else { folded }
 }
 
+/// a b modulo P.
 #[inline(always)]
 fn multiply(a: u64, b: u64) -> u64 {
     reduce(u128::from(a) * u128::from(b))
 }
 
 impl Piece {
+    /// The empty string.
     pub const EMPTY: Piece = Piece { hash: 0, power: 1 };
 
+    /// The hash of a string.
     #[inline]
     pub fn of(bytes: &[u8]) -> Piece {
         let mut hash = 0u64;
@@ -47,14 +55,14 @@ impl Piece {
         Piece { hash: reduce(shifted), power: multiply(self.power, next.power) }
     }
 
-    /// The key of the concatenation of some pieces: as `then`, without the powers that only further pieces would need.
+    /// The key of the concatenation of pieces. Computes no power of the result, which only further joins would need.
     #[inline(always)]
     pub fn joined_key(pieces: impl Iterator<Item = Piece>) -> u64 {
         let join = |hash, next: Piece| reduce(u128::from(hash) * u128::from(next.power) + u128::from(next.hash));
         Piece { hash: pieces.fold(0, join), power: 0 }.key()
     }
 
-    /// The 64-bit key under which an attribute is stored: mixed, and never 0, which marks an empty slot.
+    /// The 64-bit key under which an attribute is stored: the hash with its bits mixed. It is never 0, which marks an empty slot.
     #[inline(always)]
     pub fn key(self) -> u64 {
         let mut x = self.hash;
@@ -65,7 +73,7 @@ impl Piece {
     }
 }
 
-/// The key of a whole string.
+/// The key of a string.
 #[inline]
 pub fn key_of(bytes: &[u8]) -> u64 {
     Piece::of(bytes).key()

@@ -1,4 +1,4 @@
-//! Encoded data: sentences of tokens, tokens of attribute ids, in compressed sparse rows.
+//! Encoded data: sentences of tokens, and tokens of attribute ids, in compressed sparse rows.
 
 pub mod alphabet;
 pub mod hash;
@@ -13,27 +13,32 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows of variable length, one after the other. `ends[i]` is where row i ends.
+/// Rows of ids of any lengths, one after the other.
 #[derive(Clone, Default)]
 pub struct Rows {
+    /// Row -> its end in `ids`.
     pub ends: Vec<usize>,
     pub ids: Vec<u32>,
 }
 
 impl Rows {
+    /// The range of a row in `ids`.
     pub fn range(&self, row: usize) -> Range<usize> {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
         start..self.ends[row]
     }
 
+    /// The ids of a row.
     pub fn row(&self, row: usize) -> &[u32] {
         &self.ids[self.range(row)]
     }
 
+    /// Ends the current row after the last id.
     pub fn end_row(&mut self) {
         self.ends.push(self.ids.len());
     }
 
+    /// Appends the rows of another collection, whose ids `map` translates.
     fn append(&mut self, other: Rows, map: &[u32]) {
         let base = self.ids.len();
         self.ends.extend(other.ends.iter().map(|end| base + end));
@@ -41,51 +46,55 @@ impl Rows {
     }
 }
 
-/// Encoded sentences. Cheap to share: names sit behind `Arc`, so a subset costs its ids alone.
+/// Encoded sentences. A subset shares the names, which sit behind `Arc`, and copies its ids alone.
 #[derive(Clone)]
 pub struct Corpus {
     pub attributes: Arc<Alphabet>,
-    /// Label names, the most frequent first, then in byte order; empty when the data has no labels.
+    /// Names of the labels, the most frequent first, ties in byte order; empty if the data has no labels.
     pub labels: Arc<Vec<String>>,
     /// Sentence -> its last token plus one.
     pub sentence_ends: Vec<usize>,
     /// Token -> state attributes.
     pub states: Rows,
-    /// Value of each entry of `states`; empty when all are 1.
+    /// Entry of `states` -> value; empty if all are 1.
     pub values: Vec<f64>,
-    /// Token -> bigram attributes; empty when there are none.
+    /// Token -> bigram attributes; empty if there are none.
     pub bigrams: Rows,
-    /// Token -> label; empty when the data has no labels.
+    /// Token -> label; empty if the data has no labels.
     pub gold: Vec<u32>,
-    /// Sentence -> weight; empty when all are 1.
+    /// Sentence -> weight; empty if all are 1.
     pub weights: Vec<f64>,
-    /// Whether label bigrams are wanted: always, but for a template without a `B` line.
+    /// Whether label bigrams are features: always, except with a template that has no `B` line.
     pub transitions: bool,
-    /// Whether a template asks for triples of labels.
+    /// Whether the template asks for triples of labels.
     pub triples: bool,
-    /// Whether the data has labels; without tokens there may be none to be seen.
+    /// Whether the data has labels, also if there is no token.
     pub labelled: bool,
 }
 
 impl Corpus {
+    /// Number of sentences.
     pub fn n_sentences(&self) -> usize {
         self.sentence_ends.len()
     }
 
+    /// Number of tokens.
     pub fn n_tokens(&self) -> usize {
         self.states.ends.len()
     }
 
+    /// The tokens of a sentence.
     pub fn tokens(&self, sentence: usize) -> Range<usize> {
         let start = if sentence == 0 { 0 } else { self.sentence_ends[sentence - 1] };
         start..self.sentence_ends[sentence]
     }
 
+    /// The weight of a sentence.
     pub fn weight(&self, sentence: usize) -> f64 {
         self.weights.get(sentence).copied().unwrap_or(1.0)
     }
 
-    /// Memory taken by the encoded data.
+    /// Bytes of memory taken by the encoded data.
     pub fn n_bytes(&self) -> usize {
         let rows = |rows: &Rows| size_of_val(rows.ids.as_slice()) + size_of_val(rows.ends.as_slice());
         self.attributes.n_bytes()
@@ -96,17 +105,18 @@ impl Corpus {
             + size_of_val(self.sentence_ends.as_slice())
     }
 
+    /// The bigram attributes of a token.
     pub fn bigrams_of(&self, token: usize) -> &[u32] {
         if self.bigrams.ids.is_empty() { &[] } else { self.bigrams.row(token) }
     }
 
-    /// The value of state entry `at`.
+    /// The value of entry `at` of `states`.
     #[inline(always)]
     pub fn value(&self, at: usize) -> f64 {
         if self.values.is_empty() { 1.0 } else { self.values[at] }
     }
 
-    /// A corpus of the given sentences, in that order.
+    /// A corpus whose sentence i is sentence `sentences[i]` of this one.
     pub fn select(&self, sentences: &[usize]) -> Result<Corpus> {
         let mut chosen = Corpus {
             attributes: Arc::clone(&self.attributes),
@@ -140,7 +150,7 @@ impl Corpus {
         Ok(chosen)
     }
 
-    /// Samples of one token each, without their attributes.
+    /// Sentences of one token each, without attributes.
     pub fn of_samples(labels: Vec<String>, gold: Vec<u32>, weights: Vec<f64>) -> Corpus {
         let n = gold.len();
         Corpus {
@@ -155,7 +165,8 @@ impl Corpus {
         }
     }
 
-    /// Sentences whose tokens are the rows of a matrix with the attributes as columns.
+    /// Sentences whose tokens are the rows of a matrix: attributes are its columns, `states` and `values` its entries. `labels`
+    /// are the names of the labels, and the label of each row.
     pub fn of_matrix(
         attributes: Alphabet,
         labels: Option<(Vec<String>, Vec<u32>)>,
@@ -190,6 +201,7 @@ impl Corpus {
         Ok(Corpus { attributes, labels, sentence_ends, states, values, gold, labelled, ..Corpus::empty() })
     }
 
+    /// No sentences.
     fn empty() -> Corpus {
         Corpus {
             attributes: Arc::default(),
@@ -206,37 +218,43 @@ impl Corpus {
         }
     }
 
-    /// The corpus of some pieces.
+    /// The corpus of consecutive pieces.
     pub fn assemble(pieces: Vec<Builder>) -> Corpus {
         let mut assembly = Assembly::default();
         pieces.into_iter().for_each(|piece| assembly.push(piece));
         assembly.finish()
     }
 
-    /// The most frequent first, whatever the weights: an attribute is then seen with labels that are mostly among the first.
+    /// Renumbers the labels: the most frequent first, weights not counted. The labels that occur with an attribute then mostly
+    /// have low numbers.
     fn sort_labels(&mut self, labels: Labels) {
         let mut counts = vec![0usize; labels.names.len()];
         self.gold.iter().for_each(|&label| counts[label as usize] += 1);
-        let mut order: Vec<u32> = (0..labels.names.len() as u32).collect();
-        order.sort_by_key(|&label| (Reverse(counts[label as usize]), &labels.names[label as usize]));
-        let mut rank = vec![0; order.len()];
-        for (new, &old) in order.iter().enumerate() {
+        let mut sorted: Vec<u32> = (0..labels.names.len() as u32).collect();
+        sorted.sort_by_key(|&label| (Reverse(counts[label as usize]), &labels.names[label as usize]));
+        let mut rank = vec![0; sorted.len()];
+        for (new, &old) in sorted.iter().enumerate() {
             rank[old as usize] = new as u32;
         }
         self.gold.par_iter_mut().for_each(|label| *label = rank[*label as usize]);
         let name = |&old: &u32| String::from_utf8_lossy(&labels.names[old as usize]).into_owned();
-        self.labels = Arc::new(order.iter().map(name).collect());
+        self.labels = Arc::new(sorted.iter().map(name).collect());
     }
 }
 
+/// Labels, numbered as they first appear.
 #[derive(Default)]
 struct Labels {
+    /// Id -> name.
     names: Vec<Vec<u8>>,
+    /// Name -> id.
     ids: HashMap<Vec<u8>, u32>,
+    /// The id asked for last, which is often the next one, too.
     last: u32,
 }
 
 impl Labels {
+    /// The id of a name, which is inserted if it is new.
     fn intern(&mut self, name: &[u8]) -> u32 {
         if self.names.get(self.last as usize).is_some_and(|last| last == name) {
             return self.last;
@@ -254,19 +272,21 @@ impl Labels {
     }
 }
 
-/// Joins what was read piece by piece, in order: ids come out as if it had been read in one.
+/// Joins pieces that were encoded separately, first piece first. Ids are the same as if all had been one piece.
 #[derive(Default)]
 pub struct Assembly {
     attributes: Alphabet,
     labels: Labels,
+    /// The sentences of all pieces so far, with the ids of this assembly.
     joined: Builder,
 }
 
 impl Assembly {
+    /// Appends a piece.
     pub fn push(&mut self, mut piece: Builder) {
         let attributes = std::mem::take(&mut piece.attributes);
         let map: Vec<u32> = if self.attributes.is_empty() {
-            // The first piece's alphabet is the alphabet.
+            // The ids of the first piece are the ids of the assembly.
             self.attributes = attributes;
             (0..self.attributes.len() as u32).collect()
         } else {
@@ -283,6 +303,7 @@ impl Assembly {
         joined.gold.extend(piece.gold.iter().map(|&label| label_map[label as usize]));
     }
 
+    /// The corpus of all pieces.
     pub fn finish(self) -> Corpus {
         let Assembly { mut attributes, labels, mut joined } = self;
         attributes.shrink();
@@ -304,7 +325,8 @@ impl Assembly {
     }
 }
 
-/// Appends numbers that are left out while all of them are 1.
+/// Appends `more`, which stands for `more_count` numbers, to `all`, which stands for `count`. A vector is empty while all its
+/// numbers are 1.
 fn join_sparse(all: &mut Vec<f64>, count: usize, mut more: Vec<f64>, more_count: usize) {
     if !all.is_empty() || !more.is_empty() {
         all.resize(count, 1.0);
@@ -313,7 +335,7 @@ fn join_sparse(all: &mut Vec<f64>, count: usize, mut more: Vec<f64>, more_count:
     }
 }
 
-/// Encodes what a reader reads; ids are its own until they are joined (`Assembly`).
+/// Encodes a piece of a text. Every piece numbers its attributes and labels separately, until `Assembly` joins the pieces.
 #[derive(Default)]
 pub struct Builder {
     attributes: Alphabet,

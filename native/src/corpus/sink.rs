@@ -1,12 +1,14 @@
-//! Where readers put what they read. One implementation encodes for training, another scores for tagging.
+//! The interface between readers of text and their users: one implementation encodes sentences for training, another scores
+//! them for tagging.
 
-/// Receives sentences token by token: attributes, then `end_token`, then `end_sentence`.
+/// Receives sentences: the attributes of a token, then `end_token`; after the last token, `end_sentence`.
 pub trait Sink {
-    /// A state attribute (attribute x label) with its value.
+    /// A state attribute (attribute x label) of the current token, with its value. `write` appends its name.
     fn state(&mut self, key: u64, value: f64, write: impl FnOnce(&mut Vec<u8>));
-    /// A bigram attribute (attribute x label x label).
+    /// A bigram attribute (attribute x label x label) of the current token. `write` appends its name.
     fn bigram(&mut self, key: u64, write: impl FnOnce(&mut Vec<u8>));
-    /// Ends a token; `label` is absent in unlabelled data.
+    /// Ends a token. Tokens of unlabelled data have no label.
     fn end_token(&mut self, label: Option<&[u8]>);
+    /// Ends a sentence of the given weight.
     fn end_sentence(&mut self, weight: f64);
 }

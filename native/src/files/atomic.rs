@@ -1,12 +1,12 @@
-//! Writing of files: whole or not at all.
+//! Files written whole or not at all.
 
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-/// Writes a file through a temporary one beside it, renamed into place once it is complete and on disk.
-/// What is not a regular file (a pipe, a terminal, /dev/stdout) is written to as it is.
+/// Writes a temporary file beside `path`, and renames it to `path` once it is complete and on disk. A path that is no regular
+/// file (a pipe, a terminal, /dev/stdout) is written to directly.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
     let fail = |source| Error::io(path, source);
     if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
@@ -22,7 +22,7 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::
         .suffix(".tmp")
         .permissions(permissions(path))
         .tempfile_in(folder)
-        // Its kind alone: the error itself names the temporary file.
+        // The kind of the error alone: its text would name the temporary file.
         .map_err(|error| fail(error.kind().into()))?;
     let file = temporary.as_file_mut();
     let mut buffered = std::io::BufWriter::with_capacity(1 << 20, &mut *file);
@@ -33,12 +33,14 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::
     Ok(())
 }
 
+/// The permissions of the file that is replaced, or of a new file.
 #[cfg(unix)]
 fn permissions(path: &Path) -> std::fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().map_or_else(|_| std::fs::Permissions::from_mode(0o666), |metadata| metadata.permissions())
 }
 
+/// The permissions of the file that is replaced, or of the current folder.
 #[cfg(not(unix))]
 fn permissions(path: &Path) -> std::fs::Permissions {
     path.metadata()

@@ -1,4 +1,4 @@
-//! Files of models: sealed by a checksum, written whole or not at all.
+//! Files of models: protected by a checksum, and written whole or not at all.
 
 pub mod atomic;
 pub mod model_file;

@@ -1,19 +1,19 @@
-//! The model file: safetensors, with a checksum, laid out so that opening it copies nothing.
+//! The model file: safetensors with a checksum, laid out so that opening it copies nothing.
 //!
 //! | tensor | type, shape | content |
 //! | --- | --- | --- |
 //! | `states.slots`, `bigrams.slots` | u64 (capacity, 2) | open-addressing tables: key, first feature << 16 + number of features |
-//! | `states.weights`, `bigrams.weights` | f64 (n,) | weights, none of them 0, by attribute |
-//! | `states.labels` | u16 (n,) | label of each state feature |
-//! | `bigrams.pairs`, `transitions.pairs` | u16 (n, 2) | labels come from and gone to |
-//! | `transitions.weights` | f64 (n,) | |
-//! | `triples.labels`, `triples.weights` | u16 (n, 3), f64 (n,) | of second-order chains; may be absent |
-//! | `states.ends`, `bigrams.ends` | u64 (attributes,) | where each attribute's features end |
-//! | `states.name_ends`, `bigrams.name_ends` | u64 (attributes,) | where each attribute's name ends |
-//! | `states.names`, `bigrams.names` | u8 (bytes,) | names, in UTF-8, one after the other |
+//! | `states.weights`, `bigrams.weights` | f64 (n,) | weights, none of them 0, attribute by attribute |
+//! | `states.labels` | u16 (n,) | feature -> label |
+//! | `bigrams.pairs`, `transitions.pairs` | u16 (n, 2) | feature -> first and second label |
+//! | `transitions.weights` | f64 (n,) | weights of label bigrams |
+//! | `triples.labels`, `triples.weights` | u16 (n, 3), f64 (n,) | labels and weights of label triples; absent in chains of first order |
+//! | `states.ends`, `bigrams.ends` | u64 (attributes,) | attribute -> end of its features |
+//! | `states.name_ends`, `bigrams.name_ends` | u64 (attributes,) | attribute -> end of its name |
+//! | `states.names`, `bigrams.names` | u8 (bytes,) | names in UTF-8, one after the other |
 //! | `xxh3` | u8 (8,) | XXH3 of all bytes before it: it is the last tensor of the file |
 //!
-//! The metadata hold `format` ("loglinear"), `version`, `labels` (JSON), `settings` (JSON), and `template` where there is one.
+//! The metadata hold `format` ("loglinear"), `version`, `labels` (JSON), `settings` (JSON), and `template` if there is one.
 
 use crate::error::{Error, Result};
 use crate::files::atomic::write_atomically;
@@ -25,10 +25,12 @@ use std::fs::File;
 use std::ops::{Deref, Range};
 use std::path::Path;
 
+/// The tensor that holds the checksum.
 const CHECKSUM: &str = "xxh3";
+/// The version that this program reads and writes.
 const VERSION: &str = "1";
 
-/// The bytes of a model file, in memory or mapped, aligned to 8 bytes.
+/// The bytes of a model file, aligned to 8 bytes.
 pub enum Storage {
     Owned { words: Vec<u64>, length: usize },
     Mapped(Mmap),
@@ -46,12 +48,14 @@ impl Deref for Storage {
 }
 
 impl Storage {
+    /// A copy of the bytes, in memory.
     pub fn owned(bytes: &[u8]) -> Storage {
         let mut words = vec![0u64; bytes.len().div_ceil(8)];
         bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
         Storage::Owned { words, length: bytes.len() }
     }
 
+    /// A file, mapped into memory.
     pub fn map(path: &Path) -> Result<Storage> {
         let name = path.display();
         let fail = |source| Error::io(path, source);
@@ -71,7 +75,7 @@ impl Storage {
     }
 }
 
-/// A numeric or byte tensor to write.
+/// A tensor to write.
 pub struct Tensor<'a> {
     pub name: &'static str,
     pub kind: Dtype,
@@ -79,19 +83,21 @@ pub struct Tensor<'a> {
     pub bytes: &'a [u8],
 }
 
-/// What a model file holds: where its tensors are, and its metadata.
+/// The contents of a model file whose bytes have been checked.
 pub struct Contents {
+    /// Tensor -> its bytes in the file.
     ranges: HashMap<String, Range<usize>>,
     pub metadata: HashMap<String, String>,
 }
 
 impl Contents {
+    /// The range of a tensor in the bytes of the file.
     pub fn range(&self, tensor: &str) -> Range<usize> {
         self.ranges[tensor].clone()
     }
 }
 
-/// The bytes of a model file.
+/// The bytes of a model file with these tensors and metadata.
 pub fn encode(tensors: Vec<Tensor<'_>>, mut metadata: HashMap<String, String>) -> Result<Storage> {
     metadata.insert("format".into(), "loglinear".into());
     metadata.insert("version".into(), VERSION.into());
@@ -110,10 +116,10 @@ pub fn encode(tensors: Vec<Tensor<'_>>, mut metadata: HashMap<String, String>) -
     Ok(Storage::owned(&bytes))
 }
 
-/// Name, type and second dimension of a tensor.
+/// Name and type of a tensor, and its number of columns: 1 for a vector.
 pub type Expected = (&'static str, Dtype, usize);
 
-/// Checks the bytes of a model file and says where its tensors are. Those of `optional` that are absent are empty.
+/// Checks the bytes of a model file and finds its tensors. An absent tensor of `optional` has an empty range.
 pub fn decode(bytes: &[u8], name: &str, expected: &[Expected], optional: &[Expected]) -> Result<Contents> {
     let foreign = |why: &str| Error::ModelFile(format!("{name}: not a loglinear model ({why})"));
     let damaged = || {
@@ -163,6 +169,7 @@ pub fn decode(bytes: &[u8], name: &str, expected: &[Expected], optional: &[Expec
     Ok(Contents { ranges, metadata })
 }
 
+/// Writes the bytes to a file, whole or not at all.
 pub fn save(bytes: &[u8], path: &Path) -> Result<()> {
     write_atomically(path, |out| out.write_all(bytes))
 }

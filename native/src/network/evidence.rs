@@ -1,42 +1,40 @@
-//! Networks of which some variables have been observed: inference on those that have not, row by row of a data set.
+//! Inference in a network some of whose variables are observed: the hidden ones are inferred, row by row of a data set.
 
 use crate::error::{Error, Result};
-use crate::network::Network;
-use crate::network::junction::{self, Junction, Scores};
-use crate::network::loopy::{self, Schedule, Slots};
+use crate::network::junction::cliques::{Junction, within, zeros};
+use crate::network::loopy::rule::{LoopySettings, Propagation, Schedule};
+use crate::network::loopy::run::Propagated;
+use crate::network::loopy::slots::MessageSlots;
+use crate::network::{Network, NetworkScores};
 use crate::threads::{Interrupt, pool, share};
 use rayon::ThreadPool;
 use std::cell::OnceCell;
 
-/// Data's mark of a variable that has not been observed.
+/// The state of a hidden variable in a row of data.
 pub const HIDDEN: i32 = -1;
-/// Rows are divided into so many blocks, each with its own sums over edges; it bounds the threads that share the work.
+/// Most blocks into which rows are divided. Each block has its own sums over edges, and one thread works on it.
 const BLOCKS: usize = 32;
 
-/// How to infer what is hidden.
+/// A method of inference.
 #[derive(Clone, Copy, Debug)]
 pub enum Method {
-    /// By elimination, with tables of at most so many entries.
-    Exact {
-        limit: usize,
-    },
-    LoopyBp {
-        damping: f64,
-        tolerance: f64,
-        max_iterations: usize,
-    },
+    /// Elimination, with tables of at most `limit` entries.
+    Exact { limit: usize },
+    /// Loopy belief propagation.
+    LoopyBp { damping: f64, tolerance: f64, max_iterations: usize },
 }
 
-/// The network of hidden variables.
+/// The network that the hidden variables of a row form.
 pub struct Hidden {
+    /// Variable of this network -> its number in the whole network.
     pub variables: Vec<u32>,
     pub network: Network,
-    /// For each of its edges the one that it is in the whole network; its ends are in the same order.
+    /// Edge of this network -> its number in the whole network. First and second variable are the same.
     pub edges: Vec<u32>,
 }
 
 impl Network {
-    /// The network of the variables that an observation, a state or -1 of each, leaves hidden.
+    /// The network of the hidden variables of a row, which gives a state or `HIDDEN` for each variable.
     pub fn given(&self, observed: &[i32]) -> Result<Hidden> {
         let is_hidden = |v: u32| observed[v as usize] == HIDDEN;
         let variables: Vec<u32> = (0..self.n_variables() as u32).filter(|&v| is_hidden(v)).collect();
@@ -54,8 +52,9 @@ impl Network {
 }
 
 impl Hidden {
-    /// Scores of the hidden network: those of the whole, with the rows of tables that observed neighbours choose.
-    pub fn scores(&self, all: Scores<'_>, observed: &[i32]) -> (Vec<f64>, Vec<f64>) {
+    /// Scores of the hidden network. The node scores of a variable gain, for each observed neighbour, the row or column of
+    /// their edge's table that belongs to the observed state.
+    pub fn scores(&self, all: NetworkScores<'_>, observed: &[i32]) -> (Vec<f64>, Vec<f64>) {
         let network = all.network;
         let mut node = Vec::with_capacity(self.network.n_node_scores());
         for &v in &self.variables {
@@ -77,26 +76,28 @@ impl Hidden {
     }
 }
 
-/// What observations say about the variables that they leave hidden.
+/// The distributions of the hidden variables of all rows.
 pub struct Completed {
-    /// Of each row: log of the sum of exp(score) over the states of the hidden variables.
+    /// Row -> log of the sum of exp(score) over all states of its hidden variables.
     pub log_z: Vec<f64>,
-    /// Rows of the marginals of all variables, as node scores lie; those observed have their state.
+    /// Row after row, the marginals of all variables, laid out as the node scores; the observed state has probability 1.
     pub beliefs: Vec<f64>,
-    /// Weighted sum over rows of the probabilities of every pair of states of every edge.
+    /// Weighted sum over rows of the probabilities of all pairs of states of all edges, laid out as the edge scores.
     pub edge_expectations: Vec<f64>,
-    /// Rows for which the method has not converged.
+    /// Number of rows for which the method has not converged.
     pub unconverged: usize,
 }
 
-/// Rows of states, -1 where hidden.
-pub struct Rows<'a> {
+/// A data set.
+pub struct Observations<'a> {
+    /// Row after row, a state or `HIDDEN` for each variable.
     pub data: &'a [i32],
-    /// 1 for all if there are none.
+    /// Row -> weight; without weights all are 1.
     pub weights: Option<&'a [f64]>,
 }
 
-impl Rows<'_> {
+impl Observations<'_> {
+    /// Fails if a state or a weight is wrong; returns the number of rows.
     fn check(&self, network: &Network) -> Result<usize> {
         let width = network.n_variables();
         let n = self.data.len() / width.max(1);
@@ -121,7 +122,7 @@ impl Rows<'_> {
     }
 }
 
-/// Marginals of a hidden network.
+/// Marginals of a hidden network, laid out as its scores.
 struct Inferred {
     log_z: f64,
     node: Vec<f64>,
@@ -129,15 +130,19 @@ struct Inferred {
     converged: bool,
 }
 
-/// The hidden network of the rows at hand, which come sorted by it.
+/// The hidden network of all rows with the same observed variables. Rows are visited pattern by pattern.
 struct Pattern {
+    /// Variable -> whether it is observed.
     observed: Vec<bool>,
     hidden: Hidden,
+    /// For the exact method; none if the hidden network is too dense.
     junction: Option<Junction>,
-    slots: OnceCell<Slots>,
+    /// For belief propagation, made on first use.
+    slots: OnceCell<MessageSlots>,
 }
 
 impl Pattern {
+    /// The pattern of a row.
     fn new(network: &Network, row: &[i32], method: Method, interrupt: &Interrupt) -> Result<Pattern> {
         let hidden = network.given(row)?;
         let junction = match method {
@@ -147,19 +152,20 @@ impl Pattern {
         Ok(Pattern { observed: pattern(row).collect(), hidden, junction, slots: OnceCell::new() })
     }
 
-    fn infer(&self, scores: Scores<'_>, method: Method, interrupt: &Interrupt) -> Result<Inferred> {
+    /// Marginals of the hidden network with the given scores.
+    fn infer(&self, scores: NetworkScores<'_>, method: Method, interrupt: &Interrupt) -> Result<Inferred> {
         match method {
             Method::Exact { limit } => {
-                let junction = junction::within(self.junction.as_ref(), limit)?;
+                let junction = within(self.junction.as_ref(), limit)?;
                 let marginals = junction.conditionals(scores, None, interrupt)?.marginals(scores, None, interrupt)?;
                 Ok(Inferred { log_z: marginals.log_z, node: marginals.node, edge: marginals.edge, converged: true })
             }
             Method::LoopyBp { damping, tolerance, max_iterations } => {
-                let settings = loopy::Settings { damping, tolerance, max_iterations, schedule: Schedule::Flooding };
-                let slots = self.slots.get_or_init(|| Slots::new(scores.network));
-                // Rows are what threads share.
+                let settings = LoopySettings { damping, tolerance, max_iterations, schedule: Schedule::Flooding };
+                let slots = self.slots.get_or_init(|| MessageSlots::new(scores.network));
+                // Threads work on different rows; each row has one thread.
                 let alone = &*pool(1)?;
-                let task = loopy::Task {
+                let task = Propagation {
                     network: scores.network,
                     slots,
                     node_scores: scores.node,
@@ -167,7 +173,7 @@ impl Pattern {
                     pool: alone,
                     interrupt,
                 };
-                let loopy::Outcome { beliefs, report, .. } = task.run(None, &settings)?;
+                let Propagated { beliefs, report, .. } = task.run(None, &settings)?;
                 let converged = report.residual <= tolerance;
                 Ok(Inferred { log_z: beliefs.log_z, node: beliefs.nodes, edge: beliefs.edges, converged })
             }
@@ -175,37 +181,42 @@ impl Pattern {
     }
 }
 
+/// Variable -> whether it is observed in the row.
 fn pattern(row: &[i32]) -> impl Iterator<Item = bool> + '_ {
     row.iter().map(|&state| state != HIDDEN)
 }
 
-/// Consecutive rows, with where their results go.
-struct Block<'a> {
+/// Consecutive rows, and the places of their results.
+struct RowBlock<'a> {
+    /// Number of the first row.
     first: usize,
     data: &'a [i32],
     log_z: &'a mut [f64],
     beliefs: &'a mut [f64],
 }
 
-struct Task<'a> {
-    all: Scores<'a>,
+/// The inference of the hidden variables of a data set.
+struct Completion<'a> {
+    /// The scores of the whole network.
+    all: NetworkScores<'a>,
     weights: Option<&'a [f64]>,
     method: Method,
     interrupt: &'a Interrupt,
 }
 
-impl Task<'_> {
-    /// Sums over the block's rows for edges, and how many have not converged. Rows go by what is hidden in them.
-    fn complete(&self, block: Block<'_>) -> Result<(Vec<f64>, usize)> {
+impl Completion<'_> {
+    /// Infers all rows of a block, pattern by pattern. Returns the block's weighted sum of the probabilities of all pairs of
+    /// states of all edges, and the number of rows that have not converged.
+    fn complete(&self, block: RowBlock<'_>) -> Result<(Vec<f64>, usize)> {
         let network = self.all.network;
         let width = network.n_variables();
         let mut sums = vec![0.0; network.n_edge_scores()];
         let mut unconverged = 0;
-        let mut order: Vec<usize> = (0..block.log_z.len()).collect();
+        let mut visits: Vec<usize> = (0..block.log_z.len()).collect();
         let row = |r: usize| &block.data[r * width..(r + 1) * width];
-        order.sort_by(|&a, &b| pattern(row(a)).cmp(pattern(row(b))));
+        visits.sort_by(|&a, &b| pattern(row(a)).cmp(pattern(row(b))));
         let mut kept: Option<Pattern> = None;
-        for r in order {
+        for r in visits {
             self.interrupt.check()?;
             let weight = self.weights.map_or(1.0, |weights| weights[block.first + r]);
             let beliefs = &mut block.beliefs[r * network.n_node_scores()..(r + 1) * network.n_node_scores()];
@@ -226,9 +237,9 @@ impl Task<'_> {
         Ok((sums, unconverged))
     }
 
-    /// The part of observed variables, and of the edges between them; returns their score.
+    /// Enters the observed variables of a row, and the edges between them, into the results; returns their score.
     fn observe(&self, row: &[i32], weight: f64, beliefs: &mut [f64], sums: &mut [f64]) -> f64 {
-        let Scores { network, node, edge } = self.all;
+        let NetworkScores { network, node, edge } = self.all;
         let mut score = 0.0;
         for (v, &state) in row.iter().enumerate().filter(|&(_, &state)| state != HIDDEN) {
             let at = network.node(v).start + state as usize;
@@ -246,13 +257,14 @@ impl Task<'_> {
         score
     }
 
+    /// Marginals of the hidden variables of a row, whose pattern is `known`.
     fn infer(&self, known: &Pattern, row: &[i32]) -> Result<Inferred> {
         let (node, edge) = known.hidden.scores(self.all, row);
-        let scores = Scores { network: &known.hidden.network, node: &node, edge: &edge };
+        let scores = NetworkScores { network: &known.hidden.network, node: &node, edge: &edge };
         known.infer(scores, self.method, self.interrupt)
     }
 
-    /// The part of hidden variables, and of the edges that end in them.
+    /// Enters the hidden variables of a row, and the edges of which they are an end, into the results.
     fn infuse(
         &self,
         hidden: &Hidden,
@@ -283,7 +295,7 @@ impl Task<'_> {
     }
 }
 
-/// An error about inference says in which row.
+/// The error with the number of its row.
 fn named(row: usize, error: Error) -> Error {
     match error {
         Error::Option(message) => Error::Option(format!("row {row}: {message}")),
@@ -291,10 +303,10 @@ fn named(row: usize, error: Error) -> Error {
     }
 }
 
-/// Infers the hidden variables of every row of a data set. Rows without any cost O(variables + edges).
+/// Infers the hidden variables of every row of a data set. A row without hidden variables costs O(variables + edges).
 pub fn complete(
-    all: Scores<'_>,
-    rows: Rows<'_>,
+    all: NetworkScores<'_>,
+    rows: Observations<'_>,
     method: Method,
     threads: &ThreadPool,
     interrupt: &Interrupt,
@@ -303,14 +315,14 @@ pub fn complete(
     let n = rows.check(network)?;
     let (width, states) = (network.n_variables(), network.n_node_scores());
     let mut log_z = vec![0.0; n];
-    let mut beliefs = junction::zeros(n.saturating_mul(states))?;
+    let mut beliefs = zeros(n.saturating_mul(states))?;
     let length = n.div_ceil(BLOCKS).max(1);
     let data = rows.data.chunks((length * width).max(1));
     let outputs = log_z.chunks_mut(length).zip(beliefs.chunks_mut((length * states).max(1)));
     let blocks = data.zip(outputs).enumerate();
     let blocks =
-        blocks.map(|(at, (data, (log_z, beliefs)))| Block { first: at * length, data, log_z, beliefs }).collect();
-    let task = Task { all, weights: rows.weights, method, interrupt };
+        blocks.map(|(at, (data, (log_z, beliefs)))| RowBlock { first: at * length, data, log_z, beliefs }).collect();
+    let task = Completion { all, weights: rows.weights, method, interrupt };
     let mut edge_expectations = vec![0.0; network.n_edge_scores()];
     let mut unconverged = 0;
     for outcome in share(threads, blocks, |block| task.complete(block)) {

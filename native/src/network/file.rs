@@ -3,8 +3,8 @@
 //! | tensor | type, shape | content |
 //! | --- | --- | --- |
 //! | `network.edges` | u32 (n, 2) | variables of each edge |
-//! | `network.node_weights` | f64 (n,) | of all states of all variables |
-//! | `network.edge_weights` | f64 (n,) | the edges' tables, one behind the other |
+//! | `network.node_weights` | f64 (n,) | scores of the states of all variables |
+//! | `network.edge_weights` | f64 (n,) | tables of all edges |
 //!
 //! The metadata hold `settings` (JSON), which name variables and states.
 
@@ -14,22 +14,26 @@ use safetensors::tensor::Dtype;
 use std::collections::HashMap;
 use std::path::Path;
 
+/// The tensors of the file.
 const EXPECTED: [Expected; 3] = [
     ("network.edges", Dtype::U32, 2),
     ("network.node_weights", Dtype::F64, 1),
     ("network.edge_weights", Dtype::F64, 1),
 ];
 
+/// The content of the file.
 #[derive(Debug, PartialEq)]
 pub struct NetworkFile {
+    /// JSON
     pub settings: String,
-    /// Pairs, one behind the other.
+    /// First and second variable of edge 0, then of edge 1, and so on.
     pub edges: Vec<u32>,
     pub node_weights: Vec<f64>,
     pub edge_weights: Vec<f64>,
 }
 
 impl NetworkFile {
+    /// Writes the file, whole or not at all.
     pub fn save(&self, path: &Path) -> Result<()> {
         let tensor =
             |at: usize, shape: Vec<usize>, bytes| Tensor { name: EXPECTED[at].0, kind: EXPECTED[at].1, shape, bytes };
@@ -42,6 +46,7 @@ impl NetworkFile {
         model_file::save(&model_file::encode(tensors, metadata)?, path)
     }
 
+    /// Reads the file.
     pub fn open(path: &Path) -> Result<Self> {
         let storage = Storage::map(path)?;
         let name = path.display().to_string();

@@ -1,7 +1,7 @@
-//! Gibbs sampling in a pairwise network (Geman & Geman 1984): variables in turn, each from its distribution given all
-//! others.
+//! Gibbs sampling in a pairwise network (Geman & Geman 1984): a sweep visits the variables one after the other and draws each
+//! from its distribution given all others.
 //!
-//! Chains run side by side. Each draws from a stream of its own, so that samples depend on the seed alone.
+//! Threads run whole chains. Each chain has its own stream of random numbers, so that samples depend on the seed alone.
 
 use crate::error::{Error, Result};
 use crate::network::Network;
@@ -9,25 +9,27 @@ use crate::numeric::random::Random;
 use crate::threads::{Interrupt, parts, share};
 use rayon::ThreadPool;
 
+/// The options of the sampler.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// Passes over all variables after the first `burn_in`.
+pub struct GibbsSettings {
+    /// Sweeps over all variables after the first `burn_in`.
     pub sweeps: usize,
-    /// Of so many sweeps the last one is kept.
+    /// Every `thin`-th of these sweeps gives a sample.
     pub thin: usize,
+    /// Sweeps before the first sample.
     pub burn_in: usize,
     pub seed: u64,
 }
 
-/// Sweeps after which local scores are added up anew: rounding errors of their updates do not pile up.
+/// Sweeps after which the sampler recomputes the fields, so that rounding errors of their updates do not pile up.
 const REFRESH: usize = 256;
 
-/// Runs a chain from each row of `start`; returns what they keep, a sample a row, chain by chain.
+/// Runs a chain from each row of `start`; returns the samples of all chains, a row each, chain by chain.
 pub fn sample(
     network: &Network,
     (node_scores, edge_scores): (&[f64], &[f64]),
     start: &[i32],
-    settings: &Settings,
+    settings: &GibbsSettings,
     pool: &ThreadPool,
     interrupt: &Interrupt,
 ) -> Result<Vec<i32>> {
@@ -68,7 +70,8 @@ pub fn sample(
     Ok(samples)
 }
 
-fn check(network: &Network, start: &[i32], settings: &Settings) -> Result<()> {
+/// Fails if no sweep would be kept or a state of `start` does not exist.
+fn check(network: &Network, start: &[i32], settings: &GibbsSettings) -> Result<()> {
     if settings.thin == 0 {
         return Err(Error::Option("thin is 0; every first sweep at least is to be kept: thin=1".into()));
     }
@@ -82,10 +85,10 @@ fn check(network: &Network, start: &[i32], settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Sweeps through a chain and writes down what is to be kept.
+/// Runs a chain: calls `sweep` with the number of the sweep and the state, and copies every sample to a row of `out`.
 fn run(
     start: &[i32],
-    settings: &Settings,
+    settings: &GibbsSettings,
     interrupt: &Interrupt,
     out: &mut [i32],
     mut sweep: impl FnMut(usize, &mut [i32]),
@@ -103,7 +106,7 @@ fn run(
     Ok(())
 }
 
-/// Scores of the states of a variable, given all others.
+/// Writes the scores of the states of variable i given the states of all others.
 fn local_scores(
     network: &Network,
     node_scores: &[f64],
@@ -127,7 +130,7 @@ fn local_scores(
     }
 }
 
-/// A state, with probability in proportion to the exponential of its score.
+/// Draws a state with probability proportional to the exponential of its score.
 fn draw(scores: &mut [f64], random: &mut Random) -> i32 {
     let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut sum = 0.0;
@@ -140,16 +143,20 @@ fn draw(scores: &mut [f64], random: &mut Random) -> i32 {
     scores[..last].iter().position(|&sum| threshold < sum).unwrap_or(last) as i32
 }
 
-/// A network of binary variables: log p(x) = sum of a_i x_i + sum of J_ij x_i x_j, but for a constant.
+/// A network of binary variables in the form log p(x) = sum of a_i x_i + sum of J_ij x_i x_j + constant.
+///
+/// The field of a variable is its log odds given all others, a_i + sum over neighbours of J_ij x_j.
 struct Couplings {
-    /// a_i.
+    /// a_i
     log_odds: Vec<f64>,
-    /// Neighbours of all variables with J_ij, and where those of each begin.
+    /// j and J_ij for all neighbours j of variable 0, then of variable 1, and so on.
     neighbours: Vec<(u32, f64)>,
+    /// Variable -> beginning of its neighbours; at the end, their number.
     at: Vec<usize>,
 }
 
 impl Couplings {
+    /// The couplings of a network whose variables have two states each.
     fn new(network: &Network, node_scores: &[f64], edge_scores: &[f64]) -> Self {
         let mut log_odds: Vec<f64> =
             node_scores.as_chunks::<2>().0.iter().map(|scores| scores[1] - scores[0]).collect();
@@ -169,11 +176,12 @@ impl Couplings {
         Couplings { log_odds, neighbours, at }
     }
 
+    /// j and J_ij for all neighbours j of variable i.
     fn neighbours(&self, i: usize) -> &[(u32, f64)] {
         &self.neighbours[self.at[i]..self.at[i + 1]]
     }
 
-    /// The log odds of each variable given all others.
+    /// Computes all fields.
     fn refresh(&self, state: &[i32], fields: &mut [f64]) {
         for (i, field) in fields.iter_mut().enumerate() {
             let on = self.neighbours(i).iter().filter(|&&(j, _)| state[j as usize] == 1);
@@ -181,7 +189,7 @@ impl Couplings {
         }
     }
 
-    /// A flip of a variable tells its neighbours; most draws flip nothing and touch no neighbour.
+    /// Draws each variable from its field. A variable that changes updates the fields of its neighbours; most do not change.
     fn sweep(&self, state: &mut [i32], fields: &mut [f64], random: &mut Random) {
         for i in 0..state.len() {
             let new = i32::from(random.uniform() * (1.0 + (-fields[i]).exp()) < 1.0);

@@ -1,7 +1,9 @@
 //! The graph of a pairwise Markov random field: variables with some states each, and edges between them.
 //!
-//! log p(x) = sum over variables of node_scores[i, x_i] + sum over edges of edge_scores[e, x_i, x_j] - log Z. Scores of all
-//! variables stand one behind the other, and so do the tables of all edges, by rows: the state of the edge's first variable.
+//! log p(x) = sum over variables of node_scores[i, x_i] + sum over edges of edge_scores[e, x_i, x_j] - log Z.
+//!
+//! The node scores of all variables stand one behind the other, and so do the tables of all edges. A table has a row for each
+//! state of the edge's first variable and a column for each state of its second.
 
 pub mod evidence;
 pub mod file;
@@ -17,7 +19,9 @@ use std::ops::Range;
 /// A neighbour of a variable.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbour {
+    /// The neighbour's number.
     pub variable: u32,
+    /// The number of the edge between the two.
     pub edge: u32,
     /// Whether the neighbour is the edge's first variable.
     pub first: bool,
@@ -27,33 +31,39 @@ pub struct Neighbour {
 #[derive(Clone, Copy)]
 pub struct Table<'a> {
     scores: &'a [f64],
-    /// From a state of this variable to the next, and from one of the neighbour to the next.
+    /// Distance in memory from a state of this variable to the next.
     own: usize,
+    /// Distance in memory from a state of the neighbour to the next.
     other: usize,
 }
 
 impl Table<'_> {
-    /// Of a state of this variable and one of the neighbour.
+    /// The entry of a state of this variable and a state of the neighbour.
     #[inline(always)]
     pub fn at(&self, own: usize, other: usize) -> f64 {
         self.scores[own * self.own + other * self.other]
     }
 }
 
+/// Variables, their numbers of states, and the edges between them. Vectors named `*_at` have one element more than there are
+/// variables or edges: element i is the beginning of part i, element i + 1 its end.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Numbers of states, each at least 2.
+    /// Variable -> number of states, at least 2.
     states: Vec<u32>,
+    /// Edge -> its first and its second variable.
     edges: Vec<(u32, u32)>,
-    /// Where the scores of each variable begin, and where they end.
+    /// Variable -> beginning of its scores.
     node_at: Vec<usize>,
-    /// Where the table of each edge begins, and where they end.
+    /// Edge -> beginning of its table.
     edge_at: Vec<usize>,
-    /// Neighbours of all variables, by ascending edge, and where those of each begin.
+    /// Neighbours of variable 0 by ascending edge, then of variable 1, and so on.
     neighbours: Vec<Neighbour>,
+    /// Variable -> its first neighbour in `neighbours`.
     neighbours_at: Vec<usize>,
 }
 
+/// 0 and all partial sums of the sizes.
 fn ends(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
     let sums = sizes.scan(0, |sum, size| {
         *sum += size;
@@ -63,7 +73,7 @@ fn ends(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
 }
 
 impl Network {
-    /// Fails if a variable has fewer than two states, or an edge is a loop, or there twice, or names no variable.
+    /// Fails if a variable has fewer than two states, or if an edge is a loop, occurs twice, or names no variable.
     pub fn new(states: Vec<u32>, edges: Vec<(u32, u32)>) -> Result<Self> {
         if let Some(at) = states.iter().position(|&r| r < 2) {
             return Err(Error::Option(format!("variable {at} has {} states; it needs at least 2", states[at])));
@@ -94,39 +104,42 @@ impl Network {
         Ok(Network { states, edges, node_at, edge_at, neighbours, neighbours_at })
     }
 
+    /// Number of variables.
     pub fn n_variables(&self) -> usize {
         self.states.len()
     }
 
+    /// Variable -> number of states.
     pub fn states(&self) -> &[u32] {
         &self.states
     }
 
+    /// Edge -> its first and its second variable.
     pub fn edges(&self) -> &[(u32, u32)] {
         &self.edges
     }
 
-    /// Length of all variables' scores.
+    /// Number of the scores of all variables.
     pub fn n_node_scores(&self) -> usize {
         self.node_at[self.states.len()]
     }
 
-    /// Length of all edges' tables.
+    /// Number of the entries of all tables.
     pub fn n_edge_scores(&self) -> usize {
         self.edge_at[self.edges.len()]
     }
 
-    /// Where the scores of a variable are.
+    /// The range of a variable's states in the node scores.
     pub fn node(&self, variable: usize) -> Range<usize> {
         self.node_at[variable]..self.node_at[variable + 1]
     }
 
-    /// Where the table of an edge is.
+    /// The range of an edge's table in the edge scores.
     pub fn table(&self, edge: usize) -> Range<usize> {
         self.edge_at[edge]..self.edge_at[edge + 1]
     }
 
-    /// The table that a variable shares with a neighbour, from all edges' tables.
+    /// The table of the edge from a variable to a neighbour, seen from the variable. `tables` are laid out as the edge scores.
     pub fn table_from<'a>(&self, tables: &'a [f64], neighbour: &Neighbour) -> Table<'a> {
         let edge = neighbour.edge as usize;
         let columns = self.states[self.edges[edge].1 as usize] as usize;
@@ -134,11 +147,12 @@ impl Network {
         Table { scores: &tables[self.table(edge)], own, other }
     }
 
+    /// The neighbours of a variable, by ascending edge.
     pub fn neighbours(&self, variable: usize) -> &[Neighbour] {
         &self.neighbours[self.neighbours_at[variable]..self.neighbours_at[variable + 1]]
     }
 
-    /// Fails if there are not as many scores as variables and edges need, or one is not finite.
+    /// Fails if the number of scores is wrong or a score is not finite.
     pub fn check_scores(&self, node_scores: &[f64], edge_scores: &[f64]) -> Result<()> {
         for (name, scores, wanted) in
             [("node_scores", node_scores, self.n_node_scores()), ("edge_scores", edge_scores, self.n_edge_scores())]
@@ -153,7 +167,7 @@ impl Network {
         Ok(())
     }
 
-    /// log of the unnormalised probability of an assignment.
+    /// The score of an assignment of states: log p(x) + log Z.
     pub fn score(&self, node_scores: &[f64], edge_scores: &[f64], assignment: &[u32]) -> f64 {
         let state = |variable: u32| assignment[variable as usize] as usize;
         let nodes = (0..self.n_variables()).map(|i| node_scores[self.node_at[i] + state(i as u32)]);
@@ -162,5 +176,23 @@ impl Network {
                 edge_scores[self.edge_at[e] + state(i) * self.states[j as usize] as usize + state(j)]
             });
         nodes.sum::<f64>() + edges.sum::<f64>()
+    }
+}
+
+/// A network and its scores, whose lengths and numbers have been checked.
+#[derive(Clone, Copy)]
+pub struct NetworkScores<'a> {
+    pub network: &'a Network,
+    /// Scores of the states of all variables.
+    pub node: &'a [f64],
+    /// Tables of all edges.
+    pub edge: &'a [f64],
+}
+
+impl<'a> NetworkScores<'a> {
+    /// Fails if the number of scores is wrong or a score is not finite.
+    pub fn new(network: &'a Network, node: &'a [f64], edge: &'a [f64]) -> Result<Self> {
+        network.check_scores(node, edge)?;
+        Ok(NetworkScores { network, node, edge })
     }
 }

@@ -1,26 +1,31 @@
 //! A vector of doubles that starts on a cache line.
 //!
-//! Rows padded to `numeric::LANES` then lie on whole cache lines. A plain `Vec` starts 16 bytes into one, and every access to a
-//! vector of eight doubles touches two.
+//! Rows padded to `numeric::LANES` then fill whole cache lines. A plain `Vec` starts 16 bytes into a cache line, and every
+//! access to eight of its doubles touches two lines.
 
 use std::ops::{Deref, DerefMut};
 
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
+/// Doubles whose first one starts a cache line; reads and writes as a slice.
 #[derive(Default)]
 pub struct Aligned {
-    /// The numbers follow on as much padding as the allocation's address asks for.
+    /// Padding up to the first cache line of the allocation, then the numbers.
     values: Vec<f64>,
+    /// Length of the padding.
     start: usize,
 }
 
 impl Aligned {
+    /// `len` numbers, all equal to `value`.
     pub fn new(len: usize, value: f64) -> Self {
         let mut aligned = Aligned::with_capacity(len);
         aligned.resize(len, value);
         aligned
     }
 
+    /// No numbers yet, and room for `capacity` of them.
     fn with_capacity(capacity: usize) -> Self {
         let mut values: Vec<f64> = Vec::with_capacity(capacity + LINE / size_of::<f64>());
         let start = values.as_ptr().align_offset(LINE);
@@ -28,7 +33,7 @@ impl Aligned {
         Aligned { values, start }
     }
 
-    /// As `Vec::resize`.
+    /// Changes the length, like `Vec::resize`; new numbers are `value`.
     pub fn resize(&mut self, len: usize, value: f64) {
         if self.start + len > self.values.capacity() {
             let mut larger = Aligned::with_capacity(len.max(2 * self.len()));
@@ -38,6 +43,7 @@ impl Aligned {
         self.values.resize(self.start + len, value);
     }
 
+    /// Removes all numbers and keeps the memory.
     pub fn clear(&mut self) {
         self.values.truncate(self.start);
     }

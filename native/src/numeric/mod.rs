@@ -1,34 +1,39 @@
 //! Elementary functions and loops over vectors, compiled for every instruction set and chosen at run time.
 //!
-//! Everything here is `inline(always)` and generic over `pulp::Simd`: it takes the shape of the caller, which has been dispatched.
+//! Every function of this file is `inline(always)` and generic over `pulp::Simd`: it is compiled into its caller, which has been
+//! dispatched to an instruction set.
+//!
+//! Length: the file has 400 lines because a third of them test each function on each instruction set.
 
 pub mod aligned;
+pub mod chunks;
 pub mod ragged;
 pub mod random;
 pub mod vectors;
 
 use pulp::Simd;
 
-/// Lanes to which rows are padded; every vector width divides it.
+/// Numbers to a multiple of which rows are padded: the width of the widest vectors.
 pub const LANES: usize = 8;
 
+/// The length of a row of n numbers with its padding.
 pub fn padded(n: usize) -> usize {
     n.div_ceil(LANES) * LANES
 }
 
-/// Eight rows of eight numbers, by column.
+/// Transposes eight rows of eight numbers: `columns[j][i]` is `rows[i][j]`.
 #[inline(always)]
 pub fn transpose<S: Simd>(_simd: S, rows: [&[f64; 8]; 8]) -> [[f64; 8]; 8] {
     let mut columns = [[0.0; 8]; 8];
     #[cfg(target_arch = "x86_64")]
     {
         if S::F64_LANES == 8 {
-            // SAFETY: vectors of eight doubles are those of AVX-512, which is there then.
+            // SAFETY: `pulp` has vectors of eight doubles only on processors with AVX-512.
             unsafe { x86::transpose_by_8(rows, &mut columns) };
             return columns;
         }
         if S::F64_LANES == 4 {
-            // SAFETY: vectors of four doubles are those of AVX, which is there then.
+            // SAFETY: `pulp` has vectors of four doubles only on processors with AVX.
             unsafe { x86::transpose_by_4(rows, &mut columns) };
             return columns;
         }
@@ -45,11 +50,12 @@ pub fn transpose<S: Simd>(_simd: S, rows: [&[f64; 8]; 8]) -> [[f64; 8]; 8] {
 mod x86 {
     use std::arch::x86_64::*;
 
-    /// Columns 2 q and 2 q + 1 of two rows stand at place q of the unpacked vectors; a place of four of them is a column.
+    /// Transposes by 128-bit quarters. `unpacklo` of rows 2 i and 2 i + 1 holds their columns 0, 2, 4, 6, one a quarter;
+    /// `unpackhi` their columns 1, 3, 5, 7. Quarter q of the four unpacked vectors, joined, is column 2 q or 2 q + 1.
     ///
     /// # Safety
     ///
-    /// There must be AVX-512.
+    /// The processor must have AVX-512.
     #[inline(always)]
     pub unsafe fn transpose_by_8(rows: [&[f64; 8]; 8], columns: &mut [[f64; 8]; 8]) {
         unsafe {
@@ -70,9 +76,11 @@ mod x86 {
         }
     }
 
+    /// Transposes each quarter of four rows and four columns.
+    ///
     /// # Safety
     ///
-    /// There must be AVX.
+    /// The processor must have AVX.
     #[inline(always)]
     pub unsafe fn transpose_by_4(rows: [&[f64; 8]; 8], columns: &mut [[f64; 8]; 8]) {
         unsafe {
@@ -93,7 +101,7 @@ mod x86 {
     }
 }
 
-/// Asks for the cache line of x[at], which need not exist: a hint, for what will be read soon.
+/// Asks the processor to load the cache line of x[at], which will be read soon. `at` may lie beyond the end of x.
 #[inline(always)]
 pub fn prefetch<T>(x: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -105,7 +113,7 @@ pub fn prefetch<T>(x: &[T], at: usize) {
     let _ = (x, at);
 }
 
-/// Asks for all cache lines of a range of x.
+/// Asks the processor to load all cache lines of a range of x.
 #[inline(always)]
 pub fn prefetch_range<T>(x: &[T], range: std::ops::Range<usize>) {
     for at in range.step_by(64 / size_of::<T>()) {
@@ -113,22 +121,27 @@ pub fn prefetch_range<T>(x: &[T], range: std::ops::Range<usize>) {
     }
 }
 
+/// a b + c, rounded once where the processor has an instruction for it.
 #[inline(always)]
 fn mul_add<S: Simd>(a: f64, b: f64, c: f64) -> f64 {
-    // Without an instruction for it, `f64::mul_add` is a slow function call.
+    // On processors without the instruction `f64::mul_add` is a slow function call.
     if S::IS_SCALAR { a * b + c } else { a.mul_add(b, c) }
 }
 
+/// The upper digits of log 2, with zeros at the end: k * LN2_HIGH is exact for small integers k.
+const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
+/// log 2 - LN2_HIGH
+const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+
 /// exp in place, for |x| <= 700. Relative error below 3e-16.
 ///
-/// x = k ln 2 + r with |r| <= ln 2 / 2 (Cody and Waite), a polynomial of degree 11 for exp(r), times 2^k. The polynomial is
-/// 1 + r + r^2 q(r), with q through (exp(r) - 1 - r) / r^2 at the zeros of a Chebyshev polynomial: off by 2e-17 at most.
+/// exp(x) = 2^k exp(r), where x = k log 2 + r with |r| <= log(2) / 2 (Cody and Waite). A polynomial of degree 11 approximates
+/// exp(r) to 2e-17: 1 + r + r^2 q(r), where q interpolates (exp(r) - 1 - r) / r^2 at the zeros of a Chebyshev polynomial.
 #[inline(always)]
 pub fn exp_in_place<S: Simd>(_simd: S, values: &mut [f64]) {
-    const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
-    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    /// 1.5 * 2^52: adding it rounds to the nearest integer, which then stands in the lowest bits.
+    /// 1.5 * 2^52: the lowest bits of SHIFT + x are the integer nearest to x.
     const SHIFT: f64 = 6_755_399_441_055_744.0;
+    /// The coefficient of r^i at index i.
     const COEFFICIENTS: [f64; 12] = [
         1.0,
         1.0,
@@ -158,9 +171,10 @@ pub fn exp_in_place<S: Simd>(_simd: S, values: &mut [f64]) {
 
 /// log(1 + x) for 0 <= x <= 1. Relative error below 1e-15, for small x too.
 ///
-/// 2 artanh(s) with s = x / (2 + x) <= 1/3, and its series as far as it counts.
+/// log(1 + x) = 2 artanh(s) with s = x / (2 + x) <= 1/3, by the first terms of its series.
 #[inline(always)]
 pub fn ln_one_plus<S: Simd>(_simd: S, values: &[f64], out: &mut [f64]) {
+    /// Terms of the series that count.
     const TERMS: i32 = 16;
     for (out, &x) in out.iter_mut().zip(values) {
         let s = x / (2.0 + x);
@@ -175,14 +189,15 @@ pub fn ln_one_plus<S: Simd>(_simd: S, values: &[f64], out: &mut [f64]) {
 
 /// log in place, for positive normal numbers. Relative error below 1e-15.
 ///
-/// x = 2^k m with m from [sqrt(1/2), sqrt(2)), and log m = 2 artanh(s) with s = (m - 1) / (m + 1), by its series.
+/// log x = k log 2 + log m, where x = 2^k m with m from [sqrt(1/2), sqrt(2)); log m = 2 artanh(s) with s = (m - 1) / (m + 1),
+/// by the first terms of its series.
 #[inline(always)]
 pub fn ln_in_place<S: Simd>(_simd: S, values: &mut [f64]) {
-    const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
-    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    /// The bits of sqrt(1/2).
     const SQRT_HALF: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
-    /// 2^52: the lowest bits behind it are an integer.
+    /// 2^52: the mantissa of 2^52 + k, for an integer k from [0, 2^52), is k.
     const SHIFT: f64 = 4_503_599_627_370_496.0;
+    /// Terms of the series that count.
     const TERMS: i32 = 11;
     for value in values {
         let bits = value.to_bits();
@@ -199,7 +214,7 @@ pub fn ln_in_place<S: Simd>(_simd: S, values: &mut [f64]) {
     }
 }
 
-/// The largest absolute value; at least 0.
+/// The largest absolute value; 0 for an empty vector.
 #[inline(always)]
 pub fn max_abs<S: Simd>(simd: S, values: &[f64]) -> f64 {
     let (body, tail) = S::as_simd_f64s(values);
@@ -217,6 +232,7 @@ pub fn max_abs<S: Simd>(simd: S, values: &[f64]) -> f64 {
     tail.iter().fold(simd.reduce_max_f64s(most), |most, v| most.max(v.abs()))
 }
 
+/// The sum of all values, of any length.
 #[inline(always)]
 pub fn sum<S: Simd>(simd: S, values: &[f64]) -> f64 {
     let (body, tail) = S::as_simd_f64s(values);
@@ -227,7 +243,7 @@ pub fn sum<S: Simd>(simd: S, values: &[f64]) -> f64 {
     tail.iter().fold(simd.reduce_sum_f64s(total), |total, v| total + v)
 }
 
-/// target += source
+/// target += source, of any length.
 #[inline(always)]
 pub fn add<S: Simd>(simd: S, target: &mut [f64], source: &[f64]) {
     let (target, target_tail) = S::as_mut_simd_f64s(target);
@@ -240,7 +256,7 @@ pub fn add<S: Simd>(simd: S, target: &mut [f64], source: &[f64]) {
     }
 }
 
-/// target += factor * source
+/// target += factor * source. Lengths are multiples of `LANES`.
 #[inline(always)]
 pub fn add_scaled<S: Simd>(simd: S, target: &mut [f64], factor: f64, source: &[f64]) {
     let (target, _) = S::as_mut_simd_f64s(target);
@@ -251,7 +267,7 @@ pub fn add_scaled<S: Simd>(simd: S, target: &mut [f64], factor: f64, source: &[f
     }
 }
 
-/// target += factor * a * b, element by element.
+/// target += factor * a * b, element by element. Lengths are multiples of `LANES`.
 #[inline(always)]
 pub fn add_product<S: Simd>(simd: S, target: &mut [f64], factor: f64, a: &[f64], b: &[f64]) {
     let (target, _) = S::as_mut_simd_f64s(target);
@@ -263,7 +279,7 @@ pub fn add_product<S: Simd>(simd: S, target: &mut [f64], factor: f64, a: &[f64],
     }
 }
 
-/// Of whole vectors.
+/// The inner product of a and b, whose lengths are multiples of `LANES`.
 #[inline(always)]
 pub fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
     let (a, _) = S::as_simd_f64s(a);
@@ -275,7 +291,7 @@ pub fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
     simd.reduce_sum_f64s(total)
 }
 
-/// target = factor * source
+/// target = factor * source. Lengths are multiples of `LANES`.
 #[inline(always)]
 pub fn scale_into<S: Simd>(simd: S, target: &mut [f64], factor: f64, source: &[f64]) {
     let (target, _) = S::as_mut_simd_f64s(target);
@@ -286,7 +302,7 @@ pub fn scale_into<S: Simd>(simd: S, target: &mut [f64], factor: f64, source: &[f
     }
 }
 
-/// log sum exp of the values, -inf when all are.
+/// log of the sum of exp(v) over the values v; -inf if all values are -inf.
 pub fn log_sum_exp(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
     if most == f64::NEG_INFINITY {

@@ -1,11 +1,13 @@
-//! Ragged lists: entries of an id and a value each, list after list, in as little memory as the numbers allow.
+//! Ragged lists: list after list of entries, each an id and a value, in as little memory as the numbers allow.
 
 use pulp::Simd;
 use std::ops::Range;
 
-/// Entries' values; those that single precision holds exactly are kept so, which halves what a pass reads.
+/// The values of all entries, in the smallest type that holds every one of them exactly: a pass over the data reads less.
 pub enum Values {
+    /// All values are 1; only their number is kept.
     Ones(Vec<One>),
+    /// Single precision holds all values exactly.
     Single(Vec<f32>),
     Double(Vec<f64>),
 }
@@ -14,8 +16,11 @@ pub enum Values {
 #[derive(Clone, Copy, Default)]
 pub struct One;
 
+/// A type in which values are kept: loops over entries are compiled for each.
 pub trait Value: Copy + Default + Send + Sync {
+    /// The value as a double.
     fn get(self) -> f64;
+    /// The values of all entries, kept in this type.
     fn wrap(values: Vec<Self>) -> Values;
 }
 
@@ -52,14 +57,18 @@ impl Value for f64 {
     }
 }
 
-/// Numbers of columns or samples; in 16 bits where they fit, for a pass reads little else.
+/// The ids of all entries (numbers of columns or of samples), in 16 bits where all of them fit: a pass over the data reads
+/// little else.
 pub enum Ids {
     Short(Vec<u16>),
     Long(Vec<u32>),
 }
 
+/// A type in which ids are kept: loops over entries are compiled for each.
 pub trait Id: Copy + Default + Send + Sync {
+    /// The id as an index.
     fn at(self) -> usize;
+    /// The ids of all entries, kept in this type.
     fn wrap(ids: Vec<Self>) -> Ids;
 }
 
@@ -86,11 +95,12 @@ impl Id for u32 {
 }
 
 impl Ids {
+    /// Keeps ids, all of them below `bound`.
     pub fn of(ids: &[u32], bound: usize) -> Ids {
         if bound <= 1 << 16 { Ids::Short(ids.iter().map(|&id| id as u16).collect()) } else { Ids::Long(ids.to_vec()) }
     }
 
-    /// Where they are in memory.
+    /// The address of the first id.
     #[inline(always)]
     pub fn address(&self) -> *const u8 {
         match self {
@@ -99,6 +109,7 @@ impl Ids {
         }
     }
 
+    /// The id of entry `at`.
     pub fn get(&self, at: usize) -> u32 {
         match self {
             Ids::Short(ids) => ids[at].into(),
@@ -107,24 +118,28 @@ impl Ids {
     }
 }
 
-/// Lists of entries, one after the other. `ends[i]` is where list i ends; ids are below `bound`.
+/// Lists of entries, one after the other.
 pub struct Lists {
+    /// List -> number of its last entry plus one.
     ends: Vec<usize>,
+    /// Entry -> id, below `bound`.
     ids: Ids,
+    /// Entry -> value.
     values: Values,
     bound: usize,
-    /// Ranges of lists that a thread works on at a time.
+    /// Consecutive ranges of lists; a thread works on one range at a time.
     pub pieces: Vec<Range<usize>>,
 }
 
-/// The entries of all lists, as slices of the types that they are kept in.
+/// The entries of all lists, as slices of the types in which their ids and values are kept.
 #[derive(Clone, Copy)]
 pub struct Entries<'a, I, V> {
     pub ids: &'a [I],
     pub values: &'a [V],
 }
 
-/// Calls a function that is generic over `Id` and `Value` with the entries of lists.
+/// Evaluates an expression with a name bound to the `Entries` of lists. The expression is compiled once for each pair of an
+/// `Id` and a `Value`.
 macro_rules! with_entries {
     ($lists:expr, $name:ident => $work:expr) => {
         match $lists.parts() {
@@ -158,8 +173,9 @@ macro_rules! with_entries {
 pub(crate) use with_entries;
 
 impl Values {
+    /// Keeps values in the smallest type that holds every one of them exactly.
     pub fn of(values: &[f64]) -> Values {
-        // Without an early end, eight are looked at together.
+        // No early return: without one, the compiler tests eight values at a time.
         let all = |holds: fn(f64) -> bool| values.iter().fold(true, |all, &value| all & holds(value));
         if all(|value| value == 1.0) {
             Values::Ones(vec![One; values.len()])
@@ -170,6 +186,7 @@ impl Values {
         }
     }
 
+    /// The value of entry `at`.
     pub fn get(&self, at: usize) -> f64 {
         match self {
             Values::Ones(_) => 1.0,
@@ -180,7 +197,7 @@ impl Values {
 }
 
 impl Lists {
-    /// `ends` ascend to the number of entries.
+    /// Lists that end at the entries `ends`, which ascend to the number of entries. Panics if an id is not below `bound`.
     pub fn new(ends: Vec<usize>, ids: Ids, values: Values, bound: usize) -> Lists {
         let mut lists = Lists { ends, ids, values, bound, pieces: Vec::new() };
         assert!(with_entries!(lists, all => all.ids.iter().fold(true, |below, id| below & (id.at() < bound))));
@@ -188,77 +205,85 @@ impl Lists {
         lists
     }
 
-    /// Ids and values of all entries.
+    /// The ids and the values of all entries, for `with_entries!`.
     pub fn parts(&self) -> (&Ids, &Values) {
         (&self.ids, &self.values)
     }
 
+    /// List -> number of its last entry plus one.
     pub fn ends(&self) -> &[usize] {
         &self.ends
     }
 
-    /// Ids are below it.
+    /// The number that all ids are below.
     pub fn bound(&self) -> usize {
         self.bound
     }
 
+    /// Number of entries of all lists together.
     pub fn n_entries(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Ids and values of a list, out of those of all.
+    /// The ids and the values of one list, cut from the entries `all` of these lists.
     #[inline(always)]
     pub fn list<'a, I, V>(&self, list: usize, all: Entries<'a, I, V>) -> (&'a [I], &'a [V]) {
         let range = self.range(list);
         (&all.ids[range.clone()], &all.values[range])
     }
 
-    /// Sum of value * x[id] over the entries of a list; x has an element for each id.
+    /// The sum of value * x[id] over the entries of a list. `x` has an element for each id; `all` are the entries of these
+    /// lists.
     #[inline(always)]
     pub fn combine_one<I: Id, V: Value>(&self, list: usize, all: Entries<'_, I, V>, x: &[f64]) -> f64 {
         let (ids, values) = self.list(list, all);
         assert!(x.len() >= self.bound && self.owns(all));
-        // SAFETY: the ids are the lists' own and below `bound`, which `new` has checked and nobody can change; x is not shorter.
+        // SAFETY: the ids are those of `self` (`owns`), `new` has checked that they are below `bound`, no method changes
+        // them, and x has at least `bound` elements.
+        // Test: `classifier::matrix::tests::sums_over_lists_and_into_lists_are_those_of_the_dense_matrix`.
         let term = |id: I, value: &V| value.get() * unsafe { *x.get_unchecked(id.at()) };
         total(ids, values, term)
     }
 
-    /// x[id] += factor * value over the entries of a list.
+    /// x[id] += factor * value over the entries of a list. `all` are the entries of these lists.
     #[inline(always)]
     pub fn add_to<I: Id, V: Value>(&self, list: usize, all: Entries<'_, I, V>, factor: f64, x: &mut [f64]) {
         let (ids, values) = self.list(list, all);
         assert!(x.len() >= self.bound && self.owns(all));
         for (&id, value) in ids.iter().zip(values) {
-            // SAFETY: as in `combine_one`.
+            // SAFETY: ids are below `bound`, and x has at least `bound` elements, as in `combine_one`.
             unsafe { *x.get_unchecked_mut(id.at()) += factor * value.get() };
         }
     }
 
-    /// Whether these are the lists' own entries.
+    /// Whether `all` are the entries of these lists.
     #[inline(always)]
     fn owns<I, V>(&self, all: Entries<'_, I, V>) -> bool {
         std::ptr::eq(self.ids.address(), all.ids.as_ptr().cast())
     }
 
+    /// Numbers of the entries of a list.
     pub fn range(&self, list: usize) -> Range<usize> {
         let start = if list == 0 { 0 } else { self.ends[list - 1] };
         start..self.ends[list]
     }
 
+    /// Number of lists.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
+    /// Whether there is no list.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The entries of a list: id and value.
+    /// Id and value of each entry of a list.
     pub fn entries(&self, list: usize) -> impl Iterator<Item = (u32, f64)> {
         self.range(list).map(|at| (self.ids.get(at), self.values.get(at)))
     }
 
-    /// Some of the lists, in that order.
+    /// New lists, copies of the lists that the iterator names: the first one named comes first.
     pub fn select(&self, lists: impl Iterator<Item = usize>) -> Lists {
         let mut ends = Vec::new();
         let (ids, values) = with_entries!(self, all => {
@@ -274,13 +299,13 @@ impl Lists {
         Lists::new(ends, ids, values, self.bound)
     }
 
-    /// The entries list by id; each keeps the order of the lists.
+    /// The transpose: list j has an entry (i, value) for each entry (j, value) of list i, smallest i first.
     pub fn transposed(&self) -> Lists {
         let mut ends = vec![0; self.bound];
         with_entries!(self, all => all.ids.iter().for_each(|&id| ends[id.at()] += 1));
         let mut total = 0;
         for end in &mut ends {
-            // Where the list begins, until it is filled.
+            // Each end is the beginning of its list until `distribute` has filled the list.
             total += std::mem::replace(end, total);
         }
         let short = self.len() <= 1 << 16;
@@ -291,6 +316,8 @@ impl Lists {
         Lists::new(ends, ids, values, self.len())
     }
 
+    /// Writes every entry into the list of its id. `ends` holds the beginnings of the new lists, and their ends afterwards;
+    /// `name` turns the number of a list into an id.
     fn distribute<I: Id, V: Value, J: Id>(
         &self,
         all: Entries<'_, I, V>,
@@ -308,7 +335,8 @@ impl Lists {
         (J::wrap(ids), V::wrap(values))
     }
 
-    /// Cuts the lists into ranges of about as many entries, and of whole eights. They depend on the data alone.
+    /// Cuts the lists into consecutive ranges of about `entries` entries each, whose lengths are multiples of `GROUP` except
+    /// for the last. The ranges depend on the data alone, not on the number of threads.
     pub fn cut(&self, entries: usize) -> Vec<Range<usize>> {
         let work = |list: usize| self.ends[list] + PER_LIST * (list + 1);
         let (mut pieces, mut start, mut done) = (Vec::new(), 0, 0);
@@ -323,16 +351,16 @@ impl Lists {
     }
 }
 
-/// Where a column goes that is left out.
+/// The new number of a column that is left out, in maps from old to new columns.
 pub const NOWHERE: u32 = u32::MAX;
-/// Lists that stay together in a piece of work: as many as stand side by side in a slice (`classifier::sliced`).
+/// Lists that a piece of work does not separate: a slice of `classifier::sliced` has as many.
 pub const GROUP: usize = 8;
-/// Entries of a piece of work: some tens of microseconds' worth.
+/// Entries of a piece of work: they take some tens of microseconds.
 const PIECE: usize = 32_768;
-/// What a list costs besides its entries, in entries.
+/// Cost of a list besides its entries, in entries.
 const PER_LIST: usize = 8;
 
-/// The sum of a term of each entry: four sums, for one would wait for itself.
+/// The sum over entries of `term`, in four partial sums: each addition to a single sum would wait for the one before.
 #[inline(always)]
 pub fn total<I: Id, V: Value>(ids: &[I], values: &[V], term: impl Fn(I, &V) -> f64) -> f64 {
     let (id_fours, id_rest) = ids.as_chunks::<4>();
@@ -347,7 +375,7 @@ pub fn total<I: Id, V: Value>(ids: &[I], values: &[V], term: impl Fn(I, &V) -> f
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
-/// out += the sum of value * row `id` of a matrix over some entries. Rows have the length of `out`, whole vectors.
+/// out += the sum over entries of value * row `id` of a matrix. Rows have the length of `out`, a multiple of `LANES`.
 #[inline(always)]
 pub fn combine<S: Simd, I: Id, V: Value>(simd: S, ids: &[I], values: &[V], matrix: &[f64], out: &mut [f64]) {
     let (out, _) = S::as_mut_simd_f64s(out);
@@ -364,7 +392,7 @@ pub fn combine<S: Simd, I: Id, V: Value>(simd: S, ids: &[I], values: &[V], matri
     }
 }
 
-/// N vectors of columns, in registers.
+/// `combine` for N vectors of columns from vector `at` on: their sums stay in registers.
 #[inline(always)]
 fn tile<S: Simd, I: Id, V: Value, const N: usize>(
     simd: S,

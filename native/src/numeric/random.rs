@@ -1,9 +1,10 @@
 //! Random numbers: xoshiro256++ (Blackman & Vigna 2021, "Scrambled linear pseudorandom number generators"), seeded
-//! through SplitMix64 as its authors advise. Streams of one seed are those of independent states.
+//! through SplitMix64 as its authors advise.
 
+/// A generator of random numbers. Each pair of seed and stream gives it an initial state of its own.
 pub struct Random([u64; 4]);
 
-/// The odd number nearest to 2^64 divided by the golden ratio.
+/// The odd number nearest to 2^64 divided by the golden ratio, SplitMix64's increment.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The output function of SplitMix64.
@@ -14,12 +15,13 @@ fn mixed(x: u64) -> u64 {
 }
 
 impl Random {
-    /// The generator of a stream of a seed.
+    /// The generator of stream number `stream` of a seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         let key = mixed(mixed(seed.wrapping_add(GOLDEN)) ^ stream.wrapping_add(1).wrapping_mul(GOLDEN));
         Random([1, 2, 3, 4].map(|k: u64| mixed(key.wrapping_add(k.wrapping_mul(GOLDEN)))))
     }
 
+    /// The next 64 random bits.
     #[inline(always)]
     pub fn bits(&mut self) -> u64 {
         let s = &mut self.0;
@@ -34,7 +36,7 @@ impl Random {
         bits
     }
 
-    /// A multiple of 2^-53 from [0, 1).
+    /// A number from [0, 1), uniform over the multiples of 2^-53.
     #[inline(always)]
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
@@ -47,7 +49,7 @@ mod tests {
 
     #[test]
     fn bits_are_those_of_the_reference_implementation() {
-        // The first of them by hand: rotl(1 + 4, 23) + 1.
+        // The first value computed by hand: rotl(1 + 4, 23) + 1.
         let mut random = Random([1, 2, 3, 4]);
         assert_eq!([random.bits(), random.bits()], [41_943_041, 58_720_359]);
     }

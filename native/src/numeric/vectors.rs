@@ -1,83 +1,14 @@
 //! Every O(n_features) operation of the optimisers, each one sweep over memory, on many threads.
 //!
-//! Vectors are cut into chunks of a fixed size; sums are formed per chunk and added up in the order of the chunks, so
-//! that results are bitwise the same on any number of threads. Only `pulp`'s dispatch is used of it: the loops over lanes are
-//! turned into vector instructions by the compiler, and add up in the same order on every machine.
+//! `chunks` holds the loops and says why results are bitwise the same on any number of threads.
 
-use crate::{numeric, threads};
-use pulp::{Arch, Simd, WithSimd};
+use crate::numeric::LANES;
+use crate::numeric::chunks::{CHUNK, PIECE, dispatched, fetch_ahead, lanes, on_chunks, pieces, total};
 
-/// Elements of a chunk: several fit the second-level cache, and a row's part is long enough to be fetched ahead.
-const CHUNK: usize = 2048;
-/// Less to read and write, in elements of vectors, is not worth waking threads for: it takes some tens of microseconds.
-const SMALL: usize = 1 << 18;
-const LANES: usize = 8;
-/// Elements that are left out together where nothing is to be done.
+/// Elements in a block: where v is 0 in a whole block, the block is left out.
 const BLOCK: usize = 16;
-/// Elements between two requests for memory ahead.
-const PIECE: usize = 64;
-/// Rows that are swept side by side: so many streams keep the memory busy, and their sums still fit the registers.
+/// Rows that are swept together: four streams keep the memory busy, and their sums still fit the registers.
 const ROWS: usize = 4;
-
-/// Does work on the chunks of vectors, `elements` in all, on so many threads if that is much; returns the results in order.
-fn on_chunks<T: Send, R: Send + Sync>(
-    elements: usize,
-    n_threads: usize,
-    chunks: impl Iterator<Item = T>,
-    work: impl Fn(T) -> R + Sync,
-) -> Vec<R> {
-    match threads::pool(n_threads) {
-        Ok(pool) if elements > SMALL => threads::share(&pool, chunks.collect(), work),
-        _ => chunks.map(work).collect(),
-    }
-}
-
-/// Compiles the closure for every instruction set and calls the best.
-#[inline(always)]
-pub fn dispatched<R, F: FnOnce() -> R>(work: F) -> R {
-    struct Work<F>(F);
-    impl<R, F: FnOnce() -> R> WithSimd for Work<F> {
-        type Output = R;
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, _simd: S) -> R {
-            (self.0)()
-        }
-    }
-    Arch::new().dispatch(Work(work))
-}
-
-/// Adds up the sums of chunks in order.
-fn total<const K: usize>(parts: &[[f64; K]]) -> [f64; K] {
-    parts.iter().fold([0.0; K], |mut total, part| {
-        total.iter_mut().zip(part).for_each(|(t, p)| *t += p);
-        total
-    })
-}
-
-/// K sums over i of terms(i), with one accumulator a lane.
-#[inline(always)]
-fn lanes<const K: usize>(n: usize, mut terms: impl FnMut(usize) -> [f64; K]) -> [f64; K] {
-    let mut sums = [[0.0; LANES]; K];
-    let whole = n - n % LANES;
-    let mut at = 0;
-    while at < whole {
-        for lane in 0..LANES {
-            let term = terms(at + lane);
-            for k in 0..K {
-                sums[k][lane] += term[k];
-            }
-        }
-        at += LANES;
-    }
-    let mut total = sums.map(|lanes| lanes.iter().sum());
-    for i in whole..n {
-        let term = terms(i);
-        for k in 0..K {
-            total[k] += term[k];
-        }
-    }
-    total
-}
 
 /// The bfloat16 nearest to x, ties to even: the upper half of a float32.
 #[inline(always)]
@@ -87,12 +18,13 @@ fn narrow(x: f64) -> u16 {
     if x.is_nan() { 0x7fc0 } else { rounded }
 }
 
+/// The number whose bfloat16 bits are x.
 #[inline(always)]
 fn widen(x: u16) -> f64 {
     f64::from(f32::from_bits(u32::from(x) << 16))
 }
 
-/// sums(lane) += x(lane) y(lane)
+/// sums += x * y, lane by lane.
 #[inline(always)]
 fn multiply_add(sums: &mut [f64; LANES], x: &[f64; LANES], y: &[f64; LANES]) {
     for lane in 0..LANES {
@@ -100,7 +32,7 @@ fn multiply_add(sums: &mut [f64; LANES], x: &[f64; LANES], y: &[f64; LANES]) {
     }
 }
 
-/// (|x|_1, |x|_2 squared)
+/// |x|_1 and |x|_2 squared.
 pub fn norms(x: &[f64], n_threads: usize) -> [f64; 2] {
     let parts = on_chunks(x.len(), n_threads, x.chunks(CHUNK), |x| {
         dispatched(
@@ -117,28 +49,7 @@ pub fn norms(x: &[f64], n_threads: usize) -> [f64; 2] {
     total(&parts)
 }
 
-/// Asks for the cache lines of the piece of x that begins a chunk after `at`, which the next chunk will need: between short
-/// pieces of many vectors, memory is otherwise idle while the processor computes, and the other way round.
-#[inline(always)]
-fn fetch_ahead<T>(x: &[T], at: usize) {
-    numeric::prefetch_range(x, at + CHUNK..at + CHUNK + PIECE);
-}
-
-/// Calls `work` with the ranges of pieces of so many elements; the compiler sees that all but the last are whole.
-#[inline(always)]
-fn pieces(n: usize, mut work: impl FnMut(std::ops::Range<usize>)) {
-    let whole = n - n % PIECE;
-    let mut at = 0;
-    while at < whole {
-        work(at..at + PIECE);
-        at += PIECE;
-    }
-    if whole < n {
-        work(whole..n);
-    }
-}
-
-/// K rows . v and K rows . y.
+/// The inner products of K bfloat16 rows with v, and of the same rows with y.
 #[inline(always)]
 fn chunk_dots<const K: usize>(rows: [&[u16]; K], v: &[f64], y: &[f64]) -> [[f64; K]; 2] {
     let (vs, v_rest) = v.as_chunks::<LANES>();
@@ -170,7 +81,7 @@ fn chunk_dots<const K: usize>(rows: [&[u16]; K], v: &[f64], y: &[f64]) -> [[f64;
     [total(on_v, v_rest), total(on_y, y_rest)]
 }
 
-/// out += K rows, each times its coefficient.
+/// out += the sum of K rows, each multiplied by its coefficient.
 #[inline(always)]
 fn add_rows<const K: usize>(rows: [(&[u16], f64); K], out: &mut [f64]) {
     let rows = rows.map(|(row, coefficient)| (&row[..out.len()], coefficient));
@@ -196,7 +107,8 @@ fn add_rows<const K: usize>(rows: [(&[u16], f64); K], out: &mut [f64]) {
     );
 }
 
-/// out += the rows, each times its coefficient, over a range of the chunk that begins at `start`.
+/// out += the sum of all rows, each multiplied by its coefficient, over a range of a chunk. Row element `start` belongs to
+/// element 0 of the chunk.
 #[inline(always)]
 fn add_all(rows: &[(&[u16], f64)], start: usize, range: std::ops::Range<usize>, out: &mut [f64]) {
     let out = &mut out[range.clone()];
@@ -215,7 +127,7 @@ fn add_all(rows: &[(&[u16], f64)], start: usize, range: std::ops::Range<usize>, 
     }
 }
 
-/// Calls `work` with every longest range of blocks in which v is not zero throughout.
+/// Calls `work` with every run of blocks each of which has an entry of v that is not 0; runs are as long as possible.
 #[inline(always)]
 fn active(v: &[f64], mut work: impl FnMut(std::ops::Range<usize>)) {
     let mut start = None;
@@ -236,25 +148,27 @@ fn active(v: &[f64], mut work: impl FnMut(std::ops::Range<usize>)) {
     }
 }
 
-/// The pseudo-gradient of one weight (Andrew & Gao 2007, Eq. 4); `smooth` is the derivative of all but the L1 norm.
+/// The entry of the pseudo-gradient at one weight (Andrew & Gao 2007, Eq. 4); `smooth` is the derivative of the objective
+/// without its L1 term.
 #[inline(always)]
 fn pseudo_derivative(w: f64, smooth: f64, l1: f64) -> f64 {
     let at_zero = (smooth.abs() - l1).max(0.0).copysign(smooth);
     if w == 0.0 { at_zero } else { smooth + l1.copysign(w) }
 }
 
-/// Size of a pseudo-gradient.
+/// How large the pseudo-gradient at a point is.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
 pub struct Size {
-    /// Max-norm, NaN if an entry is not finite.
+    /// Max-norm; NaN if an entry is not finite.
     pub most: f64,
-    /// Euclidean norm squared, likewise.
+    /// Euclidean norm squared; NaN if an entry is not finite.
     pub squared: f64,
-    /// Product with the step that led to the point.
+    /// Inner product with the step that led to the point.
     pub slope: f64,
 }
 
 impl Size {
+    /// The size of a vector from the sizes of its parts.
     fn total(parts: impl IntoIterator<Item = Size>) -> Size {
         parts.into_iter().fold(Size::default(), |total, part| Size {
             most: if part.most > total.most || part.most.is_nan() { part.most } else { total.most },
@@ -264,7 +178,7 @@ impl Size {
     }
 }
 
-/// Writes the pseudo-gradient to `out`. `step(i)` is the i-th entry of the step that led to w.
+/// Writes a chunk of the pseudo-gradient to `out` and returns its size. `step(i)` is entry i of the step that led to w.
 #[inline(always)]
 fn chunk_pseudo_gradient(
     (w, g): (&[f64], &[f64]),
@@ -281,31 +195,32 @@ fn chunk_pseudo_gradient(
             let value = pseudo_derivative(w[i], smooth, l1);
             out[i] = value;
             largest[i % LANES] = largest[i % LANES].max(value.abs());
-            // max drops NaN, and so does the maximum at zero: 0 x finds both NaN and infinities.
+            // `max` ignores NaN. 0 * smooth is NaN where `smooth` is NaN or infinite, and 0 elsewhere.
             [value * value, 0.0 * smooth, value * step(i)]
         },
     );
     Size { most: largest.iter().copied().fold(0.0, f64::max) + bad, squared: squared + bad, slope }
 }
 
-/// The penalty l1 |w|_1 + (l2 / 2) |w|^2 of all weights but the last few.
+/// The penalty l1 |w|_1 + (l2 / 2) |w|^2 over all weights except the last `unpenalised`.
 #[derive(Clone, Copy, Debug)]
 pub struct Penalty {
     pub l1: f64,
     pub l2: f64,
-    /// How many of the last weights bear no penalty.
+    /// Number of weights at the end that bear no penalty.
     pub unpenalised: usize,
 }
 
 impl Penalty {
-    /// Of so many weights, where those begin that bear no penalty, and the penalty of either part; none if it is the same.
+    /// Splits n weights into the part with and the part without penalty: the length of the first part, and the penalty of
+    /// each. None if all weights bear the penalty.
     fn parts(self, n: usize) -> Option<(usize, [Penalty; 2])> {
         let with = |l1, l2| Penalty { l1, l2, unpenalised: 0 };
         (self.unpenalised > 0).then(|| (n.saturating_sub(self.unpenalised), [with(self.l1, self.l2), with(0.0, 0.0)]))
     }
 }
 
-/// Writes the pseudo-gradient of f(w) + penalty(w), g being the gradient of f.
+/// Writes the pseudo-gradient of f(w) + penalty(w) to `out`, where g is the gradient of f at w.
 pub fn pseudo_gradient(w: &[f64], g: &[f64], penalty: Penalty, out: &mut [f64], n_threads: usize) -> Size {
     if let Some((at, [first, second])) = penalty.parts(w.len()) {
         let ((w, w_free), (g, g_free), (out, out_free)) = (w.split_at(at), g.split_at(at), out.split_at_mut(at));
@@ -325,14 +240,17 @@ pub fn pseudo_gradient(w: &[f64], g: &[f64], penalty: Penalty, out: &mut [f64], 
     Size::total(parts)
 }
 
-/// A point and the gradient of the unpenalised objective there.
+/// A point of an optimisation.
 #[derive(Clone, Copy)]
 pub struct Point<'a> {
+    /// The weights.
     pub w: &'a [f64],
+    /// The gradient of the unpenalised objective at w.
     pub g: &'a [f64],
 }
 
 impl Point<'_> {
+    /// The point restricted to the first `at` weights, and to the others.
     fn split_at(&self, at: usize) -> [Self; 2] {
         let ((w, w_rest), (g, g_rest)) = (self.w.split_at(at), self.g.split_at(at));
         [Point { w, g }, Point { w: w_rest, g: g_rest }]
@@ -341,8 +259,11 @@ impl Point<'_> {
 
 /// Everything that a quasi-Newton method needs to know of the step from `old` to `new`, in one sweep over memory.
 ///
-/// Writes s = w_new - w and y = g_new - g + l2 s as bfloat16, and to `products` the inner products of the rows, of s and of
-/// y, in this order, first with v, the pseudo-gradient at `new`, then with y.
+/// Fuses four computations:
+/// - v, the pseudo-gradient at `new`, whose size is returned and which is not kept;
+/// - s = w_new - w and y = g_new - g + l2 s, written as bfloat16;
+/// - the inner products of each of `rows`, then s, then y with v, written to the first half of `products`;
+/// - the inner products of the same vectors with y, written to the second half.
 #[allow(clippy::too_many_arguments)]
 pub fn secant_pair(
     new: Point<'_>,
@@ -427,24 +348,28 @@ pub fn secant_pair(
     Size::total(sizes)
 }
 
-/// What a line search asks of a trial point w + alpha d.
+/// Numbers that a line search needs about the trial point `out` = w + alpha d.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
-pub struct Step {
-    /// d . v
+pub struct Trial {
+    /// d . v, where v is the pseudo-gradient at w.
     pub slope: f64,
     /// v . (out - w)
     pub change: f64,
-    /// |out|_1, without what bears no penalty
+    /// |out|_1 over the weights that bear a penalty.
     pub l1_norm: f64,
-    /// |out|_2 squared, likewise
+    /// |out|_2 squared over the weights that bear a penalty.
     pub squared: f64,
 }
 
-/// out = w + alpha d, with d = factor v + the rows, each times its coefficient, and v the pseudo-gradient.
+/// Writes out = w + alpha d, where d = factor v + the sum of `rows`, each multiplied by its coefficient, and v is the
+/// pseudo-gradient at w.
 ///
-/// With l1 > 0, the two projections of Andrew & Gao (2007), Algorithm 1: entries of d whose sign is not that of -v are set
-/// to 0, then those of out that leave the orthant of (w, v). An entry of v that is 0 makes one of d 0, so that where v is 0
-/// over a whole block the rows are not even read.
+/// With l1 > 0 the sweep fuses three lines of Andrew & Gao (2007), Algorithm 1:
+/// - the direction d, the last line of their Algorithm 2;
+/// - its projection p = pi(d; -v): an entry of d that does not have the sign of -v becomes 0;
+/// - the projected step pi(w + alpha p; xi): an entry of `out` that leaves the orthant of (w, -v) becomes 0.
+///
+/// Where v is 0, p is 0: `rows` are not read in blocks in which v is 0 throughout.
 pub fn quasi_newton_step(
     at: Point<'_>,
     penalty: Penalty,
@@ -453,14 +378,14 @@ pub fn quasi_newton_step(
     alpha: f64,
     out: &mut [f64],
     n_threads: usize,
-) -> Step {
+) -> Trial {
     if let Some((split, [first, second])) = penalty.parts(out.len()) {
         let ([at, at_free], (out, out_free)) = (at.split_at(split), out.split_at_mut(split));
         let halves = rows.iter().map(|&(row, by)| (row.split_at(split), by));
         let (rows, rows_free): (Vec<_>, Vec<_>) = halves.map(|((row, free), by)| ((row, by), (free, by))).unzip();
-        let step = quasi_newton_step(at, first, &rows, factor, alpha, out, n_threads);
+        let trial = quasi_newton_step(at, first, &rows, factor, alpha, out, n_threads);
         let free = quasi_newton_step(at_free, second, &rows_free, factor, alpha, out_free, n_threads);
-        return Step { slope: step.slope + free.slope, change: step.change + free.change, ..step };
+        return Trial { slope: trial.slope + free.slope, change: trial.change + free.change, ..trial };
     }
     let Penalty { l1, l2, .. } = penalty;
     let chunks = out.chunks_mut(CHUNK).zip(at.w.chunks(CHUNK).zip(at.g.chunks(CHUNK))).enumerate();
@@ -490,7 +415,7 @@ pub fn quasi_newton_step(
                             let moved = w[i] + alpha * d;
                             let orthant = if w[i] == 0.0 { -v[i] } else { w[i] };
                             let inside = (moved > 0.0) & (orthant > 0.0) | (moved < 0.0) & (orthant < 0.0);
-                            // NaN and infinity are kept: the objective has to see them.
+                            // The objective has to see NaN and infinity: no projection may remove them.
                             out[i] = if inside | !moved.is_finite() { moved } else { 0.0 };
                             [d * v[i], v[i] * (out[i] - w[i]), out[i].abs(), out[i] * out[i]]
                         },
@@ -511,7 +436,7 @@ pub fn quasi_newton_step(
         )
     });
     let [slope, change, l1_norm, squared] = total(&parts);
-    Step { slope, change, l1_norm, squared }
+    Trial { slope, change, l1_norm, squared }
 }
 
 #[cfg(test)]

@@ -1,21 +1,25 @@
-//! A sentence of raw columns: what templates look at.
+//! The raw columns of a sentence, from which templates form attributes.
 
-/// Cells of one sentence, row-major: a row a token, a column an input (the label is not among them).
+/// The cells of a sentence without the labels: a row for each token, row by row.
 #[derive(Default)]
 pub struct Cells<'a> {
+    /// Cells of a token.
     pub columns: usize,
     pub cells: Vec<&'a [u8]>,
 }
 
 impl<'a> Cells<'a> {
+    /// Removes all cells.
     pub fn clear(&mut self) {
         self.cells.clear();
     }
 
+    /// Number of tokens.
     pub fn tokens(&self) -> usize {
         self.cells.len().checked_div(self.columns).unwrap_or(0)
     }
 
+    /// A cell of a token.
     pub fn cell(&self, token: usize, column: usize) -> &'a [u8] {
         self.cells[token * self.columns + column]
     }

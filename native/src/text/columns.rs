@@ -5,47 +5,52 @@ use crate::text::cells::Cells;
 use crate::text::input::{check_utf8, lines};
 use std::ops::Range;
 
-/// What every line of a column file has to look like.
+/// The columns of every line of a column file.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Cells in a line, the label included when there is one.
+    /// Cells in a line, the label included if there is one.
     pub columns: usize,
-    /// Cells the template may look at.
+    /// Cells that the template may look at, the first ones of a line.
     pub inputs: usize,
+    /// Whether the last cell is the label.
     pub labelled: bool,
 }
 
-/// One sentence: its cells, its labels when there are any, and where its lines lie in the text.
+/// A sentence of a column file.
 #[derive(Default)]
-pub struct Sentence<'t> {
+pub struct ColumnSentence<'t> {
     pub cells: Cells<'t>,
+    /// Token -> label; empty in unlabelled files.
     pub labels: Vec<&'t [u8]>,
+    /// Token -> the bytes of its line in the text.
     pub lines: Vec<Range<usize>>,
 }
 
+/// Whether a line holds spaces and tabs alone.
 pub fn is_blank(line: &[u8]) -> bool {
     line.iter().all(|&byte| matches!(byte, b' ' | b'\t' | b'\r'))
 }
 
+/// The cells of a line.
 fn split(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|&byte| matches!(byte, b' ' | b'\t' | b'\r')).filter(|cell| !cell.is_empty())
 }
 
-/// The number of cells in the first line that is not blank; `None` in a text without any.
+/// The number of cells in the first line that is not blank; none if all lines are blank.
 pub fn count_columns(text: &[u8]) -> Option<usize> {
     lines(text).find(|(_, line)| !is_blank(line)).map(|(_, line)| split(line).count())
 }
 
-/// Calls `each` for every sentence of `text[range]`. Offsets in errors count from the start of `text`.
+/// Calls `each` for every sentence of `text[range]`. Offsets in errors count from the beginning of `text`.
 pub fn read<'t>(
     text: &'t [u8],
     range: Range<usize>,
     shape: Shape,
-    mut each: impl FnMut(&Sentence<'t>),
+    mut each: impl FnMut(&ColumnSentence<'t>),
 ) -> Result<(), Located> {
     let piece = &text[range.clone()];
     check_utf8(piece, range.start)?;
-    let mut sentence = Sentence::default();
+    let mut sentence = ColumnSentence::default();
     sentence.cells.columns = shape.inputs;
     for (start, line) in lines(piece) {
         let start = range.start + start;
@@ -72,7 +77,8 @@ pub fn read<'t>(
     Ok(())
 }
 
-fn end<'t>(sentence: &mut Sentence<'t>, each: &mut impl FnMut(&Sentence<'t>)) {
+/// Hands a sentence that has tokens to `each`, and empties it.
+fn end<'t>(sentence: &mut ColumnSentence<'t>, each: &mut impl FnMut(&ColumnSentence<'t>)) {
     if !sentence.lines.is_empty() {
         each(sentence);
         sentence.cells.clear();
@@ -81,6 +87,7 @@ fn end<'t>(sentence: &mut Sentence<'t>, each: &mut impl FnMut(&Sentence<'t>)) {
     }
 }
 
+/// The message for a line with a wrong number of cells.
 fn wrong_count(found: usize, shape: Shape) -> String {
     let plural = if found == 1 { "" } else { "s" };
     let expected = shape.columns;

@@ -1,8 +1,12 @@
 //! CRFsuite's attribute files: label TAB attribute TAB attribute ..., a blank line between sequences.
 //!
 //! An attribute is `name` or `name:value`; `\:` and `\\` stand for a colon and a backslash. `@weight:2.5`, on a line of its own or
-//! before the label, weighs the sequence. As in CRFsuite, `a:1:2` gives `a` with value 1 and an attribute without name with value 2.
-//! Unlike CRFsuite, a value that is no finite number is an error (there it silently counts as 0), and CRLF line ends are accepted.
+//! before the label, weighs the sequence. `a:1:2` gives `a` with value 1 and an attribute without name with value 2, as in
+//! CRFsuite.
+//!
+//! Departures from CRFsuite:
+//! - a value that is no finite number is an error; CRFsuite takes it for 0;
+//! - line ends may be CRLF.
 
 use crate::corpus::hash::key_of;
 use crate::corpus::sink::Sink;
@@ -10,7 +14,7 @@ use crate::error::Located;
 use crate::text::input::{check_utf8, lines};
 use std::ops::Range;
 
-/// Reads `text[range]` into a sink. Unlabelled data still has a first field, which is ignored.
+/// Reads `text[range]` into a sink. The first field of a line is its label, which is ignored unless `labelled`.
 pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labelled: bool, sink: &mut S) -> Result<(), Located> {
     let piece = &text[range.clone()];
     check_utf8(piece, range.start)?;
@@ -45,6 +49,7 @@ pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labelled: bool, sink: &mu
     Ok(())
 }
 
+/// The weight that a first field `@weight:NUMBER` declares.
 fn parse_weight(declaration: &[u8]) -> Result<f64, String> {
     let text = String::from_utf8_lossy(declaration);
     let Some(weight) = text.strip_prefix("@weight:") else {
@@ -58,7 +63,7 @@ fn parse_weight(declaration: &[u8]) -> Result<f64, String> {
     }
 }
 
-/// Splits a field at unescaped colons into names and values.
+/// Calls `emit` with each name and value of a field, which is split at unescaped colons.
 fn each_attribute(field: &[u8], name: &mut Vec<u8>, mut emit: impl FnMut(&[u8], f64)) -> Result<(), String> {
     if !field.iter().any(|&byte| matches!(byte, b':' | b'\\')) {
         emit(field, 1.0);
@@ -88,6 +93,7 @@ fn each_attribute(field: &[u8], name: &mut Vec<u8>, mut emit: impl FnMut(&[u8], 
     Ok(())
 }
 
+/// The value of an attribute; 1 if it is empty.
 fn parse_value(value: &[u8], field: &[u8]) -> Result<f64, String> {
     if value.is_empty() {
         return Ok(1.0);
@@ -131,10 +137,11 @@ mod tests {
         }
     }
 
+    /// Labels with their numbers of attributes, and weights; the number of attributes of the current token.
     #[derive(Default)]
-    struct Shape(Vec<String>, usize);
+    struct Summary(Vec<String>, usize);
 
-    impl Sink for Shape {
+    impl Sink for Summary {
         fn state(&mut self, _key: u64, _value: f64, _write: impl FnOnce(&mut Vec<u8>)) {
             self.1 += 1;
         }
@@ -149,7 +156,7 @@ mod tests {
     }
 
     fn read_all(text: &str, labelled: bool) -> Result<Vec<String>, Located> {
-        let mut sink = Shape::default();
+        let mut sink = Summary::default();
         read(text.as_bytes(), 0..text.len(), labelled, &mut sink)?;
         Ok(sink.0)
     }

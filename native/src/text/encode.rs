@@ -1,16 +1,18 @@
-//! From a text to a corpus, in parallel: pieces of the text are encoded apart and joined in order.
+//! From a text to a corpus: threads encode pieces of the text, which are then joined, first piece first.
 
 use crate::corpus::sink::Sink;
 use crate::corpus::{Assembly, Builder, Corpus};
 use crate::error::{Error, Located, Result};
+use crate::text::expand::Expander;
 use crate::text::input::{self, PIECE, Source, Windows};
-use crate::text::template::{Expander, Template};
+use crate::text::template::Template;
 use crate::text::{columns, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::str::FromStr;
 
+/// A format of data files; a module of this folder reads each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     Columns,
@@ -34,7 +36,7 @@ impl FromStr for Format {
 }
 
 impl Format {
-    /// Where a text of this format can be cut without cutting a sentence.
+    /// Whether a text of this format can be cut after a line without cutting a sentence.
     pub fn ends(self, line: &[u8]) -> bool {
         match self {
             Format::Columns => columns::is_blank(line),
@@ -43,7 +45,7 @@ impl Format {
         }
     }
 
-    /// The template, if this format takes one: columns need it, attribute files have no use for it.
+    /// The given template. Fails if this format needs a template and there is none, or takes none and there is one.
     pub fn check_template(self, template: Option<&Template>) -> Result<Option<&Template>> {
         match (self, template) {
             (Format::Columns, None) => Err(Error::Option(
@@ -62,7 +64,7 @@ impl Format {
 /// Bytes of text in memory at a time.
 const WINDOW: usize = 16 << 20;
 
-/// Encodes a file. The ids depend on its content alone, not on the number of threads.
+/// Encodes a text. Ids depend on the text alone, not on the number of threads.
 pub fn encode(
     source: Source,
     format: Format,
@@ -107,6 +109,7 @@ pub fn encode(
     Ok(corpus)
 }
 
+/// Encodes the piece `content[range]`.
 fn encode_piece(
     content: &[u8],
     range: Range<usize>,
@@ -132,7 +135,7 @@ fn encode_piece(
     Ok(builder)
 }
 
-/// The shape that the first line of a column file gives, checked against the template; `None` if all lines are blank.
+/// The shape of a column file, read off its first line; none if all lines are blank. Fails if the template needs more columns.
 pub fn column_shape(name: &str, content: &[u8], template: &Template, labelled: bool) -> Result<Option<columns::Shape>> {
     let Some(found) = columns::count_columns(content) else { return Ok(None) };
     let inputs = found - usize::from(labelled);

@@ -1,4 +1,5 @@
-//! Opening files; gzip and xz are recognised by their first bytes.
+//! Reading of text: files, compressed ones among them (gzip and xz are recognised by their first bytes), windows and pieces of
+//! a text, and lines.
 
 use crate::error::{Error, Located, Result};
 use std::fs::File;
@@ -6,14 +7,17 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
-/// A file to read from, decompressed if need be, with the name to use in messages.
+/// A text to read from, decompressed if need be.
 pub struct Source {
+    /// The name for messages.
     pub name: String,
     reader: Box<dyn Read + Send>,
+    /// Whether the file is compressed.
     compressed: bool,
 }
 
 impl Source {
+    /// Opens a file.
     pub fn open(path: &Path) -> Result<Source> {
         let file = File::open(path).map_err(|source| Error::io(path, source))?;
         let name = path.display().to_string();
@@ -23,11 +27,12 @@ impl Source {
         Source::new(&name, Box::new(file))
     }
 
-    /// A text that has been read already, under the name to use in messages.
+    /// A text in memory, with its name for messages.
     pub fn of_bytes(name: &str, text: Vec<u8>) -> Result<Source> {
         Source::new(name, Box::new(std::io::Cursor::new(text)))
     }
 
+    /// A source that decompresses what `raw` gives if its first bytes ask for it.
     fn new(name: &str, mut raw: Box<dyn Read + Send>) -> Result<Source> {
         let mut start = Vec::with_capacity(6);
         raw.by_ref().take(6).read_to_end(&mut start).map_err(|source| Error::io(name, source))?;
@@ -48,7 +53,7 @@ impl Source {
         Ok(Text { name: self.name, bytes })
     }
 
-    /// Appends up to `limit` bytes; returns how many there were.
+    /// Appends up to `limit` bytes to `into`; returns their number, which is smaller at the end of the text only.
     fn read(&mut self, limit: usize, into: &mut Vec<u8>) -> Result<usize> {
         self.reader.by_ref().take(limit as u64).read_to_end(into).map_err(|source| {
             if self.compressed {
@@ -73,35 +78,41 @@ impl Text {
     }
 }
 
+/// The bytes without a byte order mark.
 fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// A source window by window, so that a text need not be in memory as a whole. Windows end where `ends` accepts a line.
+/// A text window by window, so that it need not be in memory as a whole.
 pub struct Windows<'e> {
     pub source: Source,
+    /// Whether a window may end after a line.
     ends: &'e dyn Fn(&[u8]) -> bool,
+    /// Bytes of a window, about.
     size: usize,
-    /// What was read beyond the end of the last window.
+    /// Bytes that were read beyond the end of the last window.
     rest: Vec<u8>,
-    /// Lines in the windows given so far.
+    /// Lines of all windows given so far.
     lines: usize,
+    /// Whether the byte order mark has been looked for.
     started: bool,
 }
 
-/// Some of a text, and how many lines there are before it.
+/// Consecutive lines of a text.
 pub struct Window {
     pub bytes: Vec<u8>,
+    /// Lines of the text before the window.
     pub lines_before: usize,
 }
 
 impl<'e> Windows<'e> {
+    /// Windows of about `size` bytes that end after lines which `ends` accepts.
     pub fn new(source: Source, size: usize, ends: &'e dyn Fn(&[u8]) -> bool) -> Self {
-        // A byte order mark has to fit the first window.
+        // 16 bytes at least: a byte order mark has to fit into the first window.
         Windows { source, ends, size: size.max(16), rest: Vec::new(), lines: 0, started: false }
     }
 
-    /// The next window, `None` at the end.
+    /// The next window; none at the end of the text.
     pub fn advance(&mut self) -> Result<Option<Window>> {
         let mut bytes = std::mem::take(&mut self.rest);
         loop {
@@ -159,19 +170,21 @@ pub fn pieces(text: &[u8], size: usize, ends: impl Fn(&[u8]) -> bool) -> Vec<Ran
     pieces
 }
 
-/// The size of pieces: enough of them to keep many threads busy, not so many that joining them shows.
+/// Bytes of a piece: enough pieces for many threads, and few enough that joining their corpora takes little time.
 pub const PIECE: usize = 768 << 10;
 
+/// The beginning of the line after the one that contains byte `from`.
 fn next_line(text: &[u8], from: usize) -> usize {
     text[from..].iter().position(|&byte| byte == b'\n').map_or(text.len(), |at| from + at + 1)
 }
 
+/// The line without its end, LF or CRLF.
 fn trim_newline(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Refuses a piece of text, which starts at an offset, that is not UTF-8.
+/// Fails if a piece of a text, which begins `offset` bytes into it, is not UTF-8.
 pub fn check_utf8(piece: &[u8], offset: usize) -> std::result::Result<(), Located> {
     std::str::from_utf8(piece).map(|_| ()).map_err(|error| {
         let message = "invalid UTF-8; convert the file to UTF-8 (for example with iconv)";
@@ -179,7 +192,7 @@ pub fn check_utf8(piece: &[u8], offset: usize) -> std::result::Result<(), Locate
     })
 }
 
-/// Lines with the offset of their first byte, without line ends (LF or CRLF).
+/// All lines of a text without their ends (LF or CRLF), each with the offset of its first byte.
 pub fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut start = 0;
     std::iter::from_fn(move || {

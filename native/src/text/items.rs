@@ -1,17 +1,18 @@
-//! Names of attributes given as dictionaries, as python-crfsuite forms them: `{"w": "dog"}` is `w:dog` with value 1,
-//! `{"len": 3}` is `len` with value 3, and a nested collection puts its key and a colon before the names inside.
+//! Attributes given as dictionaries, named as python-crfsuite names them: `{"w": "dog"}` is `w:dog` with value 1, `{"len": 3}`
+//! is `len` with value 3, and a nested collection puts its key and a colon before the names inside.
 
 use crate::corpus::hash::key_of;
 use crate::corpus::sink::Sink;
 
-/// Builds attribute names under a prefix of keys and hands them to a sink.
+/// Forms attribute names under a prefix of keys and hands them to a sink.
 #[derive(Default)]
 pub struct Items {
+    /// The prefix.
     name: Vec<u8>,
 }
 
 impl Items {
-    /// Adds a key to the prefix; give what it returns to `leave`.
+    /// Adds a key and a colon to the prefix; returns the length of the prefix before, for `leave`.
     pub fn enter(&mut self, key: &str) -> usize {
         let outer = self.name.len();
         self.name.extend_from_slice(key.as_bytes());
@@ -19,18 +20,22 @@ impl Items {
         outer
     }
 
+    /// Cuts the prefix back to a length that `enter` has returned.
     pub fn leave(&mut self, outer: usize) {
         self.name.truncate(outer);
     }
 
+    /// Hands on the attribute `name`, with value 1.
     pub fn name<S: Sink>(&mut self, name: &str, sink: &mut S) {
         self.emit(&[name], 1.0, sink);
     }
 
+    /// Hands on the attribute `key:text`, with value 1.
     pub fn text<S: Sink>(&mut self, key: &str, text: &str, sink: &mut S) {
         self.emit(&[key, ":", text], 1.0, sink);
     }
 
+    /// Hands on the attribute `key` with a value, which has to be finite.
     pub fn number<S: Sink>(&mut self, key: &str, value: f64, sink: &mut S) -> Result<(), String> {
         if !value.is_finite() {
             return Err(format!("attribute '{key}' has the value {value}; values have to be finite numbers"));
@@ -39,6 +44,7 @@ impl Items {
         Ok(())
     }
 
+    /// Hands on the attribute whose name is the prefix and the parts.
     fn emit<S: Sink>(&mut self, parts: &[&str], value: f64, sink: &mut S) {
         let outer = self.name.len();
         for part in parts {

@@ -1,18 +1,18 @@
 //! JSON lines: `{"tokens": [...], "labels": [...], "weight": 1.0}`, a sentence a line.
 //!
-//! A token is a string, a list of strings, or a dictionary of attributes. With a template, strings and lists are raw columns; without one they
-//! are attributes. Dictionaries are always attributes, named as python-crfsuite names them (`items`).
+//! A token is a string, a list of strings, or a dictionary of attributes. With a template, strings and lists are raw columns;
+//! without one they are attributes. Dictionaries are always attributes, named as python-crfsuite names them (`items`).
 
 use crate::corpus::sink::Sink;
 use crate::error::Located;
 use crate::text::cells::Cells;
+use crate::text::expand::Expander;
 use crate::text::input::lines;
 use crate::text::items::Items;
-use crate::text::template::Expander;
 use serde_json::Value;
 use std::ops::Range;
 
-/// Reads `text[range]` into a sink; labels are required where `labelled`.
+/// Reads `text[range]` into a sink. Every sentence has to have labels if `labelled`.
 pub fn read<S: Sink>(
     text: &[u8],
     range: Range<usize>,
@@ -31,6 +31,7 @@ pub fn read<S: Sink>(
     Ok(())
 }
 
+/// Reads the sentence of a line into a sink.
 fn sentence<S: Sink>(
     line: &[u8],
     labelled: bool,
@@ -39,7 +40,7 @@ fn sentence<S: Sink>(
     sink: &mut S,
 ) -> Result<(), String> {
     let value: Value = serde_json::from_slice(line).map_err(|error| {
-        // The parser counts the line as its first.
+        // The parser has seen one line only, and counts it as line 1.
         let reason = error.to_string().replace(" at line 1 column", " at column");
         format!("not a JSON object: {reason}")
     })?;
@@ -94,7 +95,7 @@ fn sentence<S: Sink>(
     Ok(())
 }
 
-/// Pushes at most `cells.columns` cells; returns how many the token has.
+/// Appends at most `cells.columns` cells of a token; returns the number of its cells, none if it is a dictionary or no token.
 fn push_cells<'a>(token: &'a Value, cells: &mut Cells<'a>) -> Option<usize> {
     let columns = cells.columns;
     match token {
@@ -112,6 +113,7 @@ fn push_cells<'a>(token: &'a Value, cells: &mut Cells<'a>) -> Option<usize> {
     }
 }
 
+/// Hands the attributes of a token to a sink.
 fn attributes<S: Sink>(token: &Value, items: &mut Items, sink: &mut S) -> Result<(), String> {
     match token {
         Value::String(name) => items.name(name, sink),
@@ -130,6 +132,7 @@ fn attributes<S: Sink>(token: &Value, items: &mut Items, sink: &mut S) -> Result
     Ok(())
 }
 
+/// Hands the attributes that an entry of a dictionary stands for to a sink.
 fn named<S: Sink>(key: &str, value: &Value, items: &mut Items, sink: &mut S) -> Result<(), String> {
     match value {
         Value::Bool(flag) => items.number(key, f64::from(u8::from(*flag)), sink)?,

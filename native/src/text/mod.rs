@@ -1,12 +1,14 @@
-//! From text to attribute occurrences: files, columns, templates, attribute names and their hashes.
+//! From files to attributes: formats of text, templates, and the encoding of a text as a corpus.
 
 pub mod cells;
 pub mod columns;
 pub mod crfsuite;
 pub mod encode;
+pub mod expand;
 pub mod input;
 pub mod items;
 pub mod jsonl;
 pub mod pattern;
 pub mod svmlight;
 pub mod template;
+mod view;

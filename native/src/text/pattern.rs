@@ -1,11 +1,12 @@
-//! Regular expressions of `%t` and `%m`: Rust `regex` syntax with Wapiti's character classes.
+//! Regular expressions of the macros `%t` and `%m`: the syntax of the `regex` crate with Wapiti's character classes.
 //!
 //! Wapiti's classes are ASCII: `\a` letter, `\d` digit, `\l` lower case, `\p` punctuation, `\s` space, `\u` upper case,
-//! `\w` letter, digit or underscore; the capital of each is its complement. `\p{..}` stays a Unicode property.
+//! `\w` letter, digit or underscore. The capital letter of a class stands for its complement. `\p{..}` is a Unicode property.
 
 use crate::error::{Error, Result};
 use regex::bytes::Regex;
 
+/// Compiles an expression.
 pub fn compile(pattern: &str) -> Result<Regex> {
     let mut translated = String::with_capacity(pattern.len() + 16);
     let mut characters = pattern.chars().peekable();
@@ -53,6 +54,7 @@ pub fn compile(pattern: &str) -> Result<Regex> {
     })
 }
 
+/// The error for an expression that cannot be compiled.
 fn bad(pattern: &str, reason: &str) -> Error {
     Error::Template(format!(
         "regular expression \"{pattern}\": {reason}; characters such as ( [ + | have to be escaped with a backslash to stand for themselves"

@@ -1,6 +1,8 @@
-//! svmlight and libsvm files: a sample a line, label, then `index:value` pairs between spaces or tabs; `#` begins a comment.
+//! svmlight and libsvm files: a sample a line, the label first, then pairs `index:value` between spaces or tabs; `#` begins a
+//! comment.
 //!
-//! Indices are the attributes' names. `qid:` is skipped, a plus sign before a label is dropped, and values of 0 are left out.
+//! Indices become names of attributes, without leading zeros. `qid:` is skipped, a plus sign before a label is dropped, and values
+//! of 0 are left out.
 
 use crate::corpus::hash::key_of;
 use crate::corpus::sink::Sink;
@@ -8,8 +10,8 @@ use crate::error::Located;
 use crate::text::input::{check_utf8, lines};
 use std::ops::Range;
 
-/// Reads `text[range]` into a sink; each sample is a sentence of one token. Unlabelled data still has a first field, which is
-/// ignored.
+/// Reads `text[range]` into a sink; each sample is a sentence of one token. The first field of a line is its label, which is
+/// ignored unless `labelled`.
 pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labelled: bool, sink: &mut S) -> Result<(), Located> {
     let piece = &text[range.clone()];
     check_utf8(piece, range.start)?;
@@ -33,6 +35,7 @@ pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labelled: bool, sink: &mu
     Ok(())
 }
 
+/// Index and value of a field.
 fn pair(field: &[u8]) -> Result<(&[u8], f64), String> {
     let text = String::from_utf8_lossy(field);
     let colon = field.iter().position(|&byte| byte == b':').filter(|&at| at > 0);
@@ -51,10 +54,11 @@ fn pair(field: &[u8]) -> Result<(&[u8], f64), String> {
 mod tests {
     use super::*;
 
+    /// Attributes with their values, and labels.
     #[derive(Default)]
-    struct Seen(Vec<String>);
+    struct Names(Vec<String>);
 
-    impl Sink for Seen {
+    impl Sink for Names {
         fn state(&mut self, _key: u64, value: f64, write: impl FnOnce(&mut Vec<u8>)) {
             let mut name = Vec::new();
             write(&mut name);
@@ -68,7 +72,7 @@ mod tests {
     }
 
     fn read_all(text: &str, labelled: bool) -> Result<Vec<String>, Located> {
-        let mut sink = Seen::default();
+        let mut sink = Names::default();
         read(text.as_bytes(), 0..text.len(), labelled, &mut sink)?;
         Ok(sink.0)
     }

@@ -1,130 +1,69 @@
-//! Templates: CRF++'s and Wapiti's pattern language, parsed once and expanded without building strings.
+//! Templates: the pattern language of CRF++ and Wapiti, parsed. `expand` applies a template to sentences.
 //!
-//! A line starts with `U` (attribute x label), `B` (attribute x label x label), `*` (both) or `T` (three labels in a row, which
-//! go without attributes), in either case.
-//! Its macros look at the cell `row` tokens away (`-1`, `+1`; `@1` counts from the first token, `@-1` from the last):
+//! A line starts with `U` (attribute x label), `B` (attribute x label x label), `*` (both) or `T` (three labels in a row, without
+//! an attribute), in upper or lower case. A macro names a column and a row: the row counts from the current token (`-1`, `+1`),
+//! from the first token (`@1`) or from the last (`@-1`).
 //!
 //! | macro | value |
 //! | --- | --- |
 //! | `%x[row,col]` | the cell |
-//! | `%t[row,col,"re"]` | `true` or `false`: does the expression match |
+//! | `%t[row,col,"re"]` | `true` or `false`: whether the expression matches |
 //! | `%m[row,col,"re"]` | the first match, or nothing |
 //! | `%X` `%T` `%M` | the same, lower-cased |
 //! | `%shape[row,col]` | letters to A or a, digits to #: `IL-2` gives `AA-#` |
 //! | `%normal[row,col]` | lower-cased, every digit `#` |
 //! | `%substrings[row,col,max]` | every substring of 1 to max characters: an attribute each |
 //!
-//! Beyond the ends a macro gives CRF++'s `_B-1`, `_B-2`, ..., `_B+1`, .... A line without macros that starts with `B` stands for
+//! Beyond the ends of a sentence a macro gives CRF++'s `_B-1`, `_B-2`, ..., `_B+1`, .... A line without macros that starts with `B` stands for
 //! label bigrams (transitions). `#` starts a comment at the start of a line or after white space, outside quotation marks.
 
 use crate::corpus::hash::Piece;
-use crate::corpus::sink::Sink;
 use crate::error::{Error, Result};
-use crate::text::cells::Cells;
 use crate::text::pattern;
+use crate::text::view::View;
 use regex::bytes::Regex;
-use std::borrow::Cow;
 
+/// A parsed template.
 pub struct Template {
+    /// The template as it was written.
     source: String,
-    lines: Vec<Line>,
-    views: Vec<View>,
-    /// A `B` line without macros asks for transitions.
+    pub(super) lines: Vec<Line>,
+    /// The distinct views of all macros.
+    pub(super) views: Vec<View>,
+    /// Whether a `B` line without macros asks for label bigrams.
     pub transitions: bool,
-    /// A `T` line asks for triples of labels: a chain of second order.
+    /// Whether a `T` line asks for triples of labels: a chain of second order.
     pub triples: bool,
-    /// Columns the macros look at: the largest index plus one. At least 1: a token is in the data by its first cell.
+    /// Number of columns that the data needs: the largest column of a macro plus one, and at least 1.
     pub columns: usize,
 }
 
-struct Line {
-    state: bool,
-    bigram: bool,
-    parts: Vec<Part>,
-    /// The index among `parts` of a `%substrings` cell, with its maximum length.
-    substrings: Option<(usize, usize)>,
+/// A line with attributes.
+pub(super) struct Line {
+    /// Whether the attributes are state attributes.
+    pub(super) state: bool,
+    /// Whether the attributes are bigram attributes.
+    pub(super) bigram: bool,
+    pub(super) parts: Vec<Part>,
+    /// The `%substrings` macro: its index among `parts`, and its maximum length.
+    pub(super) substrings: Option<(usize, usize)>,
 }
 
-enum Part {
+/// A literal text with its hash, or a macro.
+pub(super) enum Part {
     Literal(Vec<u8>, Piece),
     Cell { view: usize, row: Row },
 }
 
+/// The row of a macro.
 #[derive(Clone, Copy)]
-enum Row {
+pub(super) enum Row {
+    /// Tokens after the current one, or before it if negative.
     Relative(isize),
+    /// Tokens after the first one.
     FromStart(usize),
+    /// Tokens before the last one.
     FromEnd(usize),
-}
-
-/// What a macro sees of a cell.
-enum View {
-    Cell { column: usize, lower: bool },
-    Test { column: usize, regex: Regex },
-    Match { column: usize, regex: Regex, lower: bool },
-    Shape { column: usize },
-    Normal { column: usize },
-}
-
-impl View {
-    fn column(&self) -> usize {
-        match *self {
-            View::Cell { column, .. }
-            | View::Test { column, .. }
-            | View::Match { column, .. }
-            | View::Shape { column }
-            | View::Normal { column } => column,
-        }
-    }
-
-    fn of<'c>(&self, cell: &'c [u8]) -> Cow<'c, [u8]> {
-        match self {
-            View::Cell { lower: false, .. } => Cow::Borrowed(cell),
-            View::Cell { lower: true, .. } => lowered(cell),
-            View::Test { regex, .. } => Cow::Borrowed(if regex.is_match(cell) { b"true" } else { b"false" }),
-            View::Match { regex, lower, .. } => match regex.find(cell) {
-                Some(found) if *lower => lowered(&cell[found.range()]),
-                Some(found) => Cow::Borrowed(&cell[found.range()]),
-                None => Cow::Borrowed(b""),
-            },
-            View::Shape { .. } => map_characters(cell, |c| match c {
-                _ if c.is_numeric() => '#',
-                _ if c.is_uppercase() => 'A',
-                _ if c.is_lowercase() => 'a',
-                _ => c,
-            }),
-            View::Normal { .. } => {
-                map_characters(&lowered(cell), |c| if c.is_numeric() { '#' } else { c }).into_owned().into()
-            }
-        }
-    }
-
-    fn same_as(&self, other: &View) -> bool {
-        match (self, other) {
-            (View::Cell { column: a, lower: l }, View::Cell { column: b, lower: m }) => a == b && l == m,
-            (View::Test { column: a, regex: r }, View::Test { column: b, regex: s }) => {
-                a == b && r.as_str() == s.as_str()
-            }
-            (View::Match { column: a, regex: r, lower: l }, View::Match { column: b, regex: s, lower: m }) => {
-                a == b && l == m && r.as_str() == s.as_str()
-            }
-            (View::Shape { column: a }, View::Shape { column: b })
-            | (View::Normal { column: a }, View::Normal { column: b }) => a == b,
-            _ => false,
-        }
-    }
-}
-
-fn text_of(cell: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(cell)
-}
-
-fn lowered(cell: &[u8]) -> Cow<'_, [u8]> {
-    Cow::Owned(text_of(cell).to_lowercase().into_bytes())
-}
-
-fn map_characters(cell: &[u8], map: impl Fn(char) -> char) -> Cow<'_, [u8]> {
-    Cow::Owned(text_of(cell).chars().map(map).collect::<String>().into_bytes())
 }
 
 impl Template {
@@ -152,10 +91,12 @@ impl Template {
         Ok(template)
     }
 
+    /// The template as it was written.
     pub fn source(&self) -> &str {
         &self.source
     }
 
+    /// Parses a line without its comment.
     fn parse_line(&mut self, text: &str) -> Result<()> {
         let (state, bigram) = match text.as_bytes()[0].to_ascii_lowercase() {
             b'u' => (true, false),
@@ -185,7 +126,7 @@ impl Template {
         Ok(())
     }
 
-    /// Parses one macro at the start of `text`, which starts with `%`; returns what follows it.
+    /// Parses the macro at the start of `text`, which starts with `%`; returns the text after the macro.
     fn parse_macro<'t>(&mut self, text: &'t str, line: &mut Line) -> Result<&'t str> {
         let malformed =
             |what: &str| Error::Template(format!("{what}; a macro looks like %x[-1,0] or %t[0,0,\"^\\u\"]"));
@@ -229,31 +170,16 @@ impl Template {
         line.parts.push(Part::Cell { view, row });
         Ok(arguments.rest)
     }
-
-    /// Appends the string of a line at a token: what its hash stands for.
-    fn write(&self, line: &Line, cells: &Cells<'_>, token: usize, substring: Option<&[u8]>, out: &mut Vec<u8>) {
-        for (index, part) in line.parts.iter().enumerate() {
-            match part {
-                Part::Literal(text, _) => out.extend_from_slice(text),
-                Part::Cell { view, row } => match (row.resolve(token, cells.tokens()), substring, line.substrings) {
-                    (Ok(_), Some(substring), Some((at, _))) if at == index => out.extend_from_slice(substring),
-                    (Ok(at), ..) => {
-                        let view = &self.views[*view];
-                        out.extend_from_slice(&view.of(cells.cell(at, view.column())));
-                    }
-                    (Err(beyond), ..) => out.extend_from_slice(padding(beyond).as_bytes()),
-                },
-            }
-        }
-    }
 }
 
+/// Appends a literal text unless it is empty.
 fn push_literal(parts: &mut Vec<Part>, text: &str) {
     if !text.is_empty() {
         parts.push(Part::Literal(text.as_bytes().to_vec(), Piece::of(text.as_bytes())));
     }
 }
 
+/// The line without a comment and the white space before it.
 fn without_comment(line: &str) -> &str {
     let (mut quoted, mut previous) = (false, ' ');
     for (at, character) in line.char_indices() {
@@ -267,18 +193,21 @@ fn without_comment(line: &str) -> &str {
     line.trim_end()
 }
 
+/// The arguments of a macro.
 struct Arguments<'t> {
+    /// The text that has not been parsed.
     rest: &'t str,
 }
 
 impl<'t> Arguments<'t> {
+    /// The argument before the next `end`.
     fn next(&mut self, end: char) -> Option<&'t str> {
         let (argument, rest) = self.rest.split_once(end)?;
         self.rest = rest;
         Some(argument.trim())
     }
 
-    /// A quoted expression and the closing bracket; `\"` stands for a quotation mark.
+    /// The quoted expression before the closing bracket; `\"` stands for a quotation mark.
     fn quoted(&mut self) -> Option<String> {
         let body = self.rest.trim_start().strip_prefix('"')?;
         let mut escaped = false;
@@ -292,6 +221,7 @@ impl<'t> Arguments<'t> {
     }
 }
 
+/// Parses the row of a macro.
 fn parse_row(text: &str) -> Result<Row> {
     let bad = || Error::Template(format!("row '{text}' is not a number such as -1, 0, +1, @1 or @-1"));
     if let Some(absolute) = text.strip_prefix('@') {
@@ -305,9 +235,9 @@ fn parse_row(text: &str) -> Result<Row> {
 }
 
 impl Row {
-    /// The token looked at, or how far it lies beyond the start (negative) or the end (positive).
+    /// The token that the row names. If there is none, the distance beyond the first token (negative) or the last (positive).
     #[inline(always)]
-    fn resolve(self, token: usize, tokens: usize) -> std::result::Result<usize, isize> {
+    pub(super) fn resolve(self, token: usize, tokens: usize) -> std::result::Result<usize, isize> {
         let at = match self {
             Row::Relative(offset) => token as isize + offset,
             Row::FromStart(n) => n as isize,
@@ -323,201 +253,9 @@ impl Row {
     }
 }
 
-fn padding(beyond: isize) -> String {
-    format!("_B{beyond:+}")
-}
-
-const NEAR: isize = 8;
-
-/// Expands a template over sentences; keeps its buffers from one sentence to the next.
-pub struct Expander<'t> {
-    template: &'t Template,
-    /// Hash of every view of every token of the sentence, by view.
-    pieces: Vec<Piece>,
-    /// Hashes of the padding from -NEAR to NEAR.
-    near: Vec<Piece>,
-}
-
-impl<'t> Expander<'t> {
-    pub fn new(template: &'t Template) -> Self {
-        let near = (-NEAR..=NEAR).map(|beyond| Piece::of(padding(beyond).as_bytes())).collect();
-        Expander { template, pieces: Vec::new(), near }
-    }
-
-    #[inline(always)]
-    fn piece(&self, view: usize, row: Row, token: usize, tokens: usize) -> Piece {
-        match row.resolve(token, tokens) {
-            Ok(at) => self.pieces[view * tokens + at],
-            Err(beyond) if (-NEAR..=NEAR).contains(&beyond) => self.near[(beyond + NEAR) as usize],
-            Err(beyond) => Piece::of(padding(beyond).as_bytes()),
-        }
-    }
-
-    /// Hands every attribute of every token to the sink; `label_of(token)` gives its label. Does not end the sentence.
-    pub fn expand<'l, S: Sink>(
-        &mut self,
-        cells: &Cells<'_>,
-        sink: &mut S,
-        label_of: impl Fn(usize) -> Option<&'l [u8]>,
-    ) {
-        let tokens = cells.tokens();
-        let template = self.template;
-        self.pieces.clear();
-        for view in &template.views {
-            let column = view.column();
-            self.pieces.extend((0..tokens).map(|token| Piece::of(&view.of(cells.cell(token, column)))));
-        }
-        for token in 0..tokens {
-            for line in &template.lines {
-                if let Some((at, most)) = line.substrings {
-                    self.expand_substrings(line, at, most, cells, token, sink);
-                    continue;
-                }
-                let key = self.joined(line, token, tokens, None);
-                // Bigrams lie between a token and the one before it: the first token has none.
-                if line.bigram && token > 0 {
-                    sink.bigram(key, |out| template.write(line, cells, token, None, out));
-                }
-                if line.state {
-                    sink.state(key, 1.0, |out| template.write(line, cells, token, None, out));
-                }
-            }
-            sink.end_token(label_of(token));
-        }
-    }
-
-    #[inline(always)]
-    fn joined(&self, line: &Line, token: usize, tokens: usize, substring: Option<(usize, Piece)>) -> u64 {
-        Piece::joined_key(line.parts.iter().enumerate().map(|(index, part)| match (part, substring) {
-            (_, Some((at, piece))) if at == index => piece,
-            (Part::Literal(_, piece), _) => *piece,
-            (Part::Cell { view, row }, _) => self.piece(*view, *row, token, tokens),
-        }))
-    }
-
-    fn expand_substrings<S: Sink>(
-        &self,
-        line: &Line,
-        at: usize,
-        most: usize,
-        cells: &Cells<'_>,
-        token: usize,
-        sink: &mut S,
-    ) {
-        let template = self.template;
-        let Part::Cell { view, row } = &line.parts[at] else { return };
-        let tokens = cells.tokens();
-        let padding_text;
-        let cell: &[u8] = match row.resolve(token, tokens) {
-            Ok(looked_at) => cells.cell(looked_at, template.views[*view].column()),
-            Err(beyond) => {
-                padding_text = padding(beyond);
-                padding_text.as_bytes()
-            }
-        };
-        let text = text_of(cell);
-        let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-        let mut seen: Vec<&str> = Vec::new();
-        for start in 0..ends.len() - 1 {
-            for &end in ends[start + 1..].iter().take(most) {
-                seen.push(&text[ends[start]..end]);
-            }
-        }
-        seen.sort_unstable();
-        seen.dedup();
-        for substring in seen {
-            let substring = substring.as_bytes();
-            let key = self.joined(line, token, tokens, Some((at, Piece::of(substring))));
-            if line.bigram && token > 0 {
-                sink.bigram(key, |out| template.write(line, cells, token, Some(substring), out));
-            }
-            if line.state {
-                sink.state(key, 1.0, |out| template.write(line, cells, token, Some(substring), out));
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::hash::key_of;
-
-    /// Collects attribute strings and checks each against its key.
-    #[derive(Default)]
-    struct Collect {
-        tokens: Vec<Vec<String>>,
-        current: Vec<String>,
-    }
-
-    impl Collect {
-        fn add(&mut self, kind: &str, key: u64, write: impl FnOnce(&mut Vec<u8>)) {
-            let mut text = Vec::new();
-            write(&mut text);
-            assert_eq!(key, key_of(&text), "the key of {text:?} is not the key of its string");
-            self.current.push(format!("{kind}{}", String::from_utf8(text).unwrap()));
-        }
-    }
-
-    impl Sink for Collect {
-        fn state(&mut self, key: u64, value: f64, write: impl FnOnce(&mut Vec<u8>)) {
-            assert_eq!(value, 1.0);
-            self.add("", key, write);
-        }
-        fn bigram(&mut self, key: u64, write: impl FnOnce(&mut Vec<u8>)) {
-            self.add("bigram ", key, write);
-        }
-        fn end_token(&mut self, _label: Option<&[u8]>) {
-            self.tokens.push(std::mem::take(&mut self.current));
-        }
-        fn end_sentence(&mut self, _weight: f64) {}
-    }
-
-    fn expand(template: &str, sentence: &[&[&str]]) -> Vec<Vec<String>> {
-        let template = Template::parse(template).unwrap();
-        let cells = Cells {
-            columns: sentence[0].len(),
-            cells: sentence.iter().flat_map(|row| row.iter().map(|cell| cell.as_bytes())).collect(),
-        };
-        let mut sink = Collect::default();
-        Expander::new(&template).expand(&cells, &mut sink, |_| None);
-        sink.tokens
-    }
-
-    #[test]
-    fn macros_padding_and_absolute_rows() {
-        let got = expand(
-            "U1:%x[-1,0]/%x[0,1]\nU2:%x[ 2, 0 ]\nU3:%x[@1,0]%x[@-1,0]%x[@9,0]\n",
-            &[&["the", "DT"], &["Dog", "NN"]],
-        );
-        assert_eq!(got[0], ["U1:_B-1/DT", "U2:_B+1", "U3:theDog_B+7"]);
-        assert_eq!(got[1], ["U1:the/NN", "U2:_B+2", "U3:theDog_B+7"]);
-    }
-
-    #[test]
-    fn tests_matches_shapes_and_lower_case() {
-        let got = expand(
-            r#"U1:%t[0,0,"^\u"] U2:%m[0,0,"\d+"]
-u3:%X[0,0]
-U4:%M[0,0,"^.."]
-U5:%shape[0,0]|%normal[0,0]"#,
-            &[&["IL-22"]],
-        );
-        assert_eq!(got[0], ["U1:true U2:22", "u3:il-22", "U4:il", "U5:AA-##|il-##"]);
-    }
-
-    #[test]
-    fn substrings_are_distinct() {
-        let got = expand("U%substrings[0,0,2]", &[&["aab"]]);
-        assert_eq!(got[0], ["Ua", "Uaa", "Uab", "Ub"]);
-    }
-
-    #[test]
-    fn bigrams_start_at_the_second_token_and_stars_do_both() {
-        let got = expand("B1:%x[0,0]\n*2:%x[0,0]", &[&["a"], &["b"]]);
-        assert_eq!(got[0], ["*2:a"]);
-        assert_eq!(got[1], ["bigram B1:b", "bigram *2:b", "*2:b"]);
-    }
 
     #[test]
     fn comments_and_plain_transitions() {

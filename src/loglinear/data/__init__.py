@@ -1,1 +1,1 @@
-"""Data before training: files and sentences in, encoded corpora, matrices and tables out."""
+"""Data for training: from files and Python objects to encoded corpora, matrices and tables."""

@@ -1,4 +1,4 @@
-"""Encoded data: read or encode once, train on it many times."""
+"""Encoded sentences: read or encoded once, used by many trainings."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ FORMATS = ("columns", "crfsuite", "jsonl", "svmlight")
 
 
 class Corpus:
-    """Sentences of tokens of attribute ids, in native memory, with labels where the data has them.
+    """Sentences of tokens, each a list of attribute ids, in native memory; with labels if the data has them.
 
     Attributes:
-        template: the template the attributes were formed with; None where the data held attributes.
-        format: the format of the file it was read from; "python" if it was encoded from Python objects.
+        template: the template that formed the attributes; None if the data held attributes.
+        format: the format of the file that was read; "python" if Python objects were encoded.
     """
 
     def __init__(self, core: _core.Corpus, template: str | None, format: str) -> None:
@@ -48,14 +48,14 @@ class Corpus:
         Args:
             path: the file.
             format: `columns` (a token a line, the label last), `crfsuite` (attribute files), `jsonl`, or `svmlight` (a
-                sample a line, each a sentence of its own).
+                sample a line; each sample becomes a sentence).
             template: name of a preset or text of a template; needed for columns.
             labelled: whether the data has labels: the last column, the first field, or `labels`.
-            threads: 0 for all cores.
+            threads: number of threads; 0 for all cores.
 
         Raises:
             DataError: bad content; names file and line.
-            TemplateError: a bad template, or one that looks at a column which is not there.
+            TemplateError: the template is wrong, or looks at a column that the data does not have.
             OSError: the file cannot be read.
         """
         text = template_text(template)
@@ -74,15 +74,16 @@ class Corpus:
         """Encode sentences given as Python objects.
 
         Args:
-            X: sentences, each a sequence of tokens. With a template a token is a str or a sequence of str, its columns.
-                Without one it is a sequence of attribute names, or a dict of attributes as python-crfsuite takes them
-                (number or bool: value; str: `key:value`; collection: names behind `key:`).
+            X: sentences, each a sequence of tokens. With a template, a token is a str or a sequence of str, its
+                columns. Without one, a token is a sequence of attribute names, or a dict of attributes as
+                python-crfsuite takes them (number or bool: the value of attribute `key`; str: the attribute
+                `key:value`; collection: its names after `key:`).
             y: a sequence of labels for every sentence; None for unlabelled data.
             template: name of a preset or text of a template.
             sample_weight: a weight of at least 0 for every sentence.
 
         Raises:
-            DataError: lengths that differ, values that are not finite, tokens of another type; names the sentence.
+            DataError: lengths differ, a value is not finite, or a token has another type; names the sentence.
         """
         text = template_text(template)
         weights = None if sample_weight is None else checked_weights(sample_weight)
@@ -97,18 +98,18 @@ class Corpus:
         *,
         names: Sequence[str] | None = None,
     ) -> Corpus:
-        """Take sentences from the rows of a matrix, whose columns are real-valued attributes.
+        """Make sentences of the rows of a matrix, whose columns are real-valued attributes.
 
         Args:
-            X: a row for each token, of all sentences one after the other, shape (n_tokens, n_columns), sparse or dense.
-            lengths: tokens of each sentence, shape (n_sentences,).
+            X: a row for each token, sentence after sentence, shape (n_tokens, n_columns), sparse or dense.
+            lengths: number of tokens of each sentence, shape (n_sentences,).
             y: a label for each row; None for unlabelled data.
-            names: of the columns; x0, x1, ... by default.
+            names: names of the columns; x0, x1, ... by default.
 
         Raises:
             DataError: a value is not finite, sizes do not fit, or two columns have the same name.
         """
-        import scipy.sparse  # here: who reads files need not wait for it
+        import scipy.sparse  # slow to import, and not needed to read files
 
         matrix = scipy.sparse.csr_array(X, dtype=np.float64)
         sizes = np.asarray(lengths)
@@ -143,7 +144,7 @@ class Corpus:
         return (len(self),)
 
     def __getitem__(self, index: Any) -> Corpus:
-        """Select sentences by an int, a slice, ints, or a mask of bools. Names are shared, not copied."""
+        """Return the sentences that an int, a slice, ints, or a mask of bools selects; names are shared."""
         if isinstance(index, tuple) and len(index) == 2 and index[1] is Ellipsis:
             index = index[0]
         if isinstance(index, slice):
@@ -182,7 +183,7 @@ class Corpus:
 
     @property
     def labels(self) -> list[str]:
-        """Label names, the most frequent first, then in byte order; empty for unlabelled data."""
+        """Names of the labels, the most frequent first, ties in byte order; empty for unlabelled data."""
         return self.core.labels
 
     def gold(self) -> list[list[str]]:
@@ -199,10 +200,10 @@ class Corpus:
 
 
 def checked_weights(weights: Iterable[float]) -> list[float]:
-    """Sample weights as finite numbers of at least 0.
+    """Return sample weights as floats.
 
     Raises:
-        DataError: one is not.
+        DataError: a weight is not a finite number of at least 0.
     """
     checked = []
     for sentence, weight in enumerate(weights):

@@ -1,4 +1,4 @@
-"""Graphs of samples: checked, and joined to one."""
+"""Graphs as samples: checked, and joined to one graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 def grid_edges(rows: int, columns: int) -> Numbers:
-    """Edges of a grid whose nodes are numbered row by row: to the right, then downwards, shape (n_edges, 2)."""
+    """Return the edges of a grid whose nodes are numbered row by row, first those to the right, shape (n_edges, 2)."""
     nodes = np.arange(rows * columns).reshape(rows, columns)
     right = np.stack([nodes[:, :-1].ravel(), nodes[:, 1:].ravel()], axis=1)
     down = np.stack([nodes[:-1].ravel(), nodes[1:].ravel()], axis=1)
@@ -35,7 +35,7 @@ class Graphs:
         nodes: features of all nodes, shape (n_nodes, n_node_features).
         edges: pairs of nodes, shape (n_edges, 2).
         ties: features of all edges, shape (n_edges, n_edge_features).
-        sizes: numbers of nodes of the graphs.
+        sizes: number of nodes of each graph, shape (n_graphs,).
     """
 
     nodes: Any
@@ -45,10 +45,10 @@ class Graphs:
 
     @classmethod
     def of(cls, X: Iterable[Any]) -> Graphs:
-        """Check graphs that a user gave, and join them.
+        """Check graphs, each a tuple (node features, edges[, edge features]), and join them.
 
         Raises:
-            DataError: there are none, or one is not (node features, edges[, edge features]).
+            DataError: there are no graphs, or a graph is not such a tuple.
         """
         parts = [_checked(graph, number) for number, graph in enumerate(X)]
         if not parts:
@@ -71,11 +71,12 @@ class Graphs:
         )
 
     def split(self, values: Array) -> list[Array]:
-        """What belongs to the nodes of each graph."""
+        """Return the values of the nodes of each graph, from the values of all nodes."""
         return np.split(values, np.cumsum(self.sizes)[:-1])
 
 
 def _checked(graph: Any, number: int) -> tuple[Any, Numbers, Vector]:
+    """Return node features, edges and edge features of a graph; edges without features have a 1."""
     where = f"graph {number} of X"
     if not isinstance(graph, (tuple, list)) or len(graph) not in (2, 3):
         message = f"{where} is no tuple (node features, edges) or (node features, edges, edge features)"

@@ -15,7 +15,7 @@ __all__ = ["file_name", "read_lines"]
 
 
 def file_name(path: str) -> str:
-    """What messages call the file."""
+    """Return the name of a file for messages."""
     return "<stdin>" if path == "-" else path
 
 
@@ -34,6 +34,7 @@ def read_lines(path: str) -> Iterator[bytes]:
 
 
 def _lines(file: Any, name: str) -> Iterator[bytes]:
+    """Yield the lines of an open file, decompressed if need be."""
     start = file.peek(6)
     if start.startswith(b"\x1f\x8b"):
         file = gzip.open(file)

@@ -1,4 +1,4 @@
-"""Samples given by the names of their attributes, as a sparse matrix."""
+"""Samples given by names of attributes, and their sparse matrix."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["attribute_corpus", "check_no_bigrams", "labels_and_weights", "matrix
 
 
 def attribute_corpus(X: Any) -> Corpus | None:
-    """Return the corpus that X is or that its samples make, one token each; None if X is numbers.
+    """Return X if it is a corpus, or a corpus of its samples with a token each; None if samples are not named.
 
-    A sample with attributes is a dict, as `Corpus.encode` takes it, or a sequence of names.
+    A sample with named attributes is a dict, as `Corpus.encode` takes it, or a sequence of names.
 
     Raises:
         DataError: samples are strings, or cannot be encoded; names the sample.
@@ -43,10 +43,10 @@ def check_no_bigrams(corpus: Corpus) -> None:
 
 
 def matrix_of(corpus: Corpus) -> scipy.sparse.csr_array:
-    """Return the attributes of all tokens, shape (tokens, attributes); attributes that are on a token twice add up.
+    """Return the attributes of all tokens, shape (tokens, attributes); equal attributes of a token add up.
 
     Raises:
-        DataError: there are attributes of label bigrams, which a classifier cannot use.
+        DataError: the corpus has attributes of label bigrams, which a classifier cannot use.
     """
     check_no_bigrams(corpus)
     ends, ids, values = corpus.core.rows()
@@ -57,10 +57,10 @@ def matrix_of(corpus: Corpus) -> scipy.sparse.csr_array:
 
 
 def labels_and_weights(corpus: Corpus, y: Any, sample_weight: Any) -> tuple[npt.NDArray[Any], Any]:
-    """Return the label of each token, and its weight if there are others than 1.
+    """Return the label of each token, and the weight of each, None if all are 1.
 
     Raises:
-        DataError: the corpus has no labels, or there are labels or weights beside it.
+        DataError: the corpus has no labels, or y or sample_weight is given besides.
     """
     if y is not None or sample_weight is not None:
         message = "a Corpus holds its labels and weights already; leave out y and sample_weight"
@@ -73,7 +73,7 @@ def labels_and_weights(corpus: Corpus, y: Any, sample_weight: Any) -> tuple[npt.
 
 
 def samples_with(names: Sequence[str], corpus: Corpus) -> scipy.sparse.csr_array:
-    """Return the attributes of all tokens as a matrix with a column for each name; others are left out."""
+    """Return the attributes of all tokens as a matrix with a column for each name; other attributes are left out."""
     matrix = matrix_of(corpus)
     column_of = dict(zip(names, range(len(names)), strict=True))
     columns: npt.NDArray[np.int64] = np.array([column_of.get(name, -1) for name in corpus.core.names()], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Tables of categories: a variable a column, a sample a line."""
+"""Tables of categories: a column for each variable, a line for each sample."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from .lines import file_name, read_lines
 
 __all__ = ["MISSING", "Table", "read_table"]
 
+# Cells that stand for a missing value.
 MISSING = frozenset(("", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", "None"))
 
+# Delimiters that are tried, with their names for messages.
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon"}
 _LINES_AT_ONCE = 4096
 
@@ -29,9 +31,9 @@ class Table:
     """Columns of a table.
 
     Attributes:
-        names: of the columns.
-        columns: an array of objects for each, shape (n_samples,): str, int, float or bool, None where
-            there is no value.
+        names: names of the columns.
+        columns: an array of objects for each column, shape (n_samples,): str, int, float or bool, or None for a missing
+            value.
     """
 
     names: list[str]
@@ -48,8 +50,8 @@ class Table:
         return sum(value is None for column in self.columns for value in column)
 
     def without_empty_samples(self) -> Table:
-        """Return the table without the samples that have no value at all."""
-        # Comparisons with None go by identity for every value that a table can hold.
+        """Return the table without samples all of whose values are missing."""
+        # For every type of value that a table can hold, != None is the same as "is not None".
         filled = np.logical_or.reduce([column != None for column in self.columns])  # noqa: E711
         return self if filled.all() else Table(self.names, [column[filled] for column in self.columns])
 
@@ -67,25 +69,26 @@ def read_table(
     header: bool = True,
     max_states: int = 32,
 ) -> Table:
-    """Read a table of categories: CSV and the like, compressed by gzip or xz or not, or Parquet.
+    """Read a table of categories: delimited text such as CSV, compressed by gzip or xz or not, or Parquet.
 
-    Text is UTF-8, quoted as the standard library's csv reads it; blanks around a cell do not count, nor blank lines.
-    Empty cells and NA, N/A, n/a, <NA>, NaN, nan, NULL, null, None are missing values. Columns that hold nothing but
-    whole numbers, written without leading zeros, are made of int; other columns of str. Cost: the file is read once;
-    memory for a reference a cell.
+    Text is UTF-8, with quotes as the standard library's csv reads them. Blank lines are skipped, and blanks around a
+    cell are removed. Empty cells and NA, N/A, n/a, <NA>, NaN, nan, NULL, null, None are missing values. A column whose
+    values are all whole numbers, written without leading zeros, becomes int; other columns become str.
+
+    Cost: the file is read once; memory for a reference a cell.
 
     Args:
-        path: of the file; `-` is standard input, `.parquet` and `.pq` are Parquet, which needs pyarrow.
-        columns: names of those wanted, in this order; None for all.
+        path: name of the file; `-` is standard input; `.parquet` and `.pq` are Parquet, which needs pyarrow.
+        columns: names of the columns to read, in the sequence of the result; None for all.
         ignore: names of columns to leave out.
-        delimiter: what separates the cells; by default a tab in .tsv and .tab files, elsewhere whichever of comma, tab
-            and semicolon gives the first line most fields.
-        header: whether the first line holds names; otherwise they are x1, x2, ....
-        max_states: columns of more different values are refused, >= 2.
+        delimiter: character between cells; by default a tab in .tsv and .tab files, and otherwise the one of comma, tab
+            and semicolon that gives the first line most fields.
+        header: whether the first line holds the names of the columns; otherwise they are x1, x2, ....
+        max_states: most different values of a column, >= 2.
 
     Raises:
-        DataError: the file is no table, or a column no categorical variable; names file, line or column, and remedy.
-        OptionError: an option is out of its range, names no column, or pyarrow is missing.
+        DataError: the file is no table, or a column is no categorical variable; names file, line or column, and remedy.
+        OptionError: an option is out of its range or names no column, or pyarrow is missing.
         OSError: the file cannot be read.
     """
     whole_number("max_states", max_states, 2, 2**16)
@@ -99,6 +102,7 @@ def read_table(
 
 
 def _check(place: str, name: str, column: npt.NDArray[np.object_], max_states: int) -> None:
+    """Raise DataError unless a column has 2 to ``max_states`` different values."""
     values = set(column.tolist()) - {None}
     if not values:
         message = f"{place}: all values are missing; leave it out with --ignore {name}"
@@ -115,7 +119,7 @@ def _check(place: str, name: str, column: npt.NDArray[np.object_], max_states: i
 
 
 def _chosen(path: str, names: list[str], columns: Sequence[str] | None, ignore: Sequence[str]) -> list[int]:
-    """Numbers of the columns that are wanted."""
+    """Return the numbers of the columns to read."""
     at = {name: number for number, name in enumerate(names)}
     for name in (*(columns or ()), *ignore):
         if name not in at:
@@ -131,7 +135,7 @@ def _chosen(path: str, names: list[str], columns: Sequence[str] | None, ignore: 
 
 
 def _separator(path: str, delimiter: str | None) -> str | None:
-    """The delimiter, if it is known before the first line."""
+    """Return the delimiter, None if the first line has to tell."""
     if delimiter is None:
         suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
         return "\t" if {".tsv", ".tab"} & set(suffixes[-2:]) else None
@@ -143,6 +147,7 @@ def _separator(path: str, delimiter: str | None) -> str | None:
 
 
 def _decoded(path: str) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file, without a byte order mark."""
     for number, line in enumerate(read_lines(path), start=1):
         try:
             yield (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).decode("utf-8")
@@ -154,7 +159,7 @@ def _decoded(path: str) -> Iterator[str]:
 
 
 def _sniffed(line: str) -> str:
-    """The delimiter that splits a line into most fields; of equal ones the first."""
+    """Return the delimiter that splits a line into most fields; of several, the first of `_DELIMITERS`."""
 
     def fields(delimiter: str) -> int:
         try:
@@ -166,7 +171,7 @@ def _sniffed(line: str) -> str:
 
 
 class _Lines:
-    """Fields of the lines that are not blank, with the number of the last one read."""
+    """The fields of all lines that are not blank; knows the number of the line read last."""
 
     def __init__(self, path: str, delimiter: str | None) -> None:
         self.name = file_name(path)
@@ -184,12 +189,12 @@ class _Lines:
         self._reader = csv.reader(chain([first], text), delimiter=self.delimiter, strict=True)
 
     def place(self) -> str:
-        """Of the last line read."""
+        """Return file and line number of the line read last."""
         return f"{self.name}, line {self._blank + self._reader.line_num}"
 
     def __iter__(self) -> Iterator[list[str]]:
         try:
-            # The reader gives blank lines as empty lists.
+            # csv.reader returns empty lists for blank lines.
             yield from filter(None, self._reader)
         except csv.Error as error:
             message = (
@@ -199,7 +204,7 @@ class _Lines:
 
 
 class _Cells(dict[str, str | None]):
-    """What cells mean; equal cells share one string."""
+    """Cell -> value, None if it is missing; equal values share one string."""
 
     def __missing__(self, cell: str) -> str | None:
         value = cell.strip()
@@ -210,6 +215,7 @@ class _Cells(dict[str, str | None]):
 def _text(
     path: str, columns: Sequence[str] | None, ignore: Sequence[str], delimiter: str | None, header: bool
 ) -> Table:
+    """Read delimited text."""
     lines = _Lines(path, delimiter)
     rows = iter(lines)
     first = next(rows)
@@ -235,6 +241,7 @@ def _text(
 
 
 def _names(lines: _Lines, cells: list[str]) -> list[str]:
+    """Return the names of the columns, which the first line holds."""
     names = [cell.strip() for cell in cells]
     seen: set[str] = set()
     for number, name in enumerate(names, start=1):
@@ -247,6 +254,7 @@ def _names(lines: _Lines, cells: list[str]) -> list[str]:
 
 
 def _of_width(lines: _Lines, rows: Iterator[list[str]], width: int) -> Iterator[list[str]]:
+    """Yield the rows, and raise DataError at the first that has another number of fields."""
     for row in rows:
         if len(row) != width:
             fields = "1 field" if len(row) == 1 else f"{len(row)} fields"
@@ -256,7 +264,7 @@ def _of_width(lines: _Lines, rows: Iterator[list[str]], width: int) -> Iterator[
 
 
 def _column(values: list[str | None]) -> npt.NDArray[np.object_]:
-    """Strings, or numbers if all of them are whole, short of 19 digits and not written otherwise."""
+    """Return values as int if all are whole numbers of fewer than 19 characters in plain form, else as str."""
     distinct = set(values) - {None}
     if all(value is not None and len(value) < 19 and _is_plain(value) for value in distinct):
         numbers = {value: None if value is None else int(value) for value in {*distinct, None}}
@@ -265,11 +273,13 @@ def _column(values: list[str | None]) -> npt.NDArray[np.object_]:
 
 
 def _is_plain(value: str) -> bool:
+    """Whether a string is a whole number without leading zeros or a plus sign."""
     digits = value.removeprefix("-")
     return digits.isascii() and digits.isdigit() and str(int(value)) == value
 
 
 def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str]) -> Table:
+    """Read a Parquet file."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -295,7 +305,7 @@ def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str]) ->
 
 
 def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
-    """Values as Python has them; what is neither string, number nor truth value as a string."""
+    """Return the values of a column as Python objects; a value that is no string, number or truth value, as str."""
     import pyarrow
 
     if pyarrow.types.is_nested(column.type):
@@ -303,5 +313,5 @@ def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
         raise DataError(message)
     values = column.to_pylist()
     known = {value: value if isinstance(value, (str, int, float)) else str(value) for value in values} | {None: None}
-    # NaN is the one value that differs from itself.
+    # NaN, a missing value, is the only value that differs from itself.
     return np.array([known[value] if value == value else None for value in values], dtype=object)

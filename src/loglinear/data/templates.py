@@ -1,7 +1,7 @@
 """Feature templates: the named presets.
 
-A preset is a template file in the pattern language of CRF++ and Wapiti with our three macros `%shape`, `%normal` and
-`%substrings`; each states its paper, and our readings of it, in its comments.
+A preset is a template file in the pattern language of CRF++ and Wapiti, extended by the macros `%shape`, `%normal` and
+`%substrings`. Its comments name the paper, and say how the paper was read where it is not clear.
 """
 
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ class Preset:
     """A named feature template.
 
     Attributes:
-        name: what `preset` and the command line call it.
-        description: one line: the task, and what the template looks at.
+        name: name for `preset` and the command line.
+        description: one line with the task and the inputs of the template.
         source: paper and section.
-        columns: how many columns it needs at least, beside the label.
+        columns: least number of columns of the data, the label not counted.
     """
 
     name: str
@@ -71,14 +71,14 @@ PRESETS: dict[str, Preset] = {
 
 
 def preset(name: str, n_columns: int | None = None) -> str:
-    """The template of a preset.
+    """Return the text of a preset.
 
     Args:
         name: a key of `PRESETS`.
-        n_columns: the columns that the data have beside the label, if known: too few are then refused.
+        n_columns: number of columns of the data, the label not counted; None if it is not known.
 
     Raises:
-        OptionError: no such preset, or the data lack columns that it reads.
+        OptionError: there is no such preset, or the data has too few columns for it.
     """
     found = PRESETS.get(name)
     if found is None:
@@ -92,16 +92,16 @@ def preset(name: str, n_columns: int | None = None) -> str:
 
 
 class TemplateText(str):
-    """The text of a template, whatever it looks like: never taken for the name of a preset."""
+    """The text of a template; a plain str may also be the name of a preset."""
 
     __slots__ = ()
 
 
 def template_text(template: str | None) -> str | None:
-    """The text of a template given by the name of a preset or as its text.
+    """Return the text of a template, which is given by the name of a preset or by its text; None for None.
 
     Raises:
-        OptionError: it is neither.
+        OptionError: the argument is neither a name nor a text.
     """
     if template is None or isinstance(template, TemplateText):
         return template

@@ -1,4 +1,4 @@
-"""Texts with labels, a line each, and the vectorizers that count their words."""
+"""Files of texts, a line for each, and the vectorizers that count their words."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["Documents", "make_vectorizer", "read", "remade", "settings_of"]
 
 
 class Documents(NamedTuple):
-    """Texts of a file, and their labels if it has any.
+    """The texts of a file.
 
     Attributes:
-        texts: one for each line that is not blank.
-        labels: as many; None without labels.
+        texts: a text for each line that is not blank.
+        labels: label of each text; None without labels.
         lines: number of each text's line, from 1.
     """
 
@@ -25,10 +25,10 @@ class Documents(NamedTuple):
 
 
 def read(path: str, *, labelled: bool = True) -> Documents:
-    """Read a file of texts, label TAB text a line, or texts alone; gzip and xz are recognised, `-` is standard input.
+    """Read a file whose lines are `label TAB text`, or texts alone; gzip and xz are recognised, `-` is standard input.
 
     Raises:
-        DataError: no texts, a line without TAB or label, or invalid UTF-8; names file and line.
+        DataError: there is no text, a line has no TAB or no label, or text is not UTF-8; names file and line.
         OSError: the file cannot be read.
     """
     name = file_name(path)
@@ -58,15 +58,15 @@ def read(path: str, *, labelled: bool = True) -> Documents:
 
 
 def make_vectorizer(ngrams: str = "1", *, tfidf: bool = False, min_count: int = 1) -> Any:
-    """Return scikit-learn's vectorizer of words: a count of each, or tf-idf.
+    """Return a vectorizer of scikit-learn that counts sequences of words.
 
     Args:
-        ngrams: lengths of the sequences of words that count as one, such as "1" or "1-3".
-        tfidf: weigh counts by rarity, each text to a Euclidean norm of 1.
-        min_count: leave out what is in fewer texts.
+        ngrams: lengths of the sequences, such as "1" or "1-3".
+        tfidf: whether to weight counts by rarity, and to scale each text to a Euclidean norm of 1.
+        min_count: least number of texts that contain a sequence; other sequences are left out.
 
     Raises:
-        OptionError: ngrams is no such range.
+        OptionError: ``ngrams`` is no range of lengths.
     """
     from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
@@ -79,7 +79,7 @@ def make_vectorizer(ngrams: str = "1", *, tfidf: bool = False, min_count: int = 
 
 
 def settings_of(vectorizer: Any) -> dict[str, Any]:
-    """Return what has to be kept of a fitted vectorizer, as JSON."""
+    """Return the settings of a fitted vectorizer from which `remade` makes an equal one, ready for JSON."""
     idf = getattr(vectorizer, "idf_", None)
     return {
         "ngrams": list(vectorizer.ngram_range),
@@ -89,7 +89,7 @@ def settings_of(vectorizer: Any) -> dict[str, Any]:
 
 
 def remade(settings: dict[str, Any]) -> Any:
-    """Return the fitted vectorizer that `settings_of` described."""
+    """Return a fitted vectorizer with the settings that `settings_of` has returned."""
     import numpy as np
     from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 

@@ -1,4 +1,4 @@
-"""Writing of files: whole or not at all, and nothing that is certain to fail."""
+"""Writing of files, whole or not at all, and a check before the work that a file can be written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["check_writable", "write_output"]
 
 
 def write_output(path: str, content: bytes) -> None:
-    """Write to a file, which is replaced whole or not at all, or to standard output for `-`.
+    """Write a file, whole or not at all, or standard output for `-`.
 
     Raises:
         OSError: the file cannot be written.
@@ -20,7 +20,7 @@ def write_output(path: str, content: bytes) -> None:
 
 
 def check_writable(path: str) -> None:
-    """Raise OptionError if a file cannot be written to this place."""
+    """Raise OptionError if a file with this name cannot be written."""
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         return  # a device or a pipe: written to as it is
     folder = os.path.dirname(path) or "."

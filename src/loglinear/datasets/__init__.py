@@ -1,7 +1,7 @@
-"""The embedded sample, synthetic data, and where larger data lie.
+"""The embedded sample, synthetic data, and the folder of larger data sets.
 
-The sample is a slice of the Universal Dependencies English Web Treebank, words with their parts of speech, under its
-own licence, CC BY-SA 4.0: see ATTRIBUTION.md beside this file.
+The sample is a part of the Universal Dependencies English Web Treebank, words with their parts of speech. Its licence
+is CC BY-SA 4.0: see ATTRIBUTION.md beside this file.
 """
 
 import os
@@ -17,16 +17,16 @@ _HERE = Path(__file__).parent
 
 
 def demo_paths() -> tuple[Path, Path]:
-    """Training and test file of the embedded sample.
+    """Return the training and the test file of the embedded sample.
 
-    UTF-8 text compressed by xz; a line `word TAB XPOS TAB UPOS` per word, an empty line after each sentence. The labels
-    are the 17 UPOS tags. Words may begin with "#": no line is a comment.
+    Both are UTF-8 text compressed by xz, with a line `word TAB XPOS TAB UPOS` for each word, and an empty line after
+    each sentence. The labels are the 17 UPOS tags. No line is a comment: words may begin with "#".
     """
     return _HERE / "ud-english-ewt-train.txt.xz", _HERE / "ud-english-ewt-test.txt.xz"
 
 
 def data_dir() -> Path:
-    """The folder of the benchmark data sets, from the environment variable LOGLINEAR_DATA.
+    """Return the folder of the benchmark data sets, which the environment variable LOGLINEAR_DATA names.
 
     Raises:
         DataError: the variable is unset, or names no folder.

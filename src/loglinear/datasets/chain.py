@@ -19,7 +19,7 @@ SAMPLERS = ("exact", "gibbs")
 
 @dataclass(frozen=True)
 class ChainSample:
-    """Sequences and the model that they were drawn from, p(y | x) ~ exp(sum_t x_t . state[:, y_t] + pair[y_t-1, y_t]).
+    """Sequences, and the model that they were drawn from, p(y | x) ~ exp(sum_t x_t . state[:, y_t] + pair[y_t-1, y_t]).
 
     Attributes:
         X: inputs, shape (n_sequences, length, n_inputs).
@@ -37,7 +37,7 @@ class ChainSample:
         return len(self.y)
 
     def corpus(self, sequences: Any = slice(None)) -> Corpus:
-        """Return some of the sequences, by an index as of NumPy: attributes are x0, x1, ..., labels 0, 1, ..."""
+        """Return the sequences that an index of NumPy selects; attributes are x0, x1, ..., labels "0", "1", ..."""
         X, y = self.X[sequences], self.y[sequences]
         rows = X.reshape(-1, X.shape[-1])
         return Corpus.from_matrix(rows, [self.y.shape[1]] * len(y), [str(label) for label in y.ravel()])
@@ -55,21 +55,21 @@ def make_chain(
     sweeps: int = 100,
     random_state: int = 0,
 ) -> ChainSample:
-    """Draw inputs from a standard normal distribution, weights likewise, and labels from the CRF that they make.
+    """Draw inputs and weights from normal distributions, and labels from the CRF with these weights.
 
     Source: Zhu, Lao & Xing (2010), section 6.1.1, whose numbers are the defaults. The paper does not say how the
     weights are drawn. Its labels come from a Gibbs sampler; "exact" draws them independently, by forward filtering and
     backward sampling (Scott, Journal of the American Statistical Association 97, 2002).
 
     Args:
-        n_sequences: how many, >= 1.
-        length: of each, >= 1.
-        n_labels: >= 2.
+        n_sequences: number of sequences, >= 1.
+        length: positions of each sequence, >= 1.
+        n_labels: number of labels, >= 2.
         n_inputs: real-valued inputs of each position, >= 1.
-        n_informative: inputs, chosen at random, whose weights are not 0, from 0 to n_inputs.
-        scale: standard deviation of the weights, >= 0.
+        n_informative: number of inputs, chosen at random, whose weights are not 0, from 0 to n_inputs.
+        scale: standard deviation of the weights, >= 0; inputs have 1.
         sampler: "exact" or "gibbs".
-        sweeps: of the Gibbs sampler, each over all positions, from labels drawn at random, >= 1.
+        sweeps: sweeps of the Gibbs sampler over all positions, from random labels, >= 1.
         random_state: seed.
 
     Raises:
@@ -99,12 +99,12 @@ def make_chain(
 
 
 def _draw(rng: np.random.Generator, scores: Vector) -> npt.NDArray[np.int64]:
-    """Draw from each row's distribution, p ~ exp(score): the largest of the scores plus Gumbel noise."""
+    """Draw from the distribution of each row, p ~ exp(score): the largest score after adding Gumbel noise."""
     return np.asarray((scores + rng.gumbel(size=scores.shape)).argmax(axis=-1), dtype=np.int64)
 
 
 def _exact(rng: np.random.Generator, scores: Vector, pair: Vector) -> npt.NDArray[np.int64]:
-    """Forward filtering, then labels from the last to the first, each given the one behind it."""
+    """Draw labels by forward filtering, then from the last to the first, each given the next one."""
     alpha = scores.copy()
     for t in range(1, scores.shape[1]):
         alpha[:, t] += np.logaddexp.reduce(alpha[:, t - 1, :, None] + pair, axis=1)
@@ -116,7 +116,7 @@ def _exact(rng: np.random.Generator, scores: Vector, pair: Vector) -> npt.NDArra
 
 
 def _gibbs(rng: np.random.Generator, scores: Vector, pair: Vector, sweeps: int) -> npt.NDArray[np.int64]:
-    """One chain for each sequence: every label given its neighbours, from the first to the last, again and again."""
+    """Draw labels by a Gibbs sampler with a chain for each sequence; a sweep goes from the first to the last label."""
     n, length, n_labels = scores.shape
     y = rng.integers(n_labels, size=(n, length))
     for _ in range(sweeps):

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .. import _core
 from ..errors import OptionError
+from ..networks.exact import is_narrow
+from ..networks.graph import Graph
 from ..networks.numbering import Codes, Layout, Numbers
 from ..options import one_of, real_number, whole_number
 from ..vectors import Vector
@@ -18,7 +19,7 @@ __all__ = ["NetworkSample", "make_network"]
 
 KINDS = ("chain", "grid", "random")
 SAMPLERS = ("exact", "gibbs")
-# Entries of the largest table of exact sampling.
+# Most entries of a table of exact sampling.
 EXACT = 2**16
 
 
@@ -26,15 +27,14 @@ EXACT = 2**16
 class NetworkSample:
     """Samples, and the model that they were drawn from.
 
-    log p(x) = sum_i node_weights[i][x_i] + sum_e weights[e][x_i, x_j] - log Z; the first state of every variable has
-    no weights.
+    log p(x) = sum_i node_weights[i][x_i] + sum_e weights[e][x_i, x_j] - log Z; weights of first states are zero.
 
     Attributes:
         X: states, from 0, shape (n_samples, n_variables).
         states: number of states of each variable, shape (n_variables,).
         edges: pairs i < j, ascending, shape (n_edges, 2).
-        weights: a table for each edge, shape (states[i], states[j]), zero in its first row and column.
-        node_weights: for each variable its weights, shape (states[i],), the first of them zero.
+        weights: a table for each edge, shape (states[i], states[j]).
+        node_weights: a weight for each state of each variable, shape (states[i],).
     """
 
     X: Numbers
@@ -44,7 +44,7 @@ class NetworkSample:
     node_weights: list[Vector]
 
     def vector(self) -> Vector:
-        """Return all weights in the order of `loglinear.layout.Layout`, shape (n_features,)."""
+        """Return all weights, numbered by `loglinear.networks.numbering.Layout`, shape (n_features,)."""
         layout = Layout(self.states)
         w = np.zeros(layout.n_features)
         for (i, j), table in zip(self.edges, self.weights, strict=True):
@@ -65,25 +65,25 @@ def make_network(
     sweeps: int = 200,
     random_state: int = 0,
 ) -> NetworkSample:
-    """Draw samples from a network with interactions of random sign.
+    """Draw samples from a network whose interactions have random signs.
 
-    Source: Ravikumar, Wainwright & Lafferty, Annals of Statistics 38(3), 2010, section 6, "mixed couplings". Every
-    interaction weighs +-strength, and node weights offset the mean of every row of a table: with two states the model
-    is an Ising model without field, of couplings +-strength / 4, where each state has probability 1/2.
+    Source: Ravikumar, Wainwright & Lafferty, Annals of Statistics 38(3), 2010, section 6, "mixed couplings". The weight
+    of every interaction is +-strength, and node weights cancel the mean of every row and column of a table. With two
+    states the model is an Ising model without field, with couplings +-strength / 4: each state has probability 1/2.
 
-    Cost: "exact" a junction tree, exponential in the tree-width; "gibbs" O(sweeps * edges) for each sample.
+    Cost: "exact" needs a junction tree, exponential in the tree-width; "gibbs" O(sweeps * edges) for each sample.
 
     Args:
-        kind: "chain"; "grid", each variable with its neighbours in a square, of which the last row may be short; or
-            "random", n_variables * degree / 2 edges chosen from all.
-        n_variables: >= 2.
-        n_samples: >= 1.
-        states: of all variables or of each, >= 2.
-        strength: of an interaction, >= 0.
+        kind: "chain"; "grid", each variable with its neighbours in a square, whose last row may be short; or "random",
+            n_variables * degree / 2 edges chosen from all pairs.
+        n_variables: number of variables, >= 2.
+        n_samples: number of samples, >= 1.
+        states: number of states of all variables, or of each, >= 2.
+        strength: size of the weight of an interaction, >= 0.
         degree: mean number of neighbours in a random graph, from 0 to n_variables - 1.
-        sampler: "exact", for graphs of small tree-width; "gibbs": a chain for each sample, from random states; by
-            default the first that the graph allows.
-        sweeps: of the Gibbs sampler over all variables, >= 1.
+        sampler: "exact", for graphs of small tree-width; "gibbs", with a chain for each sample, from random states; by
+            default "exact" if the graph allows it.
+        sweeps: sweeps of the Gibbs sampler over all variables, >= 1.
         random_state: seed.
 
     Raises:
@@ -115,6 +115,7 @@ def make_network(
 
 
 def _sizes(states: int | Sequence[int], n_variables: int) -> Numbers:
+    """Return the number of states of each variable."""
     given = [states] * n_variables if isinstance(states, (int, np.integer)) else list(states)
     if len(given) != n_variables:
         message = f"states has {len(given)} numbers for {n_variables} variables; give one, or one for each"
@@ -123,6 +124,7 @@ def _sizes(states: int | Sequence[int], n_variables: int) -> Numbers:
 
 
 def _edges(rng: np.random.Generator, kind: str, n: int, degree: float) -> Numbers:
+    """Return the edges of a graph of a kind, ascending."""
     if kind == "random":
         i, j = np.triu_indices(n, 1)
         chosen = np.sort(rng.choice(i.size, round(n * degree / 2), replace=False))
@@ -134,6 +136,7 @@ def _edges(rng: np.random.Generator, kind: str, n: int, degree: float) -> Number
 
 
 def _table(rng: np.random.Generator, rows: int, columns: int, strength: float) -> Vector:
+    """Draw the table of an edge."""
     table = np.zeros((rows, columns))
     table[1:, 1:] = strength * rng.choice([-1.0, 1.0], size=(rows - 1, columns - 1))
     return table
@@ -142,13 +145,12 @@ def _table(rng: np.random.Generator, rows: int, columns: int, strength: float) -
 def _sampled(
     sample: NetworkSample, n_samples: int, sampler: str | None, sweeps: int, rng: np.random.Generator
 ) -> Codes:
-    """Draw from a network, whose samples are not there yet."""
-    network = _core.Network(sample.states, sample.edges)
+    """Draw samples from the network of ``sample``, which has none yet."""
+    network = Graph(Layout(sample.states), sample.edges).network
     tables = [table.ravel() for table in sample.weights]
     scores = np.concatenate(sample.node_weights), np.concatenate([*tables, np.zeros(0)])
     seed = int(rng.integers(2**32))
-    # log2 of the entries of the junction tree's largest table.
-    narrow = network.largest_table(limit=EXACT) <= math.log2(EXACT)
+    narrow = is_narrow(network, EXACT)
     if sampler == "exact" and not narrow:
         message = f"sampler='exact': the graph is too wide for tables of {EXACT} entries; choose 'gibbs'"
         raise OptionError(message)

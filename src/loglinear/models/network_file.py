@@ -60,19 +60,19 @@ def write(
 
 
 def read(path: str) -> Contents:
-    """Return what a file holds.
+    """Return the content of a file.
 
     Raises:
-        ModelFileError: it is damaged, or that of another kind of model.
+        ModelFileError: the file is damaged, or holds another kind of model.
     """
-    text, edges, nodes, tables = _core.read_network(path)
-    settings = json.loads(text)
+    file = _core.read_network(path)
+    settings, nodes, tables = json.loads(file.settings), file.node_weights, file.edge_weights
     try:
         kinds = settings.pop("category_types")
         categories = [
             np.array(known, dtype=kind) for known, kind in zip(settings.pop("categories"), kinds, strict=True)
         ]
-        pairs = edges.astype(np.int64).reshape(-1, 2)
+        pairs = file.edges.astype(np.int64).reshape(-1, 2)
         states = np.array([known.size for known in categories])
         fits = nodes.size == states.sum() and tables.size == states[pairs].prod(axis=1).sum()
     except (KeyError, TypeError, ValueError, IndexError) as error:

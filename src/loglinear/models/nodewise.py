@@ -63,12 +63,15 @@ def nodewise(
     """Regress each variable on the columns of all others, with a penalty of its own, and join the results.
 
     Each regression minimises its sum over samples of -weight log p(x_i | others) + penalty; its intercepts bear none.
-    An interaction then has two weights. The rule makes one of them: "and" their mean if neither is 0, else 0; "or" the
-    one that is not 0, or the mean if both are not; "mean" their mean.
+    An interaction then has two weights, which the rule joins: "and" takes their mean if neither is 0, else 0; "or"
+    takes their mean if neither is 0, else the weight that is not 0; "mean" takes their mean.
 
     Source: Ravikumar, Wainwright & Lafferty, Annals of Statistics 38 (2010), Eq. 9; the rules: Hoefling & Tibshirani,
     JMLR 10 (2009), section 2.4, and Meinshausen & Buehlmann (2006).
-    Departures: the weights of a variable of more than two states are selected one by one, not as groups.
+    Departures:
+
+    - the weights of a variable of more than two states are selected one by one, not as groups.
+
     Cost: binary variables with l1 > 0 are regressed side by side, each on one thread, by proximal Newton on one shared
     matrix; all others one after the other, by OWL-QN or L-BFGS on all threads.
 
@@ -100,7 +103,7 @@ def nodewise(
     objective = PseudoLikelihood(codes, layout, weights, threads=threads)
     binary = np.flatnonzero(layout.states == 2) if penalty.l1 else np.empty(0, np.int64)
     regressions = objective.core.nodewise(binary, l1=penalty.l1, l2=penalty.l2, max_steps=max_steps, **settings)
-    nodes = {int(i): _rows(layout, int(i), *regression) for i, regression in zip(binary, regressions, strict=True)}
+    nodes = {int(i): _rows(layout, int(i), found) for i, found in zip(binary, regressions, strict=True)}
     for i in set(range(layout.n_variables)) - nodes.keys():
         nodes[i] = _softmax(objective, i, penalty, max_steps, settings)
     return _joined(layout, [nodes[i] for i in range(layout.n_variables)], rule)
@@ -120,9 +123,13 @@ class _Node:
     converged: bool
 
 
-def _rows(layout: Layout, i: int, columns: Numbers, weights: Vector, intercept: float, *rest: Any) -> _Node:
-    """Return the node of a binary variable."""
-    return _Node(np.full(columns.size, layout.first[i]), columns, weights, np.array([intercept]), *rest)
+def _rows(layout: Layout, i: int, found: Any) -> _Node:
+    """Return the node of binary variable i, whose regression (`_core.Regression`) is given."""
+    rows = np.full(found.columns.size, layout.first[i])
+    intercepts = np.array([found.intercept])
+    return _Node(
+        rows, found.columns, found.weights, intercepts, found.nll, found.violation, found.steps, found.converged
+    )
 
 
 def _softmax(

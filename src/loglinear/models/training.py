@@ -1,4 +1,4 @@
-"""Training of any model: the options of the solver, the loop, what is reported on the way."""
+"""Training of any model: options of the solver, the minimisation, scores and lines on the way."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pairwise networks: how weights are numbered, what a network says of its variables, and how well that is known."""
+"""Pairwise networks: the numbering of weights, inference, and bounds on its results."""

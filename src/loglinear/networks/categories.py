@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 
 
 def column_names(X: Any) -> list[str] | None:
-    """Names of the columns of a table; None if they have none, or not all are strings."""
+    """Names of the columns of a table; None if it has no names, or if a name is not a string."""
     names = X.names if isinstance(X, Table) else getattr(X, "columns", None)
     found = None if names is None else list(names)
     return found if found and all(isinstance(name, str) for name in found) else None
@@ -28,7 +28,7 @@ def columns_of(X: Any) -> list[Array]:
     """Columns of a table or an array, shape (n_samples, n_variables).
 
     Raises:
-        DataError: it is none, or empty.
+        DataError: X is no table, has fewer than two columns, or has no rows.
     """
     if isinstance(X, Table):
         columns = X.columns
@@ -50,6 +50,7 @@ def columns_of(X: Any) -> list[Array]:
 
 
 def _rows(X: Any) -> list[list[Any]]:
+    """Rows of a sequence of sequences, all of one length."""
     try:
         rows = [list(row) for row in X]
     except TypeError as error:
@@ -63,7 +64,7 @@ def _rows(X: Any) -> list[list[Any]]:
 
 
 def _missing(column: Array) -> npt.NDArray[np.bool_]:
-    """Which values are missing: None, NaN, NaT, pandas.NA."""
+    """Whether each value is missing: None, NaN, NaT or pandas.NA."""
     if column.dtype.kind == "f":
         return np.asarray(np.isnan(column))
     if column.dtype.kind in "biuUS":
@@ -80,16 +81,18 @@ def categories_of(columns: Sequence[Array], names: Sequence[str] | None, max_sta
     """The different values of each column, sorted.
 
     Raises:
-        DataError: a column has no values, only one, more than ``max_states``, or such as cannot be compared.
+        DataError: a column has no value, a single one, more than ``max_states``, or values that cannot be compared.
     """
     return [_categories(column, _named(names, i), max_states) for i, column in enumerate(columns)]
 
 
 def _named(names: Sequence[str] | None, i: int) -> str:
+    """Column i, by name or by number, for messages."""
     return f"column {i}" if names is None else f"column {names[i]!r}"
 
 
 def _categories(column: Array, name: str, max_states: int) -> Array:
+    """The different values of a column, sorted."""
     values = column[~_missing(column)]
     try:
         found = np.unique(values) if values.dtype.kind != "O" else _distinct(values)
@@ -109,6 +112,7 @@ def _categories(column: Array, name: str, max_states: int) -> Array:
 
 
 def _distinct(values: Array) -> Array:
+    """The different values of an array of objects, sorted; of a type of their own if they share one."""
     distinct = sorted(set(values.tolist()))
     kinds = {type(value) for value in distinct}
     if kinds <= {bool} or kinds <= {int} or kinds <= {int, float} or kinds <= {str}:
@@ -119,10 +123,10 @@ def _distinct(values: Array) -> Array:
 
 
 def encoded(columns: Sequence[Array], categories: Sequence[Array], names: Sequence[str] | None) -> Codes:
-    """States of samples, -1 where missing, shape (n_samples, n_variables).
+    """States of samples, -1 where a value is missing, shape (n_samples, n_variables).
 
     Raises:
-        DataError: the number of columns is another one, or a value is none of the categories.
+        DataError: the numbers of columns and categories differ, or a value is none of the categories.
     """
     if len(columns) != len(categories):
         message = f"X has {len(columns)} variables; the network has {len(categories)}"
@@ -134,6 +138,7 @@ def encoded(columns: Sequence[Array], categories: Sequence[Array], names: Sequen
 
 
 def _codes(column: Array, known: Array, name: str) -> Codes:
+    """States of the values of a column whose categories are ``known``."""
     missing = _missing(column)
     if column.dtype.kind in "biufU" and known.dtype.kind == column.dtype.kind:
         at = np.minimum(np.searchsorted(known, column), known.size - 1)
@@ -156,7 +161,7 @@ def _hashable(value: Any) -> bool:
 
 
 def decoded(codes: Codes, categories: Sequence[Array]) -> Array:
-    """The values of states, shape (n_samples, n_variables); of one type if the categories are."""
+    """The values of states, shape (n_samples, n_variables); objects unless all categories are of one type."""
     columns = [known[codes[:, i]] for i, known in enumerate(categories)]
     kinds = {known.dtype.kind for known in categories}
     if len(kinds) == 1 and "O" not in kinds:

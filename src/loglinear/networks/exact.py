@@ -16,7 +16,7 @@ __all__ = ["Exact", "is_narrow"]
 
 
 def is_narrow(network: _core.Network, limit: int) -> bool:
-    """Return whether no table of the network's junction tree has more than ``limit`` entries: where to be exact."""
+    """Return whether exact inference is possible with tables of at most ``limit`` entries."""
     return bool(network.largest_table(limit=limit) <= np.log2(limit))
 
 
@@ -24,10 +24,10 @@ def is_narrow(network: _core.Network, limit: int) -> bool:
 class Exact:
     """Exact inference by a junction tree; cost and memory are exponential in the tree-width.
 
-    Pairs outside the graph are exact as well: each state is clamped once.
+    Probabilities of pairs outside the graph are exact as well: one propagation for each state, clamped.
 
     Args:
-        limit: largest table, in entries.
+        limit: most entries of a table.
     """
 
     limit: int = 2**22
@@ -38,7 +38,7 @@ class Exact:
         whole_number("limit", self.limit, 4, 2**40)
 
     def moments(self, graph: Graph, scores: tuple[Vector, Vector], report: Report, *, whole: bool) -> Moments:
-        """Propagate once, or once for each state if ``whole``."""
+        """Return expectations after one propagation, or after one for each state if ``whole``."""
         log_z, nodes, edges = graph.network.exact(*scores, limit=self.limit)
         report.add(1, 0.0, 0.0)
         if not whole:
@@ -47,5 +47,5 @@ class Exact:
         return Moments(log_z, nodes, edges, pairs[np.ix_(graph.columns, graph.columns)])
 
     def completion(self) -> dict[str, Any]:
-        """As for the model."""
+        """Return the options with which rows with missing values are completed: exactly, too."""
         return {"method": "exact", "limit": self.limit}

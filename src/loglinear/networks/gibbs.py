@@ -15,36 +15,46 @@ from .numbering import Codes
 
 __all__ = ["Gibbs"]
 
-# Least effective share of the samples: below it new ones are drawn.
+# Least effective share of the samples; below it, new samples are drawn.
 EFFECTIVE = 0.2
 Scores = tuple[Vector, Vector]
 
 
 @dataclass(frozen=True)
 class _Anchor:
-    """Samples of a network, and log Z of it."""
+    """Samples of a network, the states of all chains.
+
+    Attributes:
+        graph: its edges.
+        scores: its scores.
+        log_z: its log Z.
+        codes: the samples, shape (chains, n_variables).
+        base: log p~ of the samples, shape (chains,).
+    """
 
     graph: Graph
     scores: Scores
     log_z: float
     codes: Codes
-    base: Vector  # log p~ of the samples, shape (chains,)
+    base: Vector
 
 
 @dataclass
 class Gibbs:
-    """Gibbs samples, reweighted while the weights stay near those that they were drawn with.
+    """Gibbs samples, reweighted as long as the weights stay near the weights that the samples were drawn with.
 
-    Source: Geyer & Thompson (1992): log Z(w) - log Z(v) is estimated by the mean of exp((w - v) . f) over samples of v,
-    so that value and gradient belong together. Once the effective number of samples has fallen below a fifth, new ones
-    are drawn from where the old ones ended, by way of networks in between if the step was long (Neal 2001). The
-    estimate starts at independent variables, where log Z is exact; its error grows on the way. Rows with missing values
-    are completed by belief propagation.
+    Source: Geyer & Thompson (1992): log Z(w) - log Z(v) is estimated by the mean of exp((w - v) . f) over samples of
+    the model with weights v. The estimate of the gradient is the gradient of this estimate.
+
+    - When the effective number of samples falls below a fifth of all, every chain goes on and gives a new sample; after
+      a long step the chains pass through networks in between (Neal 2001).
+    - The first network has no edges, and an exact log Z; the error of log Z grows with each new set of samples.
+    - Rows with missing values are completed by belief propagation.
 
     Args:
-        chains: samples, one of each chain, >= 2.
-        sweeps: of each chain before its sample is taken, >= 1.
-        seed: of the chains.
+        chains: number of chains, each of which gives one sample, >= 2.
+        sweeps: sweeps of each chain before its sample is taken, >= 1.
+        seed: seed of the chains.
     """
 
     chains: int = 5000
@@ -61,7 +71,7 @@ class Gibbs:
         whole_number("seed", self.seed, 0, 2**32 - 1)
 
     def moments(self, graph: Graph, scores: Scores, report: Report, *, whole: bool) -> Moments:
-        """Reweight the samples, or draw new ones if too few of them count."""
+        """Return expectations over the reweighted samples, or over new ones if too few are effective."""
         anchor = self._anchor or self._independent(graph, scores)
         change = graph.score(scores, anchor.codes) - anchor.base
         if _effective(change) < EFFECTIVE:
@@ -74,12 +84,11 @@ class Gibbs:
         return self._expected(graph, anchor.codes, weights, log_z)
 
     def _expected(self, graph: Graph, codes: Codes, weights: Vector, log_z: float) -> Moments:
+        """Expectations over weighted samples. Probabilities of first states are 0: nobody reads them."""
         layout = graph.layout
         on = layout.indicators(codes)
         products = on.T @ (on * weights[:, None])
-        nodes, edges = graph.scores(
-            products[layout.columns_of(graph.interactions)], weights @ on
-        )  # the same places; only those of columns and interactions are asked for
+        nodes, edges = graph.scores(products[layout.columns_of(graph.interactions)], weights @ on)
         return Moments(log_z, nodes, edges, products)
 
     def _independent(self, graph: Graph, scores: Scores) -> _Anchor:
@@ -91,7 +100,7 @@ class Gibbs:
         return self._sampled(empty, alone, log_z, codes)
 
     def _drawn(self, anchor: _Anchor, graph: Graph, scores: Scores) -> _Anchor:
-        """Samples of the network, by way of others between it and the anchor, each near the one before."""
+        """Samples of the network, by way of networks between the anchor and it, each near the one before."""
         both = Graph(
             graph.layout,
             np.unique(np.concatenate([anchor.graph.edges, graph.edges]), axis=0),
@@ -114,36 +123,38 @@ class Gibbs:
         return _Anchor(graph, scores, anchor.log_z, codes, graph.score(scores, codes))
 
     def _sampled(self, graph: Graph, scores: Scores, log_z: float, start: Codes) -> _Anchor:
+        """Samples of a network with this log Z, by chains that start at given states."""
         self._draws += 1
         seed = int(np.random.SeedSequence([self.seed, self._draws]).generate_state(1)[0])
         codes = graph.network.gibbs(*scores, start, sweeps=self.sweeps, thin=self.sweeps, seed=seed)
         return _Anchor(graph, scores, log_z, codes, graph.score(scores, codes))
 
     def completion(self) -> dict[str, Any]:
-        """Belief propagation."""
+        """Return the options with which rows with missing values are completed: by belief propagation."""
         return LoopyBP().completion()
 
 
 def _moved(graph: Graph, scores: Scores, larger: Graph) -> Scores:
-    """Scores of a graph as those of one with more edges."""
+    """Scores of a graph, laid out for a larger graph; the added edges have scores of 0."""
     edges = np.zeros(larger.edge_at[-1])
     edges[larger.places_of(graph.interactions)] = scores[1][graph.places]
     return scores[0], edges
 
 
 def _log_mean_exp(values: Vector) -> float:
+    """Return log(mean(exp(values)))."""
     most = values.max()
     return float(most + np.log(np.exp(values - most).mean()))
 
 
 def _effective(change: Vector) -> float:
-    """Share of the samples that count, with weights exp(change): (sum of w)^2 / (n sum of w^2)."""
+    """Effective share of samples with weights w = exp(change): (sum of w)^2 / (n * sum of w^2)."""
     weights = np.exp(change - change.max())
     return float(weights.sum() ** 2 / (weights.size * (weights**2).sum()))
 
 
 def _longest(change: Vector, most: float) -> float:
-    """The longest share of a change, up to ``most``, that leaves enough samples effective."""
+    """The largest share of a change, up to ``most``, after which enough samples are effective."""
     if _effective(most * change) >= EFFECTIVE:
         return most
     low, high = 0.0, most

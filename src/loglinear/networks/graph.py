@@ -1,6 +1,6 @@
-"""What a pairwise Markov random field says of its variables: exactly, by belief propagation, or by samples.
+"""The graph of a pairwise Markov random field, and the interface of methods of inference.
 
-Each method has options, and a function ``moments(graph, ...)`` that training calls again and again.
+A method has options, and a function ``moments(graph, ...)`` that training calls at each step.
 """
 
 from __future__ import annotations
@@ -21,20 +21,22 @@ _EDGES = 1024
 
 
 class Graph:
-    """Some edges of a network, and where weights stand among their scores.
+    """Some edges of a network, and the places of weights among the scores.
+
+    ``node_scores`` holds the scores of all states of all variables, ``edge_scores`` the tables of all edges.
 
     Args:
-        layout: of the weights.
+        layout: numbering of the weights.
         edges: pairs of variables i < j, each once, shape (n_edges, 2).
-        threads: 0 for all cores.
+        threads: number of threads; 0 for all cores.
 
     Attributes:
         network: the native network.
         interactions: numbers of all interactions of the edges, edge by edge, shape (k,).
-        places: where they stand in ``edge_scores``, shape (k,).
-        columns: where the columns stand in ``node_scores``, shape (D,).
-        node_at: where each variable's states begin in ``node_scores``, and where they end, shape (n_variables + 1,).
-        edge_at: where each edge's table begins in ``edge_scores``, and where they end, shape (n_edges + 1,).
+        places: index in ``edge_scores`` of each of these interactions, shape (k,).
+        columns: index in ``node_scores`` of each column, shape (D,).
+        node_at: beginning of each variable's states in ``node_scores``, then their number, shape (n_variables + 1,).
+        edge_at: beginning of each edge's table in ``edge_scores``, then their length, shape (n_edges + 1,).
     """
 
     def __init__(self, layout: Layout, edges: Numbers, threads: int = 0) -> None:
@@ -54,7 +56,7 @@ class Graph:
         self._sorter = np.argsort(self.interactions)
 
     def places_of(self, interactions: Numbers) -> Numbers:
-        """Return where some of the interactions stand in ``edge_scores``."""
+        """Return the index in ``edge_scores`` of some of the graph's interactions."""
         at = np.searchsorted(self.interactions, interactions, sorter=self._sorter)
         return np.asarray(self.places[self._sorter[at]])
 
@@ -86,9 +88,9 @@ class Moments:
     Attributes:
         log_z: log of the partition function, nats.
         nodes: probability of each state of each variable.
-        edges: joint probabilities of the states of each edge of the graph.
-        products: probability that two columns are on, shape (D, D), for all pairs; None where that of pairs outside
-            the graph is the product of both.
+        edges: joint probability of each pair of states of each edge of the graph.
+        products: probability that two columns are both on, shape (D, D); None if it is the product of the columns'
+            probabilities for all pairs outside the graph.
     """
 
     log_z: float
@@ -102,12 +104,12 @@ class Report:
     """How inference went during training.
 
     Attributes:
-        method: its name.
-        runs: how often it was called for.
-        iterations: of all runs.
-        unconverged: runs that ended before their messages had settled.
+        method: name of the method.
+        runs: number of runs of inference.
+        iterations: iterations of all runs together.
+        unconverged: number of runs that ended before their messages had settled.
         residual: largest change of a log message in the last iteration of the last run.
-        worst: the largest such residual of any run.
+        worst: largest residual of any run.
     """
 
     method: str
@@ -118,7 +120,7 @@ class Report:
     worst: float = 0.0
 
     def add(self, iterations: int, residual: float, tolerance: float) -> None:
-        """Count a run."""
+        """Add a run to the report."""
         self.runs += 1
         self.iterations += iterations
         self.unconverged += residual > tolerance
@@ -131,7 +133,7 @@ class Inference(Protocol):
     name: str
 
     def moments(self, graph: Graph, scores: tuple[Vector, Vector], report: Report, *, whole: bool) -> Moments:
-        """Return expectations; those of pairs outside the graph are wanted if ``whole``."""
+        """Return expectations, with ``products`` if ``whole`` and the method can do better than products."""
 
     def completion(self) -> dict[str, Any]:
-        """Options for `_core.Network.completed`."""
+        """Return options for `_core.Network.completed`, which infers missing values."""

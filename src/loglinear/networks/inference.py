@@ -17,10 +17,10 @@ INFERENCES: dict[str, type[Any]] = {"loopy_bp": LoopyBP, "exact": Exact, "gibbs"
 
 
 def make_inference(name: str, options: Mapping[str, Any] | None = None) -> Any:
-    """Return the method of a name.
+    """Return the method with a name and options.
 
     Raises:
-        OptionError: there is none of that name, or it has no such option.
+        OptionError: no method has this name, or the method has no such option.
     """
     one_of("inference", name, tuple(INFERENCES))
     try:

@@ -1,12 +1,14 @@
-"""What belief propagation says of variables that no edge joins: linear response.
+"""Linear response: correlations of variables that no edge joins, from the beliefs of belief propagation.
 
 Source: Welling & Teh, Neural Computation 16 (2004); Ricci-Tersenghi (2012). The covariance of all columns is the
-inverse of the Hessian of the Bethe free energy by their means,
+inverse of the Hessian of the Bethe free energy with respect to their means,
 
-    H = sum over edges of (covariance of both ends)^-1 + sum over variables of (1 - degree) (covariance)^-1,
+    H = sum over edges of (covariance of both ends)^-1 + sum over variables of (1 - degree) (covariance)^-1.
 
-which is exact on trees, where the product of beliefs, its approximation to order zero, knows of no correlation along
-paths. Departure: the covariances are scaled so that each variable's own is that of its belief.
+On trees it is exact. (The product of beliefs, the approximation to order zero, has no correlation along paths.)
+
+Departures:
+- covariances are scaled so that the variance of each column is p (1 - p), where p is its belief.
 """
 
 from __future__ import annotations
@@ -21,22 +23,23 @@ from .numbering import Layout, Numbers
 
 __all__ = ["pair_probabilities"]
 
+# Least probability of a state: covariances stay invertible.
 LEAST = 1e-12
 
 
 def pair_probabilities(layout: Layout, edges: Numbers, means: Vector, joint: Vector) -> Vector | None:
-    """Return the probability that two columns are on, shape (D, D), for columns of different variables.
+    """Return the probability that two columns of different variables are both on, shape (D, D).
 
     Cost: O(D^3).
 
     Args:
-        layout: of the columns.
-        edges: of the graph, shape (n_edges, 2).
+        layout: numbering of the columns.
+        edges: edges of the graph, shape (n_edges, 2).
         means: probability of each column, shape (D,).
-        joint: probability of both, of the edges' interactions edge by edge as in `Graph.interactions`.
+        joint: probability that both columns of an interaction are on, edge by edge as in `Graph.interactions`.
 
     Returns:
-        None if the Hessian is not positive definite: belief propagation is at no minimum of the free energy.
+        The matrix; None if the Hessian is not positive definite: the beliefs are at no minimum of the free energy.
     """
     means = np.clip(means, LEAST, 1.0)
     hessian = _nodes(layout, means, 1.0 - np.bincount(edges.ravel(), minlength=layout.n_variables))
@@ -62,7 +65,7 @@ def pair_probabilities(layout: Layout, edges: Numbers, means: Vector, joint: Vec
 
 
 def _nodes(layout: Layout, means: Vector, factors: npt.NDArray[Any]) -> Vector:
-    """Sum of factor times the inverse covariance of each variable's columns, diag(1 / p) + 1 / p_0."""
+    """Sum over variables of a factor times the inverse covariance of their columns, diag(1 / p) + 1 / p_0."""
     hessian = np.zeros((layout.n_columns, layout.n_columns))
     rest = np.maximum(1.0 - np.add.reduceat(means, layout.first[:-1]), LEAST)
     for i, (a, b) in enumerate(zip(layout.first[:-1].tolist(), layout.first[1:].tolist(), strict=True)):
@@ -71,8 +74,9 @@ def _nodes(layout: Layout, means: Vector, factors: npt.NDArray[Any]) -> Vector:
 
 
 def _inverted(layout: Layout, hessian: Vector, means: Vector) -> Vector | None:
+    """Return the probabilities that the inverse of the Hessian, scaled, gives as covariances."""
     try:
-        # Fails unless positive definite.
+        # Fails unless the Hessian is positive definite.
         np.linalg.cholesky(hessian)
         covariance = np.linalg.inv(hessian)
     except np.linalg.LinAlgError:

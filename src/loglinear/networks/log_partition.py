@@ -1,4 +1,4 @@
-"""Log Z of a network: exactly, or where it is too wide for that bounds on both sides and an estimate between them.
+"""Log Z of a network: exact, or if the tree-width is too large, an estimate between a lower and an upper bound.
 
 Source: Wainwright & Jordan (2008), sections 5 (mean field) and 7.2 (convex combinations of trees).
 """
@@ -26,11 +26,11 @@ class LogPartition:
     """Log Z in nats.
 
     Attributes:
-        value: exact, or an estimate.
-        lower: a bound from below.
-        upper: a bound from above.
-        exact: whether the value is exact; both bounds are it then.
-        method: "exact", or "bethe": what belief propagation found.
+        value: log Z, or an estimate.
+        lower: lower bound.
+        upper: upper bound.
+        exact: whether the value is exact; then both bounds equal it.
+        method: "exact", or "bethe" for the estimate of belief propagation.
         converged: whether belief propagation settled.
     """
 
@@ -45,10 +45,10 @@ class LogPartition:
 def log_partition(graph: Graph, scores: Scores, *, limit: int = 2**22, seed: int = 0) -> LogPartition:
     """Return log Z, exactly if no table of the junction tree has more than ``limit`` entries.
 
-    Otherwise the lower bound is that of the mean field. The upper one is by convexity: the network is the mean of
-    spanning forests that cover its edges, each with the scores of its edges scaled up, and log Z of the mean is at most
-    the mean of theirs. Belief propagation's messages are first moved from edges to nodes, which leaves the network the
-    same but the forests nearer to it. Both bounds hold whether or not belief propagation has settled.
+    Otherwise the lower bound is the mean-field bound. The upper bound is by convexity: the scores of the network are
+    the mean of the scores of spanning forests that cover all edges (with the edges' scores scaled up), and log Z is at
+    most the mean of the forests' log Z. The messages of belief propagation are first moved from edges to nodes, which
+    does not change the network but tightens the bound. Both bounds hold also if belief propagation has not settled.
     """
     try:
         value = Exact(limit).moments(graph, scores, Report("exact"), whole=False).log_z
@@ -65,7 +65,7 @@ def log_partition(graph: Graph, scores: Scores, *, limit: int = 2**22, seed: int
 
 
 def _mean_field(graph: Graph, scores: Scores, start: Vector, sweeps: int = 100) -> float:
-    """The largest value of the mean-field bound that coordinate ascent reaches from the given marginals."""
+    """The mean-field bound after coordinate ascent from the given marginals."""
     node_at, edge_at, states = graph.node_at, graph.edge_at, graph.layout.states
     tables: list[list[tuple[int, Vector]]] = [[] for _ in range(states.size)]
     for e, (i, j) in enumerate(graph.edges.tolist()):
@@ -87,7 +87,7 @@ def _mean_field(graph: Graph, scores: Scores, start: Vector, sweeps: int = 100) 
         value = 0.0
         for i in range(states.size):
             positive = mu[i][mu[i] > 0.0]
-            # Each edge counts once: half of it at either end.
+            # Half of each edge's expected score is counted at either end.
             value += float(mu[i] @ (own[i] + field(i) / 2.0) - positive @ np.log(positive))
         if value - bound <= 1e-9 * abs(value):
             return max(value, bound)
@@ -96,10 +96,11 @@ def _mean_field(graph: Graph, scores: Scores, start: Vector, sweeps: int = 100) 
 
 
 def _moved(graph: Graph, scores: Scores, nodes: Vector, edges: Vector) -> Scores:
-    """The same network with what belief propagation's messages say moved from edges to nodes.
+    """Scores of the same network after the messages of belief propagation have been moved from edges to nodes.
 
-    At its fixed point scores + log beliefs of both ends - log belief of an edge are the two messages' logs, a function
-    of either end plus a constant; whatever is moved, the sum of all scores stays what it was.
+    At a fixed point, scores + log beliefs of both ends - log belief of an edge are the logs of the edge's two messages:
+    a function of one end, plus a function of the other, plus a constant. Moving any such functions changes no sum of
+    scores.
     """
     node_at, edge_at, states = graph.node_at, graph.edge_at, graph.layout.states
     least = 1e-12
@@ -120,13 +121,13 @@ def _moved(graph: Graph, scores: Scores, nodes: Vector, edges: Vector) -> Scores
 
 
 def _forests(graph: Graph, scores: Scores, seed: int) -> float:
-    """The mean of log Z over spanning forests, drawn until they cover all edges, edges not yet covered first."""
+    """The mean of log Z over spanning forests; forests prefer uncovered edges and are drawn until all are covered."""
     random = np.random.default_rng(seed)
     covered = np.zeros(len(graph.edges), dtype=np.int64)
     chosen: list[Numbers] = []
     while not chosen or (covered == 0).any():
-        order = np.lexsort([random.random(covered.size), covered])
-        chosen.append(np.array(_forest(graph, order), dtype=np.int64))
+        preference = np.lexsort([random.random(covered.size), covered])
+        chosen.append(np.array(_forest(graph, preference), dtype=np.int64))
         covered[chosen[-1]] += 1
     scale = len(chosen) / np.maximum(covered, 1)
     total = 0.0
@@ -137,8 +138,8 @@ def _forests(graph: Graph, scores: Scores, seed: int) -> float:
     return total / len(chosen)
 
 
-def _forest(graph: Graph, order: Numbers) -> list[int]:
-    """Edges of a spanning forest (Kruskal): in this order, those that close no cycle."""
+def _forest(graph: Graph, preference: Numbers) -> list[int]:
+    """Edges of a spanning forest (Kruskal): edges are tried by preference, and kept if they close no cycle."""
     root = list(range(graph.layout.n_variables))
 
     def find(v: int) -> int:
@@ -149,7 +150,7 @@ def _forest(graph: Graph, order: Numbers) -> list[int]:
 
     kept = []
     ends = graph.edges.tolist()
-    for e in order.tolist():
+    for e in preference.tolist():
         i, j = (find(v) for v in ends[e])
         if i != j:
             root[i] = j

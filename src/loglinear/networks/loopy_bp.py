@@ -12,7 +12,7 @@ from .linear_response import pair_probabilities
 
 __all__ = ["LoopyBP"]
 
-# Most columns for which pairs without an edge are scored by linear response.
+# Largest number of columns for which linear response scores pairs without an edge.
 RESPONSE = 2000
 
 
@@ -20,18 +20,20 @@ RESPONSE = 2000
 class LoopyBP:
     """Loopy belief propagation, exact on trees.
 
-    Source: Yedidia, Freeman & Weiss (2000). The belief of two variables without an edge is the product of theirs, which
-    is what an edge of score 0 gets from belief propagation as well: the gradient of the Bethe approximation. It knows
-    of no correlation along paths, though, and would have an edge between all variables that are correlated at all;
-    linear response (see `networks.linear_response`), which is exact on trees, does not.
+    Source: Yedidia, Freeman & Weiss (2000).
+
+    Pairs without an edge can be scored in two ways. The product of both beliefs is the belief that belief propagation
+    gives an edge of score 0: the gradient of the Bethe approximation. It has no correlation along paths, so that
+    structure learning would add an edge between any two correlated variables. Linear response (see
+    `networks.linear_response`) has these correlations, and is exact on trees.
 
     Args:
         damping: share of the old log message in the new one, in [0, 1).
         tolerance: bound on the change of a log message in the last iteration, > 0.
-        max_iterations: of a run, >= 1.
-        schedule: "flooding", all messages at a time, or "residual", that which changes most first.
-        candidates: how pairs without an edge are scored: by "response", O(D^3), where D is at most 2,000 and messages
-            have settled, else by the "product" of beliefs.
+        max_iterations: most iterations of a run, >= 1.
+        schedule: "flooding" replaces all messages at a time, "residual" the message that changes most.
+        candidates: scores of pairs without an edge: "response" costs O(D^3), and falls back to "product" if D exceeds
+            2,000 or messages have not settled; "product" is the product of beliefs.
     """
 
     damping: float = 0.3
@@ -51,9 +53,9 @@ class LoopyBP:
         one_of("candidates", self.candidates, ("response", "product"))
 
     def moments(self, graph: Graph, scores: tuple[Vector, Vector], report: Report, *, whole: bool) -> Moments:
-        """Run from the messages that the last run on this graph ended with."""
+        """Return expectations; messages start where the last run on this graph ended."""
         messages = self._last[1] if self._last is not None and self._last[0] is graph else None
-        log_z, nodes, edges, messages, iterations, residual, _ = graph.network.loopy_bp(
+        found = graph.network.loopy_bp(
             *scores,
             damping=self.damping,
             tolerance=self.tolerance,
@@ -61,19 +63,20 @@ class LoopyBP:
             schedule=self.schedule,
             messages=messages,
         )
-        self._last = graph, messages
-        report.add(iterations, residual, self.tolerance)
+        self._last = graph, found.messages
+        report.add(found.iterations, found.residual, self.tolerance)
         products = None
         if (
             whole
             and self.candidates == "response"
             and graph.layout.n_columns <= RESPONSE
-            and residual <= self.tolerance
+            and found.residual <= self.tolerance
         ):
-            products = pair_probabilities(graph.layout, graph.edges, nodes[graph.columns], edges[graph.places])
-        return Moments(log_z, nodes, edges, products)
+            columns, pairs = found.nodes[graph.columns], found.edges[graph.places]
+            products = pair_probabilities(graph.layout, graph.edges, columns, pairs)
+        return Moments(found.log_z, found.nodes, found.edges, products)
 
     def completion(self) -> dict[str, Any]:
-        """As for the model."""
+        """Return the options with which rows with missing values are completed: by belief propagation, too."""
         names = ("damping", "tolerance", "max_iterations")
         return {"method": "loopy_bp", **{name: getattr(self, name) for name in names}}

@@ -1,10 +1,10 @@
-"""How the weights of a pairwise Markov random field are numbered.
+"""The numbering of the weights of a pairwise Markov random field.
 
-The first state of a variable is the one that others are measured against: it has no weight. Every other state of every
-variable is a *column*; D columns in all. A weight stands for two columns of different variables, an interaction, or for
-one column alone. Interactions are numbered through the upper triangle of the D x D matrix of columns, row by row, pairs
-of columns of one variable left out; behind them come the D weights of single columns. With binary variables a column is
-a variable, and an interaction a pair i < j.
+The first state of a variable has no weight: other states are measured against it. Every other state of every variable
+is a *column*; there are D columns. A weight belongs to an *interaction*, two columns of different variables, or to a
+single column. Interactions are numbered first, through the upper triangle of the D x D matrix of columns, row by row,
+without pairs of columns of one variable; then come the D single columns. With binary variables a column is a variable,
+and an interaction a pair i < j.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from ..vectors import Vector
 __all__ = ["Codes", "Layout", "Numbers", "sample_weights"]
 
 Numbers = npt.NDArray[np.int64]
-# States of samples by variable, from 0; -1 is a missing value.
+# States of samples, from 0, shape (n_samples, n_variables); -1 is a missing value.
 Codes = npt.NDArray[np.int32]
 
 
 def sample_weights(weights: npt.ArrayLike | None, n_samples: int) -> Vector:
-    """Return weights of samples as the native code takes them, ones for None, shape (n_samples,).
+    """Return weights of samples as contiguous float64, ones for None, shape (n_samples,).
 
     Raises:
-        DataError: they are of another number, or not finite and at least 0.
+        DataError: the number of weights is wrong, or a weight is not a finite number >= 0.
     """
     if weights is None:
         return np.ones(n_samples)
@@ -49,22 +49,22 @@ def sample_weights(weights: npt.ArrayLike | None, n_samples: int) -> Vector:
 
 
 class Layout:
-    """Numbers of weights, of columns, and of the scores of states.
+    """The numbering of columns and weights.
 
     Args:
-        states: numbers of states of the variables, each at least 2, shape (n_variables,).
+        states: number of states of each variable, at least 2, shape (n_variables,).
 
     Attributes:
-        states: the same, as an array.
+        states: number of states of each variable, as an array.
         n_columns: D.
-        n_interactions: number of weights that stand for two columns.
+        n_interactions: number of weights of interactions.
         n_features: number of all weights.
-        variable: the variable of each column, shape (D,).
-        state: the state of each column, at least 1, shape (D,).
-        first: the first column of each variable, and D behind them, shape (n_variables + 1,).
+        variable: variable of each column, shape (D,).
+        state: state of each column, at least 1, shape (D,).
+        first: first column of each variable, then D, shape (n_variables + 1,).
 
     Raises:
-        OptionError: there are no variables, or one of fewer than two states.
+        OptionError: there are no variables, or a variable has fewer than two states.
     """
 
     def __init__(self, states: Sequence[int] | Numbers) -> None:
@@ -77,7 +77,7 @@ class Layout:
         self.n_columns = int(self.first[-1])
         self.variable = np.repeat(np.arange(self.states.size), widths)
         self.state = np.arange(self.n_columns) - self.first[self.variable] + 1
-        # Row a of the triangle begins behind the columns of its own variable.
+        # Row a of the triangle begins with the first column of the next variable.
         self._behind = self.first[self.variable + 1]
         self._row = np.concatenate([[0], np.cumsum(self.n_columns - self._behind)]).astype(np.int64)
         self.n_interactions = int(self._row[-1])
@@ -89,22 +89,22 @@ class Layout:
         return int(self.states.size)
 
     def columns_of(self, interactions: Numbers) -> tuple[Numbers, Numbers]:
-        """Return both columns of each interaction, the first of a lower variable."""
+        """Return both columns of each interaction, first the column of the lower variable."""
         rows = np.searchsorted(self._row, interactions, side="right") - 1
         return rows, interactions - self._row[rows] + self._behind[rows]
 
     def interactions_of(self, first: Numbers, second: Numbers) -> Numbers:
-        """Return the number of each interaction of two columns, the first of a lower variable."""
+        """Return the number of each interaction of two columns; ``first`` belongs to the lower variable."""
         return np.asarray(self._row[first] + second - self._behind[first])
 
     def edges_of(self, interactions: Numbers) -> Numbers:
-        """Return the edges that interactions belong to, each once, ascending, shape (n_edges, 2)."""
+        """Return the edges of interactions, each once, ascending, shape (n_edges, 2)."""
         first, second = self.columns_of(interactions)
         pairs = np.unique(self.variable[first] * self.n_variables + self.variable[second])
         return np.stack([pairs // self.n_variables, pairs % self.n_variables], axis=1).astype(np.int64)
 
     def groups(self) -> Numbers:
-        """Return the number of each interaction's edge among all pairs of variables, shape (n_interactions,)."""
+        """Return, for each interaction, the number of its edge among all pairs i < j, shape (n_interactions,)."""
         first, second = self.columns_of(np.arange(self.n_interactions))
         i, j, n = self.variable[first], self.variable[second], self.n_variables
         return np.asarray(i * n - i * (i + 1) // 2 + j - i - 1)
@@ -115,14 +115,14 @@ class Layout:
         return self.interactions_of(rows, np.arange(self.first[j], self.first[j + 1]))
 
     def matrix(self, w: Vector) -> Vector:
-        """Return the weights of all interactions as a symmetric matrix, shape (D, D); it is dense."""
+        """Return the weights of all interactions as a dense symmetric matrix, shape (D, D)."""
         full = np.zeros((self.n_columns, self.n_columns))
         for a in range(self.n_columns):
             full[a, self._behind[a] :] = w[self._row[a] : self._row[a + 1]]
         return full + full.T
 
     def products(self, columns: Vector, out: Vector) -> Vector:
-        """Write the product of both columns' values for each interaction, shape (n_interactions,)."""
+        """Write columns[a] * columns[b] for each interaction of columns a, b to ``out``, shape (n_interactions,)."""
         for a in range(self.n_columns):
             np.multiply(columns[self._behind[a] :], columns[a], out=out[self._row[a] : self._row[a + 1]])
         return out
@@ -134,10 +134,10 @@ class Layout:
             out[self._row[a] : self._row[a + 1]] -= first[a] * second[behind] + second[a] * first[behind]
 
     def checked(self, codes: npt.ArrayLike) -> Codes:
-        """Return states of samples as the native code takes them, shape (n_samples, n_variables).
+        """Return states of samples as contiguous int32, shape (n_samples, n_variables); -1 is a missing value.
 
         Raises:
-            DataError: they have another shape, or are no states; -1 is a missing value.
+            DataError: the shape is wrong, or a number is no state.
         """
         given = np.asarray(codes)
         whole = np.issubdtype(given.dtype, np.integer) or given.dtype == np.bool_
@@ -153,21 +153,21 @@ class Layout:
         return np.ascontiguousarray(given, dtype=np.int32)
 
     def independent(self, codes: Codes, weights: Vector) -> Vector:
-        """Return the weights of the model without interactions that fits samples best; missing values are left out."""
+        """Return the weights of the best model without interactions for samples; missing values do not count."""
         states = zip(codes.T, self.states.tolist(), strict=True)
         counts = [np.bincount(column[column >= 0], weights[column >= 0], r) for column, r in states]
-        # A state that only samples of weight 0 have would get a weight of -inf.
+        # A state whose samples all have weight 0 would get a weight of -inf.
         logs = [np.log(np.maximum(count, 1e-3)) for count in counts]
         w = np.zeros(self.n_features)
         w[self.n_interactions :] = np.concatenate([log[1:] - log[0] for log in logs])
         return w
 
     def indicators(self, codes: Codes, dtype: type = np.float64) -> npt.NDArray[Any]:
-        """Return which columns are on, shape (n_samples, D), for states (n_samples, n_variables)."""
+        """Return 1 for each column that is on in a sample, else 0, shape (n_samples, D)."""
         return np.asarray(codes[:, self.variable] == self.state, dtype=dtype)
 
     def upper(self, matrix: Vector, out: Vector | None = None) -> Vector:
-        """Return the entries of a D x D matrix that stand for interactions, in their order."""
+        """Return the entries of a D x D matrix at all interactions, lowest number first, shape (n_interactions,)."""
         out = np.empty(self.n_interactions) if out is None else out
         for a in range(self.n_columns):
             out[self._row[a] : self._row[a + 1]] = matrix[a, self._behind[a] :]

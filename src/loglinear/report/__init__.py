@@ -1,1 +1,1 @@
-"""Figures of what a training did; they need matplotlib, the extra `report`."""
+"""Figures of trainings and networks; they need matplotlib, the extra `report`."""

@@ -16,11 +16,11 @@ class Curves:
     """Curves over a common axis, each in a panel of its own.
 
     Attributes:
-        x_name: what the axis shows.
-        x: values of its points.
-        panels: from top to bottom, what they show and a value for each point, None where there is none.
-        falling: whether x falls from left to right, on a logarithmic scale.
-        marked: an x with a vertical line, and what to call it.
+        x_name: name of the common axis.
+        x: positions of the points on it.
+        panels: from top to bottom, name of a curve -> its value at each point, None for no value.
+        falling: whether the common axis is logarithmic and falls from left to right.
+        marked: position and name of a vertical line.
     """
 
     x_name: str
@@ -30,7 +30,7 @@ class Curves:
     marked: tuple[float, str] | None = None
 
     def drawn(self, path: str) -> bytes:
-        """Return the content of a file of this name; the same for the same numbers."""
+        """Return the content of a figure's file with this name; equal numbers give equal files."""
         with new_figure(6.4, 1.0 + 1.9 * len(self.panels)) as figure:
             axes = figure.subplots(len(self.panels), 1, sharex=True, squeeze=False)[:, 0]
             for axis, (name, values) in zip(axes, self.panels.items(), strict=True):

@@ -1,4 +1,4 @@
-"""What figures share: their formats, matplotlib, and files that are the same for the same numbers."""
+"""Formats of figures, and files of figures that are equal for equal numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMATS = ("svg", "png", "pdf")
 
 
 def check_figure(path: str) -> None:
-    """Raise OptionError if a figure of this name cannot be drawn, for its format or for want of matplotlib."""
+    """Raise OptionError if the name has no known format, or matplotlib is missing."""
     if _format(path) not in FORMATS:
         message = f"{path}: a figure's name has to end in .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}"
         raise OptionError(message)
@@ -33,7 +33,7 @@ def _format(path: str) -> str:
 
 @contextmanager
 def new_figure(width: float, height: float, *, constrained: bool = True) -> Iterator[Any]:
-    """Give a matplotlib figure, sizes in inches, to draw and to write in this context."""
+    """Provide a matplotlib figure, to be drawn and written within the context; sizes are in inches."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -42,7 +42,7 @@ def new_figure(width: float, height: float, *, constrained: bool = True) -> Iter
 
 
 def written(figure: Any, path: str) -> bytes:
-    """Return the content of a file of this name."""
+    """Return the content of the figure's file; the name decides the format."""
     content = io.BytesIO()
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     figure.savefig(content, format=_format(path), dpi=150, metadata=dates.get(_format(path)))

@@ -16,33 +16,37 @@ from .positions import positions
 
 __all__ = ["drawn"]
 
-# Apart from each other for every kind of colour vision (Okabe & Ito 2008).
+# Sign of an edge -> colour and name; people of every kind of colour vision tell these colours apart (Okabe & Ito 2008).
 _COLOURS = {1: ("#0072b2", "positive"), -1: ("#d55e00", "negative"), 0: ("#777777", "several states")}
+# Most variables without edges that are shown.
 _ISOLATED = 12
+# Most variables with names.
 _LABELS = 60
+# Most characters of a name.
 _CHARACTERS = 18
-# Share of the figure that the graph takes, and points an inch.
-_SHARE, _POINTS = 0.84, 72.0
+# Share of the figure that the graph takes.
+_SHARE = 0.84
+# Points of an inch.
+_POINTS = 72.0
 
 
 def drawn(
     names: Sequence[str], edges: npt.ArrayLike, strengths: npt.ArrayLike, signs: npt.ArrayLike, path: str
 ) -> bytes:
-    """Return the content of a figure's file of this name; the same for the same graph.
+    """Return the content of a figure's file with this name; equal graphs give equal files.
 
-    Lines are as wide as edges are strong. Up to 12 variables without edges are shown; up to 60 variables all have their
-    names; of more those with the strongest edges have them, where there is room. A line below the graph says what is
-    left out.
+    The width of a line shows the strength of its edge. Variables without edges are shown if there are at most 12. All
+    variables have names if at most 60 are shown; otherwise the 60 with the strongest edges have, where there is room.
+    A line below the graph says what is left out.
+
+    The caller calls `check_figure` before the work that leads to the figure.
 
     Args:
-        names: of the variables.
+        names: names of the variables.
         edges: pairs of variables, shape (n_edges, 2).
-        strengths: of the edges, >= 0, shape (n_edges,).
-        signs: of the edges, 1 or -1, and 0 where an edge has several weights, shape (n_edges,).
+        strengths: strengths of the edges, >= 0, shape (n_edges,).
+        signs: 1 or -1 for each edge, 0 for an edge with several weights, shape (n_edges,).
         path: name of the file: .svg, .png or .pdf.
-
-    Raises:
-        OptionError: see `check_figure`, which is for the caller to call before the work is done.
     """
     ends = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     strength, sign = np.asarray(strengths, dtype=np.float64), np.asarray(signs, dtype=np.int64)
@@ -55,9 +59,9 @@ def drawn(
     at = positions(shown.size, place[ends])
     side = min(4.5 + 0.45 * math.sqrt(shown.size), 16.0)
     points = at * side * _SHARE * _POINTS
-    order = np.argsort(-most[shown], kind="stable")[:_LABELS]
+    strongest = np.argsort(-most[shown], kind="stable")[:_LABELS]
     labels = _Labels(points, forced=shown.size <= _LABELS)
-    n_named = labels.place((_short(names[shown[k]]), k) for k in order.tolist())
+    n_named = labels.place((_short(names[shown[k]]), k) for k in strongest.tolist())
     notes = [f"{n_isolated:,} variables without edges are left out"] if n_isolated > _ISOLATED else []
     if n_named < shown.size:
         notes.append(f"names of {n_named} of {shown.size:,} variables, those with the strongest edges")
@@ -72,10 +76,12 @@ def drawn(
 
 
 def _short(name: str) -> str:
+    """The name, cut to `_CHARACTERS`."""
     return name if len(name) <= _CHARACTERS else name[: _CHARACTERS - 1] + "…"
 
 
 def _lines(axis: Any, at: Vector, edges: Numbers, strength: Vector, sign: Numbers) -> None:
+    """Draw the edges, and a legend of their colours."""
     from matplotlib.collections import LineCollection
     from matplotlib.lines import Line2D
 
@@ -98,10 +104,10 @@ class _Labels:
 
     Args:
         points: places of the variables, in points, shape (n, 2).
-        forced: whether a name without room is written all the same.
+        forced: whether a name is written even where there is no room.
 
     Attributes:
-        radius: of a variable's dot, in points.
+        radius: radius of a variable's dot, in points.
     """
 
     def __init__(self, points: Vector, *, forced: bool) -> None:
@@ -112,7 +118,7 @@ class _Labels:
         self._placed: list[tuple[str, float, float]] = []
 
     def place(self, named: Iterable[tuple[str, int]]) -> int:
-        """Place names of variables in this order; return how many have found a place."""
+        """Place names beside their variables, first name first; return the number of names placed so far."""
         for name, k in named:
             # Letters are about 0.6 of their height wide.
             half, height = 0.3 * self.size * len(name), 1.2 * self.size
@@ -128,12 +134,12 @@ class _Labels:
         return len(self._placed)
 
     def _covered(self, box: Vector) -> float:
-        """The area that a box shares with those placed before."""
+        """The area that a box shares with all boxes placed so far."""
         both = np.minimum(box[2:], self._boxes[:, 2:]) - np.maximum(box[:2], self._boxes[:, :2])
         return float(np.maximum(both, 0.0).prod(axis=1).sum())
 
     def draw(self, axis: Any) -> None:
-        """Write the names, on white that lets lines shine through."""
+        """Write the names on half-transparent white."""
         box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.65, "pad": 0.3}
         figure = axis.figure
         margin = figure.get_figwidth() * (1.0 - _SHARE) / 2.0

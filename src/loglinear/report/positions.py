@@ -1,4 +1,4 @@
-"""Where the variables of a graph are drawn: every connected part by itself, parts beside each other in rows."""
+"""Positions of the variables of a drawn graph: each connected part by itself, and parts side by side in rows."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from ..vectors import Vector
 
 __all__ = ["positions"]
 
-# Distances along edges of all pairs take a second for so many variables; forces of springs do beyond.
+# Most variables of a part whose places follow from the distances of all pairs, which takes a second.
 _ALL_PAIRS = 450
 
 
 def positions(n: int, edges: Numbers) -> Vector:
-    """Return places of variables in the unit square, shape (n, 2); the same for the same graph.
+    """Return places of variables in the unit square, shape (n, 2); equal graphs give equal places.
 
-    Parts lie so that distances are those along edges (Kamada & Kawai 1989), beyond 450 variables by forces of springs
-    (Fruchterman & Reingold 1991); on a circle without networkx. A part takes an area in proportion to its variables.
+    In a part of at most 450 variables, distances approximate the lengths of shortest paths (Kamada & Kawai 1989);
+    larger parts are placed by forces of springs (Fruchterman & Reingold 1991). Without networkx, variables lie on a
+    circle. The area of a part is proportional to its number of variables.
 
     Args:
         n: number of variables.
         edges: pairs of variables, shape (n_edges, 2).
     """
     parts = sorted(_parts(n, edges), key=lambda part: (-len(part), part[0]))
-    # A variable takes one unit of area, and half a unit on every side keeps parts from each other.
+    # A variable takes one unit of area; a margin of half a unit on every side separates the parts.
     sides = [math.sqrt(len(part)) if len(part) > 1 else 0.0 for part in parts]
     at = np.zeros((n, 2))
     for part, side, corner in zip(parts, sides, _corners([side + 1.0 for side in sides]), strict=True):
@@ -36,7 +37,7 @@ def positions(n: int, edges: Numbers) -> Vector:
 
 
 def _parts(n: int, edges: Numbers) -> list[list[int]]:
-    """Variables of each connected part."""
+    """The variables of each connected part, ascending."""
     neighbours: list[list[int]] = [[] for _ in range(n)]
     for i, j in edges.tolist():
         neighbours[i].append(j)
@@ -57,7 +58,7 @@ def _parts(n: int, edges: Numbers) -> list[list[int]]:
 
 
 def _corners(sides: Sequence[float]) -> Iterator[tuple[float, float]]:
-    """Lower left corners of squares in rows from top to bottom, the largest first, about as wide as high in all."""
+    """Lower left corners of squares, the largest first, in rows from top to bottom that form about a square."""
     width = max([math.sqrt(1.15 * sum(side * side for side in sides)), *sides[:1]])
     x = y = 0.0
     for k, side in enumerate(sides):
@@ -69,7 +70,7 @@ def _corners(sides: Sequence[float]) -> Iterator[tuple[float, float]]:
 
 
 def _part(part: list[int], edges: Numbers) -> Vector:
-    """Places of a connected part in the unit square."""
+    """Places of the variables of a connected part in the unit square."""
     if len(part) == 1:
         return np.zeros((1, 2))
     number = {variable: k for k, variable in enumerate(part)}
@@ -93,6 +94,6 @@ def _part(part: list[int], edges: Numbers) -> Vector:
 
 
 def _centred(at: Vector, least: float) -> Vector:
-    """Places in the middle of the unit square, which they fill if they spread at least so far."""
+    """Places scaled and moved to fill the unit square; places spread over less than ``least`` stay in its middle."""
     low, high = at.min(axis=0), at.max(axis=0)
     return np.asarray((at - (low + high) / 2.0) / max(*(high - low), least) + 0.5)

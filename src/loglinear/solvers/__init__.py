@@ -16,9 +16,11 @@ from .lbfgs import LBFGS
 from .owlqn import OWLQN
 from .parts.needs import (
     SOLVERS,
+    EndedByPasses,
     Measuring,
     Needs,
     Solver,
+    Tolerant,
     default_solver,
     is_solver,
     option_names,
@@ -46,6 +48,7 @@ __all__ = [
     "AdaGrad",
     "Clustered",
     "DualCD",
+    "EndedByPasses",
     "GaussSeidel",
     "Grafting",
     "GraftingLight",
@@ -56,6 +59,7 @@ __all__ = [
     "ProxGradient",
     "ProxNewton",
     "Solver",
+    "Tolerant",
     "TwoStage",
     "default_solver",
     "is_solver",

@@ -91,7 +91,7 @@ class ProxNewton:
         max_sweeps: most sweeps of coordinate descent in a step, >= 1.
 
     Raises:
-        OptionError: an option is out of its range; from ``init`` when the objective is not that of a classifier with
+        OptionError: an option is out of its range; from ``init`` when the objective is no classifier of
             two classes, or there is no L1 penalty.
     """
 
@@ -131,7 +131,7 @@ class ProxNewton:
         """Make a step; ``state`` is left as it was."""
         objective, penalty = cast(TwoClasses, problem.objective), problem.penalty
         w, scores, gradient = state.w.copy(), state.scores.copy(), state.gradient.copy()
-        nll, working_set, sweeps, trials, moved, promised = objective.newton_step(
+        done = objective.newton_step(
             w,
             scores,
             gradient,
@@ -141,20 +141,25 @@ class ProxNewton:
             sweeps=self.max_sweeps,
             least=LEAST,
         )
-        state = replace(state, iteration=state.iteration + 1, working_set=working_set, sweeps=state.sweeps + sweeps)
-        if not moved:
-            at_rounding = promised <= ROUNDING * abs(state.objective)
+        state = replace(
+            state,
+            iteration=state.iteration + 1,
+            working_set=done.working_set,
+            sweeps=state.sweeps + done.sweeps,
+        )
+        if not done.moved:
+            at_rounding = done.promised <= ROUNDING * abs(state.objective)
             return replace(state, status=Status.CONVERGED if at_rounding else Status.LINE_SEARCH_FAILED)
         following = replace(
             state,
             w=w,
             scores=scores,
             gradient=gradient,
-            objective=nll + penalty.value(w),
-            nll=nll,
+            objective=done.nll + penalty.value(w),
+            nll=done.nll,
             violation=penalty.violation(w, gradient),
             gradient_evaluations=state.gradient_evaluations + 1,
-            passes=state.passes + trials,
+            passes=state.passes + done.trials,
         )
         return replace(following, status=self._status(problem, following, state.objective - following.objective))
 

@@ -7,6 +7,7 @@ import pytest
 
 from loglinear import ChainObjective, Corpus, ElasticNet, OptionError, Problem, minimize
 from loglinear.minimize import Stop
+from loglinear.models.training import SolverOptions
 from loglinear.solvers import (
     BFGS,
     LBFGS,
@@ -52,6 +53,10 @@ def test_options_by_name_are_those_of_the_inner_solver(by_name, by_object, penal
     one, other = (minimize(problem, make(), stop=Stop(max_iterations=25)) for make in (by_name, by_object))
     assert one.w.tobytes() == other.w.tobytes()
     assert one.gradient_evaluations == other.gradient_evaluations > 1
+
+
+def test_the_seed_of_an_estimator_reaches_inner_solvers():
+    assert SolverOptions(solver="two_stage", l1=1.0, random_state=7).make_solver()[1].first.seed == 7
 
 
 def test_an_option_by_name_goes_before_that_of_the_object():

@@ -1,35 +1,39 @@
-//! The ways up and down the junction forest.
+//! The passes up and down the cliques, which compute all marginals, and the most probable assignment.
 
 use crate::error::Result;
-use crate::network::Network;
+use crate::network::junction::cliques::{Axis, Junction, NONE, zeros};
 use crate::network::junction::tables::{collapse_row, fill_row, spread, sum_out};
-use crate::network::junction::{Axis, Junction, NONE, Scores, zeros};
+use crate::network::{Network, NetworkScores};
 use crate::numeric;
 use crate::threads::{Interrupt, share};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::ThreadPool;
 use std::ops::Range;
 
-/// exp(-700) is as good as 0, and `exp_in_place` goes no further.
+/// The least exponent: exp(-700) is 0 beside 1, and `exp_in_place` goes no further.
 const LOWEST: f64 = -700.0;
 
-/// Probabilities of every state of every variable, and of every pair of states of every edge, as scores lie.
+/// The probabilities of all states of all variables and of all pairs of states of all edges.
 pub struct Marginals {
     pub log_z: f64,
+    /// Laid out as the node scores.
     pub node: Vec<f64>,
+    /// Laid out as the edge scores.
     pub edge: Vec<f64>,
 }
 
-/// After the way up: tables p(v | s).
+/// The result of the pass up.
 pub struct Conditionals<'a> {
     pub(super) junction: &'a Junction,
+    /// p(v | s) of all cliques.
     pub(super) tables: Vec<f64>,
+    /// m(s) of all cliques.
     messages: Vec<f64>,
     pub log_z: f64,
 }
 
-/// Runs of cliques with their tables, messages and marginals.
-struct Part<'a> {
+/// Consecutive cliques from `start` on, with their tables, messages and marginals.
+struct Segment<'a> {
     junction: &'a Junction,
     start: usize,
     tables: &'a mut [f64],
@@ -37,17 +41,17 @@ struct Part<'a> {
     marginals: &'a mut [f64],
 }
 
-/// A range of a buffer in that part of it which begins at `base`.
+/// A range of a whole buffer as a range of its part that begins at `base`.
 #[inline(always)]
 fn behind(range: Range<usize>, base: usize) -> Range<usize> {
     range.start - base..range.end - base
 }
 
-impl Part<'_> {
-    /// The table of a clique: its scores and its children's messages.
+impl Segment<'_> {
+    /// Computes t(v, s) of a clique: its scores plus the messages of its children.
     #[inline(always)]
-    fn assemble(&mut self, k: usize, scores: Scores<'_>) {
-        let Part { junction, start, .. } = *self;
+    fn assemble(&mut self, k: usize, scores: NetworkScores<'_>) {
+        let Segment { junction, start, .. } = *self;
         let (axes, states) = (junction.axes(k), junction.states[k] as usize);
         let table = &mut self.tables[behind(junction.table(k), junction.tables_at[start])];
         let node = &scores.node[scores.network.node(junction.variables[k] as usize)];
@@ -60,14 +64,14 @@ impl Part<'_> {
         }
         for child in junction.children(k) {
             let message = &self.messages[behind(junction.message(child), junction.messages_at[start])];
-            spread(junction.groups(child), table, message, |t, m| *t += m);
+            spread(junction.spans(child), table, message, |t, m| *t += m);
         }
     }
 
-    /// m(s) = max_v t(v, s); returns the table and the message.
+    /// Computes m(s) = max_v t(v, s); returns the table and the message.
     #[inline(always)]
     fn maximise(&mut self, k: usize) -> (&mut [f64], &mut [f64]) {
-        let Part { junction, start, .. } = *self;
+        let Segment { junction, start, .. } = *self;
         let table = &mut self.tables[behind(junction.table(k), junction.tables_at[start])];
         let most = &mut self.messages[behind(junction.message(k), junction.messages_at[start])];
         most.fill(f64::NEG_INFINITY);
@@ -77,7 +81,7 @@ impl Part<'_> {
         (table, most)
     }
 
-    /// t(v, s) becomes p(v | s), and m(s) = log sum_v exp t(v, s).
+    /// Turns t(v, s) into p(v | s) and computes m(s) = log sum_v exp t(v, s).
     #[inline(always)]
     fn normalise<S: Simd>(&mut self, simd: S, k: usize, buffer: &mut Vec<f64>) {
         let (table, most) = self.maximise(k);
@@ -92,7 +96,7 @@ impl Part<'_> {
             sums.iter_mut().zip(&*row).for_each(|(sum, t)| *sum += t);
         }
         if table.len() == 2 * length {
-            // One of two terms is 1: the sum is 1 to 2, for which there is a vectorised logarithm.
+            // One of two terms is 1, so that their sum is from 1 to 2: a vectorised logarithm covers this range.
             rest.iter_mut().zip(&*sums).for_each(|(rest, sum)| *rest = sum - 1.0);
             numeric::ln_one_plus(simd, rest, logs);
             most.iter_mut().zip(&*logs).for_each(|(most, log)| *most += log);
@@ -105,10 +109,11 @@ impl Part<'_> {
         }
     }
 
-    /// From p(v | s) and, in the message, p(s): p(s) of the children, and the clique's marginals. Uses the table up.
+    /// Computes, from p(v | s) in the table and p(s) in the message of a clique, the messages p(s) of its children and its
+    /// marginals. The table is used up.
     #[inline(always)]
     fn descend<S: Simd>(&mut self, simd: S, k: usize) {
-        let Part { junction, start, .. } = *self;
+        let Segment { junction, start, .. } = *self;
         let base = junction.messages_at[start];
         let table = &mut self.tables[behind(junction.table(k), junction.tables_at[start])];
         let message = &mut self.messages[behind(junction.message(k), base)];
@@ -119,7 +124,7 @@ impl Part<'_> {
             row.iter_mut().zip(&*message).for_each(|(t, p)| *t *= p);
         }
         for child in junction.children(k) {
-            sum_out(simd, junction.groups(child), table, &mut self.messages[behind(junction.message(child), base)]);
+            sum_out(simd, junction.spans(child), table, &mut self.messages[behind(junction.message(child), base)]);
         }
         let marginals = behind(junction.marginals_at[k]..junction.marginals_at[k + 1], junction.marginals_at[start]);
         let (marginals, states) = (&mut self.marginals[marginals], junction.states[k] as usize);
@@ -130,19 +135,20 @@ impl Part<'_> {
     }
 }
 
-/// What an upward pass computes.
+/// What a pass up computes.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
-    /// p(v | s), and messages log sum exp.
+    /// Tables p(v | s), messages log sum_v exp t(v, s).
     Sum,
-    /// Tables as they are assembled, and messages max.
+    /// Tables t(v, s), messages max_v t(v, s).
     Max,
 }
 
+/// The pass up through some cliques, children first.
 struct Up<'a, 'p, I> {
-    part: &'a mut Part<'p>,
+    segment: &'a mut Segment<'p>,
     cliques: I,
-    scores: Scores<'a>,
+    scores: NetworkScores<'a>,
     way: Way,
     interrupt: &'a Interrupt,
 }
@@ -157,17 +163,18 @@ impl<I: Iterator<Item = usize>> WithSimd for Up<'_, '_, I> {
             if self.interrupt.is_set() {
                 return;
             }
-            self.part.assemble(k, self.scores);
+            self.segment.assemble(k, self.scores);
             match self.way {
-                Way::Sum => self.part.normalise(simd, k, &mut buffer),
-                Way::Max => drop(self.part.maximise(k)),
+                Way::Sum => self.segment.normalise(simd, k, &mut buffer),
+                Way::Max => drop(self.segment.maximise(k)),
             }
         }
     }
 }
 
+/// The pass down through some cliques, parents first.
 struct Down<'a, 'p, I> {
-    part: &'a mut Part<'p>,
+    segment: &'a mut Segment<'p>,
     cliques: I,
     interrupt: &'a Interrupt,
 }
@@ -181,18 +188,18 @@ impl<I: Iterator<Item = usize>> WithSimd for Down<'_, '_, I> {
             if self.interrupt.is_set() {
                 return;
             }
-            self.part.descend(simd, k);
+            self.segment.descend(simd, k);
         }
     }
 }
 
 impl Junction {
-    /// The tasks with their parts of the buffers; there may be no marginals.
-    fn parts<'a>(&'a self, buffers: [&'a mut [f64]; 3]) -> Vec<Part<'a>> {
+    /// The tasks as segments of the given tables, messages and marginals; the marginals may be empty.
+    fn segments<'a>(&'a self, buffers: [&'a mut [f64]; 3]) -> Vec<Segment<'a>> {
         let [mut tables, mut messages, mut marginals] = buffers;
         let has_marginals = !marginals.is_empty();
         let mut done = 0;
-        let mut parts = Vec::with_capacity(self.tasks.len());
+        let mut segments = Vec::with_capacity(self.tasks.len());
         for task in &self.tasks {
             let cut = |at: &[usize], rest: &mut &'a mut [f64]| {
                 let (_, behind) = std::mem::take(rest).split_at_mut(at[task.start] - at[done]);
@@ -202,64 +209,68 @@ impl Junction {
             };
             let (tables, messages) = (cut(&self.tables_at, &mut tables), cut(&self.messages_at, &mut messages));
             let marginals = if has_marginals { cut(&self.marginals_at, &mut marginals) } else { &mut [] };
-            parts.push(Part { junction: self, start: task.start, tables, messages, marginals });
+            segments.push(Segment { junction: self, start: task.start, tables, messages, marginals });
             done = task.end;
         }
-        parts
+        segments
     }
 
-    fn whole<'a>(&'a self, [tables, messages, marginals]: [&'a mut [f64]; 3]) -> Part<'a> {
-        Part { junction: self, start: 0, tables, messages, marginals }
+    /// All cliques as one segment.
+    fn whole<'a>(&'a self, [tables, messages, marginals]: [&'a mut [f64]; 3]) -> Segment<'a> {
+        Segment { junction: self, start: 0, tables, messages, marginals }
     }
 
+    /// Calls `work` for all tasks, on the pool if there is one.
     fn each_task<'a>(
         &self,
         pool: Option<&ThreadPool>,
-        parts: Vec<Part<'a>>,
-        work: impl Fn(Part<'a>, Range<usize>) + Sync,
+        segments: Vec<Segment<'a>>,
+        work: impl Fn(Segment<'a>, Range<usize>) + Sync,
     ) {
-        let tasks: Vec<_> = parts.into_iter().zip(self.tasks.iter().cloned()).collect();
+        let tasks: Vec<_> = segments.into_iter().zip(self.tasks.iter().cloned()).collect();
         match pool {
-            Some(pool) => drop(share(pool, tasks, |(part, cliques)| work(part, cliques))),
-            None => tasks.into_iter().for_each(|(part, cliques)| work(part, cliques)),
+            Some(pool) => drop(share(pool, tasks, |(segment, cliques)| work(segment, cliques))),
+            None => tasks.into_iter().for_each(|(segment, cliques)| work(segment, cliques)),
         }
     }
 
+    /// The pass up through all cliques: first the tasks, then `top`.
     fn up(
         &self,
-        scores: Scores<'_>,
+        scores: NetworkScores<'_>,
         way: Way,
         pool: Option<&ThreadPool>,
         interrupt: &Interrupt,
     ) -> Result<Conditionals<'_>> {
         let mut tables = zeros(self.entries())?;
         let mut messages = zeros(self.messages_at[self.n_variables()])?;
-        self.each_task(pool, self.parts([&mut tables, &mut messages, &mut []]), |mut part, cliques| {
-            Arch::new().dispatch(Up { part: &mut part, cliques, scores, way, interrupt });
+        self.each_task(pool, self.segments([&mut tables, &mut messages, &mut []]), |mut segment, cliques| {
+            Arch::new().dispatch(Up { segment: &mut segment, cliques, scores, way, interrupt });
         });
-        let mut part = self.whole([&mut tables, &mut messages, &mut []]);
-        Arch::new().dispatch(Up { part: &mut part, cliques: self.top.iter().copied(), scores, way, interrupt });
+        let mut segment = self.whole([&mut tables, &mut messages, &mut []]);
+        Arch::new().dispatch(Up { segment: &mut segment, cliques: self.top.iter().copied(), scores, way, interrupt });
         interrupt.check()?;
         let roots = (0..self.n_variables()).filter(|&k| self.is_root(k));
         let log_z = roots.map(|k| messages[self.messages_at[k]]).sum();
         Ok(Conditionals { junction: self, tables, messages, log_z })
     }
 
-    /// Conditional probabilities of every variable given its separator, and log Z; without a pool on this thread alone.
-    /// O(all tables).
+    /// The probabilities of every variable given its separator, and log Z. Works on this thread alone without a pool. Costs
+    /// O(entries of all tables).
     pub fn conditionals(
         &self,
-        scores: Scores<'_>,
+        scores: NetworkScores<'_>,
         pool: Option<&ThreadPool>,
         interrupt: &Interrupt,
     ) -> Result<Conditionals<'_>> {
         self.up(scores, Way::Sum, pool, interrupt)
     }
 
-    /// An assignment of the highest probability; of several, by order of elimination, lower states first.
+    /// An assignment of the highest probability. Of equally probable states of a variable, chosen from the roots down, the
+    /// lowest.
     pub fn most_probable(
         &self,
-        scores: Scores<'_>,
+        scores: NetworkScores<'_>,
         pool: Option<&ThreadPool>,
         interrupt: &Interrupt,
     ) -> Result<Vec<u32>> {
@@ -274,8 +285,8 @@ impl Junction {
 }
 
 impl Conditionals<'_> {
-    /// Chooses a state of every variable from the roots on, each from its column of the table, given those chosen
-    /// before.
+    /// Chooses a state of every variable, from the roots down: `pick` gets the entries of the table at the states chosen for
+    /// the separator.
     pub(super) fn choose(&self, assignment: &mut [u32], mut pick: impl FnMut(&mut dyn Iterator<Item = f64>) -> usize) {
         let junction = self.junction;
         for k in (0..junction.n_variables()).rev() {
@@ -286,20 +297,20 @@ impl Conditionals<'_> {
         }
     }
 
-    /// Marginals of all variables and edges. O(all tables).
+    /// The marginals of all variables and edges. Costs O(entries of all tables).
     pub fn marginals(
         mut self,
-        scores: Scores<'_>,
+        scores: NetworkScores<'_>,
         pool: Option<&ThreadPool>,
         interrupt: &Interrupt,
     ) -> Result<Marginals> {
         let junction = self.junction;
         let mut marginals = zeros(junction.marginals_at[junction.n_variables()])?;
-        let mut part = junction.whole([&mut self.tables, &mut self.messages, &mut marginals]);
-        Arch::new().dispatch(Down { part: &mut part, cliques: junction.top.iter().rev().copied(), interrupt });
-        let parts = junction.parts([&mut self.tables, &mut self.messages, &mut marginals]);
-        junction.each_task(pool, parts, |mut part, cliques| {
-            Arch::new().dispatch(Down { part: &mut part, cliques: cliques.rev(), interrupt });
+        let mut segment = junction.whole([&mut self.tables, &mut self.messages, &mut marginals]);
+        Arch::new().dispatch(Down { segment: &mut segment, cliques: junction.top.iter().rev().copied(), interrupt });
+        let segments = junction.segments([&mut self.tables, &mut self.messages, &mut marginals]);
+        junction.each_task(pool, segments, |mut segment, cliques| {
+            Arch::new().dispatch(Down { segment: &mut segment, cliques: cliques.rev(), interrupt });
         });
         interrupt.check()?;
         Ok(junction.scatter(&marginals, self.log_z, scores.network))
@@ -307,7 +318,7 @@ impl Conditionals<'_> {
 }
 
 impl Junction {
-    /// Marginals as scores lie, from those in the order of the cliques.
+    /// Copies marginals from the layout of the cliques to the layout of the scores.
     fn scatter(&self, marginals: &[f64], log_z: f64, network: &Network) -> Marginals {
         let (mut node, mut edge) = (vec![0.0; network.n_node_scores()], vec![0.0; network.n_edge_scores()]);
         for k in 0..self.n_variables() {

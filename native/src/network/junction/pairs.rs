@@ -1,50 +1,55 @@
-//! p(x_i, x_j) of all pairs of variables, whether there is an edge between them or not.
+//! p(x_i, x_j) of all pairs of variables, with or without an edge between them.
 //!
-//! With x_i clamped to a state, only the tables of cliques above that of i change on the way up: from
-//! l(s) = p(x_i = a | s), at first the row of i's own table,
+//! With x_i clamped to state a, the pass up changes the tables on the path from the clique of i to its root alone. It starts
+//! from l(s) = p(x_i = a | s), the row of state a in the table of i's clique. Each clique on the path computes from the l of
+//! its child
 //!
 //! ```text
-//! w(v, s) = p(v | s) l(v, s),   l'(s) = sum_v w(v, s) = p(x_i = a | s),   and so on to the root.
+//! w(v, s) = p(v | s) l(v, s),   l'(s) = sum_v w(v, s) = p(x_i = a | s).
 //! ```
 //!
-//! On the way down p(v, s, x_i = a) = w(v, s) p(s, x_i = a) / l'(s) on this path, and p(v | s) p(s, x_i = a) beside it.
-//! It goes as far as the clique of i: pairs with what stands before that are found from their other side.
+//! On the pass down, p(v, s, x_i = a) = w(v, s) p(s, x_i = a) / l'(s) on the path, and p(v | s) p(s, x_i = a) elsewhere. The
+//! pass down ends at the clique of i. For a variable j whose clique stands before it, p(x_i, x_j) is copied from row j.
 
 use crate::error::{Error, Result};
 use crate::network::Network;
 use crate::network::junction::calibrate::Conditionals;
+use crate::network::junction::cliques::{Junction, zeros};
 use crate::network::junction::tables::{spread, sum_out};
-use crate::network::junction::{Junction, zeros};
 use crate::numeric;
 use crate::threads::{Interrupt, share};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::ThreadPool;
 use std::sync::{Mutex, PoisonError};
 
-/// Tables and messages of the cliques from that of i on.
-struct Buffers {
+/// Buffers that a thread keeps from one row to the next.
+struct Scratch {
+    /// w, then p(v, s, x_i = a), of each clique.
     tables: Vec<f64>,
+    /// l, then p(s, x_i = a), of each clique.
     messages: Vec<f64>,
-    /// l of the message at hand.
+    /// A copy of l of the clique that `pass` works on.
     l: Vec<f64>,
 }
 
-/// One state of one variable, clamped: its row of the matrix.
+/// The computation of one row of the matrix: variable i is clamped to a state.
 struct Clamped<'a> {
     conditionals: &'a Conditionals<'a>,
     network: &'a Network,
+    /// The clique of i.
     clique: usize,
+    /// a
     state: usize,
-    buffers: &'a mut Buffers,
+    buffers: &'a mut Scratch,
     row: &'a mut [f64],
 }
 
 impl Clamped<'_> {
-    /// Leaves w in the tables and l in the messages of the cliques above that of i; returns the root's number.
+    /// The pass up: leaves w in the tables and l in the messages of the path; returns the root.
     #[inline(always)]
     fn up<S: Simd>(&mut self, _simd: S) -> usize {
         let Conditionals { junction, ref tables, .. } = *self.conditionals;
-        let Buffers { tables: joint, messages, .. } = &mut *self.buffers;
+        let Scratch { tables: joint, messages, .. } = &mut *self.buffers;
         let mut k = self.clique;
         let own = &tables[junction.table(k)];
         let length = junction.message(k).len();
@@ -53,7 +58,7 @@ impl Clamped<'_> {
             let parent = junction.parents[k] as usize;
             let table = &mut joint[junction.table(parent)];
             table.copy_from_slice(&tables[junction.table(parent)]);
-            spread(junction.groups(k), table, &messages[junction.message(k)], |t, m| *t *= m);
+            spread(junction.spans(k), table, &messages[junction.message(k)], |t, m| *t *= m);
             let sums = &mut messages[junction.message(parent)];
             sums.fill(0.0);
             for row in table.chunks_exact(sums.len()) {
@@ -64,17 +69,17 @@ impl Clamped<'_> {
         k
     }
 
-    /// From the root's l, which is p(x_i = a), to the cliques down to that of i.
+    /// The pass down from the root, whose l is p(x_i = a), to the clique of i. Writes the row.
     #[inline(always)]
     fn down<S: Simd>(&mut self, simd: S, root: usize) {
         let Conditionals { junction, ref tables, .. } = *self.conditionals;
         let total = self.buffers.messages[junction.message(root)][0];
         let mut on_path = root;
         for k in (self.clique + 1..=root).rev() {
-            let Buffers { tables: joint, messages, .. } = &mut *self.buffers;
+            let Scratch { tables: joint, messages, .. } = &mut *self.buffers;
             let (joint, p) = (&mut joint[junction.table(k)], &messages[junction.message(k)]);
             if k == on_path {
-                // The table has been weighted when the parent was visited.
+                // `pass` has already turned w into p(v, s, x_i = a) when it visited the parent.
                 on_path = junction.child_towards(k, self.clique);
             } else {
                 for (row, from) in joint.chunks_exact_mut(p.len()).zip(tables[junction.table(k)].chunks_exact(p.len()))
@@ -94,16 +99,17 @@ impl Clamped<'_> {
     }
 }
 
-impl Buffers {
-    /// Sums p(s, x_i = a) of a child out of its parent's table; on the path to i weights the child's table by it.
+impl Scratch {
+    /// Sums p(s, x_i = a) of the child of clique k out of the table of k. If the child is on the path, turns its table from w
+    /// into p(v, s, x_i = a).
     #[inline(always)]
     fn pass<S: Simd>(&mut self, simd: S, junction: &Junction, (k, child): (usize, usize), on_path: bool) {
         let message = &mut self.messages[junction.message(child)];
         self.l.clear();
         self.l.extend_from_slice(message);
-        sum_out(simd, junction.groups(child), &self.tables[junction.table(k)], message);
+        sum_out(simd, junction.spans(child), &self.tables[junction.table(k)], message);
         if on_path {
-            // Both are 0 where there is nothing to weigh.
+            // Where l is 0, p and the child's table are 0.
             message.iter_mut().zip(&self.l).for_each(|(p, &l)| *p = if l > 0.0 { *p / l } else { 0.0 });
             for row in self.tables[junction.table(child)].chunks_exact_mut(message.len()) {
                 row.iter_mut().zip(&*message).for_each(|(w, ratio)| *w *= ratio);
@@ -113,10 +119,10 @@ impl Buffers {
 }
 
 impl Junction {
-    /// The child of a clique that is above another, or is that one.
+    /// The child of clique k that is clique `below` or its ancestor.
     fn child_towards(&self, k: usize, below: usize) -> usize {
         let children = &self.children[self.children_at[k]..self.children_at[k + 1]];
-        // Children ascend, and each has what is below it right before it.
+        // Children ascend, and the descendants of each stand right before it.
         let at = children.partition_point(|&child| (child as usize) < below);
         children.get(at).map_or(below, |&child| child as usize)
     }
@@ -133,8 +139,10 @@ impl WithSimd for Clamped<'_> {
 }
 
 impl Conditionals<'_> {
-    /// The matrix of p(x_i = a, x_j = b) for all states of all variables, by rows; a variable with itself has p(x_i) on
-    /// the diagonal. `node` are the marginals. O(states * all tables), and tables for each thread.
+    /// The matrix of p(x_i = a, x_j = b) for all states of all variables, row by row. The block of a variable with itself is
+    /// diagonal, with p(x_i = a) in it. `node` holds the marginals, laid out as the node scores.
+    ///
+    /// Costs O(states of all variables * entries of all tables), and memory for all tables for each thread.
     pub fn pairs(&self, network: &Network, node: &[f64], pool: &ThreadPool, interrupt: &Interrupt) -> Result<Vec<f64>> {
         let all = node.len();
         let square =
@@ -148,13 +156,13 @@ impl Conditionals<'_> {
             rest = behind;
         }
         let cliques = self.junction.cliques();
-        let spare: Mutex<Vec<Buffers>> = Mutex::default();
+        let spare: Mutex<Vec<Scratch>> = Mutex::default();
         let outcomes = share(pool, items, |(i, rows)| {
             interrupt.check()?;
             let kept = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut buffers = match kept {
                 Some(buffers) => buffers,
-                None => Buffers {
+                None => Scratch {
                     tables: zeros(self.tables.len())?,
                     messages: zeros(self.junction.all_messages())?,
                     l: Vec::new(),
@@ -172,20 +180,20 @@ impl Conditionals<'_> {
         Ok(matrix)
     }
 
-    /// One row, for variables whose cliques do not stand before that of i.
+    /// Writes one row of the matrix: the entries of variables whose cliques do not stand before `clique`.
     fn pairs_of(
         &self,
         network: &Network,
         node: &[f64],
         (clique, state): (usize, usize),
-        buffers: &mut Buffers,
+        buffers: &mut Scratch,
         row: &mut [f64],
     ) {
         let junction = self.junction;
         let own = node[network.node(junction.variables[clique] as usize)][state];
         Arch::new().dispatch(Clamped { conditionals: self, network, clique, state, buffers, row });
         let root = (clique..junction.n_variables()).find(|&k| junction.is_root(k)).unwrap_or(clique);
-        // Other components are independent.
+        // Variables of other components of the network are independent of i.
         for k in root + 1..junction.n_variables() {
             let states = network.node(junction.variables[k] as usize);
             row[states.clone()].iter_mut().zip(&node[states]).for_each(|(to, p)| *to = own * p);
@@ -193,7 +201,7 @@ impl Conditionals<'_> {
     }
 }
 
-/// Copies to the rows of each variable what the rows of variables that stand before it hold.
+/// Copies p(x_j, x_i) to the rows of i for all j whose cliques stand before the clique of i.
 fn mirror(matrix: &mut [f64], network: &Network, cliques: &[usize]) {
     let all = network.n_node_scores();
     for i in 0..cliques.len() {
@@ -206,13 +214,14 @@ fn mirror(matrix: &mut [f64], network: &Network, cliques: &[usize]) {
 }
 
 impl Junction {
-    /// The clique of each variable.
+    /// Variable -> its clique.
     fn cliques(&self) -> Vec<usize> {
         let mut cliques = vec![0; self.n_variables()];
         self.variables.iter().enumerate().for_each(|(k, &v)| cliques[v as usize] = k);
         cliques
     }
 
+    /// Number of entries of all messages.
     fn all_messages(&self) -> usize {
         self.messages_at[self.n_variables()]
     }

@@ -1,7 +1,7 @@
-//! Exact samples: from the roots on, each variable given its separator.
+//! Exact samples: each variable is drawn given its separator, from the roots down.
 
 use crate::error::{Error, Result};
-use crate::network::junction::Conditionals;
+use crate::network::junction::calibrate::Conditionals;
 use crate::numeric::random::Random;
 use crate::threads::{Interrupt, share};
 use rayon::ThreadPool;
@@ -10,8 +10,7 @@ use rayon::ThreadPool;
 const BLOCK: usize = 16;
 
 impl Conditionals<'_> {
-    /// So many assignments, one behind the other. Each has a stream of random numbers of its own. O(n_variables) a
-    /// sample.
+    /// n assignments, one behind the other. Each assignment has its own stream of random numbers and costs O(n_variables).
     pub fn samples(&self, n: usize, seed: u64, pool: &ThreadPool, interrupt: &Interrupt) -> Result<Vec<i32>> {
         let width = self.junction.n_variables();
         let mut samples = Vec::new();
@@ -36,7 +35,7 @@ impl Conditionals<'_> {
     }
 }
 
-/// The state in which the cumulated probability passes u; the last if rounding leaves none.
+/// The first state whose cumulated probability exceeds u; the last state if rounding leaves none.
 fn draw(probabilities: &mut dyn Iterator<Item = f64>, u: f64) -> usize {
     let (mut sum, mut state) = (0.0, 0);
     for (at, p) in probabilities.enumerate() {

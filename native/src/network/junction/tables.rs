@@ -1,14 +1,15 @@
-//! Walks over tables of many dimensions: the last of them is the fastest.
+//! Walks over tables of many dimensions. Neighbouring entries in memory differ in the last dimension.
 
-use crate::network::junction::{Axis, Group, NONE};
+use crate::network::junction::cliques::{Axis, NONE, Span};
 use crate::numeric;
 use pulp::Simd;
 
-/// Calls with each run of entries of the parent's table that is one group: where it begins, there and in the message.
+/// Calls `visit` for each run of neighbouring entries of the parent's table that differ in the last span alone, with the
+/// beginning of the run in the table and in the message.
 #[inline(always)]
-fn each_run(groups: &[Group], mut visit: impl FnMut(usize, usize)) {
-    let Some((inner, outer)) = groups.split_last() else { return };
-    // A table of at most 2^32 entries has no more dimensions.
+fn each_run(spans: &[Span], mut visit: impl FnMut(usize, usize)) {
+    let Some((inner, outer)) = spans.split_last() else { return };
+    // A table of at most 2^32 entries has at most 32 dimensions.
     let mut at = [0; 32];
     let (mut table, mut message) = (0, 0);
     loop {
@@ -20,7 +21,7 @@ fn each_run(groups: &[Group], mut visit: impl FnMut(usize, usize)) {
                 return;
             }
             dimension -= 1;
-            let Group { size, stride } = outer[dimension];
+            let Span { size, stride } = outer[dimension];
             at[dimension] += 1;
             message += stride as usize;
             if at[dimension] < size {
@@ -32,36 +33,37 @@ fn each_run(groups: &[Group], mut visit: impl FnMut(usize, usize)) {
     }
 }
 
-/// message(s) = sum of the table over all that is not in s
+/// message(s) = sum of the table over all dimensions that are not in s.
 #[inline(always)]
-pub fn sum_out<S: Simd>(simd: S, groups: &[Group], table: &[f64], message: &mut [f64]) {
-    let Some(&Group { size, stride }) = groups.last() else { return };
+pub fn sum_out<S: Simd>(simd: S, spans: &[Span], table: &[f64], message: &mut [f64]) {
+    let Some(&Span { size, stride }) = spans.last() else { return };
     let size = size as usize;
     message.fill(0.0);
     if stride == 0 {
-        each_run(groups, |from, to| message[to] += numeric::sum(simd, &table[from..from + size]));
+        each_run(spans, |from, to| message[to] += numeric::sum(simd, &table[from..from + size]));
     } else {
-        each_run(groups, |from, to| {
+        each_run(spans, |from, to| {
             message[to..to + size].iter_mut().zip(&table[from..from + size]).for_each(|(m, t)| *m += t);
         });
     }
 }
 
-/// Changes every entry of the table by its entry of the message.
+/// Calls `change` for every entry of the table, with the entry of the message at the same states.
 #[inline(always)]
-pub fn spread(groups: &[Group], table: &mut [f64], message: &[f64], change: impl Fn(&mut f64, f64)) {
-    let Some(&Group { size, stride }) = groups.last() else { return };
+pub fn spread(spans: &[Span], table: &mut [f64], message: &[f64], change: impl Fn(&mut f64, f64)) {
+    let Some(&Span { size, stride }) = spans.last() else { return };
     let size = size as usize;
     if stride == 0 {
-        each_run(groups, |from, to| table[from..from + size].iter_mut().for_each(|t| change(t, message[to])));
+        each_run(spans, |from, to| table[from..from + size].iter_mut().for_each(|t| change(t, message[to])));
     } else {
-        each_run(groups, |from, to| {
+        each_run(spans, |from, to| {
             table[from..from + size].iter_mut().zip(&message[to..to + size]).for_each(|(t, &m)| change(t, m));
         });
     }
 }
 
-/// One row of a table of scores, for one state of the clique's variable: dimension by dimension, the last first.
+/// Fills the row of a table of scores that belongs to one state of the clique's own variable: `score` plus the scores of the
+/// edges into the separator. Fills dimension by dimension, the last first.
 #[inline(always)]
 pub fn fill_row(row: &mut [f64], score: f64, axes: &[Axis], edge_score: impl Fn(&Axis, usize) -> f64) {
     row[0] = score;
@@ -80,9 +82,10 @@ pub fn fill_row(row: &mut [f64], score: f64, axes: &[Axis], edge_score: impl Fn(
     }
 }
 
-/// Marginals of one state of the clique's variable, of the states that there are, alone and with its neighbours: sums
-/// out dimension by dimension, the first first. Marginals lie as the node's, then every edge's with its states as
-/// columns.
+/// Computes from the row of state a of the clique's own variable, which has `states` states, the marginal of a and of a together
+/// with each state of each neighbour in the separator. Sums out dimension by dimension, the first first; the row is used up.
+///
+/// `marginals` holds the states of the own variable, then a table for each edge, with a row for each of these states.
 #[inline(always)]
 pub fn collapse_row<S: Simd>(
     simd: S,

@@ -1,10 +1,11 @@
 //! Laws of the junction forest, against enumeration.
 
-use crate::network::junction::order::Elimination;
-use crate::network::junction::*;
+use crate::network::junction::cliques::{Junction, within};
+use crate::network::junction::elimination::Elimination;
+use crate::network::{Network, NetworkScores};
 use crate::numeric::log_sum_exp;
 use crate::numeric::random::Random;
-use crate::threads::pool;
+use crate::threads::{Interrupt, pool};
 use proptest::prelude::*;
 
 /// Scores from -width / 2 to width / 2.
@@ -52,7 +53,7 @@ proptest! {
     fn everything_equals_enumeration(network in networks(), seed in 0u64..1000, width in 0.0f64..20.0) {
         let node = scores(network.n_node_scores(), width, seed);
         let edge = scores(network.n_edge_scores(), width, seed + 1);
-        let scores = Scores::new(&network, &node, &edge).unwrap();
+        let scores = NetworkScores::new(&network, &node, &edge).unwrap();
         let (junction, interrupt, pool) = (junction(&network), Interrupt::default(), pool(2).unwrap());
         let all = assignments(network.states());
         let logs: Vec<f64> = all.iter().map(|x| network.score(&node, &edge, x)).collect();
@@ -122,7 +123,7 @@ fn tasks_and_the_cliques_above_them_are_all_cliques_once() {
 fn any_number_of_threads_gives_the_same_bits() {
     let network = grid(10, 40);
     let (node, edge) = (scores(network.n_node_scores(), 3.0, 1), scores(network.n_edge_scores(), 3.0, 2));
-    let scores = Scores::new(&network, &node, &edge).unwrap();
+    let scores = NetworkScores::new(&network, &node, &edge).unwrap();
     let (junction, interrupt) = (junction(&network), Interrupt::default());
     let run = |threads| {
         let pool = pool(threads).unwrap();

@@ -1,46 +1,53 @@
 //! Messages between variables of any numbers of states, as logs of ratios to the first state.
 //!
-//! With S_i, the sum of a variable's scores and of all log messages into it, and h = S_i - log m_{j->i}
+//! Let T be the table of the edge, S_i the sum of the scores of variable i and of all log messages into it, and
+//! h = S_i - log m_{j->i}. Then
 //!
 //! ```text
-//! log m_{i->j}(y) = log sum over x of exp(h(x) + T(x, y)), less the same for y = 0.
+//! log m_{i->j}(y) = log sum over x of exp(h(x) + T(x, y)) - log sum over x of exp(h(x) + T(x, 0)).
 //! ```
 //!
-//! Of tables whose scores are no more than `TAME` apart exp(T - max T) is kept: a message then takes one exponential a
-//! state, and no sum can vanish. For all others every term is formed as a logarithm.
+//! A table whose scores differ by at most `TAME` is tame: exp(T - max T) is kept, a message takes one exponential a state, and
+//! no sum can vanish. Messages over other tables take an exponential for each entry of the table.
 
-use crate::network::loopy::{Beliefs, Rule, Slots, Task, chunks, take};
+use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, take};
+use crate::network::loopy::slots::MessageSlots;
 use crate::network::{Neighbour, Network};
 use crate::numeric::log_sum_exp;
 use crate::threads::{parts, share};
 use rayon::ThreadPool;
 use std::ops::Range;
 
-/// The largest term of a sum is then at least exp(-TAME); those that underflow are below exp(-708).
+/// Largest difference of two scores of a tame table. The largest term of a sum is at least exp(-300), and a term that underflows
+/// is below exp(-708).
 const TAME: f64 = 300.0;
 
+/// The rule whose entries are log messages.
 pub struct Logs<'a> {
     network: &'a Network,
-    slots: &'a Slots,
+    slots: &'a MessageSlots,
     node_scores: &'a [f64],
     edge_scores: &'a [f64],
-    /// exp(T - max T) of every tame table.
+    /// exp(T - max T) of the tame tables, laid out as the edge scores; 0 for other tables.
     exponentials: Vec<f64>,
-    /// max T - min T of every table.
+    /// Edge -> max T - min T.
     ranges: Vec<f64>,
 }
 
+/// Buffers for one variable i and one of its neighbours.
 #[derive(Default)]
-pub struct Buffers {
-    /// S_i.
+pub struct Scratch {
+    /// S_i
     sums: Vec<f64>,
-    /// h, and exp(h - max h).
+    /// h
     cavity: Vec<f64>,
+    /// exp(h - max h)
     weights: Vec<f64>,
 }
 
 impl<'a> Logs<'a> {
-    pub fn new(task: &Task<'a>) -> Self {
+    /// The rule for a network and its scores.
+    pub fn new(task: &Propagation<'a>) -> Self {
         let (network, edge_scores) = (task.network, task.edge_scores);
         let mut exponentials = vec![0.0; edge_scores.len()];
         let ranges = (0..network.edges().len()).map(|edge| {
@@ -59,7 +66,7 @@ impl<'a> Logs<'a> {
         Logs { network, slots: task.slots, node_scores: task.node_scores, edge_scores, exponentials, ranges }
     }
 
-    /// S_i.
+    /// Computes S_i.
     fn sums(&self, variable: usize, messages: &[f64], sums: &mut Vec<f64>) {
         sums.clear();
         sums.extend_from_slice(&self.node_scores[self.network.node(variable)]);
@@ -69,7 +76,7 @@ impl<'a> Logs<'a> {
         }
     }
 
-    /// h, of the message in a slot out of the variable of these sums.
+    /// Computes h for the message of `slot`, which goes out of the variable with the given S_i.
     fn cavity(&self, slot: usize, sums: &[f64], messages: &[f64], cavity: &mut Vec<f64>) {
         cavity.clear();
         cavity.extend_from_slice(sums);
@@ -77,6 +84,7 @@ impl<'a> Logs<'a> {
         cavity[1..].iter_mut().zip(incoming).for_each(|(h, message)| *h -= message);
     }
 
+    /// Computes the message to a neighbour from h.
     fn message(&self, neighbour: &Neighbour, cavity: &[f64], weights: &mut Vec<f64>, out: &mut [f64]) {
         if self.ranges[neighbour.edge as usize] > TAME {
             let table = self.network.table_from(self.edge_scores, neighbour);
@@ -94,16 +102,16 @@ impl<'a> Logs<'a> {
         out.iter_mut().enumerate().for_each(|(y, out)| *out = (sum(y + 1) / first).ln());
     }
 
-    /// Writes the beliefs of a variable; returns log Z_i.
-    fn node(&self, variable: usize, messages: &[f64], buffers: &mut Buffers, beliefs: &mut [f64]) -> f64 {
+    /// Writes the beliefs of a variable; returns log Z_i, the log of the sum of exp(S_i).
+    fn node(&self, variable: usize, messages: &[f64], buffers: &mut Scratch, beliefs: &mut [f64]) -> f64 {
         self.sums(variable, messages, &mut buffers.sums);
         let log_z = log_sum_exp(buffers.sums.iter().copied());
         beliefs.iter_mut().zip(&buffers.sums).for_each(|(belief, sum)| *belief = (sum - log_z).exp());
         log_z
     }
 
-    /// Writes the table of beliefs of an edge; returns log Z_ij.
-    fn edge(&self, edge: usize, messages: &[f64], [a, b]: &mut [Buffers; 2], beliefs: &mut [f64]) -> f64 {
+    /// Writes the beliefs of an edge; returns log Z_ij, the log of the sum of exp(T(x, y) + h_i(x) + h_j(y)).
+    fn edge(&self, edge: usize, messages: &[f64], [a, b]: &mut [Scratch; 2], beliefs: &mut [f64]) -> f64 {
         let (i, j) = self.network.edges()[edge];
         let (out, back) = self.slots.of_edge[edge];
         for (buffers, variable, slot) in [(&mut *a, i, out), (&mut *b, j, back)] {
@@ -122,15 +130,15 @@ impl<'a> Logs<'a> {
     }
 }
 
-impl Rule for Logs<'_> {
-    type Buffers = Buffers;
+impl MessageRule for Logs<'_> {
+    type Scratch = Scratch;
 
-    fn slots(&self) -> &Slots {
+    fn slots(&self) -> &MessageSlots {
         self.slots
     }
 
-    fn update(&self, variables: Range<usize>, messages: &[f64], out: &mut [f64], buffers: &mut Buffers) -> f64 {
-        let Buffers { sums, cavity, weights } = buffers;
+    fn update(&self, variables: Range<usize>, messages: &[f64], out: &mut [f64], buffers: &mut Scratch) -> f64 {
+        let Scratch { sums, cavity, weights } = buffers;
         let begin = self.slots.entries(self.slots.out_of(variables.clone())).start;
         let mut change = 0.0;
         for variable in variables {
@@ -159,7 +167,7 @@ impl Rule for Logs<'_> {
         new.iter_mut().zip(old).for_each(|(new, old)| *new += damping * (old - *new));
     }
 
-    /// log m(y) lies between the least and the largest T(x, y) - T(x, 0).
+    /// Clamps log m(y) to the range from the least to the largest T(x, y) - T(x, 0), in which every message lies.
     fn entries_of_logs(&self, messages: &mut [f64]) {
         for variable in 0..self.network.n_variables() {
             let own = self.network.states()[variable] as usize;
@@ -186,7 +194,7 @@ impl Rule for Logs<'_> {
         let mut nodes = vec![0.0; self.node_scores.len()];
         let work = chunks(n).zip(parts(&mut nodes, chunks(n).map(sizes)));
         let of_nodes = share(pool, work.collect(), |(chunk, mut beliefs)| {
-            let mut buffers = Buffers::default();
+            let mut buffers = Scratch::default();
             let log_z = |variable| {
                 let own = take(&mut beliefs, self.network.node(variable).len());
                 self.node(variable, messages, &mut buffers, own)
@@ -198,7 +206,7 @@ impl Rule for Logs<'_> {
         let mut edges = vec![0.0; self.edge_scores.len()];
         let work = chunks(ends.len()).zip(parts(&mut edges, chunks(ends.len()).map(sizes)));
         let of_edges = share(pool, work.collect(), |(chunk, mut beliefs)| {
-            let mut buffers = <[Buffers; 2]>::default();
+            let mut buffers = <[Scratch; 2]>::default();
             let mut sum = 0.0;
             for edge in chunk {
                 let table = take(&mut beliefs, self.network.table(edge).len());

@@ -1,53 +1,62 @@
 //! Messages between binary variables, as odds.
 //!
-//! Constants and everything that depends on one variable are moved out of an edge's table, which leaves psi_00 = psi_01
-//! = psi_10 = 1 and psi_11 = E. With B_i, the product of a variable's odds and of all messages into it, and t = B_i /
-//! m_{j->i}
+//! Factors that depend on one variable, and constants, are moved out of an edge's table: what is left is
+//! psi_00 = psi_01 = psi_10 = 1 and psi_11 = E. Let B_i be the product of the odds of variable i and of all messages into it, and
+//! t = B_i / m_{j->i}. Then
 //!
 //! ```text
-//! m_{i->j} = (1 + E t) / (1 + t) = (m_{j->i} + E B_i) / (m_{j->i} + B_i):
+//! m_{i->j} = (1 + E t) / (1 + t) = (m_{j->i} + E B_i) / (m_{j->i} + B_i),
 //! ```
 //!
-//! one division, and no exponential or logarithm. All terms are positive, so nothing cancels. A message lies between 1
-//! and E.
+//! which takes one division, and no exponential or logarithm. All terms are positive, so that nothing cancels. A message lies
+//! between 1 and E.
 
-use crate::network::loopy::{Beliefs, Rule, Slots, Task, chunks};
+use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks};
+use crate::network::loopy::slots::MessageSlots;
 use crate::numeric;
-use crate::numeric::vectors::dispatched;
+use crate::numeric::chunks::dispatched;
 use crate::threads::{parts, share};
 use pulp::Scalar;
 use rayon::ThreadPool;
 use std::ops::Range;
 
-/// Largest |log E|: products of three such numbers and of beliefs are numbers.
+/// Largest |log E|: the product of three numbers of this size and of beliefs stays in the range of a double.
 pub const COUPLING_LIMIT: f64 = 200.0;
-/// Largest |log| of a factor B_i, E B_i or m_{j->i} can have; a double holds exp(+-708).
+/// Largest |log| of a product B_i, E B_i or m_{j->i}; a double holds exp(+-708).
 pub const RANGE_LIMIT: f64 = 690.0;
-/// Products of messages that are formed side by side.
-const LANES: usize = 4;
+/// Partial products that `product` forms side by side.
+const PRODUCTS: usize = 4;
 
+/// The rule whose entries are odds, for binary variables.
 pub struct Odds<'a> {
-    slots: &'a Slots,
+    slots: &'a MessageSlots,
+    /// Edge -> its two variables.
     ends: &'a [(u32, u32)],
+    /// Edge -> its table of scores.
     tables: &'a [[f64; 4]],
-    /// psi_i(1) / psi_i(0), the tables' parts included.
+    /// Variable -> psi_i(1) / psi_i(0), with the factors moved out of its edges' tables.
     odds: Vec<f64>,
-    /// log E of each edge, and E of each slot.
+    /// Edge -> log E.
     log_couplings: Vec<f64>,
+    /// Slot -> E.
     couplings: Vec<f64>,
     /// The score of the assignment of zeros.
     constant: f64,
 }
 
+/// Buffers for a block of messages.
 #[derive(Default)]
-pub struct Buffers {
+pub struct Scratch {
+    /// Slot -> m_{j->i}
     incoming: Vec<f64>,
+    /// Slot -> B_i
     beliefs: Vec<f64>,
 }
 
 impl<'a> Odds<'a> {
-    /// None if a variable has more than two states, or numbers might leave the range of a double.
-    pub fn new(task: &Task<'a>) -> Option<Self> {
+    /// The rule for a network and its scores; none if a variable has more than two states, or if a product may leave the range
+    /// of a double.
+    pub fn new(task: &Propagation<'a>) -> Option<Self> {
         if task.network.states().iter().any(|&r| r != 2) {
             return None;
         }
@@ -79,17 +88,17 @@ impl<'a> Odds<'a> {
         Some(Odds { slots: task.slots, ends: task.network.edges(), tables, odds, log_couplings, couplings, constant })
     }
 
-    /// B_i.
+    /// B_i
     #[inline(always)]
     fn belief(&self, variable: usize, messages: &[f64]) -> f64 {
         let incoming = self.slots.reverse[self.slots.out_of(variable..variable + 1)].iter();
         incoming.fold(self.odds[variable], |product, &reverse| product * messages[reverse as usize])
     }
 
-    /// log Z_ij / (Z_i Z_j) of an edge, before the logarithm, and its table of beliefs.
+    /// Z_ij / (Z_i Z_j) of an edge with the slots (a, b), and its beliefs, from B_i and B_j.
     #[inline(always)]
     fn edge(&self, (a, b): (u32, u32), (of_i, of_j): (f64, f64), messages: &[f64]) -> (f64, [f64; 4]) {
-        // With q = 1 / (1 + B) and u = q t, the terms 1, t_j, t_i and E t_i t_j of Z_ij, each times q_i q_j.
+        // With q = 1 / (1 + B) = 1 / Z and u = q t: the terms 1, t_j, t_i and E t_i t_j of Z_ij, multiplied by q_i q_j.
         let (q_i, q_j) = (1.0 / (1.0 + of_i), 1.0 / (1.0 + of_j));
         let (u_i, u_j) = (of_i * q_i / messages[b as usize], of_j * q_j / messages[a as usize]);
         let terms = [q_i * q_j, q_i * u_j, u_i * q_j, self.couplings[a as usize] * u_i * u_j];
@@ -97,7 +106,7 @@ impl<'a> Odds<'a> {
         (z, terms.map(|term| term / z))
     }
 
-    /// Writes B_i and the beliefs of states; returns the sum of log Z_i.
+    /// Writes B_i and the beliefs of all variables; returns the sum of log Z_i, where Z_i = 1 + B_i.
     fn node_beliefs(&self, messages: &[f64], pool: &ThreadPool, odds: &mut [f64], beliefs: &mut [f64]) -> f64 {
         let sizes = || chunks(self.odds.len()).map(|chunk| chunk.len());
         let work = parts(odds, sizes()).into_iter().zip(parts(beliefs, sizes().map(|size| 2 * size)));
@@ -113,7 +122,7 @@ impl<'a> Odds<'a> {
         logs.iter().sum()
     }
 
-    /// Writes the tables of beliefs; returns the sum of log Z_ij / (Z_i Z_j).
+    /// Writes the beliefs of all edges; returns the sum of log (Z_ij / (Z_i Z_j)).
     fn edge_beliefs(&self, messages: &[f64], pool: &ThreadPool, odds: &[f64], beliefs: &mut [f64]) -> f64 {
         let n = self.ends.len();
         let work = chunks(n).zip(parts(beliefs, chunks(n).map(|chunk| 4 * chunk.len())));
@@ -129,6 +138,7 @@ impl<'a> Odds<'a> {
     }
 }
 
+/// The sum of the logs of positive numbers, which are overwritten.
 fn sum_of_logs(values: &mut [f64]) -> f64 {
     dispatched(
         #[inline(always)]
@@ -137,8 +147,8 @@ fn sum_of_logs(values: &mut [f64]) -> f64 {
     values.iter().sum()
 }
 
-/// Whether all products that occur are normal numbers: factors above 1, and those below, are bounded apart from each
-/// other.
+/// Whether all products are normal numbers. Bounds the factors above 1 and the factors below 1 separately: products are formed
+/// in any sequence.
 fn in_range(log_odds: &[f64], edges: &[(u32, u32)], log_couplings: &[f64]) -> bool {
     let mut bounds: Vec<[f64; 2]> = log_odds.iter().map(|&a| [a.max(0.0), (-a).max(0.0)]).collect();
     let mut most = 0.0f64;
@@ -152,26 +162,28 @@ fn in_range(log_odds: &[f64], edges: &[(u32, u32)], log_couplings: &[f64]) -> bo
     most <= COUPLING_LIMIT && bounds.iter().flatten().all(|&bound| bound + most <= RANGE_LIMIT)
 }
 
+/// The product of all values, in `PRODUCTS` partial products: each multiplication in a single product would wait for the one
+/// before.
 #[inline(always)]
 fn product(values: &[f64]) -> f64 {
-    let (body, tail) = values.as_chunks::<LANES>();
-    let mut lanes = [1.0; LANES];
+    let (body, tail) = values.as_chunks::<PRODUCTS>();
+    let mut lanes = [1.0; PRODUCTS];
     for values in body {
-        for k in 0..LANES {
+        for k in 0..PRODUCTS {
             lanes[k] *= values[k];
         }
     }
     lanes.iter().chain(tail).product()
 }
 
-/// |new - old| / min(new, old) = exp(|log new - log old|) - 1.
+/// The relative change |new - old| / min(new, old) = exp(|log new - log old|) - 1.
 #[inline(always)]
 pub fn relative(old: f64, new: f64) -> f64 {
     let smaller = if new < old { new } else { old };
     (new - old).abs() / smaller
 }
 
-/// The geometric mean of ratios, by weights of damping and what is left to 1.
+/// Replaces new ratios by the geometric mean new^(1 - damping) old^damping.
 pub fn damp(damping: f64, old: &[f64], new: &mut [f64]) {
     if damping == 0.5 {
         new.iter_mut().zip(old).for_each(|(new, old)| *new = (*new * old).sqrt());
@@ -180,7 +192,7 @@ pub fn damp(damping: f64, old: &[f64], new: &mut [f64]) {
     }
 }
 
-/// Writes messages; returns the largest relative change. The division for it waits for nothing, and costs little.
+/// Writes messages; returns the largest relative change. Its division waits for no other computation, and costs little.
 #[inline(always)]
 fn write(couplings: &[f64], incoming: &[f64], beliefs: &[f64], old: &[f64], out: &mut [f64]) -> f64 {
     let n = out.len();
@@ -204,16 +216,16 @@ fn write(couplings: &[f64], incoming: &[f64], beliefs: &[f64], old: &[f64], out:
     most.into_iter().fold(0.0, f64::max)
 }
 
-impl Rule for Odds<'_> {
-    type Buffers = Buffers;
+impl MessageRule for Odds<'_> {
+    type Scratch = Scratch;
 
-    fn slots(&self) -> &Slots {
+    fn slots(&self) -> &MessageSlots {
         self.slots
     }
 
-    fn update(&self, variables: Range<usize>, messages: &[f64], out: &mut [f64], buffers: &mut Buffers) -> f64 {
+    fn update(&self, variables: Range<usize>, messages: &[f64], out: &mut [f64], buffers: &mut Scratch) -> f64 {
         let block = self.slots.out_of(variables.clone());
-        let Buffers { incoming, beliefs } = buffers;
+        let Scratch { incoming, beliefs } = buffers;
         incoming.resize(block.len(), 0.0);
         beliefs.resize(block.len(), 0.0);
         dispatched(

@@ -1,51 +1,57 @@
-//! Messages between variables of any numbers of states, as ratios to the first state: what `odds` does for two.
+//! Messages between variables of any numbers of states, as ratios to the first state: the generalisation of `odds`.
 //!
-//! What depends on one variable is moved out of an edge's table, which leaves psi(x, y) = 1 where x or y is 0, and E(x,
-//! y) elsewhere. With B_i(x), the product of a variable's ratios and of all messages into it, and g(x) = B_i(x) /
-//! m_{j->i}(x)
+//! Factors that depend on one variable are moved out of an edge's table: what is left is psi(x, y) = 1 where x or y is 0, and
+//! E(x, y) elsewhere. Let B_i(x) be the product of the ratios of variable i and of all messages into it, and
+//! g(x) = B_i(x) / m_{j->i}(x). Then
 //!
 //! ```text
 //! m_{i->j}(y) = (1 + sum over x > 0 of g(x) E(x, y)) / (1 + sum over x > 0 of g(x)).
 //! ```
 //!
-//! It lies between the least and the largest E(x, y), E(0, y) = 1 among them.
+//! The message lies between the least and the largest E(x, y) over all x, where E(0, y) = 1.
 
 use crate::network::Network;
-use crate::network::loopy::odds::{COUPLING_LIMIT, RANGE_LIMIT, relative};
-use crate::network::loopy::{Beliefs, Rule, Slots, Task, chunks, take};
+use crate::network::loopy::odds::{COUPLING_LIMIT, RANGE_LIMIT, damp, relative};
+use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, take};
+use crate::network::loopy::slots::MessageSlots;
 use crate::numeric;
-use crate::numeric::vectors::dispatched;
+use crate::numeric::chunks::dispatched;
 use crate::threads::{parts, share};
 use pulp::Scalar;
 use rayon::ThreadPool;
 use std::ops::Range;
 
+/// The rule whose entries are ratios to the first state.
 pub struct Ratios<'a> {
     network: &'a Network,
-    slots: &'a Slots,
+    slots: &'a MessageSlots,
     edge_scores: &'a [f64],
-    /// psi_i(x) / psi_i(0), the tables' parts included; laid out as the scores of nodes.
+    /// psi_i(x) / psi_i(0), with the factors moved out of the tables; laid out as the node scores.
     ratios: Vec<f64>,
-    /// E of each slot without the first states, by rows of the sender's states, and where each begins.
+    /// E(x, y) for x > 0 and y > 0 of each slot, a row for each state of the sender.
     tables: Vec<f64>,
+    /// Slot -> beginning of its E in `tables`.
     table_at: Vec<usize>,
-    /// Of each entry of a message, logs of the least and the largest value.
+    /// Entry of a message -> logs of its least and its largest value.
     bounds: Vec<[f64; 2]>,
     /// The score of the assignment of zeros.
     constant: f64,
 }
 
+/// Buffers for one variable i; the first state is left out.
 #[derive(Default)]
-pub struct Buffers {
-    /// B_i, all messages into a variable, and g, without the first state.
+pub struct Scratch {
+    /// B_i
     beliefs: Vec<f64>,
+    /// The messages into i, neighbour by neighbour.
     incoming: Vec<f64>,
+    /// g
     cavity: Vec<f64>,
 }
 
 impl<'a> Ratios<'a> {
-    /// None if numbers might leave the range of a double.
-    pub fn new(task: &Task<'a>) -> Option<Self> {
+    /// The rule for a network and its scores; none if a product may leave the range of a double.
+    pub fn new(task: &Propagation<'a>) -> Option<Self> {
         let (network, slots, edge_scores) = (task.network, task.slots, task.edge_scores);
         let (mut ratios, mut table_at) = (Vec::with_capacity(task.node_scores.len()), vec![0]);
         let mut tables = Vec::with_capacity(2 * edge_scores.len());
@@ -74,7 +80,7 @@ impl<'a> Ratios<'a> {
         rule.in_range().then(|| rule.exponentiated())
     }
 
-    /// Whether all products that occur are normal numbers.
+    /// Whether all products are normal numbers. `ratios` and `tables` still hold logs.
     fn in_range(&self) -> bool {
         let most = self.bounds.iter().flatten().fold(0.0f64, |most, bound| most.max(bound.abs()));
         let fits = |i: usize| {
@@ -90,6 +96,7 @@ impl<'a> Ratios<'a> {
         most <= COUPLING_LIMIT && (0..self.network.n_variables()).all(fits)
     }
 
+    /// Replaces the logs in `ratios` and `tables` by their exponentials.
     fn exponentiated(mut self) -> Self {
         dispatched(
             #[inline(always)]
@@ -101,10 +108,10 @@ impl<'a> Ratios<'a> {
         self
     }
 
-    /// Looks up the messages into a variable, and multiplies them up.
+    /// Collects the messages into a variable, and computes B_i.
     #[inline(always)]
-    fn gather(&self, variable: usize, messages: &[f64], buffers: &mut Buffers) {
-        let Buffers { beliefs, incoming, .. } = buffers;
+    fn gather(&self, variable: usize, messages: &[f64], buffers: &mut Scratch) {
+        let Scratch { beliefs, incoming, .. } = buffers;
         beliefs.clear();
         beliefs.extend_from_slice(&self.ratios[self.network.node(variable)][1..]);
         incoming.clear();
@@ -115,7 +122,7 @@ impl<'a> Ratios<'a> {
         }
     }
 
-    /// Writes the message in a slot.
+    /// Computes the message of a slot.
     #[inline(always)]
     fn message(&self, slot: usize, beliefs: &[f64], incoming: &[f64], cavity: &mut [f64], out: &mut [f64]) {
         let mut sum = 1.0;
@@ -132,10 +139,10 @@ impl<'a> Ratios<'a> {
         out.iter_mut().for_each(|out| *out *= inverse);
     }
 
-    /// Writes the beliefs of an edge; returns Z_ij / (Z_i Z_j).
+    /// Writes the beliefs of an edge; returns Z_ij / (Z_i Z_j). `nodes` holds the beliefs of all variables, B_i / Z_i.
     #[inline(always)]
-    fn edge(&self, edge: usize, messages: &[f64], nodes: &[f64], buffers: &mut Buffers, beliefs: &mut [f64]) -> f64 {
-        // u = B / (Z m); for the first state B = m = 1. Nodes hold B / Z.
+    fn edge(&self, edge: usize, messages: &[f64], nodes: &[f64], buffers: &mut Scratch, beliefs: &mut [f64]) -> f64 {
+        // u = B / (Z m), where B = m = 1 for the first state.
         let (out, back) = self.slots.of_edge[edge];
         let (i, j) = self.network.edges()[edge];
         let cavity = |u: &mut Vec<f64>, variable: u32, into: u32| {
@@ -144,7 +151,7 @@ impl<'a> Ratios<'a> {
             let incoming = &messages[self.slots.entries(into as usize..into as usize + 1)];
             u[1..].iter_mut().zip(incoming).for_each(|(u, message)| *u /= message);
         };
-        let Buffers { beliefs: of_i, cavity: of_j, .. } = buffers;
+        let Scratch { beliefs: of_i, cavity: of_j, .. } = buffers;
         cavity(of_i, i, back);
         cavity(of_j, j, out);
         let table = &self.tables[self.table_at[out as usize]..self.table_at[out as usize + 1]];
@@ -160,13 +167,13 @@ impl<'a> Ratios<'a> {
         z
     }
 
-    /// Writes the beliefs of variables; returns the sum of log Z_i.
+    /// Writes the beliefs of all variables; returns the sum of log Z_i.
     fn node_beliefs(&self, messages: &[f64], pool: &ThreadPool, beliefs: &mut [f64]) -> f64 {
         let n = self.network.n_variables();
         let sizes = |chunk: Range<usize>| chunk.map(|variable| self.network.node(variable).len()).sum();
         let work = chunks(n).zip(parts(beliefs, chunks(n).map(sizes)));
         let logs = share(pool, work.collect(), |(chunk, mut beliefs)| {
-            let mut buffers = Buffers::default();
+            let mut buffers = Scratch::default();
             let log = |variable: usize| {
                 self.gather(variable, messages, &mut buffers);
                 let z = 1.0 + buffers.beliefs.iter().sum::<f64>();
@@ -180,13 +187,13 @@ impl<'a> Ratios<'a> {
         logs.iter().sum()
     }
 
-    /// Writes the tables of beliefs; returns the sum of log Z_ij / (Z_i Z_j).
+    /// Writes the beliefs of all edges; returns the sum of log (Z_ij / (Z_i Z_j)).
     fn edge_beliefs(&self, messages: &[f64], pool: &ThreadPool, nodes: &[f64], beliefs: &mut [f64]) -> f64 {
         let n = self.network.edges().len();
         let sizes = |chunk: Range<usize>| chunk.map(|edge| self.network.table(edge).len()).sum();
         let work = chunks(n).zip(parts(beliefs, chunks(n).map(sizes)));
         let logs = share(pool, work.collect(), |(chunk, mut beliefs)| {
-            let mut buffers = Buffers::default();
+            let mut buffers = Scratch::default();
             let log = |edge: usize| {
                 let table = take(&mut beliefs, self.network.table(edge).len());
                 self.edge(edge, messages, nodes, &mut buffers, table).ln()
@@ -196,7 +203,8 @@ impl<'a> Ratios<'a> {
         logs.iter().sum()
     }
 
-    /// Logs of what has been moved out of tables, for each slot and entry: T(0, y) - T(0, 0).
+    /// Calls `work` with each entry of a message and the log of the factor that has been moved out of its table,
+    /// T(0, y) - T(0, 0). A log message of the network is the log of the entry plus this number.
     fn for_each_moved(&self, mut work: impl FnMut(usize, f64)) {
         for variable in 0..self.network.n_variables() {
             let slots = self.slots.out_of(variable..variable + 1);
@@ -209,19 +217,19 @@ impl<'a> Ratios<'a> {
     }
 }
 
-impl Rule for Ratios<'_> {
-    type Buffers = Buffers;
+impl MessageRule for Ratios<'_> {
+    type Scratch = Scratch;
 
-    fn slots(&self) -> &Slots {
+    fn slots(&self) -> &MessageSlots {
         self.slots
     }
 
-    fn update(&self, variables: Range<usize>, messages: &[f64], out: &mut [f64], buffers: &mut Buffers) -> f64 {
+    fn update(&self, variables: Range<usize>, messages: &[f64], out: &mut [f64], buffers: &mut Scratch) -> f64 {
         let begin = self.slots.entries(self.slots.out_of(variables.clone())).start;
         let mut change = 0.0;
         for variable in variables {
             self.gather(variable, messages, buffers);
-            let Buffers { beliefs, incoming, cavity } = &mut *buffers;
+            let Scratch { beliefs, incoming, cavity } = &mut *buffers;
             cavity.resize(beliefs.len(), 0.0);
             let slots = self.slots.out_of(variable..variable + 1);
             for (slot, incoming) in slots.zip(incoming.chunks_exact(beliefs.len())) {
@@ -243,7 +251,7 @@ impl Rule for Ratios<'_> {
     }
 
     fn damp(&self, damping: f64, old: &[f64], new: &mut [f64]) {
-        super::odds::damp(damping, old, new);
+        damp(damping, old, new);
     }
 
     fn entries_of_logs(&self, messages: &mut [f64]) {

@@ -1,22 +1,22 @@
-//! The order in which messages are computed.
+//! Schedules: the sequence in which messages are computed.
 
 use crate::error::Result;
-use crate::network::loopy::{Report, Rule, Settings};
+use crate::network::loopy::rule::{LoopySettings, MessageRule, Report};
 use crate::threads::{Interrupt, parts, share};
 use rayon::ThreadPool;
 
-/// All messages from the old ones, block by block.
-pub fn flooding<R: Rule>(
+/// Flooding: each iteration computes all messages from the messages of the iteration before.
+pub fn flooding<R: MessageRule>(
     rule: &R,
     messages: &mut Vec<f64>,
-    settings: &Settings,
+    settings: &LoopySettings,
     pool: &ThreadPool,
     interrupt: &Interrupt,
 ) -> Result<Report> {
     let slots = rule.slots();
     let sizes = || slots.blocks.iter().map(|block| slots.entries(slots.out_of(block.clone())).len());
     let mut next = vec![0.0; messages.len()];
-    let mut buffers: Vec<R::Buffers> = slots.blocks.iter().map(|_| R::Buffers::default()).collect();
+    let mut buffers: Vec<R::Scratch> = slots.blocks.iter().map(|_| R::Scratch::default()).collect();
     let mut report = Report::default();
     for iteration in 1..=settings.max_iterations {
         interrupt.check()?;
@@ -39,22 +39,23 @@ pub fn flooding<R: Rule>(
     Ok(report)
 }
 
-/// The message that would change most comes first (Elidan, McGraw & Koller 2006, "Residual belief propagation").
+/// Residual belief propagation (Elidan, McGraw & Koller 2006): the message that would change most is replaced first.
 ///
-/// Every message has a candidate, computed from the messages as they are. To take one over changes the candidates of
-/// the variable that it goes to. An iteration is as many computed candidates as there are messages, so that it costs
-/// about what one of flooding does, and some more for finding the largest change.
-pub fn residual<R: Rule>(
+/// Every message has a candidate, computed from the current messages. When a message is replaced by its candidate, the candidates
+/// of the messages out of the variable that it goes to are computed anew. `targets` names this variable for each slot. An
+/// iteration counts as many computed candidates as there are messages: it costs about as much as an iteration of flooding, and
+/// the search for the largest change besides.
+pub fn residual<R: MessageRule>(
     rule: &R,
     messages: &mut [f64],
-    settings: &Settings,
+    settings: &LoopySettings,
     targets: &[u32],
     interrupt: &Interrupt,
 ) -> Result<Report> {
     let slots = rule.slots();
     let n = slots.n_messages();
     let mut candidates = vec![0.0; messages.len()];
-    let mut buffers = R::Buffers::default();
+    let mut buffers = R::Scratch::default();
     let mut changes = Largest::new(n);
     let mut refresh = |variable: usize, messages: &[f64], candidates: &mut [f64], changes: &mut Largest| {
         let out = slots.out_of(variable..variable + 1);
@@ -93,17 +94,19 @@ pub fn residual<R: Rule>(
     Ok(Report { iterations: n_messages.div_ceil(n.max(1)), residual, n_messages })
 }
 
-/// The largest of numbers of at least 0 that change: a tree in which every place holds the larger of the two below it.
+/// Numbers of at least 0 that change, and the largest of them: a tree in which every node holds the larger of its children.
 struct Largest {
-    /// The root is at 1, the numbers are in the second half.
+    /// The root is at 1, the children of node k are at 2 k and 2 k + 1, and the numbers are in the second half.
     tree: Vec<f64>,
 }
 
 impl Largest {
+    /// n numbers, all 0.
     fn new(n: usize) -> Self {
         Largest { tree: vec![0.0; 2 * n.next_power_of_two()] }
     }
 
+    /// Changes number `index`.
     fn set(&mut self, index: usize, value: f64) {
         let mut at = self.tree.len() / 2 + index;
         self.tree[at] = value;
@@ -117,7 +120,7 @@ impl Largest {
         }
     }
 
-    /// The first of the largest, and its place.
+    /// Index and value of the largest number; of equal ones, the first.
     fn largest(&self) -> (usize, f64) {
         let half = self.tree.len() / 2;
         let mut at = 1;

@@ -1,33 +1,34 @@
-//! Where messages stand in memory.
+//! The places of messages in memory.
 //!
-//! Messages out of a variable stand side by side, by ascending edge, and so those of neighbouring variables: whoever
-//! computes the messages of some variables writes one piece of memory. Messages *into* a variable are looked up by
-//! `reverse`.
+//! Each message has a slot. The messages out of variable 0 come first, by ascending edge, then the messages out of variable 1, and
+//! so on: a thread that computes the messages out of consecutive variables writes one piece of memory. The messages *into* a
+//! variable are found through `reverse`.
 //!
-//! A message to a variable of r states has r - 1 entries: a message means nothing but ratios, here those to the first
-//! state.
+//! A message to a variable of r states has r - 1 entries, its ratios to the first state: a message is defined up to a factor.
 
 use crate::network::Network;
 use std::ops::Range;
 
-/// Messages of a block, which one thread computes at a time: they stay in the caches, and are worth waking a thread
-/// for.
+/// Least messages of a block, which one thread computes at a time: enough to be worth waking a thread, and few enough to stay in
+/// the caches.
 const BLOCK: usize = 4096;
 
-pub struct Slots {
-    /// The first slot of each variable, and their number.
+/// The slots of the messages of a network.
+pub struct MessageSlots {
+    /// Variable -> the first slot of a message out of it; at the end, the number of slots.
     at: Vec<usize>,
-    /// The first entry of each slot, and their number.
+    /// Slot -> its first entry; at the end, the number of entries.
     entry_at: Vec<usize>,
-    /// The slot of the message in the opposite direction.
+    /// Slot -> the slot of the message in the opposite direction.
     pub reverse: Vec<u32>,
-    /// Slots of each edge: from its first variable to its second, and back.
+    /// Edge -> the slots of the message from its first variable to its second, and of the message back.
     pub of_edge: Vec<(u32, u32)>,
-    /// Variables in blocks of about as many messages, whatever the number of threads.
+    /// Consecutive variables with about `BLOCK` messages out of them, independently of the number of threads.
     pub blocks: Vec<Range<usize>>,
 }
 
-impl Slots {
+impl MessageSlots {
+    /// Gives each message of a network its slot.
     pub fn new(network: &Network) -> Self {
         let n = network.n_variables();
         let (mut at, mut entry_at, mut blocks) = (vec![0], vec![0], Vec::new());
@@ -49,7 +50,7 @@ impl Slots {
         }
         let mut reverse = vec![0; slot as usize];
         of_edge.iter().for_each(|&(a, b)| (reverse[a as usize], reverse[b as usize]) = (b, a));
-        Slots { at, entry_at, reverse, of_edge, blocks }
+        MessageSlots { at, entry_at, reverse, of_edge, blocks }
     }
 
     /// Number of messages.
@@ -62,18 +63,19 @@ impl Slots {
         self.entry_at[self.n_messages()]
     }
 
-    /// Slots of the messages out of variables.
+    /// The slots of the messages out of consecutive variables.
     #[inline(always)]
     pub fn out_of(&self, variables: Range<usize>) -> Range<usize> {
         self.at[variables.start]..self.at[variables.end]
     }
 
+    /// The entries of consecutive slots.
     #[inline(always)]
     pub fn entries(&self, slots: Range<usize>) -> Range<usize> {
         self.entry_at[slots.start]..self.entry_at[slots.end]
     }
 
-    /// Entries of the message in the opposite direction.
+    /// The entries of the message in the opposite direction to a slot.
     #[inline(always)]
     pub fn entries_into(&self, slot: usize) -> Range<usize> {
         let reverse = self.reverse[slot] as usize;

@@ -1,21 +1,28 @@
+//! Laws of belief propagation: exact on trees, the same by every rule and on any number of threads.
+
+use crate::network::Network;
 use crate::network::loopy::logs::Logs;
 use crate::network::loopy::odds::Odds;
 use crate::network::loopy::ratios::Ratios;
-use crate::network::loopy::*;
+use crate::network::loopy::rule::{LoopySettings, Propagation, Schedule};
+use crate::network::loopy::run::Propagated;
+use crate::network::loopy::slots::MessageSlots;
 use crate::numeric::random::Random;
+use crate::threads::Interrupt;
 use crate::{numeric, threads};
 
-const TIGHT: Settings = Settings { damping: 0.0, tolerance: 1e-12, max_iterations: 500, schedule: Schedule::Flooding };
+const TIGHT: LoopySettings =
+    LoopySettings { damping: 0.0, tolerance: 1e-12, max_iterations: 500, schedule: Schedule::Flooding };
 
 struct Problem {
     network: Network,
-    slots: Slots,
+    slots: MessageSlots,
     nodes: Vec<f64>,
     tables: Vec<f64>,
 }
 
 impl Problem {
-    /// A tree, and so many edges more, with scores from [-scale, scale).
+    /// A tree with `more` further edges, and scores from [-scale, scale).
     fn new(states: &[u32], more: usize, scale: f64, seed: u64) -> Self {
         let mut random = Random::new(seed, 0);
         let n = states.len();
@@ -30,12 +37,12 @@ impl Problem {
         let network = Network::new(states.to_vec(), edges).unwrap();
         let mut scores = |n: usize| (0..n).map(|_| scale * (2.0 * random.uniform() - 1.0)).collect();
         let (nodes, tables) = (scores(network.n_node_scores()), scores(network.n_edge_scores()));
-        Problem { slots: Slots::new(&network), network, nodes, tables }
+        Problem { slots: MessageSlots::new(&network), network, nodes, tables }
     }
 
-    fn with<T>(&self, threads: usize, work: impl FnOnce(&Task<'_>) -> T) -> T {
+    fn with<T>(&self, threads: usize, work: impl FnOnce(&Propagation<'_>) -> T) -> T {
         let (pool, interrupt) = (threads::pool(threads).unwrap(), Interrupt::default());
-        work(&Task {
+        work(&Propagation {
             network: &self.network,
             slots: &self.slots,
             node_scores: &self.nodes,
@@ -71,7 +78,7 @@ fn assert_close(a: &[f64], b: &[f64], allowed: f64) {
     }
 }
 
-fn assert_same(a: &Outcome, b: &Outcome, allowed: f64) {
+fn assert_same(a: &Propagated, b: &Propagated, allowed: f64) {
     assert_close(&[a.beliefs.log_z], &[b.beliefs.log_z], allowed);
     assert_close(&a.beliefs.nodes, &b.beliefs.nodes, allowed);
     assert_close(&a.beliefs.edges, &b.beliefs.edges, allowed);
@@ -105,7 +112,7 @@ fn rules_agree_message_by_message_before_they_settle() {
     for (seed, states) in (0..10).flat_map(|seed| STATES.map(|states| (seed, states))) {
         let problem = Problem::new(states, 5, 2.0, seed);
         for (schedule, damping) in schedules.into_iter().zip([0.0, 0.3]) {
-            let settings = Settings { schedule, damping, max_iterations: 3, ..TIGHT };
+            let settings = LoopySettings { schedule, damping, max_iterations: 3, ..TIGHT };
             problem.with(1, |task| {
                 let logs = task.pass(&Logs::new(task), None, &settings).unwrap();
                 assert_same(&task.pass(&Ratios::new(task).unwrap(), None, &settings).unwrap(), &logs, 1e-11);
@@ -137,7 +144,7 @@ fn threads_make_no_difference_to_any_rule() {
     for states in [vec![2; 3000], [2, 3].repeat(1500)] {
         let problem = Problem::new(&states, 9000, 0.5, 3);
         assert!(problem.slots.blocks.len() > 2);
-        let settings = Settings { max_iterations: 10, damping: 0.3, ..TIGHT };
+        let settings = LoopySettings { max_iterations: 10, damping: 0.3, ..TIGHT };
         let run = |threads| {
             problem.with(threads, |task| {
                 let logs = task.pass(&Logs::new(task), None, &settings).unwrap();

@@ -1,75 +1,83 @@
-//! Pseudo-likelihood of a pairwise network of discrete variables and its gradient (Besag 1975): the sum over samples
-//! and variables of -weight * log p(x_i | all others).
+//! The negative log pseudo-likelihood of a pairwise network of discrete variables and its gradient (Besag 1975): the sum over
+//! samples and variables of -weight * log p(x_i | all others).
 //!
-//! The score of a state of variable i, given the others, is its column's weight plus the sum over active columns of
-//! other variables of the weights of the pairs; the first state's is 0. A missing variable counts with the frequencies
-//! of its states, and has no term of its own. With M the symmetric matrix of pairs' weights and X the samples' columns,
-//! scores are X M, residuals R = p - [x = state], and the gradient of a pair is that entry of X' R and of its
-//! transpose.
+//! Every state of a variable except the first is a column. The score of a state of variable i, given all others, is the weight of
+//! its column plus the sum, over the active columns of other variables, of the weights of the pairs; the score of the first state
+//! is 0. In place of a missing variable the frequencies of its states count, and the variable has no term of its own.
 //!
-//! X M is summed over the pairs whose weights are not 0 if they are few (`edges`), else by tables of sums, as is X' R
-//! (`patterns`). Every sum is made in one order by one thread: results are bitwise the same on any number of threads.
+//! Let M be the symmetric matrix of the weights of pairs, and X the columns of the samples. Scores are X M plus the weights of
+//! single columns, residuals are R = weight * (p - [x = state]), and the derivative for the pair (a, b) is
+//! (X' R)[a, b] + (X' R)[b, a].
+//!
+//! X' R is computed by tables of sums (`patterns`). So is X M, unless few pairs have weights that are not 0: then it is summed
+//! over these pairs (`interactions`). One thread makes each sum in a fixed sequence: results are bitwise the same on any number of
+//! threads.
 
-mod edges;
+mod interactions;
 mod patterns;
 mod residuals;
 mod restricted;
 mod samples;
 
-pub use restricted::Restricted;
-pub use samples::Samples;
+pub use crate::network::pseudolikelihood::restricted::Restricted;
+pub use crate::network::pseudolikelihood::samples::Samples;
 
 use crate::error::Result;
+use crate::network::pseudolikelihood::interactions::{InteractionScores, Interactions};
+use crate::network::pseudolikelihood::patterns::{Multiply, Patterns, TILE};
+use crate::network::pseudolikelihood::residuals::Residuals;
+use crate::network::pseudolikelihood::samples::CHUNK;
 use crate::numeric::aligned::Aligned;
 use crate::threads::{self, Interrupt, locked};
-use edges::{Edges, Scores};
-use patterns::{Multiply, Patterns, TILE};
 use pulp::Arch;
 use rayon::ThreadPool;
-use residuals::Residuals;
-use samples::CHUNK;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Scores kept at a time, in numbers: an eighth of a gigabyte.
+/// Numbers in a sheet, the scores that are kept at a time: an eighth of a gigabyte.
 const SHEET: usize = 1 << 24;
 /// Rows of X' R that a thread works on at a time.
 const ROWS: usize = 512;
-/// Weights that are not 0, for each square of the number of columns, from which tables are better than pairs.
+/// Share of the weights that are not 0, among the squared number of columns, above which X M is computed by tables.
 const DENSE: f64 = 0.1;
 
+/// The objective over all weights.
 pub struct PseudoLikelihood {
     pub samples: Arc<Samples>,
+    /// The threads that evaluate the objective.
     pub pool: Arc<ThreadPool>,
+    /// Tables for X M.
     by_sample: Patterns,
+    /// Tables for X' R.
     by_column: Patterns,
     scratch: Mutex<Scratch>,
 }
 
-/// Buffers kept from one evaluation to the next. Matrices lie tile by tile.
+/// Buffers kept from one evaluation to the next. A tile is a range of `TILE` columns; matrices are stored tile by tile.
 #[derive(Default)]
 struct Scratch {
-    /// M: tiles x rows x `TILE`; behind the columns what a missing variable stands for.
+    /// M, tiles x rows x `TILE`. Rows are columns of the samples, then variables that are missing in some sample.
     matrix: Aligned,
-    /// X' R, likewise; behind those, one row of sums over all samples.
+    /// X' R, tiles x rows x `TILE`. Rows are the rows of M, and a last one with sums over all samples.
     product: Aligned,
-    /// Scores, then residuals: chunks x tiles x `TILE` x `CHUNK`, in the end x `CHUNK` x `TILE`.
+    /// Scores, then residuals, chunks x tiles x `TILE` x `CHUNK`; in the end, residuals, chunks x tiles x `CHUNK` x `TILE`.
     sheet: Aligned,
 }
 
 impl PseudoLikelihood {
+    /// The objective on samples, evaluated on `n_threads` threads (0: all cores).
     pub fn new(samples: Samples, n_threads: usize) -> Result<Self> {
         let pool = threads::pool(n_threads)?;
         let (by_sample, by_column) = pool.join(|| Patterns::of_samples(&samples), || Patterns::of_columns(&samples));
         Ok(PseudoLikelihood { samples: Arc::new(samples), pool, by_sample, by_column, scratch: Mutex::default() })
     }
 
-    /// Over the weights with the numbers `features`, which ascend; the others are 0.
+    /// The objective over the weights with the numbers `features`, which ascend; all other weights are 0.
     pub fn restrict(&self, features: Vec<usize>) -> Restricted {
         Restricted::new(Arc::clone(&self.samples), Arc::clone(&self.pool), features)
     }
 
-    /// The term of one variable alone, over its weights: those of the pairs with its columns, then of its columns.
+    /// The term of one variable over the weights that it depends on: of the pairs with its columns, then of its columns.
     pub fn node(&self, variable: usize) -> Restricted {
         let (samples, own) = (&*self.samples, self.samples.columns(variable));
         let of_row = |a: usize| samples.row[a]..samples.row[a + 1];
@@ -87,11 +95,12 @@ impl PseudoLikelihood {
         self.samples.n_samples * d * (d + 64) < 40_000_000
     }
 
+    /// Number of tiles of all columns.
     fn n_tiles(&self) -> usize {
         self.samples.n_columns().div_ceil(TILE)
     }
 
-    /// Writes the gradient at `w` and returns the value. Weights that are not finite give an infinite value.
+    /// Writes the gradient at `w` and returns the value, which is infinite if a weight is not finite.
     pub fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64], interrupt: &Interrupt) -> Result<f64> {
         let (samples, n) = (&*self.samples, self.samples.n_interactions());
         if !w.iter().map(|w| w.abs()).sum::<f64>().is_finite() {
@@ -101,7 +110,7 @@ impl PseudoLikelihood {
         let Scratch { matrix, product, sheet } = &mut *locked(&self.scratch);
         let used = w[..n].iter().filter(|&&w| w != 0.0).count();
         let few = used as f64 <= DENSE * (samples.n_columns() as f64).powi(2);
-        let edges = few.then(|| Edges::new(samples, (0..n).filter(|&at| w[at] != 0.0).map(|at| (at, at))));
+        let edges = few.then(|| Interactions::new(samples, (0..n).filter(|&at| w[at] != 0.0).map(|at| (at, at))));
         if !few {
             self.spread(w, matrix);
         }
@@ -126,7 +135,7 @@ impl PseudoLikelihood {
         Ok(value)
     }
 
-    /// M from the weights.
+    /// Computes M from the weights.
     fn spread(&self, w: &[f64], matrix: &mut Aligned) {
         let (samples, d) = (&*self.samples, self.samples.n_columns());
         let rows = self.by_column.rows();
@@ -158,17 +167,17 @@ impl PseudoLikelihood {
         });
     }
 
-    /// Variables that are missing somewhere.
+    /// Variables that are missing in some sample.
     fn missing(&self) -> impl Iterator<Item = usize> {
         let has_missing = &self.samples.has_missing;
         (0..has_missing.len()).filter(|&i| has_missing[i])
     }
 
-    /// Scores of all columns in a sheet's samples, by tables.
+    /// Computes the scores of all columns in the samples of a sheet, by tables.
     fn scores(&self, chunks: Range<usize>, matrix: &[f64], singles: &[f64], sheet: &mut [f64], interrupt: &Interrupt) {
         let (rows, n_tiles) = (self.by_column.rows(), self.n_tiles());
         let mut slabs: Vec<_> = sheet.chunks_exact_mut(TILE * CHUNK).enumerate().collect();
-        // One tile of M after the other: it stays in the second cache.
+        // A tile of M stays in the second cache while all chunks use it.
         slabs.sort_by_key(|(slab, _)| (slab % n_tiles, slab / n_tiles));
         threads::share(&self.pool, slabs, |(slab, out): (usize, &mut [f64])| {
             if interrupt.is_set() {
@@ -192,11 +201,12 @@ impl PseudoLikelihood {
         });
     }
 
-    /// Scores, if they are not there yet, become residuals, sample by sample; returns the value.
+    /// Turns the scores of a sheet into residuals, sample by sample; returns the value of its samples. Computes the scores first
+    /// if `edges` are given.
     fn residuals(
         &self,
         chunks: Range<usize>,
-        edges: Option<&Edges>,
+        edges: Option<&Interactions>,
         w: &[f64],
         sheet: &mut [f64],
         interrupt: &Interrupt,
@@ -213,7 +223,7 @@ impl PseudoLikelihood {
                 if let Some(edges) = edges {
                     let mut values = Aligned::default();
                     let (values, out) = (&mut values, &mut *scores);
-                    Arch::new().dispatch(Scores { samples, chunk, edges, w, singles, values, out });
+                    Arch::new().dispatch(InteractionScores { samples, chunk, edges, w, singles, values, out });
                 }
                 let variables = 0..samples.states.len();
                 let value = Arch::new().dispatch(Residuals { samples, chunk, variables, scores });
@@ -228,7 +238,7 @@ impl PseudoLikelihood {
         values.iter().sum()
     }
 
-    /// product += X' R of a sheet.
+    /// product += X' R over the samples of a sheet.
     fn multiply(&self, chunks: Range<usize>, sheet: &[f64], product: &mut [f64], interrupt: &Interrupt) {
         let (rows, n_tiles) = (self.by_column.rows(), self.n_tiles());
         let tiles = product.chunks_exact_mut(rows * TILE).enumerate();
@@ -244,7 +254,7 @@ impl PseudoLikelihood {
         });
     }
 
-    /// The gradient from X' R.
+    /// Computes the gradient from X' R.
     fn finish(&self, product: &mut [f64], gradient: &mut [f64]) {
         let (samples, d, rows) = (&*self.samples, self.samples.n_columns(), self.by_column.rows());
         let of_tile = rows * TILE;
@@ -285,7 +295,7 @@ impl PseudoLikelihood {
 /// Side of the squares in which a matrix is transposed.
 const SQUARE: usize = 8;
 
-/// From rows of `width` numbers to columns.
+/// Transposes a matrix with rows of `width` numbers.
 fn transpose(from: &[f64], to: &mut [f64], width: usize) {
     let height = from.len() / width;
     for row in (0..height).step_by(SQUARE) {

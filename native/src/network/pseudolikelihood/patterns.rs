@@ -1,44 +1,48 @@
-//! Products of a matrix of states with a dense matrix, by tables of sums.
+//! Products of a matrix of states with a dense matrix, by tables of sums: the "method of four Russians" (Arlazarov, Dinic,
+//! Kronrod & Faradzev 1970).
 //!
-//! A row of the product is a sum of rows of the dense matrix: those of the columns that are active in a sample, or of
-//! the samples in which a column is active. Neighbouring variables (or samples) have few patterns together; the sum of
-//! each pattern is made once, and a row of the product then adds one ready sum for four binary variables (the "method
-//! of four Russians", Arlazarov, Dinic, Kronrod & Faradzev 1970). It goes over tiles of `TILE` columns, so that tables
-//! stay in the first cache.
+//! In X M, row i of the product is the sum of the rows of M that belong to the columns active in sample i. In X' R, row a of the
+//! product is the sum of the rows of R that belong to the samples in which column a is active. Consecutive variables (or samples)
+//! are taken together in groups. A group has few patterns: the sum for each pattern is computed once, and every row of the product
+//! adds one ready sum for a group of, say, four binary variables. A pass covers `GROUPS` groups, and `TILE` columns of the dense
+//! matrix at a time, so that its tables stay in the first cache.
 
 use crate::network::pseudolikelihood::samples::{CHUNK, MISSING, Samples};
 use crate::numeric::aligned::Aligned;
 use pulp::{Simd, WithSimd};
 
-/// Columns of the dense matrix that are worked on together. With `GROUPS` tables of 16 rows they fill the first cache;
-/// fewer columns and more tables mean that sums are loaded and stored less often.
+/// Columns of the dense matrix that are worked on together: with `GROUPS` tables of 16 rows they fill the first cache. With fewer
+/// groups and more columns, sums would be loaded and stored more often.
 pub const TILE: usize = 32;
-/// Sums that a row of the product adds in a pass.
+/// Groups of a pass: a row of the product adds as many ready sums.
 const GROUPS: usize = 8;
-/// Patterns of a group, if one variable alone has not more.
+/// Most patterns of a group, unless a single variable has more.
 const PATTERNS: usize = 16;
-/// Samples of a backward pass: `GROUPS` groups of four.
+/// Samples of a pass of X' R: `GROUPS` groups of four.
 const SAMPLES: usize = 32;
 
-/// How the tables of a pass are made: row k + 1 is an earlier row of the tables and a row of the dense matrix. Row 0 is
-/// 0.
+/// The computation of the tables of a pass, which stand one behind the other. Row 0 is 0; row k + 1 is the sum of an earlier row
+/// and a row of the dense matrix, which element k names.
 type Recipe = Vec<(u32, u32)>;
 
-/// For each pass and row of the product, the rows of the tables that it adds.
+/// A matrix of states, prepared for products.
 pub struct Patterns {
+    /// Pass -> how to compute its tables.
     recipes: Vec<Recipe>,
+    /// The rows of the tables that each row of the product adds, chunks x passes x rows.
     codes: Vec<[u16; GROUPS]>,
     /// Rows of the product in a chunk.
     rows: usize,
 }
 
-/// Variables of a group: what each code of each adds to the row of the tables.
+/// Consecutive variables that share a table.
 struct Group {
     variables: Vec<usize>,
+    /// Number of their patterns: of joint states, where "missing" counts as a state.
     patterns: usize,
 }
 
-/// Where missing values of the variables stand behind the columns.
+/// Variable -> the row of the dense matrix for its missing values; these rows come after the columns.
 fn missing_rows(samples: &Samples) -> Vec<usize> {
     let before = samples.has_missing.iter().scan(samples.n_columns(), |row, &missing| {
         *row += usize::from(missing);
@@ -47,6 +51,7 @@ fn missing_rows(samples: &Samples) -> Vec<usize> {
     before.collect()
 }
 
+/// Divides the variables into groups.
 fn groups(samples: &Samples) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (i, &r) in samples.states.iter().enumerate() {
@@ -63,7 +68,7 @@ fn groups(samples: &Samples) -> Vec<Group> {
 }
 
 impl Group {
-    /// Pattern -> a smaller pattern and the row of the dense matrix by which it differs.
+    /// For each pattern but the first, a smaller pattern and the row of the dense matrix to add to its sum.
     fn recipe(&self, samples: &Samples, missing: &[usize]) -> Vec<(usize, usize)> {
         let mut recipe = Vec::new();
         let mut smaller = 1;
@@ -77,6 +82,7 @@ impl Group {
         recipe
     }
 
+    /// The pattern of the group's variables in a sample.
     fn pattern(&self, samples: &Samples, chunk: usize, sample: usize) -> usize {
         let mut size = 1;
         let mut pattern = 0;
@@ -90,8 +96,7 @@ impl Group {
 }
 
 impl Patterns {
-    /// Rows of the product are samples, those of the dense matrix columns, and behind them variables with missing
-    /// values.
+    /// For X M: rows of the product are samples; rows of the dense matrix are columns, then variables with missing values.
     pub fn of_samples(samples: &Samples) -> Patterns {
         let (groups, missing) = (groups(samples), missing_rows(samples));
         let n_passes = groups.len().div_ceil(GROUPS);
@@ -115,8 +120,8 @@ impl Patterns {
         Patterns { recipes, codes, rows: CHUNK }
     }
 
-    /// Rows of the product are columns, variables with missing values, and one more, in which every sample is active;
-    /// those of the dense matrix are the samples of a chunk.
+    /// For X' R: rows of the product are columns, then variables with missing values, then a row that adds all samples; rows of
+    /// the dense matrix are the samples of a chunk.
     pub fn of_columns(samples: &Samples) -> Patterns {
         let (missing, d) = (missing_rows(samples), samples.n_columns());
         let rows = d + samples.has_missing.iter().filter(|&&missing| missing).count() + 1;
@@ -151,22 +156,25 @@ impl Patterns {
         Patterns { recipes: (0..n_passes).map(recipe).collect(), codes: codes.collect(), rows }
     }
 
+    /// Rows of the product in a chunk.
     pub fn rows(&self) -> usize {
         self.rows
     }
 }
 
+/// The number of the lowest bit that is set.
 fn low_bit(pattern: usize) -> usize {
     pattern.trailing_zeros() as usize
 }
 
-/// out += product, for some of the product's rows in a chunk.
+/// out += some rows of the product of a chunk, from `first_row` on, for one tile of columns.
 pub struct Multiply<'a> {
     pub patterns: &'a Patterns,
     pub chunk: usize,
     pub first_row: usize,
     /// A tile of the dense matrix, rows x `TILE`.
     pub dense: &'a [f64],
+    /// A buffer for the tables of a pass.
     pub tables: &'a mut Aligned,
     /// rows x `TILE`
     pub out: &'a mut [f64],
@@ -189,6 +197,7 @@ impl WithSimd for Multiply<'_> {
     }
 }
 
+/// Computes the tables of a pass.
 #[inline(always)]
 fn fill<S: Simd>(simd: S, recipe: &Recipe, dense: &[f64], tables: &mut Aligned) {
     tables.resize((recipe.len() + 1).max(tables.len() / TILE) * TILE, 0.0);
@@ -204,9 +213,10 @@ fn fill<S: Simd>(simd: S, recipe: &Recipe, dense: &[f64], tables: &mut Aligned) 
     }
 }
 
-/// Vectors whose sums are under way at a time.
+/// Vectors that are summed side by side.
 const SUMS: usize = 4;
 
+/// out += the rows of the tables that `codes` name.
 #[inline(always)]
 fn add_rows<S: Simd>(simd: S, out: &mut [f64], codes: &[u16; GROUPS], tables: &[f64]) {
     let (out, _) = S::as_mut_simd_f64s(out);

@@ -1,32 +1,34 @@
-//! Scores of a chunk's samples become residuals weight * (p - [x = state]), variable by variable, samples side by side.
+//! From scores to residuals weight * (p - [x = state]), variable by variable, with the samples of a chunk side by side.
 
 use crate::network::pseudolikelihood::samples::{CHUNK, MISSING, Samples};
 use crate::numeric;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
-/// exp(-700) is nothing beside 1.
+/// The least exponent: 1 + exp(-700) is 1.
 const LEAST: f64 = -700.0;
-/// Normalisers are multiplied before their logarithm is taken: as long as the product stays below 2^1000.
+/// Normalisers are multiplied while their product stays below 2^1000; then one logarithm is taken for all of them.
 const MOST_BITS: u32 = 1000;
 
-/// Turns the scores of some variables into residuals, in n_columns x `CHUNK`; returns the sum of weight * -log p.
+/// Turns the scores of consecutive variables into residuals; returns the sum over samples and variables of -weight * log p.
 pub struct Residuals<'a> {
     pub samples: &'a Samples,
     pub chunk: usize,
     pub variables: Range<usize>,
+    /// Scores, then residuals, n_columns x `CHUNK`.
     pub scores: &'a mut [f64],
 }
 
-/// -log p of each sample so far: `sums` plus the logarithm of `products`.
+/// The sum of -log p over the variables done so far, for each sample: `sums` plus the logarithm of `products`.
 struct Losses {
     sums: [f64; CHUNK],
     products: [f64; CHUNK],
+    /// Every product is below 2^bits.
     bits: u32,
 }
 
 impl Losses {
-    /// Before normalisers of at most so many states are multiplied to the products.
+    /// Makes room in the products for normalisers of at most `states`.
     fn expect(&mut self, states: usize) {
         self.bits += states.ilog2() + 1;
         if self.bits > MOST_BITS {
@@ -35,6 +37,7 @@ impl Losses {
         }
     }
 
+    /// Moves the logarithms of the products to the sums.
     fn take_logarithms(&mut self) {
         for (sum, product) in self.sums.iter_mut().zip(&mut self.products) {
             *sum += product.ln();
@@ -82,8 +85,10 @@ impl WithSimd for Residuals<'_> {
     }
 }
 
-/// m is -z where x = 1 and z where x = 0: -log p = max(m, 0) + log(1 + exp(-|m|)), and the residual is +-1 / (1 +
-/// exp(-m)), to full relative precision whatever m.
+/// Residuals of a binary variable.
+///
+/// Let m = -z if x = 1 and m = z if x = 0, where z is the score. Then -log p = max(m, 0) + log(1 + exp(-|m|)), and the residual
+/// is -1 / (1 + exp(-m)) or 1 / (1 + exp(-m)), to full relative precision for every m.
 #[inline(always)]
 fn logistic<S: Simd>(
     simd: S,
@@ -115,7 +120,7 @@ fn logistic<S: Simd>(
     }
 }
 
-/// Scores are those of all states but the first, whose score is 0.
+/// Residuals of a variable of three states or more. `scores` leaves out the first state, whose score is 0.
 #[inline(always)]
 fn softmax<S: Simd>(simd: S, codes: &[u16; CHUNK], weights: &[f64; CHUNK], scores: &mut [f64], losses: &mut Losses) {
     let mut most = [0.0f64; CHUNK];

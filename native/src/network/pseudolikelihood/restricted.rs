@@ -1,54 +1,71 @@
-//! The pseudo-likelihood over some of the weights; the others are 0 and cost nothing.
+//! The negative log pseudo-likelihood over some of the weights. All other weights are 0 and cost nothing.
 
 use crate::error::Result;
-use crate::network::pseudolikelihood::edges::{Buffers, Derivatives, Edges, Scores};
+use crate::network::pseudolikelihood::interactions::{Derivatives, InteractionScores, Interactions};
 use crate::network::pseudolikelihood::residuals::Residuals;
 use crate::network::pseudolikelihood::samples::{CHUNK, Samples};
 use crate::numeric;
+use crate::numeric::aligned::Aligned;
 use crate::threads::{self, Interrupt, locked};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::ThreadPool;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Parts of the samples, each with its own sums: they depend on the number of samples alone, not on that of threads.
+/// Most parts into which the samples are divided. Each part has its own sums; parts depend on the number of samples alone, so
+/// that results are bitwise the same on any number of threads.
 const PARTS: usize = 32;
 
+/// The objective over some of the weights: first those of pairs of columns, then those of single columns.
 pub struct Restricted {
     pub samples: Arc<Samples>,
+    /// The threads that evaluate the objective.
     pub pool: Arc<ThreadPool>,
-    /// Numbers of the weights among all, ascending.
+    /// Weight of this objective -> its number among all weights; ascending.
     features: Vec<usize>,
-    edges: Edges,
-    /// Columns whose own weight is among these, which stand behind those of the interactions.
+    /// The pairs of columns whose weights belong to this objective.
+    edges: Interactions,
+    /// The columns whose own weights belong to this objective.
     singles: Vec<usize>,
-    /// Those whose terms are summed.
+    /// The variables whose terms are summed.
     pub(super) variables: Range<usize>,
-    spare: Mutex<Vec<Buffers>>,
+    /// Buffers that no thread uses at the moment.
+    spare: Mutex<Vec<Scratch>>,
+}
+
+/// Buffers that a thread keeps from one chunk to the next, n_columns x `CHUNK` each.
+#[derive(Default)]
+struct Scratch {
+    /// The values of the columns.
+    values: Aligned,
+    /// Scores, then residuals.
+    scores: Aligned,
 }
 
 impl Restricted {
+    /// The objective over the weights with the numbers `features`, which ascend.
     pub fn new(samples: Arc<Samples>, pool: Arc<ThreadPool>, features: Vec<usize>) -> Restricted {
         let n = samples.n_interactions();
         let (interactions, singles) = features.split_at(features.partition_point(|&feature| feature < n));
-        let edges = Edges::new(&samples, interactions.iter().enumerate().map(|(at, &feature)| (feature, at)));
+        let edges = Interactions::new(&samples, interactions.iter().enumerate().map(|(at, &feature)| (feature, at)));
         let singles = singles.iter().map(|feature| feature - n).collect();
         let variables = 0..samples.states.len();
         Restricted { samples, pool, features, edges, singles, variables, spare: Mutex::default() }
     }
 
-    /// Over some of these weights, by their numbers among these.
+    /// The objective over some of its weights, given by ascending positions among them.
     pub fn restrict(&self, kept: &[usize]) -> Restricted {
         let features = kept.iter().map(|&at| self.features[at]).collect();
         let made = Restricted::new(Arc::clone(&self.samples), Arc::clone(&self.pool), features);
         Restricted { variables: self.variables.clone(), ..made }
     }
 
+    /// Number of weights.
     pub fn n_features(&self) -> usize {
         self.features.len()
     }
 
-    /// Numbers of the weights among all.
+    /// Weight of this objective -> its number among all weights.
     pub fn features(&self) -> &[usize] {
         &self.features
     }
@@ -58,7 +75,7 @@ impl Restricted {
         self.samples.n_samples * (16 * self.samples.n_columns() + self.edges.all.len()) < 20_000_000
     }
 
-    /// Writes the gradient at `w` and returns the value. Weights that are not finite give an infinite value.
+    /// Writes the gradient at `w` and returns the value, which is infinite if a weight is not finite.
     pub fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64], interrupt: &Interrupt) -> Result<f64> {
         gradient.fill(0.0);
         if !w.iter().map(|w| w.abs()).sum::<f64>().is_finite() {
@@ -80,7 +97,7 @@ impl Restricted {
         Ok(value)
     }
 
-    /// Value and gradient on some chunks of the samples.
+    /// Value and gradient on consecutive chunks of samples.
     fn part(&self, chunks: Range<usize>, w: &[f64], singles: &[f64], interrupt: &Interrupt) -> (f64, Vec<f64>) {
         let (mut value, mut gradient) = (0.0, vec![0.0; w.len()]);
         let mut buffers = locked(&self.spare).pop().unwrap_or_default();
@@ -102,12 +119,13 @@ impl Restricted {
     }
 }
 
+/// Adds the gradient on the samples of one chunk to `gradient`; returns the value.
 struct OfChunk<'a> {
     objective: &'a Restricted,
     chunk: usize,
     w: &'a [f64],
     singles: &'a [f64],
-    buffers: &'a mut Buffers,
+    buffers: &'a mut Scratch,
     gradient: &'a mut [f64],
 }
 
@@ -116,10 +134,10 @@ impl WithSimd for OfChunk<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let OfChunk { objective, chunk, w, singles, buffers: Buffers { values, scores }, gradient } = self;
+        let OfChunk { objective, chunk, w, singles, buffers: Scratch { values, scores }, gradient } = self;
         let (samples, edges) = (&*objective.samples, &objective.edges);
         scores.resize(samples.n_columns() * CHUNK, 0.0);
-        Scores { samples, chunk, edges, w, singles, values, out: scores }.with_simd(simd);
+        InteractionScores { samples, chunk, edges, w, singles, values, out: scores }.with_simd(simd);
         let variables = objective.variables.clone();
         let own = samples.first[variables.start] * CHUNK..samples.first[variables.end] * CHUNK;
         let value = Residuals { samples, chunk, variables, scores }.with_simd(simd);

@@ -1,7 +1,8 @@
 //! Samples of discrete variables, and how the weights of a pairwise network over them are numbered.
 //!
-//! The first state of a variable has no weight; every other state is a column. Weights of pairs of columns of different
-//! variables go through the upper triangle row by row, then come those of single columns (see `loglinear.layout`).
+//! The first state of a variable has no weight; every other state is a column. The weights of pairs of columns of different
+//! variables come first, through the upper triangle row by row; then come the weights of single columns. See
+//! `loglinear.networks.numbering`.
 
 use crate::classifier::matrix::Design;
 use crate::error::{Error, Result};
@@ -9,33 +10,33 @@ use std::ops::Range;
 
 /// The state of a variable that was not observed.
 pub const MISSING: u16 = u16::MAX;
-/// Samples that are worked on together, side by side in vectors.
+/// Samples of a chunk: they are worked on side by side in vectors.
 pub const CHUNK: usize = 256;
 
+/// Samples with their weights, chunk by chunk. The last chunk is filled up with samples of weight 0.
 pub struct Samples {
     pub n_samples: usize,
-    /// Number of states of each variable.
+    /// Variable -> number of states.
     pub states: Vec<usize>,
-    /// First column of each variable, and the number of columns behind them.
+    /// Variable -> its first column; at the end, the number of columns.
     pub first: Vec<usize>,
-    /// The variable of each column.
+    /// Column -> its variable.
     pub variable: Vec<usize>,
-    /// Where the weights of a column's pairs with columns of later variables begin; at the end, how many pairs there
-    /// are.
+    /// Column -> number of the weight of its first pair with a column of a later variable; at the end, the number of pairs.
     pub row: Vec<usize>,
-    /// State of each sample, chunks x variables x `CHUNK`; the last chunk is filled up with samples of weight 0.
+    /// States, chunks x variables x `CHUNK`.
     codes: Vec<u16>,
-    /// chunks x `CHUNK`
+    /// Weights, chunks x `CHUNK`.
     weights: Vec<f64>,
-    /// Share of each column's state among the observed ones of its variable, by weight: its value where the variable is
-    /// missing.
+    /// Column -> the weighted share of its state among the observed states of its variable. It is the value of the column where
+    /// the variable is missing.
     pub frequencies: Vec<f64>,
-    /// Whether the variable is missing in a sample.
+    /// Variable -> whether it is missing in some sample.
     pub has_missing: Vec<bool>,
 }
 
 impl Samples {
-    /// `codes` are states by sample and variable, -1 where missing; `weights` may be empty: all 1.
+    /// The samples `codes`: a state for each variable, sample by sample, -1 where it is missing. Without `weights` all weigh 1.
     pub fn new(states: Vec<usize>, codes: &[i32], weights: &[f64]) -> Result<Samples> {
         if let Some(at) = states.iter().position(|r| !(2..usize::from(MISSING)).contains(r)) {
             let message =
@@ -62,6 +63,7 @@ impl Samples {
         Ok(samples)
     }
 
+    /// Numbers the weights; samples have no states and no weights yet.
     fn numbered(n_samples: usize, states: Vec<usize>) -> Result<Samples> {
         let (p, mut first, mut variable) = (states.len(), vec![0], Vec::new());
         for (i, &r) in states.iter().enumerate() {
@@ -92,6 +94,7 @@ impl Samples {
         })
     }
 
+    /// Copies the states of the samples.
     fn take(&mut self, codes: &[i32]) -> Result<()> {
         let p = self.states.len();
         for (sample, codes) in codes.chunks_exact(p).enumerate() {
@@ -113,6 +116,7 @@ impl Samples {
         Ok(())
     }
 
+    /// Computes the frequencies.
     fn count(&mut self) {
         for i in 0..self.states.len() {
             let mut sums = vec![0.0; self.states[i]];
@@ -129,45 +133,50 @@ impl Samples {
         }
     }
 
+    /// Number of columns.
     pub fn n_columns(&self) -> usize {
         self.variable.len()
     }
 
+    /// Number of pairs of columns of different variables.
     pub fn n_interactions(&self) -> usize {
         self.row[self.n_columns()]
     }
 
+    /// Number of weights.
     pub fn n_features(&self) -> usize {
         self.n_interactions() + self.n_columns()
     }
 
+    /// Number of chunks.
     pub fn n_chunks(&self) -> usize {
         self.n_samples.div_ceil(CHUNK)
     }
 
-    /// The columns with which a column has weights in its row of the triangle.
+    /// The columns of later variables, which form the row of a column in the triangle.
     pub fn behind(&self, column: usize) -> Range<usize> {
         self.first[self.variable[column] + 1]..self.n_columns()
     }
 
+    /// The columns of a variable.
     pub fn columns(&self, variable: usize) -> Range<usize> {
         self.first[variable]..self.first[variable + 1]
     }
 
-    /// States of a variable in a chunk's samples.
+    /// The states of a variable in the samples of a chunk.
     #[inline(always)]
     pub fn codes(&self, chunk: usize, variable: usize) -> &[u16; CHUNK] {
         let at = (chunk * self.states.len() + variable) * CHUNK;
         self.codes[at..at + CHUNK].try_into().expect("chunks are full")
     }
 
+    /// The weights of the samples of a chunk.
     #[inline(always)]
     pub fn weights(&self, chunk: usize) -> &[f64; CHUNK] {
         self.weights[chunk * CHUNK..][..CHUNK].try_into().expect("chunks are full")
     }
 
-    /// Writes the values of a column in a chunk's samples: 1, 0, or the state's frequency where the variable is
-    /// missing.
+    /// Writes the values of a column in the samples of a chunk: 1 or 0, or the frequency where the variable is missing.
     #[inline(always)]
     pub fn values(&self, chunk: usize, column: usize, out: &mut [f64]) {
         let i = self.variable[column];
@@ -180,7 +189,7 @@ impl Samples {
         }
     }
 
-    /// All columns' values as a classifier's sparse matrix.
+    /// The values of all columns as the sparse matrix of a classifier.
     pub fn design(&self) -> Result<Design> {
         let (mut ends, mut ids, mut values) = (Vec::with_capacity(self.n_samples), Vec::new(), Vec::new());
         for sample in 0..self.n_samples {
@@ -202,7 +211,7 @@ impl Samples {
         Design::new(ends, &ids, &values, self.n_columns())
     }
 
-    /// State of a variable and weight of each sample; without it the weight is 0.
+    /// The state of a variable in each sample, and the weights of the samples: 0 where the variable is missing.
     pub fn targets(&self, variable: usize) -> (Vec<u32>, Vec<f64>) {
         let places = (0..self.n_samples).map(|sample| (sample / CHUNK, sample % CHUNK));
         places

@@ -1,5 +1,6 @@
 //! Laws of the vector operations: the same bits on any number of threads, plain sums, exact zeros.
 
+use crate::numeric::chunks::SMALL;
 use crate::numeric::vectors::*;
 
 fn penalty(l1: f64, l2: f64) -> Penalty {
@@ -88,7 +89,7 @@ fn bfloat16_is_the_nearest() {
     for x in [0.0, 1.0, -2.5, 1e-30, 3e38] {
         assert!((widen(narrow(x)) - x).abs() <= x.abs() / 256.0);
     }
-    // Halfway between 1 and 1 + 1/128, and between that and the next: ties go to the even one.
+    // Halfway between the neighbours 1 and 1 + 1/128, and between 1 + 1/128 and 1 + 2/128: ties go to the even neighbour.
     assert_eq!([1.0 + 1.0 / 256.0, 1.0 + 3.0 / 256.0].map(|x| widen(narrow(x))), [1.0, 1.0 + 2.0 / 128.0]);
     assert_eq!([f64::INFINITY, -1e300].map(|x| widen(narrow(x))), [f64::INFINITY, f64::NEG_INFINITY]);
     assert!([f64::NAN, -f64::NAN].iter().all(|&x| widen(narrow(x)).is_nan()));

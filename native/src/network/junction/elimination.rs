@@ -1,8 +1,9 @@
-//! The order in which variables are eliminated: the best of some heuristics.
+//! The sequence in which variables are eliminated: the best that two heuristics find.
 //!
-//! Min-fill, each new edge weighted by the size of its table (Kjaerulff 1990), seldom does badly, but in grids its many
-//! ties matter. Breadth-first order from a far end (Cuthill & McKee 1969) is then as narrow as can be; it goes from
-//! both ends to the middle, so that there are two halves to be worked on at once.
+//! - Min-fill, each new edge weighted by the size of its table (Kjaerulff 1990), seldom gives a bad sequence, except in grids,
+//!   where many ties are broken badly.
+//! - A breadth-first walk from a far end (Cuthill & McKee 1969) gives grids tables as small as they can be. The sequence goes
+//!   from both ends to the middle, so that two threads can work on the halves.
 
 use crate::error::Result;
 use crate::network::Network;
@@ -10,48 +11,56 @@ use crate::threads::Interrupt;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// No table may have more entries; 32 GiB.
+/// Most entries of a table: 32 GiB.
 pub const CAP: u64 = 1 << 32;
-/// Comparisons after which the ordering is given up: so many, and so many for every variable. About a second.
+/// Comparisons after which the search is given up, besides `WORK_PER_VARIABLE` for each variable. They take about a second.
 const WORK: i64 = 100_000_000;
+/// Comparisons for each variable.
 const WORK_PER_VARIABLE: i64 = 10_000;
-/// Entries of tables for each variable, with which one is content.
+/// Entries of tables for each variable at which the search ends: a better sequence would not be worth more work.
 const ENOUGH: u64 = 64;
-/// Variables in the order of their elimination. Each leaves behind its separator: the neighbours it has at that time.
+
+/// A sequence of elimination. The rank of a variable counts the variables eliminated before it. The separator of a variable
+/// consists of the neighbours that it has when it is eliminated.
 #[derive(Clone, Default)]
 pub struct Elimination {
+    /// Rank -> variable.
     pub variables: Vec<u32>,
+    /// Separators of rank 0, then of rank 1, and so on.
     separators: Vec<u32>,
+    /// Rank -> end of the separator.
     ends: Vec<usize>,
 }
 
 impl Elimination {
+    /// Eliminates one more variable.
     fn push(&mut self, variable: u32, separator: impl IntoIterator<Item = u32>) {
         self.variables.push(variable);
         self.separators.extend(separator);
         self.ends.push(self.separators.len());
     }
 
+    /// The separator of the variable of a rank.
     pub fn separator(&self, rank: usize) -> &[u32] {
         &self.separators[rank.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[rank]]
     }
 
-    /// An order for a network; none if tables would exceed `CAP`, or if it takes too long to find out.
+    /// The best sequence found for a network; none if every one has a table of more than `CAP` entries or the search takes too
+    /// long.
     pub fn of(network: &Network, interrupt: &Interrupt) -> Result<Option<Elimination>> {
         let mut stripped = Elimination::default();
         let left = stripped.strip(network);
         let core = Graph::new(network, &left);
         let mut best: Option<(u64, Elimination)> = None;
         let mut work = WORK + WORK_PER_VARIABLE * network.n_variables() as i64;
-        for rule in [Rule::Fill, Rule::Across { turned: false }, Rule::Across { turned: true }] {
-            let mut search = Search::new(core.clone(), rule, work);
+        for heuristic in [Heuristic::Fill, Heuristic::Across { turned: false }, Heuristic::Across { turned: true }] {
+            let mut search = Search::new(core.clone(), heuristic, work);
             let found = search.run(stripped.clone(), interrupt)?;
             work = search.work;
             best = match (best, found) {
                 (Some(best), Some(found)) => Some(if found.0 < best.0 { found } else { best }),
                 (best, found) => best.or(found),
             };
-            // Better orders would not be worth the search.
             if best.as_ref().is_some_and(|(entries, _)| *entries <= ENOUGH * network.n_variables() as u64) {
                 break;
             }
@@ -59,8 +68,8 @@ impl Elimination {
         Ok(best.map(|(_, elimination)| elimination))
     }
 
-    /// Eliminates variables with at most one neighbour, from all leaves inwards, in linear time; returns which are
-    /// left.
+    /// Eliminates variables with at most one neighbour, from all leaves inwards, in linear time. Returns, for each variable,
+    /// whether it is left.
     fn strip(&mut self, network: &Network) -> Vec<bool> {
         let n = network.n_variables();
         let mut degrees: Vec<usize> = (0..n).map(|v| network.neighbours(v).len()).collect();
@@ -82,16 +91,18 @@ impl Elimination {
     }
 }
 
-/// The graph of those variables that have not been eliminated.
+/// The graph of the variables that have not been eliminated.
 #[derive(Clone)]
 struct Graph<'a> {
     states: &'a [u32],
-    /// Neighbours, ascending.
+    /// Variable -> its neighbours, ascending.
     adjacent: Vec<Vec<u32>>,
+    /// Variable -> whether it belonged to the graph at first.
     left: Vec<bool>,
 }
 
 impl<'a> Graph<'a> {
+    /// The graph of the variables that are `left`.
     fn new(network: &'a Network, left: &[bool]) -> Self {
         let around = |v: usize| {
             let around = network.neighbours(v).iter().map(|neighbour| neighbour.variable);
@@ -103,15 +114,17 @@ impl<'a> Graph<'a> {
         Graph { states: network.states(), adjacent, left: left.to_vec() }
     }
 
+    /// The size of the table of an edge between a and b.
     fn weight(&self, a: u32, b: u32) -> u64 {
         u64::from(self.states[a as usize]) * u64::from(self.states[b as usize])
     }
 
+    /// Whether there is an edge between a and b.
     fn are_adjacent(&self, a: u32, b: u32) -> bool {
         self.adjacent[a as usize].binary_search(&b).is_ok()
     }
 
-    /// The size of the table of a variable and its neighbours, unless it exceeds `CAP`.
+    /// The size of the table of a variable and its neighbours; none if it exceeds `CAP`.
     fn size(&self, v: u32) -> Option<u64> {
         let around = self.adjacent[v as usize].iter();
         around.chain([&v]).try_fold(1u64, |size, &u| {
@@ -119,51 +132,54 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// Pairs without an edge.
+    /// All pairs of the given variables without an edge between them.
     fn missing<'b>(&'b self, among: &'b [u32]) -> impl Iterator<Item = (u32, u32)> + 'b {
         let pairs = among.iter().enumerate().flat_map(|(at, &a)| among[at + 1..].iter().map(move |&b| (a, b)));
         pairs.filter(|&(a, b)| !self.are_adjacent(a, b))
     }
 
-    /// Ranks in breadth-first order from both ends to the middle, neighbours of fewer neighbours first, of every
-    /// component from the variable reached last from any other.
+    /// Variable -> its distance, in a breadth-first walk through its component, from the nearer end of the walk. The walk begins
+    /// at the variable that another walk reaches last.
     fn breadth_first(&self, turned: bool) -> Vec<u32> {
         let n = self.left.len();
-        let (mut ranks, mut order) = (vec![u32::MAX; n], Vec::new());
+        let (mut ranks, mut sequence) = (vec![u32::MAX; n], Vec::new());
         for start in (0..n).filter(|&v| self.left[v]) {
             if ranks[start] == u32::MAX {
-                let from = order.len();
+                let from = sequence.len();
                 let mut far = start as u32;
                 for _ in 0..2 {
-                    order.drain(from..).for_each(|v: u32| ranks[v as usize] = u32::MAX);
-                    self.walk(far, turned, &mut ranks, &mut order);
-                    far = order[order.len() - 1];
+                    sequence.drain(from..).for_each(|v: u32| ranks[v as usize] = u32::MAX);
+                    self.walk(far, turned, &mut ranks, &mut sequence);
+                    far = sequence[sequence.len() - 1];
                 }
-                for (rank, &v) in order[from..].iter().enumerate() {
-                    ranks[v as usize] = rank.min(order.len() - from - 1 - rank) as u32;
+                for (rank, &v) in sequence[from..].iter().enumerate() {
+                    ranks[v as usize] = rank.min(sequence.len() - from - 1 - rank) as u32;
                 }
             }
         }
         ranks
     }
 
-    fn walk(&self, start: u32, turned: bool, ranks: &mut [u32], order: &mut Vec<u32>) {
-        let mut at = order.len();
+    /// Appends the component of `start` to `sequence`, breadth first, and writes the places of its variables to `ranks`. Of the
+    /// neighbours of a variable, those with fewer neighbours come first; ties go to the lower number, or the higher if `turned`.
+    fn walk(&self, start: u32, turned: bool, ranks: &mut [u32], sequence: &mut Vec<u32>) {
+        let mut at = sequence.len();
         ranks[start as usize] = at as u32;
-        order.push(start);
-        while at < order.len() {
-            let from = order.len();
-            let around = &self.adjacent[order[at] as usize];
-            order.extend(around.iter().filter(|&&u| ranks[u as usize] == u32::MAX));
+        sequence.push(start);
+        while at < sequence.len() {
+            let from = sequence.len();
+            let around = &self.adjacent[sequence[at] as usize];
+            sequence.extend(around.iter().filter(|&&u| ranks[u as usize] == u32::MAX));
             if turned {
-                order[from..].reverse();
+                sequence[from..].reverse();
             }
-            order[from..].sort_by_key(|&u| self.adjacent[u as usize].len());
-            (from..order.len()).for_each(|rank| ranks[order[rank] as usize] = rank as u32);
+            sequence[from..].sort_by_key(|&u| self.adjacent[u as usize].len());
+            (from..sequence.len()).for_each(|rank| ranks[sequence[rank] as usize] = rank as u32);
             at += 1;
         }
     }
 
+    /// Removes a variable and its edges; returns its neighbours.
     fn take_out(&mut self, v: u32) -> Vec<u32> {
         let around = std::mem::take(&mut self.adjacent[v as usize]);
         for &u in &around {
@@ -175,6 +191,7 @@ impl<'a> Graph<'a> {
         around
     }
 
+    /// Adds an edge between a and b if there is none.
     fn join(&mut self, a: u32, b: u32) {
         for (from, to) in [(a, b), (b, a)] {
             let others = &mut self.adjacent[from as usize];
@@ -185,42 +202,45 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Which variable is next.
+/// The rule that chooses the next variable.
 #[derive(Clone, Copy, PartialEq)]
-enum Rule {
-    /// That with the least weight of edges to be filled in, then of the smallest table.
+enum Heuristic {
+    /// The variable whose elimination adds edges of the least total weight, then the one with the smallest table.
     Fill,
-    /// Breadth-first, of equal neighbours that with the lower number first, or the higher.
+    /// The variable nearest to an end of the breadth-first walk (`Graph::breadth_first`).
     Across { turned: bool },
 }
 
-/// Weight of edges to be filled in, or rank in the order across; size of the table; number.
+/// The variable with the least key is next: the weight of the edges that its elimination adds, or its distance from an end of
+/// the walk; the size of its table; its number.
 type Key = (u64, u64, u32);
 
+/// The search for a sequence by one heuristic.
 struct Search<'a> {
     graph: Graph<'a>,
-    rule: Rule,
-    /// Of `Rule::Across`.
+    heuristic: Heuristic,
+    /// For `Heuristic::Across`: variable -> distance from an end of the walk.
     ranks: Vec<u32>,
-    /// None if the table would exceed `CAP`, or once a variable is gone.
+    /// Variable -> key; none if the table would exceed `CAP`, or after the elimination.
     keys: Vec<Option<Key>>,
-    /// Keys of which those that are no longer in `keys` do not count.
+    /// Keys, among them outdated ones, which differ from `keys`.
     queue: BinaryHeap<Reverse<Key>>,
-    /// What is left of it; less than 0 when the search is given up.
+    /// Comparisons left; below 0 the search is given up.
     work: i64,
 }
 
 impl<'a> Search<'a> {
-    fn new(graph: Graph<'a>, rule: Rule, work: i64) -> Self {
+    /// A search with no variable eliminated and no key computed.
+    fn new(graph: Graph<'a>, heuristic: Heuristic, work: i64) -> Self {
         let keys = vec![None; graph.left.len()];
-        let ranks = match rule {
-            Rule::Fill => Vec::new(),
-            Rule::Across { turned } => graph.breadth_first(turned),
+        let ranks = match heuristic {
+            Heuristic::Fill => Vec::new(),
+            Heuristic::Across { turned } => graph.breadth_first(turned),
         };
-        Search { graph, rule, ranks, keys, queue: BinaryHeap::new(), work }
+        Search { graph, heuristic, ranks, keys, queue: BinaryHeap::new(), work }
     }
 
-    /// The entries of all tables, and the whole order, which begins as given; none if it is given up.
+    /// Completes the sequence `begun`; returns it with the number of entries of all tables. None if the search is given up.
     fn run(&mut self, begun: Elimination, interrupt: &Interrupt) -> Result<Option<(u64, Elimination)>> {
         let (mut entries, mut elimination) = (0u64, begun);
         for v in 0..self.keys.len() {
@@ -240,11 +260,12 @@ impl<'a> Search<'a> {
         Ok((elimination.variables.len() == self.keys.len()).then_some((entries, elimination)))
     }
 
+    /// Computes the key of a variable.
     fn set_key(&mut self, v: u32) {
         let around = &self.graph.adjacent[v as usize];
-        let key = match self.rule {
-            Rule::Across { .. } => Some((u64::from(self.ranks[v as usize]), 0, v)),
-            Rule::Fill => self.graph.size(v).map(|size| {
+        let key = match self.heuristic {
+            Heuristic::Across { .. } => Some((u64::from(self.ranks[v as usize]), 0, v)),
+            Heuristic::Fill => self.graph.size(v).map(|size| {
                 let missing: u64 = self.graph.missing(around).map(|(a, b)| self.graph.weight(a, b)).sum();
                 self.work -= around.len().pow(2) as i64;
                 (missing, size, v)
@@ -254,6 +275,7 @@ impl<'a> Search<'a> {
         self.replace(v, key);
     }
 
+    /// Replaces the key of a variable.
     fn replace(&mut self, v: u32, key: Option<Key>) {
         if key != self.keys[v as usize] {
             self.keys[v as usize] = key;
@@ -261,6 +283,7 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// The variable with the least key.
     fn pop(&mut self) -> Option<u32> {
         while let Some(Reverse(key)) = self.queue.pop() {
             if self.keys[key.2 as usize] == Some(key) {
@@ -270,26 +293,26 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// Takes a variable out and joins its neighbours, which it returns.
+    /// Eliminates a variable: removes it and joins its neighbours, which are returned.
     fn eliminate(&mut self, v: u32) -> Vec<u32> {
         self.keys[v as usize] = None;
         let around = self.graph.take_out(v);
         self.work -= around.len().pow(2) as i64;
         let filled: Vec<(u32, u32)> = self.graph.missing(&around).collect();
         for &(a, b) in &filled {
-            if self.rule == Rule::Fill {
+            if self.heuristic == Heuristic::Fill {
                 self.lighten(a, b, &around);
             }
             self.graph.join(a, b);
         }
-        if self.rule == Rule::Fill {
+        if self.heuristic == Heuristic::Fill {
             around.iter().for_each(|&u| self.set_key(u));
         }
         around
     }
 
-    /// Common neighbours of two variables that are to be joined will have so much less to fill in. Those around get new
-    /// keys anyway.
+    /// Reduces the keys of all common neighbours of a and b, which are about to be joined, by the weight of the new edge. The
+    /// variables of `around` are left out: `eliminate` computes their keys anew.
     fn lighten(&mut self, a: u32, b: u32, around: &[u32]) {
         let weight = self.graph.weight(a, b);
         let (mut few, mut many) = (a, b);

@@ -1,28 +1,31 @@
-//! Scores and derivatives of some of the interactions, samples side by side: each costs two passes over a chunk's
-//! samples.
+//! Scores and derivatives for some of the interactions, pairs of columns, with samples side by side. An interaction costs two
+//! passes over the samples of a chunk for its scores, and two for its derivative.
 
 use crate::network::pseudolikelihood::samples::{CHUNK, Samples};
 use crate::numeric::aligned::Aligned;
 use pulp::{Simd, WithSimd};
 
-/// An interaction, and where its weight stands.
+/// A pair of columns.
 #[derive(Clone, Copy)]
-pub struct Edge {
+pub struct Interaction {
     pub columns: [u32; 2],
+    /// Index of the weight in the vector of weights.
     pub weight: u32,
 }
 
-/// The neighbours of each column: the other column and where the weight stands.
-pub struct Edges {
-    pub all: Vec<Edge>,
-    /// Where the neighbours of each column end.
+/// Pairs of columns, as a list and by column.
+pub struct Interactions {
+    /// By ascending feature.
+    pub all: Vec<Interaction>,
+    /// Column -> end of its neighbours.
     ends: Vec<u32>,
+    /// Neighbours of column 0, then of column 1, and so on: the other column and the index of the weight.
     neighbours: Vec<(u32, u32)>,
 }
 
-impl Edges {
-    /// Of interactions (feature number, where its weight stands), numbers ascending.
-    pub fn new(samples: &Samples, interactions: impl Iterator<Item = (usize, usize)>) -> Edges {
+impl Interactions {
+    /// The given interactions, each a feature and the index of its weight, by ascending feature.
+    pub fn new(samples: &Samples, interactions: impl Iterator<Item = (usize, usize)>) -> Interactions {
         let (d, mut a, mut all) = (samples.n_columns(), 0, Vec::new());
         let mut ends = vec![0u32; d];
         for (feature, weight) in interactions {
@@ -30,7 +33,7 @@ impl Edges {
                 a += 1;
             }
             let b = samples.behind(a).start + feature - samples.row[a];
-            all.push(Edge { columns: [a as u32, b as u32], weight: weight as u32 });
+            all.push(Interaction { columns: [a as u32, b as u32], weight: weight as u32 });
             ends[a] += 1;
             ends[b] += 1;
         }
@@ -47,42 +50,39 @@ impl Edges {
                 *at += 1;
             }
         }
-        Edges { all, ends, neighbours }
+        Interactions { all, ends, neighbours }
     }
 
+    /// The neighbours of a column: the other column and the index of the weight.
     fn of(&self, column: usize) -> &[(u32, u32)] {
         let start = if column == 0 { 0 } else { self.ends[column - 1] };
         &self.neighbours[start as usize..self.ends[column] as usize]
     }
 }
 
-/// Values of the columns in a chunk's samples, and their scores; n_columns x `CHUNK` each.
-#[derive(Default)]
-pub struct Buffers {
-    pub values: Aligned,
-    pub scores: Aligned,
-}
-
-/// Fills in values, of columns with neighbours, and scores: out = singles + sum over neighbours of weight * values.
-pub struct Scores<'a> {
+/// Computes the scores of all columns in the samples of a chunk: singles + sum over neighbours of weight * values.
+pub struct InteractionScores<'a> {
     pub samples: &'a Samples,
     pub chunk: usize,
-    pub edges: &'a Edges,
+    pub edges: &'a Interactions,
     pub w: &'a [f64],
+    /// Column -> its own weight.
     pub singles: &'a [f64],
+    /// Becomes the values of the columns with neighbours, n_columns x `CHUNK`.
     pub values: &'a mut Aligned,
+    /// Becomes the scores, n_columns x `CHUNK`.
     pub out: &'a mut [f64],
 }
 
-/// Vectors whose sums are under way at a time.
+/// Vectors that are summed side by side.
 const SUMS: usize = 8;
 
-impl WithSimd for Scores<'_> {
+impl WithSimd for InteractionScores<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Scores { samples, chunk, edges, w, singles, values, out } = self;
+        let InteractionScores { samples, chunk, edges, w, singles, values, out } = self;
         values.resize(samples.n_columns() * CHUNK, 0.0);
         for (column, values) in values.chunks_exact_mut(CHUNK).enumerate() {
             if !edges.of(column).is_empty() {
@@ -107,10 +107,13 @@ impl WithSimd for Scores<'_> {
     }
 }
 
-/// gradient += values of either column times residuals of the other.
+/// Adds to the gradient, for each interaction, the sum over the samples of a chunk of the values of either column times the
+/// residuals of the other.
 pub struct Derivatives<'a> {
-    pub edges: &'a [Edge],
+    pub edges: &'a [Interaction],
+    /// n_columns x `CHUNK`
     pub values: &'a [f64],
+    /// n_columns x `CHUNK`
     pub residuals: &'a [f64],
     pub gradient: &'a mut [f64],
 }
@@ -139,7 +142,7 @@ impl WithSimd for Derivatives<'_> {
     }
 }
 
-/// A column's part of a matrix, by pairs of vectors.
+/// The part of a column in a matrix of n_columns x `CHUNK`, in pairs of vectors.
 #[inline(always)]
 fn pairs<S: Simd>(matrix: &[f64], column: u32) -> &[[S::f64s; 2]] {
     S::as_simd_f64s(&matrix[column as usize * CHUNK..][..CHUNK]).0.as_chunks().0

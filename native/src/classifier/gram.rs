@@ -1,0 +1,122 @@
+//! The coordinates of a proximal Newton step's subproblem, and the matrix X' D X over them.
+//!
+//! Symbols as in `newton`.
+
+use crate::classifier::objective::Classifier;
+use crate::numeric::ragged::{Id, Value, with_entries};
+use crate::threads;
+
+/// A coordinate of the subproblem: column j of the working set.
+pub struct Column {
+    /// j
+    pub id: usize,
+    /// w_j
+    pub w: f64,
+    /// g_j + l2 w_j
+    pub gradient: f64,
+    /// H_jj
+    pub curvature: f64,
+    /// delta_j
+    pub delta: f64,
+}
+
+impl Column {
+    /// The change of delta_j that minimises the subproblem over this coordinate, where `slope` is the derivative of its smooth
+    /// part. Raises `most` to the violation of optimality before the change.
+    #[inline(always)]
+    pub fn change(&self, slope: f64, l1: f64, most: &mut f64) -> f64 {
+        let before = self.w + self.delta;
+        *most = most.max(violation(before, slope, l1).abs());
+        let (z, bound) = (before - slope / self.curvature, l1 / self.curvature);
+        z - z.clamp(-bound, bound) - before
+    }
+}
+
+/// The matrix X' D X over the columns of a working set and the intercept, and its product with delta.
+pub struct Gram {
+    /// Number of rows.
+    size: usize,
+    matrix: Vec<f64>,
+    /// X' D X delta
+    product: Vec<f64>,
+}
+
+/// Columns of the largest working set whose matrix is written out.
+const MOST_COLUMNS: usize = 3000;
+
+impl Gram {
+    /// The number of sweeps over the data that cost as much as computing the matrix; none if a sweep over the matrix costs no
+    /// less than a sweep over the data. The caller computes the matrix after that many sweeps: the total cost is then at most
+    /// twice the least possible.
+    pub fn worth(classifier: &Classifier, columns: &[Column]) -> Option<f64> {
+        let (n, lists) = (columns.len(), classifier.design.columns());
+        let entries: usize = columns.iter().map(|column| lists.range(column.id).len()).sum();
+        if n > MOST_COLUMNS || n * n > entries {
+            return None;
+        }
+        let mut counts = vec![0u32; classifier.n_samples()];
+        with_entries!(lists, all => for column in columns {
+            lists.list(column.id, all).0.iter().for_each(|&i| counts[i.at()] += 1);
+        });
+        let pairs: usize = counts.iter().map(|&count| (count as usize).pow(2)).sum();
+        Some(pairs as f64 / (2 * entries) as f64)
+    }
+
+    /// Computes the matrix, where `curvatures` are the diagonal of D and `slopes` is D X delta.
+    pub fn new(
+        classifier: &Classifier,
+        columns: &[Column],
+        has_intercept: bool,
+        curvatures: &[f64],
+        slopes: &[f64],
+    ) -> Gram {
+        let size = columns.len() + usize::from(has_intercept);
+        let of_set = classifier.design.columns().select(columns.iter().map(|column| column.id));
+        let by_sample = of_set.transposed();
+        let (mut matrix, value) = (vec![0.0; size * size], classifier.intercept.unwrap_or(0.0));
+        let rows = matrix.chunks_mut(size.max(1)).enumerate().collect();
+        let product = with_entries!(of_set, all => with_entries!(by_sample, samples => {
+            threads::share(&classifier.pool, rows, |(a, row)| {
+                if a == columns.len() {
+                    row[a] = value * value * curvatures.iter().sum::<f64>();
+                    return value * slopes.iter().sum::<f64>();
+                }
+                let (ids, values) = of_set.list(a, all);
+                for (&i, x) in ids.iter().zip(values) {
+                    let factor = curvatures[i.at()] * x.get();
+                    let (others, values) = by_sample.list(i.at(), samples);
+                    // The matrix is symmetric: its upper half is computed, its lower half copied.
+                    let entries = others.iter().zip(values).rev().take_while(|&(&b, _)| b.at() >= a);
+                    entries.for_each(|(&b, y)| row[b.at()] += factor * y.get());
+                    if has_intercept {
+                        row[columns.len()] += factor * value;
+                    }
+                }
+                of_set.combine_one(a, all, slopes)
+            })
+        }));
+        for a in 0..size {
+            for b in 0..a {
+                matrix[a * size + b] = matrix[b * size + a];
+            }
+        }
+        Gram { size, matrix, product }
+    }
+
+    /// Entry `at` of X' D X delta.
+    pub fn product(&self, at: usize) -> f64 {
+        self.product[at]
+    }
+
+    /// Updates X' D X delta after entry `at` of delta has changed by `change`.
+    pub fn add(&mut self, at: usize, change: f64) {
+        let row = &self.matrix[at * self.size..][..self.size];
+        self.product.iter_mut().zip(row).for_each(|(product, h)| *product += change * h);
+    }
+}
+
+/// The violation of optimality at one weight: its derivative, or if the weight is 0, the excess of the derivative's size over l1.
+#[inline(always)]
+pub fn violation(w: f64, slope: f64, l1: f64) -> f64 {
+    if w == 0.0 { (slope.abs() - l1).max(0.0) } else { slope + l1.copysign(w) }
+}

@@ -1,0 +1,235 @@
+//! The kernels of a classifier's objective: from scores to residuals or probabilities, and from residuals to the gradient.
+//!
+//! The residual of a sample at class y' is weight * (p(y' | x) - [y' = y]), the derivative of its negative log-likelihood with
+//! respect to the score of y'.
+
+use crate::numeric;
+use crate::numeric::aligned::Aligned;
+use crate::numeric::ragged::{Entries, Id, Lists, Value, combine, with_entries};
+use pulp::{Simd, WithSimd};
+use std::ops::Range;
+
+/// The classes and the weights of the samples.
+#[derive(Clone, Copy)]
+pub struct Classes<'a> {
+    /// Sample -> its class.
+    pub classes: &'a [u32],
+    /// Sample -> its weight; empty when all are 1.
+    pub weights: &'a [f64],
+    pub n_classes: usize,
+}
+
+impl Classes<'_> {
+    /// The weight of a sample.
+    #[inline(always)]
+    pub fn weight(&self, sample: usize) -> f64 {
+        self.weights.get(sample).copied().unwrap_or(1.0)
+    }
+}
+
+/// What the kernels compute from scores.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Purpose {
+    /// weight * (p - [y])
+    Residuals,
+    /// p
+    Probabilities,
+}
+
+/// Two classes: turns scores into residuals in place; returns the sum of the samples' negative log-likelihoods.
+pub struct Scored<'a> {
+    pub targets: Classes<'a>,
+    /// Number of the first sample.
+    pub first: usize,
+    /// Scores of consecutive samples, then their residuals.
+    pub out: &'a mut [f64],
+}
+
+impl WithSimd for Scored<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let Scored { targets, first, out } = self;
+        let batches = out.chunks_mut(BATCH).enumerate();
+        batches.map(|(batch, out)| logistic(simd, targets, first + batch * BATCH, out, Purpose::Residuals)).sum()
+    }
+}
+
+/// Samples whose scores become residuals together.
+const BATCH: usize = 64;
+
+/// Two classes: adds the intercept to scores and turns them into residuals or probabilities in place. Returns the sum of the
+/// samples' negative log-likelihoods, and the sum of the residuals.
+pub struct Binary<'a> {
+    pub targets: Classes<'a>,
+    /// What the intercept adds to every score.
+    pub intercept: f64,
+    pub samples: Range<usize>,
+    /// Scores of the samples without the intercept, then residuals or probabilities.
+    pub out: &'a mut [f64],
+    pub purpose: Purpose,
+}
+
+impl WithSimd for Binary<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
+        let Binary { targets, intercept, samples, out, purpose } = self;
+        let mut sums = vec![0.0; 2];
+        for (batch, out) in out.chunks_mut(BATCH).enumerate() {
+            out.iter_mut().for_each(|score| *score += intercept);
+            sums[0] += logistic(simd, targets, samples.start + batch * BATCH, out, purpose);
+            sums[1] += out.iter().sum::<f64>();
+        }
+        sums
+    }
+}
+
+/// Three classes or more, sample by sample: computes the scores of the classes and turns them into residuals or probabilities.
+/// Returns the sum of the samples' negative log-likelihoods, then the sum of the residuals of each class.
+pub struct Multinomial<'a> {
+    pub targets: Classes<'a>,
+    pub rows: &'a Lists,
+    /// Weights, a padded row of classes for each column.
+    pub columns: &'a [f64],
+    /// What the intercept adds to the score of each class.
+    pub intercept: &'a [f64],
+    pub samples: Range<usize>,
+    /// Becomes residuals or probabilities, a padded row of classes for each sample.
+    pub out: &'a mut [f64],
+    /// Length of a padded row.
+    pub width: usize,
+    pub purpose: Purpose,
+}
+
+impl WithSimd for Multinomial<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
+        with_entries!(self.rows, all => self.run(simd, all))
+    }
+}
+
+impl Multinomial<'_> {
+    /// The kernel for one type of ids and one of values.
+    #[inline(always)]
+    fn run<S: Simd, I: Id, V: Value>(self, simd: S, all: Entries<'_, I, V>) -> Vec<f64> {
+        let Multinomial { targets, rows, columns, intercept, samples, out, width, purpose } = self;
+        let mut sums = vec![0.0; 1 + targets.n_classes];
+        for (sample, out) in samples.zip(out.chunks_exact_mut(width)) {
+            let (ids, values) = rows.list(sample, all);
+            out.fill(0.0);
+            out[..intercept.len()].copy_from_slice(intercept);
+            combine(simd, ids, values, columns, out);
+            sums[0] += softmax(simd, targets, sample, out, purpose);
+            sums[1..].iter_mut().zip(&*out).for_each(|(sum, residual)| *sum += residual);
+        }
+        sums
+    }
+}
+
+/// The least exponent: 1 + exp(-700) is 1.
+const LEAST: f64 = -700.0;
+
+/// Turns a batch of scores z into residuals weight * (p - y) or into p, where p = 1 / (1 + exp(-z)). Returns the sum of the
+/// samples' negative log-likelihoods.
+///
+/// Let m = -z if y = 1 and m = z if y = 0. The negative log-likelihood is log(1 + exp(m)), and the residual is
+/// -1 / (1 + exp(-m)) or 1 / (1 + exp(-m)); both have full relative precision for every m.
+#[inline(always)]
+fn logistic<S: Simd>(simd: S, targets: Classes<'_>, first: usize, out: &mut [f64], purpose: Purpose) -> f64 {
+    let n = out.len();
+    let (mut margins, mut exps, mut logs) = ([0.0; BATCH], [0.0; BATCH], [0.0; BATCH]);
+    let classes = &targets.classes[first..first + n];
+    for i in 0..n {
+        margins[i] = if classes[i] == 1 { -out[i] } else { out[i] };
+        exps[i] = (-margins[i].abs()).max(LEAST);
+    }
+    numeric::exp_in_place(simd, &mut exps[..n]);
+    numeric::ln_one_plus(simd, &exps[..n], &mut logs[..n]);
+    let mut value = 0.0;
+    for i in 0..n {
+        let wrong = if margins[i] >= 0.0 { 1.0 } else { exps[i] } / (1.0 + exps[i]);
+        let sign = if classes[i] == 1 { -1.0 } else { 1.0 };
+        let weight = targets.weight(first + i);
+        value += weight * (margins[i].max(0.0) + logs[i]);
+        out[i] = match purpose {
+            Purpose::Residuals => weight * sign * wrong,
+            Purpose::Probabilities if classes[i] == 1 => 1.0 - wrong,
+            Purpose::Probabilities => wrong,
+        };
+    }
+    value
+}
+
+/// Turns the scores of a sample into residuals weight * (p - [y]) or into p; returns its negative log-likelihood.
+#[inline(always)]
+fn softmax<S: Simd>(simd: S, targets: Classes<'_>, sample: usize, out: &mut [f64], purpose: Purpose) -> f64 {
+    let (scores, padding) = out.split_at_mut(targets.n_classes);
+    let target = targets.classes[sample] as usize;
+    let (mut best, mut most) = (0, f64::NEG_INFINITY);
+    for (class, &score) in scores.iter().enumerate() {
+        if score > most {
+            (best, most) = (class, score);
+        }
+    }
+    let behind = most - scores[target];
+    scores.iter_mut().for_each(|score| *score = (*score - most).max(LEAST));
+    padding.fill(LEAST);
+    numeric::exp_in_place(simd, out);
+    let (exps, padding) = out.split_at_mut(targets.n_classes);
+    padding.fill(0.0);
+    // The sum leaves out the largest, which is 1: it keeps its relative precision where all others are small.
+    exps[best] = 0.0;
+    let others: f64 = exps.iter().sum();
+    exps[best] = 1.0;
+    let weight = targets.weight(sample);
+    let factor = if purpose == Purpose::Residuals { weight } else { 1.0 } / (1.0 + others);
+    exps.iter_mut().for_each(|p| *p *= factor);
+    if purpose == Purpose::Residuals {
+        let rest: f64 = exps[..target].iter().chain(&exps[target + 1..]).sum();
+        exps[target] = -rest;
+    }
+    weight * (behind + others.ln_1p())
+}
+
+/// Three classes or more: the gradient at the weights of some columns, the sum of value * residuals over each column.
+pub struct ColumnSums<'a> {
+    /// All columns of the matrix.
+    pub lists: &'a Lists,
+    /// A padded row of classes for each sample.
+    pub residuals: &'a [f64],
+    pub columns: Range<usize>,
+    /// Becomes the gradient, a row of classes for each of the columns.
+    pub out: &'a mut [f64],
+    pub n_classes: usize,
+    /// Length of a padded row.
+    pub width: usize,
+}
+
+impl WithSimd for ColumnSums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        with_entries!(self.lists, all => self.run(simd, all));
+    }
+}
+
+impl ColumnSums<'_> {
+    /// The kernel for one type of ids and one of values.
+    #[inline(always)]
+    fn run<S: Simd, I: Id, V: Value>(self, simd: S, all: Entries<'_, I, V>) {
+        let ColumnSums { lists, residuals, columns, out, n_classes, width } = self;
+        let mut sums = Aligned::new(width, 0.0);
+        for (column, out) in columns.zip(out.chunks_exact_mut(n_classes)) {
+            let (ids, values) = lists.list(column, all);
+            sums.fill(0.0);
+            combine(simd, ids, values, residuals, &mut sums);
+            out.copy_from_slice(&sums[..out.len()]);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The vocabulary of belief propagation: options, inputs, results, and the trait of a rule that computes messages.
+
+use crate::error::{Error, Result};
+use crate::network::Network;
+use crate::network::loopy::slots::MessageSlots;
+use crate::threads::Interrupt;
+use rayon::ThreadPool;
+use std::ops::Range;
+
+/// The sequence in which messages are computed (`schedules`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    Flooding,
+    Residual,
+}
+
+/// The options of belief propagation.
+#[derive(Clone, Copy, Debug)]
+pub struct LoopySettings {
+    /// Share of the old log message in the new one.
+    pub damping: f64,
+    /// Largest change of a log message, before damping, at which propagation ends.
+    pub tolerance: f64,
+    /// Most iterations, >= 1.
+    pub max_iterations: usize,
+    pub schedule: Schedule,
+}
+
+impl LoopySettings {
+    /// Fails if an option is outside its range.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |message: String| Err(Error::Option(message));
+        if !(0.0..1.0).contains(&self.damping) {
+            return refuse(format!("damping is {}; it has to be in [0, 1)", self.damping));
+        }
+        if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
+            return refuse(format!("tolerance is {}; it has to be a finite number of at least 0", self.tolerance));
+        }
+        if self.max_iterations == 0 {
+            return refuse("max_iterations is 0; at least one iteration is needed".into());
+        }
+        Ok(())
+    }
+}
+
+/// How propagation went.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    pub iterations: usize,
+    /// Largest change of a log message at the end; above the tolerance if iterations ran out.
+    pub residual: f64,
+    /// Number of messages computed.
+    pub n_messages: usize,
+}
+
+/// The approximate marginals that messages give.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beliefs {
+    /// Bethe's approximation of log Z.
+    pub log_z: f64,
+    /// Laid out as the node scores; the states of a variable sum to 1.
+    pub nodes: Vec<f64>,
+    /// Laid out as the edge scores; each table sums to 1.
+    pub edges: Vec<f64>,
+}
+
+/// A rule that computes messages from messages. It keeps messages in a form of its own (logs, odds, ratios), whose numbers are
+/// called entries.
+pub trait MessageRule: Sync {
+    /// Buffers that `update` keeps from one call to the next.
+    type Scratch: Default + Send;
+
+    /// The places of the messages in memory.
+    fn slots(&self) -> &MessageSlots;
+
+    /// Writes the messages out of the given variables; returns the largest change, on the rule's own scale.
+    fn update(&self, variables: Range<usize>, messages: &[f64], out: &mut [f64], buffers: &mut Self::Scratch) -> f64;
+
+    /// The largest change between entries, on the rule's own scale.
+    fn change(&self, old: &[f64], new: &[f64]) -> f64;
+
+    /// The change of log messages that a change on the rule's own scale stands for.
+    fn log_change(&self, change: f64) -> f64;
+
+    /// Moves new entries towards the old ones: log new becomes (1 - damping) log new + damping log old.
+    fn damp(&self, damping: f64, old: &[f64], new: &mut [f64]);
+
+    /// Turns log messages into entries, clamped to the range that messages of this network can have.
+    fn entries_of_logs(&self, messages: &mut [f64]);
+
+    /// Turns entries into log messages.
+    fn logs_of_entries(&self, messages: &mut [f64]);
+
+    /// The beliefs that the messages give.
+    fn beliefs(&self, messages: &[f64], pool: &ThreadPool) -> Beliefs;
+}
+
+/// The inputs of belief propagation.
+#[derive(Clone, Copy)]
+pub struct Propagation<'a> {
+    pub network: &'a Network,
+    /// The places of the network's messages in memory.
+    pub slots: &'a MessageSlots,
+    pub node_scores: &'a [f64],
+    pub edge_scores: &'a [f64],
+    pub pool: &'a ThreadPool,
+    pub interrupt: &'a Interrupt,
+}
+
+/// Edges, or variables, whose beliefs a thread computes at a time.
+const CHUNK: usize = 4096;
+
+/// 0..n cut into ranges of `CHUNK` elements; the last may be shorter.
+pub fn chunks(n: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..n).step_by(CHUNK).map(move |start| start..n.min(start + CHUNK))
+}
+
+/// Cuts the first n elements off a slice.
+pub fn take<'a>(slice: &mut &'a mut [f64], n: usize) -> &'a mut [f64] {
+    let (first, rest) = std::mem::take(slice).split_at_mut(n);
+    *slice = rest;
+    first
+}

@@ -1,0 +1,72 @@
+//! Runs belief propagation: chooses the rule and the schedule.
+
+use crate::error::{Error, Result};
+use crate::network::loopy::logs::Logs;
+use crate::network::loopy::odds::Odds;
+use crate::network::loopy::ratios::Ratios;
+use crate::network::loopy::rule::{Beliefs, LoopySettings, MessageRule, Propagation, Report, Schedule};
+use crate::network::loopy::schedules;
+
+/// The result of belief propagation.
+pub struct Propagated {
+    pub beliefs: Beliefs,
+    /// The log messages, laid out as `MessageSlots` says: log ratios to the first state.
+    pub messages: Vec<f64>,
+    pub report: Report,
+}
+
+impl Propagation<'_> {
+    /// Computes messages, from the log messages `start` or from uniform ones, until they settle or iterations run out.
+    pub fn run(&self, start: Option<&[f64]>, settings: &LoopySettings) -> Result<Propagated> {
+        self.check(start, settings)?;
+        if let Some(rule) = Odds::new(self) {
+            self.pass(&rule, start, settings)
+        } else if let Some(rule) = Ratios::new(self) {
+            self.pass(&rule, start, settings)
+        } else {
+            self.pass(&Logs::new(self), start, settings)
+        }
+    }
+
+    /// Fails if an option or a number is out of range, or a vector has a wrong length.
+    fn check(&self, start: Option<&[f64]>, settings: &LoopySettings) -> Result<()> {
+        settings.check()?;
+        self.network.check_scores(self.node_scores, self.edge_scores)?;
+        let Some(start) = start else { return Ok(()) };
+        if start.len() != self.slots.n_entries() {
+            let (given, wanted) = (start.len(), self.slots.n_entries());
+            return Err(Error::Option(format!("messages have {given} entries; {wanted} are needed")));
+        }
+        match start.iter().position(|entry| !entry.is_finite()) {
+            Some(at) => Err(Error::Option(format!("messages[{at}] is {}; they have to be finite", start[at]))),
+            None => Ok(()),
+        }
+    }
+
+    /// `run` with a given rule.
+    pub(super) fn pass<R: MessageRule>(
+        &self,
+        rule: &R,
+        start: Option<&[f64]>,
+        settings: &LoopySettings,
+    ) -> Result<Propagated> {
+        let mut messages = start.map_or_else(|| vec![0.0; self.slots.n_entries()], <[f64]>::to_vec);
+        rule.entries_of_logs(&mut messages);
+        let report = match settings.schedule {
+            Schedule::Flooding => schedules::flooding(rule, &mut messages, settings, self.pool, self.interrupt)?,
+            Schedule::Residual => {
+                let n = self.network.n_variables();
+                let targets = (0..n).flat_map(|i| self.network.neighbours(i)).map(|neighbour| neighbour.variable);
+                schedules::residual(rule, &mut messages, settings, &targets.collect::<Vec<_>>(), self.interrupt)?
+            }
+        };
+        let beliefs = rule.beliefs(&messages, self.pool);
+        if !beliefs.log_z.is_finite() {
+            let message =
+                format!("log Z is {}: the scores are too large to be added up; scale them down", beliefs.log_z);
+            return Err(Error::Option(message));
+        }
+        rule.logs_of_entries(&mut messages);
+        Ok(Propagated { beliefs, messages, report })
+    }
+}

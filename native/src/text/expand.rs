@@ -1,0 +1,230 @@
+//! Templates applied to sentences: attributes are hashed from the hashes of their parts, without building strings.
+
+use crate::corpus::hash::Piece;
+use crate::corpus::sink::Sink;
+use crate::text::cells::Cells;
+use crate::text::template::{Line, Part, Row, Template};
+use crate::text::view::text_of;
+
+impl Template {
+    /// Appends the string of a line at a token, whose hash is `Expander::joined`.
+    fn write(&self, line: &Line, cells: &Cells<'_>, token: usize, substring: Option<&[u8]>, out: &mut Vec<u8>) {
+        for (index, part) in line.parts.iter().enumerate() {
+            match part {
+                Part::Literal(text, _) => out.extend_from_slice(text),
+                Part::Cell { view, row } => match (row.resolve(token, cells.tokens()), substring, line.substrings) {
+                    (Ok(_), Some(substring), Some((at, _))) if at == index => out.extend_from_slice(substring),
+                    (Ok(at), ..) => {
+                        let view = &self.views[*view];
+                        out.extend_from_slice(&view.of(cells.cell(at, view.column())));
+                    }
+                    (Err(beyond), ..) => out.extend_from_slice(padding(beyond).as_bytes()),
+                },
+            }
+        }
+    }
+}
+
+/// The string that a macro stands for beyond the ends of a sentence.
+fn padding(beyond: isize) -> String {
+    format!("_B{beyond:+}")
+}
+
+/// Distance beyond the ends of a sentence up to which the hashes of paddings are kept.
+const NEAR: isize = 8;
+
+/// Expands a template over sentences; keeps its buffers from one sentence to the next.
+pub struct Expander<'t> {
+    template: &'t Template,
+    /// Hashes of the sentence's cells, views x tokens.
+    pieces: Vec<Piece>,
+    /// Hashes of the paddings from -NEAR to NEAR.
+    near: Vec<Piece>,
+}
+
+impl<'t> Expander<'t> {
+    /// An expander without buffers.
+    pub fn new(template: &'t Template) -> Self {
+        let near = (-NEAR..=NEAR).map(|beyond| Piece::of(padding(beyond).as_bytes())).collect();
+        Expander { template, pieces: Vec::new(), near }
+    }
+
+    /// The hash of a macro at a token.
+    #[inline(always)]
+    fn piece(&self, view: usize, row: Row, token: usize, tokens: usize) -> Piece {
+        match row.resolve(token, tokens) {
+            Ok(at) => self.pieces[view * tokens + at],
+            Err(beyond) if (-NEAR..=NEAR).contains(&beyond) => self.near[(beyond + NEAR) as usize],
+            Err(beyond) => Piece::of(padding(beyond).as_bytes()),
+        }
+    }
+
+    /// Hands every attribute of every token to the sink, and the token's label, `label_of(token)`. Does not end the sentence.
+    pub fn expand<'l, S: Sink>(
+        &mut self,
+        cells: &Cells<'_>,
+        sink: &mut S,
+        label_of: impl Fn(usize) -> Option<&'l [u8]>,
+    ) {
+        let tokens = cells.tokens();
+        let template = self.template;
+        self.pieces.clear();
+        for view in &template.views {
+            let column = view.column();
+            self.pieces.extend((0..tokens).map(|token| Piece::of(&view.of(cells.cell(token, column)))));
+        }
+        for token in 0..tokens {
+            for line in &template.lines {
+                if let Some((at, most)) = line.substrings {
+                    self.expand_substrings(line, at, most, cells, token, sink);
+                    continue;
+                }
+                let key = self.joined(line, token, tokens, None);
+                // A bigram joins a token and the one before it: the first token has none.
+                if line.bigram && token > 0 {
+                    sink.bigram(key, |out| template.write(line, cells, token, None, out));
+                }
+                if line.state {
+                    sink.state(key, 1.0, |out| template.write(line, cells, token, None, out));
+                }
+            }
+            sink.end_token(label_of(token));
+        }
+    }
+
+    /// The key of a line at a token. `substring` replaces the macro with this index.
+    #[inline(always)]
+    fn joined(&self, line: &Line, token: usize, tokens: usize, substring: Option<(usize, Piece)>) -> u64 {
+        Piece::joined_key(line.parts.iter().enumerate().map(|(index, part)| match (part, substring) {
+            (_, Some((at, piece))) if at == index => piece,
+            (Part::Literal(_, piece), _) => *piece,
+            (Part::Cell { view, row }, _) => self.piece(*view, *row, token, tokens),
+        }))
+    }
+
+    /// Hands the attributes of a line with `%substrings`, the macro with index `at`, to the sink: one for each substring of 1 to
+    /// `most` characters.
+    fn expand_substrings<S: Sink>(
+        &self,
+        line: &Line,
+        at: usize,
+        most: usize,
+        cells: &Cells<'_>,
+        token: usize,
+        sink: &mut S,
+    ) {
+        let template = self.template;
+        let Part::Cell { view, row } = &line.parts[at] else { return };
+        let tokens = cells.tokens();
+        let padding_text;
+        let cell: &[u8] = match row.resolve(token, tokens) {
+            Ok(looked_at) => cells.cell(looked_at, template.views[*view].column()),
+            Err(beyond) => {
+                padding_text = padding(beyond);
+                padding_text.as_bytes()
+            }
+        };
+        let text = text_of(cell);
+        let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let mut seen: Vec<&str> = Vec::new();
+        for start in 0..ends.len() - 1 {
+            for &end in ends[start + 1..].iter().take(most) {
+                seen.push(&text[ends[start]..end]);
+            }
+        }
+        seen.sort_unstable();
+        seen.dedup();
+        for substring in seen {
+            let substring = substring.as_bytes();
+            let key = self.joined(line, token, tokens, Some((at, Piece::of(substring))));
+            if line.bigram && token > 0 {
+                sink.bigram(key, |out| template.write(line, cells, token, Some(substring), out));
+            }
+            if line.state {
+                sink.state(key, 1.0, |out| template.write(line, cells, token, Some(substring), out));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::hash::key_of;
+
+    /// Collects attribute strings and checks each against its key.
+    #[derive(Default)]
+    struct Collect {
+        tokens: Vec<Vec<String>>,
+        current: Vec<String>,
+    }
+
+    impl Collect {
+        fn add(&mut self, kind: &str, key: u64, write: impl FnOnce(&mut Vec<u8>)) {
+            let mut text = Vec::new();
+            write(&mut text);
+            assert_eq!(key, key_of(&text), "the key of {text:?} is not the key of its string");
+            self.current.push(format!("{kind}{}", String::from_utf8(text).unwrap()));
+        }
+    }
+
+    impl Sink for Collect {
+        fn state(&mut self, key: u64, value: f64, write: impl FnOnce(&mut Vec<u8>)) {
+            assert_eq!(value, 1.0);
+            self.add("", key, write);
+        }
+        fn bigram(&mut self, key: u64, write: impl FnOnce(&mut Vec<u8>)) {
+            self.add("bigram ", key, write);
+        }
+        fn end_token(&mut self, _label: Option<&[u8]>) {
+            self.tokens.push(std::mem::take(&mut self.current));
+        }
+        fn end_sentence(&mut self, _weight: f64) {}
+    }
+
+    fn expand(template: &str, sentence: &[&[&str]]) -> Vec<Vec<String>> {
+        let template = Template::parse(template).unwrap();
+        let cells = Cells {
+            columns: sentence[0].len(),
+            cells: sentence.iter().flat_map(|row| row.iter().map(|cell| cell.as_bytes())).collect(),
+        };
+        let mut sink = Collect::default();
+        Expander::new(&template).expand(&cells, &mut sink, |_| None);
+        sink.tokens
+    }
+
+    #[test]
+    fn macros_padding_and_absolute_rows() {
+        let got = expand(
+            "U1:%x[-1,0]/%x[0,1]\nU2:%x[ 2, 0 ]\nU3:%x[@1,0]%x[@-1,0]%x[@9,0]\n",
+            &[&["the", "DT"], &["Dog", "NN"]],
+        );
+        assert_eq!(got[0], ["U1:_B-1/DT", "U2:_B+1", "U3:theDog_B+7"]);
+        assert_eq!(got[1], ["U1:the/NN", "U2:_B+2", "U3:theDog_B+7"]);
+    }
+
+    #[test]
+    fn tests_matches_shapes_and_lower_case() {
+        let got = expand(
+            r#"U1:%t[0,0,"^\u"] U2:%m[0,0,"\d+"]
+u3:%X[0,0]
+U4:%M[0,0,"^.."]
+U5:%shape[0,0]|%normal[0,0]"#,
+            &[&["IL-22"]],
+        );
+        assert_eq!(got[0], ["U1:true U2:22", "u3:il-22", "U4:il", "U5:AA-##|il-##"]);
+    }
+
+    #[test]
+    fn substrings_are_distinct() {
+        let got = expand("U%substrings[0,0,2]", &[&["aab"]]);
+        assert_eq!(got[0], ["Ua", "Uaa", "Uab", "Ub"]);
+    }
+
+    #[test]
+    fn bigrams_start_at_the_second_token_and_stars_do_both() {
+        let got = expand("B1:%x[0,0]\n*2:%x[0,0]", &[&["a"], &["b"]]);
+        assert_eq!(got[0], ["*2:a"]);
+        assert_eq!(got[1], ["bigram B1:b", "bigram *2:b", "*2:b"]);
+    }
+}

@@ -1,0 +1,85 @@
+//! Views: the functions of a cell that a template's macros name.
+
+use regex::bytes::Regex;
+use std::borrow::Cow;
+
+/// What a macro makes of a cell.
+pub enum View {
+    /// The cell itself, or its lower case.
+    Cell { column: usize, lower: bool },
+    /// Whether the expression matches.
+    Test { column: usize, regex: Regex },
+    /// The first match of the expression, or its lower case.
+    Match { column: usize, regex: Regex, lower: bool },
+    /// Letters to A or a, digits to #.
+    Shape { column: usize },
+    /// Lower case, with every digit #.
+    Normal { column: usize },
+}
+
+impl View {
+    /// The column of the cell.
+    pub fn column(&self) -> usize {
+        match *self {
+            View::Cell { column, .. }
+            | View::Test { column, .. }
+            | View::Match { column, .. }
+            | View::Shape { column }
+            | View::Normal { column } => column,
+        }
+    }
+
+    /// The string that the macro stands for at a cell.
+    pub fn of<'c>(&self, cell: &'c [u8]) -> Cow<'c, [u8]> {
+        match self {
+            View::Cell { lower: false, .. } => Cow::Borrowed(cell),
+            View::Cell { lower: true, .. } => lowered(cell),
+            View::Test { regex, .. } => Cow::Borrowed(if regex.is_match(cell) { b"true" } else { b"false" }),
+            View::Match { regex, lower, .. } => match regex.find(cell) {
+                Some(found) if *lower => lowered(&cell[found.range()]),
+                Some(found) => Cow::Borrowed(&cell[found.range()]),
+                None => Cow::Borrowed(b""),
+            },
+            View::Shape { .. } => map_characters(cell, |c| match c {
+                _ if c.is_numeric() => '#',
+                _ if c.is_uppercase() => 'A',
+                _ if c.is_lowercase() => 'a',
+                _ => c,
+            }),
+            View::Normal { .. } => {
+                map_characters(&lowered(cell), |c| if c.is_numeric() { '#' } else { c }).into_owned().into()
+            }
+        }
+    }
+
+    /// Whether two macros stand for the same string at every cell.
+    pub fn same_as(&self, other: &View) -> bool {
+        match (self, other) {
+            (View::Cell { column: a, lower: l }, View::Cell { column: b, lower: m }) => a == b && l == m,
+            (View::Test { column: a, regex: r }, View::Test { column: b, regex: s }) => {
+                a == b && r.as_str() == s.as_str()
+            }
+            (View::Match { column: a, regex: r, lower: l }, View::Match { column: b, regex: s, lower: m }) => {
+                a == b && l == m && r.as_str() == s.as_str()
+            }
+            (View::Shape { column: a }, View::Shape { column: b })
+            | (View::Normal { column: a }, View::Normal { column: b }) => a == b,
+            _ => false,
+        }
+    }
+}
+
+/// The cell as text; invalid UTF-8 is replaced.
+pub fn text_of(cell: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(cell)
+}
+
+/// The cell in lower case.
+fn lowered(cell: &[u8]) -> Cow<'_, [u8]> {
+    Cow::Owned(text_of(cell).to_lowercase().into_bytes())
+}
+
+/// The cell with every character mapped.
+fn map_characters(cell: &[u8], map: impl Fn(char) -> char) -> Cow<'_, [u8]> {
+    Cow::Owned(text_of(cell).chars().map(map).collect::<String>().into_bytes())
+}
