@@ -98,7 +98,7 @@ def minimize(
         stop: limits.
         callbacks: called as callback(record, state) after each record.
         state: a solver's state, such as ``Result.state``, to be continued instead of starting at w0. It must come
-            from the same solver with the same options on the same problem; the steps are then bitwise those of an
+            from the same solver with the same options on the same problem; the steps are then bitwise the steps of an
             uninterrupted run. The state is used up: pickle or deepcopy it first to use it twice.
 
     Returns:

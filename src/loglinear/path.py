@@ -96,7 +96,7 @@ def path(
     """Solve a problem at falling strengths of the L1 penalty, each from the weights of the one before.
 
     Source: Friedman, Hastie & Tibshirani, Journal of Statistical Software 33(1), 2010, section 2.5.
-    Cost: that of the solver at each point, which has little to do where few weights change.
+    Cost: a run of the solver at each point; it has little to do where few weights change.
 
     Args:
         problem: its l2 and its weights without penalty are kept, its l1 does not matter.

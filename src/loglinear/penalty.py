@@ -99,7 +99,7 @@ P = TypeVar("P", bound="_TwoNorms")
 
 @dataclass(frozen=True)
 class _TwoNorms(ABC):
-    """The penalty l1 * norm(w) + (l2 / 2) * |w|^2; its children say which norm."""
+    """The penalty l1 * norm(w) + (l2 / 2) * |w|^2 with a norm that subclasses define."""
 
     l1: float = 0.0
     l2: float = 0.0

@@ -67,9 +67,9 @@ class Objective(Protocol):
 
 @runtime_checkable
 class Threaded(Protocol):
-    """An objective that says on how many threads it runs.
+    """An objective that states the number of its threads.
 
-    The vector operations of solvers run on the same number.
+    The vector operations of solvers run on the same number of threads.
     """
 
     @property
@@ -82,7 +82,7 @@ class Restrictable(Protocol):
     """An objective that can be restricted to some of its features."""
 
     def restrict(self, features: Numbers) -> Objective | None:
-        """Return the objective over some of the features, in this order, where the weights of all others are 0.
+        """Return the objective over some of the features, where the weights of all others are 0.
 
         Args:
             features: their numbers, ascending, shape (k,).
@@ -124,7 +124,7 @@ class Batched(Protocol):
     """An objective that can be evaluated on a batch of its samples."""
 
     def batch(self, samples: Numbers, factor: float) -> Objective:
-        """Return the objective on some of the samples, over all features; each weighs ``factor`` times as much."""
+        """Return the objective on some of the samples, over all features; their weights are multiplied by ``factor``."""
 
 
 class SamplePasses(Protocol):

@@ -73,10 +73,10 @@ def chosen(kind: type[T], arguments: Namespace, **changes: Any) -> T:
 
 def solvers_help() -> str:
     """Return a line for each solver: its name and the first line of its docstring."""
-    from ..solvers import SOLVERS
+    from ..solvers import SOLVERS, summary
 
     width = max(map(len, SOLVERS))
-    firsts = {name: (kind.__doc__ or "").partition("\n")[0] for name, kind in SOLVERS.items()}
+    firsts = {name: summary(kind) for name, kind in SOLVERS.items()}
     return "solvers:\n" + "\n".join(f"  {name:<{width}}  {text}".rstrip() for name, text in firsts.items())
 
 

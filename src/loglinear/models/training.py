@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from inspect import signature
 from typing import Any
 
 from ..errors import OptionError
@@ -14,7 +13,7 @@ from ..options import check_options, option, whole_number
 from ..penalty import ElasticNet
 from ..problem import Objective, Problem
 from ..result import Result
-from ..solvers import SOLVERS, Solver, default_solver, is_solver, make_solver, solver_name
+from ..solvers import SOLVERS, Solver, default_solver, is_solver, make_solver, option_names, solver_name
 from ..trace import TraceRecord
 from ..vectors import Vector
 
@@ -94,7 +93,7 @@ class SolverOptions:
             given: dict[str, Any] = {}
             if self.tolerance is not None:
                 given["tolerance"] = self.tolerance
-            if name in SOLVERS and "seed" in signature(SOLVERS[name]).parameters:
+            if name in SOLVERS and "seed" in option_names(SOLVERS[name]):
                 given["seed"] = self.random_state
             return name, make_solver(name, **given | dict(self.solver_options or {}))
         if self.solver_options:

@@ -147,8 +147,8 @@ class Clustered:
     (see ``Projected``). A step that ends a phase evaluates the gradient once more, where the next one begins.
 
     A step is an iteration of the optimiser at work. Converged when the fine optimiser is (see ``LBFGS``). The objective
-    rises where weights are replaced by means. Stopped in a coarse phase, the weights are those of the projected problem
-    reached.
+    rises where weights are replaced by means. A run that is stopped in a coarse phase ends with the weights of the
+    projected problem.
 
     An objective may say which features are clustered (``Clusterable``), for a CRF its state features, and may add up
     its features over clusters (``Aggregatable``).

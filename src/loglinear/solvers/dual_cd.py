@@ -67,8 +67,8 @@ class DualCD:
         seed: of the sequences of visits, a new one for each pass, >= 0.
 
     Raises:
-        OptionError: an option is out of its range; from ``init`` when the objective is not that of a classifier with
-            two classes and no intercept, when there is an L1 penalty, or no L2 penalty.
+        OptionError: an option is out of its range; from ``init`` when the objective is no classifier of
+            two classes without intercept, when there is an L1 penalty, or no L2 penalty.
     """
 
     tolerance: float = 1e-2

@@ -31,7 +31,7 @@ class HybridState:
     """State of the hybrid method; saving it (pickle) is a checkpoint.
 
     Attributes:
-        inner: the state of L-BFGS on F_B; objective, NLL, gradient and violation in it are those of F_B.
+        inner: the state of L-BFGS on F_B; objective, NLL, gradient and violation in it are of F_B.
         size: |B|.
         n_samples: n.
         evaluations: of a sample's log-probability and gradient.

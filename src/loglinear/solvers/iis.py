@@ -43,7 +43,7 @@ class Occurrences:
     Attributes:
         columns: numbers of the columns that have any, shape (m,).
         starts: number of the first entry of each, shape (m,).
-        counts: how many entries each has, shape (m,).
+        counts: number of entries of each, shape (m,).
         rows: i of each entry.
         amounts: s_i x_ij of each entry.
         totals: f#(x_i) of each entry.
@@ -165,7 +165,7 @@ class IIS:
         gradient_tolerance: bound on the violation; 0 asks for an exact zero.
 
     Raises:
-        OptionError: an option is out of its range; from ``init`` when the objective is not that of a classifier, a
+        OptionError: an option is out of its range; from ``init`` when the objective is no classifier, a
             feature is negative or not finite, or there is an L1 penalty.
     """
 

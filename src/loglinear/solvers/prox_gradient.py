@@ -80,7 +80,7 @@ class ProxGradient:
     iterations on these alone, and evaluates the whole gradient.
 
     Source: Beck & Teboulle (2009), FISTA with backtracking; O'Donoghue & Candes (2015): momentum is dropped when the
-    objective rises. The working set is that of Zhu, Lao & Xing (2010), by groups.
+    objective rises. The working set is chosen as in Zhu, Lao & Xing (2010), by groups.
 
     Departures:
 

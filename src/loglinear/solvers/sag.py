@@ -110,7 +110,7 @@ class SAG:
     - Samples are drawn two steps ahead, so that they can be fetched.
     - SAGA takes half of SAG's step: with the whole step it comes to a halt near the optimum.
 
-    Cost: a step costs what the features of its sample cost, and one or two evaluations of it, seldom more; a pass is n
+    Cost: a step takes time for the features of its sample and one or two evaluations of it, seldom more; a pass is n
     steps and adds O(n_features) once. Memory: 8 bytes for each token and label, 4 for each sample and transition, and
     for each edge of a bigram feature; the paper stores transitions edge by edge, but their sum over a sample is enough.
 

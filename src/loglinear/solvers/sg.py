@@ -63,7 +63,7 @@ class SG:
     - Each pass visits the samples in a new random sequence, none of them twice.
     - Without a learning rate, one is chosen among powers of ten on a sample (`tune_learning_rate`).
 
-    Cost: an update costs what the features of its sample cost; a pass adds O(n_features) once.
+    Cost: an update takes time for the features of its sample alone; a pass adds O(n_features) once.
 
     It stops after ``passes`` passes, with Status.PASSES_MADE, in a neighbourhood of the optimum as large as eta.
 

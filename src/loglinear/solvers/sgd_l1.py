@@ -94,7 +94,7 @@ class SGDL1:
     - Without a learning rate, one is chosen on a sample (`tune_learning_rate`), by some ten thousand updates, which do
       not count as passes.
 
-    Cost: an update costs what the features of its sample cost, whatever the number of features of the model; ``naive``
+    Cost: an update takes time for the features of its sample alone, whatever the size of the model; ``naive``
     and ``clipping`` touch all features. A pass adds O(n_features) once.
 
     It stops after ``passes`` passes, with Status.PASSES_MADE.

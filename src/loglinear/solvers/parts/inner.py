@@ -13,7 +13,7 @@ T = TypeVar("T", bound=Any)
 
 
 def inner_solver(name: str, given: T, kinds: type[Any] | tuple[type[Any], ...], options: dict[str, Any]) -> T:
-    """Return the inner solver with those of the options that are its own, which are taken out of ``options``.
+    """Return the inner solver with its own among the options, which are taken out of ``options``.
 
     Args:
         name: of the outer solver's argument.

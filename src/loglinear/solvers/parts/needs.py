@@ -1,4 +1,4 @@
-"""What a solver needs of a problem, the registry of the solvers, and the one check of a solver against a problem.
+"""The needs of a solver, the registry of the solvers, and the one check of a solver against a problem.
 
 A solver declares ``needs: ClassVar[Needs]``; a solver without the declaration needs an ``Objective`` and a penalty of
 single weights. ``check`` is called by ``minimize`` and by every ``init``.
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 S = TypeVar("S", bound=State)
-# Says what is amiss with a problem, as the end of a sentence that begins with the solver's name; empty if nothing is.
+# Returns the fault of a problem, as the end of a sentence that begins with the solver's name; empty if there is none.
 Condition = Callable[[Problem], str]
 
 # Missing names that a message lists.
@@ -93,7 +93,7 @@ class EndedByPasses(Protocol):
 
 @dataclass(frozen=True)
 class Needs:
-    """What a solver asks of a problem beside ``Objective``.
+    """The needs of a solver, beside ``Objective``.
 
     Attributes:
         objective: protocols of ``problem.py`` that the objective has to satisfy.
@@ -163,7 +163,7 @@ def is_solver(thing: object) -> bool:
 
 
 def solver_name(solver: object) -> str:
-    """Return the name of a solver in SOLVERS, or that of its class in small letters."""
+    """Return the name of a solver in SOLVERS, or the name of its class in small letters."""
     return next((name for name, kind in SOLVERS.items() if type(solver) is kind), type(solver).__name__.lower())
 
 
@@ -210,7 +210,7 @@ def with_l2(problem: Problem) -> str:
 
 
 def intercept_alone_is_spared(problem: Problem) -> str:
-    """The weights without penalty are those of the objective's intercept."""
+    """The weights without penalty are the weights of the objective's intercept."""
     spared, intercept = problem.penalty.unpenalised, cast(PerSample, problem.objective).n_unpenalised
     if spared == intercept:
         return ""

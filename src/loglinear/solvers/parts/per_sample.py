@@ -1,4 +1,4 @@
-"""The state of solvers that go sample by sample, and what their passes begin and end with."""
+"""The state of solvers that go sample by sample, and the beginning and the end of their passes."""
 
 from __future__ import annotations
 

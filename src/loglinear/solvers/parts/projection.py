@@ -59,7 +59,7 @@ def k_means(beta: Vector, change: Vector, size: int, seed: int) -> ClusterMap:
 
     Args:
         beta: weights, shape (d,).
-        change: what the last iteration added to them, shape (d,).
+        change: added to the weights by the last iteration, shape (d,).
         size: mean number of weights in a cluster, >= 1.
         seed: of the first centres, >= 0.
     """
@@ -80,7 +80,8 @@ def k_means(beta: Vector, change: Vector, size: int, seed: int) -> ClusterMap:
 def cluster_map(n: int, start: int, clusters: ClusterMap) -> ClusterMap:
     """Return cmap for n features: from ``start`` on the clusters given, and for every other feature one of its own.
 
-    The clusters come where their features were: the first and the last weights of beta are those of gamma.
+    The clusters come where their features were: the first and the last weights of beta are the first and the last of
+    gamma.
     """
     count = int(clusters.max()) + 1 if clusters.size else 0
     alone = np.arange(n - clusters.size, dtype=np.intp)

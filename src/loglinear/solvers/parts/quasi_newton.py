@@ -1,4 +1,4 @@
-"""What quasi-Newton methods share: their state, the objective along a direction, and their stopping rule.
+"""The common parts of quasi-Newton methods: state, objective along a direction, stopping rule.
 
 A method is composed of a curvature, an approximation H of the inverse Hessian (``History``, ``InverseHessian``), and a
 search along d = -H v (``backtracking``, ``strong_wolfe``).
@@ -52,7 +52,7 @@ WINDOW = 5
 
 
 class Moved(NamedTuple):
-    """What a sweep that writes w_new = w + alpha d has summed up.
+    """Sums of a sweep that writes w_new = w + alpha d.
 
     Attributes:
         descent: d . v, the derivative of the objective along d.
@@ -75,10 +75,10 @@ class Direction(Protocol):
 
 
 class Advanced(NamedTuple):
-    """What a curvature has made of a pair of points, and what it has summed up of v at the new one.
+    """A curvature that has taken up a pair of points, and sums of v at the new point.
 
     Attributes:
-        curvature: the one that follows.
+        curvature: the curvature with the pair.
         violation: max-norm of v.
         squared: Euclidean norm of v, squared.
         slope: (w_new - w) . v.
@@ -261,7 +261,7 @@ def starting_state(
 
     Args:
         bounds: of the stopping rule.
-        problem: what is to be minimised.
+        problem: to be minimised.
         w: weights, kept in the state.
         nll: at w, unpenalised, nats.
         gradient: of the NLL at w, kept in the state.

@@ -24,7 +24,7 @@ LEARNING_RATES = (1.0, 0.5, 0.2, 0.1)
 SAMPLE = 500
 # Passes over a sample of the data that choose a learning rate for users who set none.
 QUICK_PASSES = 10
-# How far beyond the grid to look while its end is the best.
+# The search goes on beyond the grid, up to these rates, while its end is the best.
 SMALLEST, LARGEST = 1e-6, 1e3
 
 
@@ -50,7 +50,7 @@ def tune_learning_rate(
     - A grid whose end is the best is continued.
 
     Args:
-        problem: what is to be minimised.
+        problem: to be minimised.
         solver: a stochastic solver; all its other options are kept.
         learning_rates: to be tried.
         decays: to be tried with the best learning rate; none to keep the solver's.
