@@ -17,7 +17,7 @@ from ..networks.numbering import Codes, Layout, Numbers
 from ..objectives.network import NetworkLikelihood
 from ..objectives.pseudolikelihood import PseudoLikelihood
 from ..options import one_of, option, real_number, truth_value, whole_number
-from ..path import Path, PathPoint, path
+from ..path import Path, PathPoint, falling, path
 from ..penalty import ElasticNet, GroupLasso
 from ..problem import Problem
 from ..result import Result, Status
@@ -225,8 +225,6 @@ class Training:
         """Return strengths that fall in equal ratios from the strength at which the first edge appears."""
         if not isinstance(self.strengths, (int, np.integer)):
             return np.sort(np.asarray(self.strengths, dtype=np.float64))[::-1]
-        number = whole_number("l1", self.strengths, 2, 10**6)
-        ratio = real_number("ratio", self.ratio, "a number between 0 and 1", lambda x: 0.0 < x < 1.0)
         gradient = objective.value_and_gradient(objective.independent())[1]
         largest = self.problem(objective, 1.0).penalty.largest(gradient[: self.layout.n_interactions])
         if self.options.objective == "nodewise":
@@ -234,7 +232,7 @@ class Training:
         if largest == 0.0:
             message = "no pair of variables is associated at all: there is no structure to learn"
             raise OptionError(message)
-        return np.asarray(largest * np.geomspace(1.0, ratio, number))
+        return falling(largest, int(self.strengths), self.ratio)
 
     def _path(self, rows: Any, strengths: Vector, objective: Objectives, *, score: bool = False) -> Path:
         """Train on some of the samples at each strength."""
