@@ -47,7 +47,7 @@ class NetworkOptions(SolverOptions):
         'strength of the L1 penalty, >= 0; or "ebic" or "cv" to choose it on a path by the extended Bayesian '
         "information criterion (Foygel & Drton 2010) or by cross validation",
     )
-    l2: float = option(0.0, "strength of the L2 penalty, >= 0")
+    l2: float = option(0.0, "strength of the L2 penalty (l2 / 2) * |w|^2, >= 0")
     solver: str | Solver[Any] = option(
         "grafting_light",
         "name of a solver, or a solver object. Groups need prox_gradient: they get it in place of the default.",
@@ -70,7 +70,7 @@ class NetworkOptions(SolverOptions):
     )
     grouped: bool = option(
         False,
-        "penalise the Euclidean norm of each edge's weights in place of the sum of their absolute values",
+        "penalise all weights of an edge together, by their Euclidean norm; for variables of many states",
         truth_value,
     )
     rule: str = option(
@@ -82,7 +82,9 @@ class NetworkOptions(SolverOptions):
         "``gamma`` of EBIC; ``folds``",
     )
     max_states: int = option(
-        32, "most states of a variable", lambda name, value: whole_number(name, value, 2, 2**16 - 1)
+        32,
+        "most states of a variable; a variable of more is refused",
+        lambda name, value: whole_number(name, value, 2, 2**16 - 1),
     )
 
     def at(self, l1: float, **changes: Any) -> SolverOptions:
