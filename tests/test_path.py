@@ -9,7 +9,7 @@ import scipy.sparse
 from loglinear import ClassifierObjective, ElasticNet, Problem
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
-from loglinear.path import largest_l1, path
+from loglinear.path import falling, largest_l1, path
 from loglinear.solvers import OWLQN, GraftingLight
 
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-7}
@@ -134,3 +134,12 @@ def test_callbacks_see_every_point_from_its_start_and_may_end_it():
 def test_bad_options(l1, options, message):
     with pytest.raises(OptionError, match=message):
         path(problem(), l1, **options)
+
+
+def test_strengths_fall_in_equal_ratios_from_the_largest_to_the_last():
+    for strengths in (falling(8.0, 4, 0.125), falling(8.0, 4, last=1.0)):
+        np.testing.assert_allclose(strengths, [8.0, 4.0, 2.0, 1.0])
+    assert falling(0.3, 7, last=0.1)[-1] == 0.1
+    for wrong in ({"number": 1}, {"number": 2.5}, {"number": 3, "ratio": 1.0}, {"number": 3, "ratio": 0.0}):
+        with pytest.raises(OptionError):
+            falling(1.0, **wrong)

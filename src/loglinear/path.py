@@ -20,7 +20,7 @@ from .solvers import LBFGS, GraftingLight, Solver
 from .solvers.parts.working_set import Block
 from .vectors import Vector
 
-__all__ = ["Path", "PathPoint", "largest_l1", "path"]
+__all__ = ["Path", "PathPoint", "falling", "largest_l1", "path"]
 
 
 @dataclass(frozen=True)
@@ -138,15 +138,32 @@ def path(
     return Path(tuple(points))
 
 
+def falling(largest: float, number: int, ratio: float = 0.01, *, last: float | None = None) -> Vector:
+    """Return strengths that fall in equal ratios, shape (number,).
+
+    Args:
+        largest: the first strength.
+        number: number of strengths, >= 2.
+        ratio: of the last to the first strength, in (0, 1).
+        last: the last strength itself, in place of a ratio.
+
+    Raises:
+        OptionError: an option is out of its range.
+    """
+    count = whole_number("l1", number, 2, 10**6)
+    if last is not None:
+        return np.geomspace(largest, last, count)
+    real_number("ratio", ratio, "a number between 0 and 1", lambda x: 0.0 < x < 1.0)
+    return np.asarray(largest * np.geomspace(1.0, ratio, count))
+
+
 def _strengths(problem: Problem, l1: int | npt.ArrayLike, ratio: float) -> list[float]:
     if isinstance(l1, (int, np.integer)) and not isinstance(l1, bool):
-        count = whole_number("l1", l1, 2, 10**6)
-        real_number("ratio", ratio, "a number between 0 and 1", lambda x: 0.0 < x < 1.0)
         largest = largest_l1(problem)
         if largest == 0.0:
             message = "no weight has a derivative where all are 0: there is nothing to select; give strengths of l1"
             raise OptionError(message)
-        return [float(strength) for strength in largest * np.geomspace(1.0, ratio, count)]
+        return [float(strength) for strength in falling(largest, int(l1), ratio)]
     try:
         given = np.sort(np.asarray(l1, dtype=np.float64).ravel())[::-1]
     except (TypeError, ValueError) as error:

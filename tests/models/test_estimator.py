@@ -12,8 +12,9 @@ import pytest
 from sklearn.base import clone
 
 from loglinear import ChainCRF, ChainFeatures, GraphCRF, MaxEnt, PairwiseMRF
-from loglinear.cli.commands import select, train
+from loglinear.cli.commands import select, structure, train
 from loglinear.models.estimator import Estimator
+from loglinear.models.structure import NetworkOptions
 from loglinear.models.training import SolverOptions
 from loglinear.solvers import SOLVERS
 
@@ -87,6 +88,15 @@ def test_what_defines_the_features_of_a_chain_is_a_flag_of_every_command_that_ma
     for command in (train, select):
         (action,) = [each for each in parser_of(command)._actions if each.dest == option.name]
         assert action.default == option.default
+
+
+@pytest.mark.parametrize("option", fields(NetworkOptions), ids=named)
+def test_an_option_of_networks_is_a_parameter_and_where_it_is_a_flag_has_the_same_default(option):
+    assert inspect.signature(PairwiseMRF).parameters[option.name].default == option.default
+    # The command has other defaults of its own for three of them: it chooses l1, and needs no inference.
+    if option.name not in {"l1", "objective", "inference"}:
+        for action in parser_of(structure)._actions:
+            assert action.dest != option.name or action.default == option.default
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=named)

@@ -24,6 +24,7 @@ from loglinear import (
     Corpus,
     MaxEnt,
 )
+from loglinear.data.samples import samples_with
 from loglinear.errors import DataError, ModelFileError, OptionError
 from loglinear.solvers import SOLVERS
 
@@ -470,3 +471,44 @@ def test_every_solver_comes_to_the_same_optimum(solver, penalty, n_classes, inte
         found.set_params(solver_options={"fine_iterations": 5, "cluster_factor": 3})
     reached = found.fit(X, y).result_.objective
     assert best * (1.0 - 1e-9) <= reached <= best * (1.0 + 1e-6 if solver in EXACT else 1.05)
+
+
+def test_samples_with_attributes_train_as_their_matrix_does():
+    corpus = Corpus.encode([[sample] for sample in SAMPLES], [[str(name)] for name in NAMES])
+    for min_count in (1, 7):
+        named = MaxEnt(l1=0.1, min_count=min_count).fit(SAMPLES, NAMES)
+        assert len(set(named.attributes_)) == named.n_features_in_
+        matrix = samples_with(named.attributes_, corpus)
+        plain = MaxEnt(l1=0.1).fit(matrix, NAMES)
+        assert np.array_equal(named.coef_, plain.coef_)
+        assert np.array_equal(named.intercept_, plain.intercept_)
+
+
+def test_an_attribute_given_twice_counts_with_the_sum_of_its_values():
+    twice = MaxEnt().fit([["a", "b", "a"], ["b"], ["a"], ["b", "b"]], [0, 1, 0, 1])
+    summed = MaxEnt().fit([{"a": 2.0, "b": 1.0}, {"b": 1.0}, {"a": 1.0}, {"b": 2.0}], [0, 1, 0, 1])
+    assert twice.attributes_ == summed.attributes_ == ["a", "b"]
+    assert np.array_equal(twice.coef_, summed.coef_)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [(None, "requires y to be passed"), ([0, 1, 0], "3 classes for 2 samples"), ([0, 0], "only one class")],
+)
+def test_classes_that_do_not_fit_samples_with_attributes_are_named(y, message):
+    with pytest.raises(ValueError, match=message):
+        MaxEnt().fit([["a"], ["b"]], y)
+
+
+def test_a_count_that_leaves_no_attribute_is_an_error_that_says_so():
+    with pytest.raises(DataError, match="no attribute is on 3 samples or more; lower min_count"):
+        MaxEnt(min_count=3).fit([["a"], ["b"]], [0, 1])
+
+
+def test_fitting_named_samples_forgets_the_names_of_a_table():
+    pandas = pytest.importorskip("pandas")
+    model = MaxEnt().fit(pandas.DataFrame({"x": [0.0, 1.0], "y": [1.0, 0.0]}), [0, 1])
+    assert list(model.feature_names_in_) == ["x", "y"]
+    model.fit([["a"], ["b"]], [0, 1])
+    assert not hasattr(model, "feature_names_in_")
+    assert model.predict([["a"]]) == [0]

@@ -16,6 +16,7 @@ from loglinear import (
     OptionError,
     PairwiseMRF,
 )
+from loglinear.data.table import read_table
 from loglinear.datasets import make_network
 from loglinear.networks.numbering import Layout
 from oracles.network_enumeration import Enumerated, features, weights
@@ -296,3 +297,16 @@ def test_unknown_categories_are_named():
         model.score(X)
     with pytest.raises(DataError, match="3 variables; the network has 4"):
         model.score(X.to_numpy()[:, :3])
+
+
+def test_a_table_gives_the_variables_their_names(tmp_path):
+    path = tmp_path / "table.csv"
+    rows = ["a,b,c", *(f"{i % 2},{i % 2 if i % 5 else 1},{i % 3 % 2}" for i in range(60)), ",,"]
+    path.write_text("\n".join(rows), encoding="utf-8")
+    table = read_table(str(path)).without_empty_samples()
+    assert table.n_samples == 60
+    network = PairwiseMRF(l1=1.0, objective="pseudolikelihood").fit(table)
+    assert list(network.feature_names_in_) == ["a", "b", "c"]
+    plain = PairwiseMRF(l1=1.0, objective="pseudolikelihood").fit(table.matrix())
+    assert np.array_equal(network.edges_, plain.edges_)
+    assert all(map(np.array_equal, network.weights_, plain.weights_))

@@ -22,6 +22,16 @@ from loglinear import (
 )
 from loglinear.errors import DataError, OptionError
 from loglinear.models.chain_file import weighted_features
+from loglinear.problem import (
+    Aggregatable,
+    Batched,
+    Clusterable,
+    Objective,
+    PerSample,
+    Restrictable,
+    Threaded,
+    missing,
+)
 from loglinear.solvers import (
     LBFGS,
     SAG,
@@ -541,3 +551,8 @@ def test_parts_of_an_objective_keep_what_it_says_of_itself():
     assert chain.per_sample().n_features == chain.n_features
     with pytest.raises(OptionError):
         ChainObjective(NAMED, ChainFeatures(order=2)).per_sample()
+
+
+@pytest.mark.parametrize("protocol", [Objective, Threaded, Restrictable, Clusterable, Aggregatable, Batched, PerSample])
+def test_a_chain_objective_has_every_ability_that_solvers_ask_for(protocol):
+    assert missing(ChainObjective(NAMED), protocol) == []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import Field, fields
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from dataclasses import Field
 
 __all__ = [
     "add_features",
@@ -42,6 +44,8 @@ def add_options(parser: ArgumentParser, kind: type, *names: str, **defaults: Any
         names: of the fields; all by default.
         defaults: by name, where the command has others than the dataclass.
     """
+    from dataclasses import fields  # here: labelling text needs no dataclasses, which cost some milliseconds
+
     known = {each.name: each for each in fields(kind)}
     for name in names or known:
         _add_option(parser, known[name], defaults.get(name, known[name].default))
@@ -67,6 +71,8 @@ def chosen(kind: type[T], arguments: Namespace, **changes: Any) -> T:
     Raises:
         OptionError: an option is out of its range.
     """
+    from dataclasses import fields
+
     given = {each.name: getattr(arguments, each.name) for each in fields(kind) if hasattr(arguments, each.name)}  # type: ignore[arg-type]
     return kind(**given | changes)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
-from .output import say
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -37,7 +35,8 @@ def read_template(preset: str | None, template: str | None) -> str | None:
     if template is None:
         return templates.preset(preset) if preset is not None else None
     try:
-        return templates.TemplateText(Path(template).read_text(encoding="utf-8-sig"))
+        with open(template, encoding="utf-8-sig") as file:
+            return templates.TemplateText(file.read())
     except UnicodeDecodeError as error:
         message = f"{template}: invalid UTF-8 in a template ({error.reason} at byte {error.start})"
         raise OptionError(message) from error
@@ -56,6 +55,7 @@ def read_sentences(
     """Read the training data of a chain and, if there are any, the development data; say what was found."""
     from ..data.corpus import Corpus
     from ..models.chain_training import DevSet
+    from .output import say
 
     text = read_template(preset, template)
     corpus = Corpus.read(train, format=format, template=text, threads=threads)

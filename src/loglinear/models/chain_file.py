@@ -1,13 +1,18 @@
-"""The file of a chain model, which is a classifier's file too, and the features in it by name."""
+"""The file of a chain model, which is a classifier's file too, and the features in it by name.
+
+This module imports nothing that labelling text can do without.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._core import ChainModel
-from ..data.features import Feature
+
+if TYPE_CHECKING:
+    from ..data.features import Feature
 
 __all__ = ["ChainModel", "open_model", "weighted_features"]
 
@@ -25,6 +30,8 @@ def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
 
 def weighted_features(model: ChainModel) -> Iterator[tuple[Feature, float]]:
     """Yield the features of a model with their weights: states, transitions, bigrams, triples."""
+    from ..data.features import Feature
+
     for attribute, label, weight in model.state_features():
         yield Feature(attribute, (label,)), weight
     for before, label, weight in model.transition_features():

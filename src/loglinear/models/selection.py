@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
-
 from ..data.corpus import Corpus
 from ..data.features import Feature
 from ..errors import OptionError
 from ..minimize import Callback, minimize
 from ..objectives.chain import ChainFeatures, ChainObjective
-from ..path import Path, PathPoint, largest_l1, path
+from ..path import Path, PathPoint, falling, largest_l1, path
 from ..problem import Problem
 from ..result import Result, Status
 from ..solvers.parts.working_set import WorkingSetState
@@ -206,4 +204,4 @@ def _strengths(problem: Problem, last: float, number: int) -> Vector:
     if last >= largest:
         message = f"--l1 {last:g}: the last strength of a path has to be below the largest useful one, {largest:.6g}"
         raise OptionError(message)
-    return np.geomspace(largest, last, number)
+    return falling(largest, number, last=last)

@@ -17,7 +17,7 @@ from ..networks.numbering import Codes, Layout, Numbers
 from ..objectives.network import NetworkLikelihood
 from ..objectives.pseudolikelihood import PseudoLikelihood
 from ..options import one_of, option, real_number, truth_value, whole_number
-from ..path import Path, PathPoint, path
+from ..path import Path, PathPoint, falling, path
 from ..penalty import ElasticNet, GroupLasso
 from ..problem import Problem
 from ..result import Result, Status
@@ -47,7 +47,7 @@ class NetworkOptions(SolverOptions):
         'strength of the L1 penalty, >= 0; or "ebic" or "cv" to choose it on a path by the extended Bayesian '
         "information criterion (Foygel & Drton 2010) or by cross validation",
     )
-    l2: float = option(0.0, "strength of the L2 penalty, >= 0")
+    l2: float = option(0.0, "strength of the L2 penalty (l2 / 2) * |w|^2, >= 0")
     solver: str | Solver[Any] = option(
         "grafting_light",
         "name of a solver, or a solver object. Groups need prox_gradient: they get it in place of the default.",
@@ -70,7 +70,7 @@ class NetworkOptions(SolverOptions):
     )
     grouped: bool = option(
         False,
-        "penalise the Euclidean norm of each edge's weights in place of the sum of their absolute values",
+        "penalise all weights of an edge together, by their Euclidean norm; for variables of many states",
         truth_value,
     )
     rule: str = option(
@@ -82,7 +82,9 @@ class NetworkOptions(SolverOptions):
         "``gamma`` of EBIC; ``folds``",
     )
     max_states: int = option(
-        32, "most states of a variable", lambda name, value: whole_number(name, value, 2, 2**16 - 1)
+        32,
+        "most states of a variable; a variable of more is refused",
+        lambda name, value: whole_number(name, value, 2, 2**16 - 1),
     )
 
     def at(self, l1: float, **changes: Any) -> SolverOptions:
@@ -225,8 +227,6 @@ class Training:
         """Return strengths that fall in equal ratios from the strength at which the first edge appears."""
         if not isinstance(self.strengths, (int, np.integer)):
             return np.sort(np.asarray(self.strengths, dtype=np.float64))[::-1]
-        number = whole_number("l1", self.strengths, 2, 10**6)
-        ratio = real_number("ratio", self.ratio, "a number between 0 and 1", lambda x: 0.0 < x < 1.0)
         gradient = objective.value_and_gradient(objective.independent())[1]
         largest = self.problem(objective, 1.0).penalty.largest(gradient[: self.layout.n_interactions])
         if self.options.objective == "nodewise":
@@ -234,7 +234,7 @@ class Training:
         if largest == 0.0:
             message = "no pair of variables is associated at all: there is no structure to learn"
             raise OptionError(message)
-        return np.asarray(largest * np.geomspace(1.0, ratio, number))
+        return falling(largest, int(self.strengths), self.ratio)
 
     def _path(self, rows: Any, strengths: Vector, objective: Objectives, *, score: bool = False) -> Path:
         """Train on some of the samples at each strength."""

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
-from ..options import add_json, add_threads
+from ..options import add_json, add_options, add_threads, chosen
 from ..output import say, tab_separated
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ SHOWN = 3
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
+    from ...models.structure import NetworkOptions
+
     add = parser.add_argument
     add("table", metavar="DATA", help="CSV, TSV (gzip and xz too; - for stdin) or Parquet")
     add("--edges", default="-", metavar="FILE", help="where to write the edges, tab-separated; stdout by default")
@@ -45,7 +47,7 @@ def configure(parser: ArgumentParser) -> None:
     add("-m", "--model", metavar="MODEL", help="write the model")
     l1 = "L1 penalty l1 * |w|_1: a number, or how to choose it, ebic (the default) or cv"
     add("--l1", type=_l1, default="ebic", metavar="X", help=l1)
-    add("--l2", type=float, default=0.0, metavar="X", help="L2 penalty l2 / 2 * |w|^2 (0)")
+    add_options(parser, NetworkOptions, "l2")
     objective = "pseudolikelihood (the default), likelihood or nodewise"
     add(
         "--objective",
@@ -55,13 +57,11 @@ def configure(parser: ArgumentParser) -> None:
     )
     inference = "with --objective likelihood: loopy_bp (the default), exact or gibbs"
     add("--inference", choices=("loopy_bp", "exact", "gibbs"), help=inference)
-    add("--grouped", action="store_true", help="penalise all weights of an edge together, for variables of many states")
+    add_options(parser, NetworkOptions, "grouped", "max_states", "random_state")
     add("--ignore", action="append", default=[], metavar="COLUMN,...", help="leave out these columns")
-    add("--max-states", type=int, default=32, metavar="N", help="refuse columns of more different values (32)")
     add("--no-header", action="store_true", help="the first line is a sample; variables are x1, x2, ...")
     delimiter = "what separates cells; by default whichever of comma, tab and semicolon fits the first line"
     add("--delimiter", metavar="C", help=delimiter)
-    add("--seed", dest="random_state", type=int, default=0, metavar="N", help="seed of whatever is drawn (0)")
     add_json(parser)
     add("-q", "--quiet", action="store_true", help="no progress")
     add_threads(parser)
@@ -111,6 +111,7 @@ def run(arguments: Namespace) -> None:
 def _estimator(arguments: Namespace) -> PairwiseMRF:
     """Return the estimator; raise OptionError where options contradict each other."""
     from ...models.network import PairwiseMRF
+    from ...models.structure import NetworkOptions
     from ...penalty import ElasticNet
 
     message = None
@@ -121,13 +122,13 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
     if message is not None:
         raise OptionError(message)
     ElasticNet(l1=1.0 if isinstance(arguments.l1, str) else arguments.l1, l2=arguments.l2)
-    names = ("l1", "l2", "objective", "grouped", "max_states", "random_state")
-    return PairwiseMRF(
-        **{name: getattr(arguments, name) for name in names},
+    options = chosen(
+        NetworkOptions,
+        arguments,
         inference=arguments.inference or "loopy_bp",
         path_options={"l1": STRENGTHS} if isinstance(arguments.l1, str) else None,
-        n_jobs=arguments.threads or None,
     )
+    return PairwiseMRF(**vars(options), n_jobs=arguments.threads or None)
 
 
 def _check(arguments: Namespace, places: list[str]) -> None:
