@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 
 from loglinear import (
+    ChainFeatures,
+    ChainObjective,
     Corpus,
     ElasticNet,
     Problem,
     minimize,
 )
-from loglinear._core import ChainObjective
 from loglinear.path import largest_l1, path
 from loglinear.solvers import OWLQN, GraftingLight
 
@@ -91,7 +92,7 @@ def orders(corpus: Corpus, threads: int) -> float:
     """Seconds of an evaluation in second order over those in first order."""
     pairs = []
     for order in (1, 2):
-        objective = ChainObjective(corpus.core, order=order, threads=threads)
+        objective = ChainObjective(corpus, ChainFeatures(order=order), threads=threads)
         w = 0.05 * np.random.default_rng(0).normal(size=objective.n_features)
         pairs.append((objective, w, np.empty_like(w)))
     ratios = []
@@ -117,7 +118,7 @@ def main() -> None:
     for name, data in (("22 labels", corpus), ("3 labels", phrases)):
         for threads in (1, 2):
             found[f"order 2 / order 1, {name}, {threads} thread(s)"] = orders(data, threads)
-    problem = Problem(ChainObjective(corpus.core, threads=arguments.threads), ElasticNet(l1=1.0))
+    problem = Problem(ChainObjective(corpus, threads=arguments.threads), ElasticNet(l1=1.0))
     found |= selection(problem, arguments.repeats)
     print("| measure | |\n| --- | ---: |")
     for name, value in found.items():

@@ -45,7 +45,7 @@ def test_every_path_that_is_named_exists():
         assert list(ROOT.glob(path)), path
 
 
-@pytest.mark.parametrize(("name", "per_sample"), [("iis", False), ("two_stage", False), ("adagrad", True)])
+@pytest.mark.parametrize(("name", "per_sample"), [("iis", False), ("hybrid", False), ("adagrad", True)])
 def test_the_recipe_of_solvers_names_every_file_that_knows_a_solver(name, per_sample):
     steps = recipe("Adding a solver")
     batch, besides = steps.split("A method that goes sample by sample")

@@ -17,7 +17,7 @@ from typing import Any
 
 from tasks import TASKS, Data, options, run
 
-from loglinear import ElasticNet, _core
+from loglinear import ChainObjective, ElasticNet
 from loglinear.minimize import Stop, minimize
 from loglinear.problem import Problem
 from loglinear.solvers import (
@@ -53,7 +53,7 @@ GAPS = (1e-2, 1e-3, 1e-4)
 
 def optimum(data: Data) -> float:
     """The lowest objective, on all cores."""
-    objective = _core.ChainObjective(data.train.core)
+    objective = ChainObjective(data.train)
     return minimize(Problem(objective, ElasticNet(l2=L2)), LBFGS(tolerance=1e-12)).objective
 
 

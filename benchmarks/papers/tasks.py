@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from loglinear import Corpus, ElasticNet, _core
+from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet
 from loglinear.metrics import evaluate
 from loglinear.minimize import Callback, Stop, minimize
 from loglinear.problem import Problem
@@ -162,9 +162,9 @@ class Data:
             form = "columns" if self.task.preset else "crfsuite"
             return Corpus.read(file.name, format=form, template=self.task.preset, threads=self.threads)
 
-    def objective_of(self, corpus: Corpus) -> _core.ChainObjective:
+    def objective_of(self, corpus: Corpus) -> ChainObjective:
         """The objective on some sentences, with the task's selection of their features."""
-        return _core.ChainObjective(corpus.core, threads=self.threads, **self.task.selection)
+        return ChainObjective(corpus, ChainFeatures(**self.task.selection), threads=self.threads)
 
     def problem(self, l1: float = 0.0, l2: float = 0.0) -> Problem:
         """The training objective with a penalty."""
@@ -173,7 +173,7 @@ class Data:
     def score(self, w: Any) -> tuple[float, dict[str, float]]:
         """F1 (of words, where the task is to find them) or accuracy on the test data, in per cent; F1 of each type."""
         gold = self.test.gold()
-        predicted = self.objective.model(w, "{}", self.test.template).predict(self.test.core, threads=self.threads)
+        predicted = self.objective.model(w).predict(self.test.core, threads=self.threads)
         if self.task.score == "words":
             gold, predicted = ([[_word(tag) for tag in tags] for tags in each] for each in (gold, predicted))
         scores = evaluate(gold, predicted)
@@ -190,7 +190,7 @@ class Data:
         for l1 in reversed(STRENGTHS):  # from strong to weak, each from the weights before
             result = minimize(Problem(objective, ElasticNet(l1=l1)), OWLQN(tolerance=1e-3), w)
             w = result.w
-            model = objective.model(w, "{}", dev.template)
+            model = objective.model(w)
             likelihood[l1] = sum(score - z for z, score in model.log_partition(dev.core, threads=self.threads))
         return max(likelihood, key=lambda l1: likelihood[l1])
 

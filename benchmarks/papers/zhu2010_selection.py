@@ -235,7 +235,7 @@ def cross_validation(task: str, arguments: argparse.Namespace) -> None:
         for l1 in sorted(GRIDS[task], reverse=True):
             penalty = ElasticNet(l1=l1 * share(data))
             w = minimize(Problem(objective, penalty), OWLQN(tolerance=1e-4), w).w
-            model = objective.model(w, "{}", dev.template)
+            model = objective.model(w)
             likelihood[l1] += sum(score - z for z, score in model.log_partition(dev.core, threads=data.threads))
             guesses[l1] += model.predict(dev.core, threads=data.threads)
             print(f"fold {fold + 1} of {FOLDS}, lambda {l1:g}: log-likelihood {likelihood[l1]:.1f}", flush=True)

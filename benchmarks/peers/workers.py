@@ -201,16 +201,16 @@ class TimedObjective:
 
 def loglinear_train(train: str, l1: float, l2: float, threads: int, max_iterations: int) -> Answer:
     """Trains with L-BFGS, or OWL-QN when l1 > 0; seconds count from the start of the optimisation."""
-    from loglinear import _core
+    from loglinear import ChainObjective, Corpus
     from loglinear.minimize import Stop, minimize
     from loglinear.penalty import ElasticNet
     from loglinear.problem import Problem
     from loglinear.solvers import make_solver
 
     start = clock()
-    corpus = _core.Corpus.read(train, format="crfsuite", threads=threads)
+    corpus = Corpus.read(train, format="crfsuite", threads=threads)
     prepare = clock()
-    objective = TimedObjective(_core.ChainObjective(corpus, threads=threads))
+    objective = TimedObjective(ChainObjective(corpus, threads=threads))
     prepared = clock()
     solver = make_solver("owlqn" if l1 > 0 else "lbfgs", tolerance=1e-9)
     problem = Problem(objective, ElasticNet(l1=l1, l2=l2))
@@ -234,12 +234,12 @@ def loglinear_epochs(train: str, l1: float, l2: float, epochs: int) -> Answer:
     """Passes of SGD-L1, and evaluations of value and gradient, on one thread."""
     import numpy as np
 
-    from loglinear import _core
+    from loglinear import ChainObjective, Corpus
     from loglinear.penalty import ElasticNet
     from loglinear.problem import Problem
     from loglinear.solvers import SGDL1
 
-    objective = _core.ChainObjective(_core.Corpus.read(train, format="crfsuite", threads=1), threads=1)
+    objective = ChainObjective(Corpus.read(train, format="crfsuite", threads=1), threads=1)
     problem, solver = Problem(objective, ElasticNet(l1=l1, l2=l2)), SGDL1(learning_rate=0.2, passes=epochs + 1)
     w, gradient = np.zeros((2, objective.n_features))
     state = solver.step(problem, solver.init(problem, w))  # lays out what later passes find ready
@@ -254,13 +254,13 @@ def loglinear_epochs(train: str, l1: float, l2: float, epochs: int) -> Answer:
 
 def loglinear_sag(train: str, l2: float, passes: int) -> Answer:
     """Trains with SAG-NUS* on one thread."""
-    from loglinear import _core
+    from loglinear import ChainObjective, Corpus
     from loglinear.minimize import Stop, minimize
     from loglinear.penalty import ElasticNet
     from loglinear.problem import Problem
     from loglinear.solvers import SAG
 
-    objective = _core.ChainObjective(_core.Corpus.read(train, format="crfsuite", threads=1), threads=1)
+    objective = ChainObjective(Corpus.read(train, format="crfsuite", threads=1), threads=1)
     problem = Problem(objective, ElasticNet(l2=l2))
     result = minimize(problem, SAG(tolerance=0.0), stop=Stop(max_iterations=passes))
     names = ("iteration", "passes", "seconds", "objective")
@@ -271,12 +271,12 @@ def loglinear_steps(train: str, l2: float, passes: int) -> Answer:
     """Steps of SAG, as it comes, over steps of SGD-L1 on the same samples, on one thread, pass by pass."""
     import numpy as np
 
-    from loglinear import _core
+    from loglinear import ChainObjective, Corpus
     from loglinear.penalty import ElasticNet
     from loglinear.problem import Problem
     from loglinear.solvers import SAG
 
-    objective = _core.ChainObjective(_core.Corpus.read(train, format="crfsuite", threads=1), threads=1)
+    objective = ChainObjective(Corpus.read(train, format="crfsuite", threads=1), threads=1)
     n, lam = objective.n_samples, l2 / objective.n_samples
     solver = SAG()
     state = solver.init(Problem(objective, ElasticNet(l2=l2)), np.zeros(objective.n_features))
@@ -299,12 +299,12 @@ def loglinear_steps(train: str, l2: float, passes: int) -> Answer:
 
 def loglinear_features(columns: str, threads: int) -> Answer:
     """Columns to encoded data with the `chunking` preset, all in the library."""
-    from loglinear import _core
+    from loglinear import Corpus
     from loglinear.data.templates import preset
 
     template = preset("chunking")
     start = clock()
-    _core.Corpus.read(columns, format="columns", template=template, threads=threads)
+    Corpus.read(columns, format="columns", template=template, threads=threads)
     return {"seconds": clock() - start}
 
 

@@ -102,7 +102,7 @@ __all__ = [
 
 
 class _Package(types.ModuleType):
-    """Keeps a module from hiding what it holds under the same name: `loglinear.minimize` is the function."""
+    """A package in which a function hides the module of the same name: `loglinear.minimize` is the function."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _HOME and isinstance(value, types.ModuleType)):

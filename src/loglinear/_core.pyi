@@ -48,16 +48,8 @@ class Corpus:
     def gold(self) -> list[list[str]] | None: ...
 
 class ChainObjective:
-    def __init__(
-        self,
-        corpus: Corpus,
-        *,
-        all_states: bool = False,
-        all_transitions: bool = False,
-        min_count: int = 1,
-        order: int = 1,
-        threads: int = 0,
-    ) -> None: ...
+    # features: an object with the attributes of loglinear.ChainFeatures
+    def __init__(self, corpus: Corpus, features: object, *, threads: int = 0) -> None: ...
     @property
     def n_features(self) -> int: ...
     @property

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from . import vectors
 from .errors import OptionError
-from .penalty import GroupLasso
 from .problem import Problem
-from .result import Result, State, Status
-from .solvers import Solver
+from .result import OnSome, Result, State, Status
+from .solvers import Measuring, Solver
+from .solvers.parts.needs import check
 from .trace import Trace, TraceRecord
 
 __all__ = ["Callback", "Stop", "minimize"]
@@ -25,7 +25,7 @@ Callback = Callable[[TraceRecord, Any], "bool | None"]
 
 @dataclass(frozen=True)
 class Stop:
-    """Limits of a minimisation; None is no limit. Whatever holds first stops it, after a complete step.
+    """Limits of a minimisation; None is no limit. The limit that is reached first stops it, after a complete step.
 
     Args:
         max_iterations: steps since the solver's start, those before a checkpoint included, >= 0.
@@ -43,8 +43,7 @@ class Stop:
     violation: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_iterations", "max_passes", "max_seconds", "violation"):
-            limit = getattr(self, name)
+        for name, limit in vars(self).items():
             if limit is None:
                 continue
             number = not isinstance(limit, bool) and isinstance(limit, (int, float, np.integer, np.floating))
@@ -59,7 +58,7 @@ class Stop:
         """Return why to stop in this state; the solver's own verdict comes first, RUNNING is to go on."""
         if state.status is not Status.RUNNING:
             return state.status
-        partial = getattr(state, "partial", False)
+        partial = isinstance(state, OnSome) and state.partial
         if self.violation is not None and not partial and state.violation <= self.violation:
             return Status.VIOLATION_REACHED
         if self.max_iterations is not None and state.iteration >= self.max_iterations:
@@ -84,7 +83,7 @@ def minimize(
 
     Each step, and the starting point before them, gives a ``TraceRecord``. Every callback is then called with the
     record and the solver's state, and stops the minimisation by returning True. The state is valid during the call;
-    its arrays are recycled later, so copy what is to be kept. Callbacks see a record in their order: one that
+    its arrays are recycled later, so copy an array to keep it. Callbacks see a record one after the other: one that
     fills in ``record.dev`` stands before a ``TraceWriter``.
 
     Vector work runs on as many threads as the objective does, if it says so in ``n_threads``, else on all cores.
@@ -106,13 +105,11 @@ def minimize(
         Weights, status, trace, and the optimality violation they were left with.
 
     Raises:
-        OptionError: w0 does not fit, or w0 and state are both given.
+        OptionError: the solver cannot work on the problem, w0 does not fit, or w0 and state are both given.
         ObjectiveError: the objective or its gradient is not finite at w0, or a stochastic solver diverged.
     """
-    if isinstance(problem.penalty, GroupLasso) and not getattr(solver, "grouped", False):
-        message = f"{type(solver).__name__} does not know groups of weights; use prox_gradient"
-        raise OptionError(message)
-    with vectors.on_threads(getattr(problem.objective, "n_threads", 0)):
+    check(solver, problem)
+    with vectors.on_threads(problem.n_threads):
         return _minimize(problem, solver, w0, stop, tuple(callbacks), state)
 
 
@@ -125,7 +122,6 @@ def _minimize(
     state: Any,
 ) -> Result:
     seconds = 0.0
-    measure = getattr(solver, "measure", None) or (lambda problem, state: state)
     if state is None:
         weights = _starting_weights(problem, w0)
         began = time.perf_counter()
@@ -140,7 +136,7 @@ def _minimize(
     trace = Trace()
     try:
         while True:
-            state = measure(problem, state)
+            state = _measured(problem, solver, state)
             record = _record(state, seconds)
             trace.append(record)
             stopped = [callback(record, state) for callback in callbacks]
@@ -154,7 +150,7 @@ def _minimize(
             seconds += time.perf_counter() - began
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-        state = measure(problem, state)
+        state = _measured(problem, solver, state)
     return Result(
         w=state.w.copy(),
         status=status,
@@ -168,6 +164,10 @@ def _minimize(
         seconds=seconds,
         state=state,
     )
+
+
+def _measured(problem: Problem, solver: Solver[Any], state: Any) -> Any:
+    return solver.measure(problem, state) if isinstance(solver, Measuring) else state
 
 
 def _starting_weights(problem: Problem, w0: npt.ArrayLike | None) -> vectors.Vector:
@@ -198,5 +198,5 @@ def _record(state: State, seconds: float) -> TraceRecord:
         nll=state.nll,
         nnz=vectors.count_nonzero(state.w),
         violation=state.violation,
-        working_set=getattr(state, "working_set", None),
+        working_set=state.working_set if isinstance(state, OnSome) else None,
     )

@@ -54,7 +54,7 @@ class Path:
 
     @property
     def best(self) -> PathPoint:
-        """The point with the highest score; of equal ones that with the largest l1.
+        """The point with the highest score; of equal ones the point with the largest l1.
 
         Raises:
             OptionError: there are no scores.
@@ -100,7 +100,7 @@ def path(
 
     Args:
         problem: its l2 and its weights without penalty are kept, its l1 does not matter.
-        l1: strengths, > 0, in any order; or how many, >= 2: they fall from ``largest_l1`` in equal ratios.
+        l1: strengths, > 0, in any order; or their number, >= 2: they fall from ``largest_l1`` in equal ratios.
         ratio: of the last to the first strength if they are not given, in (0, 1).
         solver: for problems with L1; ``GraftingLight`` by default.
         w0: weights to start the first point from; zeros by default.
@@ -109,19 +109,19 @@ def path(
         callbacks: called at every point as ``minimize`` calls them; True ends the point.
 
     Returns:
-        The points. Ctrl-C ends the path with those that are done, the one at work among them.
+        The points. Ctrl-C ends the path with the points that are done, the one at work among them.
 
     Raises:
         OptionError: a strength is not > 0, or an option is out of its range.
         ObjectiveError: see ``minimize``.
     """
-    with vectors.on_threads(getattr(problem.objective, "n_threads", 0)):
+    with vectors.on_threads(problem.n_threads):
         strengths = _strengths(problem, l1, ratio)
     method, limits, observers = solver or GraftingLight(), stop or Stop(), tuple(callbacks)
     points: list[PathPoint] = []
     w = w0
     for strength in strengths:
-        penalised = Problem(problem.objective, replace(problem.penalty, l1=strength))
+        penalised = Problem(problem.objective, problem.penalty.with_l1(strength))
         try:
             result = minimize(penalised, method, w, stop=limits, callbacks=observers)
         except KeyboardInterrupt:  # before the first step

@@ -1,9 +1,14 @@
-"""The elastic-net penalty, and what solvers and optimality checks need of it."""
+"""Penalties: the elastic net on single weights, the group lasso on groups of weights, and their common protocol.
+
+w has shape (n_features,) everywhere, and g is the gradient of the *unpenalised* NLL at w, of the same shape.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -13,32 +18,95 @@ from .errors import OptionError
 from .options import whole_number
 from .vectors import Vector
 
-__all__ = ["ElasticNet", "GroupLasso"]
+__all__ = ["ElasticNet", "GroupLasso", "Penalty", "Separable"]
+
+Numbers = npt.NDArray[np.int64]
+
+
+@runtime_checkable
+class Penalty(Protocol):
+    """A convex penalty, l1 times a norm that makes units of weights zero, plus (l2 / 2) |w|^2.
+
+    A unit is a single weight or a group of weights.
+    """
+
+    @property
+    def l1(self) -> float:
+        """Strength of the norm with kinks, >= 0."""
+
+    @property
+    def l2(self) -> float:
+        """Strength of half the squared Euclidean norm, >= 0."""
+
+    @property
+    def unpenalised(self) -> int:
+        """Number of the last weights, which bear no penalty."""
+
+    def with_l1(self, l1: float) -> Penalty:
+        """Return the same penalty with another l1."""
+
+    def on(self, features: Numbers, n_features: int) -> Penalty:
+        """Return the penalty of some of n_features weights, whose numbers ascend."""
+
+    def parts(self) -> tuple[Penalty, Separable]:
+        """Return the part with kinks and the smooth part; their sum is this penalty."""
+
+    def units(self, n_features: int) -> Numbers:
+        """Return the number of the unit of each weight that bears the penalty."""
+
+    def largest(self, g: Vector) -> float:
+        """Return the least l1 at which weights of 0 with this gradient, shape (n_penalised,), stay there."""
+
+    def norms(self, w: Vector) -> tuple[float, float]:
+        """Return the norm with kinks and |w|^2, both of the weights that bear the penalty."""
+
+    def value(self, w: Vector) -> float:
+        """Return the penalty at w, in nats."""
+
+    def pseudo_gradient(self, w: Vector, g: Vector, out: Vector | None = None) -> Vector:
+        """Return the subgradient of minimum norm of NLL plus penalty at w."""
+
+    def prox(self, v: Vector, step: float, out: Vector | None = None) -> Vector:
+        """Return argmin over u of |u - v|^2 / (2 step) + penalty(u)."""
+
+    def violation(self, w: Vector, g: Vector) -> float:
+        """Return the max-norm of the subgradient of minimum norm, in nats: 0 at a minimum."""
+
+
+@runtime_checkable
+class Separable(Penalty, Protocol):
+    """A penalty of single weights.
+
+    It is a sum of functions of one weight each, so that solvers may treat coordinates and orthants one by one.
+    """
+
+    @property
+    def strengths(self) -> vectors.Strengths:
+        """(l1, l2, unpenalised), from which native sweeps compute the penalty."""
+
+    def value_from_norms(self, l1_norm: float, squared_norm: float) -> float:
+        """Return the penalty of a w whose norms a sweep has already returned."""
+
+    def smooth_value(self, w: Vector) -> float:
+        """Return the differentiable part at w, (l2 / 2) |w|^2."""
+
+    def smooth_gradient(self, w: Vector, g: Vector, out: Vector | None = None) -> Vector:
+        """Return g + l2 w, the gradient of the NLL and of the differentiable part."""
+
+
+P = TypeVar("P", bound="_TwoNorms")
 
 
 @dataclass(frozen=True)
-class ElasticNet:
-    """The penalty l1 * |w|_1 + (l2 / 2) * |w|^2, in nats, beside an NLL that is summed over samples.
-
-    CRFsuite's c1 is l1 and its c2 is l2 / 2; scikit-learn's C is 1 / l1 or 1 / l2. Everywhere below, w has shape
-    (n_features,) and g is the gradient of the *unpenalised* NLL at w.
-
-    Args:
-        l1: weight of the L1 norm, finite, >= 0; makes weights exactly zero.
-        l2: weight of half the squared L2 norm, finite, >= 0.
-        unpenalised: how many of the last weights bear no penalty, >= 0: intercepts. The norms are of the others.
-
-    Raises:
-        OptionError: l1 or l2 is negative, infinite or no number, or unpenalised is no whole number >= 0.
-    """
+class _TwoNorms(ABC):
+    """The penalty l1 * norm(w) + (l2 / 2) * |w|^2; its children say which norm."""
 
     l1: float = 0.0
     l2: float = 0.0
     unpenalised: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("l1", "l2"):
-            given = getattr(self, name)
+        for name, given in (("l1", self.l1), ("l2", self.l2)):
             try:
                 number = float(given)
             except (TypeError, ValueError, OverflowError):
@@ -49,37 +117,69 @@ class ElasticNet:
             object.__setattr__(self, name, number)
         object.__setattr__(self, "unpenalised", whole_number("unpenalised", self.unpenalised, 0, 2**62))
 
+    @abstractmethod
+    def norms(self, w: Vector) -> tuple[float, float]:
+        """Return the norm with kinks and |w|^2, both of the weights that bear the penalty."""
+
+    def with_l1(self: P, l1: float) -> P:
+        """Return the same penalty with another l1."""
+        return replace(self, l1=l1)
+
+    def parts(self: P) -> tuple[P, ElasticNet]:
+        """Return the part with kinks and the smooth part; their sum is this penalty."""
+        return replace(self, l2=0.0), ElasticNet(0.0, self.l2, self.unpenalised)
+
+    def value(self, w: Vector) -> float:
+        """Return l1 norm(w) + (l2 / 2) |w|^2."""
+        return self.value_from_norms(*self.norms(w))
+
+    def value_from_norms(self, l1_norm: float, squared_norm: float) -> float:
+        """Return the penalty of a w whose norms a sweep has already returned."""
+        # A factor of zero must hide an infinite norm: 0 * inf is NaN.
+        return (self.l1 * l1_norm if self.l1 else 0.0) + (0.5 * self.l2 * squared_norm if self.l2 else 0.0)
+
+
+@dataclass(frozen=True)
+class ElasticNet(_TwoNorms):
+    """The penalty l1 * |w|_1 + (l2 / 2) * |w|^2, in nats, beside an NLL that is summed over samples.
+
+    CRFsuite's c1 is l1 and its c2 is l2 / 2; scikit-learn's C is 1 / l1 or 1 / l2.
+
+    Args:
+        l1: weight of the L1 norm, finite, >= 0; makes weights exactly zero.
+        l2: weight of half the squared L2 norm, finite, >= 0.
+        unpenalised: number of the last weights that bear no penalty, >= 0: intercepts. The norms leave them out.
+
+    Raises:
+        OptionError: l1 or l2 is negative, infinite or no number, or unpenalised is no whole number >= 0.
+    """
+
     @property
-    def strengths(self) -> vectors.Penalty:
+    def strengths(self) -> vectors.Strengths:
         """(l1, l2, unpenalised)."""
         return self.l1, self.l2, self.unpenalised
 
-    def on(self, features: npt.NDArray[np.int64], n_features: int) -> ElasticNet:
+    def on(self, features: Numbers, n_features: int) -> ElasticNet:
         """Return the penalty of some of n_features weights, whose numbers ascend."""
         return replace(self, unpenalised=int((features >= n_features - self.unpenalised).sum()))
+
+    def units(self, n_features: int) -> Numbers:
+        """Return 0, 1, 2, ...: each weight that bears the penalty is a unit."""
+        return np.arange(n_features - self.unpenalised)
 
     def largest(self, g: Vector) -> float:
         """Return the least l1 at which weights of 0 with this gradient, shape (n_penalised,), stay there."""
         return float(np.abs(g).max(initial=0.0))
 
     def norms(self, w: Vector) -> tuple[float, float]:
-        """Return |w|_1 and |w|^2 of the weights that bear a penalty."""
+        """Return |w|_1 and |w|^2 of the weights that bear the penalty."""
         return vectors.norms(w[: self._penalised(w)])
 
     def _penalised(self, w: Vector) -> int:
         return max(w.size - self.unpenalised, 0)
 
-    def value(self, w: Vector) -> float:
-        """Return l1 |w|_1 + (l2 / 2) |w|^2."""
-        return self.value_from_norms(*self.norms(w))
-
-    def value_from_norms(self, l1_norm: float, squared_norm: float) -> float:
-        """Return the penalty of a w with these values of |w|_1 and |w|^2, which a sweep may already have given."""
-        # A factor of zero must hide an infinite norm: 0 * inf is NaN.
-        return (self.l1 * l1_norm if self.l1 else 0.0) + (0.5 * self.l2 * squared_norm if self.l2 else 0.0)
-
     def smooth_value(self, w: Vector) -> float:
-        """Return the differentiable part, (l2 / 2) |w|^2."""
+        """Return the differentiable part at w, (l2 / 2) |w|^2."""
         return self.value_from_norms(0.0, self.norms(w)[1])
 
     def smooth_gradient(self, w: Vector, g: Vector, out: Vector | None = None) -> Vector:
@@ -114,30 +214,41 @@ class ElasticNet:
         return out
 
     def violation(self, w: Vector, g: Vector) -> float:
-        """Return how far w is from optimal: the max-norm of the subgradient of minimum norm, in nats.
+        """Return the max-norm of the subgradient of minimum norm, in nats: 0 at a minimum.
 
-        Zero at a minimum. NaN or infinite if g is.
+        NaN or infinite if g is.
         """
         return vectors.pseudo_gradient(w, g, self.strengths, np.empty_like(g))[0]
 
 
 @dataclass(frozen=True)
-class GroupLasso(ElasticNet):
+class GroupLasso(_TwoNorms):
     """The penalty l1 * sum over groups of sqrt(size) |w_group|_2 + (l2 / 2) * |w|^2: whole groups become zero.
 
-    Source: Yuan & Lin (2006). Only solvers with an attribute ``grouped`` understand it.
+    Source: Yuan & Lin (2006). It is no sum over single weights, so only solvers that ask for no more than a
+    ``Penalty`` take it.
 
     Args:
+        l1: weight of the sum over groups, finite, >= 0.
+        l2: weight of half the squared L2 norm, finite, >= 0.
+        unpenalised: number of the last weights that bear no penalty, >= 0.
         groups: number of each penalised weight's group, from 0, shape (n_features - unpenalised,).
+
+    Raises:
+        OptionError: see ``ElasticNet``.
     """
 
-    groups: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64), repr=False, compare=False)
+    groups: Numbers = field(default_factory=lambda: np.empty(0, np.int64), repr=False, compare=False)
 
-    def on(self, features: npt.NDArray[np.int64], n_features: int) -> GroupLasso:
+    def on(self, features: Numbers, n_features: int) -> GroupLasso:
         """Return the penalty of some of n_features weights; groups have to be whole."""
         penalised = features[features < n_features - self.unpenalised]
         groups = np.unique(self.groups[penalised], return_inverse=True)[1]
         return replace(self, unpenalised=int(features.size - penalised.size), groups=groups)
+
+    def units(self, n_features: int) -> Numbers:
+        """Return the group of each weight that bears the penalty."""
+        return self.groups
 
     def group_norms(self, w: Vector) -> Vector:
         """Return |w_group|_2 of each group."""
@@ -153,7 +264,7 @@ class GroupLasso(ElasticNet):
         return float((self.group_norms(g) / np.sqrt(np.bincount(self.groups))).max(initial=0.0))
 
     def norms(self, w: Vector) -> tuple[float, float]:
-        """Return the sum of sqrt(size) |w_group|_2, and |w|^2 of the weights that bear a penalty."""
+        """Return the sum of sqrt(size) |w_group|_2, and |w|^2 of the weights that bear the penalty."""
         norms = self.group_norms(w)
         return float(np.sqrt(np.bincount(self.groups)) @ norms), float(norms @ norms)
 
@@ -186,5 +297,5 @@ class GroupLasso(ElasticNet):
         return out
 
     def violation(self, w: Vector, g: Vector) -> float:
-        """Return the max-norm of the subgradient of minimum norm, in nats."""
+        """Return the max-norm of the subgradient of minimum norm, in nats: 0 at a minimum."""
         return float(np.abs(self.pseudo_gradient(w, g)).max(initial=0.0))

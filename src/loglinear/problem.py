@@ -1,23 +1,46 @@
-"""What is minimised: an objective, any object with three names, plus a penalty.
+"""The problem that is minimised, an objective plus a penalty, and what solvers may ask of an objective.
 
 F(w) = sum over samples of -log p(y | x; w) + l1 |w|_1 + (l2 / 2) |w|^2, in nats.
+
+Any Python object with the three names of ``Objective`` can be minimised. Every other protocol here is an ability that
+an objective may have besides: a solver declares which it needs (``solvers/parts/needs.py``), and one check names what
+is missing. The first line of a protocol's docstring ends the sentence "the solver needs ...".
 """
 
 from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from .errors import ObjectiveError, OptionError
-from .penalty import ElasticNet
+from .penalty import ElasticNet, Penalty, Separable
 from .vectors import Vector
 
-__all__ = ["Objective", "Problem"]
+__all__ = [
+    "Aggregatable",
+    "Batched",
+    "Classifier",
+    "Clusterable",
+    "NewtonStep",
+    "Numbers",
+    "Objective",
+    "PerSample",
+    "Problem",
+    "Restrictable",
+    "SamplePasses",
+    "Threaded",
+    "TwoClasses",
+    "missing",
+]
+
+Numbers = npt.NDArray[np.int64]
 
 
+@runtime_checkable
 class Objective(Protocol):
     """A smooth function to be minimised; all that batch solvers need.
 
@@ -42,42 +65,256 @@ class Objective(Protocol):
         """
 
 
+@runtime_checkable
+class Threaded(Protocol):
+    """An objective that says on how many threads it runs.
+
+    The vector operations of solvers run on the same number.
+    """
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of an evaluation; 0 for all cores."""
+
+
+@runtime_checkable
+class Restrictable(Protocol):
+    """An objective that can be restricted to some of its features."""
+
+    def restrict(self, features: Numbers) -> Objective | None:
+        """Return the objective over some of the features, in this order, where the weights of all others are 0.
+
+        Args:
+            features: their numbers, ascending, shape (k,).
+
+        Returns:
+            An objective over k features whose evaluations cost what these features cost; None if there is none.
+        """
+
+
+@runtime_checkable
+class Clusterable(Protocol):
+    """An objective that says which of its features may be clustered."""
+
+    @property
+    def clusterable(self) -> tuple[int, int]:
+        """First feature that may be clustered, and the one behind the last."""
+
+
+@runtime_checkable
+class Aggregatable(Protocol):
+    """An objective that can add up its features over clusters."""
+
+    def aggregate(self, cmap: npt.NDArray[Any], n_clusters: int) -> Objective | None:
+        """Return the objective as a function of the weights of clusters, beta_j = gamma_cmap(j).
+
+        Source: Mathur & Chakrabarti (2010), Eq. 15; the gradient is that of Eq. 14.
+
+        Args:
+            cmap: cluster of each feature, from 0 to n_clusters - 1, shape (n_features,).
+            n_clusters: number of clusters.
+
+        Returns:
+            An objective over n_clusters features; None if these clusters cannot be added up.
+        """
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """An objective that can be evaluated on a batch of its samples."""
+
+    def batch(self, samples: Numbers, factor: float) -> Objective:
+        """Return the objective on some of the samples, over all features; each weighs ``factor`` times as much."""
+
+
+class SamplePasses(Protocol):
+    """An objective as solvers see it that go sample by sample.
+
+    The passes themselves differ from solver to solver: each solver's file has a protocol for its own.
+    """
+
+    @property
+    def n_features(self) -> int:
+        """Length of w."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+
+
+@runtime_checkable
+class PerSample(Protocol):
+    """An objective that can go sample by sample."""
+
+    def per_sample(self) -> SamplePasses:
+        """Return the same problem for passes over its samples; made once."""
+
+    def sample(self, samples: Numbers) -> Objective:
+        """Return the objective on some of the samples, over the features that occur there."""
+
+    @property
+    def n_unpenalised(self) -> int:
+        """Number of the last weights, an intercept's, that passes spare from the penalty."""
+
+
+class Classifier(Protocol):
+    """A classifier with its design matrix."""
+
+    @property
+    def n_outputs(self) -> int:
+        """K of softmax, or 1: p(y = 1 | x) is the logistic function of x . w."""
+
+    @property
+    def design(self) -> Any:
+        """The x_ij, a SciPy CSR matrix, shape (n_samples, n_columns); n_features is n_columns * n_outputs."""
+
+    @property
+    def weights(self) -> Vector:
+        """Weights s_i of the samples, >= 0, shape (n_samples,)."""
+
+    @property
+    def targets(self) -> Numbers:
+        """Classes y_i of the samples, from 0, shape (n_samples,)."""
+
+    def probabilities(self, w: Vector) -> Vector:
+        """Return the p(k | x_i), shape (n_samples, n_outputs); with one output the p(1 | x_i)."""
+
+
+class NewtonStep(Protocol):
+    """An account of a step of ``ProxNewton``."""
+
+    @property
+    def nll(self) -> float:
+        """NLL at the weights after the step, nats."""
+
+    @property
+    def working_set(self) -> int:
+        """Number of columns in the working set."""
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of coordinate descent over the working set."""
+
+    @property
+    def trials(self) -> int:
+        """Evaluations of the objective in the line search."""
+
+    @property
+    def moved(self) -> bool:
+        """Whether the weights changed."""
+
+    @property
+    def promised(self) -> float:
+        """Decrease of the objective that the quadratic model predicts, nats."""
+
+
+class TwoClasses(Protocol):
+    """A classifier that knows the curvature of two classes."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of weights of a column: 1 with two classes."""
+
+    @property
+    def n_unpenalised(self) -> int:
+        """Number of the last weights, the intercept's, that steps spare from the penalty."""
+
+    @property
+    def intercept(self) -> float:
+        """Value of the intercept's column; 0 if there is none."""
+
+    @property
+    def weights(self) -> Vector:
+        """Weights of the samples, >= 0, shape (n_samples,)."""
+
+    @property
+    def targets(self) -> Numbers:
+        """Classes of the samples, 0 or 1, shape (n_samples,)."""
+
+    def probabilities(self, w: Vector) -> Vector:
+        """Return p(1 | x) of every sample, shape (n_samples, 1)."""
+
+    def start(self, w: Vector) -> tuple[float, Vector, Vector]:
+        """Return the NLL, x . w of every sample, and the gradient."""
+
+    def newton_step(
+        self,
+        w: Vector,
+        scores: Vector,
+        gradient: Vector,
+        *,
+        l1: float,
+        l2: float,
+        precision: float,
+        sweeps: int,
+        least: int,
+    ) -> NewtonStep:
+        """Make a step of ``ProxNewton``, updating the arrays."""
+
+    def dual_start(self, alpha: Vector) -> tuple[Vector, Vector]:
+        """Return the weights that dual variables stand for, and the squared norms of the samples."""
+
+    def dual_pass(self, w: Vector, alpha: Vector, squares: Vector, visits: Numbers, l2: float) -> float:
+        """Make a pass of ``DualCD`` over the samples ``visits``, updating w and alpha.
+
+        Returns:
+            The largest difference between a sample's score and the log-odds of its dual variable.
+        """
+
+
+def missing(thing: object, protocol: type) -> list[str]:
+    """Return the names of a protocol that an object lacks; no property of its class is evaluated."""
+    names = {name: None for kind in protocol.__mro__ for name in vars(kind) if kind not in (object, Protocol)}
+    public = [name for name in names if not name.startswith("_")]
+    return [name for name in public if not (hasattr(type(thing), name) or hasattr(thing, name))]
+
+
 @dataclass(frozen=True)
 class Problem:
     """An objective and a penalty: minimise objective(w) + penalty(w).
 
     Args:
         objective: see ``Objective``.
-        penalty: elastic net; none by default.
+        penalty: ``ElasticNet`` or ``GroupLasso``; none by default.
 
     Raises:
         OptionError: the objective lacks a method, or its sizes are not whole positive numbers.
     """
 
     objective: Objective
-    penalty: ElasticNet = field(default_factory=ElasticNet)
+    penalty: Penalty = field(default_factory=ElasticNet)
 
     def __post_init__(self) -> None:
         name = type(self.objective).__name__
-        for size in ("n_features", "n_samples"):
-            if not hasattr(self.objective, size):
-                message = f"objective {name} has no attribute {size}; a Problem needs it (see loglinear.Objective)"
-                raise OptionError(message)
-            _check_size(getattr(self.objective, size), f"{name}.{size}")
-        if not callable(getattr(self.objective, "value_and_gradient", None)):
-            message = (
-                f"objective {name} has no method value_and_gradient(w, out=None); "
-                "a Problem needs it (see loglinear.Objective)"
-            )
+        lacking = missing(self.objective, Objective)
+        if lacking:
+            names = " and no ".join(lacking)
+            message = f"objective {name} has no {names}; a Problem needs it (see loglinear.Objective)"
             raise OptionError(message)
-        if not isinstance(self.penalty, ElasticNet):
-            message = f"penalty {self.penalty!r} is not an ElasticNet; give ElasticNet(l1=..., l2=...)"
+        _check_size(self.objective.n_features, f"{name}.n_features")
+        _check_size(self.objective.n_samples, f"{name}.n_samples")
+        if not isinstance(self.penalty, Penalty):
+            message = f"penalty {self.penalty!r} is no penalty; give ElasticNet(l1=..., l2=...)"
             raise OptionError(message)
 
     @property
     def n_features(self) -> int:
         """Length of w."""
         return int(self.objective.n_features)
+
+    @property
+    def n_threads(self) -> int:
+        """Threads for vector operations; 0, all cores, if the objective does not say."""
+        return int(self.objective.n_threads) if isinstance(self.objective, Threaded) else 0
+
+    @property
+    def separable(self) -> Separable:
+        """The penalty, as solvers see it that have asked for one of single weights."""
+        return cast(Separable, self.penalty)
 
     def evaluate(self, w: Vector, gradient: Vector) -> float:
         """Return the unpenalised NLL at w, in nats, and write its gradient to ``gradient``.

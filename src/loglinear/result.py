@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from .trace import Trace
 from .vectors import Vector
 
-__all__ = ["Result", "State", "Status"]
+__all__ = ["OnSome", "Result", "State", "Status"]
 
 
 class Status(Enum):
@@ -44,12 +44,9 @@ class Status(Enum):
 
 
 class State(Protocol):
-    """The attributes of a solver's state that the loop reads; a solver adds all that it needs to continue exactly.
+    """A solver's state, as the loop reads it; a solver adds all that it needs to continue exactly.
 
-    A step may reuse the arrays of earlier states: copy an array to keep it.
-
-    While a solver works on a smaller problem than the one given, its states have an attribute ``partial`` that is True,
-    and their violation is that of the smaller problem: it cannot stop the loop.
+    A step may recycle the arrays of the states before the one that it returns: copy an array to keep it.
     """
 
     @property
@@ -83,6 +80,19 @@ class State(Protocol):
     @property
     def status(self) -> Status:
         """RUNNING until the solver stops by itself."""
+
+
+@runtime_checkable
+class OnSome(Protocol):
+    """A state of a solver that works on some of the features, or on another smaller problem, for a time."""
+
+    @property
+    def working_set(self) -> int | None:
+        """Number of features at work; None if the solver keeps none."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether the violation is that of a smaller problem, and so cannot stop the loop."""
 
 
 @dataclass

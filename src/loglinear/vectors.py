@@ -19,8 +19,8 @@ import numpy.typing as npt
 from ._core import vectors as _native
 
 __all__ = [
-    "Penalty",
     "Rows",
+    "Strengths",
     "Trial",
     "Vector",
     "count_nonzero",
@@ -36,7 +36,7 @@ Vector = npt.NDArray[np.float64]
 # Rows of bfloat16 numbers (the upper halves of float32), kept as their bits because NumPy has no such type.
 Rows = npt.NDArray[np.uint16]
 # l1, l2 and u: the penalty l1 |w|_1 + (l2 / 2) |w|^2 over all weights except the last u.
-Penalty = tuple[float, float, int]
+Strengths = tuple[float, float, int]
 
 _threads: ContextVar[int] = ContextVar("threads", default=0)
 
@@ -77,7 +77,7 @@ def count_nonzero(x: Vector) -> int:
     return int(np.count_nonzero(x != 0.0))  # numpy counts booleans faster than numbers
 
 
-def pseudo_gradient(w: Vector, g: Vector, penalty: Penalty, out: Vector) -> tuple[float, float]:
+def pseudo_gradient(w: Vector, g: Vector, penalty: Strengths, out: Vector) -> tuple[float, float]:
     """Write the pseudo-gradient of f(w) + penalty(w) to ``out``, where g is the gradient of f.
 
     The pseudo-gradient is the subgradient of minimum norm (Andrew & Gao 2007, Eq. 4); with l1 = 0, the gradient.
@@ -93,24 +93,24 @@ def secant_pair(
     g_new: Vector,
     w: Vector,
     g: Vector,
-    penalty: Penalty,
+    penalty: Strengths,
     s_rows: Rows,
     y_rows: Rows,
     live: Sequence[int],
     spare: int,
     products: Vector,
 ) -> tuple[float, float, float]:
-    """Compute all that a quasi-Newton method needs to know of the step from w to w_new, in one sweep over memory.
+    """Form the pair (s, y) of the step from w to w_new, and its inner products with all pairs, in one sweep.
 
-    The spare rows become s = w_new - w and y = g_new - g + l2 s, rounded to bfloat16. v is the pseudo-gradient at
-    w_new.
+    The spare rows become s = w_new - w and y = g_new - g + l2 s, rounded to bfloat16.
+    v is the pseudo-gradient at w_new.
 
     Args:
         w_new: shape (n,).
         g_new: gradient of the unpenalised objective at w_new, shape (n,).
         w: shape (n,).
         g: gradient at w, shape (n,).
-        penalty: see ``Penalty``.
+        penalty: see ``Strengths``.
         s_rows: shape (m, n), bfloat16.
         y_rows: shape (m, n), bfloat16.
         live: numbers of the k rows that hold earlier pairs.
@@ -127,7 +127,7 @@ def secant_pair(
 def quasi_newton_step(
     w: Vector,
     g: Vector,
-    penalty: Penalty,
+    penalty: Strengths,
     s_rows: Rows,
     s_coefficients: Vector,
     y_rows: Rows,
@@ -149,7 +149,7 @@ def quasi_newton_step(
     Args:
         w: shape (n,).
         g: gradient of the unpenalised objective at w, shape (n,).
-        penalty: see ``Penalty``.
+        penalty: see ``Strengths``.
         s_rows: S, shape (m, n), bfloat16.
         s_coefficients: shape (k,).
         y_rows: Y, shape (m, n), bfloat16.

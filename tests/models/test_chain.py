@@ -177,7 +177,7 @@ def test_a_model_of_scores_beyond_scaling_infers_as_enumeration_does(order):
     corpus = Corpus.encode(COLUMNS, LABELS, template=TEMPLATE)
     objective = ChainObjective(corpus, ChainFeatures(order=order))
     w = np.random.default_rng(0).normal(size=objective.n_features) * 1e3
-    model = objective.model(w, "{}", TEMPLATE)
+    model = objective.model(w, "{}")
     chain = Chain(model.labels, named_features(model))
     sentences = [expanded(x) for x in COLUMNS]
     for tokens, (log_z, score), y in zip(sentences, model.log_partition(corpus.core), LABELS, strict=True):

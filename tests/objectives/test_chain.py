@@ -152,11 +152,11 @@ def distinct_weights(n, seed, scale=2.0):
     return rng.choice([-1.0, 1.0], n) * scale * (1.0 + rng.permutation(n)) / n
 
 
-def names_of(objective, w, template=None):
+def names_of(objective, w):
     """{feature: its index}, found by the weights."""
     index = {weight: at for at, weight in enumerate(w.tolist())}
     assert len(index) == len(w)
-    return {name: index[weight] for name, weight in named_features(objective.model(w, "{}", template)).items()}
+    return {name: index[weight] for name, weight in named_features(objective.model(w, "{}")).items()}
 
 
 def enumerated(data, objective, w):

@@ -147,7 +147,7 @@ def test_with_exact_line_searches_a_quadratic_is_solved_in_n_steps(n, seed):
     g = objective.value_and_gradient(w)[1]
     for _ in range(n):
         unit = np.empty(n)
-        history.step(w, g, penalty, 1.0, unit)
+        history.direction(w, g, penalty).move(1.0, unit)
         d = unit - w
         w_new = w - (g @ d) / (d @ objective.a @ d) * d
         g_new = objective.value_and_gradient(w_new)[1]
@@ -204,7 +204,7 @@ def test_an_interrupted_step_leaves_the_state_intact(at):
 
 def test_weights_without_penalty_are_left_out_of_its_norms():
     w, g, out = np.ones(5), np.arange(5.0), np.empty(5)
-    *_, l1_norm, squared = InverseHessian().step(w, g, ElasticNet(l2=2.0, unpenalised=2), 1.0, out)
+    *_, l1_norm, squared = InverseHessian().direction(w, g, ElasticNet(l2=2.0, unpenalised=2)).move(1.0, out)
     np.testing.assert_array_equal(out, [-1.0, -2.0, -3.0, -2.0, -3.0])
     assert (l1_norm, squared) == (6.0, 14.0)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 from dataclasses import dataclass
 
@@ -23,7 +22,7 @@ from loglinear.objectives.network import NetworkLikelihood
 from loglinear.objectives.pseudolikelihood import PseudoLikelihood
 from loglinear.penalty import ElasticNet, GroupLasso
 from loglinear.problem import Problem
-from loglinear.solvers import SOLVERS, default_solver, make_solver
+from loglinear.solvers import SOLVERS, default_solver, make_solver, option_names
 from oracles import logistic
 from oracles.samples import chunky, linked_codes
 
@@ -104,14 +103,14 @@ class Row:
     options: dict | None = None
 
 
-def by_sample(method, penalties, within, options=None):
-    """The row of a solver that goes sample by sample, through this method of the objective."""
-    return Row(SAMPLES, penalties, f"{method}|order 1", within, options or {})
+def by_sample(penalties, within, options=None):
+    """The row of a solver that goes sample by sample."""
+    return Row(SAMPLES, penalties, "per_sample|order 1", within, options or {})
 
 
 MATRIX = {
-    "adagrad": by_sample("adagrad_pass", SMOOTH_PENALTY, 0.02),
-    "asg": by_sample("sg_pass", SMOOTH_PENALTY, 0.01),
+    "adagrad": by_sample(SMOOTH_PENALTY, 0.02),
+    "asg": by_sample(SMOOTH_PENALTY, 0.01),
     "bfgs": Row(ANY, SMOOTH_PENALTY),
     "clustered": Row(ANY, SMOOTH_PENALTY, options=TIGHT | {"fine_iterations": 4, "cluster_factor": 3}),
     "dual_cd": Row(frozenset({"two classes without intercept"}), SMOOTH_PENALTY, "two classes|intercept",
@@ -123,16 +122,16 @@ MATRIX = {
     "iis": Row(CLASSES, SMOOTH_PENALTY, "design"),
     "lbfgs": Row(ANY, SMOOTH_PENALTY),
     "owlqn": Row(ANY, SINGLE_WEIGHTS),
-    "pegasos": by_sample("sg_pass", SMOOTH_PENALTY, 0.01),
+    "pegasos": by_sample(SMOOTH_PENALTY, 0.01),
     "prox_gradient": Row(ANY, SINGLE_WEIGHTS | {"groups"}),
     "prox_newton": Row(CLASSES - {"three classes"}, L1_PENALTIES, "two classes"),
-    "sag": by_sample("sag_pass", SINGLE_WEIGHTS, 1e-5, {"tolerance": 1e-5}),
-    "sg": by_sample("sg_pass", SMOOTH_PENALTY, 0.06),
-    "sgd_l1": by_sample("sgd_l1_pass", SINGLE_WEIGHTS, 0.005),
-    "two_stage": by_sample("sgd_l1_pass", SINGLE_WEIGHTS, 1e-6, TIGHT),
+    "sag": by_sample(SINGLE_WEIGHTS, 1e-5, {"tolerance": 1e-5}),
+    "sg": by_sample(SMOOTH_PENALTY, 0.06),
+    "sgd_l1": by_sample(SINGLE_WEIGHTS, 0.005),
+    "two_stage": by_sample(SINGLE_WEIGHTS, 1e-6, TIGHT),
 }  # fmt: skip
 # What the refusal of a penalty names.
-MISSED = {"l2": "l1=0", "l1": "l1=0.5|l2=0", "l1 and l2": "l1=0.5", "groups": "groups"}
+MISSED = {"l2": "l1=0", "l1": "l1=0.5|l2=0", "l1 and l2": "l1=0.5", "groups": "single weights"}
 
 
 @functools.cache
@@ -153,7 +152,7 @@ def minimum_of(kind, penalty):
 
 
 def test_every_solver_is_in_the_matrix():
-    assert MATRIX.keys() == SOLVERS.keys()
+    assert MATRIX.keys() == SOLVERS.keys(), "a row of MATRIX says what a solver takes"
     for row in MATRIX.values():
         assert row.misses or row.problems == ANY
 
@@ -368,7 +367,7 @@ def test_no_vector_is_allocated_in_the_steady_state(name):
     ],
 )
 def test_absurd_options_raise_option_error(name, option, bad):
-    knows = option in inspect.signature(SOLVERS[name]).parameters
+    knows = option in option_names(SOLVERS[name])
     with pytest.raises(OptionError, match=f"{option}=" if knows else f"unexpected keyword argument '{option}'"):
         make(name, **{option: bad})
 

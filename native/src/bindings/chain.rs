@@ -1,11 +1,11 @@
 //! `ChainObjective`: the negative log-likelihood for the optimisers.
 
 use crate::bindings::arrays::{ascending, numbers, value_and_gradient};
+use crate::bindings::classes::{ChainObjective, SamplePasses};
 use crate::bindings::data::Corpus;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::model::ChainModel;
-use crate::bindings::stochastic::SamplePasses;
 use crate::chain::feature_names::feature_names;
 use crate::chain::features::Selection;
 use crate::chain::model::Source;
@@ -13,21 +13,9 @@ use crate::chain::objective as chain;
 use crate::stochastic::samples;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use std::sync::Arc;
 
-#[pyclass(frozen, module = "loglinear._core")]
-pub struct ChainObjective {
-    inner: Arc<chain::ChainObjective>,
-    /// The view for solvers that go sample by sample; made when first asked for.
-    passes: PyOnceLock<Py<SamplePasses>>,
-}
-
 impl ChainObjective {
-    pub fn of(inner: chain::ChainObjective) -> Self {
-        ChainObjective { inner: Arc::new(inner), passes: PyOnceLock::new() }
-    }
-
     /// The numbers of samples that an array holds, checked.
     fn numbers(&self, samples: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
         numbers("samples", samples, self.inner.corpus.n_sentences())
@@ -37,22 +25,14 @@ impl ChainObjective {
 #[pymethods]
 impl ChainObjective {
     #[new]
-    #[pyo3(signature = (corpus, *, all_states=false, all_transitions=false, min_count=1, order=1, threads=0))]
-    fn new(
-        py: Python<'_>,
-        corpus: &Corpus,
-        all_states: bool,
-        all_transitions: bool,
-        min_count: u32,
-        order: u8,
-        threads: usize,
-    ) -> PyResult<Self> {
+    /// `features` is any object with the attributes that `Selection` names.
+    #[pyo3(signature = (corpus, features, *, threads=0))]
+    fn new(py: Python<'_>, corpus: &Corpus, features: Selection, threads: usize) -> PyResult<Self> {
         let corpus = Arc::clone(&corpus.inner);
-        if !(1..=2).contains(&order) {
-            return Err(OptionError::new_err(format!("order={order} is neither 1 nor 2")));
+        if !(1..=2).contains(&features.order) {
+            return Err(OptionError::new_err(format!("order={} is neither 1 nor 2", features.order)));
         }
-        let selection = Selection { all_states, all_transitions, min_count, order };
-        let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, selection, threads))?;
+        let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, features, threads))?;
         Ok(ChainObjective::of(inner))
     }
 

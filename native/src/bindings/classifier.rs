@@ -1,12 +1,11 @@
 //! `ClassifierObjective`: the negative log-likelihood of a classifier, for the optimisers.
 
 use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient, writable, write};
-use crate::bindings::chain::ChainObjective;
+use crate::bindings::classes::{ChainObjective, SamplePasses};
 use crate::bindings::data::alphabet;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::model::ChainModel;
-use crate::bindings::stochastic::SamplePasses;
 use crate::chain::features::Features;
 use crate::chain::model::Source;
 use crate::classifier::as_chain::as_chain;

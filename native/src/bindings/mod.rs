@@ -2,6 +2,7 @@
 
 mod arrays;
 mod chain;
+mod classes;
 mod classifier;
 mod data;
 mod errors;
@@ -21,8 +22,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A panic becomes an exception that carries its message (see `interrupt`); nothing is printed beside it.
     std::panic::set_hook(Box::new(|_| {}));
     module.add_class::<data::Corpus>()?;
-    module.add_class::<chain::ChainObjective>()?;
-    module.add_class::<stochastic::SamplePasses>()?;
+    module.add_class::<classes::ChainObjective>()?;
+    module.add_class::<classes::SamplePasses>()?;
     module.add_class::<classifier::ClassifierObjective>()?;
     module.add_class::<classifier::NewtonStep>()?;
     module.add_class::<model::ChainModel>()?;

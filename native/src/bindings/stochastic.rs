@@ -1,20 +1,14 @@
 //! `SamplePasses`: an objective over chains as the solvers that go sample by sample see it.
 
 use crate::bindings::arrays::{numbers, read, writable, write};
-use crate::bindings::chain::ChainObjective;
+use crate::bindings::classes::{ChainObjective, SamplePasses};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::stochastic::sag::{self, Gradients, Memory, Sampling, Settings as SagSettings, Sizes};
-use crate::stochastic::samples;
 use crate::stochastic::sgd_l1::{self, LineSearch, Penalty, Settings};
 use crate::stochastic::{adagrad, sg};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-
-#[pyclass(frozen, module = "loglinear._core")]
-pub struct SamplePasses {
-    pub inner: samples::SamplePasses,
-}
 
 impl SamplePasses {
     /// The samples that an array names.

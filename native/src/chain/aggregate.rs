@@ -36,7 +36,7 @@ impl ChainObjective {
             blocks: self.features.blocks.iter().map(|(sentences, _)| (sentences.clone(), n..n)).collect(),
         };
         let blocks = self.install(|| self.blocks.par_iter().map(|block| self.merged(block, &clusters)).collect());
-        let selection = Selection { all_states: false, all_transitions: false, min_count: 1, order: self.order() };
+        let selection = Selection::seen(self.order());
         let mut empirical = vec![0.0; n_clusters];
         map.iter().zip(&self.empirical).for_each(|(&cluster, count)| empirical[cluster] += count);
         Some(self.with_features(features, blocks, selection, self.n_unpenalised, empirical))

@@ -1,70 +1,69 @@
 //! Counts of a chain's features in its data: sum of weight * f(x, y).
 
+use crate::chain::features::Features;
 use crate::chain::layout::Block;
-use crate::chain::objective::ChainObjective;
+use crate::chain::weighted::Weighted;
+use crate::corpus::Corpus;
 use crate::numeric;
 use std::ops::Range;
 
-impl ChainObjective {
-    pub(super) fn empirical_counts(&self) -> Vec<f64> {
-        let features = &self.features;
-        let mut counts = vec![0.0; features.len()];
-        let (pairs, states) = counts.split_at_mut(features.first_state());
-        for block in &*self.blocks {
-            for (at, sentence) in block.sentences.iter().enumerate() {
-                let (weight, tokens) = (self.weight(sentence.number), self.corpus.tokens(sentence.number));
-                if weight != 0.0 {
-                    self.count_states(block, at, &self.corpus.gold[tokens.clone()], weight, states);
-                    self.count_pairs(tokens, weight, pairs);
-                }
-            }
-        }
-        counts
-    }
-
-    /// Adds the state features of a sentence of a block, with its gold labels.
-    fn count_states(&self, block: &Block, sentence: usize, gold: &[u32], weight: f64, counts: &mut [f64]) {
-        let features = &self.features;
-        let width = numeric::padded(features.n_labels);
-        for entries in &block.rows {
-            for at in entries.range(sentence) {
-                let (row, gold) = (entries.ids[at] as usize, gold[entries.places[at] as usize / width]);
-                if let Ok(found) = features.labels(row).binary_search(&(gold as u16)) {
-                    counts[features.state_range(row..row + 1).start + found] += weight * entries.value(at);
-                }
-            }
-        }
-        for (entries, base) in [(&block.shared, 0), (&block.own, block.own_range.start)] {
-            for at in entries.range(sentence) {
-                let place = entries.places[at] as usize;
-                if place % width == gold[place / width] as usize {
-                    counts[base + entries.ids[at] as usize] += weight * entries.value(at);
-                }
+/// The count of each feature, in the sequence of the weights.
+pub(super) fn empirical_counts(sentences: Weighted<'_>, features: &Features, blocks: &[Block]) -> Vec<f64> {
+    let Weighted { corpus, .. } = sentences;
+    let mut counts = vec![0.0; features.len()];
+    let (pairs, states) = counts.split_at_mut(features.first_state());
+    for block in blocks {
+        for (at, sentence) in block.sentences.iter().enumerate() {
+            let (weight, tokens) = (sentences.weight(sentence.number), corpus.tokens(sentence.number));
+            if weight != 0.0 {
+                count_states(features, block, at, &corpus.gold[tokens.clone()], weight, states);
+                count_pairs(corpus, features, tokens, weight, pairs);
             }
         }
     }
+    counts
+}
 
-    /// Adds the transitions, triples and bigram features of a sentence.
-    fn count_pairs(&self, tokens: Range<usize>, weight: f64, counts: &mut [f64]) {
-        let (corpus, features) = (&self.corpus, &self.features);
-        let find = |pairs: &[(u16, u16)], from: u32, to: u32| pairs.binary_search(&(from as u16, to as u16)).ok();
-        for labels in corpus.gold[tokens.clone()].windows(3) {
-            let labels = [labels[0], labels[1], labels[2]].map(|label| label as u16);
-            if let Ok(found) = features.triples.binary_search(&labels) {
-                counts[features.transitions.len() + found] += weight;
+/// Adds the state features of a sentence of a block, with its gold labels.
+fn count_states(features: &Features, block: &Block, sentence: usize, gold: &[u32], weight: f64, counts: &mut [f64]) {
+    let width = numeric::padded(features.n_labels);
+    for entries in &block.rows {
+        for at in entries.range(sentence) {
+            let (row, gold) = (entries.ids[at] as usize, gold[entries.places[at] as usize / width]);
+            if let Ok(found) = features.labels(row).binary_search(&(gold as u16)) {
+                counts[features.state_range(row..row + 1).start + found] += weight * entries.value(at);
             }
         }
-        for token in tokens.skip(1) {
-            let (previous, label) = (corpus.gold[token - 1], corpus.gold[token]);
-            if let Some(found) = find(&features.transitions, previous, label) {
-                counts[found] += weight;
+    }
+    for (entries, base) in [(&block.shared, 0), (&block.own, block.own_range.start)] {
+        for at in entries.range(sentence) {
+            let place = entries.places[at] as usize;
+            if place % width == gold[place / width] as usize {
+                counts[base + entries.ids[at] as usize] += weight * entries.value(at);
             }
-            for &attribute in corpus.bigrams_of(token) {
-                let range = features.bigram_ranges[attribute as usize].clone();
-                let range = range.start as usize..range.end as usize;
-                if let Some(found) = find(&features.bigram_pairs[range.clone()], previous, label) {
-                    counts[features.first_bigram() + range.start + found] += weight;
-                }
+        }
+    }
+}
+
+/// Adds the transitions, triples and bigram features of a sentence.
+fn count_pairs(corpus: &Corpus, features: &Features, tokens: Range<usize>, weight: f64, counts: &mut [f64]) {
+    let find = |pairs: &[(u16, u16)], from: u32, to: u32| pairs.binary_search(&(from as u16, to as u16)).ok();
+    for labels in corpus.gold[tokens.clone()].windows(3) {
+        let labels = [labels[0], labels[1], labels[2]].map(|label| label as u16);
+        if let Ok(found) = features.triples.binary_search(&labels) {
+            counts[features.transitions.len() + found] += weight;
+        }
+    }
+    for token in tokens.skip(1) {
+        let (previous, label) = (corpus.gold[token - 1], corpus.gold[token]);
+        if let Some(found) = find(&features.transitions, previous, label) {
+            counts[found] += weight;
+        }
+        for &attribute in corpus.bigrams_of(token) {
+            let range = features.bigram_ranges[attribute as usize].clone();
+            let range = range.start as usize..range.end as usize;
+            if let Some(found) = find(&features.bigram_pairs[range.clone()], previous, label) {
+                counts[features.first_bigram() + range.start + found] += weight;
             }
         }
     }

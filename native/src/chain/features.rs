@@ -10,17 +10,26 @@ use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// What features to make of a corpus.
-#[derive(Clone, Copy, Debug)]
+/// Which features to make of a corpus. Python hands it over as an object with these attributes (`loglinear.ChainFeatures`), which
+/// are read here so that an option is named in one place of the native half.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "python", derive(pyo3::FromPyObject))]
 pub struct Selection {
-    /// Every attribute with every label, not only with those it was seen with.
+    /// A state feature for every attribute with every label, not only for those seen together.
     pub all_states: bool,
-    /// Every transition, not only those seen.
+    /// A feature for every transition, not only for those seen.
     pub all_transitions: bool,
-    /// Attributes on fewer tokens are left out.
+    /// Attributes on fewer tokens have no features.
     pub min_count: u32,
-    /// 1, or 2 for transitions of second order besides: triples of labels. A template can ask for them as well.
+    /// 1, or 2 for features of three labels in a row besides. A template can ask for these as well.
     pub order: u8,
+}
+
+impl Selection {
+    /// The features that were seen at least once, in a chain of this order.
+    pub fn seen(order: u8) -> Selection {
+        Selection { min_count: 1, order, ..Selection::default() }
+    }
 }
 
 /// Attributes with at least so many labels, and on at least so many tokens, become dense rows.
@@ -91,10 +100,11 @@ impl Features {
         let sentences = blocks(corpus);
         let seen = Seen::new(corpus, &sentences, selection.min_count);
         let labels_of = observed_labels(corpus, &seen.counts);
+        let all_pairs = selection.all_transitions;
         let mut features = Features {
             n_labels,
-            transitions: transitions(corpus, selection.all_transitions),
-            triples: if selection.order == 2 { triples(corpus, selection.all_transitions) } else { Vec::new() },
+            transitions: transitions(corpus, all_pairs),
+            triples: if selection.order == 2 { triples(corpus, all_pairs) } else { Vec::new() },
             bigram_ranges: Vec::new(),
             bigram_pairs: Vec::new(),
             state_attributes: Vec::new(),
@@ -103,7 +113,7 @@ impl Features {
             n_shared: 0,
             blocks: Vec::new(),
         };
-        features.add_bigrams(corpus, selection);
+        features.add_bigrams(corpus, selection.min_count, all_pairs);
         features.add_states(&seen, &labels_of, selection, sentences)?;
         Ok(features)
     }
@@ -178,7 +188,7 @@ impl Features {
         &self.state_labels[self.state_range(attribute..attribute + 1)]
     }
 
-    fn add_bigrams(&mut self, corpus: &Corpus, selection: Selection) {
+    fn add_bigrams(&mut self, corpus: &Corpus, min_count: u32, all_pairs: bool) {
         if corpus.bigrams.ids.is_empty() {
             return;
         }
@@ -195,15 +205,15 @@ impl Features {
         let mut next = seen.iter().peekable();
         for (attribute, &count) in counts.iter().enumerate() {
             let start = self.bigram_pairs.len() as u32;
-            let kept = count >= selection.min_count.max(1);
+            let kept = count >= min_count.max(1);
             while let Some(&&(_, from, to)) = next.peek().filter(|seen| seen.0 as usize == attribute) {
                 next.next();
-                if kept && !selection.all_transitions {
+                if kept && !all_pairs {
                     self.bigram_pairs.push((from, to));
                 }
             }
-            if kept && selection.all_transitions {
-                self.bigram_pairs.extend(all_pairs(self.n_labels));
+            if kept && all_pairs {
+                self.bigram_pairs.extend(pairs_of(self.n_labels));
             }
             self.bigram_ranges.push(start..self.bigram_pairs.len() as u32);
         }
@@ -258,7 +268,7 @@ impl Features {
     }
 }
 
-pub fn all_pairs(n_labels: usize) -> impl Iterator<Item = (u16, u16)> {
+pub fn pairs_of(n_labels: usize) -> impl Iterator<Item = (u16, u16)> {
     let n = n_labels as u16;
     (0..n).flat_map(move |from| (0..n).map(move |to| (from, to)))
 }
@@ -274,7 +284,7 @@ fn transitions(corpus: &Corpus, all: bool) -> Vec<(u16, u16)> {
             seen[pair[0] as usize * n_labels + pair[1] as usize] = true;
         }
     }
-    all_pairs(n_labels).zip(seen).filter_map(|(pair, seen)| seen.then_some(pair)).collect()
+    pairs_of(n_labels).zip(seen).filter_map(|(pair, seen)| seen.then_some(pair)).collect()
 }
 
 /// Transitions of second order: where there are none of first order, only if they were asked for by name.

@@ -13,3 +13,4 @@ pub mod restrict;
 pub(crate) mod states;
 mod sums;
 pub mod tagger;
+mod weighted;

@@ -7,11 +7,13 @@
 //! Blocks of sentences go to threads; the sums of blocks are added up in the order of the blocks, so that the result is
 //! bitwise the same on any number of threads.
 
+use crate::chain::counts::empirical_counts;
 use crate::chain::features::{Features, Selection};
 use crate::chain::inference::{Links, PairCounts, Transitions, Triples};
 use crate::chain::layout::{self, Block};
 use crate::chain::pass::{BlockPass, Scores, Targets, Workspace};
 use crate::chain::sums::{Reduction, Sums};
+use crate::chain::weighted::Weighted;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::numeric::aligned::Aligned;
@@ -98,7 +100,7 @@ impl ChainObjective {
         let (weights, empirical, scratch) = (None, Vec::new(), Mutex::default());
         let mut objective =
             ChainObjective { corpus, features, selection, blocks, weights, n_unpenalised, empirical, pool, scratch };
-        objective.empirical = objective.empirical_counts();
+        objective.empirical = objective.counts();
         objective
     }
 
@@ -118,12 +120,23 @@ impl ChainObjective {
             pool: Arc::clone(&self.pool),
             scratch: Mutex::default(),
         };
-        batch.empirical = batch.empirical_counts();
+        batch.empirical = batch.counts();
         batch
     }
 
+    /// The sentences with their weights.
+    fn weighted(&self) -> Weighted<'_> {
+        Weighted { corpus: &self.corpus, weights: self.weights.as_deref() }
+    }
+
+    /// The weight of a sentence in the sum.
     pub fn weight(&self, sentence: usize) -> f64 {
-        self.weights.as_ref().map_or_else(|| self.corpus.weight(sentence), |weights| weights[sentence])
+        self.weighted().weight(sentence)
+    }
+
+    /// Counts of the features in the data.
+    fn counts(&self) -> Vec<f64> {
+        empirical_counts(self.weighted(), &self.features, &self.blocks)
     }
 
     /// The objective on some of the sentences, with the features that occur there.
@@ -243,7 +256,14 @@ impl ChainObjective {
                             sums.clear();
                             let targets = Targets { sums: &mut sums, own, met };
                             let workspace = &mut workspace;
-                            Arch::new().dispatch(BlockPass { objective: self, block, scores, workspace, targets });
+                            Arch::new().dispatch(BlockPass {
+                                sentences: self.weighted(),
+                                features: &self.features,
+                                block,
+                                scores,
+                                workspace,
+                                targets,
+                            });
                             let freed = locked(&reduction).add(index, sums);
                             locked(&spare).0.extend(freed);
                         }

@@ -3,9 +3,9 @@
 use crate::chain::features::Features;
 use crate::chain::inference::{Abreast, Edge, Lattice, Links, Transitions};
 use crate::chain::layout::Block;
-use crate::chain::objective::ChainObjective;
 use crate::chain::states::{Plain, Stored, fill_scores, spread_entries, spread_rows};
 use crate::chain::sums::Sums;
+use crate::chain::weighted::Weighted;
 use crate::numeric::LANES;
 use pulp::{Simd, WithSimd};
 
@@ -33,7 +33,8 @@ pub(super) struct Targets<'a> {
 }
 
 pub(super) struct BlockPass<'a> {
-    pub objective: &'a ChainObjective,
+    pub sentences: Weighted<'a>,
+    pub features: &'a Features,
     pub block: &'a Block,
     pub scores: Scores<'a>,
     pub workspace: &'a mut Workspace,
@@ -76,25 +77,24 @@ impl WithSimd for BlockPass<'_> {
 impl<'a> BlockPass<'a> {
     /// Those with tokens and a weight.
     fn sentences(&self) -> Vec<Counting<'a>> {
-        let (objective, corpus) = (self.objective, &self.objective.corpus);
+        let Weighted { corpus, .. } = self.sentences;
         let all = self.block.sentences.iter().enumerate().map(|(at, sentence)| Counting {
             at,
             first_token: sentence.tokens.start,
             gold: &corpus.gold[corpus.tokens(sentence.number)],
-            weight: objective.weight(sentence.number),
+            weight: self.sentences.weight(sentence.number),
         });
         all.filter(|sentence| !sentence.gold.is_empty() && sentence.weight != 0.0).collect()
     }
 
     /// Where the features that are not of dense rows start among those of states.
     fn first_cell(&self) -> usize {
-        let features = &self.objective.features;
-        features.state_range(0..features.n_dense).end
+        self.features.state_range(0..self.features.n_dense).end
     }
 
     #[inline(always)]
     fn fill_scores<S: Simd>(&self, simd: S, sentence: &Counting<'_>, scores: &mut [f64]) {
-        let features = &self.objective.features;
+        let features = self.features;
         let Scores { w, rows, transitions, .. } = self.scores;
         let first_cell = self.first_cell();
         let cells = &w[features.first_state() + first_cell..];
@@ -159,7 +159,7 @@ impl WithSimd for Alone<'_, '_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Alone(pass, sentence) = self;
-        let (features, transitions) = (&*pass.objective.features, pass.scores.transitions);
+        let (features, transitions) = (pass.features, pass.scores.transitions);
         let mut lattice = std::mem::take(&mut pass.workspace.lattice);
         lattice.begin(sentence.gold.len(), transitions);
         pass.fill_scores(simd, sentence, &mut lattice.scores);

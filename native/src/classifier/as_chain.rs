@@ -16,7 +16,7 @@ pub fn as_chain(classifier: &Classifier) -> Result<ChainObjective> {
     let block = Block::of_rows(&classifier.design.rows, intercept, &features);
     let labels = (0..classifier.n_classes).map(|class| class.to_string()).collect();
     let corpus = Corpus::of_samples(labels, classifier.targets.clone(), classifier.weights.clone());
-    let selection = Selection { all_states: false, all_transitions: false, min_count: 1, order: 1 };
+    let selection = Selection::seen(1);
     let unpenalised = if classifier.intercept.is_some() { classifier.n_outputs() } else { 0 };
     let pool = Arc::clone(&classifier.pool);
     Ok(ChainObjective::of_parts(Arc::new(corpus), features, vec![block], selection, unpenalised, pool))

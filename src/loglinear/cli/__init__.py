@@ -1,1 +1,1 @@
-"""The command line: `main` chooses a command, `commands` holds a file for each, the rest is what they share."""
+"""The command line: `main` chooses a command, `commands` holds a file for each, which share the other files."""

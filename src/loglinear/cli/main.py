@@ -1,7 +1,7 @@
 """The command line: a file per command. Results go to stdout, progress and messages to stderr.
 
 Exit codes: 0 done, 1 failed, 2 misuse or bad input. Only the module of the command asked for is imported, and it
-imports what is heavy when it needs it: labelling one sentence takes less time than importing NumPy.
+imports heavy libraries when it needs them: labelling one sentence takes less time than importing NumPy.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import os
 import sys
 from typing import Any, NoReturn
 
-from .. import __version__
 from ..errors import LogLinearError
+from ..version import __version__
 
 __all__ = ["COMMANDS", "main"]
 
@@ -31,7 +31,7 @@ COMMANDS = {
 
 class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
-        # The method that this replaces passes over errors of writing, such as a full disk.
+        # argparse's own method passes over errors of writing, such as a full disk.
         (file or sys.stderr).write(message)
 
 
@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
     except LogLinearError as error:
         _fail(error, 2)
     except BrokenPipeError:
-        # Whoever read stdout has gone (`| head`): nothing is left to say, not even when the interpreter flushes.
+        # The reader of stdout has gone (`| head`): nothing is left to say, not even when the interpreter flushes.
         sys.stdout = open(os.devnull, "w", encoding="utf-8")
         sys.exit(1)
     except OSError as error:
@@ -89,7 +89,7 @@ def _prepare_streams() -> None:
 
 
 def _overview(arguments: list[str]) -> NoReturn:
-    """Deal with what is no command: help, the version, a mistake."""
+    """Answer arguments that name no command: help, the version, a mistake."""
     width = max(map(len, COMMANDS))
     parser = _Parser(
         prog="loglinear",

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 # Flags that are not the option's name.
 _FLAGS = {"random_state": ["--seed"], "solver_options": ["-p", "--set"]}
-# What argparse has to know of an option, by its type: the first of its annotation.
+# Arguments of argparse for an option, by the first type in its annotation.
 _KINDS: dict[str, dict[str, Any]] = {
     "bool": {"action": "store_true"},
     "int": {"type": int, "metavar": "N"},

@@ -9,6 +9,7 @@ from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from ..solvers import EndedByPasses, Tolerant
 from ..trace import TraceRecord
 from .output import say
 
@@ -28,7 +29,7 @@ class Progress:
     tolerance; or off the passes, if a number of passes ends the minimisation.
 
     Args:
-        solver: whose steps to show.
+        solver: the solver whose steps are shown.
         quiet: print nothing.
 
     Attributes:
@@ -37,8 +38,10 @@ class Progress:
     """
 
     def __init__(self, solver: Any, *, quiet: bool = False) -> None:
-        self._tolerance = min(max(getattr(solver, "tolerance", 0.0), 1e-12), 0.5)
-        self._passes: int | None = None if hasattr(solver, "tolerance") else getattr(solver, "passes", None)
+        tolerance = solver.tolerance if isinstance(solver, Tolerant) else 0.0
+        self._tolerance = min(max(tolerance, 1e-12), 0.5)
+        ends_by_passes = isinstance(solver, EndedByPasses) and not isinstance(solver, Tolerant)
+        self._passes: int | None = solver.passes if ends_by_passes else None
         self._quiet = quiet
         self._objectives: list[float] = []
         self._share = 0.0

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .. import _core
 from ..errors import OptionError
+from ..networks.exact import is_narrow
+from ..networks.graph import Graph
 from ..networks.numbering import Codes, Layout, Numbers
 from ..options import one_of, real_number, whole_number
 from ..vectors import Vector
@@ -145,12 +146,11 @@ def _sampled(
     sample: NetworkSample, n_samples: int, sampler: str | None, sweeps: int, rng: np.random.Generator
 ) -> Codes:
     """Draw samples from the network of ``sample``, which has none yet."""
-    network = _core.Network(sample.states, sample.edges)
+    network = Graph(Layout(sample.states), sample.edges).network
     tables = [table.ravel() for table in sample.weights]
     scores = np.concatenate(sample.node_weights), np.concatenate([*tables, np.zeros(0)])
     seed = int(rng.integers(2**32))
-    # `largest_table` is log2 of a number of entries.
-    narrow = network.largest_table(limit=EXACT) <= math.log2(EXACT)
+    narrow = is_narrow(network, EXACT)
     if sampler == "exact" and not narrow:
         message = f"sampler='exact': the graph is too wide for tables of {EXACT} entries; choose 'gibbs'"
         raise OptionError(message)

@@ -35,9 +35,11 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
     three labels in a row.
 
     Source: Lafferty, McCallum & Pereira (2001); Sutton & McCallum (2012), sections 2.3 and 4; second order: Sha &
-    Pereira (2003). Departure: attributes never go with three labels, and inference is over pairs of labels, not over
-    a chain whose labels are pairs.
-    Cost: that of the solver; lbfgs and owlqn make a threaded pass over the data an iteration, O(T L^2) for T tokens and
+    Pereira (2003). Departures:
+
+    - attributes never go with three labels;
+    - inference is over pairs of labels, not over a chain whose labels are pairs.
+    Cost: the solver's; lbfgs and owlqn make a threaded pass over the data an iteration, O(T L^2) for T tokens and
     L labels besides the attributes, O(T L^3) with order=2. The weights are the same on any number of threads.
 
     X is a sequence of sentences, or a `Corpus` that holds them encoded (then y is None, its labels are inside). A
@@ -72,7 +74,7 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
             y: a sequence of labels for each sentence; None with a Corpus.
             sample_weight: a weight of at least 0 for each sentence.
             X_dev: sentences to score on every tenth step; the scores are in the trace.
-            y_dev: their labels.
+            y_dev: labels of the sentences in X_dev.
             callbacks: called as callback(record, state) after every step; True stops.
 
         Raises:
@@ -167,7 +169,7 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
 
     @property
     def bigram_features_(self) -> dict[tuple[str, str, str], float]:
-        """{(attribute, label from, label to): weight} of attribute-conditioned transitions, those not 0."""
+        """{(attribute, label from, label to): weight} of the transitions with an attribute whose weights are not 0."""
         check_is_fitted(self, "model_")
         return {(name, before, label): weight for name, before, label, weight in self.model_.bigram_features()}
 

@@ -54,7 +54,7 @@ def train_chain(
 
 
 def chain_model(objective: ChainObjective, options: SolverOptions, result: Result) -> ChainModel:
-    """Return the model of a minimisation's weights, those that are 0 left out, with how it was trained."""
+    """Return the model with the weights of a minimisation, features of weight 0 left out, and with its settings."""
     corpus = objective.corpus
     settings = {
         "format": corpus.format,
@@ -88,7 +88,7 @@ class DevSet:
         self.corpus, self.threads = corpus, threads
 
     def unknown_labels(self, known: Sequence[str]) -> list[str]:
-        """Return the labels that are none of these, which training on these cannot learn."""
+        """Return the labels that are not among the known ones: training cannot learn them."""
         return sorted(set(self.corpus.labels) - set(known))
 
     def scores(self, objective: ChainObjective, w: Vector) -> dict[str, float]:

@@ -35,9 +35,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     """Base of the estimators.
 
     The parameters of a subclass are the fields of the dataclasses in its ``options``, and the attributes that its body
-    annotates and gives a default, which may be another default for one of the fields. From these it gets its
-    constructor, with a signature that scikit-learn and `help` can read, and the lines of its docstring's Args that it
-    does not write itself::
+    annotates and gives a default; the body may give a field of the options another default. The subclass gets a
+    constructor with these parameters, whose signature scikit-learn and `help` can read. Its docstring gets a line of
+    Args for every option that the docstring does not describe itself::
 
         class Model(Estimator, options=(SolverOptions,)):
             template: str | None = None
@@ -59,7 +59,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         super().__init_subclass__(**keywords)
 
     def _options(self, kind: type[T], **changes: Any) -> T:
-        """Return the parameters that are fields of a dataclass of options, as one."""
+        """Return a dataclass of options made of the parameters of the same names."""
         given = {each.name: getattr(self, each.name) for each in fields(kind) if hasattr(self, each.name)}  # type: ignore[arg-type]
         return kind(**given | changes)
 
@@ -69,7 +69,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return thread_count(self.n_jobs)
 
     def _observers(self, callbacks: Iterable[Callback]) -> tuple[Callback, ...]:
-        """Return the callbacks, and behind them the one that prints if the estimator is verbose."""
+        """Return the callbacks, followed by a callback that prints if the estimator is verbose."""
         return (*callbacks, print_record) if self.verbose else tuple(callbacks)
 
 
@@ -77,9 +77,9 @@ def warn_unless_converged(result: Result, remedy: str = "", *, stacklevel: int =
     """Give scikit-learn's ConvergenceWarning if a training has not converged.
 
     Args:
-        result: of the training.
-        remedy: what to say behind the status.
-        stacklevel: frames from the caller of this function to the code that is to blame; 2 is the caller's caller.
+        result: result of the training.
+        remedy: text behind the status.
+        stacklevel: frames from the function that calls this one to the code that the warning names; 2 is its caller.
     """
     if not result.status.converged:
         message = f"{result.status.message} (violation {result.violation:.3g}; see result_){remedy}"
@@ -107,10 +107,14 @@ def _constructor(name: str, types: dict[str, Any], defaults: dict[str, Any]) -> 
 
 
 def _documented(text: str | None, helps: dict[str, str]) -> str | None:
-    """Return a docstring whose Args have a line for each option that they do not mention."""
+    """Return a docstring with a line in its Args for each option that has none there."""
     if text is None:  # python -OO
         return None
-    head, args, rest = cleandoc(text).partition("\nArgs:\n")
+    text = cleandoc(text)
+    if "\nArgs:\n" not in text:
+        before, attributes, after = text.partition("\n\nAttributes:\n")
+        text = f"{before}\n\nArgs:\n{attributes}{after}"
+    head, args, rest = text.partition("\nArgs:\n")
     own, blank, tail = rest.partition("\n\n")
     missing = (f"{name}: {help.removesuffix('.')}." for name, help in helps.items() if not _mentions(own, name))
     lines = [textwrap.fill(line, 120, initial_indent=" " * 4, subsequent_indent=" " * 8) for line in missing]

@@ -1,4 +1,4 @@
-"""Conditional random fields on graphs: trees, grids, whatever has labelled nodes and edges."""
+"""Conditional random fields on graphs, such as trees and grids, with labelled nodes."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class GraphCRF(Estimator, options=(SolverOptions,), without=("random_state",)):
 
     Minimises the sum over graphs of -log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats. Graphs are given as
     (node features, edges) or (node features, edges, edge features): arrays of shapes (n_nodes, n_node_features), which
-    may be sparse, (n_edges, 2), (n_edges, n_edge_features). Without edge features an edge has one that is 1. An edge's
-    pairs of labels are ordered: that of the node it names first comes first.
+    may be sparse, (n_edges, 2), (n_edges, n_edge_features). Without edge features every edge has a
+    single feature of value 1. Pairs of labels are ordered: the label of the node that an edge names first comes first.
 
     Source: Lafferty, McCallum & Pereira (2001); Zhu, Lao & Xing (2010), section 3.
-    Cost: an evaluation is one of inference. Exact, by a junction tree, it is linear in the nodes of trees and
-    exponential in the tree-width; by loopy belief propagation linear in the edges for each iteration. Where labels hold
-    together strongly that has several fixed points, and a log Z that misses the labels' own part: training starts it
-    twice, from uniform messages and near the labels, and takes the larger log Z.
+    Cost: an evaluation runs inference once. Exact inference, by a junction tree, is linear in the nodes of trees and
+    exponential in the tree-width; an iteration of loopy belief propagation is linear in the edges. Where labels hold
+    together strongly, belief propagation has several fixed points, and the log Z of some of them misses the labels:
+    training starts it twice, from uniform messages and near the labels, and takes the larger log Z.
 
     Args:
-        inference: "exact", "loopy_bp", or "auto": exact on trees and what is hardly wider.
+        inference: "exact", "loopy_bp", or "auto": exact on trees and on graphs that are hardly wider.
 
     Attributes:
         classes_: the labels, sorted, shape (L,).

@@ -45,7 +45,7 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
     no penalty. With two classes p(y = 1 | x) = 1 / (1 + exp(-x . w)), and one weight a column.
 
     Source: Berger, Della Pietra & Della Pietra (1996).
-    Cost: that of the solver; an evaluation passes twice over the data, on all threads. The weights are the same on any
+    Cost: the solver's; an evaluation passes twice over the data, on all threads. The weights are the same on any
     number of threads.
 
     scikit-learn's LogisticRegression minimises the same with l2 = 1 / C, or l1 = 1 / C where l1_ratio is 1.
@@ -68,7 +68,7 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
         n_features_in_: number of columns.
         attributes_: names of the columns; None for a matrix.
         n_iter_: steps of the solver, shape (number of models trained,).
-        result_: status, trace and optimality violation of the training, or a list of one for each class with "ovr".
+        result_: status, trace and optimality violation of the training; with "ovr" a list of results, one a class.
     """
 
     multi_class: str = "softmax"
@@ -93,7 +93,7 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
             y: classes, shape (n_samples,); None with a Corpus.
             sample_weight: weights of at least 0, shape (n_samples,).
             X_dev: samples to score on every tenth step, with one model only; the accuracy is in the trace.
-            y_dev: their classes.
+            y_dev: classes of the samples in X_dev.
             callbacks: called as callback(record, state) after every step; True stops.
 
         Raises:
@@ -201,7 +201,7 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
         )
 
     def decision_function(self, X: Any) -> Vector:
-        """Scores x . w: shape (n_samples,) with two classes, those of the second; else (n_samples, n_classes)."""
+        """Scores x . w: with two classes the second one's, shape (n_samples,); else shape (n_samples, n_classes)."""
         scores = self._scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
@@ -212,7 +212,7 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
         return scores
 
     def _matrix(self, X: Any) -> Any:
-        """X over the columns of the training data."""
+        """Return X as a matrix over the columns of the training data."""
         corpus = attribute_corpus(X)
         if corpus is not None:
             if self.attributes_ is None:
@@ -259,15 +259,21 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
         """Write the model to a file, which is replaced whole or not at all; weights of 0 are left out.
 
         Args:
-            path: of the file.
-            notes: whatever else is to stand in the file's settings, as JSON.
+            path: name of the file.
+            notes: further settings to stand in the file, values that JSON knows.
 
         Raises:
             DataError: the classes are neither numbers nor strings, or two columns have the same name.
             OSError: the file cannot be written.
         """
         check_is_fitted(self)
-        maxent_file.model_of(self, self._settings() | notes, self.attributes_).save(os.fspath(path))
+        maxent_file.model_of(self._contents(self.attributes_, **notes)).save(os.fspath(path))
+
+    def _contents(self, attributes: list[str] | None, **notes: Any) -> maxent_file.Contents:
+        """Return the content of the model's file, with the names of the columns, and with notes among its settings."""
+        coef = self.coef_.toarray() if scipy.sparse.issparse(self.coef_) else self.coef_
+        settings = self._settings() | notes
+        return maxent_file.Contents(settings, self._template, self.classes_, attributes, coef, self.intercept_)
 
     def _settings(self) -> dict[str, Any]:
         results = self.result_ if isinstance(self.result_, list) else [self.result_] if self.result_ else []
@@ -313,6 +319,6 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
 
 
 def _best(scores: Vector) -> npt.NDArray[np.intp]:
-    """Number of the class with the largest score in each row; a single score is that of the second of two classes."""
+    """Return the number of the best class of each row of scores; a single score is the second of two classes'."""
     best = scores.ravel() > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
     return np.asarray(best, dtype=np.intp)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
 from .. import _core
 from ..errors import DataError, ModelFileError
 from ..vectors import Vector
 from .chain_file import open_model
 from .settings import check_kind, settings_text
-
-if TYPE_CHECKING:
-    from .maxent import MaxEnt
 
 __all__ = ["INTERCEPT", "Contents", "model_of", "read"]
 
@@ -31,7 +26,7 @@ class Contents:
 
     Attributes:
         settings: how it was trained.
-        template: text of the template that samples were read with; None without one.
+        template: text of the template with which samples were read; None without a template.
         classes: in the order of the weights.
         attributes: names of the columns; None for columns that have numbers.
         coef: shape (1, n_columns) with two classes, else (n_classes, n_columns).
@@ -46,36 +41,29 @@ class Contents:
     intercept: Vector
 
 
-def model_of(classifier: MaxEnt, settings: dict[str, Any], attributes: Sequence[str] | None) -> _core.ChainModel:
+def model_of(contents: Contents) -> _core.ChainModel:
     """Return the native model of a classifier.
-
-    Args:
-        classifier: fitted.
-        settings: how it was trained.
-        attributes: names of its columns; None for columns that have numbers.
 
     Raises:
         DataError: the classes are neither numbers nor strings, or two columns have the same name.
     """
-    classes = classifier.classes_.tolist()
+    classes, coef, attributes = contents.classes.tolist(), contents.coef, contents.attributes
     if not all(isinstance(each, (str, int, float)) for each in classes):
         message = f"classes of type {type(classes[0]).__name__} cannot be saved; use strings or numbers"
         raise DataError(message)
-    coef: Any = classifier.coef_
-    coef = coef.toarray() if scipy.sparse.issparse(coef) else coef
     names = [str(column) for column in range(coef.shape[1])] if attributes is None else attributes
     settings = {
-        **settings,
+        **contents.settings,
         "classes": classes,
-        "class_type": "U" if classifier.classes_.dtype == object else classifier.classes_.dtype.str,
+        "class_type": "U" if contents.classes.dtype == object else contents.classes.dtype.str,
         "n_columns": coef.shape[1] if attributes is None else None,
     }
     return _core.classifier_model(
         [*names, INTERCEPT],
         [str(each) for each in classes],
-        np.vstack([coef.T, classifier.intercept_]).ravel(),
+        np.vstack([coef.T, contents.intercept]).ravel(),
         settings_text("maxent", settings),
-        template=classifier._template,
+        template=contents.template,
         intercept=INTERCEPT,
     )
 

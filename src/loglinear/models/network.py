@@ -28,15 +28,14 @@ from ..networks.inference import make_inference
 from ..networks.log_partition import LogPartition, log_partition
 from ..networks.loopy_bp import LoopyBP
 from ..networks.numbering import Codes, Layout
-from ..options import one_of, truth_value, whole_number
+from ..options import check_options, whole_number
 from ..path import Path
 from ..result import Result
-from ..solvers import Solver
 from ..vectors import Vector
 from . import network_file
 from .estimator import Estimator, warn_unless_converged
 from .settings import training_summary
-from .structure import OBJECTIVES, Trained, train_network
+from .structure import NetworkOptions, Trained, train_network
 from .training import SolverOptions
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class LogLikelihood:
         return self.value
 
 
-class PairwiseMRF(Estimator, options=(SolverOptions,)):
+class PairwiseMRF(Estimator, options=(NetworkOptions,)):
     """Pairwise Markov random field over discrete variables, whose structure is learned.
 
     p(x) is proportional to exp(sum over variables of node weights + sum over edges of edge weights). Minimises the sum
@@ -84,51 +83,23 @@ class PairwiseMRF(Estimator, options=(SolverOptions,)):
 
     Source: Zhu, Lao & Xing (2010), section 6.2; Lee, Ganapathi & Koller (2006). Pseudo-likelihood: Besag (1975);
     nodewise: Ravikumar, Wainwright & Lafferty (2010).
-    Cost: with "likelihood" an evaluation is one of inference on the edges at work; with "pseudolikelihood" a pass over
+    Cost: with "likelihood" an evaluation runs inference on the edges at work; with "pseudolikelihood" it is a pass over
     the data. Pairs without an edge are scored without building the graph that has them all.
-
-    Args:
-        l1: strength of the L1 penalty, >= 0; or "ebic" or "cv" to choose it on a path by the extended Bayesian
-            information criterion (Foygel & Drton 2010) or by cross validation.
-        l2: strength of the L2 penalty, >= 0.
-        objective: "likelihood", "pseudolikelihood" (all conditionals at once, an edge's weights shared by both ends) or
-            "nodewise" (each by itself; the two estimates of an edge are joined by ``rule``).
-        inference: for the likelihood "loopy_bp", "exact" (small tree-width) or "gibbs".
-        grouped: penalise the Euclidean norm of each edge's weights in place of the sum of their absolute values.
-        rule: of "nodewise": an edge needs both estimates ("and") or one ("or"); its weight is their mean.
-        solver: name of a solver, or a solver object. Groups need prox_gradient: they get it in place of the default.
-        solver_options: a dict of further options of a solver given by name. With the likelihood grafting_light selects
-            n_variables / 10 weights at a time unless ``select`` says otherwise.
-        inference_options: a dict of options of the inference; see `loglinear.inference`.
-        path_options: of a path: ``l1`` (number of strengths, or these), ``ratio``, ``gamma`` (of EBIC), ``folds``.
-        max_states: most states of a variable.
-        random_state: seed of whatever is drawn.
 
     Attributes:
         categories_: states of each variable, sorted.
         feature_names_in_: names of the variables, if X had any.
         n_features_in_: number of variables.
         edges_: pairs of variables i < j, shape (n_edges, 2).
-        weights_: of each edge, shape (states of i, states of j); first row and column are 0.
+        weights_: a table for each edge, shape (states of i, states of j); its first row and column are 0.
         strengths_: Euclidean norm of each edge's weights, shape (n_edges,).
-        node_weights_: of each variable's states; the first is 0.
+        node_weights_: weights of the states of each variable; the first is 0.
         l1_: strength of the L1 penalty.
-        path_: the path, if l1 was chosen on one.
+        path_: the path on which l1 was chosen; missing if l1 was given.
         n_iter_: steps of the solver.
         result_: status, trace and optimality violation of the training.
-        inference_report_: how inference went: `loglinear.inference.Report`; None without any.
+        inference_report_: how inference went: `loglinear.networks.graph.Report`; None without inference.
     """
-
-    l1: float | str = 1.0
-    l2: float = 0.0
-    solver: str | Solver[Any] = "grafting_light"
-    objective: str = "likelihood"
-    inference: str = "loopy_bp"
-    grouped: bool = False
-    rule: str = "and"
-    inference_options: dict[str, Any] | None = None
-    path_options: dict[str, Any] | None = None
-    max_states: int = 32
 
     def fit(
         self,
@@ -151,11 +122,10 @@ class PairwiseMRF(Estimator, options=(SolverOptions,)):
             DataError: data that cannot be used: a constant column, more states than ``max_states``, an empty row.
             OptionError: an option is out of its range.
         """
-        one_of("objective", self.objective, OBJECTIVES)
-        truth_value("grouped", self.grouped)
-        most = whole_number("max_states", self.max_states, 2, 2**16 - 1)
+        options = self._options(NetworkOptions)
+        check_options(options)
         columns, names = columns_of(X), column_names(X)
-        categories = categories_of(columns, names, most)
+        categories = categories_of(columns, names, options.max_states)
         codes = encoded(columns, categories, names)
         empty = np.flatnonzero((codes < 0).all(axis=1))
         if empty.size:
@@ -165,7 +135,9 @@ class PairwiseMRF(Estimator, options=(SolverOptions,)):
         if sample_weight is not None:
             weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
         self._store_names(names, categories)
-        trained = train_network(codes, self._layout, weights, self, self._observers(callbacks))
+        trained = train_network(
+            codes, self._layout, weights, options, threads=self._threads, callbacks=self._observers(callbacks)
+        )
         self._store(trained)
         warn_unless_converged(trained.result)
         report = trained.report
@@ -177,8 +149,8 @@ class PairwiseMRF(Estimator, options=(SolverOptions,)):
         return self
 
     def solver_settings(self, l1: float) -> SolverOptions:
-        """What to minimise with, at a strength of the L1 penalty."""
-        return self._options(SolverOptions, l1=l1)
+        """Return the options of the solver at a strength of the L1 penalty."""
+        return self._options(NetworkOptions).at(l1)
 
     def _store_names(self, names: list[str] | None, categories: list[Array]) -> None:
         self.categories_, self.n_features_in_ = categories, len(categories)
@@ -209,7 +181,7 @@ class PairwiseMRF(Estimator, options=(SolverOptions,)):
         self.strengths_ = np.array([float(np.linalg.norm(table)) for table in self.weights_])
 
     def _by_variable(self, values: Vector) -> list[Vector]:
-        """What belongs to the states of each variable; states are the last axis."""
+        """Return the values of each variable's states; states are the last axis."""
         return np.split(values, self._graph.node_at[1:-1], axis=-1)
 
     @property
@@ -251,9 +223,9 @@ class PairwiseMRF(Estimator, options=(SolverOptions,)):
         They are exact where the tree-width allows; otherwise each is the end of a Gibbs chain.
 
         Args:
-            n_samples: how many.
-            random_state: seed; that of the estimator by default.
-            sweeps: of each Gibbs chain.
+            n_samples: number of samples.
+            random_state: seed; the estimator's by default.
+            sweeps: sweeps of each Gibbs chain.
         """
         check_is_fitted(self, "edges_")
         count = whole_number("n_samples", n_samples, 1, 2**40)
@@ -272,10 +244,10 @@ class PairwiseMRF(Estimator, options=(SolverOptions,)):
         return log_partition(self._graph, self._scores, limit=EXACT, seed=0)
 
     def log_likelihood(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> LogLikelihood:
-        """Log p of samples; of the observed values where some are missing.
+        """Log p of samples; where values are missing, log p of the observed values.
 
-        Exact where the tree-width allows; else an estimate with bounds (those of log Z; a sample's missing values are
-        summed over by belief propagation).
+        It is exact where the tree-width allows; else an estimate with bounds. The bounds are bounds of log Z: belief
+        propagation sums over a sample's missing values.
         """
         codes = self._codes(X)
         weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))

@@ -60,10 +60,10 @@ def write(
 
 
 def read(path: str) -> Contents:
-    """Return what a file holds.
+    """Return the content of a file.
 
     Raises:
-        ModelFileError: it is damaged, or that of another kind of model.
+        ModelFileError: the file is damaged, or holds another kind of model.
     """
     file = _core.read_network(path)
     settings, nodes, tables = json.loads(file.settings), file.node_weights, file.edge_weights

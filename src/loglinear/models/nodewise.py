@@ -63,12 +63,15 @@ def nodewise(
     """Regress each variable on the columns of all others, with a penalty of its own, and join the results.
 
     Each regression minimises its sum over samples of -weight log p(x_i | others) + penalty; its intercepts bear none.
-    An interaction then has two weights. The rule makes one of them: "and" their mean if neither is 0, else 0; "or" the
-    one that is not 0, or the mean if both are not; "mean" their mean.
+    An interaction then has two weights, which the rule joins: "and" takes their mean if neither is 0, else 0; "or"
+    takes their mean if neither is 0, else the weight that is not 0; "mean" takes their mean.
 
     Source: Ravikumar, Wainwright & Lafferty, Annals of Statistics 38 (2010), Eq. 9; the rules: Hoefling & Tibshirani,
     JMLR 10 (2009), section 2.4, and Meinshausen & Buehlmann (2006).
-    Departures: the weights of a variable of more than two states are selected one by one, not as groups.
+    Departures:
+
+    - the weights of a variable of more than two states are selected one by one, not as groups.
+
     Cost: binary variables with l1 > 0 are regressed side by side, each on one thread, by proximal Newton on one shared
     matrix; all others one after the other, by OWL-QN or L-BFGS on all threads.
 

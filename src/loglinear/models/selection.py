@@ -101,11 +101,11 @@ def grow(
     threads: int = 0,
     callbacks: Iterable[Callback] = (),
 ) -> Growth:
-    """Select features at one strength of the penalty, until none is useful or there are as many as asked for.
+    """Select features at one strength of the penalty, until none is useful or the solver's limit is reached.
 
     Args:
         corpus: labelled sentences.
-        features: those to select from.
+        features: the features to select from.
         options: penalty, and ``grafting`` or ``grafting_light`` as the solver.
         dev: development data to score every round on.
         threads: 0 for all cores.
@@ -141,7 +141,7 @@ class Followed:
         path: its points.
         best: the point with the best score on development data; None without scores.
         headline: name of the score; None without development data.
-        model: of the best point, or without scores of the last one.
+        model: the best point's model, or without scores the last one's.
     """
 
     path: Path
@@ -170,7 +170,7 @@ def follow_path(
 
     Args:
         corpus: labelled sentences.
-        features: those to select from.
+        features: the features to select from.
         options: L2 penalty and solver.
         number: of strengths, >= 2.
         last: the last strength; a hundredth of the largest useful one by default.

@@ -31,7 +31,7 @@ def check_kind(kind: str, settings: Mapping[str, Any], path: str) -> None:
 
 
 def training_summary(results: Sequence[Result]) -> dict[str, Any]:
-    """Return what the settings say of a training; several results are of several problems, one after the other."""
+    """Return the part of the settings that tells of a training, of one problem or of several, one after the other."""
     worst = max(results, key=lambda result: (not result.status.converged, result.violation))
     return {
         "status": worst.status.name.lower(),
@@ -45,7 +45,7 @@ def training_summary(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a number of NumPy's as one of Python's, and any other value that JSON does not know as text."""
+    """Return a NumPy number as a Python number, and any other value that JSON does not know as text."""
     import numpy as np  # here: labelling text needs no NumPy
 
     return value.item() if isinstance(value, np.generic) else repr(value)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ..networks.inference import make_inference
 from ..networks.numbering import Codes, Layout, Numbers
 from ..objectives.network import NetworkLikelihood
 from ..objectives.pseudolikelihood import PseudoLikelihood
-from ..options import real_number, whole_number
+from ..options import one_of, option, real_number, truth_value, whole_number
 from ..path import Path, PathPoint, path
 from ..penalty import ElasticNet, GroupLasso
 from ..problem import Problem
@@ -24,32 +25,82 @@ from ..solvers import LBFGS, Solver
 from ..trace import Trace
 from ..vectors import Vector, count_nonzero
 from .nodewise import Nodewise, nodewise
-from .training import thread_count
+from .training import SolverOptions
 
-if TYPE_CHECKING:
-    from .network import PairwiseMRF
-
-__all__ = ["OBJECTIVES", "Trained", "train_network"]
+__all__ = ["OBJECTIVES", "NetworkOptions", "Trained", "train_network"]
 
 OBJECTIVES = ("likelihood", "pseudolikelihood", "nodewise")
 CRITERIA = ("ebic", "cv")
 PATH = {"l1": 20, "ratio": 0.05, "gamma": 0.5, "folds": 5}
-# L2 penalty when the weights of a model are fitted again: those of pairs that determine each other stay finite.
+# L2 penalty when weights are fitted again: it keeps the weights of variables that determine each other finite.
 RIDGE = 1e-3
 Callbacks = tuple[Callback, ...]
 Objectives = NetworkLikelihood | PseudoLikelihood
 
 
+@dataclass(frozen=True, kw_only=True)
+class NetworkOptions(SolverOptions):
+    """How to train a network: the parameters of `PairwiseMRF` derive from these fields."""
+
+    l1: float | str = option(  # type: ignore[assignment]
+        1.0,
+        'strength of the L1 penalty, >= 0; or "ebic" or "cv" to choose it on a path by the extended Bayesian '
+        "information criterion (Foygel & Drton 2010) or by cross validation",
+    )
+    l2: float = option(0.0, "strength of the L2 penalty, >= 0")
+    solver: str | Solver[Any] = option(
+        "grafting_light",
+        "name of a solver, or a solver object. Groups need prox_gradient: they get it in place of the default.",
+    )
+    solver_options: Mapping[str, Any] | None = option(
+        None,
+        "further options of a solver given by name, such as steps=5. With the likelihood grafting_light selects "
+        "n_variables / 10 weights at a time unless ``select`` says otherwise.",
+    )
+    random_state: int = option(0, "seed of all that is drawn")
+    objective: str = option(
+        "likelihood",
+        '"likelihood", "pseudolikelihood" (all conditionals at once, an edge\'s weights shared by both ends) or '
+        '"nodewise" (each by itself; the two estimates of an edge are joined by ``rule``)',
+        lambda name, value: one_of(name, value, OBJECTIVES),
+    )
+    inference: str = option("loopy_bp", 'for the likelihood "loopy_bp", "exact" (small tree-width) or "gibbs"')
+    inference_options: Mapping[str, Any] | None = option(
+        None, "options of the inference. A dict; see `loglinear.networks`."
+    )
+    grouped: bool = option(
+        False,
+        "penalise the Euclidean norm of each edge's weights in place of the sum of their absolute values",
+        truth_value,
+    )
+    rule: str = option(
+        "and", 'of "nodewise": an edge needs both estimates ("and") or one ("or"); its weight is their mean'
+    )
+    path_options: Mapping[str, Any] | None = option(
+        None,
+        "options of a path: ``l1``, the number of strengths or the strengths; ``ratio`` of the last to the first; "
+        "``gamma`` of EBIC; ``folds``",
+    )
+    max_states: int = option(
+        32, "most states of a variable", lambda name, value: whole_number(name, value, 2, 2**16 - 1)
+    )
+
+    def at(self, l1: float, **changes: Any) -> SolverOptions:
+        """Return what to minimise with at a strength of the L1 penalty."""
+        shared = {each.name: getattr(self, each.name) for each in fields(SolverOptions)}
+        return SolverOptions(**shared | {"l1": l1} | changes)
+
+
 @dataclass(frozen=True)
 class Trained:
-    """What training gave.
+    """A trained network.
 
     Attributes:
         w: weights, as `Layout` numbers them.
         l1: strength of the L1 penalty.
-        result: of the minimisation.
-        report: how inference went; None without any.
-        path: the path, if there was one.
+        result: result of the minimisation.
+        report: how inference went; None without inference.
+        path: the path on which l1 was chosen; None if it was given.
     """
 
     w: Vector
@@ -60,91 +111,103 @@ class Trained:
 
 
 def train_network(
-    codes: Codes, layout: Layout, weights: Vector | None, model: PairwiseMRF, callbacks: Callbacks
+    codes: Codes,
+    layout: Layout,
+    weights: Vector | None,
+    options: NetworkOptions,
+    *,
+    threads: int = 0,
+    callbacks: Callbacks = (),
 ) -> Trained:
     """Train on states of samples.
 
     Args:
         codes: -1 for missing, shape (n_samples, n_variables).
-        layout: of the weights.
-        weights: of the samples; None for 1.
-        model: with the options.
+        layout: numbers of the weights.
+        weights: weights of the samples, shape (n_samples,); None for 1.
+        options: what to train with.
+        threads: 0 for all cores.
         callbacks: see `minimize`.
 
     Raises:
         OptionError: an option is out of its range.
     """
-    training = Training(codes, layout, weights, model, callbacks)
-    if not isinstance(model.l1, str):
-        return training.at(model.l1)
-    if model.l1 not in CRITERIA:
-        message = f"l1={model.l1!r} is neither a number >= 0 nor one of {', '.join(CRITERIA)}"
+    training = Training(codes, layout, weights, options, threads, callbacks)
+    if not isinstance(options.l1, str):
+        return training.at(options.l1)
+    if options.l1 not in CRITERIA:
+        message = f"l1={options.l1!r} is neither a number >= 0 nor one of {', '.join(CRITERIA)}"
         raise OptionError(message)
     return training.along()
 
 
 class Training:
-    """Data and options; arguments as of `train_network`."""
+    """Data and options of a training; its arguments are those of `train_network`."""
 
     def __init__(
-        self, codes: Codes, layout: Layout, weights: Vector | None, model: PairwiseMRF, callbacks: Callbacks
+        self,
+        codes: Codes,
+        layout: Layout,
+        weights: Vector | None,
+        options: NetworkOptions,
+        threads: int,
+        callbacks: Callbacks,
     ) -> None:
-        self.codes, self.layout, self.weights, self.model, self.callbacks = codes, layout, weights, model, callbacks
-        unknown = set(model.path_options or {}) - PATH.keys()
+        self.codes, self.layout, self.weights, self.callbacks = codes, layout, weights, callbacks
+        self.options, self.threads = options, threads
+        unknown = set(options.path_options or {}) - PATH.keys()
         if unknown:
             message = f"path_options know {', '.join(PATH)}, not {', '.join(sorted(map(str, unknown)))}"
             raise OptionError(message)
-        options: dict[str, Any] = PATH | (model.path_options or {})
-        self.strengths, self.ratio = options["l1"], options["ratio"]
-        self.gamma = real_number("gamma", options["gamma"], "a number >= 0", lambda x: x >= 0.0)
-        self.folds = whole_number("folds", options["folds"], 2, 1000)
+        path_options: dict[str, Any] = PATH | dict(options.path_options or {})
+        self.strengths, self.ratio = path_options["l1"], path_options["ratio"]
+        self.gamma = real_number("gamma", path_options["gamma"], "a number >= 0", lambda x: x >= 0.0)
+        self.folds = whole_number("folds", path_options["folds"], 2, 1000)
 
     def objective(self, rows: Any = slice(None)) -> Objectives:
-        """The objective on some of the samples."""
+        """Return the objective on some of the samples."""
         weights = None if self.weights is None else self.weights[rows]
-        threads = thread_count(self.model.n_jobs)
-        if self.model.objective != "likelihood":
-            return PseudoLikelihood(self.codes[rows], self.layout, weights, threads=threads)
-        inference = make_inference(self.model.inference, self.model.inference_options)
-        options: dict[str, Any] = {"inference": inference, "centred": True, "threads": threads}
+        if self.options.objective != "likelihood":
+            return PseudoLikelihood(self.codes[rows], self.layout, weights, threads=self.threads)
+        inference = make_inference(self.options.inference, self.options.inference_options)
+        options: dict[str, Any] = {"inference": inference, "centred": True, "threads": self.threads}
         return NetworkLikelihood(self.codes[rows], self.layout, weights, **options)
 
     def problem(self, objective: Objectives, l1: float) -> Problem:
-        """The objective with its penalty."""
-        if not self.model.grouped:
-            return Problem(objective, ElasticNet(l1, self.model.l2, objective.n_unpenalised))
+        """Return the objective with its penalty."""
+        if not self.options.grouped:
+            return Problem(objective, ElasticNet(l1, self.options.l2, objective.n_unpenalised))
         groups = self.layout.groups()
-        return Problem(objective, GroupLasso(l1, self.model.l2, objective.n_unpenalised, groups))
+        return Problem(objective, GroupLasso(l1, self.options.l2, objective.n_unpenalised, groups))
 
     def solver(self, l1: float) -> Solver[Any]:
-        """The solver; only one of them understands groups."""
-        settings = self.model.solver_settings(l1)
-        if self.model.grouped and settings.solver == "grafting_light":
-            settings = replace(settings, solver="prox_gradient")
-        elif self.model.objective == "likelihood" and settings.solver == "grafting_light":
-            # Few at a time: what the strongest edges explain is not selected after them.
+        """Return the solver; prox_gradient alone understands groups."""
+        changes: dict[str, Any] = {}
+        if self.options.grouped and self.options.solver == "grafting_light":
+            changes["solver"] = "prox_gradient"
+        elif self.options.objective == "likelihood" and self.options.solver == "grafting_light":
+            # Few at a time: edges that the strongest ones explain are not selected after them.
             few = {"select": max(1, self.layout.n_variables // 10)}
-            settings = replace(settings, solver_options=few | dict(self.model.solver_options or {}))
-        return settings.make_solver()[1]
+            changes["solver_options"] = few | dict(self.options.solver_options or {})
+        return self.options.at(l1, **changes).make_solver()[1]
 
     def at(self, l1: float) -> Trained:
         """Train at one strength."""
-        if self.model.objective == "nodewise":
+        if self.options.objective == "nodewise":
             return self._regressed(l1, slice(None))[0]
         objective = self.objective()
         problem = self.problem(objective, l1)
         solver = self.solver(problem.penalty.l1)
-        stop = Stop(max_iterations=self.model.max_iterations)
-        result = minimize(problem, solver, objective.independent(), stop=stop, callbacks=self.callbacks)
+        result = minimize(problem, solver, objective.independent(), stop=self.options.stop(), callbacks=self.callbacks)
         result = replace(result, w=objective.natural(result.w), state=None)  # type: ignore[arg-type]
-        return Trained(result.w, problem.penalty.l1, result, getattr(objective, "report", None))
+        return Trained(result.w, problem.penalty.l1, result, _report(objective))
 
     def along(self) -> Trained:
         """Train along a path and choose."""
         objective = self.objective()
         strengths = self._strengths(objective)
-        found = self._path(slice(None), strengths, objective, score=self.model.l1 == "ebic")
-        if self.model.l1 == "cv" and not found.interrupted:
+        found = self._path(slice(None), strengths, objective, score=self.options.l1 == "ebic")
+        if self.options.l1 == "cv" and not found.interrupted:
             found = self._cross_validated(found, strengths)
         if not found.points:
             raise KeyboardInterrupt
@@ -156,17 +219,17 @@ class Training:
         )
         w = objective.natural(best.result.w)
         found = replace(found, points=tuple(points))
-        return Trained(w, best.l1, replace(result, w=w), getattr(objective, "report", None), found)
+        return Trained(w, best.l1, replace(result, w=w), _report(objective), found)
 
     def _strengths(self, objective: Objectives) -> Vector:
-        """Falling in equal ratios from the one at which the first edge appears."""
+        """Return strengths that fall in equal ratios from the strength at which the first edge appears."""
         if not isinstance(self.strengths, (int, np.integer)):
             return np.sort(np.asarray(self.strengths, dtype=np.float64))[::-1]
         number = whole_number("l1", self.strengths, 2, 10**6)
         ratio = real_number("ratio", self.ratio, "a number between 0 and 1", lambda x: 0.0 < x < 1.0)
         gradient = objective.value_and_gradient(objective.independent())[1]
         largest = self.problem(objective, 1.0).penalty.largest(gradient[: self.layout.n_interactions])
-        if self.model.objective == "nodewise":
+        if self.options.objective == "nodewise":
             largest /= 2.0  # both regressions of a pair have half of the derivative
         if largest == 0.0:
             message = "no pair of variables is associated at all: there is no structure to learn"
@@ -175,14 +238,14 @@ class Training:
 
     def _path(self, rows: Any, strengths: Vector, objective: Objectives, *, score: bool = False) -> Path:
         """Train on some of the samples at each strength."""
-        if self.model.objective == "nodewise":
+        if self.options.objective == "nodewise":
             return self._regressed_path(rows, strengths, score=score)
         return path(
             self.problem(objective, 0.0),
             strengths,
             solver=self.solver(1.0),
             w0=objective.independent(),
-            stop=Stop(max_iterations=self.model.max_iterations),
+            stop=self.options.stop(),
             score=(lambda w: self._ebic(objective, w)) if score else None,
             callbacks=self.callbacks,
         )
@@ -190,13 +253,14 @@ class Training:
     def _ebic(self, objective: Objectives, w: Vector) -> float:
         """Minus the extended Bayesian information criterion of the model with these edges (Foygel & Drton 2010).
 
-        That is 2 NLL + k log n + 4 gamma k log p: k interactions that are not 0, n samples, p variables. The NLL is the
-        least with these interactions: their weights are fitted again, without the L1 penalty that has shrunk them.
+        The criterion is 2 NLL + k log n + 4 gamma k log p, for k interactions that are not 0, n samples, p variables.
+        The NLL is the least one with these k interactions: their weights are fitted again without the L1 penalty,
+        which has shrunk them.
         """
         free = np.arange(self.layout.n_interactions, self.layout.n_features)
         kept = np.flatnonzero(w[: self.layout.n_interactions])
         features = np.concatenate([kept, free])
-        problem = Problem(objective.restrict(features), ElasticNet(0.0, max(self.model.l2, RIDGE), free.size))
+        problem = Problem(objective.restrict(features), ElasticNet(0.0, max(self.options.l2, RIDGE), free.size))
         fitted = minimize(problem, LBFGS(tolerance=1e-5), w[features], stop=Stop(max_iterations=100))
         if fitted.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
@@ -207,7 +271,7 @@ class Training:
 
     def _cross_validated(self, found: Path, strengths: Vector) -> Path:
         """Score the points by the mean NLL of folds held out; Ctrl-C leaves the folds that are done."""
-        order = np.random.default_rng(self.model.random_state).permutation(len(self.codes))
+        order = np.random.default_rng(self.options.random_state).permutation(len(self.codes))
         folds = np.array_split(order, min(self.folds, len(order)))
         totals, interrupted = np.zeros(strengths.size), False
         try:
@@ -221,7 +285,7 @@ class Training:
         return replace(found, interrupted=interrupted)
 
     def _held_out(self, kept: Numbers, held: Numbers, strengths: Vector) -> Vector:
-        """NLL of some samples at each strength, trained on others."""
+        """Return the NLL of the held samples at each strength, trained on the kept ones."""
         trained = self.objective(kept)
         found = self._path(kept, strengths * (kept.size / len(self.codes)), trained)
         if found.interrupted:
@@ -238,19 +302,19 @@ class Training:
 
     def _regressed(self, l1: float, rows: Any) -> tuple[Trained, Nodewise]:
         """Regress each variable by itself."""
-        model = self.model
-        if model.grouped:
+        options = self.options
+        if options.grouped:
             message = 'grouped=True: "nodewise" selects weights one by one; take "pseudolikelihood"'
             raise OptionError(message)
         found = nodewise(
             self.codes[rows],
             self.layout,
-            ElasticNet(l1, model.l2),
+            ElasticNet(l1, options.l2),
             weights=None if self.weights is None else self.weights[rows],
-            threads=thread_count(model.n_jobs),
-            rule=model.rule,
-            max_steps=2**31 - 1 if model.max_iterations is None else model.max_iterations,
-            **({} if model.tolerance is None else {"tolerance": model.tolerance}),
+            threads=self.threads,
+            rule=options.rule,
+            max_steps=2**31 - 1 if options.max_iterations is None else options.max_iterations,
+            **({} if options.tolerance is None else {"tolerance": options.tolerance}),
         )
         size, squares = (float(abs(found.coefficients).sum()), float((found.coefficients**2).sum()))
         nll = float(found.nll.sum())
@@ -259,7 +323,7 @@ class Training:
             w=found.w,
             status=Status.CONVERGED if found.converged.all() else Status.MAX_ITERATIONS,
             trace=Trace(),
-            objective=nll + l1 * size + model.l2 / 2.0 * squares,
+            objective=nll + l1 * size + options.l2 / 2.0 * squares,
             nll=nll,
             violation=float(found.violations.max()),
             iterations=steps,
@@ -271,7 +335,7 @@ class Training:
         return Trained(found.w, l1, result), found
 
     def _regressed_path(self, rows: Any, strengths: Vector, *, score: bool) -> Path:
-        """As `path`, with regressions; their EBIC is the sum of all variables' (van Borkulo et al. 2014)."""
+        """Return a path of regressions, whose EBIC is the sum over variables (van Borkulo et al. 2014)."""
         points: list[PathPoint] = []
         try:
             for l1 in strengths.tolist():
@@ -283,3 +347,8 @@ class Training:
         except KeyboardInterrupt:
             return Path(tuple(points), interrupted=True)
         return Path(tuple(points))
+
+
+def _report(objective: Objectives) -> Report | None:
+    """Return how inference went; None for an objective without inference."""
+    return objective.report if isinstance(objective, NetworkLikelihood) else None

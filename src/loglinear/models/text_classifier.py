@@ -22,7 +22,7 @@ class TextClassifier:
     Args:
         classifier: over a column for each word.
         vectorizer: scikit-learn's, which makes a matrix of texts.
-        columns: those of the vectorizer's words that the classifier has, in its order; None for all.
+        columns: numbers of the vectorizer's words that are the classifier's columns, in this order; None for all.
     """
 
     def __init__(self, classifier: MaxEnt, vectorizer: Any, columns: Sequence[int] | None = None) -> None:
@@ -43,7 +43,7 @@ class TextClassifier:
             raise OptionError(message)
         found = maxent_file.read(path)
         words = settings["text"]["words"]
-        # Of the words, the file has those whose weights are not 0.
+        # The file has the words whose weights are not 0.
         place = {word: column for column, word in enumerate(words)}
         columns = [place[word] for word in found.attributes or ()]
         return cls(MaxEnt._of(replace(found, attributes=None)), remade(settings["text"]), columns)
@@ -60,7 +60,7 @@ class TextClassifier:
 
         Args:
             X: shape (n_texts, n_words).
-            labels: of the texts.
+            labels: label of each text.
             dev: texts to score on and their labels.
             callbacks: see `minimize`.
         """
@@ -72,8 +72,8 @@ class TextClassifier:
     def save(self, path: str) -> None:
         """Write the model to a file, which is replaced whole or not at all; weights of 0 are left out."""
         text = settings_of(self._vectorizer)
-        settings = self.classifier._settings() | {"format": "text", "text": text}
-        maxent_file.model_of(self.classifier, settings, text["words"]).save(path)
+        contents = self.classifier._contents(text["words"], format="text", text=text)
+        maxent_file.model_of(contents).save(path)
 
     def predict(self, texts: Sequence[str]) -> list[str]:
         """Return the most probable label of each text."""

@@ -1,4 +1,4 @@
-"""Training of any model: the options of the solver, the loop, what is reported on the way."""
+"""Training of any model: options of the solver, the minimisation, scores and lines on the way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..options import check_options, option, whole_number
 from ..penalty import ElasticNet
 from ..problem import Objective, Problem
 from ..result import Result
-from ..solvers import SOLVERS, Solver, default_solver, make_solver
+from ..solvers import SOLVERS, Solver, default_solver, is_solver, make_solver, solver_name
 from ..trace import TraceRecord
 from ..vectors import Vector
 
@@ -100,11 +100,10 @@ class SolverOptions:
         if self.solver_options:
             message = f"solver_options={self.solver_options!r} go with the name of a solver; give them to the object"
             raise OptionError(message)
-        if not callable(getattr(self.solver, "init", None)) or not callable(getattr(self.solver, "step", None)):
+        if not is_solver(self.solver):
             message = f"solver={self.solver!r} is neither the name of a solver nor an object with init and step"
             raise OptionError(message)
-        known = (name for name, kind in SOLVERS.items() if type(self.solver) is kind)
-        return next(known, type(self.solver).__name__.lower()), self.solver
+        return solver_name(self.solver), self.solver
 
 
 def train(

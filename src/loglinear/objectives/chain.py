@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -61,9 +61,13 @@ class FeatureCounts(NamedTuple):
 class ChainObjective:
     """NLL of a linear-chain CRF, the sum over sentences of -weight log p(y | x; w), in nats.
 
-    p(y | x; w) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x); with order 2 f sees y[t-2] as well. w has,
-    in this order, the weights of transitions, by both labels; of triples, by their three labels; of bigrams, which are
-    attributes with two labels in a row; and of states, which are attributes with one label.
+    p(y | x; w) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x); with order 2 f sees y[t-2] as well. w
+    holds the weights of four kinds of features, in this order:
+
+    - transitions, by both labels;
+    - triples, by three labels in a row;
+    - bigrams: an attribute with two labels in a row;
+    - states: an attribute with one label.
 
     It satisfies `loglinear.Objective` and can be restricted to features, aggregated over clusters of features, and cut
     into samples, so every solver can minimise it; second-order chains have no solver that goes sample by sample.
@@ -86,8 +90,7 @@ class ChainObjective:
     """
 
     def __init__(self, corpus: Corpus, features: ChainFeatures = ChainFeatures(), *, threads: int = 0) -> None:
-        given = {each.name: getattr(features, each.name) for each in fields(features)}
-        self._set(corpus, features, _core.ChainObjective(corpus.core, **given, threads=threads))
+        self._set(corpus, features, _core.ChainObjective(corpus.core, features, threads=threads))
 
     def _set(self, corpus: Corpus, features: ChainFeatures, core: _core.ChainObjective) -> None:
         self.corpus, self.features, self.core = corpus, features, core
@@ -124,7 +127,7 @@ class ChainObjective:
 
     @property
     def clusterable(self) -> tuple[int, int]:
-        """Range of the features that may be clustered: those of states."""
+        """Range of the features that may be clustered: the features of states."""
         return self.core.clusterable
 
     @property
@@ -177,7 +180,7 @@ class ChainObjective:
         Cost: O(k log(n_features)).
 
         Raises:
-            OptionError: a number is not one of a feature.
+            OptionError: a number belongs to no feature.
         """
         names = self.core.feature_names(_numbers(numbers))
         return [Feature(attribute, tuple(labels)) for attribute, labels in names]

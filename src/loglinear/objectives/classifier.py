@@ -25,11 +25,12 @@ class ClassifierObjective:
 
     Two classes have one weight a column, p(y = 1 | x) = 1 / (1 + exp(-x . w)). More have one for each class,
     p(y | x) proportional to exp(x . w_y). w is a matrix of shape (n_columns, n_outputs), row by row: the weights of a
-    column stand side by side, and those of the intercept come last.
+    column stand side by side, and the intercept's weights come last.
 
     Source: Berger, Della Pietra & Della Pietra (1996); Mathur & Chakrabarti (2010), Eq. 5.
-    Cost: an evaluation passes twice over the matrix, by rows and by columns, on all threads; the first one arranges it
-    for that, in copies that are kept. Values that single precision holds exactly are kept so, ones are not kept at all.
+    Cost: an evaluation passes twice over the matrix, by rows and by columns, on all threads; the first
+    evaluation makes copies of the matrix for that, which are kept. Values that single precision holds exactly are kept
+    in single precision, and ones are not kept at all.
 
     Args:
         X: samples, shape (n_samples, n_columns), sparse or dense; finite.
@@ -88,7 +89,7 @@ class ClassifierObjective:
         intercept: float | str = True,
         threads: int = 0,
     ) -> tuple[ClassifierObjective, list[str]]:
-        """Return the objective whose samples are the tokens of a corpus, and the names of its columns, the attributes.
+        """Return the objective whose samples are the tokens of a corpus, and the attributes that are its columns.
 
         The data stay in native memory. An attribute that is on a token several times has the sum of its values there.
 
@@ -192,7 +193,7 @@ class ClassifierObjective:
         return self.core.value_and_gradient(w, out)
 
     def probabilities(self, w: Vector) -> Vector:
-        """Return p(y | x; w), shape (n_samples, n_outputs); with two classes that of class 1."""
+        """Return p(y | x; w), shape (n_samples, n_outputs); with two classes p(1 | x; w)."""
         return self.core.probabilities(w).reshape(-1, self.n_outputs)
 
     def per_sample(self) -> _core.SamplePasses:
@@ -221,7 +222,7 @@ class ClassifierObjective:
         return self.core.newton_step(w, scores, gradient, **settings)
 
     def one_against_rest(self, target: int) -> ClassifierObjective:
-        """Return the objective of two classes, this one as class 1 and all others as 0; the samples are shared."""
+        """Return the objective of two classes, the target as class 1 and all others as 0; the samples are shared."""
         return self._like(self.core.one_against_rest(target))
 
     def sample(self, samples: Numbers) -> ClassifierObjective:
@@ -260,10 +261,10 @@ class ClassifierObjective:
         """Return the objective over some of the features, in this order; the weights of all others are 0.
 
         Args:
-            features: their numbers, ascending; those of the intercept among them.
+            features: their numbers, ascending; the numbers of the intercept's features among them.
 
         Returns:
-            An objective over so many features; None if the intercept is left out.
+            An objective over the given features; None if the intercept is left out.
         """
         free = self.n_unpenalised
         first = self.n_features - free

@@ -25,11 +25,11 @@ class GraphLikelihood:
     Weights: of each node feature with each label, by rows, shape (n_node_features, L); behind them of each edge feature
     with each pair of labels, shape (n_edge_features, L, L), the label of the edge's first node first.
 
-    Cost: an evaluation is one of inference on all graphs at a time.
+    Cost: an evaluation runs inference on all graphs at a time.
 
     Args:
-        graphs: of the samples.
-        labels: of all nodes, from 0 to L - 1, shape (n_nodes,).
+        graphs: the samples.
+        labels: label of every node, from 0 to L - 1, shape (n_nodes,).
         n_labels: L, at least 2.
         inference: "auto", "exact" or "loopy_bp".
         threads: 0 for all cores.
@@ -99,7 +99,7 @@ class GraphField:
         return log_z, nodes.reshape(-1, self.n_labels), pairs.reshape(-1, self.n_labels**2)
 
     def _propagated(self, scores: tuple[Vector, Vector]) -> tuple[float, Vector, Vector]:
-        """What belief propagation finds; in training the larger log Z of two fixed points."""
+        """Return the fixed point of belief propagation; in training the one of two with the larger log Z."""
         starts: list[Vector | None] = [None]
         if self.gold is not None:
             towards = scores[0] + CERTAIN * self.gold.ravel(), scores[1]
@@ -112,12 +112,12 @@ class GraphField:
         return best.log_z, best.nodes, best.edges
 
     def gradient(self, nodes: Vector, pairs: Vector) -> Vector:
-        """Sums of features, each times what is given for its label or pair of labels."""
+        """Return sums of features, each times the value given for its label or pair of labels."""
         ties = self.graphs.ties.T @ pairs
         return np.concatenate([np.asarray(self.graphs.nodes.T @ nodes).ravel(), ties.ravel()])
 
     def best(self, w: Vector) -> Numbers:
-        """The most probable labels together if inference is exact, else those of each node by itself."""
+        """Return the most probable labelling if inference is exact, else the most probable label of each node."""
         if self.exact:
             return np.asarray(self._network.most_probable(*self.scores(w)), dtype=np.int64)
         return np.asarray(self.marginals(w)[1].argmax(axis=1))

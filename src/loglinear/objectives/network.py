@@ -25,18 +25,18 @@ class NetworkLikelihood:
     """NLL of a pairwise Markov random field, the sum over samples of -weight log p(x; w), in nats.
 
     The gradient is N times the model's expectation of each feature minus the data's sum (Zhu, Lao & Xing 2010, Eq. 1).
-    Weights are numbered as in `Layout`, those of single columns last. Inference is on the edges whose weights are not
-    0. What it says of other pairs, the candidates, depends on the method: loopy belief propagation gives the product of
-    both beliefs, which is what it would find on the complete graph as well; the exact one and samples give their own.
-    Where values are missing, -log p is of the observed ones, which is not convex any more; for two hidden variables
-    without an edge the product of their probabilities stands in.
+    Weights are numbered as in `Layout`, weights of single columns last. Inference is on the edges whose weights are not
+    0. The expectations of other pairs, the candidates, depend on the method: loopy belief propagation gives the product
+    of both beliefs, as it would on the complete graph; exact inference and samples give the pairs' own expectations.
+    Where values are missing, the objective is -log p of the observed values, which is not convex; for two hidden
+    variables without an edge the product of their probabilities stands in.
 
-    Interactions may be *centred*: of (x_a - mu_a) (x_b - mu_b) in place of x_a x_b, mu the share of samples in which a
-    column is on. That is the same model and the same penalty, for the difference goes into the weights of single
-    columns, which bear none; but then an interaction leaves the columns' own probabilities as they are, to first order,
-    and solvers do not have to follow it with theirs.
+    Interactions may be *centred*: (x_a - mu_a) (x_b - mu_b) in place of x_a x_b, where mu is the share of samples in
+    which a column is on. The model and the penalty stay the same, for the difference goes into the weights of single
+    columns, which bear no penalty. A centred interaction leaves the probabilities of single columns as they are, to
+    first order, so solvers need not change the weights of single columns after it.
 
-    Cost: an evaluation is one of inference, plus O(n_features); with missing values one more for each such sample.
+    Cost: an evaluation runs inference once, plus O(n_features), and once more for each sample with missing values.
 
     Args:
         codes: states of samples, -1 for missing, shape (n_samples, n_variables).
@@ -106,20 +106,20 @@ class NetworkLikelihood:
         return self._independent.copy()
 
     def natural(self, w: Vector) -> Vector:
-        """Return the weights of the model, whose interactions are not centred."""
+        """Return the weights of the same model with interactions that are not centred."""
         found, k = w.copy(), self.layout.n_interactions
         pairs = np.flatnonzero(w[:k])
         found[k:] -= self.shifts(*self.layout.columns_of(pairs), w[pairs])
         return found
 
     def shifts(self, first: Numbers, second: Numbers, w: Vector) -> Vector:
-        """What centred interactions of these columns add to the columns' weights, with the sign turned, shape (D,)."""
+        """Return minus what centred interactions of these columns add to the weights of single columns, shape (D,)."""
         size = self.layout.n_columns
         shifts = np.bincount(first, w * self.centres[second], size) + np.bincount(second, w * self.centres[first], size)
         return np.asarray(shifts, dtype=np.float64)
 
     def graph_of(self, interactions: Numbers) -> Graph:
-        """Return the last graph if it has all edges of these interactions and not many others, else a new one."""
+        """Return the last graph if it has all edges of these interactions and few others, else a new graph."""
         edges = self.layout.edges_of(interactions)
         known = self._graph.edges
         number = edges @ [self.layout.n_variables, 1]

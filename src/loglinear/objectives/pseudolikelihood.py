@@ -72,7 +72,7 @@ class PseudoLikelihood:
 
     @property
     def n_unpenalised(self) -> int:
-        """Number of weights that a penalty should leave alone, the last: those of single columns."""
+        """Number of weights that a penalty should leave alone, the last ones: weights of single columns."""
         return self.layout.n_columns
 
     @property
@@ -85,7 +85,7 @@ class PseudoLikelihood:
         return self.layout.independent(self._codes, self._weights)
 
     def natural(self, w: Vector) -> Vector:
-        """Return the weights of the model: these."""
+        """Return the weights of the model: w itself."""
         return w
 
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from ..errors import OptionError
-from ..penalty import ElasticNet
-from ..problem import Problem
-from ..result import State
-from ..vectors import Vector
 from .adagrad import AdaGrad
 from .bfgs import BFGS
 from .clustered import Clustered
@@ -18,6 +14,19 @@ from .hybrid import Hybrid
 from .iis import IIS
 from .lbfgs import LBFGS
 from .owlqn import OWLQN
+from .parts.needs import (
+    SOLVERS,
+    EndedByPasses,
+    Measuring,
+    Needs,
+    Solver,
+    Tolerant,
+    default_solver,
+    is_solver,
+    option_names,
+    solver_name,
+    summary,
+)
 from .parts.tuning import tune_learning_rate
 from .prox_gradient import ProxGradient
 from .prox_newton import ProxNewton
@@ -39,44 +48,29 @@ __all__ = [
     "AdaGrad",
     "Clustered",
     "DualCD",
+    "EndedByPasses",
     "GaussSeidel",
     "Grafting",
     "GraftingLight",
     "Hybrid",
+    "Measuring",
+    "Needs",
     "Pegasos",
     "ProxGradient",
     "ProxNewton",
     "Solver",
+    "Tolerant",
     "TwoStage",
     "default_solver",
+    "is_solver",
     "make_solver",
+    "option_names",
+    "solver_name",
+    "summary",
     "tune_learning_rate",
 ]
 
-S = TypeVar("S", bound=State)
-
-
-class Solver(Protocol[S]):
-    """A method of minimisation.
-
-    A solver never loops to convergence, prints, counts time or touches files.
-    """
-
-    def init(self, problem: Problem, w0: Vector) -> S:
-        """Return the state at w0, which is copied."""
-
-    def step(self, problem: Problem, state: S) -> S:
-        """Return the state after one iteration of a batch method, or one pass of a stochastic one.
-
-        The arrays of ``state`` may be recycled, but only once the step is complete: an exception, Ctrl-C included,
-        leaves ``state`` as it was, or further on but whole.
-
-        A solver that can do without objective, nll and violation has a method measure(problem, state) besides, which
-        returns the state with them; the loop calls it for the trace, and does not count its time.
-        """
-
-
-SOLVERS: dict[str, type[Any]] = {
+SOLVERS |= {
     "adagrad": AdaGrad,
     "asg": ASG,
     "bfgs": BFGS,
@@ -100,7 +94,7 @@ SOLVERS: dict[str, type[Any]] = {
 
 
 def make_solver(name: str, **options: Any) -> Solver[Any]:
-    """Return the solver of this name, with the options of its class.
+    """Return the solver of this name, with the options of its class and of its inner solvers.
 
     Raises:
         OptionError: the name is unknown, or the solver has no such option, or an option is out of its range.
@@ -114,8 +108,3 @@ def make_solver(name: str, **options: Any) -> Solver[Any]:
         message = f"solver {name}: {error}; see help(loglinear.solvers.{SOLVERS[name].__name__}) for its options"
         raise OptionError(message) from error
     return solver
-
-
-def default_solver(penalty: ElasticNet) -> str:
-    """Return the name of the solver to use when none is asked for: owlqn with L1, lbfgs without."""
-    return "owlqn" if penalty.l1 > 0.0 else "lbfgs"

@@ -7,25 +7,36 @@ lambda = l2 / n. The updates themselves are native: `native/src/stochastic/adagr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from ..options import real_number, whole_number
-from ..problem import Problem
+from ..problem import Numbers, PerSample, Problem, SamplePasses
 from ..vectors import Vector
+from .parts.needs import Needs, check, intercept_alone_is_spared, no_l1
 from .parts.per_sample import (
     MOST_PASSES,
     PassState,
     after_pass,
     check_finite,
     check_learning_rate,
-    check_smooth,
     measured,
-    stochastic_objective,
+    sample_passes,
+    visiting,
 )
 from .parts.tuning import rate_by_powers_of_ten
 
 __all__ = ["AdaGrad", "AdaGradState"]
+
+
+class AdaGradPasses(SamplePasses, Protocol):
+    """An objective that can make AdaGrad's passes."""
+
+    def adagrad_pass(
+        self, w: Vector, squares: Vector, *, visits: Numbers, rate: float, delta: float, l2: float
+    ) -> None:
+        """Update w and the G_j in place, sample by sample."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +57,13 @@ class AdaGrad:
     """AdaGrad for L2 problems: w_j <- (w_j - alpha_j g_j) / (1 + alpha_j lambda).
 
     Source: Duchi, Hazan & Singer (2011), composite mirror descent with the diagonal matrix; delta = 1 as in Schmidt
-    et al. (2015), section 4. Departures: the samples come in a new random order in each pass, none of them twice.
-    Without a learning rate, one is chosen among powers of ten on a sample (`tune_learning_rate`).
+    et al. (2015), section 4.
+
+    Departures:
+
+    - Each pass visits the samples in a new random sequence, none of them twice.
+    - Without a learning rate, one is chosen among powers of ten on a sample (`tune_learning_rate`).
+
     Cost: an update costs what the features of its sample cost; a pass adds O(n_features) once.
 
     It stops after ``passes`` passes, with Status.PASSES_MADE.
@@ -56,7 +72,7 @@ class AdaGrad:
         learning_rate: eta > 0; None to choose it.
         delta: added to the root of G_j, > 0.
         passes: passes over the data, >= 1.
-        seed: of the order of the samples, >= 0.
+        seed: of the sequences of visits, >= 0.
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample, or when
@@ -68,6 +84,10 @@ class AdaGrad:
     passes: int = 30
     seed: int = 0
 
+    needs: ClassVar[Needs] = Needs(
+        objective=(PerSample,), passes=(AdaGradPasses,), conditions=(no_l1, intercept_alone_is_spared)
+    )
+
     def __post_init__(self) -> None:
         check_learning_rate(self.learning_rate)
         real_number("delta", self.delta, "a finite number > 0", lambda x: x > 0.0)
@@ -76,22 +96,21 @@ class AdaGrad:
 
     def init(self, problem: Problem, w0: Vector) -> AdaGradState:
         """Return the state before the first pass, with a learning rate chosen if none is given; w0 is copied."""
-        objective = stochastic_objective(problem, "adagrad_pass", "adagrad")
-        check_smooth(problem, "adagrad")
+        check(self, problem)
         rate = rate_by_powers_of_ten(problem, self)
         w = np.array(w0, dtype=np.float64)
-        n = int(objective.n_samples)
+        n = int(problem.objective.n_samples)
         return AdaGradState(w=w, n_samples=n, squares=np.zeros_like(w), learning_rate=rate)
 
     def step(self, problem: Problem, state: AdaGradState) -> AdaGradState:
-        """Make a pass over the samples in a new order; ``state`` is left as it was."""
-        objective = stochastic_objective(problem, "adagrad_pass", "adagrad")
+        """Make a pass over the samples in a new sequence; ``state`` is left as it was."""
+        passes: AdaGradPasses = sample_passes(problem)
         n = state.n_samples
         w, squares = state.w.copy(), state.squares.copy()
-        objective.adagrad_pass(
+        passes.adagrad_pass(
             w,
             squares,
-            visits=np.random.default_rng([self.seed, state.iteration]).permutation(n),
+            visits=visiting(self.seed, state.iteration, n),
             rate=state.learning_rate,
             delta=self.delta,
             l2=problem.penalty.l2 / n,

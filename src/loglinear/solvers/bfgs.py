@@ -1,31 +1,40 @@
 """BFGS with a dense approximation of the inverse Hessian.
 
 Symbols: H the approximation of the inverse Hessian, v the gradient of the penalised objective, s = w_new - w,
-y = v_new - v, rho = 1 / s.y, d = -H v the direction, tau what H is multiplied by before it takes up a pair. The line
-search is in ``wolfe.py``.
+y = v_new - v, rho = 1 / s.y, d = -H v the direction, tau the factor of H before it takes up a pair. The line search is
+in ``parts/wolfe.py``.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import OptionError
-from ..penalty import ElasticNet
+from ..options import whole_number
+from ..penalty import Separable
 from ..problem import Problem
 from ..vectors import Vector
 from .parts.memory import memory_of_machine
+from .parts.needs import Needs, check, no_l1
 from .parts.quasi_newton import (
     EPSILON,
-    QuasiNewton,
+    MOST,
+    Advanced,
+    Line,
+    Moved,
     QuasiNewtonState,
-    Trial,
+    check_tolerances,
+    first_step,
+    moved,
+    starting_state,
+    stuck,
 )
-from .parts.wolfe import refuse_l1, strong_wolfe
+from .parts.wolfe import strong_wolfe
 
 __all__ = ["BFGS", "InverseHessian", "updated"]
 
@@ -35,12 +44,30 @@ BLOCK = 32_768
 
 
 class Aim(NamedTuple):
-    """What the trials of a line search share: H with every pair, the other matrix, d, and d . v."""
+    """The direction d = -H v of a line search, and the matrices that it leaves.
+
+    Attributes:
+        H: with every pair; None for the identity.
+        spare: the other matrix.
+        d: shape (n,).
+        descent: d . v.
+        w: where the direction begins, shape (n,).
+        penalty: of the problem.
+    """
 
     H: Matrix | None
     spare: Matrix | None
     d: Vector
     descent: float
+    w: Vector
+    penalty: Separable
+
+    @np.errstate(all="ignore")
+    def move(self, alpha: float, out: Vector) -> Moved:
+        """Write w + alpha d to ``out``."""
+        np.multiply(alpha, self.d, out=out)
+        out += self.w
+        return Moved(self.descent, alpha * self.descent, *self.penalty.norms(out))
 
 
 @dataclass
@@ -54,7 +81,7 @@ class InverseHessian:
         H: symmetric and positive definite, shape (n, n); None for the identity.
         pair: s and y of the last step, which H does not know yet.
         spare: where the next H goes, shape (n, n); None for a new matrix.
-        aim: what a line search from here has found out.
+        aim: the direction of the line search from here, once it is known.
     """
 
     H: Matrix | None = None
@@ -71,48 +98,32 @@ class InverseHessian:
         return self.H is not None or self.pair is not None
 
     @np.errstate(all="ignore")
-    def advance(
-        self, w_new: Vector, g_new: Vector, w: Vector, g: Vector, penalty: ElasticNet
-    ) -> tuple[InverseHessian, float, float, float]:
+    def direction(self, w: Vector, g: Vector, penalty: Separable) -> Aim:
+        """Return d = -H v, with v the gradient at w, the point to which ``advance`` came last."""
+        if self.aim is None:
+            v = penalty.smooth_gradient(w, g)
+            H, spare = self._formed()
+            d = -v if H is None else -product(H, v)
+            self.aim = Aim(H, spare, d, dot(d, v), w, penalty)
+        return self.aim
+
+    @np.errstate(all="ignore")
+    def advance(self, w_new: Vector, g_new: Vector, w: Vector, g: Vector, penalty: Separable) -> Advanced:
         """Take up the pair of two points and their NLL gradients.
 
         A pair without positive curvature, s.y <= 2.2e-16 y.y, is skipped: H stays positive definite.
-
-        Returns:
-            What follows, the max-norm of v_new, its Euclidean norm squared, and (w_new - w) . v_new.
         """
         v, v_new = penalty.smooth_gradient(w, g), penalty.smooth_gradient(w_new, g_new)
         s, y = w_new - w, v_new - v
         sy, yy = dot(s, y), dot(y, y)
         curved = EPSILON * yy < sy < math.inf and 0.0 < yy < math.inf
-        aim = self._aimed(v)
+        aim = self.direction(w, g, penalty)
         following = InverseHessian(aim.H, (s, y) if curved else None, aim.spare)
-        return following, float(np.abs(v_new).max()), dot(v_new, v_new), dot(s, v_new)
+        return Advanced(following, float(np.abs(v_new).max()), dot(v_new, v_new), dot(s, v_new))
 
     def cleared(self) -> InverseHessian:
         """Return the identity."""
         return InverseHessian()
-
-    @np.errstate(all="ignore")
-    def step(
-        self, w: Vector, g: Vector, penalty: ElasticNet, alpha: float, out: Vector
-    ) -> tuple[float, float, float, float]:
-        """Write w + alpha d to ``out``, with d = -H v and v the gradient at w, which ``advance`` came to last.
-
-        Returns:
-            d . v, v . (out - w), |out|_1 and |out|_2 squared, the norms without weights that bear no penalty.
-        """
-        aim = self.aim or self._aimed(penalty.smooth_gradient(w, g))
-        np.multiply(alpha, aim.d, out=out)
-        out += w
-        return aim.descent, alpha * aim.descent, *penalty.norms(out)
-
-    def _aimed(self, v: Vector) -> Aim:
-        if self.aim is None:
-            H, spare = self._formed()
-            d = -v if H is None else -product(H, v)
-            self.aim = Aim(H, spare, d, dot(d, v))
-        return self.aim
 
     def _formed(self) -> tuple[Matrix | None, Matrix | None]:
         """Return H with the pair, and the matrix that is then free."""
@@ -128,15 +139,20 @@ class InverseHessian:
         return updated(H, s, y, tau, np.empty_like(H) if self.spare is None else self.spare), H
 
 
-class BFGS(QuasiNewton):
+@dataclass(frozen=True, kw_only=True)
+class BFGS:
     """BFGS for smooth objectives of few features, some thousands: L2 penalty or none.
 
     Source: Nocedal & Wright, Numerical Optimization (2nd ed. 2006), Algorithm 6.1, with the first H scaled by Eq. 6.20;
     line search of Algorithms 3.5 and 3.6, as in ``LBFGS``, the first step scaled by 1 / |gradient|.
-    Departures: those of ``LBFGS``, with H the identity where that drops its history. And before H takes up a pair it is
-    multiplied by tau = s.y / y'Hy (Oren & Luenberger 1974), if that is above 1: the curvature of log-linear models
-    decreases on the way, and n directions are slow to learn that one by one. On topics of Reuters with 500 words
-    this saves three quarters of the evaluations and more.
+
+    Departures:
+
+    - As in ``LBFGS``, with H the identity where ``LBFGS`` drops its history.
+    - Before H takes up a pair it is multiplied by tau = s.y / y'Hy (Oren & Luenberger 1974), if tau is above 1: the
+      curvature of log-linear models decreases on the way, and n directions are slow to learn it one by one. On topics
+      of Reuters with 500 words this saves three quarters of the evaluations and more.
+
     Cost: one gradient or more, and O(n_features^2), per step. Memory: two matrices, 16 bytes * n_features^2; a pickled
     state has one.
 
@@ -152,17 +168,25 @@ class BFGS(QuasiNewton):
             the machine does not hold the matrices.
     """
 
-    def __init__(self, *, tolerance: float = 1e-5, gradient_tolerance: float = 1e-6, max_line_search: int = 20) -> None:
-        super().__init__(tolerance, gradient_tolerance, max_line_search)
+    tolerance: float = 1e-5
+    gradient_tolerance: float = 1e-6
+    max_line_search: int = 20
+
+    needs: ClassVar[Needs] = Needs(conditions=(no_l1,))
+
+    def __post_init__(self) -> None:
+        check_tolerances(self.tolerance, self.gradient_tolerance)
+        whole_number("max_line_search", self.max_line_search, 1, MOST)
 
     def init(self, problem: Problem, w0: Vector) -> QuasiNewtonState:
         """Evaluate the objective at w0 (one gradient evaluation) and return the starting state; w0 is copied.
 
         Raises:
-            OptionError: the penalty has an L1 part, or the memory of the machine does not hold the matrices.
+            OptionError: the penalty has an L1 part or is not one of single weights, or the memory of the machine does
+                not hold the matrices.
             ObjectiveError: the objective or its gradient is not finite at w0.
         """
-        refuse_l1(problem, "bfgs")
+        check(self, problem)
         n = problem.n_features
         needed, present = 16 * n * n, memory_of_machine()
         if needed > present:
@@ -171,18 +195,21 @@ class BFGS(QuasiNewton):
                 f"{present / 2**30:.1f} GiB of memory; use lbfgs"
             )
             raise OptionError(message)
-        return super().init(problem, w0)
+        w = np.array(w0, dtype=np.float64)
+        gradient = np.zeros_like(w)
+        return starting_state(self, problem, w, problem.evaluate(w, gradient), gradient, InverseHessian())
 
-    def _no_pairs(self, n: int) -> InverseHessian:
-        return InverseHessian()
-
-    def _line_search(self, problem: Problem, state: QuasiNewtonState, alpha: float) -> tuple[Trial | None, float, int]:
-        return strong_wolfe(
-            lambda alpha: self._measure(problem, state, self._move(problem, state, alpha)),
-            state.objective,
-            alpha,
-            self.max_line_search,
-        )
+    def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
+        """Make one round of the loop of Algorithm 6.1. ``state`` is used up, unless an exception comes out."""
+        evaluations, promised = 0, []
+        for curvature in (state.history, state.history.cleared()):
+            line = Line(problem, state, curvature)  # H takes up the last pair, Eq. 6.17; d = -H v
+            found = strong_wolfe(line, first_step(state, curvature), self.max_line_search)  # w_new = w + alpha d
+            evaluations += found.evaluations
+            promised.append(found.descent)
+            if found.trial is not None:
+                return moved(self, state, found.trial, evaluations)  # s and y
+        return stuck(state, promised[0], evaluations)
 
 
 def dot(a: Vector, b: Vector) -> float:

@@ -1,14 +1,14 @@
 """Quasi-Newton training in rounds over all weights and over clusters of them.
 
-Symbols: beta the weights (w), gamma those of the clusters, cmap the cluster of each feature, d the number of features;
-the fine optimiser works on beta, the coarse one on gamma. Clusters and projections are in ``projection.py``.
+Symbols: beta the weights (w), gamma the weights of the clusters, cmap the cluster of each feature, d the number of
+features; the fine optimiser works on beta, the coarse one on gamma. Clusters and projections are in
+``parts/projection.py``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from typing import Any, ClassVar, cast
 
 from ..options import (
     one_of,
@@ -16,11 +16,13 @@ from ..options import (
     truth_value,
     whole_number,
 )
-from ..problem import Problem
+from ..problem import Aggregatable, Clusterable, Problem
 from ..result import Status
 from ..vectors import Vector
 from .bfgs import BFGS
 from .lbfgs import LBFGS
+from .parts.inner import inner_solver, no_more
+from .parts.needs import Needs, check
 from .parts.projection import (
     ClusterMap,
     Projected,
@@ -30,21 +32,22 @@ from .parts.projection import (
     k_means,
     project_down,
 )
-from .parts.quasi_newton import MOST, QuasiNewton, QuasiNewtonState
-from .parts.wolfe import refuse_l1
+from .parts.quasi_newton import MOST, QuasiNewtonState
 
 __all__ = ["Clustered", "ClusteredState"]
 
-# Section IV-C "as before", section III-D.
-FINE_ITERATIONS = {"lbfgs": 100, "bfgs": 5}
+# Fine iterations of a round with L-BFGS, section IV-C "as before", and with BFGS, section III-D.
+FINE_LBFGS, FINE_BFGS = 100, 5
+INNER = LBFGS()
+OPTIMIZERS = ("lbfgs", "bfgs")
 CLUSTERINGS = ("chunks", "kmeans")
 
 
 @dataclass(frozen=True)
 class ClusteredState:
-    """State of either optimiser; saving it (pickle) is a checkpoint, which leaves out what follows from cmap.
+    """State of either optimiser; saving it (pickle) is a checkpoint, without the arrays that follow from cmap.
 
-    In a coarse phase the violation is that of the projected problem: the max-norm of the gradient by gamma.
+    In a coarse phase the violation is the max-norm of the gradient by gamma, of the projected problem.
 
     Attributes:
         inner: the state of the optimiser at work.
@@ -52,12 +55,12 @@ class ClusteredState:
         w: beta, shape (n_features,); in a coarse phase beta_j = gamma_cmap(j).
         nll: unpenalised, nats.
         rounds: rounds that are over.
-        fine_iterations: so far, in all phases.
-        coarse_iterations: likewise.
+        fine_iterations: of the fine optimiser so far, in all phases.
+        coarse_iterations: of the coarse optimiser so far, in all phases.
         evaluations: gradient evaluations, fine and coarse, of the phases that are over.
         cmap: in a coarse phase the cluster of each feature, shape (n_features,).
-        recent: in a coarse phase its last objectives, the newest last.
-        projected: in a coarse phase its problem, or None if it has to be made again.
+        recent: in a coarse phase the last objectives, the newest last.
+        projected: in a coarse phase the projected problem, or None if it has to be made again.
     """
 
     inner: QuasiNewtonState
@@ -95,6 +98,10 @@ class ClusteredState:
         return self.phase == "coarse"
 
     @property
+    def working_set(self) -> None:
+        """None: all features are at work in every phase."""
+
+    @property
     def iteration(self) -> int:
         """Iterations of both optimisers."""
         return self.fine_iterations + self.coarse_iterations
@@ -111,7 +118,7 @@ class ClusteredState:
 
     @property
     def status(self) -> Status:
-        """That of the fine optimiser; RUNNING in a coarse phase."""
+        """Status of the fine optimiser; RUNNING in a coarse phase."""
         return Status.RUNNING if self.partial else self.inner.status
 
 
@@ -124,42 +131,48 @@ class Clustered:
 
     Source: Mathur & Chakrabarti (2010), Figure 4, with sections III-B (clusters), III-C and III-E-6 (the objective over
     clusters), III-E-2 (end of a coarse phase), III-E-3 (projections) and IV-B (features that are not clustered).
-    ``fine_iterations``: 5 with BFGS is that of section III-D; with L-BFGS only section IV-C gives a number, 100, "as
-    before". A problem that is solved in fewer iterations is then never clustered: give a smaller number there.
-    Departures: the optimisers are this library's ``LBFGS`` and ``BFGS``, which start afresh in every phase; the change
-    of a coarse objective is relative to the absolute value of the least, which is negative for some objectives that are
-    no likelihoods; a coarse phase also ends when its optimiser has converged or finds no decrease; if the fine
-    optimiser ends in a round, that is the end; weights without penalty are not clustered.
-    Cost: that of the fine optimiser on the problem or of the coarse one on the projected problem (see ``Projected``),
-    per step. A step that ends a phase evaluates the gradient once more, where the next one begins.
+    ``fine_iterations``: section III-D has 5 with BFGS; with L-BFGS only section IV-C gives a number, 100, "as before".
+    A problem that is solved in fewer iterations is then never clustered: give a smaller number there.
+
+    Departures:
+
+    - The optimisers are this library's ``LBFGS`` and ``BFGS``, which start afresh in every phase.
+    - The change of a coarse objective is relative to the absolute value of the least, which is negative for some
+      objectives that are no likelihoods.
+    - A coarse phase also ends when its optimiser has converged or finds no decrease.
+    - If the fine optimiser ends in a round, that is the end.
+    - Weights without penalty are not clustered.
+
+    Cost: a step costs one of the fine optimiser on the problem, or one of the coarse optimiser on the projected problem
+    (see ``Projected``). A step that ends a phase evaluates the gradient once more, where the next one begins.
 
     A step is an iteration of the optimiser at work. Converged when the fine optimiser is (see ``LBFGS``). The objective
     rises where weights are replaced by means. Stopped in a coarse phase, the weights are those of the projected problem
     reached.
 
-    An objective may have an attribute ``clusterable``, a pair (start, stop): only these features are clustered, for a
-    CRF its state features. It may have a method aggregate(cmap, n_clusters): see ``Projected``.
+    An objective may say which features are clustered (``Clusterable``), for a CRF its state features, and may add up
+    its features over clusters (``Aggregatable``).
 
     Args:
         num_rounds: rounds before the patch-up, >= 1.
         fine_iterations: in each round, >= 1; None for 100 with lbfgs and 5 with bfgs.
-        cluster_factor: most weights in a cluster of "chunks", their mean number with "kmeans", >= 2.
+        cluster_factor: most weights in a cluster of "chunks", mean number of weights with "kmeans", >= 2.
         clustering: "chunks": contiguous chunks of the sorted weights; "kmeans": k-means on the weights and their latest
             change, for problems of some ten thousand features at most.
-        optimizer: "lbfgs" or "bfgs", the fine and the coarse one.
+        optimizer: "lbfgs" or "bfgs", the fine and the coarse one; "bfgs" is short for an ``inner`` that is a ``BFGS``.
         coarse_window: objectives by which the end of a coarse phase is told, >= 2.
         coarse_tolerance: it ends when they differ by less than this fraction of the least; 0 to let it converge.
         aggregate: let the objective add up its features over the clusters, if it can.
-        memory: stored (s, y) pairs of L-BFGS, >= 1.
-        tolerance: of the fine optimiser: bound on the mean relative decrease over 5 steps; 0 switches this test off.
-        gradient_tolerance: of both optimisers: bound on the violation; 0 asks for an exact zero.
-        max_line_search: most evaluations in one line search, >= 1.
         seed: of "kmeans", >= 0.
+        inner: the fine optimiser, an ``LBFGS`` or a ``BFGS``; the coarse one is the same without a tolerance.
+        options: of the fine optimiser, by name, instead of an ``inner`` with these options.
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when the penalty has an L1 part, when ``clusterable``
             is no range of features, or from ``BFGS``.
     """
+
+    needs: ClassVar[Needs] = LBFGS.needs | Needs(uses=(Clusterable, Aggregatable))
 
     def __init__(
         self,
@@ -172,17 +185,20 @@ class Clustered:
         coarse_window: int = 5,
         coarse_tolerance: float = 1e-4,
         aggregate: bool = True,
-        memory: int = 6,
-        tolerance: float = 1e-5,
-        gradient_tolerance: float = 1e-6,
-        max_line_search: int = 20,
         seed: int = 0,
+        inner: LBFGS | BFGS = INNER,
+        **options: Any,
     ) -> None:
-        one_of("optimizer", optimizer, tuple(FINE_ITERATIONS))
+        one_of("optimizer", optimizer, OPTIMIZERS)
         one_of("clustering", clustering, CLUSTERINGS)
         truth_value("aggregate", aggregate)
+        inner = inner_solver("inner", inner, (LBFGS, BFGS), options)
+        no_more(self, options)
+        if optimizer == "bfgs" and isinstance(inner, LBFGS):
+            bounds: dict[str, Any] = {"tolerance": inner.tolerance, "gradient_tolerance": inner.gradient_tolerance}
+            inner = BFGS(max_line_search=inner.max_line_search, **bounds)
         if fine_iterations is None:
-            fine_iterations = FINE_ITERATIONS[optimizer]
+            fine_iterations = FINE_BFGS if isinstance(inner, BFGS) else FINE_LBFGS
         self.num_rounds = whole_number("num_rounds", num_rounds, 1, MOST)
         self.fine_iterations = whole_number("fine_iterations", fine_iterations, 1, 2**62)
         self.cluster_factor = whole_number("cluster_factor", cluster_factor, 2, 2**62)
@@ -191,16 +207,13 @@ class Clustered:
         self.coarse_tolerance = real_number("coarse_tolerance", coarse_tolerance, bound, lambda x: x >= 0.0)
         self.seed = whole_number("seed", seed, 0, 2**64 - 1)
         self.clustering, self.aggregate = clustering, bool(aggregate)
-        tests: dict[str, Any] = {"gradient_tolerance": gradient_tolerance, "max_line_search": max_line_search}
-        whole_number("memory", memory, 1, MOST)
-        kind = BFGS if optimizer == "bfgs" else partial(LBFGS, memory=memory)
-        self.fine: QuasiNewton = kind(tolerance=tolerance, **tests)
+        self.fine: LBFGS | BFGS = inner
         # The coarse objective's change is judged by coarse_tolerance alone.
-        self.coarse: QuasiNewton = kind(tolerance=0.0, **tests)
+        self.coarse: LBFGS | BFGS = replace(inner, tolerance=0.0)
 
     @property
     def tolerance(self) -> float:
-        """That of the fine optimiser."""
+        """Bound on the mean relative decrease of the fine optimiser."""
         return self.fine.tolerance
 
     def init(self, problem: Problem, w0: Vector) -> ClusteredState:
@@ -210,7 +223,7 @@ class Clustered:
             OptionError: the problem has an L1 penalty or an impossible ``clusterable``, or ``BFGS`` refuses it.
             ObjectiveError: the objective or its gradient is not finite at w0.
         """
-        refuse_l1(problem, "clustered")
+        check(self, problem)
         clusterable_range(problem)
         inner = self.fine.init(problem, w0)
         return ClusteredState(inner, "fine", inner.w, inner.nll)
@@ -276,8 +289,8 @@ class Clustered:
     def _on_clusters(
         self, state: ClusteredState, inner: QuasiNewtonState, cmap: ClusterMap, projected: Problem
     ) -> ClusteredState:
-        """Return the state with that of the coarse optimiser, lifted to beta."""
-        objective: Any = projected.objective
+        """Return the state with a state of the coarse optimiser, lifted to beta."""
+        objective = cast(Projected, projected.objective)
         return replace(
             state,
             inner=inner,

@@ -1,33 +1,33 @@
 """Dual coordinate descent for binary classifiers with an L2 penalty.
 
 Symbols: y_i = +-1, C_i = weight / l2, alpha_i in (0, C_i) the dual variables, w = sum over i of alpha_i y_i x_i.
-The steps themselves are native: `native/src/objective/dual.rs`.
+The steps themselves are native: `native/src/classifier/dual.rs`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import ClassVar, cast
 
 import numpy as np
 
-from ..errors import OptionError
 from ..options import real_number, whole_number
-from ..problem import Problem
+from ..problem import Problem, TwoClasses
 from ..result import Status
 from ..vectors import Vector
+from .parts.needs import Needs, check, no_l1, two_classes, with_l2, without_intercept
 from .parts.per_sample import (
     PassState,
     after_pass,
     check_finite,
-    check_smooth,
+    visiting,
     with_gradient,
 )
 
 __all__ = ["DualCD", "DualCDState"]
 
-# Of C_i, what an alpha_i is at first, and what it is at most then (Yu, Huang & Lin 2011, section 3.2).
+# The first alpha_i is FIRST * C_i, but at most LARGEST_FIRST (Yu, Huang & Lin 2011, section 3.2).
 FIRST, LARGEST_FIRST = 1e-3, 1e-8
 
 
@@ -50,17 +50,21 @@ class DualCDState(PassState):
 class DualCD:
     """Dual coordinate descent for binary classifiers with an L2 penalty and no intercept: a step looks at one sample.
 
-    Source: Yu, Huang & Lin, Machine Learning 85 (2011), sections 2.2 and 3, Algorithm 3. Departures: the one-variable
-    problems are solved over the log-odds, to 1e-3 of them, in place of Algorithm 4; with starting weights other than 0,
-    alpha_i starts from the probability that they give to the other class.
-    Cost: a pass costs what two evaluations of the objective do, on one thread.
+    Source: Yu, Huang & Lin, Machine Learning 85 (2011), sections 2.2 and 3, Algorithm 3.
 
-    Converged when in a pass no sample's score differs from what its dual variable says it should be, the logarithm of
-    the odds, by more than ``tolerance``.
+    Departures:
+
+    - The one-variable problems are solved over the log-odds, to 1e-3 of them, in place of Algorithm 4.
+    - With starting weights other than 0, alpha_i starts from the probability that they give to the other class.
+
+    Cost: a pass costs as much as two evaluations of the objective, on one thread.
+
+    Converged when in a pass no sample's score differs from the log-odds of its dual variable by more than
+    ``tolerance``.
 
     Args:
         tolerance: bound on that difference, >= 0; 0 goes on to the limits.
-        seed: of the order of the samples, new in each pass, >= 0.
+        seed: of the sequences of visits, a new one for each pass, >= 0.
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective is not that of a classifier with
@@ -70,23 +74,16 @@ class DualCD:
     tolerance: float = 1e-2
     seed: int = 0
 
+    needs: ClassVar[Needs] = Needs(objective=(TwoClasses,), conditions=(two_classes, without_intercept, no_l1, with_l2))
+
     def __post_init__(self) -> None:
         real_number("tolerance", self.tolerance, "a finite number >= 0", lambda x: x >= 0.0)
         whole_number("seed", self.seed, 0, 2**64 - 1)
 
     def init(self, problem: Problem, w0: Vector) -> DualCDState:
         """Return the state before the first pass."""
-        objective: Any = problem.objective
-        if not callable(getattr(objective, "dual_pass", None)) or objective.n_outputs != 1:
-            message = "dual_cd is for classifiers of two classes, or one against the rest; use lbfgs or sag"
-            raise OptionError(message)
-        if objective.intercept:
-            message = "dual_cd knows no intercept without penalty; use lbfgs, or fit_intercept=False"
-            raise OptionError(message)
-        check_smooth(problem, "dual_cd")
-        if not problem.penalty.l2:
-            message = "dual_cd has no dual problem without an L2 penalty, and l2=0; give an l2 > 0, or use lbfgs"
-            raise OptionError(message)
+        check(self, problem)
+        objective = cast(TwoClasses, problem.objective)
         w, bound = np.array(w0, dtype=np.float64), objective.weights / problem.penalty.l2
         alpha = np.minimum(FIRST * bound, LARGEST_FIRST)
         signs = np.where(objective.targets == 1, 1.0, -1.0)
@@ -99,11 +96,11 @@ class DualCD:
         return DualCDState(w=w, n_samples=int(objective.n_samples), alpha=pairs, squares=squares)
 
     def step(self, problem: Problem, state: DualCDState) -> DualCDState:
-        """Make a pass over the samples in a new order; ``state`` is left as it was."""
-        objective: Any = problem.objective
+        """Make a pass over the samples in a new sequence; ``state`` is left as it was."""
+        objective = cast(TwoClasses, problem.objective)
         w, alpha, n = state.w.copy(), state.alpha.copy(), state.n_samples
-        order = np.random.default_rng([self.seed, state.iteration]).permutation(n)
-        apart = objective.dual_pass(w, alpha, state.squares, order, problem.penalty.l2)
+        visits = visiting(self.seed, state.iteration, n)
+        apart = objective.dual_pass(w, alpha, state.squares, visits, problem.penalty.l2)
         check_finite(1.0, w)
         following = after_pass(state, n, w=w, alpha=alpha, apart=apart)
         return replace(following, status=Status.CONVERGED) if apart <= self.tolerance else following
@@ -112,6 +109,5 @@ class DualCD:
         """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
         if not math.isnan(state.objective):
             return state
-        objective: Any = problem.objective
-        nll, _, gradient = objective.start(state.w)
+        nll, _, gradient = cast(TwoClasses, problem.objective).start(state.w)
         return with_gradient(problem, state, nll, gradient)

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from ..options import real_number, whole_number
-from ..problem import Problem
+from ..problem import Batched, Problem
 from ..result import Status
 from ..vectors import Vector
 from .lbfgs import LBFGS
-from .parts.per_sample import measured, stochastic_objective
+from .parts.inner import inner_solver, no_more
+from .parts.needs import Needs, check
+from .parts.per_sample import measured
 from .parts.quasi_newton import QuasiNewtonState
 
 __all__ = ["Hybrid", "HybridState"]
+
+INNER = LBFGS()
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class HybridState:
     """State of the hybrid method; saving it (pickle) is a checkpoint.
 
     Attributes:
-        inner: the state of L-BFGS on F_B: its objective, NLL, gradient and violation are those of F_B.
+        inner: the state of L-BFGS on F_B; objective, NLL, gradient and violation in it are those of F_B.
         size: |B|.
         n_samples: n.
         evaluations: of a sample's log-probability and gradient.
@@ -66,7 +70,7 @@ class HybridState:
 
     @property
     def status(self) -> Status:
-        """That of L-BFGS, once B is everything."""
+        """Status of L-BFGS, once B is everything; RUNNING before."""
         return self.inner.status if self.size == self.n_samples else Status.RUNNING
 
 
@@ -74,8 +78,12 @@ class Hybrid:
     """L-BFGS on a sample that grows until it is everything, for L2 problems; then it is L-BFGS.
 
     Source: Friedlander & Schmidt (2012), section 5, with |B| <- min(growth |B| + 1, n) as in Schmidt et al. (2015).
-    Departures: the line search is that of ``LBFGS``, on F_B. A batch contains the one before, so that only its new
-    samples have to be evaluated where the last step ended.
+
+    Departures:
+
+    - The line search is that of ``LBFGS``, on F_B.
+    - A batch contains the one before, so that only its new samples have to be evaluated where the last step ended.
+
     Cost: one evaluation of B or more per step, and O(memory * n_features).
 
     Converged when B is everything and L-BFGS has converged (see there).
@@ -83,55 +91,50 @@ class Hybrid:
     Args:
         growth: of the batch from step to step, > 1.
         first: samples in the first batch, >= 1.
-        memory: stored (s, y) pairs, >= 1.
-        tolerance: bound on the mean relative decrease over 5 steps; 0 switches this test off.
-        gradient_tolerance: bound on the violation; 0 asks for an exact zero.
-        max_line_search: most evaluations in one line search, >= 1.
-        seed: of the order in which samples join, >= 0.
+        seed: of the permutation in which samples join, >= 0.
+        inner: L-BFGS.
+        options: of L-BFGS, by name, instead of an ``inner`` with these options.
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective cannot go by batches, or when there
             is an L1 penalty.
     """
 
+    needs: ClassVar[Needs] = LBFGS.needs | Needs(objective=(Batched,))
+
     def __init__(
         self,
         *,
         growth: float = 1.1,
         first: int = 1,
-        memory: int = 6,
-        tolerance: float = 1e-5,
-        gradient_tolerance: float = 1e-6,
-        max_line_search: int = 20,
         seed: int = 0,
+        inner: LBFGS = INNER,
+        **options: Any,
     ) -> None:
         self.growth = real_number("growth", growth, "a finite number > 1", lambda x: x > 1.0)
         self.first = whole_number("first", first, 1, 2**62)
         self.seed = whole_number("seed", seed, 0, 2**64 - 1)
-        self.lbfgs = LBFGS(
-            memory=memory,
-            tolerance=tolerance,
-            gradient_tolerance=gradient_tolerance,
-            max_line_search=max_line_search,
-        )
+        self.inner = inner_solver("inner", inner, LBFGS, options)
+        no_more(self, options)
 
     @property
     def tolerance(self) -> float:
-        """That of L-BFGS."""
-        return self.lbfgs.tolerance
+        """Bound on the mean relative decrease of L-BFGS."""
+        return self.inner.tolerance
 
     def init(self, problem: Problem, w0: Vector) -> HybridState:
         """Return the state on the first batch; w0 is copied."""
-        n = int(stochastic_objective(problem, "batch", "hybrid").n_samples)
+        check(self, problem)
+        n = int(problem.objective.n_samples)
         size = min(self.first, n)
-        inner = self.lbfgs.init(self._batch(problem, 0, size, n / size), w0)
+        inner = self.inner.init(self._batch(problem, 0, size, n / size), w0)
         return HybridState(inner, size, n, size)
 
     def step(self, problem: Problem, state: HybridState) -> HybridState:
         """Make a step of L-BFGS on F_B, then let B grow."""
         n, size, inner = state.n_samples, state.size, state.inner
         batch = problem if size == n else self._batch(problem, 0, size, n / size)
-        following = self.lbfgs.step(batch, replace(inner, status=Status.RUNNING))
+        following = self.inner.step(batch, replace(inner, status=Status.RUNNING))
         evaluations = state.evaluations + size * (following.gradient_evaluations - inner.gradient_evaluations)
         if size == n:
             return HybridState(following, n, n, evaluations, following.objective, following.nll, following.violation)
@@ -144,14 +147,14 @@ class Hybrid:
         return measured(problem, state)
 
     def _batch(self, problem: Problem, start: int, end: int, factor: float) -> Problem:
-        """The problem on the samples that join from ``start`` to ``end``, each weighing ``factor``."""
-        objective: Any = problem.objective
-        order = np.random.default_rng(self.seed).permutation(int(objective.n_samples))
-        return Problem(objective.batch(order[start:end], factor), problem.penalty)
+        """Return the problem on the samples that join from ``start`` to ``end``, each weighing ``factor``."""
+        sequence = np.random.default_rng(self.seed).permutation(int(problem.objective.n_samples))
+        batch = cast(Batched, problem.objective).batch(sequence[start:end], factor)
+        return Problem(batch, problem.penalty)
 
     def _enlarged(self, problem: Problem, inner: QuasiNewtonState, size: int, larger: int, n: int) -> QuasiNewtonState:
-        """The state of L-BFGS on a larger batch, at the same weights: its gradient is known but for the new samples."""
-        factor, penalty, w = size / larger, problem.penalty, inner.w
+        """Return the state on a larger batch, at the same weights; only the gradient of the new samples is unknown."""
+        factor, penalty, w = size / larger, problem.separable, inner.w
         gradient = np.zeros_like(w)
         nll = self._batch(problem, size, larger, n / larger).evaluate(w, gradient) + factor * inner.nll
         gradient += factor * inner.gradient

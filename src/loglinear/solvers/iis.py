@@ -13,51 +13,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import vectors
 from ..errors import ObjectiveError, OptionError
-from ..options import real_number
-from ..problem import Problem
+from ..problem import Classifier, Problem
 from ..result import Status
 from ..vectors import Vector
-from .parts.per_sample import check_smooth
-from .parts.quasi_newton import WINDOW, stopping_status
+from .parts.needs import Needs, check, no_l1
+from .parts.quasi_newton import WINDOW, check_tolerances, stopping_status
 
-__all__ = ["IIS", "IISObjective", "IISState", "Occurrences", "update"]
+__all__ = ["IIS", "IISState", "Occurrences", "update"]
 
 # A weight that would go to minus infinity goes where this fraction of its expected count is left.
 FRACTION = 1e-3
 # Newton's method stops at a step of this fraction of |delta|, or one that changes E by this fraction.
 PRECISION = 1e-7
-# Newton's method takes some five steps; a weight for which so many are not enough stays as it is.
+# Newton's method takes some five steps; a weight for which this number is not enough stays as it is.
 MOST_NEWTON_STEPS = 100
-
-
-class IISObjective(Protocol):
-    """What an objective has, beside the rest, to be minimised by iterative scaling; see ``loglinear.Objective``."""
-
-    @property
-    def n_outputs(self) -> int:
-        """K of softmax, or 1: p(y = 1 | x) is the logistic function of x . w."""
-
-    @property
-    def design(self) -> Any:
-        """The x_ij, a SciPy CSR matrix, shape (n_samples, n_columns); n_features is n_columns * n_outputs."""
-
-    @property
-    def weights(self) -> Vector:
-        """The s_i, >= 0, shape (n_samples,)."""
-
-    @property
-    def targets(self) -> npt.NDArray[np.int64]:
-        """The y_i, numbers of classes from 0, shape (n_samples,)."""
-
-    def probabilities(self, w: Vector) -> Vector:
-        """Return the p(k | x_i), shape (n_samples, n_outputs); with one output, those of class 1."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +62,7 @@ class Occurrences:
 
     @classmethod
     def of(cls, design: Any, weights: Vector) -> Occurrences:
-        """Return those of a CSR matrix and the samples' weights."""
+        """Return the occurrences in a CSR matrix, given the samples' weights."""
         matrix = design.tocsc()
         totals = np.asarray(design.sum(axis=1), np.float64).ravel()
         kept = (matrix.data > 0.0) & (weights[matrix.indices] > 0.0)
@@ -167,9 +143,13 @@ class IIS:
     Source: Berger, Della Pietra & Della Pietra (1996), section 3.4; Della Pietra, Della Pietra & Lafferty (1997); with
     an L2 penalty, a Gaussian prior, Chen & Rosenfeld (2000). Where f# is the same for all samples, and there is no
     penalty, this is generalized iterative scaling (Darroch & Ratcliff 1972).
-    Departures: the equation of a weight is solved by Newton's method on the better of two forms (``update``). Without
-    a penalty the weight of a feature that never goes with its class would go to minus infinity: each step divides its
-    expected count by 1000 instead.
+
+    Departures:
+
+    - The equation of a weight is solved by Newton's method on the better of two forms (``update``).
+    - Without a penalty the weight of a feature that never goes with its class would go to minus infinity: each step
+      divides its expected count by 1000 instead.
+
     Cost: a step takes one evaluation of the gradient and one of the probabilities, and about five times an exponential
     for each entry of the design matrix and each output. It never increases the objective, and converges linearly:
     lbfgs is much faster. Memory: 20 bytes for each entry of the design matrix, and as much again during a step.
@@ -192,10 +172,10 @@ class IIS:
     tolerance: float = 1e-5
     gradient_tolerance: float = 1e-6
 
+    needs: ClassVar[Needs] = Needs(objective=(Classifier,), conditions=(no_l1,))
+
     def __post_init__(self) -> None:
-        bound = "a finite number >= 0 (0 switches the test off)"
-        real_number("tolerance", self.tolerance, bound, lambda x: x >= 0.0)
-        real_number("gradient_tolerance", self.gradient_tolerance, bound, lambda x: x >= 0.0)
+        check_tolerances(self.tolerance, self.gradient_tolerance)
 
     def init(self, problem: Problem, w0: Vector) -> IISState:
         """Count the features and evaluate the objective at w0 (one gradient evaluation); w0 is copied.
@@ -204,9 +184,11 @@ class IIS:
             OptionError: see the class.
             ObjectiveError: the objective or its gradient is not finite at w0.
         """
-        check_smooth(problem, "iis")
-        objective = _classifier(problem)
-        occurrences = Occurrences.of(objective.design, objective.weights)
+        check(self, problem)
+        objective = cast(Classifier, problem.objective)
+        design = objective.design
+        _check_features(design)
+        occurrences = Occurrences.of(design, objective.weights)
         classes = range(objective.n_outputs) if objective.n_outputs > 1 else [1]
         state = IISState(
             w=np.array(w0, dtype=np.float64),
@@ -223,7 +205,7 @@ class IIS:
 
     def step(self, problem: Problem, state: IISState) -> IISState:
         """Solve the equations of all weights at the probabilities of the state, and update the weights."""
-        objective: Any = problem.objective
+        objective = cast(Classifier, problem.objective)
         occurrences, columns = state.occurrences, state.occurrences.columns
         w = state.w.reshape(-1, objective.n_outputs)
         l2 = _strengths(problem).reshape(w.shape)
@@ -295,14 +277,8 @@ def update(occurrences: Occurrences, terms: Vector, a: Vector, l2: Vector, w: Ve
     return np.where(moving, 0.0, delta)
 
 
-def _classifier(problem: Problem) -> Any:
-    """Return the problem's objective, which has to be a classifier's, with features >= 0."""
-    objective: Any = problem.objective
-    for name in ("design", "n_outputs", "probabilities", "targets", "weights"):
-        if not hasattr(objective, name):
-            message = f"iis needs a classifier's design matrix; {type(objective).__name__} has no {name}: use lbfgs"
-            raise OptionError(message)
-    design = objective.design
+def _check_features(design: Any) -> None:
+    """Raise OptionError if a feature is negative or not finite."""
     bad = np.flatnonzero(~((design.data >= 0.0) & np.isfinite(design.data)))
     if bad.size:
         place = bad[np.argmin(design.indices[bad])]
@@ -312,11 +288,10 @@ def _classifier(problem: Problem) -> Any:
             f"holds {design.data[place]:g} in row {row}; shift the column, or use lbfgs"
         )
         raise OptionError(message)
-    return objective
 
 
 def _strengths(problem: Problem) -> Vector:
     """Return the strength of the L2 penalty on each weight; the last ``unpenalised`` bear none."""
     strengths = np.full(problem.n_features, problem.penalty.l2)
-    strengths[problem.n_features - int(getattr(problem.penalty, "unpenalised", 0)) :] = 0.0
+    strengths[problem.n_features - problem.penalty.unpenalised :] = 0.0
     return strengths

@@ -1,35 +1,60 @@
 """L-BFGS with a line search for the strong Wolfe conditions.
 
-The line search is in ``wolfe.py``, H in ``history.py``.
+H is in ``parts/history.py``, the line search in ``parts/wolfe.py``.
+
+Symbols: H the approximation of the inverse Hessian, v the gradient of the penalised objective, d = -H v the direction,
+alpha the step, s and y the pair of a step.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..options import whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .parts.history import LimitedMemory
-from .parts.quasi_newton import QuasiNewtonState, Trial
-from .parts.wolfe import refuse_l1, strong_wolfe
+from .parts.history import History
+from .parts.needs import Needs, check, no_l1
+from .parts.quasi_newton import (
+    MOST,
+    Line,
+    QuasiNewtonState,
+    check_tolerances,
+    first_step,
+    moved,
+    starting_state,
+    stuck,
+)
+from .parts.wolfe import strong_wolfe
 
 __all__ = ["LBFGS"]
 
 
-class LBFGS(LimitedMemory):
+@dataclass(frozen=True, kw_only=True)
+class LBFGS:
     """Limited-memory BFGS for smooth objectives: L2 penalty or none.
 
     Source: Nocedal & Wright, Numerical Optimization (2nd ed. 2006), Algorithm 7.5 with 7.4; line search of Algorithms
     3.5 and 3.6 with cubic interpolation (Eq. 3.59), c1 = 1e-4, c2 = 0.9, the first step scaled by 1 / |gradient|.
-    Departures: a pair (s, y) without positive curvature is skipped; a trial point whose objective or gradient is not
-    finite counts as +infinity; when the evaluations of a line search run out, its best point with sufficient decrease
-    is taken; when it has none, the history is dropped and steepest descent is searched once.
+
+    Departures:
+
+    - A pair (s, y) without positive curvature is skipped.
+    - A trial point whose objective or gradient is not finite counts as +infinity.
+    - When the evaluations of a line search run out, its best point with sufficient decrease is taken.
+    - When a line search has no such point, the history is dropped and steepest descent is searched once.
+
     Cost: one gradient or more, and O(memory * n_features), per step.
 
     Converged when one of these holds (F penalised objective, k the step):
 
     - (F[k-5] - F[k]) / 5 <= tolerance * |F[k]|, the mean relative decrease over the last 5 steps (k >= 5);
     - violation <= gradient_tolerance * max(1, |w|), the max-norm of the gradient against the Euclidean norm of w;
-    - the line searches fail, and the decrease -d.gradient that the quasi-Newton direction promised is at most
-      2.3e-13 |F|, which the rounding errors of F can hide.
+    - the line searches fail, and the decrease -d.v that the quasi-Newton direction promised is at most 2.3e-13 |F|,
+      which the rounding errors of F can hide.
 
     Args:
         memory: stored (s, y) pairs, >= 1.
@@ -41,30 +66,39 @@ class LBFGS(LimitedMemory):
         OptionError: an option is out of its range; from ``init`` when the penalty has an L1 part.
     """
 
-    def __init__(
-        self,
-        *,
-        memory: int = 6,
-        tolerance: float = 1e-5,
-        gradient_tolerance: float = 1e-6,
-        max_line_search: int = 20,
-    ) -> None:
-        super().__init__(memory, tolerance, gradient_tolerance, max_line_search)
+    memory: int = 6
+    tolerance: float = 1e-5
+    gradient_tolerance: float = 1e-6
+    max_line_search: int = 20
+
+    needs: ClassVar[Needs] = Needs(conditions=(no_l1,))
+
+    def __post_init__(self) -> None:
+        whole_number("memory", self.memory, 1, MOST)
+        check_tolerances(self.tolerance, self.gradient_tolerance)
+        whole_number("max_line_search", self.max_line_search, 1, MOST)
 
     def init(self, problem: Problem, w0: Vector) -> QuasiNewtonState:
         """Evaluate the objective at w0 (one gradient evaluation) and return the starting state; w0 is copied.
 
         Raises:
-            OptionError: the penalty has an L1 part.
+            OptionError: the penalty has an L1 part, or is not one of single weights.
             ObjectiveError: the objective or its gradient is not finite at w0.
         """
-        refuse_l1(problem, "lbfgs")
-        return super().init(problem, w0)
+        check(self, problem)
+        w = np.array(w0, dtype=np.float64)
+        gradient = np.zeros_like(w)
+        nll = problem.evaluate(w, gradient)
+        return starting_state(self, problem, w, nll, gradient, History.empty(self.memory, w.size))
 
-    def _line_search(self, problem: Problem, state: QuasiNewtonState, alpha: float) -> tuple[Trial | None, float, int]:
-        return strong_wolfe(
-            lambda alpha: self._measure(problem, state, self._move(problem, state, alpha)),
-            state.objective,
-            alpha,
-            self.max_line_search,
-        )
+    def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
+        """Make one round of the loop of Algorithm 7.5. ``state`` is used up, unless an exception comes out."""
+        evaluations, promised = 0, []
+        for history in (state.history, state.history.cleared()):
+            line = Line(problem, state, history)  # d = -H v, Algorithm 7.4
+            found = strong_wolfe(line, first_step(state, history), self.max_line_search)  # w_new = w + alpha d
+            evaluations += found.evaluations
+            promised.append(found.descent)
+            if found.trial is not None:
+                return moved(self, state, found.trial, evaluations)  # the oldest pair goes, s and y come
+        return stuck(state, promised[0], evaluations)

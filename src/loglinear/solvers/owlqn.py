@@ -1,16 +1,34 @@
 """OWL-QN: L-BFGS within orthants.
 
-Symbols: w is the paper's x, v the pseudo-gradient (the paper's v is its negative), d the direction, p its projection,
-alpha the step, gamma the constant of sufficient decrease.
+Symbols: w is the paper's x, v the pseudo-gradient (the paper's v is its negative), d the direction, p its projection
+pi(d; -v), xi the orthant, alpha the step, gamma the constant of sufficient decrease, s and y the pair of a step.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
+
+from ..options import whole_number
 from ..problem import Problem
-from .parts.history import LimitedMemory
-from .parts.quasi_newton import ROUNDING, QuasiNewtonState, Trial
+from ..vectors import Vector
+from .parts.history import History
+from .parts.needs import Needs, check
+from .parts.quasi_newton import (
+    MOST,
+    ROUNDING,
+    Found,
+    Line,
+    QuasiNewtonState,
+    check_tolerances,
+    first_step,
+    moved,
+    starting_state,
+    stuck,
+)
 
 __all__ = ["OWLQN"]
 
@@ -18,18 +36,23 @@ GAMMA = 1e-4
 BACKTRACK = 0.5
 
 
-class OWLQN(LimitedMemory):
+@dataclass(frozen=True, kw_only=True)
+class OWLQN:
     """Orthant-wise limited-memory quasi-Newton for L1 and elastic-net problems.
 
     Source: Andrew & Gao (2007), Algorithm 1, with backtracking factor 0.5 and gamma = 1e-4. The L2 part of the
     penalty belongs to the smooth part: to y and to the pseudo-gradient.
-    Departures: the decrease is asked for from the largest objective of the last 6 points instead of the last one
-    (Grippo, Lampariello & Lucidi 1986), so the objective may rise for a step or two: the projection often spoils a
-    step a little, and to shorten it spoils the history, the more so the more pairs there are (docs/benchmarks.md).
-    Where the decrease that the direction promises could hide in rounding errors it is asked for from the last point.
-    Without L1 there are no orthants, so nothing is projected; a trial point whose objective or gradient is not finite
-    is backed away from; when a line search fails, the history is dropped and the steepest descent direction -v is
-    searched once.
+
+    Departures:
+
+    - The decrease is asked for from the largest objective of the last 6 points instead of the last one (Grippo,
+      Lampariello & Lucidi 1986), so the objective may rise for a step or two: the projection often spoils a step a
+      little, and to shorten the step spoils the history, the more so the more pairs there are (docs/benchmarks.md).
+      Where the decrease that the direction promises could hide in rounding errors, it is asked for from the last point.
+    - Without L1 there are no orthants, so nothing is projected.
+    - A trial point whose objective or gradient is not finite is backed away from.
+    - When a line search fails, the history is dropped and the steepest descent direction -v is searched once.
+
     Cost: one gradient or more, and O(memory * n_features), per step.
 
     Converged when one of these holds (F penalised objective, k the step):
@@ -50,29 +73,80 @@ class OWLQN(LimitedMemory):
         OptionError: an option is out of its range.
     """
 
-    def __init__(
-        self,
-        *,
-        memory: int = 20,
-        tolerance: float = 1e-5,
-        gradient_tolerance: float = 1e-6,
-        max_line_search: int = 20,
-    ) -> None:
-        super().__init__(memory, tolerance, gradient_tolerance, max_line_search)
+    memory: int = 20
+    tolerance: float = 1e-5
+    gradient_tolerance: float = 1e-6
+    max_line_search: int = 20
 
-    def _line_search(self, problem: Problem, state: QuasiNewtonState, alpha: float) -> tuple[Trial | None, float, int]:
-        """Backtrack from alpha until F(w_new) <= the largest F of the last points + gamma v . (w_new - w)."""
-        descent = math.nan
-        largest = max(state.recent)
+    needs: ClassVar[Needs] = Needs()
+
+    def __post_init__(self) -> None:
+        whole_number("memory", self.memory, 1, MOST)
+        check_tolerances(self.tolerance, self.gradient_tolerance)
+        whole_number("max_line_search", self.max_line_search, 1, MOST)
+
+    def init(self, problem: Problem, w0: Vector) -> QuasiNewtonState:
+        """Evaluate the objective at w0 (one gradient evaluation) and return the starting state; w0 is copied.
+
+        Raises:
+            OptionError: the penalty is not one of single weights.
+            ObjectiveError: the objective or its gradient is not finite at w0.
+        """
+        check(self, problem)
+        w = np.array(w0, dtype=np.float64)
+        gradient = np.zeros_like(w)
+        return self.start(problem, w, problem.evaluate(w, gradient), gradient)
+
+    def start(
+        self,
+        problem: Problem,
+        w: Vector,
+        nll: float,
+        gradient: Vector,
+        history: History | None = None,
+        evaluations: int = 1,
+    ) -> QuasiNewtonState:
+        """Return the state at w, whose NLL and gradient are known; pairs of a history have come to w last.
+
+        Raises:
+            ObjectiveError: the objective or its gradient is not finite at w.
+        """
+        history = history or History.empty(self.memory, w.size)
+        return starting_state(self, problem, w, nll, gradient, history, evaluations)
+
+    def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
+        """Make one round of the loop of Algorithm 1. ``state`` is used up, unless an exception comes out.
+
+        The vectors v, d and p are never stored: they are formed within the sweep of each trial point, from coefficients
+        of the pairs (``Combination.move``). The pair is formed within the sweep that accepts a point
+        (``History.advance``).
+        """
+        evaluations, promised = 0, []
+        for history in (state.history, state.history.cleared()):
+            line = Line(problem, state, history)  # v, d = -H v, p = pi(d; -v)
+            found = self._constrained_line_search(line, first_step(state, history))  # w_new = pi(w + alpha p; xi)
+            evaluations += found.evaluations
+            promised.append(found.descent)
+            if found.trial is not None:
+                return moved(self, state, found.trial, evaluations)  # S and Y take up s and y; termination condition
+        return stuck(state, promised[0], evaluations)
+
+    def _constrained_line_search(self, line: Line, alpha: float) -> Found:
+        """Backtrack from alpha until F(w_new) <= the largest F of the last points + gamma v . (w_new - w).
+
+        Source: section 3.2, with the departures above.
+        """
+        descent, last = math.nan, line.state.objective
+        largest = max(line.state.recent)
         for evaluations in range(1, self.max_line_search + 1):
-            trial = self._move(problem, state, alpha)
+            trial = line.look(alpha)
             descent = trial.descent
             if not -math.inf < descent < 0.0:
-                return None, descent, evaluations - 1
-            bound = largest if -descent > ROUNDING * abs(state.objective) else state.objective
+                return Found(None, descent, evaluations - 1)
+            bound = largest if -descent > ROUNDING * abs(last) else last
             if trial.objective <= bound + GAMMA * trial.change:
-                trial = self._measure(problem, state, trial)
+                trial = line.measure(trial)
                 if trial.objective < math.inf:
-                    return trial, descent, evaluations
+                    return Found(trial, descent, evaluations)
             alpha *= BACKTRACK
-        return None, descent, self.max_line_search
+        return Found(None, descent, self.max_line_search)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from ..errors import ObjectiveError
-from ..options import real_number, whole_number
-from ..penalty import ElasticNet, GroupLasso
-from ..problem import Problem
+from ..options import whole_number
+from ..penalty import Penalty
+from ..problem import Problem, Restrictable
 from ..result import Status
 from ..vectors import Vector
-from .parts.quasi_newton import ROUNDING, WINDOW
+from .parts.needs import Needs, check
+from .parts.quasi_newton import ROUNDING, WINDOW, check_tolerances
 from .parts.working_set import (
     Block,
     Features,
@@ -42,7 +44,7 @@ class ProxGradientState:
         violation: max-norm of the subgradient of minimum norm at w.
         curvature: L.
         recent: objectives of the last steps, the newest last.
-        gradient_evaluations: of both kinds, by all weights and by those at work.
+        gradient_evaluations: by all weights and by the weights at work.
         iteration: steps taken.
         status: RUNNING until the solver has converged or failed.
         working_set: number of weights at work in the last step.
@@ -61,6 +63,11 @@ class ProxGradientState:
     working_set: int = 0
 
     @property
+    def partial(self) -> bool:
+        """False: the violation is by all weights."""
+        return False
+
+    @property
     def passes(self) -> float:
         """Effective passes over the data."""
         return float(self.gradient_evaluations)
@@ -74,9 +81,13 @@ class ProxGradient:
 
     Source: Beck & Teboulle (2009), FISTA with backtracking; O'Donoghue & Candes (2015): momentum is dropped when the
     objective rises. The working set is that of Zhu, Lao & Xing (2010), by groups.
-    Departures: L may fall between iterations; on objectives that are not convex, as the Bethe approximation, it is a
-    descent method without FISTA's rate.
-    Cost: of a step, one evaluation by all weights and some by those at work.
+
+    Departures:
+
+    - L may fall between iterations.
+    - On objectives that are not convex, as the Bethe approximation, it is a descent method without FISTA's rate.
+
+    Cost: a step takes one evaluation by all weights and some by the weights at work.
 
     Converged when the mean relative decrease over the last 5 steps is at most ``tolerance`` and nothing else is to be
     taken up, or when the violation is at most ``gradient_tolerance`` * max(1, |w|).
@@ -91,8 +102,7 @@ class ProxGradient:
         OptionError: an option is out of its range.
     """
 
-    name = "prox_gradient"
-    grouped = True
+    needs: ClassVar[Needs] = Needs(uses=(Restrictable,), penalty=Penalty)
 
     def __init__(
         self,
@@ -104,10 +114,8 @@ class ProxGradient:
     ) -> None:
         self.select = whole_number("select", select, 1, 2**62)
         self.iterations = whole_number("iterations", iterations, 1, 2**31)
-        self.tolerance = real_number("tolerance", tolerance, "a number >= 0", lambda x: x >= 0.0)
-        self.gradient_tolerance = real_number(
-            "gradient_tolerance", gradient_tolerance, "a number >= 0", lambda x: x >= 0
-        )
+        check_tolerances(tolerance, gradient_tolerance)
+        self.tolerance, self.gradient_tolerance = tolerance, gradient_tolerance
 
     def init(self, problem: Problem, w0: Vector) -> ProxGradientState:
         """Evaluate the objective at w0 (one gradient evaluation); w0 is copied.
@@ -115,6 +123,7 @@ class ProxGradient:
         Raises:
             ObjectiveError: the objective or its gradient is not finite at w0.
         """
+        check(self, problem)
         w, gradient = w0.copy(), np.zeros_like(w0)
         nll = problem.evaluate(w, gradient)
         if not (math.isfinite(nll) and np.isfinite(gradient).all()):
@@ -152,10 +161,10 @@ class ProxGradient:
         return replace(following, status=self._status(problem, following, features))
 
     def _features(self, problem: Problem, state: ProxGradientState) -> Features:
-        """Weights to work on, ascending: those that are not 0, those without penalty, the worst M others."""
+        """Return the weights to work on, ascending: all that are not 0 or bear no penalty, and the worst M others."""
         penalty, size = problem.penalty, problem.n_features - problem.penalty.unpenalised
         slope = penalty.pseudo_gradient(state.w, state.gradient)[:size]
-        groups = penalty.groups if isinstance(penalty, GroupLasso) else np.arange(size)
+        groups = penalty.units(problem.n_features)
         off = np.bincount(groups, state.w[:size] ** 2) == 0.0
         steepness = np.where(off, np.bincount(groups, slope**2), 0.0)
         at_work = ~off
@@ -167,9 +176,8 @@ class ProxGradient:
         return np.concatenate([chosen, np.arange(size, problem.n_features)]).astype(np.int64)
 
     def _descend(self, small: Problem, state: ProxGradientState, features: Features) -> tuple[Vector, float, int]:
-        """FISTA with restarts; returns the weights, L, and how many evaluations it took."""
-        penalty: ElasticNet = _kinked(small.penalty)
-        l2 = _l2_of(small)
+        """Run FISTA with restarts; return the weights, L, and the number of evaluations."""
+        penalty, l2 = small.penalty.parts()
         x = y = state.w[features]
         value, t, curvature, evaluations = state.objective, 1.0, state.curvature, 0
         gradient, trial_gradient = np.empty_like(x), np.empty_like(x)
@@ -206,13 +214,3 @@ class ProxGradient:
         flat = len(state.recent) > WINDOW and decrease <= self.tolerance * abs(state.objective)
         nothing_new = np.isin(self._features(problem, state), features).all()
         return Status.CONVERGED if flat and nothing_new else Status.RUNNING
-
-
-def _kinked(penalty: ElasticNet) -> ElasticNet:
-    """The part of a penalty that has a kink."""
-    return replace(penalty, l2=0.0)
-
-
-def _l2_of(problem: Problem) -> ElasticNet:
-    """The part of a problem's penalty that is smooth."""
-    return ElasticNet(0.0, problem.penalty.l2, problem.penalty.unpenalised)

@@ -1,23 +1,24 @@
 """Proximal Newton with coordinate descent on a working set, for binary classifiers with an L1 penalty.
 
 Symbols: g the gradient, H the Hessian of the NLL and the L2 penalty at w, W the working set, delta the step.
-A step itself is native: `native/src/objective/newton.rs`.
+A step itself is native: `native/src/classifier/newton.rs`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import ClassVar, cast
 
 import numpy as np
 
-from ..errors import ObjectiveError, OptionError
+from ..errors import ObjectiveError
 from ..options import real_number, whole_number
-from ..problem import Problem
+from ..problem import Problem, TwoClasses
 from ..result import Status
 from ..vectors import Vector
-from .parts.quasi_newton import ROUNDING
+from .parts.needs import Needs, check, intercept_alone_is_spared, two_classes, with_l1
+from .parts.quasi_newton import ROUNDING, check_tolerances
 
 __all__ = ["ProxNewton", "ProxNewtonState"]
 
@@ -37,7 +38,7 @@ class ProxNewtonState:
         passes: effective passes, evaluations in line searches included.
         iteration: steps taken.
         status: RUNNING, CONVERGED or LINE_SEARCH_FAILED.
-        working_set: columns of the last W.
+        working_set: number of columns of the last W.
         sweeps: of coordinate descent over the working sets, so far.
     """
 
@@ -54,6 +55,11 @@ class ProxNewtonState:
     working_set: int = 0
     sweeps: int = 0
 
+    @property
+    def partial(self) -> bool:
+        """False: the violation is by all features."""
+        return False
+
 
 @dataclass(frozen=True)
 class ProxNewton:
@@ -63,9 +69,15 @@ class ProxNewton:
     and as many others with the largest violations, by sweeps of coordinate descent, and then searches along delta.
 
     Source: Yuan, Ho & Lin, JMLR 13 (2012), Algorithms 3 and 4 and Eq. 20; working set that doubles: Massias, Gramfort &
-    Salmon, ICML 2018, section 4. Departures: the columns are swept in their order; the subproblem is solved to
-    ``precision`` of the violation that it begins with; the intercept is a coordinate without penalty; H is raised where
-    samples are far on the wrong side (bound: Jaakkola & Jordan, Statistics and Computing 10, 2000).
+    Salmon, ICML 2018, section 4.
+
+    Departures:
+
+    - The columns are swept from the first to the last.
+    - The subproblem is solved to ``precision`` of the violation that it begins with.
+    - The intercept is a coordinate without penalty.
+    - H is raised where samples are far on the wrong side (bound: Jaakkola & Jordan, Statistics and Computing 10, 2000).
+
     Cost: one gradient per step, and some sweeps over the columns of W on one thread.
 
     Converged when a step decreases F, the penalised objective, by at most tolerance * |F|, when violation <=
@@ -88,10 +100,12 @@ class ProxNewton:
     precision: float = 0.1
     max_sweeps: int = 1000
 
+    needs: ClassVar[Needs] = Needs(
+        objective=(TwoClasses,), conditions=(two_classes, with_l1, intercept_alone_is_spared)
+    )
+
     def __post_init__(self) -> None:
-        bound = "a finite number >= 0 (0 switches the test off)"
-        real_number("tolerance", self.tolerance, bound, lambda x: x >= 0.0)
-        real_number("gradient_tolerance", self.gradient_tolerance, bound, lambda x: x >= 0.0)
+        check_tolerances(self.tolerance, self.gradient_tolerance)
         real_number("precision", self.precision, "a number between 0 and 1", lambda x: 0.0 < x < 1.0)
         whole_number("max_sweeps", self.max_sweeps, 1, 10**9)
 
@@ -99,21 +113,12 @@ class ProxNewton:
         """Evaluate the objective at w0 (one gradient evaluation) and return the starting state; w0 is copied.
 
         Raises:
-            OptionError: the objective has no Newton steps, or the penalty no L1 part.
+            OptionError: see the class.
             ObjectiveError: the objective or its gradient is not finite at w0.
         """
-        objective: Any = problem.objective
-        if not callable(getattr(objective, "newton_step", None)) or objective.n_outputs != 1:
-            message = "prox_newton is for classifiers of two classes, or one against the rest; use owlqn or lbfgs"
-            raise OptionError(message)
-        if not problem.penalty.l1:
-            message = "prox_newton lives on the zeros of an L1 penalty, and l1=0; use lbfgs"
-            raise OptionError(message)
-        if problem.penalty.unpenalised != objective.n_unpenalised:
-            message = f"unpenalised={problem.penalty.unpenalised}, but prox_newton can spare the intercept only"
-            raise OptionError(message)
+        check(self, problem)
         w = np.array(w0, dtype=np.float64)
-        nll, scores, gradient = objective.start(w)
+        nll, scores, gradient = cast(TwoClasses, problem.objective).start(w)
         value = nll + problem.penalty.value(w)
         violation = problem.penalty.violation(w, gradient)
         if not math.isfinite(value) or not math.isfinite(violation):
@@ -124,8 +129,7 @@ class ProxNewton:
 
     def step(self, problem: Problem, state: ProxNewtonState) -> ProxNewtonState:
         """Make a step; ``state`` is left as it was."""
-        objective: Any = problem.objective
-        penalty = problem.penalty
+        objective, penalty = cast(TwoClasses, problem.objective), problem.penalty
         w, scores, gradient = state.w.copy(), state.scores.copy(), state.gradient.copy()
         done = objective.newton_step(
             w,
@@ -137,14 +141,15 @@ class ProxNewton:
             sweeps=self.max_sweeps,
             least=LEAST,
         )
-        counts: dict[str, Any] = {
-            "iteration": state.iteration + 1,
-            "working_set": done.working_set,
-            "sweeps": state.sweeps + done.sweeps,
-        }
+        state = replace(
+            state,
+            iteration=state.iteration + 1,
+            working_set=done.working_set,
+            sweeps=state.sweeps + done.sweeps,
+        )
         if not done.moved:
             at_rounding = done.promised <= ROUNDING * abs(state.objective)
-            return replace(state, status=Status.CONVERGED if at_rounding else Status.LINE_SEARCH_FAILED, **counts)
+            return replace(state, status=Status.CONVERGED if at_rounding else Status.LINE_SEARCH_FAILED)
         following = replace(
             state,
             w=w,
@@ -155,7 +160,6 @@ class ProxNewton:
             violation=penalty.violation(w, gradient),
             gradient_evaluations=state.gradient_evaluations + 1,
             passes=state.passes + done.trials,
-            **counts,
         )
         return replace(following, status=self._status(problem, following, state.objective - following.objective))
 

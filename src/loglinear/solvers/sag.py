@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,29 +21,30 @@ from ..options import (
     truth_value,
     whole_number,
 )
-from ..problem import Problem
+from ..problem import PerSample, Problem, SamplePasses
 from ..result import Status
 from ..vectors import Vector
 from .parts.memory import memory_of_machine
+from .parts.needs import Needs, check, intercept_alone_is_spared
 from .parts.per_sample import (
     PassState,
     after_pass,
     measured,
-    stochastic_objective,
+    sample_passes,
 )
 
-__all__ = ["SAG", "SAGObjective", "SAGState"]
+__all__ = ["SAG", "SAGPasses", "SAGState"]
 
 SAMPLINGS = ("nus_star", "nus", "uniform")
 Marginals = npt.NDArray[np.float32]
 
 
-class SAGObjective(Protocol):
-    """An objective that can make SAG's steps; `loglinear.ChainCRF`'s is one."""
+class SAGPasses(SamplePasses, Protocol):
+    """An objective that can make SAG's passes."""
 
     @property
     def sag_sizes(self) -> tuple[int, int, int]:
-        """How many numbers are stored of the gradients of all samples: of states, of transitions, of edges."""
+        """Numbers stored of the gradients of all samples: of states, of transitions, of edges."""
 
     def sag_pass(
         self,
@@ -60,21 +61,21 @@ class SAGObjective(Protocol):
         l1: float,
         l2: float,
     ) -> int:
-        """Make a step for each row of ``draws``, updating the arrays; return the number of evaluations of a sample."""
+        """Make a step for each row of ``draws``, updating the arrays in place; return the evaluations of a sample."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SAGState(PassState):
     """State of SAG between two passes.
 
-    A pass updates the arrays in place. One that is interrupted leaves them whole, as far as it came.
+    A pass updates the arrays in place. A pass that is interrupted leaves them whole, as far as it came.
 
     Attributes:
         d: sum of the stored gradients, shape (n_features,).
         gradients: g_i of every sample, as marginals less the gold labelling, float32.
         lipschitz: L, or L_i of every sample.
         seen: the samples visited.
-        pauses: of every sample, visits to come without a line search, and how many searches in a row found L_i at once,
+        pauses: of every sample, visits to come without a line search, and the searches in a row that found L_i at once,
             shape (n, 2); empty when every visit searches.
     """
 
@@ -89,19 +90,26 @@ class SAGState(PassState):
 class SAG:
     """SAG: stochastic average gradient, for all penalties; converges linearly if l2 > 0, and needs no learning rate.
 
-    Source: Schmidt, Clifton & Sarkar (2015), Algorithm 1 (``uniform``) and section 3, last
-    paragraph (``nus_star``); Schmidt, Le Roux & Bach (2013) (``nus``). ``saga``: Defazio, Bach & Lacoste-Julien (2014),
-    with D / (n p_i) for samples drawn with probability p_i. Neither paper but the last has an L1 penalty: here every
-    step ends with the proximal map w <- sign(w) max(|w| - alpha l1 / n, 0), as in the last, for SAG as for SAGA; it is
-    applied lazily and exactly (`native/src/stochastic/sag/proximal.rs`), and the step sizes are those without it.
-    Departures: the paper's stopping test is made after every n steps, not after every one, and then verified with one
-    evaluation of the whole gradient. With ``nus`` an L_i is halved when its next line search starts, not when the last
-    is over: the step would else be twice as long, which does not converge on text; and the mean of the L_i is that of
-    the samples visited, for the others still have the guess 1. With ``pauses``, when k searches in a row have found a
-    sample's L_i at once, its next 2^(k-1) visits, 8 at most, do not search and leave L_i alone: a third fewer
-    evaluations to the same objective. Samples not yet visited count in the sampling of ``nus_star`` like the mean of
-    the others. Samples are drawn two steps ahead, so that they can be fetched. SAGA takes half of SAG's step: with all
-    of it, it comes to a halt near the optimum.
+    Source: Schmidt, Clifton & Sarkar (2015), Algorithm 1 (``uniform``) and section 3, last paragraph (``nus_star``);
+    Schmidt, Le Roux & Bach (2013) (``nus``). ``saga``: Defazio, Bach & Lacoste-Julien (2014), with D / (n p_i) for
+    samples drawn with probability p_i.
+
+    Departures:
+
+    - SAG has an L1 penalty, as only SAGA's paper does: every step ends with the proximal map
+      w <- sign(w) max(|w| - alpha l1 / n, 0). It is applied lazily and exactly
+      (`native/src/stochastic/sag/proximal.rs`), and leaves the step sizes alone.
+    - The paper's stopping test is made after every n steps, not after every one, and then verified with one evaluation
+      of the whole gradient.
+    - With ``nus`` an L_i is halved when its next line search starts, not when the last is over: the step would else be
+      twice as long, which does not converge on text.
+    - With ``nus`` the mean of the L_i is over the samples visited, for all others still have the guess 1.
+    - With ``pauses``, when k searches in a row have found a sample's L_i at once, its next 2^(k-1) visits, 8 at most,
+      do not search and leave L_i alone: a third fewer evaluations to the same objective.
+    - Samples not yet visited count in the sampling of ``nus_star`` like the mean of the others.
+    - Samples are drawn two steps ahead, so that they can be fetched.
+    - SAGA takes half of SAG's step: with the whole step it comes to a halt near the optimum.
+
     Cost: a step costs what the features of its sample cost, and one or two evaluations of it, seldom more; a pass is n
     steps and adds O(n_features) once. Memory: 8 bytes for each token and label, 4 for each sample and transition, and
     for each edge of a bigram feature; the paper stores transitions edge by edge, but their sum over a sample is enough.
@@ -127,6 +135,8 @@ class SAG:
     tolerance: float = 1e-4
     seed: int = 0
 
+    needs: ClassVar[Needs] = Needs(objective=(PerSample,), passes=(SAGPasses,), conditions=(intercept_alone_is_spared,))
+
     def __post_init__(self) -> None:
         one_of("sampling", self.sampling, SAMPLINGS)
         truth_value("saga", self.saga)
@@ -136,9 +146,10 @@ class SAG:
 
     def init(self, problem: Problem, w0: Vector) -> SAGState:
         """Return the state before the first pass; w0 is copied."""
-        objective = stochastic_objective(problem, "sag_pass", "sag")
-        n, sizes = int(objective.n_samples), objective.sag_sizes
-        # What the line search knows of the data takes as much as the marginals of the states.
+        check(self, problem)
+        passes: SAGPasses = sample_passes(problem)
+        n, sizes = int(passes.n_samples), passes.sag_sizes
+        # The line search keeps numbers of the data that take as much memory as the marginals of the states.
         needed, present = 4 * (sum(sizes) + sizes[0]), memory_of_machine()
         if needed > present:
             message = (
@@ -161,9 +172,9 @@ class SAG:
 
     def step(self, problem: Problem, state: SAGState) -> SAGState:
         """Make n steps of Algorithm 1; if the gradient then seems small enough, verify it."""
-        objective = stochastic_objective(problem, "sag_pass", "sag")
+        passes: SAGPasses = sample_passes(problem)
         n, penalty = state.n_samples, problem.penalty
-        evaluations = objective.sag_pass(
+        evaluations = passes.sag_pass(
             state.w,
             state.d,
             state.gradients,

@@ -7,27 +7,34 @@ The updates themselves are native: `native/src/stochastic/sg.rs`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
-from ..errors import OptionError
 from ..options import whole_number
-from ..problem import Problem
+from ..problem import Numbers, PerSample, Problem, SamplePasses
 from ..vectors import Vector
+from .parts.needs import Needs, check, intercept_alone_is_spared, no_l1, with_l2
 from .parts.per_sample import (
     MOST_PASSES,
     PassState,
     after_pass,
     check_finite,
     check_learning_rate,
-    check_smooth,
     measured,
-    stochastic_objective,
+    sample_passes,
+    visiting,
 )
 from .parts.tuning import rate_by_powers_of_ten
 
 __all__ = ["ASG", "SG", "Pegasos", "SGState"]
+
+
+class SGPasses(SamplePasses, Protocol):
+    """An objective that can make passes of stochastic gradient descent."""
+
+    def sg_pass(self, w: Vector, sum: Vector, *, visits: Numbers, rates: Vector, l2: float) -> None:
+        """Update w in place, sample by sample, and add every iterate to ``sum``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +42,7 @@ class SGState(PassState):
     """State of stochastic gradient descent between two passes.
 
     Attributes:
-        iterate: the newest weights, shape (n_features,); ``w`` are these, or their average.
+        iterate: the newest weights, shape (n_features,); ``w`` is the newest iterate, or the average of all.
         sum: of all iterates so far, shape (n_features,).
         learning_rate: eta in use.
     """
@@ -49,8 +56,13 @@ class SGState(PassState):
 class SG:
     """SG: stochastic gradient descent with a constant step size, alpha_t = eta, for L2 problems.
 
-    Source: Schmidt et al. (2015), section 4. Departures: the samples come in a new random order in each pass, none of
-    them twice. Without a learning rate, one is chosen among powers of ten on a sample (`tune_learning_rate`).
+    Source: Schmidt et al. (2015), section 4.
+
+    Departures:
+
+    - Each pass visits the samples in a new random sequence, none of them twice.
+    - Without a learning rate, one is chosen among powers of ten on a sample (`tune_learning_rate`).
+
     Cost: an update costs what the features of its sample cost; a pass adds O(n_features) once.
 
     It stops after ``passes`` passes, with Status.PASSES_MADE, in a neighbourhood of the optimum as large as eta.
@@ -58,7 +70,7 @@ class SG:
     Args:
         learning_rate: eta > 0; None to choose it.
         passes: passes over the data, >= 1.
-        seed: of the order of the samples, >= 0.
+        seed: of the sequences of visits, >= 0.
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample, or when
@@ -69,7 +81,9 @@ class SG:
     passes: int = 30
     seed: int = 0
 
-    name: ClassVar[str] = "sg"
+    needs: ClassVar[Needs] = Needs(
+        objective=(PerSample,), passes=(SGPasses,), conditions=(no_l1, intercept_alone_is_spared)
+    )
     averages: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -79,28 +93,27 @@ class SG:
 
     def init(self, problem: Problem, w0: Vector) -> SGState:
         """Return the state before the first pass, with a learning rate chosen if none is given; w0 is copied."""
-        objective = stochastic_objective(problem, "sg_pass", self.name)
-        check_smooth(problem, self.name)
+        check(self, problem)
         rate = rate_by_powers_of_ten(problem, self)
         w = np.array(w0, dtype=np.float64)
         return SGState(
             w=w,
-            n_samples=int(objective.n_samples),
+            n_samples=int(problem.objective.n_samples),
             iterate=w.copy(),
             sum=np.zeros_like(w),
             learning_rate=rate,
         )
 
     def step(self, problem: Problem, state: SGState) -> SGState:
-        """Make a pass over the samples in a new order; ``state`` is left as it was."""
-        objective = stochastic_objective(problem, "sg_pass", self.name)
+        """Make a pass over the samples in a new sequence; ``state`` is left as it was."""
+        passes: SGPasses = sample_passes(problem)
         n, number = state.n_samples, state.iteration
         iterate, sum = state.iterate.copy(), state.sum.copy()
         l2 = problem.penalty.l2 / n
-        objective.sg_pass(
+        passes.sg_pass(
             iterate,
             sum,
-            visits=np.random.default_rng([self.seed, number]).permutation(n),
+            visits=visiting(self.seed, number, n),
             rates=self.step_sizes(state.learning_rate, np.arange(number * n + 1.0, (number + 1) * n + 1), l2),
             l2=l2,
         )
@@ -124,7 +137,6 @@ class ASG(SG):
     Source, departures, cost, arguments and errors: see `SG`.
     """
 
-    name: ClassVar[str] = "asg"
     averages: ClassVar[bool] = True
 
 
@@ -137,14 +149,7 @@ class Pegasos(SG):
     Departures, cost, arguments and errors: see `SG`; an L2 penalty is needed.
     """
 
-    name: ClassVar[str] = "pegasos"
-
-    def init(self, problem: Problem, w0: Vector) -> SGState:
-        """Return the state before the first pass, with a learning rate chosen if none is given; w0 is copied."""
-        if not problem.penalty.l2:
-            message = "pegasos divides its step by the L2 penalty, and l2=0; give an l2 > 0, or use sg"
-            raise OptionError(message)
-        return super().init(problem, w0)
+    needs: ClassVar[Needs] = SG.needs | Needs(conditions=(with_l2,))
 
     def step_sizes(self, learning_rate: float, t: Vector, l2: float) -> Vector:
         """Return alpha_t."""

@@ -1,7 +1,8 @@
 """Stochastic gradient descent with an L1 penalty, one sample an update.
 
-Symbols: eta the learning rate, alpha its decay, C the L1 penalty (l1), N the number of samples, k that of the updates,
-u the penalty that any weight could have received so far (Eq. 3), q the penalty that a weight has received (Eq. 4).
+Symbols: eta the learning rate, alpha its decay, C the L1 penalty (l1), N the number of samples, k the number of
+updates, u the penalty that any weight could have received so far (Eq. 3), q the penalty that a weight has received
+(Eq. 4).
 The updates themselves are native: `native/src/stochastic/sgd_l1.rs`.
 """
 
@@ -9,10 +10,9 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import OptionError
 from ..options import (
@@ -21,8 +21,9 @@ from ..options import (
     truth_value,
     whole_number,
 )
-from ..problem import Problem
+from ..problem import Numbers, PerSample, Problem, SamplePasses
 from ..vectors import Vector
+from .parts.needs import Needs, check, intercept_alone_is_spared
 from .parts.per_sample import (
     MOST_PASSES,
     PassState,
@@ -30,11 +31,12 @@ from .parts.per_sample import (
     check_finite,
     check_learning_rate,
     measured,
-    stochastic_objective,
+    sample_passes,
+    visiting,
 )
 from .parts.tuning import QUICK_PASSES, tuned_rate
 
-__all__ = ["SGDL1", "SGDL1Objective", "SGDL1State"]
+__all__ = ["SGDL1", "SGDL1Passes", "SGDL1State"]
 
 PENALTIES = ("naive", "clipping", "clipping_lazy", "cumulative")
 SCHEDULES = ("exponential", "inverse")
@@ -43,8 +45,8 @@ TRIALS = 3
 RATE_FACTOR = 0.5
 
 
-class SGDL1Objective(Protocol):
-    """An objective that can make a pass over its samples; `loglinear.ChainCRF`'s is one."""
+class SGDL1Passes(SamplePasses, Protocol):
+    """An objective that can make passes of SGD with an L1 penalty."""
 
     def sgd_l1_pass(
         self,
@@ -52,7 +54,7 @@ class SGDL1Objective(Protocol):
         q: Vector,
         u: float,
         *,
-        visits: npt.NDArray[np.int64],
+        visits: Numbers,
         rates: Vector,
         l1: float,
         l2: float,
@@ -61,17 +63,14 @@ class SGDL1Objective(Protocol):
     ) -> tuple[float, int]:
         """Update w and q in place, sample by sample; return u and the number of evaluations of a sample."""
 
-    def sample(self, visits: npt.NDArray[np.int64]) -> Any:
-        """Return the objective on some of the samples."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class SGDL1State(PassState):
     """State of SGD-L1 between two passes.
 
     Attributes:
-        q: what each weight has received of the penalty; with ``clipping_lazy`` the u up to which it has, shape (n,).
-        u: what any weight could have received.
+        q: penalty that each weight has received; with ``clipping_lazy`` the u up to which it has, shape (n,).
+        u: penalty that any weight could have received.
         learning_rate: eta_0 in use.
     """
 
@@ -87,9 +86,14 @@ class SGDL1:
     Source: Tsuruoka, Tsujii & Ananiadou (2009): section 3.1 (naive, clipping), section 3.2 with Figure 2 (cumulative),
     Eq. 5 (``inverse``: eta_0 / (1 + k/N)) and Eq. 6 (``exponential``: eta_0 alpha^(k/N)); ``tail`` adds footnote 3's
     tail * eta_0 / (1 + k/N). ``line_search``: Zhou et al. (2011), Algorithm 1 with Eq. 14, 3 trials, factor 0.5.
-    Departures: an L2 penalty, which the papers do not have, shrinks all weights by 1 / (1 + eta l2 / N) before a step,
-    lazily; it enters Eq. 14 as well. Without a learning rate, one is chosen on a sample (`tune_learning_rate`).
-    Choosing it takes some ten thousand updates, which do not count as passes.
+
+    Departures:
+
+    - An L2 penalty, which the papers do not have, shrinks all weights by 1 / (1 + eta l2 / N) before a step, lazily; it
+      enters Eq. 14 as well.
+    - Without a learning rate, one is chosen on a sample (`tune_learning_rate`), by some ten thousand updates, which do
+      not count as passes.
+
     Cost: an update costs what the features of its sample cost, whatever the number of features of the model; ``naive``
     and ``clipping`` touch all features. A pass adds O(n_features) once.
 
@@ -103,7 +107,7 @@ class SGDL1:
         tail: weight of the added O(1/k) term, >= 0.
         passes: passes over the data, >= 1.
         line_search: calibrate the rate of each update; with ``cumulative`` and ``clipping_lazy`` only.
-        seed: of the order of the samples, which is shuffled for each pass; >= 0.
+        seed: of the sequences of visits, a new one for each pass, >= 0.
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample.
@@ -118,9 +122,13 @@ class SGDL1:
     line_search: bool = False
     seed: int = 0
 
+    needs: ClassVar[Needs] = Needs(
+        objective=(PerSample,), passes=(SGDL1Passes,), conditions=(intercept_alone_is_spared,)
+    )
+
     def __post_init__(self) -> None:
-        for name, choices in (("penalty", PENALTIES), ("schedule", SCHEDULES)):
-            one_of(name, getattr(self, name), choices)
+        one_of("penalty", self.penalty, PENALTIES)
+        one_of("schedule", self.schedule, SCHEDULES)
         check_learning_rate(self.learning_rate)
         real_number("decay", self.decay, "a number above 0 and at most 1", lambda x: 0.0 < x <= 1.0)
         real_number("tail", self.tail, "a finite number >= 0", lambda x: x >= 0.0)
@@ -133,7 +141,7 @@ class SGDL1:
 
     def init(self, problem: Problem, w0: Vector) -> SGDL1State:
         """Return the state before the first pass, with a learning rate chosen if none is given; w0 is copied."""
-        objective = stochastic_objective(problem, "sgd_l1_pass", "sgd_l1")
+        check(self, problem)
         rate = self.learning_rate
         if rate is None:
             # Fewer passes stand for all, with a decay that ends them at the same rate.
@@ -141,18 +149,19 @@ class SGDL1:
             decay = max(self.decay ** (self.passes / few), sys.float_info.min)
             rate = tuned_rate(problem, replace(self, passes=few, decay=decay))
         w = np.array(w0, dtype=np.float64)
-        return SGDL1State(w=w, n_samples=int(objective.n_samples), q=np.zeros_like(w), u=0.0, learning_rate=float(rate))
+        n = int(problem.objective.n_samples)
+        return SGDL1State(w=w, n_samples=n, q=np.zeros_like(w), u=0.0, learning_rate=float(rate))
 
     def step(self, problem: Problem, state: SGDL1State) -> SGDL1State:
-        """Make a pass over the samples in a new order; ``state`` is left as it was."""
-        objective = stochastic_objective(problem, "sgd_l1_pass", "sgd_l1")
+        """Make a pass over the samples in a new sequence; ``state`` is left as it was."""
+        passes: SGDL1Passes = sample_passes(problem)
         w, q = state.w.copy(), state.q.copy()
         n, number = state.n_samples, state.iteration
-        u, evaluations = objective.sgd_l1_pass(
+        u, evaluations = passes.sgd_l1_pass(
             w,
             q,
             state.u,
-            visits=np.random.default_rng([self.seed, number]).permutation(n),
+            visits=visiting(self.seed, number, n),
             rates=self.rates(state.learning_rate, np.arange(number * n, (number + 1) * n) / n),
             l1=problem.penalty.l1 / n,
             l2=problem.penalty.l2 / n,
@@ -167,7 +176,7 @@ class SGDL1:
         return measured(problem, state)
 
     def rates(self, learning_rate: float, passed: Vector) -> Vector:
-        """Return the learning rates after so many passes, k / N (Eq. 5, Eq. 6 and footnote 3)."""
+        """Return the learning rates after ``passed`` = k / N passes (Eq. 5, Eq. 6 and footnote 3)."""
         inverse = 1.0 / (1.0 + passed)
         main = self.decay**passed if self.schedule == "exponential" else inverse
         return learning_rate * (main + self.tail * inverse)

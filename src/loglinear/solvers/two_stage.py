@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -12,22 +13,25 @@ from ..result import Status
 from ..vectors import Vector
 from .owlqn import OWLQN
 from .parts.history import History
+from .parts.inner import inner_solver, no_more
+from .parts.needs import Needs, check
 from .parts.quasi_newton import QuasiNewtonState
 from .sgd_l1 import SGDL1, SGDL1State
 
 __all__ = ["TwoStage", "TwoStageState"]
 
+FIRST, SECOND = SGDL1(passes=5, learning_rate=0.2), OWLQN(tolerance=1e-4)
 # Pairs (s, y) that the last passes of the first stage give to the second.
 PAIRS = 3
 
 
 @dataclass(frozen=True)
 class PassEnd:
-    """Where a pass of the first stage ended, and the curvature between the ends of the passes so far.
+    """The end of a pass of the first stage, with the curvature between the ends of the passes so far.
 
     Attributes:
-        nll: unpenalised, nats.
-        gradient: of the NLL, shape (n,).
+        nll: unpenalised, nats, at the weights that the pass reached.
+        gradient: of the NLL there, shape (n,).
         history: pairs of the differences of weights and of gradients.
         evaluations: of the gradient, so far.
     """
@@ -43,10 +47,10 @@ class TwoStageState:
     """State of either stage; saving it (pickle) is a checkpoint.
 
     Attributes:
-        stage: the state of SGD-L1, then that of OWL-QN.
-        end: of the first stage's last pass, if it was one that gives a pair.
+        stage: the state of SGD-L1, then the state of OWL-QN.
+        end: of the first stage's last pass, if that pass gives a pair.
         before: iterations of the first stage, once the second runs.
-        passes_before: its effective passes over samples.
+        passes_before: effective passes over samples of the first stage, once the second runs.
     """
 
     stage: SGDL1State | QuasiNewtonState
@@ -92,7 +96,7 @@ class TwoStageState:
 
     @property
     def status(self) -> Status:
-        """That of the second stage; RUNNING in the first."""
+        """Status of the second stage; RUNNING in the first."""
         return Status.RUNNING if self.stage.status is Status.PASSES_MADE else self.stage.status
 
 
@@ -100,56 +104,48 @@ class TwoStage:
     """SGD-L1, then OWL-QN from its weights, for L1 and elastic-net problems.
 
     Source: Zhou et al. (2011), sections 3.4 and 3.5; 5 passes of SGD there.
-    Departures: the gradient is evaluated at the ends of the last 4 passes; their differences are OWL-QN's first pairs
-    (s, y), what the paper leaves as future work. The heuristic line search is off unless asked for: it makes a pass
-    better, but costs four times as much, and the second stage does the rest sooner (docs/papers/zhou2011.md).
-    Cost: that of ``SGDL1``, 4 gradients, then that of ``OWLQN``.
+
+    Departures:
+
+    - The gradient is evaluated at the ends of the last 4 passes; the differences of weights and of gradients are
+      OWL-QN's first pairs (s, y), which the paper leaves as future work.
+    - The heuristic line search is off unless asked for: it makes a pass better, but costs four times as much, and the
+      second stage does the rest sooner (docs/papers/zhou2011.md).
+
+    Cost: the passes of ``SGDL1``, 4 gradients, then the steps of ``OWLQN``.
 
     Converged when OWL-QN is (see there), by default at a mean relative decrease of 1e-4 over 5 steps.
 
     Args:
-        passes: passes of the first stage, >= 1.
-        learning_rate: eta_0 of the first stage, > 0; None to choose it.
-        decay: alpha of the first stage's exponential schedule, in (0, 1].
-        line_search: calibrate the rate of each update.
-        seed: of the order of the samples.
-        memory: stored (s, y) pairs of OWL-QN, >= 1.
-        tolerance: of OWL-QN: bound on the mean relative decrease; 0 switches this test off.
-        gradient_tolerance: of OWL-QN: bound on the violation; 0 asks for an exact zero.
-        max_line_search: of OWL-QN: most evaluations in one line search, >= 1.
+        first: SGD-L1.
+        second: OWL-QN.
+        options: of SGD-L1 and OWL-QN, by name, instead of a ``first`` and a ``second`` with these options.
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample.
     """
 
+    needs: ClassVar[Needs] = SGDL1.needs | OWLQN.needs
+
     def __init__(
         self,
         *,
-        passes: int = 5,
-        learning_rate: float | None = 0.2,
-        decay: float = 0.85,
-        line_search: bool = False,
-        seed: int = 0,
-        memory: int = 20,
-        tolerance: float = 1e-4,
-        gradient_tolerance: float = 1e-6,
-        max_line_search: int = 20,
+        first: SGDL1 = FIRST,
+        second: OWLQN = SECOND,
+        **options: Any,
     ) -> None:
-        self.first = SGDL1(learning_rate=learning_rate, decay=decay, passes=passes, line_search=line_search, seed=seed)
-        self.second = OWLQN(
-            memory=memory,
-            tolerance=tolerance,
-            gradient_tolerance=gradient_tolerance,
-            max_line_search=max_line_search,
-        )
+        self.first = inner_solver("first", first, SGDL1, options)
+        self.second = inner_solver("second", second, OWLQN, options)
+        no_more(self, options)
 
     @property
     def tolerance(self) -> float:
-        """That of OWL-QN."""
+        """Bound on the mean relative decrease of OWL-QN."""
         return self.second.tolerance
 
     def init(self, problem: Problem, w0: Vector) -> TwoStageState:
         """Return the state before the first pass; w0 is copied."""
+        check(self, problem)
         return TwoStageState(self.first.init(problem, w0))
 
     def step(self, problem: Problem, state: TwoStageState) -> TwoStageState:
@@ -181,8 +177,8 @@ class TwoStage:
         last = state.end
         if last is None:
             return PassEnd(nll, gradient, History.empty(self.second.memory, w.size), 1)
-        history, *_ = last.history.advance(w, gradient, state.w, last.gradient, problem.penalty)
-        return PassEnd(nll, gradient, history, last.evaluations + 1)
+        advanced = last.history.advance(w, gradient, state.w, last.gradient, problem.separable)
+        return PassEnd(nll, gradient, cast(History, advanced.curvature), last.evaluations + 1)
 
     def measure(self, problem: Problem, state: TwoStageState) -> TwoStageState:
         """Return the state with objective and violation, which the passes of the first stage do not need."""

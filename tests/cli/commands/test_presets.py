@@ -1,11 +1,10 @@
-"""Laws of `loglinear presets`, and of the command line without a command."""
+"""Laws of `loglinear presets`."""
 
 from __future__ import annotations
 
 import pytest
 
-from loglinear import __version__, _core
-from loglinear.cli.main import COMMANDS
+from loglinear import _core
 from loglinear.data.templates import PRESETS
 
 
@@ -35,29 +34,3 @@ def test_printed_template_trains_the_same_model_as_the_preset(done, sample, tmp_
     assert models[0][0]
     assert models[0][1]
     assert models[0][2] == PRESETS[name].text
-
-
-def test_every_command_has_help_with_an_example_and_is_in_the_overview(done):
-    overview = done("--help").stdout
-    for name in COMMANDS:
-        assert f"  {name}" in overview
-        assert "example: " in done(name, "--help").stdout
-    assert done("--version").stdout.split() == ["loglinear", __version__]
-
-
-def test_no_command_is_misuse_that_shows_the_commands(run):
-    finished = run()
-    assert finished.returncode == 2
-    assert finished.stdout == ""
-    assert "evaluate" in finished.stderr
-
-
-@pytest.mark.parametrize("arguments", [["tain"], ["--nope"]])
-def test_command_that_does_not_exist_is_named(run, arguments):
-    finished = run(*arguments)
-    assert finished.returncode == 2
-    assert finished.stdout == ""
-    last = finished.stderr.splitlines()[-1]
-    assert last.startswith("loglinear: error: ")
-    assert repr(arguments[0]) in last
-    assert "evaluate" in last

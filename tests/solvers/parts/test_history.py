@@ -57,7 +57,7 @@ def advance(history, points, gradients, k, penalty=NO_PENALTY):
 def product(history, v):
     """H v, where the last advance came to the pseudo-gradient v."""
     zero, out = np.zeros_like(v), np.empty_like(v)
-    descent, change, l1_norm, squared = history.step(zero, v, NO_PENALTY, 1.0, out)
+    descent, change, l1_norm, squared = history.direction(zero, v, NO_PENALTY).move(1.0, out)
     np.testing.assert_allclose([descent, change, l1_norm], [out @ v, out @ v, np.abs(out).sum()], rtol=1e-9, atol=1e-9)
     assert squared == pytest.approx(out @ out)
     return -out

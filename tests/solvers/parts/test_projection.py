@@ -235,7 +235,7 @@ def test_an_aggregate_that_is_no_objective_over_the_clusters_is_named():
             return self.found
 
     objective, cmap = Own(6, 10), np.array([0, 0, 1, 1, 2, 2])
-    with pytest.raises(OptionError, match="object has no attribute n_features"):
+    with pytest.raises(OptionError, match="object has no n_features"):
         Projected(Problem(objective), cmap)
     Own.found = None  # it cannot
     assert Projected(Problem(objective), cmap).value_and_gradient(np.zeros(3))[0] == pytest.approx(10.0 * np.log(2.0))

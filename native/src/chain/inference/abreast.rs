@@ -13,9 +13,9 @@
 //! Before the first token alpha is 0 and the sum 1; behind the last `in` is 0 and the sum factor / Z. So sentences start and
 //! end where they do, whatever the others: beyond the end of a sentence potentials and with them alpha are 0.
 
+use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::links::{BUNDLE, Links, Lists};
-use crate::chain::inference::scaled::LogProduct;
-use crate::chain::inference::{PairCounts, SCALED_LIMIT, second};
+use crate::chain::inference::scaled::{LogProduct, stays_in_range};
 use crate::numeric::aligned::Aligned;
 use crate::numeric::{self, LANES};
 use pulp::Simd;
@@ -224,10 +224,8 @@ impl Abreast {
     /// Whether the scores let probabilities stay in range, and the sentences are not too long.
     #[inline(always)]
     pub fn fits<S: Simd>(&self, simd: S, links: &Links) -> bool {
-        let limit = if links.second_order { second::SCALED_LIMIT } else { SCALED_LIMIT };
         let most = numeric::max_abs(simd, &self.rows) + links.max_abs;
-        // Not a number is not below.
-        most <= limit && self.tokens * links.n_nodes() * LANES <= MOST
+        stays_in_range(most, links.second_order) && self.tokens * links.n_nodes() * LANES <= MOST
     }
 
     /// Forward recursion; returns log Z of each sentence.

@@ -5,7 +5,8 @@
 //! of all x, which many sums share, plus those of x (e(score) - 1) over the transitions with a feature, which are few
 //! (Lavergne, Cappé & Yvon 2010, "Practical very large scale CRFs").
 
-use crate::chain::inference::{PairCounts, Transitions};
+use crate::chain::inference::counts::PairCounts;
+use crate::chain::inference::transitions::Transitions;
 use crate::numeric::LANES;
 use std::ops::Range;
 

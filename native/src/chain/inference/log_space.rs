@@ -1,71 +1,203 @@
-//! Forward-backward in log space: slower, and right for any scores: +-1e4 and more, and forbidden transitions (-inf).
+//! Forward-backward in log space, in first order and in second: slower than on scaled probabilities, and right for any scores,
+//! +-1e4 and forbidden transitions (-inf) among them.
+//!
+//! The recursion runs over nodes: labels in first order, pairs of neighbouring labels (j, k) in second. Both are numbered
+//! j * labels + k, with one group j = 0 in first order. With psi_t(y) for the log potential of a node, lambda(x, y) for the score of the link from a node to the next,
+//! and lse for the logarithm of a sum of exponentials,
+//!
+//! alpha_t(y) = lse over x of (alpha_{t-1}(x) + lambda(x, y)) + psi_t(y)
+//! beta_{t-1}(x) = lse over y of (lambda(x, y) + psi_t(y) + beta_t(y))
+//!
+//! | order | nodes | psi_t(y) | lambda(x, y) |
+//! | --- | --- | --- | --- |
+//! | 1 | labels | state score | transition score |
+//! | 2 | pairs of labels | transition score + state score of the later label | score of the triple |
+//!
+//! Steps are tokens in first order, and pairs of neighbouring tokens in second: step s leads to token s + 1 there.
 
-use crate::chain::inference::{Lattice, PairCounts, Transitions};
+use crate::chain::inference::counts::PairCounts;
+use crate::chain::inference::lattice::Lattice;
+use crate::chain::inference::transitions::Transitions;
+use crate::chain::inference::triples::Triples;
 use crate::numeric::log_sum_exp;
 
-impl Lattice {
-    pub(super) fn forward_log(&mut self, transitions: &Transitions) -> f64 {
-        let (width, labels) = (self.width, self.labels);
-        self.alpha.resize(self.tokens * width, 0.0);
-        self.alpha[..width].copy_from_slice(&self.scores[..width]);
-        for token in 1..self.tokens {
-            let edges = self.edges_into(token);
-            self.patched.apply(&self.edges[edges.clone()]);
-            let (before, rest) = self.alpha.split_at_mut(token * width);
-            let previous = &before[(token - 1) * width..];
-            for to in 0..labels {
-                let paths = (0..labels).map(|from| previous[from] + self.patched.scores[from * width + to]);
-                rest[to] = self.scores[token * width + to] + log_sum_exp(paths);
-            }
-            self.patched.restore(&self.edges[edges], transitions);
-        }
-        let last = (self.tokens - 1) * width;
-        log_sum_exp(self.alpha[last..last + labels].iter().copied())
+/// Scores of the nodes and links of one step. A node is given by its group j, 0 in first order, and its label k.
+struct Step<'a, const SECOND: bool> {
+    labels: usize,
+    width: usize,
+    /// State scores of the step's token.
+    states: &'a [f64],
+    /// Transition scores into the step's token, labels x width.
+    transitions: &'a [f64],
+    /// In second order only.
+    triples: Option<&'a Triples>,
+}
+
+impl<const SECOND: bool> Step<'_, SECOND> {
+    /// psi of a node in two terms: the score of its transition, 0 in first order, and of its state.
+    fn potential(&self, group: usize, label: usize) -> [f64; 2] {
+        [if SECOND { self.transitions[group * self.width + label] } else { 0.0 }, self.states[label]]
     }
 
-    /// Calls `each` after every token but the first, with the pairs counted so far.
+    /// The i-th node before a node, and the score of their link.
+    fn before(&self, group: usize, label: usize, i: usize) -> (usize, f64) {
+        match self.triples {
+            Some(triples) if SECOND => (i * self.labels + group, triples.score([i, group, label])),
+            _ => (i, self.transitions[i * self.width + label]),
+        }
+    }
+
+    /// The i-th node behind a node, and the score of their link.
+    fn behind(&self, group: usize, label: usize, i: usize) -> (usize, f64) {
+        match self.triples {
+            Some(triples) if SECOND => (label * self.labels + i, triples.score([group, label, i])),
+            _ => (i, self.transitions[label * self.width + i]),
+        }
+    }
+}
+
+impl Lattice {
+    /// Forward recursion; returns log Z and leaves alpha, steps x nodes.
+    pub(super) fn forward_log(&mut self, transitions: &Transitions, triples: Option<&Triples>) -> f64 {
+        match triples {
+            None => self.forward_log_in::<false>(transitions, None),
+            Some(_) => self.forward_log_in::<true>(transitions, triples),
+        }
+    }
+
+    /// After `forward_log`: leaves factor * p(y_t = j) in `marginals` and in the edges, and adds the expected counts to `counts`.
+    /// Calls `each` for every token but the first, from the last on, when that token's pairs of labels have been counted.
     pub(super) fn backward_log(
         &mut self,
         transitions: &Transitions,
+        triples: Option<&Triples>,
         factor: f64,
-        pairs: &mut PairCounts,
-        mut each: impl FnMut(&mut PairCounts),
+        counts: &mut PairCounts,
+        each: impl FnMut(&mut PairCounts),
     ) {
-        let (width, labels) = (self.width, self.labels);
-        let log_z = self.log_z;
-        let mut beta = vec![0.0; labels];
-        let mut incoming = vec![0.0; labels];
-        self.marginals.resize(self.tokens * width, 0.0);
-        for token in (0..self.tokens).rev() {
-            let alpha = &self.alpha[token * width..];
-            let marginals = &mut self.marginals[token * width..(token + 1) * width];
-            let scores = &self.scores[token * width..];
-            for label in 0..labels {
-                incoming[label] = scores[label] + beta[label];
-                marginals[label] = factor * (alpha[label] + beta[label] - log_z).exp();
-            }
-            marginals[labels..].fill(0.0);
-            if token == 0 {
-                break;
-            }
-            let previous = &self.alpha[(token - 1) * width..];
-            let edges = self.edge_ends.get(token).map_or(0..0, |&end| self.edge_ends[token - 1]..end);
+        match triples {
+            None => self.backward_log_in::<false>(transitions, None, factor, counts, each),
+            Some(_) => self.backward_log_in::<true>(transitions, triples, factor, counts, each),
+        }
+    }
+
+    /// Groups of nodes.
+    fn groups<const SECOND: bool>(&self) -> usize {
+        if SECOND { self.labels } else { 1 }
+    }
+
+    fn forward_log_in<const SECOND: bool>(&mut self, transitions: &Transitions, triples: Option<&Triples>) -> f64 {
+        let (width, labels, groups) = (self.width, self.labels, self.groups::<SECOND>());
+        let (nodes, steps) = (groups * labels, self.tokens - usize::from(SECOND));
+        self.alpha.resize(steps * nodes, 0.0);
+        for at in 0..steps {
+            let token = at + usize::from(SECOND);
+            let edges = self.edges_into(token);
             self.patched.apply(&self.edges[edges.clone()]);
-            for from in 0..labels {
-                let row = &self.patched.scores[from * width..][..labels];
-                for to in 0..labels {
-                    let pair = (previous[from] + row[to] + incoming[to] - log_z).exp();
-                    pairs.direct[from * width + to] += factor * pair;
+            let (before, rest) = self.alpha.split_at_mut(at * nodes);
+            let previous = &before[at.saturating_sub(1) * nodes..];
+            let states = &self.scores[token * width..][..width];
+            let step = Step::<SECOND> { labels, width, states, transitions: &self.patched.scores, triples };
+            for group in 0..groups {
+                // The state score of the first of two tokens, which no node of a step has in second order.
+                let first = if SECOND { self.scores[group] } else { 0.0 };
+                for label in 0..labels {
+                    let links = (0..labels).map(|i| step.before(group, label, i));
+                    let paths = match at {
+                        0 => first,
+                        _ => log_sum_exp(links.map(|(before, link)| previous[before] + link)),
+                    };
+                    let [transition, state] = step.potential(group, label);
+                    rest[group * labels + label] = paths + transition + state;
                 }
-                beta[from] = log_sum_exp(row.iter().zip(&incoming).map(|(score, onward)| score + onward));
-            }
-            for edge in &mut self.edges[edges.clone()] {
-                let (from, to) = (edge.from as usize, edge.to as usize);
-                let score = self.patched.scores[from * width + to];
-                edge.marginal = factor * (previous[from] + score + incoming[to] - log_z).exp();
             }
             self.patched.restore(&self.edges[edges], transitions);
-            each(pairs);
+        }
+        let last = &self.alpha[(steps - 1) * nodes..][..nodes];
+        log_sum_exp((0..labels).flat_map(|label| (0..groups).map(move |group| last[group * labels + label])))
+    }
+
+    fn backward_log_in<const SECOND: bool>(
+        &mut self,
+        transitions: &Transitions,
+        triples: Option<&Triples>,
+        factor: f64,
+        counts: &mut PairCounts,
+        mut each: impl FnMut(&mut PairCounts),
+    ) {
+        let (width, labels, groups) = (self.width, self.labels, self.groups::<SECOND>());
+        let (nodes, log_z) = (groups * labels, self.log_z);
+        counts.begin_direct(triples);
+        let (mut beta, mut onward) = (vec![0.0; nodes], vec![0.0; nodes]);
+        self.marginals.clear();
+        self.marginals.resize(self.tokens * width, 0.0);
+        for at in (0..self.tokens - usize::from(SECOND)).rev() {
+            self.node_marginals::<SECOND>(at, &beta, factor, counts);
+            if SECOND {
+                each(counts);
+            }
+            if at == 0 {
+                break;
+            }
+            let token = at + usize::from(SECOND);
+            let edges = self.edges_into(token);
+            self.patched.apply(&self.edges[edges.clone()]);
+            let states = &self.scores[token * width..][..width];
+            let step = Step::<SECOND> { labels, width, states, transitions: &self.patched.scores, triples };
+            let previous = &self.alpha[(at - 1) * nodes..][..nodes];
+            for group in 0..groups {
+                for label in 0..labels {
+                    let ([transition, state], node) = (step.potential(group, label), group * labels + label);
+                    onward[node] = transition + state + beta[node];
+                }
+            }
+            for group in 0..groups {
+                for label in 0..labels {
+                    let node = group * labels + label;
+                    let out = (0..labels).map(|i| step.behind(group, label, i));
+                    if let Some(counts) = counts.links_from(triples, group, label) {
+                        for (count, (behind, link)) in counts.iter_mut().zip(out.clone()) {
+                            *count += factor * (previous[node] + link + onward[behind] - log_z).exp();
+                        }
+                    }
+                    beta[node] = log_sum_exp(out.map(|(behind, link)| link + onward[behind]));
+                }
+            }
+            if !SECOND {
+                for edge in &mut self.edges[edges.clone()] {
+                    let (from, to) = (edge.from as usize, edge.to as usize);
+                    edge.marginal = factor * (previous[from] + step.behind(0, from, to).1 + onward[to] - log_z).exp();
+                }
+                each(counts);
+            }
+            self.patched.restore(&self.edges[edges], transitions);
+        }
+    }
+
+    /// Adds the marginals of a step's nodes to those of labels; in second order also counts the pairs that the nodes are, and
+    /// sets the edges' marginals.
+    fn node_marginals<const SECOND: bool>(&mut self, at: usize, beta: &[f64], factor: f64, counts: &mut PairCounts) {
+        let (width, labels, log_z) = (self.width, self.labels, self.log_z);
+        let (nodes, token) = (beta.len(), at + usize::from(SECOND));
+        let alpha = &self.alpha[at * nodes..][..nodes];
+        let marginal = |node: usize| factor * (alpha[node] + beta[node] - log_z).exp();
+        for group in 0..self.groups::<SECOND>() {
+            for label in 0..labels {
+                let p = marginal(group * labels + label);
+                self.marginals[token * width + label] += p;
+                if SECOND {
+                    counts.direct[group * width + label] += p;
+                    if at == 0 {
+                        self.marginals[group] += p;
+                    }
+                }
+            }
+        }
+        if SECOND {
+            let edges = self.edges_into(token);
+            for edge in &mut self.edges[edges] {
+                edge.marginal = marginal(edge.from as usize * labels + edge.to as usize);
+            }
         }
     }
 }

@@ -3,9 +3,24 @@
 //! The factor of token t is 1 / sum(alpha_{t-1}), not 1 / sum(alpha_t): the sum is then off the chain of dependent
 //! operations. alpha and beta take the same factors, so alpha_t . beta_t is the same number, sum(alpha_last), at every token.
 
-use crate::chain::inference::{Lattice, PairCounts, Transitions};
+use crate::chain::inference::counts::PairCounts;
+use crate::chain::inference::lattice::{Lattice, edges_into};
+use crate::chain::inference::transitions::Transitions;
 use crate::numeric;
 use pulp::Simd;
+
+/// Largest |state score| + |transition score| for which scaled probabilities cannot leave the range of a double:
+/// the entries of alpha and beta then stay within exp(+-600).
+const MOST: f64 = 150.0;
+/// The same of second order, triple scores included. Two pairs can lie four such sums apart, where two labels lie two.
+const MOST_SECOND: f64 = 100.0;
+
+/// Whether scaled probabilities stay within the range of a double, `most` being the largest sum of the |scores| that meet at a
+/// token. Not with scores that are not numbers.
+#[inline(always)]
+pub(super) fn stays_in_range(most: f64, second_order: bool) -> bool {
+    most <= if second_order { MOST_SECOND } else { MOST }
+}
 
 impl Lattice {
     #[inline(always)]
@@ -25,7 +40,7 @@ impl Lattice {
             self.rescale[token] = rescale;
             product.multiply(total);
             let potentials = &self.scores[token * width..(token + 1) * width];
-            let edges = self.edge_ends.get(token).map_or(0..0, |&end| self.edge_ends[token - 1]..end);
+            let edges = edges_into(&self.edge_ends, token);
             if edges.is_empty() {
                 vector_matrix(simd, &previous[..self.labels], &transitions.exp, current);
             } else {
@@ -64,7 +79,7 @@ impl Lattice {
             // What comes in over transitions into this token takes the place of its potentials, which are done with.
             let incoming = &mut self.scores[at];
             multiply_in_place(simd, incoming, &self.backward, self.rescale[token]);
-            let edges = self.edge_ends.get(token).map_or(0..0, |&end| self.edge_ends[token - 1]..end);
+            let edges = edges_into(&self.edge_ends, token);
             if edges.is_empty() {
                 vector_matrix(simd, &incoming[..labels], &transitions.exp_transposed, &mut self.backward);
                 continue;

@@ -1,8 +1,9 @@
 //! Inference against enumeration of every labelling.
 
-use crate::chain::inference::*;
+use crate::chain::inference::{Edge, Lattice, PairCounts, Transitions};
+use crate::numeric;
 use proptest::prelude::*;
-use pulp::{Arch, WithSimd};
+use pulp::{Arch, Simd, WithSimd};
 
 #[derive(Clone, Debug)]
 struct Problem {

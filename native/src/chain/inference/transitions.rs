@@ -1,6 +1,6 @@
 //! Transition scores, padded and exponentiated once for all sentences.
 
-use crate::chain::inference::{Edge, Triples};
+use crate::chain::inference::triples::Triples;
 use crate::numeric::aligned::Aligned;
 use crate::numeric::{self, padded};
 use pulp::Simd;
@@ -114,6 +114,19 @@ impl Transitions {
     }
 }
 
+/// An addition to the score of one transition into one token, from an attribute-conditioned feature.
+#[derive(Clone, Copy, Debug)]
+pub struct Edge {
+    pub from: u32,
+    pub to: u32,
+    pub score: f64,
+    /// The feature it comes from, for the gradient, and where its block adds that up.
+    pub feature: u32,
+    pub place: u32,
+    /// After `backward`: the probability of this transition, times the factor given.
+    pub marginal: f64,
+}
+
 /// Transition matrices that can be changed for one token and changed back at the cost of the change.
 #[derive(Default)]
 pub struct Patched {
@@ -164,5 +177,13 @@ impl Patched {
             self.scores[at] = transitions.scores[at];
             self.exp[at] = transitions.exp[at];
         }
+    }
+}
+
+impl Transitions {
+    /// The triples that a sentence of so many tokens has scores of, if any.
+    #[inline(always)]
+    pub(super) fn triples_of(&self, tokens: usize) -> Option<&Triples> {
+        self.triples.as_ref().filter(|_| tokens > 2)
     }
 }

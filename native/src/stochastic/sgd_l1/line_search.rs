@@ -1,15 +1,8 @@
 //! The rate of an update by trial (Zhou, Qiu & Huang 2011, Algorithm 1 with Eq. 14).
 
 use crate::stochastic::samples::Sample;
-use crate::stochastic::sgd_l1::{Pass, Settings};
+use crate::stochastic::sgd_l1::update::{LineSearch, Pass, Settings};
 use pulp::Simd;
-
-/// The heuristic line search of Zhou et al. (2011).
-#[derive(Clone, Copy, Debug)]
-pub struct LineSearch {
-    pub trials: usize,
-    pub decay: f64,
-}
 
 /// |w|_1 and |w|_2 squared of the weights that a sample uses.
 #[derive(Clone, Copy, Default)]

@@ -1,4 +1,4 @@
-"""Compare a model's labels with those of a file: accuracy, and precision, recall and F of chunks."""
+"""Compare a model's labels with the labels in a file: accuracy, and precision, recall and F of chunks."""
 
 from __future__ import annotations
 

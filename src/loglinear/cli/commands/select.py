@@ -65,7 +65,7 @@ def _strengths(text: str) -> int:
 
 
 class Selected(NamedTuple):
-    """What a selection has to write.
+    """The outcome of a selection, ready to be written.
 
     Attributes:
         table: lines of cells between tabs.
@@ -155,7 +155,7 @@ def _options(arguments: Namespace) -> SolverOptions:
 
 
 def _of_growth(growth: Growth) -> Selected:
-    """Return what there is to write of a model that has grown feature by feature."""
+    """Return the outcome of growing a model feature by feature."""
     from ...result import Status
 
     result, n_active = growth.result, growth.result.trace[-1].nnz
@@ -202,7 +202,7 @@ def _dev_score(at: Round, score: str) -> float | None:
 
 
 def _of_path(followed: Followed) -> Selected:
-    """Return what there is to write of a path."""
+    """Return the outcome of following a path."""
     scored = followed.headline is not None
     columns = ["l1", "objective", "nnz", "gradient_evaluations", "seconds", *_dev_column(followed.headline)]
     rows = [_point(point, followed.best, scored=scored) for point in followed.path.points]

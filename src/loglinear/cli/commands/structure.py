@@ -4,9 +4,9 @@ Every column of the table is a variable, every line a sample; the first line has
 n/a, <NA>, NaN, nan, NULL, null, None are missing values. The strength of the L1 penalty, and with it the number of
 edges, is chosen by the extended Bayesian information criterion unless --l1 says otherwise.
 
-The result has a line for each weight other than 0, those of the strongest edge first: two variables, a state of each,
+The result has a line for each weight other than 0, the strongest edge's weights first: two variables, a state of each,
 and by how much the pair of states raises log p, in nats. The first state of every variable, in the order of numbers or
-of letters, is the one that others are measured against, and has no weights.
+of letters, is the state that others are measured against, and has no weights.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
 
 
 def _check(arguments: Namespace, places: list[str]) -> None:
-    """Make whatever is certain to fail do so before the work is done."""
+    """Look for errors that are cheaper to find before the work is done than after."""
     from ...data.writing import check_writable
 
     for place in places:
@@ -250,7 +250,7 @@ class Edges:
         return float(self._estimator.l1_)
 
     def _likelihood(self) -> tuple[str, float]:
-        """Return the name of what is maximised beside the penalty, and its value per sample."""
+        """Return the name of the likelihood that is maximised, and its logarithm per sample."""
         name = "log-likelihood" if self._estimator.objective == "likelihood" else "pseudo-log-likelihood"
         return name, -self._result.nll / self._table.n_samples
 

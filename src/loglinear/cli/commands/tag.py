@@ -56,7 +56,7 @@ def _tag_texts(arguments: Namespace) -> None:
     if arguments.marginals:
         for row, probabilities in zip(rows, classifier.predict_proba(found.texts), strict=True):
             row += [f"{label}:{p:.6f}" for label, p in probabilities.items()]
-    # As many lines come out as go in, blank ones too.
+    # Blank lines of the input are blank lines of the output.
     lines = [""] * found.lines[-1]
     for number, row in zip(found.lines, rows, strict=True):
         lines[number - 1] = "\t".join(row)

@@ -1,6 +1,6 @@
 """Train a linear-chain CRF on a file of labelled sentences, or a maximum-entropy classifier on labelled samples.
 
-A classifier takes texts (label TAB text a line), svmlight files, or any of the others, token by token.
+A classifier takes texts (label TAB text a line), svmlight files, or files of sentences, token by token.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --mod
          loglinear train mails.tsv --model-type maxent --format text --ngrams 1-2 --tfidf --model spam.loglinear"""
 
 
-# Of --ngrams, --tfidf and --multi-class.
+# Defaults of --ngrams, --tfidf and --multi-class.
 DEFAULTS = ["1", False, "softmax"]
 
 
@@ -110,7 +110,7 @@ def train(
     threads: int = 0,
     progress: Progress,
 ) -> Result:
-    """Train a chain on a file and write the model; what is certain to fail fails before the work is done."""
+    """Train a chain on a file and write the model; options and places are checked before the file is read."""
     from ...models.chain_training import train_chain
     from ..reading import read_sentences
 

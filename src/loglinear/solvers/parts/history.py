@@ -4,8 +4,8 @@ Source: Nocedal & Wright, Numerical Optimization (2nd ed. 2006), Algorithm 7.4 (
 (scaling gamma). The recursion runs on inner products instead of vectors, as in Chen, Wang & Zhou (NIPS 2014,
 "Large-scale L-BFGS using MapReduce"): with S'Y and Y'Y kept, a step takes two sweeps over the history, one for the
 inner products of the newest y and of v with all rows, one for the combination of the rows. The pairs are kept in
-bfloat16: H remains positive definite, being formed exactly from the rounded pairs; on text data the same number of
-iterations is needed as with float64, and a quarter of the memory is swept, which is what a step's time goes into.
+bfloat16: H remains positive definite, being formed exactly from the rounded pairs; on text data the number of
+iterations is the same as with float64, and a step, whose time goes into memory, sweeps over a quarter of it.
 
 Symbols: s = w_new - w, y = the change of the gradient of the smooth part, v the pseudo-gradient at w_new, d the
 direction, rho = 1 / s.y, gamma = s.y / y.y, alpha and beta as in Algorithm 7.4.
@@ -20,12 +20,48 @@ import numpy as np
 import numpy.typing as npt
 
 from ... import vectors
-from ...options import whole_number
-from ...penalty import ElasticNet
+from ...penalty import Separable
 from ...vectors import Rows, Vector
-from .quasi_newton import EPSILON, MOST, QuasiNewton
+from .quasi_newton import EPSILON, Advanced, Moved
 
-__all__ = ["History", "LimitedMemory"]
+__all__ = ["Combination", "History"]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """The direction d = -H v as a combination of the pairs and of v; it becomes a vector only in ``move``.
+
+    Attributes:
+        history: whose rows are combined.
+        on_s: coefficients of the live rows of S in H v, shape (k,).
+        on_y: coefficients of the live rows of Y in H v, shape (k,).
+        gamma: coefficient of v in H v.
+        w: where the direction begins, shape (n,).
+        g: gradient of the NLL at w, shape (n,).
+        penalty: whose pseudo-gradient v is.
+    """
+
+    history: History
+    on_s: Vector
+    on_y: Vector
+    gamma: float
+    w: Vector
+    g: Vector
+    penalty: Separable
+
+    def move(self, alpha: float, out: Vector) -> Moved:
+        """Write w + alpha d to ``out`` in one sweep; with L1 it is pi(w + alpha pi(d; -v); xi).
+
+        The sweep fuses these lines of Andrew & Gao (2007), Algorithm 1: the pseudo-gradient v, the last line of the
+        two-loop recursion, the projection of d, and a trial of the constrained line search, the projection on the
+        orthant xi included.
+        """
+        rows, strengths = self.history, self.penalty.strengths
+        return Moved(
+            *vectors.quasi_newton_step(
+                self.w, self.g, strengths, rows.S, -self.on_s, rows.Y, -self.on_y, rows.live, -self.gamma, alpha, out
+            )
+        )
 
 
 @dataclass
@@ -41,7 +77,7 @@ class History:
         SY: SY[i, j] = s_i . y_j for live rows with s_i not newer than y_j, shape (memory + 1, memory + 1).
         YY: YY[i, j] = y_i . y_j for live rows, likewise.
         Sv: inner products of the live rows of S, in order, with the v of the last ``advance``.
-        Yv: those of Y.
+        Yv: inner products of the live rows of Y, likewise.
         live: rows in use, oldest first.
         spare: the row that the next pair goes to.
     """
@@ -66,16 +102,12 @@ class History:
         """Most pairs kept."""
         return len(self.SY) - 1
 
-    def advance(
-        self, w_new: Vector, g_new: Vector, w: Vector, g: Vector, penalty: ElasticNet
-    ) -> tuple[History, float, float, float]:
+    def advance(self, w_new: Vector, g_new: Vector, w: Vector, g: Vector, penalty: Separable) -> Advanced:
         """Take up the pair of two points and their NLL gradients; v is the pseudo-gradient at the new one.
 
         The oldest pair goes if the history is full. A pair without positive curvature, s.y <= 2.2e-16 y.y, is skipped:
-        H stays positive definite.
-
-        Returns:
-            The history that follows, the max-norm of v, its Euclidean norm squared, and (w_new - w) . v.
+        H stays positive definite. One sweep over memory fuses s, y, v and the inner products of y and v with all rows,
+        which the next direction is made of.
         """
         k, spare = len(self.live), self.spare
         products = np.empty((2, 2 * k + 2))
@@ -86,7 +118,7 @@ class History:
         sy, yy = products[1, 2 * k :]
         if not (EPSILON * yy < sy < math.inf and 0.0 < yy < math.inf):
             history = replace(self, Sv=products[0, on_s[:-1]], Yv=products[0, on_y[:-1]])
-            return history, violation, squared, slope
+            return Advanced(history, violation, squared, slope)
         first = max(k + 1 - self.memory, 0)
         on_s, on_y, live = on_s[first:], on_y[first:], (*self.live, spare)[first:]
         rows, SY, YY = list(live), self.SY.copy(), self.YY.copy()
@@ -101,7 +133,7 @@ class History:
             live=live,
             spare=next(row for row in range(self.memory + 1) if row not in live),
         )
-        return history, violation, squared, slope
+        return Advanced(history, violation, squared, slope)
 
     def spread(self, places: npt.NDArray[np.intp], n: int) -> History:
         """Return the history of vectors of length n that have these entries at ``places``, and 0 elsewhere."""
@@ -113,20 +145,13 @@ class History:
         """Return the history without its pairs."""
         return replace(self, Sv=np.empty(0), Yv=np.empty(0), live=())
 
-    def step(
-        self, w: Vector, g: Vector, penalty: ElasticNet, alpha: float, out: Vector
-    ) -> tuple[float, float, float, float]:
-        """Write w + alpha d to ``out``, with d = -H v and v the pseudo-gradient at w, which ``advance`` came to last.
+    def direction(self, w: Vector, g: Vector, penalty: Separable) -> Combination:
+        """Return d = -H v, with v the pseudo-gradient at w, the point to which ``advance`` came last.
 
-        H is the identity while there are no pairs. With L1 both are projected, see ``vectors.quasi_newton_step``.
-
-        Returns:
-            d . v, v . (out - w), |out|_1 and |out|_2 squared, the norms of what bears a penalty.
+        H is the identity while there are no pairs.
         """
         on_s, on_y, gamma = self._coefficients() if self.live else (np.empty(0), np.empty(0), 1.0)
-        return vectors.quasi_newton_step(
-            w, g, penalty.strengths, self.S, -on_s, self.Y, -on_y, self.live, -gamma, alpha, out
-        )
+        return Combination(self, on_s, on_y, gamma, w, g, penalty)
 
     def _coefficients(self) -> tuple[Vector, Vector, float]:
         """Return the weights of the live rows of S and Y and of v in H v (Algorithm 7.4 on inner products)."""
@@ -140,21 +165,3 @@ class History:
         for i in range(m):
             on_s[i] = alpha[i] - (r_y[i] + on_s[:i] @ SY[:i, i]) / SY[i, i]
         return on_s, -gamma * alpha, float(gamma)
-
-
-class LimitedMemory(QuasiNewton):
-    """What L-BFGS and OWL-QN share.
-
-    Args:
-        memory: stored (s, y) pairs, >= 1.
-        tolerance: see ``QuasiNewton``, like the others.
-        gradient_tolerance: >= 0.
-        max_line_search: >= 1.
-    """
-
-    def __init__(self, memory: int, tolerance: float, gradient_tolerance: float, max_line_search: int) -> None:
-        self.memory = whole_number("memory", memory, 1, MOST)
-        super().__init__(tolerance, gradient_tolerance, max_line_search)
-
-    def _no_pairs(self, n: int) -> History:
-        return History.empty(self.memory, n)

@@ -1,16 +1,16 @@
-"""What solvers that go sample by sample share."""
+"""The state of solvers that go sample by sample, and what their passes begin and end with."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ...errors import ObjectiveError, OptionError
+from ...errors import ObjectiveError
 from ...options import real_number
-from ...problem import Problem
+from ...problem import Numbers, PerSample, Problem
 from ...result import Status
 from ...vectors import Vector
 
@@ -20,9 +20,9 @@ __all__ = [
     "after_pass",
     "check_finite",
     "check_learning_rate",
-    "check_smooth",
     "measured",
-    "stochastic_objective",
+    "sample_passes",
+    "visiting",
     "with_gradient",
 ]
 
@@ -37,8 +37,8 @@ class PassState:
         w: weights, shape (n_features,).
         iteration: passes over the data.
         evaluations: of a sample's log-probability, line searches included.
-        n_samples: in the sum that is minimised.
-        gradient_evaluations: of the whole gradient, but for the trace.
+        n_samples: number of samples in the sum that is minimised.
+        gradient_evaluations: of the whole gradient, without those for the trace.
         status: RUNNING, or why the solver stopped.
         objective: penalised, nats; NaN until it is measured.
         nll: unpenalised, nats; NaN until it is measured.
@@ -65,44 +65,25 @@ P = TypeVar("P", bound=PassState)
 S = TypeVar("S", bound=Any)
 
 
-def stochastic_objective(problem: Problem, method: str, solver: str) -> Any:
-    """Return the objective that has the method which the solver's passes are made of.
+def sample_passes(problem: Problem) -> Any:
+    """Return the problem's objective as passes over its samples; ``check`` has seen to it that it has the method."""
+    return cast(PerSample, problem.objective).per_sample()
 
-    It is the problem's, or what its method ``per_sample`` returns: the same problem, sample by sample.
 
-    Raises:
-        OptionError: there is none, or other weights than its intercept are to bear no penalty.
-    """
-    objective: Any = problem.objective
-    if not hasattr(objective, method) and hasattr(objective, "per_sample"):
-        objective = objective.per_sample()
-    if not callable(getattr(objective, method, None)):
-        name = type(problem.objective).__name__
-        message = f"{solver} goes sample by sample, which {name} cannot: it has no {method}; use lbfgs or owlqn"
-        raise OptionError(message)
-    spared, intercept = problem.penalty.unpenalised, getattr(objective, "n_unpenalised", 0)
-    if spared != intercept:
-        message = f"unpenalised={spared}, but {solver} can spare the {intercept} weights of the intercept only"
-        raise OptionError(message)
-    return objective
+def visiting(seed: int, number: int, n_samples: int) -> Numbers:
+    """Return the samples in the random sequence in which a pass visits them, each once."""
+    return np.random.default_rng([seed, number]).permutation(n_samples)
 
 
 def check_learning_rate(learning_rate: Any) -> None:
-    """Raise OptionError if a learning rate is neither a finite number > 0 nor None, which is to choose it."""
+    """Raise OptionError if a learning rate is neither a finite number > 0 nor None, which asks for a choice."""
     if learning_rate is not None:
         choice = "a finite number > 0, or None to choose it"
         real_number("learning_rate", learning_rate, choice, lambda x: x > 0.0)
 
 
-def check_smooth(problem: Problem, solver: str) -> None:
-    """Raise OptionError if the problem has an L1 penalty."""
-    if problem.penalty.l1:
-        message = f"{solver} is for smooth problems, and l1={problem.penalty.l1:g}; use owlqn, two_stage, sag or sgd_l1"
-        raise OptionError(message)
-
-
 def after_pass(state: P, evaluations: int, passes: int | None = None, **changes: Any) -> P:
-    """Return the state after another pass, unmeasured; with PASSES_MADE if it was the last of ``passes``."""
+    """Return the state after another pass, unmeasured; PASSES_MADE if that was the last of ``passes``."""
     last = passes is not None and state.iteration + 1 >= passes
     return replace(
         state,
@@ -117,7 +98,7 @@ def after_pass(state: P, evaluations: int, passes: int | None = None, **changes:
 
 
 def measured(problem: Problem, state: S) -> S:
-    """Return a state with w and an objective, a dataclass, with objective and violation: one gradient evaluation."""
+    """Return the state with objective, NLL and violation, if it has none yet: one gradient evaluation."""
     if not math.isnan(state.objective):
         return state
     gradient = np.zeros_like(state.w)
@@ -125,7 +106,7 @@ def measured(problem: Problem, state: S) -> S:
 
 
 def with_gradient(problem: Problem, state: S, nll: float, gradient: Vector) -> S:
-    """Return a state with the objective and violation that follow from NLL and gradient at its weights."""
+    """Return the state with the objective and violation that follow from NLL and gradient at its weights."""
     objective = nll + problem.penalty.value(state.w)
     changes = {"objective": objective, "nll": nll, "violation": problem.penalty.violation(state.w, gradient)}
     return replace(state, **changes)

@@ -7,13 +7,12 @@ cluster of each, shape (d,); gamma the weights of the clusters, shape (K,); C_k 
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import ObjectiveError, OptionError
-from ...problem import Problem
+from ...problem import Aggregatable, Clusterable, Objective, Problem
 from ...vectors import Vector
 
 __all__ = ["ClusterMap", "Projected", "chunks", "cluster_map", "clusterable_range", "k_means", "project_down"]
@@ -24,13 +23,13 @@ ClusterMap = npt.NDArray[np.intp]
 def clusterable_range(problem: Problem) -> tuple[int, int]:
     """Return start and stop of the features that may be clustered.
 
-    They are the objective's attribute ``clusterable``, all features by default, less those that bear no penalty.
+    They are the range ``clusterable`` of the objective, all features if it has none, less those that bear no penalty.
 
     Raises:
-        OptionError: ``clusterable`` is no such range of the features.
+        OptionError: ``clusterable`` is no range of the features.
     """
     n = problem.n_features
-    given = getattr(problem.objective, "clusterable", (0, n))
+    given = problem.objective.clusterable if isinstance(problem.objective, Clusterable) else (0, n)
     try:
         start, stop = (int(bound) for bound in given)
     except (TypeError, ValueError):
@@ -79,7 +78,7 @@ def k_means(beta: Vector, change: Vector, size: int, seed: int) -> ClusterMap:
 
 
 def cluster_map(n: int, start: int, clusters: ClusterMap) -> ClusterMap:
-    """Return cmap for n features: those from ``start`` on in the clusters given, each of the others in one of its own.
+    """Return cmap for n features: from ``start`` on the clusters given, and for every other feature one of its own.
 
     The clusters come where their features were: the first and the last weights of beta are those of gamma.
     """
@@ -100,27 +99,26 @@ class Projected:
     Its ridge is (l2 / 2) sum over k of |C_k| gamma_k^2, without the features that bear no penalty. As weights of the
     clusters differ, it is part of the objective; a problem made of it has no penalty of its own.
 
-    An objective that can add up its features over clusters (Eq. 15) does so, by a method aggregate(cmap, K). It
-    returns an objective over gamma with the value of its own at beta and, as its gradient, that of Eq. 14, or None if
-    it cannot. Any other objective is evaluated at beta and its gradient added up.
+    An objective that can add up its features over clusters does so (``Aggregatable``, Eq. 15). Any other objective is
+    evaluated at beta and its gradient added up (Eq. 14).
 
-    Cost of an evaluation: that of the objective and O(d + K), or that of the aggregated objective and O(K).
+    Cost: an evaluation is one of the objective and O(d + K), or one of the aggregated objective and O(K).
 
     Args:
         problem: over beta, without L1.
         cmap: cluster of each feature, all clusters from 0 to K - 1 in use.
-        aggregate: use the method ``aggregate``, if there is one.
+        aggregate: let the objective add up its features, if it can.
 
     Raises:
-        OptionError: what ``aggregate`` returned is no objective.
-        ObjectiveError: it is one over another number of features.
+        OptionError: ``aggregate`` did not return an objective.
+        ObjectiveError: ``aggregate`` returned an objective over another number of features.
     """
 
     def __init__(self, problem: Problem, cmap: ClusterMap, *, aggregate: bool = True) -> None:
-        objective: Any = problem.objective
+        objective = problem.objective
         self.n_features = int(cmap.max()) + 1
         self.n_samples = int(objective.n_samples)
-        self.n_threads = int(getattr(objective, "n_threads", 0))
+        self.n_threads = problem.n_threads
         self._cmap = cmap
         sizes = np.bincount(cmap[: _penalised(problem)], minlength=self.n_features)
         self._strengths = problem.penalty.l2 * sizes
@@ -129,9 +127,9 @@ class Projected:
         if self._aggregated is None:
             self._beta, self._gradient = np.empty(cmap.size), np.empty(cmap.size)
 
-    def _aggregate(self, objective: Any) -> Problem | None:
-        method = getattr(objective, "aggregate", None)
-        made = method(self._cmap, self.n_features) if callable(method) else None
+    def _aggregate(self, objective: Objective) -> Problem | None:
+        """Return the problem over gamma that the objective makes itself, if it can."""
+        made = objective.aggregate(self._cmap, self.n_features) if isinstance(objective, Aggregatable) else None
         if made is None:
             return None
         problem = Problem(made)
@@ -162,5 +160,5 @@ class Projected:
 
 
 def _penalised(problem: Problem) -> int:
-    """How many of the first weights bear the penalty."""
+    """Return the number of the first weights, which bear the penalty."""
     return max(problem.n_features - problem.penalty.unpenalised, 0)

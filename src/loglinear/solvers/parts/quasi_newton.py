@@ -1,4 +1,7 @@
-"""State, step and stopping rule of quasi-Newton methods, whatever their approximation H and their line search.
+"""What quasi-Newton methods share: their state, the objective along a direction, and their stopping rule.
+
+A method is composed of a curvature, an approximation H of the inverse Hessian (``History``, ``InverseHessian``), and a
+search along d = -H v (``backtracking``, ``strong_wolfe``).
 
 Symbols: s = w_new - w, y = the change of the gradient of the smooth part, v the pseudo-gradient, d = -H v the
 direction, alpha the step.
@@ -8,19 +11,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ... import vectors
 from ...errors import ObjectiveError
-from ...options import real_number, whole_number
-from ...penalty import ElasticNet
+from ...options import real_number
+from ...penalty import Separable
 from ...problem import Problem
 from ...result import Status
 from ...vectors import Vector
 
-__all__ = ["Curvature", "QuasiNewton", "QuasiNewtonState", "Trial", "stopping_status"]
+__all__ = [
+    "Advanced",
+    "Bounds",
+    "Curvature",
+    "Direction",
+    "Found",
+    "Line",
+    "Moved",
+    "QuasiNewtonState",
+    "Trial",
+    "check_tolerances",
+    "first_step",
+    "moved",
+    "starting_state",
+    "stopping_status",
+    "stuck",
+]
 
 # Byrd, Lu, Nocedal & Zhu (1995), Eq. 3.9: a pair is used only if s.y > EPSILON * y.y.
 EPSILON = 2.2e-16
@@ -32,25 +51,60 @@ MOST = 1000
 WINDOW = 5
 
 
+class Moved(NamedTuple):
+    """What a sweep that writes w_new = w + alpha d has summed up.
+
+    Attributes:
+        descent: d . v, the derivative of the objective along d.
+        change: v . (w_new - w).
+        l1_norm: |w_new|_1 of the weights that bear the penalty.
+        squared_norm: |w_new|^2 of the weights that bear the penalty.
+    """
+
+    descent: float
+    change: float
+    l1_norm: float
+    squared_norm: float
+
+
+class Direction(Protocol):
+    """A direction d = -H v from a point w."""
+
+    def move(self, alpha: float, out: Vector) -> Moved:
+        """Write w + alpha d to ``out``."""
+
+
+class Advanced(NamedTuple):
+    """What a curvature has made of a pair of points, and what it has summed up of v at the new one.
+
+    Attributes:
+        curvature: the one that follows.
+        violation: max-norm of v.
+        squared: Euclidean norm of v, squared.
+        slope: (w_new - w) . v.
+    """
+
+    curvature: Curvature
+    violation: float
+    squared: float
+    slope: float
+
+
 class Curvature(Protocol):
-    """An approximation H of the inverse Hessian, as a step of a quasi-Newton method uses it; see ``History``."""
+    """An approximation H of the inverse Hessian."""
 
     @property
     def live(self) -> Any:
         """Whether there are pairs; H is the identity without them."""
 
-    def advance(
-        self, w_new: Vector, g_new: Vector, w: Vector, g: Vector, penalty: ElasticNet
-    ) -> tuple[Curvature, float, float, float]:
-        """Take up the pair of two points; return what follows, |v|_max, |v|^2 and (w_new - w) . v at the new one."""
+    def direction(self, w: Vector, g: Vector, penalty: Separable) -> Direction:
+        """Return -H v, where v is the pseudo-gradient at w, the point to which ``advance`` came last."""
+
+    def advance(self, w_new: Vector, g_new: Vector, w: Vector, g: Vector, penalty: Separable) -> Advanced:
+        """Take up the pair (s, y) of two points, whose NLL gradients are g_new and g."""
 
     def cleared(self) -> Curvature:
         """Return the approximation without pairs."""
-
-    def step(
-        self, w: Vector, g: Vector, penalty: ElasticNet, alpha: float, out: Vector
-    ) -> tuple[float, float, float, float]:
-        """Write w + alpha d to ``out``; return d . v, v . (out - w), |out|_1 and |out|_2 squared (penalised part)."""
 
 
 @dataclass
@@ -66,8 +120,8 @@ class QuasiNewtonState:
         objective: penalised, nats.
         nll: unpenalised, nats.
         violation: max-norm of the pseudo-gradient of the penalised objective at w.
-        norm: its Euclidean norm.
-        history: pairs (s, y), or what they make of H.
+        norm: Euclidean norm of the same pseudo-gradient.
+        history: the curvature: pairs (s, y), or the matrix H that they make.
         gradient_evaluations: so far.
         iteration: steps taken.
         status: RUNNING, CONVERGED or LINE_SEARCH_FAILED.
@@ -128,148 +182,164 @@ class Trial:
     history: Curvature
 
 
-class QuasiNewton:
-    """Options, start, step and stopping rule of quasi-Newton methods; they differ in H and in the line search.
+class Found(NamedTuple):
+    """The outcome of a line search.
 
-    Args:
-        tolerance: see the solvers; >= 0.
-        gradient_tolerance: see the solvers; >= 0.
-        max_line_search: most evaluations in one line search, >= 1.
-
-    Raises:
-        OptionError: an option is out of its range.
+    Attributes:
+        trial: the point found, evaluated last; None if there is none.
+        descent: d . v where the search began.
+        evaluations: of the gradient.
     """
 
-    def __init__(self, tolerance: float, gradient_tolerance: float, max_line_search: int) -> None:
-        bound = "a finite number >= 0 (0 switches the test off)"
-        self.tolerance = real_number("tolerance", tolerance, bound, lambda x: x >= 0.0)
-        self.gradient_tolerance = real_number("gradient_tolerance", gradient_tolerance, bound, lambda x: x >= 0.0)
-        self.max_line_search = whole_number("max_line_search", max_line_search, 1, MOST)
+    trial: Trial | None
+    descent: float
+    evaluations: int
 
-    def init(self, problem: Problem, w0: Vector) -> QuasiNewtonState:
-        """Evaluate the objective at w0 (one gradient evaluation) and return the starting state; w0 is copied.
 
-        Raises:
-            ObjectiveError: the objective or its gradient is not finite at w0.
-        """
-        w = np.array(w0, dtype=np.float64)
-        gradient = np.zeros_like(w)
-        nll = problem.evaluate(w, gradient)
-        return self.start(problem, w, nll, gradient, self._no_pairs(w.size))
+class Bounds(Protocol):
+    """A solver as its stopping rule sees it; see ``stopping_status``."""
 
-    def start(
-        self, problem: Problem, w: Vector, nll: float, gradient: Vector, history: Curvature, evaluations: int = 1
-    ) -> QuasiNewtonState:
-        """Return the state at w, whose NLL and gradient are known; a history with pairs has come to w last.
+    @property
+    def tolerance(self) -> float:
+        """Bound on the mean relative decrease."""
 
-        Raises:
-            ObjectiveError: the objective or its gradient is not finite at w.
-        """
-        spare_w = np.zeros_like(w)
-        penalty = problem.penalty
-        l1_norm, squared = penalty.norms(w)
-        objective = nll + penalty.value_from_norms(l1_norm, squared)
-        violation, norm2 = vectors.pseudo_gradient(w, gradient, penalty.strengths, out=spare_w)
-        for name, number in (("objective", objective), ("gradient's largest entry", violation)):
-            if not math.isfinite(number):
-                message = f"the {name} is {number} at the starting point; check the data, or start from other weights"
-                raise ObjectiveError(message)
-        return QuasiNewtonState(
-            w=w,
-            gradient=gradient,
-            objective=objective,
-            nll=nll,
-            violation=violation,
-            norm=math.sqrt(norm2),
-            history=history,
-            gradient_evaluations=evaluations,
-            iteration=0,
-            status=self._status((objective,), violation, math.sqrt(squared)),
-            recent=(objective,),
-            spare_w=spare_w,
-            spare_gradient=np.zeros_like(w),
-        )
+    @property
+    def gradient_tolerance(self) -> float:
+        """Bound on the violation."""
 
-    def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
-        """Search along -H v; if in vain, drop the history and search along -v once.
 
-        ``state`` is used up, unless an exception comes out.
-        """
-        steepest = 1.0 / state.norm if state.norm else 0.0
-        trial, descent, evaluations = self._line_search(problem, state, 1.0 if state.history.live else steepest)
-        if trial is None:
-            restarted = replace(state, history=state.history.cleared())
-            trial, _, more = self._line_search(problem, restarted, steepest)
-            evaluations += more
-            if trial is None:
-                return self._stuck(state, -descent, evaluations)
-        return self._moved(state, trial, evaluations)
+class Line:
+    """The objective along a direction: phi(alpha) = F(w + alpha d), d = -H v.
 
-    def _no_pairs(self, n: int) -> Curvature:
-        """Return the H of the start, for vectors of length n."""
-        raise NotImplementedError
+    Args:
+        problem: whose objective F is, penalty included.
+        state: where the line begins; its spare arrays are written to.
+        curvature: H, which may be another than the state's.
+    """
 
-    def _line_search(self, problem: Problem, state: QuasiNewtonState, alpha: float) -> tuple[Trial | None, float, int]:
-        """Search along the direction from alpha; return the point found, if any, d . v, and the evaluations spent."""
-        raise NotImplementedError
+    def __init__(self, problem: Problem, state: QuasiNewtonState, curvature: Curvature) -> None:
+        self.problem, self.state, self._curvature = problem, state, curvature
+        self._direction = curvature.direction(state.w, state.gradient, problem.separable)
 
-    def _move(self, problem: Problem, state: QuasiNewtonState, alpha: float) -> Trial:
+    def look(self, alpha: float) -> Trial:
         """Move to w + alpha d and evaluate the objective there, unless d does not descend."""
-        penalty, w = problem.penalty, state.spare_w
-        descent, change, l1_norm, squared = state.history.step(state.w, state.gradient, penalty, alpha, out=w)
+        penalty, w = self.problem.separable, self.state.spare_w
+        descent, change, l1_norm, squared = self._direction.move(alpha, out=w)
         nll = objective = math.inf
         if -math.inf < descent < 0.0:
-            nll = problem.evaluate(w, state.spare_gradient)
+            nll = self.problem.evaluate(w, self.state.spare_gradient)
             objective = nll + penalty.value_from_norms(l1_norm, squared)
         if not math.isfinite(objective):
             objective = math.inf
         w_norm = math.sqrt(squared) if squared >= 0.0 else math.nan
-        return Trial(objective, alpha, descent, change, nll, w_norm, math.nan, math.nan, math.nan, state.history)
+        return Trial(objective, alpha, descent, change, nll, w_norm, math.nan, math.nan, math.nan, self._curvature)
 
-    def _measure(self, problem: Problem, state: QuasiNewtonState, trial: Trial) -> Trial:
-        """Return ``trial``, the point moved to last, with what its gradient tells; infinite if that is not finite."""
+    def measure(self, trial: Trial) -> Trial:
+        """Return ``trial``, the point looked at last, with its pair, v and slope; infinite if these are not finite."""
         if trial.objective == math.inf:
             return trial
-        history, violation, norm2, slope = state.history.advance(
-            state.spare_w, state.spare_gradient, state.w, state.gradient, problem.penalty
+        state = self.state
+        history, violation, squared, slope = self._curvature.advance(
+            state.spare_w, state.spare_gradient, state.w, state.gradient, self.problem.separable
         )
-        if not (math.isfinite(norm2) and math.isfinite(slope)):
+        if not (math.isfinite(squared) and math.isfinite(slope)):
             return replace(trial, objective=math.inf)
         slope /= trial.alpha
-        return replace(trial, violation=violation, norm=math.sqrt(norm2), slope=slope, history=history)
+        return replace(trial, violation=violation, norm=math.sqrt(squared), slope=slope, history=history)
 
-    def _moved(self, state: QuasiNewtonState, trial: Trial, evaluations: int) -> QuasiNewtonState:
-        """Return the state at the point of ``trial``, with its pair in the history."""
-        recent = (*state.recent[-WINDOW:], trial.objective)
-        return replace(
-            state,
-            w=state.spare_w,
-            gradient=state.spare_gradient,
-            objective=trial.objective,
-            nll=trial.nll,
-            violation=trial.violation,
-            norm=trial.norm,
-            history=trial.history,
-            gradient_evaluations=state.gradient_evaluations + evaluations,
-            iteration=state.iteration + 1,
-            status=self._status(recent, trial.violation, trial.w_norm),
-            recent=recent,
-            spare_w=state.w,
-            spare_gradient=state.gradient,
-        )
 
-    def _stuck(self, state: QuasiNewtonState, predicted: float, evaluations: int) -> QuasiNewtonState:
-        """Return the state, unmoved, after line searches that found no decrease where ``predicted`` was to be had."""
-        at_rounding = 0.0 < predicted <= ROUNDING * abs(state.objective)
-        return replace(
-            state,
-            gradient_evaluations=state.gradient_evaluations + evaluations,
-            iteration=state.iteration + 1,
-            status=Status.CONVERGED if at_rounding else Status.LINE_SEARCH_FAILED,
-        )
+def starting_state(
+    bounds: Bounds,
+    problem: Problem,
+    w: Vector,
+    nll: float,
+    gradient: Vector,
+    curvature: Curvature,
+    evaluations: int = 1,
+) -> QuasiNewtonState:
+    """Return the state at w, whose NLL and gradient are known; a curvature with pairs has come to w last.
 
-    def _status(self, recent: tuple[float, ...], violation: float, w_norm: float) -> Status:
-        return stopping_status(recent, violation, w_norm, self.tolerance, self.gradient_tolerance)
+    Args:
+        bounds: of the stopping rule.
+        problem: what is to be minimised.
+        w: weights, kept in the state.
+        nll: at w, unpenalised, nats.
+        gradient: of the NLL at w, kept in the state.
+        curvature: H.
+        evaluations: of the gradient, so far.
+
+    Raises:
+        ObjectiveError: the objective or its gradient is not finite at w.
+    """
+    spare_w = np.zeros_like(w)
+    penalty = problem.separable
+    l1_norm, squared_norm = penalty.norms(w)
+    objective = nll + penalty.value_from_norms(l1_norm, squared_norm)
+    violation, squared = vectors.pseudo_gradient(w, gradient, penalty.strengths, out=spare_w)
+    for name, number in (("objective", objective), ("gradient's largest entry", violation)):
+        if not math.isfinite(number):
+            message = f"the {name} is {number} at the starting point; check the data, or start from other weights"
+            raise ObjectiveError(message)
+    return QuasiNewtonState(
+        w=w,
+        gradient=gradient,
+        objective=objective,
+        nll=nll,
+        violation=violation,
+        norm=math.sqrt(squared),
+        history=curvature,
+        gradient_evaluations=evaluations,
+        iteration=0,
+        status=_status(bounds, (objective,), violation, math.sqrt(squared_norm)),
+        recent=(objective,),
+        spare_w=spare_w,
+        spare_gradient=np.zeros_like(w),
+    )
+
+
+def first_step(state: QuasiNewtonState, curvature: Curvature) -> float:
+    """Return the first alpha of a search: 1, or 1 / |v| along -v, so that the first step of all has length 1."""
+    steepest = 1.0 / state.norm if state.norm else 0.0
+    return 1.0 if curvature.live else steepest
+
+
+def moved(bounds: Bounds, state: QuasiNewtonState, trial: Trial, evaluations: int) -> QuasiNewtonState:
+    """Return the state at the point of ``trial``, with its pair in the history, after a look at the stopping rule."""
+    recent = (*state.recent[-WINDOW:], trial.objective)
+    return replace(
+        state,
+        w=state.spare_w,
+        gradient=state.spare_gradient,
+        objective=trial.objective,
+        nll=trial.nll,
+        violation=trial.violation,
+        norm=trial.norm,
+        history=trial.history,
+        gradient_evaluations=state.gradient_evaluations + evaluations,
+        iteration=state.iteration + 1,
+        status=_status(bounds, recent, trial.violation, trial.w_norm),
+        recent=recent,
+        spare_w=state.w,
+        spare_gradient=state.gradient,
+    )
+
+
+def stuck(state: QuasiNewtonState, descent: float, evaluations: int) -> QuasiNewtonState:
+    """Return the state, unmoved, after searches that found no decrease.
+
+    Converged if the decrease -``descent`` that the quasi-Newton direction promised can hide in rounding errors of F.
+    """
+    at_rounding = 0.0 < -descent <= ROUNDING * abs(state.objective)
+    return replace(
+        state,
+        gradient_evaluations=state.gradient_evaluations + evaluations,
+        iteration=state.iteration + 1,
+        status=Status.CONVERGED if at_rounding else Status.LINE_SEARCH_FAILED,
+    )
+
+
+def _status(bounds: Bounds, recent: tuple[float, ...], violation: float, w_norm: float) -> Status:
+    return stopping_status(recent, violation, w_norm, bounds.tolerance, bounds.gradient_tolerance)
 
 
 def stopping_status(
@@ -277,7 +347,7 @@ def stopping_status(
 ) -> Status:
     """Return CONVERGED if the violation or the mean relative decrease over the last WINDOW steps is small, or RUNNING.
 
-    The decrease counts from the largest of their objectives to the smallest: some methods let a step ascend.
+    The decrease counts from the largest objective of these steps to the smallest: some methods let a step ascend.
 
     Args:
         recent: objectives of the last steps, at most WINDOW + 1, the newest last.
@@ -292,3 +362,10 @@ def stopping_status(
     if tolerance > 0.0 and len(recent) > WINDOW and decrease <= tolerance * abs(recent[-1]):
         return Status.CONVERGED
     return Status.RUNNING
+
+
+def check_tolerances(tolerance: float, gradient_tolerance: float) -> None:
+    """Raise OptionError if one of the two bounds of ``stopping_status`` is no finite number >= 0."""
+    bound = "a finite number >= 0 (0 switches the test off)"
+    real_number("tolerance", tolerance, bound, lambda x: x >= 0.0)
+    real_number("gradient_tolerance", gradient_tolerance, bound, lambda x: x >= 0.0)

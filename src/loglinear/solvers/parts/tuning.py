@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from ...errors import ObjectiveError
 from ...penalty import ElasticNet
-from ...problem import Problem
+from ...problem import PerSample, Problem
 from ...result import Status
 
 __all__ = ["LEARNING_RATES", "QUICK_PASSES", "SAMPLE", "rate_by_powers_of_ten", "tune_learning_rate", "tuned_rate"]
@@ -41,15 +41,19 @@ def tune_learning_rate(
     """Return the solver with the learning rate, then the decay, that reach the lowest training objective.
 
     Source: Tsuruoka et al. (2009), section 4.1: first eta_0 from a grid, then alpha with that eta_0, each by the
-    objective after the solver's passes. Departures: when there are more data, on a sample, with the penalty scaled down
-    likewise; a grid whose end is the best is continued. Schmidt et al. (2015), section 4, choose among powers
-    of ten, on all data: ``learning_rates=(1.0,), digits=(1.0,), sample=None``.
+    objective after the solver's passes. Schmidt et al. (2015), section 4, choose among powers of ten, on all data:
+    ``learning_rates=(1.0,), digits=(1.0,), sample=None``.
+
+    Departures:
+
+    - When there are more data than ``sample``, a sample is drawn, and the penalty is scaled down likewise.
+    - A grid whose end is the best is continued.
 
     Args:
         problem: what is to be minimised.
         solver: a stochastic solver; all its other options are kept.
         learning_rates: to be tried.
-        decays: to be tried with the best of them; none to keep the solver's.
+        decays: to be tried with the best learning rate; none to keep the solver's.
         digits: how a grid is continued: with these digits times powers of ten.
         sample: most samples to use, drawn with the seed; None for all.
         seed: of the draw.
@@ -86,18 +90,18 @@ def rate_by_powers_of_ten(problem: Problem, solver: Any) -> float:
 
 
 def _sampled(problem: Problem, sample: int | None, seed: int) -> Problem:
-    objective: Any = problem.objective
-    n = int(objective.n_samples)
+    n = int(problem.objective.n_samples)
     if sample is None or sample >= n:
         return problem
     chosen = np.sort(np.random.default_rng(seed).permutation(n)[:sample])
     share = sample / n
-    l1, l2, unpenalised = problem.penalty.strengths
-    return Problem(objective.sample(chosen), ElasticNet(l1 * share, l2 * share, unpenalised))
+    l1, l2, unpenalised = problem.separable.strengths
+    sampled = cast(PerSample, problem.objective).sample(chosen)
+    return Problem(sampled, ElasticNet(l1 * share, l2 * share, unpenalised))
 
 
 def _reached(problem: Problem, solver: Any) -> float:
-    """The objective after the solver's passes; infinite if it diverges."""
+    """Return the objective after the solver's passes; infinite if it diverges."""
     state = solver.init(problem, np.zeros(problem.n_features))
     try:
         while state.status is Status.RUNNING:
@@ -109,7 +113,7 @@ def _reached(problem: Problem, solver: Any) -> float:
 
 
 def _next(rate: float, direction: int, digits: Sequence[float]) -> float:
-    """The neighbour of a rate among the digits times powers of ten."""
+    """Return the neighbour of a rate among the digits times powers of ten."""
     grid = [digit * 10.0**power for power in range(-10, 6) for digit in digits]
     apart = [(abs(math.log(value / rate)), at) for at, value in enumerate(grid)]
     return float(f"{grid[min(apart)[1] + direction]:.12g}")

@@ -9,47 +9,31 @@ Symbols: d the direction, alpha the step, phi(alpha) = F(w + alpha d), c1 and c2
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
-from ...errors import OptionError
-from ...problem import Problem
-from .quasi_newton import EPSILON, Trial
+from .quasi_newton import EPSILON, Found, Line, Trial
 
-__all__ = ["refuse_l1", "strong_wolfe"]
+__all__ = ["strong_wolfe"]
 
 C1 = 1e-4
 C2 = 0.9
 
 
-def refuse_l1(problem: Problem, solver: str) -> None:
-    """Raise OptionError if the problem has an L1 penalty: phi then has kinks, which the conditions do not know."""
-    if problem.penalty.l1 > 0.0:
-        message = f"{solver} cannot minimise an L1 penalty (l1={problem.penalty.l1}); use the solver owlqn, or l1=0"
-        raise OptionError(message)
-
-
-def strong_wolfe(
-    evaluate: Callable[[float], Trial], objective: float, alpha: float, most: int
-) -> tuple[Trial | None, float, int]:
+def strong_wolfe(line: Line, alpha: float, most: int) -> Found:
     """Algorithms 3.5 and 3.6 in one loop: 3.5 is 3.6 with alpha_high at infinity, where it extrapolates.
 
     alpha_low has sufficient decrease, or is 0.
 
     Args:
-        evaluate: returns the point at a step; one that is not finite has an infinite objective.
-        objective: phi(0).
+        line: the objective along the direction.
         alpha: the first step.
         most: evaluations, >= 1; one more may return to the best point.
-
-    Returns:
-        The point found, evaluated last, or None; phi'(0); and the number of evaluations.
     """
-    trial = evaluate(alpha)
+    trial = line.measure(line.look(alpha))
     descent = trial.descent
     if not -math.inf < descent < 0.0:
-        return None, descent, 0
-    low = start = replace(trial, objective=objective, alpha=0.0, slope=descent)
+        return Found(None, descent, 0)
+    low = start = replace(trial, objective=line.state.objective, alpha=0.0, slope=descent)
     high: Trial | None = None
     evaluations = 1
     while True:
@@ -57,7 +41,7 @@ def strong_wolfe(
         if trial.objective > start.objective + C1 * alpha * descent or trial.objective >= low.objective:
             high = trial
         elif abs(trial.slope) <= -C2 * descent:
-            return trial, descent, evaluations
+            return Found(trial, descent, evaluations)
         else:
             towards_high = 1.0 if high is None else high.alpha - low.alpha
             if trial.slope * towards_high >= 0.0:
@@ -71,14 +55,14 @@ def strong_wolfe(
             alpha = _interpolate(low, high)
         if evaluations == most:
             break
-        trial = evaluate(alpha)
+        trial = line.measure(line.look(alpha))
         evaluations += 1
     if low is start:
-        return None, descent, evaluations
+        return Found(None, descent, evaluations)
     if low is not trial:
-        low = evaluate(low.alpha)
+        low = line.measure(line.look(low.alpha))
         evaluations += 1
-    return low, descent, evaluations
+    return Found(low, descent, evaluations)
 
 
 def _cubic(a: Trial, b: Trial) -> float:

@@ -1,4 +1,4 @@
-"""What solvers share that work on some of the features at a time: those problems, and their states."""
+"""Problems over some of the features, and the state of solvers that work on such problems."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ObjectiveError, OptionError
-from ...penalty import ElasticNet
-from ...problem import Problem
+from ...penalty import Penalty
+from ...problem import Problem, Restrictable
 from ...result import Status
 from ...vectors import Vector
 from .quasi_newton import QuasiNewtonState
@@ -23,7 +23,7 @@ Features = npt.NDArray[np.int64]
 class Block:
     """The objective over some of the features, while the others keep their weights.
 
-    Cost of an evaluation: that of the whole objective, whose gradient it keeps.
+    Cost: an evaluation is one of the whole objective, whose gradient is kept.
 
     Args:
         problem: over all features.
@@ -35,10 +35,10 @@ class Block:
     """
 
     def __init__(self, problem: Problem, features: Features, w: Vector) -> None:
-        objective: Any = problem.objective
-        self.n_features, self.n_samples = int(features.size), int(objective.n_samples)
+        self.n_features, self.n_samples = int(features.size), int(problem.objective.n_samples)
+        self.n_threads = problem.n_threads
         self.gradient = np.zeros_like(w)
-        self._problem, self._features, self._w = Problem(objective), features, w.copy()
+        self._problem, self._features, self._w = Problem(problem.objective), features, w.copy()
 
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
         """Return the NLL with these weights of the block, in nats, and its gradient by them, shape (k,)."""
@@ -51,13 +51,12 @@ def compact(problem: Problem, features: Features) -> Problem | None:
     """Return the problem over some of the features, the others being 0, in which the others cost nothing.
 
     Returns:
-        None if the objective has no method ``restrict(features)`` that returns such an objective, or it returns None.
+        None if the objective cannot be restricted to these features.
 
     Raises:
-        ObjectiveError: what it returned is over another number of features.
+        ObjectiveError: the restricted objective is over another number of features.
     """
-    method = getattr(problem.objective, "restrict", None)
-    made = method(features) if callable(method) else None
+    made = problem.objective.restrict(features) if isinstance(problem.objective, Restrictable) else None
     if made is None:
         return None
     restricted = Problem(made, penalty_on(problem, features))
@@ -68,7 +67,7 @@ def compact(problem: Problem, features: Features) -> Problem | None:
     return restricted
 
 
-def penalty_on(problem: Problem, features: Features) -> ElasticNet:
+def penalty_on(problem: Problem, features: Features) -> Penalty:
     """Return the penalty of some of the features, in ascending order."""
     return problem.penalty.on(features, problem.n_features)
 
@@ -106,22 +105,22 @@ class WorkingSetState:
 
     Attributes:
         inner: state of OWL-QN on the features at work.
-        features: their numbers, ascending, shape (k,).
+        features: numbers of the features at work, ascending, shape (k,).
         w: weights of all features, shape (n_features,).
-        spare: the same, but for the features at work, shape (n_features,).
+        spare: scratch, equal to w but for the features at work, shape (n_features,).
         elsewhere: penalty of the features that are not at work.
-        violation: max-norm of the pseudo-gradient at w: of all features if ``scored``, else of those at work.
-        selected: numbers of all features that were ever at work, in the order in which they entered.
+        violation: max-norm of the pseudo-gradient at w by all features if ``scored``, else by the features at work.
+        selected: numbers of all features that were ever at work, first come first.
         scored: whether the gradient by all features was evaluated at w.
-        since: steps since it was.
+        since: steps since the gradient by all features was evaluated.
         recent: objectives when features were selected last, the newest last; of Grafting, after a failed line search.
-        before: evaluations of the gradient before those that ``inner`` counts.
-        full_evaluations: how many of all evaluations were by all features.
+        before: evaluations of the gradient before ``inner`` began to count.
+        full_evaluations: evaluations by all features.
         iteration: steps taken.
         status: RUNNING until the solver has converged or failed.
         selections: times that features were selected.
         arrived: which features may be selected, shape (n_features,); None for all.
-        awaiting: whether more of them may arrive.
+        awaiting: whether more features may arrive.
         problem: over the features at work; made again after loading.
     """
 
@@ -164,7 +163,7 @@ class WorkingSetState:
 
     @property
     def gradient_evaluations(self) -> int:
-        """Of both kinds: by all features and by those at work."""
+        """Evaluations of the gradient, by all features and by the features at work."""
         return self.before + self.inner.gradient_evaluations
 
     @property
@@ -179,5 +178,5 @@ class WorkingSetState:
 
     @property
     def partial(self) -> bool:
-        """Whether the violation is that of the features at work alone."""
+        """Whether the violation is by the features at work alone."""
         return not self.scored

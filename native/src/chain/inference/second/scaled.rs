@@ -1,16 +1,24 @@
 //! Forward-backward over pairs of labels, rescaled at every token as in first order: by 1 / sum(alpha_{t-1}).
 
+use crate::chain::inference::counts::PairCounts;
+use crate::chain::inference::lattice::Lattice;
 use crate::chain::inference::scaled::{LogProduct, multiply, multiply_in_place, transposed_product, vector_matrix};
-use crate::chain::inference::second::{Buffers, Triples};
-use crate::chain::inference::{Lattice, PairCounts, Transitions};
+use crate::chain::inference::second::buffers::Buffers;
+use crate::chain::inference::transitions::Transitions;
+use crate::chain::inference::triples::Triples;
 use crate::numeric;
 use pulp::Simd;
 
 impl Lattice {
     #[inline(always)]
-    pub(super) fn forward_pairs<S: Simd>(&mut self, simd: S, transitions: &Transitions, triples: &Triples) -> f64 {
+    pub(in crate::chain::inference) fn forward_pairs<S: Simd>(
+        &mut self,
+        simd: S,
+        transitions: &Transitions,
+        triples: &Triples,
+    ) -> f64 {
         let mut buffers = std::mem::take(&mut self.second);
-        buffers.begin(self);
+        buffers.begin(self.tokens, self.labels, self.width);
         numeric::exp_in_place(simd, &mut self.scores);
         self.rescale.resize(self.tokens, 1.0);
         let width = self.width;
@@ -46,7 +54,7 @@ impl Lattice {
     }
 
     #[inline(always)]
-    pub(super) fn backward_pairs<S: Simd>(
+    pub(in crate::chain::inference) fn backward_pairs<S: Simd>(
         &mut self,
         simd: S,
         transitions: &Transitions,

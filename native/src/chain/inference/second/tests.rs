@@ -1,10 +1,9 @@
 //! Second-order inference against enumeration of every labelling, and against first order.
 
-use crate::chain::inference::Edge;
-use crate::chain::inference::second::*;
+use crate::chain::inference::{Edge, Lattice, PairCounts, Transitions, Triples};
 use crate::numeric::log_sum_exp;
 use proptest::prelude::*;
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 #[derive(Clone, Debug)]
 struct Problem {

@@ -1,14 +1,15 @@
 //! The best labelling under second-order scores. Ties go to the label that comes first.
 
-use crate::chain::inference::second::Triples;
-use crate::chain::inference::viterbi::{first_maximum, max_plus};
-use crate::chain::inference::{Lattice, Transitions};
+use crate::chain::inference::lattice::Lattice;
+use crate::chain::inference::max_plus::{first_maximum, max_plus};
+use crate::chain::inference::transitions::Transitions;
+use crate::chain::inference::triples::Triples;
 use crate::numeric;
 use pulp::Simd;
 
 impl Lattice {
     #[inline(always)]
-    pub(super) fn viterbi_pairs<S: Simd>(
+    pub(in crate::chain::inference) fn viterbi_pairs<S: Simd>(
         &mut self,
         simd: S,
         transitions: &Transitions,
@@ -16,7 +17,7 @@ impl Lattice {
         path: &mut [u32],
     ) -> f64 {
         let mut buffers = std::mem::take(&mut self.second);
-        buffers.begin(self);
+        buffers.begin(self.tokens, self.labels, self.width);
         let (width, labels) = (self.width, self.labels);
         for pair in 0..buffers.pairs {
             let token = pair + 1;

@@ -1,0 +1,69 @@
+//! Expected counts of transitions and of triples.
+
+use crate::chain::inference::transitions::Transitions;
+use crate::chain::inference::triples::{TripleCounts, Triples};
+use crate::numeric::aligned::Aligned;
+
+/// Expected counts of transitions and of triples, gathered over sentences.
+pub struct PairCounts {
+    /// labels x width sums of alpha(i) x(j), to be multiplied by exp(transition score).
+    pub outer: Aligned,
+    /// labels x width sums that are probabilities already.
+    pub direct: Aligned,
+    pub triples: TripleCounts,
+    /// Length of a row.
+    width: usize,
+}
+
+impl PairCounts {
+    pub fn new(transitions: &Transitions) -> Self {
+        let triples = transitions.triples.as_ref().map_or_else(TripleCounts::default, TripleCounts::new);
+        PairCounts { triples, ..PairCounts::without_triples(transitions) }
+    }
+
+    /// For marginals: triples are not counted, whatever the order of the chain.
+    pub fn without_triples(transitions: &Transitions) -> Self {
+        let size = transitions.labels * transitions.width;
+        let (outer, direct) = (Aligned::new(size, 0.0), Aligned::new(size, 0.0));
+        PairCounts { outer, direct, triples: TripleCounts::default(), width: transitions.width }
+    }
+
+    /// Makes room for counts of triples that are probabilities already, if triples are counted.
+    pub(super) fn begin_direct(&mut self, triples: Option<&Triples>) {
+        if let Some(triples) = triples
+            && !self.triples.is_empty()
+        {
+            self.triples.direct.resize(triples.scores.len(), 0.0);
+        }
+    }
+
+    /// After `begin_direct`: the counts, as probabilities, of the links that leave a node of the recursions in log space: of
+    /// triples that begin with two labels, or in first order of transitions from `label`. None if these are not counted.
+    pub(super) fn links_from(&mut self, triples: Option<&Triples>, group: usize, label: usize) -> Option<&mut [f64]> {
+        match triples {
+            None => Some(&mut self.direct[label * self.width..][..self.width]),
+            Some(_) if self.triples.is_empty() => None,
+            Some(triples) => Some(&mut self.triples.direct[triples.at([group, label, 0])..][..self.width]),
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.outer.fill(0.0);
+        self.direct.fill(0.0);
+        self.triples.clear();
+    }
+
+    pub fn add(&mut self, other: &PairCounts) {
+        for (mine, theirs) in [(&mut self.outer, &other.outer), (&mut self.direct, &other.direct)] {
+            mine.iter_mut().zip(&**theirs).for_each(|(a, b)| *a += b);
+        }
+        self.triples.add(&other.triples);
+    }
+
+    /// The expected count of each transition, by from * width + to.
+    pub fn expected(&self, transitions: &Transitions, at: usize) -> f64 {
+        // exp may be infinite, but then no sentence went the scaled way.
+        let outer = if self.outer[at] == 0.0 { 0.0 } else { self.outer[at] * transitions.exp[at] };
+        outer + self.direct[at]
+    }
+}

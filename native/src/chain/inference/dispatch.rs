@@ -1,0 +1,116 @@
+//! Which recursion a sentence takes: of first or second order, on scaled probabilities or in log space.
+
+use crate::chain::inference::counts::PairCounts;
+use crate::chain::inference::lattice::Lattice;
+use crate::chain::inference::scaled::stays_in_range;
+use crate::chain::inference::transitions::Transitions;
+use crate::chain::inference::triples::Triples;
+use crate::numeric;
+use pulp::{Simd, WithSimd};
+
+impl Lattice {
+    /// Forward recursion; returns log Z. Scaled where scores allow it, else in log space.
+    #[inline(always)]
+    pub fn forward<S: Simd>(&mut self, simd: S, transitions: &Transitions) -> f64 {
+        let mut most = numeric::max_abs(simd, &self.scores) + transitions.max_abs;
+        if !self.edges.is_empty() {
+            let largest = self.edges.iter().fold(0.0f64, |most, edge| most.max(edge.score.abs()));
+            most += largest * self.overlap as f64;
+        }
+        let triples = transitions.triples_of(self.tokens);
+        most += triples.map_or(0.0, Triples::max_abs);
+        self.log_space = !stays_in_range(most, triples.is_some());
+        if self.log_space {
+            self.patched.copy(transitions);
+        }
+        self.log_z = match triples {
+            _ if self.log_space => self.forward_log(transitions, triples),
+            Some(triples) => simd.vectorize(Forward(self, transitions, triples)),
+            None => self.forward_scaled(simd, transitions),
+        };
+        self.log_z
+    }
+
+    /// After `forward`: leaves factor * p(y_t = j) in `marginals` and in the edges, and adds those of pairs and triples to
+    /// `pairs`.
+    #[inline(always)]
+    pub fn backward<S: Simd>(&mut self, simd: S, transitions: &Transitions, factor: f64, pairs: &mut PairCounts) {
+        match transitions.triples_of(self.tokens) {
+            triples if self.log_space => self.backward_log(transitions, triples, factor, pairs, |_| {}),
+            Some(triples) => simd.vectorize(Backward { lattice: self, transitions, triples, factor, counts: pairs }),
+            None => self.backward_scaled(simd, transitions, factor, pairs),
+        }
+    }
+
+    /// Marginals of neighbouring labels: (tokens - 1) x labels x labels. In log space throughout: clarity before speed.
+    pub fn pair_marginals(&mut self, transitions: &Transitions) -> Vec<f64> {
+        let square = self.labels * self.labels;
+        let mut all = Vec::with_capacity((self.tokens - 1) * square);
+        let mut pairs = PairCounts::without_triples(transitions);
+        let collect = |counts: &mut PairCounts| {
+            let rows = counts.direct.chunks_exact(transitions.width).rev();
+            all.extend(rows.flat_map(|row| row[..transitions.labels].iter().rev()));
+            counts.clear();
+        };
+        let triples = transitions.triples_of(self.tokens);
+        self.log_z = self.forward_log(transitions, triples);
+        self.backward_log(transitions, triples, 1.0, &mut pairs, collect);
+        // The recursion goes from the last token to the first.
+        all.reverse();
+        all
+    }
+
+    /// Writes the best labelling; returns its score. Works on log potentials: call it instead of `forward`.
+    #[inline(always)]
+    pub fn viterbi<S: Simd>(&mut self, simd: S, transitions: &Transitions, path: &mut Vec<u32>) -> f64 {
+        path.clear();
+        path.resize(self.tokens, 0);
+        match transitions.triples_of(self.tokens) {
+            Some(triples) => simd.vectorize(Viterbi(self, transitions, triples, path)),
+            None => self.viterbi_labels(simd, transitions, path),
+        }
+    }
+}
+
+/// The recursions over pairs, compiled once for each instruction set instead of into every caller.
+struct Forward<'a>(&'a mut Lattice, &'a Transitions, &'a Triples);
+
+impl WithSimd for Forward<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let Forward(lattice, transitions, triples) = self;
+        lattice.forward_pairs(simd, transitions, triples)
+    }
+}
+
+struct Backward<'a> {
+    lattice: &'a mut Lattice,
+    transitions: &'a Transitions,
+    triples: &'a Triples,
+    factor: f64,
+    counts: &'a mut PairCounts,
+}
+
+impl WithSimd for Backward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Backward { lattice, transitions, triples, factor, counts } = self;
+        lattice.backward_pairs(simd, transitions, triples, factor, counts);
+    }
+}
+
+struct Viterbi<'a>(&'a mut Lattice, &'a Transitions, &'a Triples, &'a mut [u32]);
+
+impl WithSimd for Viterbi<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let Viterbi(lattice, transitions, triples, path) = self;
+        lattice.viterbi_pairs(simd, transitions, triples, path)
+    }
+}

@@ -1,0 +1,89 @@
+//! The scores of one sentence, and the buffers that inference works in.
+
+use crate::chain::inference::second::buffers::Buffers;
+use crate::chain::inference::transitions::{Edge, Patched, Transitions};
+use crate::numeric::aligned::Aligned;
+use std::ops::Range;
+
+/// One sentence: its scores, and after inference its marginals.
+#[derive(Default)]
+pub struct Lattice {
+    pub tokens: usize,
+    pub(super) labels: usize,
+    pub(super) width: usize,
+    /// tokens x width log potentials of the states; `forward` exponentiates them in place when it can. Padding is 0.
+    pub scores: Aligned,
+    /// tokens x width forward variables.
+    pub(super) alpha: Aligned,
+    /// tokens x width: after `backward` the marginals times the factor given.
+    pub marginals: Aligned,
+    /// Edges in order of their tokens; `edge_ends[t]` ends those into token t. Empty without bigram features.
+    pub edges: Vec<Edge>,
+    pub edge_ends: Vec<usize>,
+    /// At most so many edges go from one label to another at one token.
+    pub overlap: usize,
+    /// Factors 1 / sum(alpha) by which the scaled recursions are kept in range.
+    pub(super) rescale: Vec<f64>,
+    pub(super) backward: Aligned,
+    pub(super) log_space: bool,
+    pub(super) log_z: f64,
+    /// Of the last token's alpha: Z in units of the scaling.
+    pub(super) last_sum: f64,
+    pub(super) patched: Patched,
+    pub(super) best: Aligned,
+    pub(super) second: Buffers,
+}
+
+impl Lattice {
+    /// Starts a sentence with all scores 0.
+    #[inline(always)]
+    pub fn begin(&mut self, tokens: usize, transitions: &Transitions) {
+        self.tokens = tokens;
+        self.labels = transitions.labels;
+        self.width = transitions.width;
+        self.scores.resize(tokens * transitions.width, 0.0);
+        self.scores.fill(0.0);
+        self.edges.clear();
+        self.edge_ends.clear();
+        self.overlap = 1;
+    }
+
+    /// Sets the buffers of a lattice up for a model's transitions. Call before the first sentence of a pass, and, if there
+    /// are edges, whenever the transitions have changed.
+    pub fn prepare(&mut self, transitions: &Transitions) {
+        self.patched.copy(transitions);
+    }
+
+    /// Length of a token's row: the labels, padded.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The edges into a token.
+    #[inline(always)]
+    pub fn edges_into(&self, token: usize) -> Range<usize> {
+        edges_into(&self.edge_ends, token)
+    }
+
+    /// The score of a labelling. To be called before `forward`, which may overwrite the scores.
+    pub fn score(&self, transitions: &Transitions, labels: impl Iterator<Item = u32> + Clone) -> f64 {
+        let mut total = transitions.score(&self.scores, labels.clone());
+        if !self.edges.is_empty() {
+            for (token, (from, to)) in labels.clone().zip(labels.skip(1)).enumerate() {
+                let edges = &self.edges[self.edges_into(token + 1)];
+                let met = edges.iter().filter(|edge| (edge.from, edge.to) == (from, to));
+                total += met.map(|edge| edge.score).sum::<f64>();
+            }
+        }
+        total
+    }
+}
+
+/// The range of the edges into a token; empty where a sentence has no `edge_ends`.
+#[inline(always)]
+pub(super) fn edges_into(edge_ends: &[usize], token: usize) -> Range<usize> {
+    match edge_ends.get(token) {
+        Some(&end) => (if token == 0 { 0 } else { edge_ends[token - 1] })..end,
+        None => 0..0,
+    }
+}

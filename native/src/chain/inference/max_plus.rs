@@ -1,0 +1,45 @@
+//! Products of a vector and a matrix in which a sum is a maximum and a product is a sum.
+
+use pulp::Simd;
+
+pub(super) fn first_maximum(values: impl Iterator<Item = f64>) -> (usize, f64) {
+    values.enumerate().fold((0, f64::NEG_INFINITY), |best, (at, value)| if value > best.1 { (at, value) } else { best })
+}
+
+/// out(j) = max over i of vector(i) + matrix(i, j).
+#[inline(always)]
+pub(super) fn max_plus<S: Simd>(simd: S, vector: &[f64], matrix: &[f64], out: &mut [f64]) {
+    let (out, _) = S::as_mut_simd_f64s(out);
+    let (matrix, _) = S::as_simd_f64s(matrix);
+    let stride = out.len();
+    let mut at = 0;
+    while at < stride {
+        match stride - at {
+            1 => max_tile::<S, 1>(simd, vector, matrix, stride, at, out),
+            2 => max_tile::<S, 2>(simd, vector, matrix, stride, at, out),
+            3 => max_tile::<S, 3>(simd, vector, matrix, stride, at, out),
+            _ => max_tile::<S, 4>(simd, vector, matrix, stride, at, out),
+        }
+        at += 4;
+    }
+}
+
+#[inline(always)]
+fn max_tile<S: Simd, const N: usize>(
+    simd: S,
+    vector: &[f64],
+    matrix: &[S::f64s],
+    stride: usize,
+    at: usize,
+    out: &mut [S::f64s],
+) {
+    let mut best = [simd.splat_f64s(f64::NEG_INFINITY); N];
+    for (&value, row) in vector.iter().zip(matrix.chunks_exact(stride)) {
+        let value = simd.splat_f64s(value);
+        let row = &row[at..at + N];
+        for n in 0..N {
+            best[n] = simd.max_f64s(best[n], simd.add_f64s(value, row[n]));
+        }
+    }
+    out[at..at + N].copy_from_slice(&best);
+}

@@ -1,0 +1,19 @@
+//! Sentences and what each weighs in an objective.
+
+use crate::corpus::Corpus;
+
+/// The sentences of a corpus, with the corpus' weights or others.
+#[derive(Clone, Copy)]
+pub struct Weighted<'a> {
+    pub corpus: &'a Corpus,
+    /// Sentence -> weight, where it is not the corpus' weight.
+    pub weights: Option<&'a [f64]>,
+}
+
+impl Weighted<'_> {
+    /// The weight of a sentence.
+    #[inline(always)]
+    pub fn weight(&self, sentence: usize) -> f64 {
+        self.weights.map_or_else(|| self.corpus.weight(sentence), |weights| weights[sentence])
+    }
+}

@@ -1,0 +1,48 @@
+"""The command line without a command, and in an interpreter of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from loglinear import __version__
+from loglinear.cli.main import COMMANDS
+
+
+def test_every_command_starts_in_an_interpreter_of_its_own_and_has_help_with_an_example(done):
+    overview = done("--help", apart=True).stdout
+    for name in COMMANDS:
+        assert f"  {name}" in overview
+        assert "example: " in done(name, "--help", apart=True).stdout
+    assert done("--version").stdout.split() == ["loglinear", __version__]
+
+
+def test_no_command_is_misuse_that_shows_the_commands(run):
+    finished = run()
+    assert finished.returncode == 2
+    assert finished.stdout == ""
+    assert "evaluate" in finished.stderr
+
+
+@pytest.mark.parametrize("arguments", [["tain"], ["--nope"]])
+def test_command_that_does_not_exist_is_named(run, arguments):
+    finished = run(*arguments)
+    assert finished.returncode == 2
+    assert finished.stdout == ""
+    last = finished.stderr.splitlines()[-1]
+    assert last.startswith("loglinear: error: ")
+    assert repr(arguments[0]) in last
+    assert "evaluate" in last
+
+
+def test_an_interpreter_of_its_own_does_what_is_done_in_this_process(done, sample, tmp_path):
+    """Most tests run commands in the process of the tests; here are some of them as users start them."""
+    said = []
+    for apart in (False, True):
+        model = tmp_path / f"model {apart}"
+        done("train", sample.train, "--preset", "pos", "-m", model, "--max-iterations", "5", "-q", apart=apart)
+        tagged = done("tag", "-m", model, input="dog NN\nbarks VBZ\n", apart=apart).stdout
+        assert tagged.count("\n") == 3
+        evaluated = done("evaluate", "-m", model, sample.test, apart=apart).stdout
+        inspected = done("inspect", model, "--top", "5", apart=apart).stdout.split("strongest states")[1]
+        said.append((tagged, evaluated, inspected))
+    assert said[0] == said[1]
