@@ -5,10 +5,11 @@
 use crate::bindings::arrays::read;
 use crate::bindings::errors::DataError;
 use crate::bindings::interrupt::{interruptible, read_stdin};
+use crate::corpus;
 use crate::corpus::alphabet::Alphabet;
+use crate::corpus::assembly::Builder;
 use crate::corpus::hash::key_of;
 use crate::corpus::sink::Sink;
-use crate::corpus::{self, Builder};
 use crate::text::cells::Cells;
 use crate::text::encode::{self, Format};
 use crate::text::expand::Expander;

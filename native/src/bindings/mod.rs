@@ -9,6 +9,7 @@ mod errors;
 mod interrupt;
 mod model;
 mod network;
+mod network_file;
 mod numeric;
 mod pseudolikelihood;
 mod samples;
@@ -29,15 +30,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<network::Network>()?;
     module.add_class::<network::CompletedRows>()?;
     module.add_class::<network::LoopyBeliefs>()?;
-    module.add_class::<network::NetworkFile>()?;
+    module.add_class::<network_file::NetworkFile>()?;
     module.add_class::<pseudolikelihood::PseudoLikelihood>()?;
     module.add_class::<pseudolikelihood::Regression>()?;
     module.add_class::<pseudolikelihood::RestrictedPseudoLikelihood>()?;
     module.add_function(wrap_pyfunction!(classifier::classifier_model, module)?)?;
     module.add_function(wrap_pyfunction!(samples::classifier_of_corpus, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_output, module)?)?;
-    module.add_function(wrap_pyfunction!(network::write_network, module)?)?;
-    module.add_function(wrap_pyfunction!(network::read_network, module)?)?;
+    module.add_function(wrap_pyfunction!(network_file::write_network, module)?)?;
+    module.add_function(wrap_pyfunction!(network_file::read_network, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_template, module)?)?;
     numeric::register(module)
 }

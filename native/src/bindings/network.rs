@@ -5,7 +5,6 @@ use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::{interruptible, interruptible_unless};
 use crate::error::Result;
 use crate::network::evidence::{self, Method, Observations};
-use crate::network::file;
 use crate::network::gibbs::{self, GibbsSettings};
 use crate::network::junction::cliques::{Junction, within};
 use crate::network::loopy::rule::{LoopySettings, Propagation, Schedule};
@@ -15,7 +14,6 @@ use crate::threads::{Interrupt, pool};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use rayon::ThreadPool;
-use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// A vector that is read.
@@ -64,15 +62,6 @@ pub struct LoopyBeliefs {
     iterations: usize,
     residual: f64,
     n_messages: usize,
-}
-
-/// The content of a network's file; fields as in `network::file::NetworkFile`.
-#[pyclass(frozen, get_all, module = "loglinear._core")]
-pub struct NetworkFile {
-    settings: String,
-    edges: Py<PyArray1<u32>>,
-    node_weights: Py<PyArray1<f64>>,
-    edge_weights: Py<PyArray1<f64>>,
 }
 
 impl Network {
@@ -369,35 +358,4 @@ impl Network {
         let rows = samples.len() / n.max(1);
         PyArray1::from_vec(py, samples).reshape([rows, n])
     }
-}
-
-/// Writes the file of a network, whole or not at all.
-#[pyfunction]
-pub fn write_network(
-    py: Python<'_>,
-    path: PathBuf,
-    settings: String,
-    edges: PyReadonlyArray2<'_, u32>,
-    node_weights: PyReadonlyArray1<'_, f64>,
-    edge_weights: PyReadonlyArray1<'_, f64>,
-) -> PyResult<()> {
-    let file = file::NetworkFile {
-        settings,
-        edges: read(&edges)?.to_vec(),
-        node_weights: read(&node_weights)?.to_vec(),
-        edge_weights: read(&edge_weights)?.to_vec(),
-    };
-    Ok(py.detach(|| file.save(&path))?)
-}
-
-/// Reads the file of a network.
-#[pyfunction]
-pub fn read_network(py: Python<'_>, path: PathBuf) -> PyResult<NetworkFile> {
-    let file = py.detach(|| file::NetworkFile::open(&path))?;
-    Ok(NetworkFile {
-        settings: file.settings,
-        edges: PyArray1::from_vec(py, file.edges).unbind(),
-        node_weights: PyArray1::from_vec(py, file.node_weights).unbind(),
-        edge_weights: PyArray1::from_vec(py, file.edge_weights).unbind(),
-    })
 }

@@ -12,8 +12,8 @@
 //! Departures from Algorithms 3 and 4:
 //! - the subproblem is solved to `precision` of the violation that it begins with;
 //! - after some sweeps over all columns, sweeps visit the columns whose weights are not 0;
-//! - where a sample is far on the wrong side, p (1 - p) is far smaller than the curvature of the loss on the way back, and D is
-//!   `DAMPING` times the curvature of a parabola that bounds the loss.
+//! - an entry of D is at least `DAMPING` * |residual| * the curvature of a parabola that bounds the loss: where a sample is far on
+//!   the wrong side, p (1 - p) is far smaller than the curvature of the loss on the way back.
 
 use crate::classifier::gram::{Column, Gram, violation};
 use crate::classifier::objective::Classifier;
@@ -119,7 +119,7 @@ struct Accepted {
     trials: usize,
 }
 
-/// The least entry of D, as a share of weight * |residual| * `bound`.
+/// The least entry of D, as a share of |residual| * `bound`.
 const DAMPING: f64 = 0.1;
 
 /// The curvature of the parabola that touches log(1 + exp(m)) at m and lies above it everywhere (Jaakkola & Jordan 2000,
@@ -234,8 +234,7 @@ impl<'a> Subproblem<'a> {
     }
 
     /// A sweep by way of the data over all coordinates, or if `active`, over the columns whose weights are not 0 and the
-    /// intercept.
-    /// Returns the largest violation met.
+    /// intercept. Returns the largest violation met.
     fn sweep<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>, active: bool) -> f64 {
         let lists = self.classifier.design.columns();
         let NewtonSettings { l1, l2, .. } = *self.settings;

@@ -1,6 +1,9 @@
 //! Every O(n_features) operation of the optimisers, each one sweep over memory, on many threads.
 //!
 //! `chunks` holds the loops and says why results are bitwise the same on any number of threads.
+//!
+//! Length: the file has 440 lines because of two uninterrupted kernels, `secant_pair` and `quasi_newton_step`, and the parts that
+//! they share.
 
 use crate::numeric::LANES;
 use crate::numeric::chunks::{CHUNK, PIECE, dispatched, fetch_ahead, lanes, on_chunks, pieces, total};

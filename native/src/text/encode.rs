@@ -1,7 +1,8 @@
 //! From a text to a corpus: threads encode pieces of the text, which are then joined, first piece first.
 
+use crate::corpus::Corpus;
+use crate::corpus::assembly::{Assembly, Builder};
 use crate::corpus::sink::Sink;
-use crate::corpus::{Assembly, Builder, Corpus};
 use crate::error::{Error, Located, Result};
 use crate::text::expand::Expander;
 use crate::text::input::{self, PIECE, Source, Windows};
