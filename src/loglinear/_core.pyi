@@ -76,6 +76,11 @@ class ChainObjective:
     def model(self, w: npt.NDArray[np.float64], settings: str, template: str | None = None) -> ChainModel: ...
 
 class SamplePasses:
+    """An objective as solvers see it that go sample by sample.
+
+    Its passes have their signatures in the files of the solvers that make them: protocols such as `SGDL1Passes`.
+    """
+
     @property
     def n_features(self) -> int: ...
     @property
@@ -84,56 +89,6 @@ class SamplePasses:
     def n_threads(self) -> int: ...
     @property
     def n_unpenalised(self) -> int: ...
-    def sample(self, visits: npt.NDArray[np.int64]) -> ChainObjective: ...
-    def sgd_l1_pass(
-        self,
-        w: npt.NDArray[np.float64],
-        q: npt.NDArray[np.float64],
-        u: float,
-        *,
-        visits: npt.NDArray[np.int64],
-        rates: npt.NDArray[np.float64],
-        l1: float,
-        l2: float,
-        penalty: str,
-        line_search: tuple[int, float] | None = None,
-    ) -> tuple[float, int]: ...
-    def sg_pass(
-        self,
-        w: npt.NDArray[np.float64],
-        sum: npt.NDArray[np.float64],
-        *,
-        visits: npt.NDArray[np.int64],
-        rates: npt.NDArray[np.float64],
-        l2: float,
-    ) -> None: ...
-    def adagrad_pass(
-        self,
-        w: npt.NDArray[np.float64],
-        squares: npt.NDArray[np.float64],
-        *,
-        visits: npt.NDArray[np.int64],
-        rate: float,
-        delta: float,
-        l2: float,
-    ) -> None: ...
-    @property
-    def sag_sizes(self) -> tuple[int, int, int]: ...
-    def sag_pass(
-        self,
-        w: npt.NDArray[np.float64],
-        d: npt.NDArray[np.float64],
-        gradients: tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.float32]],
-        lipschitz: npt.NDArray[np.float64],
-        seen: npt.NDArray[np.bool_],
-        pauses: npt.NDArray[np.uint8],
-        *,
-        draws: npt.NDArray[np.float64],
-        sampling: str,
-        saga: bool,
-        l1: float,
-        l2: float,
-    ) -> int: ...
 
 class NewtonStep:
     """What a step of `ClassifierObjective.newton_step` did.

@@ -124,7 +124,7 @@ class Batched(Protocol):
     """An objective that can be evaluated on a batch of its samples."""
 
     def batch(self, samples: Numbers, factor: float) -> Objective:
-        """Return the objective on some of the samples, over all features; their weights are multiplied by ``factor``."""
+        """Return the objective on some samples, over all features; the samples weigh ``factor`` times as much."""
 
 
 class SamplePasses(Protocol):

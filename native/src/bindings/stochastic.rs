@@ -1,7 +1,7 @@
 //! Methods of `SamplePasses`: an objective over chains as the solvers that go sample by sample see it.
 
 use crate::bindings::arrays::{numbers, read, writable, write};
-use crate::bindings::classes::{ChainObjective, SamplePasses};
+use crate::bindings::classes::SamplePasses;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::stochastic::sag::{self, Gradients, Memory, Sampling, Settings as SagSettings, Sizes};
@@ -48,12 +48,6 @@ impl SamplePasses {
     #[getter]
     fn n_unpenalised(&self) -> usize {
         self.inner.objective.n_unpenalised
-    }
-
-    /// The objective on some of the samples, with the features that occur there.
-    fn sample(&self, py: Python<'_>, visits: PyReadonlyArray1<'_, i64>) -> PyResult<ChainObjective> {
-        let samples = self.numbers(&visits)?;
-        Ok(ChainObjective::of(interruptible(py, |_| self.inner.objective.sample(&samples))?))
     }
 
     /// A pass of stochastic gradient descent with L1 (see `loglinear.solvers.sgd_l1`); updates w and q in place.
