@@ -20,14 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from loglinear import (
-    ChainFeatures,
-    ChainObjective,
-    Corpus,
-    ElasticNet,
-    Problem,
-    minimize,
-)
+from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet, Problem, minimize
 from loglinear.path import largest_l1, path
 from loglinear.solvers import OWLQN, GraftingLight
 

@@ -20,16 +20,7 @@ from tasks import TASKS, Data, options, run
 from loglinear import ChainObjective, ElasticNet
 from loglinear.minimize import Stop, minimize
 from loglinear.problem import Problem
-from loglinear.solvers import (
-    ASG,
-    LBFGS,
-    SAG,
-    SG,
-    AdaGrad,
-    Hybrid,
-    Pegasos,
-    tune_learning_rate,
-)
+from loglinear.solvers import ASG, LBFGS, SAG, SG, AdaGrad, Hybrid, Pegasos, tune_learning_rate
 
 NAMES = ("ocr-letters", "conll2000", "conll2002-dutch", "masc-pos")
 PASSES = 40

@@ -15,12 +15,7 @@ from typing import Any
 
 from tasks import options, prepared, run
 
-from loglinear.solvers import (
-    OWLQN,
-    SGDL1,
-    TwoStage,
-    tune_learning_rate,
-)
+from loglinear.solvers import OWLQN, SGDL1, TwoStage, tune_learning_rate
 
 # The paper's rows: objective, active features, F-score, passes, minutes.
 PAPER = {

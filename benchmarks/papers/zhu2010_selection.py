@@ -29,12 +29,7 @@ from loglinear import ElasticNet, Problem
 from loglinear.metrics import evaluate
 from loglinear.minimize import minimize
 from loglinear.result import Status
-from loglinear.solvers import (
-    OWLQN,
-    GaussSeidel,
-    Grafting,
-    GraftingLight,
-)
+from loglinear.solvers import OWLQN, GaussSeidel, Grafting, GraftingLight
 from loglinear.solvers.parts.quasi_newton import WINDOW
 
 LAMBDA = {

@@ -14,16 +14,7 @@ import sys
 import numpy as np
 import pytest
 
-from loglinear import (
-    ChainCRF,
-    ChainFeatures,
-    ChainObjective,
-    Corpus,
-    DataError,
-    OptionError,
-    TemplateError,
-    _core,
-)
+from loglinear import ChainCRF, ChainFeatures, ChainObjective, Corpus, DataError, OptionError, TemplateError, _core
 from loglinear.datasets import demo_paths
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,1]\nB\n"

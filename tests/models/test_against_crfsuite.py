@@ -8,14 +8,7 @@ import numpy as np
 import pycrfsuite
 import pytest
 
-from loglinear import (
-    LBFGS,
-    OWLQN,
-    ChainCRF,
-    ChainFeatures,
-    ChainObjective,
-    Corpus,
-)
+from loglinear import LBFGS, OWLQN, ChainCRF, ChainFeatures, ChainObjective, Corpus
 from loglinear.datasets import demo_paths
 
 N_TRAIN, N_TEST = 300, 300

@@ -9,14 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 from sklearn.base import clone
 
-from loglinear import (
-    ChainCRF,
-    DataError,
-    GraphCRF,
-    OptionError,
-    _core,
-    grid_edges,
-)
+from loglinear import ChainCRF, DataError, GraphCRF, OptionError, _core, grid_edges
 from loglinear.data.graphs import Graphs
 from loglinear.objectives.graph import GraphLikelihood
 from oracles.network_enumeration import assignments

@@ -18,12 +18,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from examples import examples
-from loglinear import (
-    ChainCRF,
-    ClassifierObjective,
-    Corpus,
-    MaxEnt,
-)
+from loglinear import ChainCRF, ClassifierObjective, Corpus, MaxEnt
 from loglinear.data.samples import samples_with
 from loglinear.errors import DataError, ModelFileError, OptionError
 from loglinear.solvers import SOLVERS

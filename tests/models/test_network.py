@@ -10,12 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from loglinear import (
-    DataError,
-    ModelFileError,
-    OptionError,
-    PairwiseMRF,
-)
+from loglinear import DataError, ModelFileError, OptionError, PairwiseMRF
 from loglinear.data.table import read_table
 from loglinear.datasets import make_network
 from loglinear.networks.numbering import Layout

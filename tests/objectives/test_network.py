@@ -7,13 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 
-from loglinear import (
-    DataError,
-    ElasticNet,
-    PairwiseMRF,
-    Problem,
-    minimize,
-)
+from loglinear import DataError, ElasticNet, PairwiseMRF, Problem, minimize
 from loglinear.datasets import make_network
 from loglinear.networks.exact import Exact
 from loglinear.networks.gibbs import Gibbs

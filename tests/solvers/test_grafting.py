@@ -18,12 +18,7 @@ from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
-from loglinear.solvers import (
-    OWLQN,
-    GaussSeidel,
-    Grafting,
-    GraftingLight,
-)
+from loglinear.solvers import OWLQN, GaussSeidel, Grafting, GraftingLight
 from oracles.logistic import Logistic
 from oracles.samples import chunky, sentences
 

@@ -9,13 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize as scipy_minimize
 
-from loglinear import (
-    ElasticNet,
-    OptionError,
-    Problem,
-    Stop,
-    minimize,
-)
+from loglinear import ElasticNet, OptionError, Problem, Stop, minimize
 from loglinear.networks.exact import Exact
 from loglinear.networks.numbering import Layout
 from loglinear.objectives.network import NetworkLikelihood

@@ -16,15 +16,7 @@ from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
-from loglinear.solvers import (
-    ASG,
-    LBFGS,
-    SG,
-    AdaGrad,
-    Hybrid,
-    Pegasos,
-    tune_learning_rate,
-)
+from loglinear.solvers import ASG, LBFGS, SG, AdaGrad, Hybrid, Pegasos, tune_learning_rate
 from oracles.samples import Classified, PerSample, chunky, sentences
 
 LAWS = examples(40)

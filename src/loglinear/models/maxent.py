@@ -17,11 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_is_fitted, validate_data
 
 from ..data.corpus import Corpus
-from ..data.samples import (
-    attribute_corpus,
-    labels_and_weights,
-    samples_with,
-)
+from ..data.samples import attribute_corpus, labels_and_weights, samples_with
 from ..errors import DataError, OptionError
 from ..minimize import Callback
 from ..objectives.classifier import ClassifierObjective

@@ -15,13 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..errors import DataError, OptionError
 from ..minimize import Callback
-from ..networks.categories import (
-    categories_of,
-    column_names,
-    columns_of,
-    decoded,
-    encoded,
-)
+from ..networks.categories import categories_of, column_names, columns_of, decoded, encoded
 from ..networks.exact import Exact, is_narrow
 from ..networks.graph import Graph, Report
 from ..networks.inference import make_inference

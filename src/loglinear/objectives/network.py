@@ -7,12 +7,7 @@ import numpy.typing as npt
 
 from ..networks.graph import Graph, Inference, Moments, Report
 from ..networks.loopy_bp import LoopyBP
-from ..networks.numbering import (
-    Codes,
-    Layout,
-    Numbers,
-    sample_weights,
-)
+from ..networks.numbering import Codes, Layout, Numbers, sample_weights
 from ..vectors import Vector
 
 __all__ = ["NetworkLikelihood"]

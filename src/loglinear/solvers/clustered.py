@@ -10,12 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
-from ..options import (
-    one_of,
-    real_number,
-    truth_value,
-    whole_number,
-)
+from ..options import one_of, real_number, truth_value, whole_number
 from ..problem import Aggregatable, Clusterable, Problem
 from ..result import Status
 from ..vectors import Vector
@@ -23,15 +18,7 @@ from .bfgs import BFGS
 from .lbfgs import LBFGS
 from .parts.inner import inner_solver, no_more
 from .parts.needs import Needs, check
-from .parts.projection import (
-    ClusterMap,
-    Projected,
-    chunks,
-    cluster_map,
-    clusterable_range,
-    k_means,
-    project_down,
-)
+from .parts.projection import ClusterMap, Projected, chunks, cluster_map, clusterable_range, k_means, project_down
 from .parts.quasi_newton import MOST, QuasiNewtonState
 
 __all__ = ["Clustered", "ClusteredState"]

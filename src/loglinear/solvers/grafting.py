@@ -24,21 +24,8 @@ from .owlqn import OWLQN
 from .parts.history import History
 from .parts.inner import inner_solver, no_more
 from .parts.needs import Needs, check, with_l1
-from .parts.quasi_newton import (
-    ROUNDING,
-    WINDOW,
-    QuasiNewtonState,
-    stopping_status,
-)
-from .parts.working_set import (
-    Block,
-    Features,
-    WorkingSetState,
-    compact,
-    feature_numbers,
-    penalty_on,
-    worst,
-)
+from .parts.quasi_newton import ROUNDING, WINDOW, QuasiNewtonState, stopping_status
+from .parts.working_set import Block, Features, WorkingSetState, compact, feature_numbers, penalty_on, worst
 
 __all__ = ["GaussSeidel", "Grafting", "GraftingLight"]
 

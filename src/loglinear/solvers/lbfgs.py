@@ -18,16 +18,7 @@ from ..problem import Problem
 from ..vectors import Vector
 from .parts.history import History
 from .parts.needs import Needs, check, no_l1
-from .parts.quasi_newton import (
-    MOST,
-    Line,
-    QuasiNewtonState,
-    check_tolerances,
-    first_step,
-    moved,
-    starting_state,
-    stuck,
-)
+from .parts.quasi_newton import MOST, Line, QuasiNewtonState, check_tolerances, first_step, moved, starting_state, stuck
 from .parts.wolfe import strong_wolfe
 
 __all__ = ["LBFGS"]

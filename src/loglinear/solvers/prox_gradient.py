@@ -20,12 +20,7 @@ from ..result import Status
 from ..vectors import Vector
 from .parts.needs import Needs, check
 from .parts.quasi_newton import ROUNDING, WINDOW, check_tolerances
-from .parts.working_set import (
-    Block,
-    Features,
-    compact,
-    penalty_on,
-)
+from .parts.working_set import Block, Features, compact, penalty_on
 
 __all__ = ["ProxGradient", "ProxGradientState"]
 

@@ -15,23 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import OptionError
-from ..options import (
-    one_of,
-    real_number,
-    truth_value,
-    whole_number,
-)
+from ..options import one_of, real_number, truth_value, whole_number
 from ..problem import PerSample, Problem, SamplePasses
 from ..result import Status
 from ..vectors import Vector
 from .parts.memory import memory_of_machine
 from .parts.needs import Needs, check, intercept_alone_is_spared
-from .parts.per_sample import (
-    PassState,
-    after_pass,
-    measured,
-    sample_passes,
-)
+from .parts.per_sample import PassState, after_pass, measured, sample_passes
 
 __all__ = ["SAG", "SAGPasses", "SAGState"]
 

@@ -15,12 +15,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from ..errors import OptionError
-from ..options import (
-    one_of,
-    real_number,
-    truth_value,
-    whole_number,
-)
+from ..options import one_of, real_number, truth_value, whole_number
 from ..problem import Numbers, PerSample, Problem, SamplePasses
 from ..vectors import Vector
 from .parts.needs import Needs, check, intercept_alone_is_spared

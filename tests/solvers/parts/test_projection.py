@@ -15,14 +15,7 @@ from loglinear import ChainObjective, Corpus
 from loglinear.errors import ObjectiveError, OptionError
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
-from loglinear.solvers.parts.projection import (
-    Projected,
-    chunks,
-    cluster_map,
-    clusterable_range,
-    k_means,
-    project_down,
-)
+from loglinear.solvers.parts.projection import Projected, chunks, cluster_map, clusterable_range, k_means, project_down
 from oracles.logistic import Logistic, Summed
 from oracles.samples import Classified, PerSample, chunky, sentences
 
