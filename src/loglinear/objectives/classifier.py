@@ -292,5 +292,5 @@ def _intercept(intercept: float | str) -> dict[str, Any]:
     """Return the native arguments for an intercept."""
     if isinstance(intercept, str):
         one_of("intercept", intercept, ("scaled",))
-        return {"scaled": True}
+        return {"intercept": 1.0, "scaled": True}
     return {"intercept": float(intercept) if intercept else None}
