@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md are true: the files they name are there, and they name all that have to be touched."""
+"""The recipes of CONTRIBUTING.md are true, and pages name files that are there."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # What stands for NAME and FORMAT in a recipe's paths when they are looked up.
 EXAMPLES = {"NAME": "sag", "FORMAT": "jsonl"}
 
@@ -43,6 +44,17 @@ def test_every_path_that_is_named_exists():
         for word, example in EXAMPLES.items():
             path = path.replace(word, example)
         assert list(ROOT.glob(path)), path
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda page: page.name
+)
+def test_pages_name_files_that_exist(page):
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"`((?:src|native|tests|benchmarks)/[\w/.-]*)`", text)
+    linked = [path.split("#")[0] for path in re.findall(r"\]\((?!https?:|#|mailto:)([^)]+)\)", text)]
+    missing = [path for path in named if not re.search("NAME|FORMAT", path) and not (ROOT / path).exists()]
+    assert missing + [path for path in linked if not (page.parent / path).exists()] == []
 
 
 @pytest.mark.parametrize(("name", "per_sample"), [("iis", False), ("hybrid", False), ("adagrad", True)])
