@@ -19,9 +19,9 @@ import numpy.typing as npt
 from ._core import vectors as _native
 
 __all__ = [
+    "Move",
     "Rows",
     "Strengths",
-    "Trial",
     "Vector",
     "count_nonzero",
     "norms",
@@ -41,7 +41,7 @@ Strengths = tuple[float, float, int]
 _threads: ContextVar[int] = ContextVar("threads", default=0)
 
 
-class Trial(NamedTuple):
+class Move(NamedTuple):
     """Numbers that a line search needs about the trial point out = w + alpha d.
 
     Attributes:
@@ -136,7 +136,7 @@ def quasi_newton_step(
     factor: float,
     alpha: float,
     out: Vector,
-) -> Trial:
+) -> Move:
     """Write w + alpha d to ``out``, with d = s_coefficients @ S[live] + y_coefficients @ Y[live] + factor * v.
 
     v is the pseudo-gradient at w. With l1 > 0 the sweep fuses three lines of Andrew & Gao (2007), Algorithm 1:
@@ -163,7 +163,7 @@ def quasi_newton_step(
         What a line search needs to know about ``out``.
     """
     threads = _threads.get()
-    return Trial._make(
+    return Move._make(
         _native.quasi_newton_step(
             w, g, penalty, s_rows, s_coefficients, y_rows, y_coefficients, live, factor, alpha, out, threads
         )

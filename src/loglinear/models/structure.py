@@ -271,12 +271,12 @@ class Training:
 
     def _cross_validated(self, found: Path, strengths: Vector) -> Path:
         """Score the points by the mean NLL of folds held out; Ctrl-C leaves the folds that are done."""
-        order = np.random.default_rng(self.options.random_state).permutation(len(self.codes))
-        folds = np.array_split(order, min(self.folds, len(order)))
+        shuffled = np.random.default_rng(self.options.random_state).permutation(len(self.codes))
+        folds = np.array_split(shuffled, min(self.folds, len(shuffled)))
         totals, interrupted = np.zeros(strengths.size), False
         try:
             for number, held in enumerate(folds):
-                totals += self._held_out(np.setdiff1d(order, held), held, strengths)
+                totals += self._held_out(np.setdiff1d(shuffled, held), held, strengths)
                 scores = -totals / sum(fold.size for fold in folds[: number + 1])
                 points = (replace(point, score=float(scores[k])) for k, point in enumerate(found.points))
                 found = replace(found, points=tuple(points))
