@@ -6,21 +6,27 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
-from .trace import Trace
+from .trace import Trace, TraceRecord
 from .vectors import Vector
 
 __all__ = ["OnSome", "Result", "State", "Status"]
+
+# Last steps whose mean decrease is told.
+_WINDOW = 5
 
 
 class Status(Enum):
     """The reason why a solver or the loop stopped; the value of a member is a message for people."""
 
     RUNNING = "not finished"
-    CONVERGED = "converged: the solver's own stopping criterion holds"
+    CONVERGED = "converged by the solver's own criterion"
     VIOLATION_REACHED = "converged: the optimality violation is within the limit asked for"
     PASSES_MADE = "finished: the solver made the passes asked for; the violation tells how far from the optimum it is"
     FEATURES_SELECTED = (
         "finished: converged on the features asked for; the violation is that of the others, which were not selected"
+    )
+    DEV_SCORE_TURNED = (
+        "finished: the score on development data has stopped rising; the violation tells how far from the optimum it is"
     )
     MAX_ITERATIONS = "stopped at the limit on iterations, before convergence"
     MAX_PASSES = "stopped at the limit on passes over the data, before convergence"
@@ -40,7 +46,8 @@ class Status(Enum):
     @property
     def converged(self) -> bool:
         """Whether a stopping criterion of the solver was met; not a limit, a failure or an interruption."""
-        return self in (Status.CONVERGED, Status.VIOLATION_REACHED, Status.PASSES_MADE, Status.FEATURES_SELECTED)
+        finished = (Status.PASSES_MADE, Status.FEATURES_SELECTED, Status.DEV_SCORE_TURNED)
+        return self in (Status.CONVERGED, Status.VIOLATION_REACHED, *finished)
 
 
 class State(Protocol):
@@ -111,6 +118,7 @@ class Result:
         gradient_evaluations: calls of ``value_and_gradient`` since ``init``.
         seconds: solver time of this call, without traces and callbacks.
         state: the solver's final state: a checkpoint, picklable, that ``minimize(..., state=state)`` continues exactly.
+        kept: the iteration that w, objective, nll and violation are of, if it is not the last one.
     """
 
     w: Vector = field(repr=False)
@@ -124,3 +132,27 @@ class Result:
     gradient_evaluations: int
     seconds: float
     state: State = field(repr=False)
+    kept: int | None = None
+
+    @property
+    def record(self) -> TraceRecord:
+        """The record that w, objective, nll and violation are of."""
+        if self.kept is None:
+            return self.trace[-1]
+        return next(record for record in self.trace if record.iteration == self.kept)
+
+    @property
+    def account(self) -> str:
+        """A sentence for people: why it stopped, what was reached, and how far from the optimum that is.
+
+        A solver's own criterion is mostly that the objective hardly decreases any more, which says little about the
+        distance from the optimum; the violation does, beside its value at the start.
+        """
+        text = f"{self.status.message}: objective {self.objective:.2f}"
+        last = [record.objective for record in self.trace[-1 - _WINDOW :]]
+        if self.status is Status.CONVERGED and len(last) > 1 and last[-1]:
+            step = (last[0] - last[-1]) / (len(last) - 1) / abs(last[-1])
+            text += f" (relative decrease a step: {max(step, 0.0):.1e})"
+        start = self.trace[0].violation if self.trace else 0.0
+        before = f"at the start {start:.3g}, " if start > self.violation else ""
+        return f"{text}, violation {self.violation:.3g} ({before}at an optimum 0)"

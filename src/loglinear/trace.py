@@ -34,7 +34,7 @@ class TraceRecord:
         nnz: number of weights that are not zero.
         violation: max-norm of the subgradient of minimum norm.
         working_set: number of features in the solver's working set; None if it keeps none.
-        dev: metrics on a development set; None unless a callback has filled them in.
+        dev: scores on development data, the one to choose weights by first; None unless a callback has filled them in.
     """
 
     iteration: int
@@ -47,6 +47,18 @@ class TraceRecord:
     violation: float
     working_set: int | None = None
     dev: dict[str, float] | None = None
+
+    @property
+    def line(self) -> str:
+        """The record for people, without its time."""
+        text = f"iteration {self.iteration}, objective {self.objective:,.1f}, active features {self.nnz:,}"
+        return f"{text}, dev {' '.join(self.headline)}" if self.dev else text
+
+    @property
+    def headline(self) -> tuple[str, str]:
+        """Name and value of the first score on development data; empty texts without any."""
+        name, value = next(iter((self.dev or {}).items()), ("", None))
+        return name, "" if value is None else f"{value:.4f}"
 
     def to_json(self) -> str:
         """Return the record as a line of JSON without its line end; a number that is not finite becomes null."""

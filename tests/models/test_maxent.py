@@ -408,8 +408,9 @@ def test_ctrl_c_ends_the_training_of_all_classes():
         if record.iteration == 3:
             raise KeyboardInterrupt
 
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
-        model = MaxEnt(multi_class="ovr").fit(X, y, callbacks=[interrupt])
+    model = MaxEnt(multi_class="ovr")
+    with pytest.raises(KeyboardInterrupt, match="iteration 3; the estimator holds"):
+        model.fit(X, y, callbacks=[interrupt])
     assert [result.status.name for result in model.result_] == ["INTERRUPTED"] * 4
     assert model.coef_[0].any()
     assert not model.coef_[1:].any()

@@ -9,8 +9,11 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import signal
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from ..errors import LogLinearError
@@ -42,7 +45,7 @@ def main(arguments: list[str] | None = None) -> None:
     _prepare_streams()
     try:
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), _ended_by_sigterm():
                 warnings.showwarning = _show_warning
                 _run(arguments)
         finally:
@@ -89,6 +92,22 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
         else:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM do as Ctrl-C does, unless the process has another use for it."""
+    usual = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    try:
+        if usual:
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+    except ValueError:  # not on the main thread, which alone sees signals
+        usual = False
+    try:
+        yield
+    finally:
+        if usual:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -1,11 +1,12 @@
-"""Output of commands: tables, tab-separated, for standard output or a file; messages for standard error."""
+"""Output of commands: tables, tab-separated, for standard output or a file; messages; models after Ctrl-C."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
-__all__ = ["say", "tab_separated"]
+__all__ = ["keeping_reached", "say", "tab_separated"]
 
 # Names may hold what would break the table.
 _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
@@ -14,6 +15,16 @@ _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 def say(message: str) -> None:
     """Print a line to stderr."""
     print(message, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def keeping_reached(estimator: object) -> Iterator[None]:
+    """Go on after Ctrl-C in the block if the estimator holds weights that its training has reached."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if getattr(estimator, "result_", None) is None:
+            raise
 
 
 def tab_separated(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

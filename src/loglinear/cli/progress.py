@@ -47,7 +47,10 @@ class Progress:
         self._share = 0.0
         self.known: float | None = None
         self.label = ""
-        self._last = 0.0
+        self._last = -math.inf
+        self._due: bool | None = None
+        # The last scores on development data.
+        self._dev = ""
         self._bar: Any = None
         self._task: Any = None
 
@@ -99,20 +102,28 @@ class Progress:
 
         return observe
 
+    def shows(self, record: TraceRecord) -> bool:
+        """Whether the record will be shown as a line, or on a terminal a while after the last one that was scored."""
+        if self._due is None:
+            self._due = not self._quiet and time.monotonic() - self._last >= _PERIOD
+        return self._due
+
     def __call__(self, record: TraceRecord, state: Any) -> None:
         """Show a step."""
+        due, self._due = self.shows(record), None
         if self._quiet:
             return
         self._objectives.append(record.objective)
-        text = f"iteration {record.iteration}, objective {record.objective:,.1f}, active features {record.nnz:,}"
-        text = self.label + text
-        if record.dev is not None:
-            name = "f1" if "f1" in record.dev else "accuracy"
-            text += f", dev {name} {record.dev[name]:.4f}"
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self._progress(), description=text)
-        elif time.monotonic() - self._last >= _PERIOD:
+        text = self.label + record.line
+        if due:
             self._last = time.monotonic()
+        if self._bar is not None:
+            if record.dev is not None:
+                self._dev = f"{' '.join(record.headline)} at {record.iteration}"
+            elif self._dev:
+                text += f", dev {self._dev}"
+            self._bar.update(self._task, completed=self._progress(), description=text)
+        elif due:
             say(f"{record.seconds:7.1f} s  {text}")
 
     def _progress(self) -> float:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..models.chain_file import ChainModel
     from ..models.chain_training import DevSet
+    from ..models.training import DevOptions
     from .progress import Progress
 
 __all__ = ["model_format", "open_model", "read_sentences", "read_template"]
@@ -51,10 +52,12 @@ def read_sentences(
     format: str,
     threads: int,
     progress: Progress,
+    use: DevOptions | None = None,
 ) -> tuple[Corpus, DevSet | None]:
     """Read the training data of a chain and, if there are any, the development data; say what was found."""
     from ..data.corpus import Corpus
     from ..models.chain_training import DevSet
+    from ..models.training import DevOptions
     from .output import say
 
     text = read_template(preset, template)
@@ -65,7 +68,9 @@ def read_sentences(
     )
     if dev is None:
         return corpus, None
-    scored = DevSet(Corpus.read(dev, format=format, template=text, threads=threads), threads=threads)
+    scored = DevSet(
+        Corpus.read(dev, format=format, template=text, threads=threads), use or DevOptions(), threads=threads
+    )
     unknown = scored.unknown_labels(corpus.labels)
     if unknown:
         say(f"warning: {dev} has labels that {train} has not, which can never be predicted: {', '.join(unknown)}")

@@ -19,16 +19,16 @@ from ..objectives.chain import ChainFeatures
 from ..result import Result
 from .chain_file import ChainModel, open_model
 from .chain_training import DevSet, train_chain
-from .estimator import Estimator, warn_unless_converged
+from .estimator import Estimator, check_end
 from .settings import check_kind
-from .training import SolverOptions
+from .training import DevOptions, SolverOptions
 
 __all__ = ["ChainCRF"]
 
 Labels = Sequence[Sequence[Any]]
 
 
-class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
+class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
     """Linear-chain conditional random field of first or second order.
 
     p(y | x) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x), trained by minimising the sum over sentences
@@ -77,7 +77,8 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
             X: sentences or a labelled Corpus.
             y: a sequence of labels for each sentence; None with a Corpus.
             sample_weight: a weight of at least 0 for each sentence.
-            X_dev: sentences to score on every tenth step; the scores are in the trace.
+            X_dev: development data: sentences to score on. The scores are in the trace, of every tenth step and the
+                last one, or of every step where ``keep`` or ``patience`` choose by them.
             y_dev: labels of the sentences in X_dev.
             callbacks: called as callback(record, state) after every step; True stops.
 
@@ -85,13 +86,16 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
             OptionError: an option is out of its range.
             DataError: data that cannot be used; names the sentence.
             ObjectiveError: a stochastic solver diverged.
+            KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
         """
+        use = self._options(DevOptions)
+        use.check(given=X_dev is not None)
         corpus = self._corpus(X, y, self.template, sample_weight)
         dev = None
         if X_dev is not None:
             dev_corpus = self._corpus(X_dev, y_dev, self.template)
             _check_label_type(dev_corpus, corpus.label_type)
-            dev = DevSet(dev_corpus, threads=self._threads)
+            dev = DevSet(dev_corpus, use, threads=self._threads)
         model, result = train_chain(
             corpus,
             self._options(ChainFeatures),
@@ -100,9 +104,9 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
             callbacks=self._observers(callbacks),
             dev=dev,
         )
-        warn_unless_converged(result)
         self.model_, self.classes_ = model, typed([model.labels], corpus.label_type)[0]
         self.result_: Result | None = result
+        check_end(result)
         return self
 
     def predict(self, X: Any) -> list[list[Any]]:

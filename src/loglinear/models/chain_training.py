@@ -16,7 +16,7 @@ from ..result import Result
 from ..vectors import Vector
 from .chain_file import ChainModel
 from .settings import settings_text, training_summary
-from .training import DevScores, SolverOptions, train
+from .training import DevData, DevOptions, SolverOptions, train
 
 __all__ = ["DevSet", "chain_model", "evaluate_model", "train_chain"]
 
@@ -40,7 +40,7 @@ def train_chain(
         options: penalty and solver.
         threads: 0 for all cores. The weights do not depend on it.
         callbacks: see `minimize`.
-        dev: development data; their scores are filled in before the callbacks see a record.
+        dev: development data; see `train`.
 
     Raises:
         OptionError: an option is out of its range.
@@ -48,14 +48,22 @@ def train_chain(
     """
     options.check()
     objective = ChainObjective(corpus, features, threads=threads)
-    if dev is not None:
-        callbacks = (DevScores(partial(dev.scores, objective)), *callbacks)
-    result = train(objective, options, callbacks=callbacks)
-    return chain_model(objective, options, result), result
+    data = None if dev is None else dev.of(objective)
+    result = train(objective, options, callbacks=callbacks, dev=data)
+    return chain_model(objective, options, result, DevOptions() if dev is None else dev.options), result
 
 
-def chain_model(objective: ChainObjective, options: SolverOptions, result: Result) -> ChainModel:
-    """Return the model with the weights of a minimisation, features of weight 0 left out, and with its settings."""
+def chain_model(
+    objective: ChainObjective, options: SolverOptions, result: Result, use: DevOptions = DevOptions()
+) -> ChainModel:
+    """Return the model with the weights of a minimisation, features of weight 0 left out, and with its settings.
+
+    Args:
+        objective: features and sentences.
+        options: penalty and solver.
+        result: of the minimisation.
+        use: use of the development data.
+    """
     corpus = objective.corpus
     settings = {
         "format": corpus.format,
@@ -63,6 +71,7 @@ def chain_model(objective: ChainObjective, options: SolverOptions, result: Resul
         **options.settings(),
         # A template can ask for order 2 as well.
         **vars(replace(objective.features, order=objective.order)),
+        **vars(use),
         "training": {
             "n_sentences": len(corpus),
             "n_tokens": corpus.n_tokens,
@@ -83,11 +92,16 @@ class DevSet:
 
     Args:
         corpus: labelled sentences.
+        options: their use.
         threads: 0 for all cores.
     """
 
-    def __init__(self, corpus: Corpus, *, threads: int = 0) -> None:
-        self.corpus, self.threads = corpus, threads
+    def __init__(self, corpus: Corpus, options: DevOptions = DevOptions(), *, threads: int = 0) -> None:
+        self.corpus, self.options, self.threads = corpus, options, threads
+
+    def of(self, objective: ChainObjective) -> DevData:
+        """Return the scores of the objective's weights."""
+        return DevData(partial(self.scores, objective), self.headline(objective.corpus.labels), self.options)
 
     def unknown_labels(self, known: Sequence[str]) -> list[str]:
         """Return the labels that are not among the known ones: training cannot learn them."""

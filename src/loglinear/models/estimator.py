@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..minimize import Callback
 from ..options import option
-from ..result import Result
-from .training import print_record, thread_count
+from ..result import Result, Status
+from .training import Printer, thread_count
 
-__all__ = ["Estimator", "warn_unless_converged"]
+__all__ = ["Estimator", "check_end"]
 
 T = TypeVar("T")
 
@@ -70,20 +70,28 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _observers(self, callbacks: Iterable[Callback]) -> tuple[Callback, ...]:
         """Return the callbacks, followed by a callback that prints if the estimator is verbose."""
-        return (*callbacks, print_record) if self.verbose else tuple(callbacks)
+        return (*callbacks, Printer()) if self.verbose else tuple(callbacks)
 
 
-def warn_unless_converged(result: Result, remedy: str = "", *, stacklevel: int = 2) -> None:
-    """Give scikit-learn's ConvergenceWarning if a training has not converged.
+def check_end(result: Result, remedy: str = "", *, stacklevel: int = 2) -> None:
+    """Look at how a training ended; the last thing that `fit` does, when the estimator holds the weights.
 
     Args:
         result: result of the training.
         remedy: text behind the status.
-        stacklevel: frames from the function that calls this one to the code that the warning names; 2 is its caller.
+        stacklevel: frames from the function that calls this one to the code that a warning names; 2 is its caller.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C ended the training.
+
+    Warns:
+        ConvergenceWarning: scikit-learn's, if the training has not converged.
     """
+    if result.status is Status.INTERRUPTED:
+        message = f"training was interrupted at iteration {result.iterations}; the estimator holds the weights reached"
+        raise KeyboardInterrupt(message)
     if not result.status.converged:
-        message = f"{result.status.message} (violation {result.violation:.3g}; see result_){remedy}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
+        warnings.warn(f"{result.account}; see result_{remedy}", ConvergenceWarning, stacklevel=stacklevel + 1)
 
 
 def _constructor(name: str, types: dict[str, Any], defaults: dict[str, Any]) -> Callable[..., None]:

@@ -17,7 +17,7 @@ from ..minimize import Callback
 from ..objectives.graph import GraphField, GraphLikelihood
 from ..options import one_of
 from ..vectors import Vector
-from .estimator import Estimator, warn_unless_converged
+from .estimator import Estimator, check_end
 from .training import SolverOptions, train
 
 __all__ = ["GraphCRF"]
@@ -79,7 +79,7 @@ class GraphCRF(Estimator, options=(SolverOptions,), without=("random_state",)):
         self.node_weights_ = self.result_.w[:at].reshape(-1, n)
         self.edge_weights_ = self.result_.w[at:].reshape(-1, n, n)
         kinks = "; where labels hold together strongly, belief propagation's log Z has kinks: raise l2"
-        warn_unless_converged(self.result_, "" if self.exact_ else kinks)
+        check_end(self.result_, "" if self.exact_ else kinks)
         if objective.unconverged:
             evaluations = self.result_.gradient_evaluations
             message = f"belief propagation did not settle in {objective.unconverged} of {evaluations} evaluations"

@@ -26,16 +26,16 @@ from ..options import one_of, truth_value, whole_number
 from ..result import Result, Status
 from ..vectors import Vector
 from . import maxent_file
-from .estimator import Estimator, warn_unless_converged
+from .estimator import Estimator, check_end
 from .settings import training_summary
-from .training import DevScores, SolverOptions, train
+from .training import DevData, DevOptions, SolverOptions, train
 
 __all__ = ["MaxEnt"]
 
 Array = npt.NDArray[Any]
 
 
-class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ignore[misc]
+class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions, DevOptions)):  # type: ignore[misc]
     """Maximum-entropy classifier: multinomial, binary or one-vs-rest logistic regression on sparse or dense data.
 
     Minimises the sum over samples of -weight log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats; the intercept bears
@@ -89,7 +89,8 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
             X: sparse matrix or array, shape (n_samples, n_columns), or samples with attributes.
             y: classes, shape (n_samples,); None with a Corpus.
             sample_weight: weights of at least 0, shape (n_samples,).
-            X_dev: samples to score on every tenth step, with one model only; the accuracy is in the trace.
+            X_dev: development data, with one model only: samples to score on. The accuracy is in the trace, of every
+                tenth step and the last one, or of every step where ``keep`` or ``patience`` choose by it.
             y_dev: classes of the samples in X_dev.
             callbacks: called as callback(record, state) after every step; True stops.
 
@@ -97,7 +98,9 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
             OptionError: an option is out of its range.
             ValueError: data that cannot be used; DataError and OptionError are ValueErrors too.
             ObjectiveError: a stochastic solver diverged.
+            KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
         """
+        self._options(DevOptions).check(given=X_dev is not None)
         one_of("multi_class", self.multi_class, ("softmax", "ovr"))
         truth_value("fit_intercept", self.fit_intercept)
         min_count = whole_number("min_count", self.min_count, 1, 2**32 - 1)
@@ -127,13 +130,12 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
             self.n_features_in_ = len(self.attributes_)
         self.classes_ = classes
         self._sizes = {"n_samples": objective.n_samples, "n_features": objective.n_columns * objective.n_outputs}
-        if X_dev is not None:
-            callbacks = (self._dev_scores(objective, X_dev, y_dev), *callbacks)
-        self._train(objective, self._observers(callbacks))
+        dev = None if X_dev is None else self._dev_data(objective, X_dev, y_dev)
+        self._train(objective, self._observers(callbacks), dev)
         return self
 
-    def _dev_scores(self, objective: ClassifierObjective, X: Any, y: Any) -> DevScores:
-        """Return the callback that scores on development data."""
+    def _dev_data(self, objective: ClassifierObjective, X: Any, y: Any) -> DevData:
+        """Return the scores of the objective's weights on development data."""
         if self.multi_class == "ovr" and self.classes_.size > 2:
             message = "development data score one model, and multi_class='ovr' trains one for each class; use softmax"
             raise OptionError(message)
@@ -146,7 +148,7 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
             best = _best(np.asarray(matrix @ coef.T) + intercept)
             return {"accuracy": float(right[np.arange(best.size), best].mean())}
 
-        return DevScores(score)
+        return DevData(score, "accuracy", self._options(DevOptions))
 
     def _checked_classes(self, y: Any, corpus: Corpus) -> Array:
         """Return the classes of samples with attributes, shape (n_samples,)."""
@@ -172,7 +174,7 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
         by_class = compute_class_weight(self.class_weight, classes=classes, y=names, sample_weight=weights)
         return np.asarray(weights * by_class[targets])
 
-    def _train(self, objective: ClassifierObjective, callbacks: tuple[Callback, ...]) -> None:
+    def _train(self, objective: ClassifierObjective, callbacks: tuple[Callback, ...], dev: DevData | None) -> None:
         options = self._solver_options()
         apart = self.multi_class == "ovr" and self.classes_.size > 2
         objectives = [objective.one_against_rest(k) for k in range(self.classes_.size)] if apart else [objective]
@@ -181,16 +183,16 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
         for each in objectives:
             # After Ctrl-C the classes that remain are left as they begin.
             chosen = replace(options, max_iterations=0) if interrupted else options
-            result = train(each, chosen, unpenalised=each.n_unpenalised, callbacks=callbacks)
+            result = train(each, chosen, unpenalised=each.n_unpenalised, callbacks=callbacks, dev=dev)
             interrupted = interrupted or result.status is Status.INTERRUPTED
             results.append(replace(result, status=Status.INTERRUPTED) if interrupted else result)
-        for result in results:
-            warn_unless_converged(result, stacklevel=3)
         parts = [each.parts(result.w) for each, result in zip(objectives, results, strict=True)]
         self.coef_: Any = np.ascontiguousarray(np.concatenate([coef for coef, _ in parts]))
         self.intercept_ = np.concatenate([intercept for _, intercept in parts])
         self.n_iter_ = np.array([result.iterations for result in results], dtype=np.int32)
         self.result_: Any = results if apart else results[0]
+        for result in results:
+            check_end(result, stacklevel=3)
 
     def _solver_options(self) -> SolverOptions:
         binary = self.multi_class == "ovr" or self.classes_.size == 2

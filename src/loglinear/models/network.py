@@ -27,7 +27,7 @@ from ..path import Path
 from ..result import Result
 from ..vectors import Vector
 from . import network_file
-from .estimator import Estimator, warn_unless_converged
+from .estimator import Estimator, check_end
 from .settings import training_summary
 from .structure import NetworkOptions, Trained, train_network
 from .training import SolverOptions
@@ -133,7 +133,7 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
             codes, self._layout, weights, options, threads=self._threads, callbacks=self._observers(callbacks)
         )
         self._store(trained)
-        warn_unless_converged(trained.result)
+        check_end(trained.result)
         report = trained.report
         if report is not None and report.unconverged:
             message = f"belief propagation did not settle in {report.unconverged} of {report.runs} runs (residual of "

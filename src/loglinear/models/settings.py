@@ -12,7 +12,7 @@ from ..version import __version__
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["check_kind", "plain", "settings_text", "training_summary"]
+__all__ = ["check_kind", "plain", "settings_text", "training_summary", "worst"]
 
 # What messages call a file of each kind.
 _KINDS = {"chain": "a chain model", "maxent": "a classifier's model"}
@@ -32,16 +32,23 @@ def check_kind(kind: str, settings: Mapping[str, Any], path: str) -> None:
 
 def training_summary(results: Sequence[Result]) -> dict[str, Any]:
     """Return the part of the settings that tells of a training, of one problem or of several, one after the other."""
-    worst = max(results, key=lambda result: (not result.status.converged, result.violation))
+    last = worst(results)
+    chosen = {"kept": last.kept, "dev": last.record.dev} if last.trace else {}
     return {
-        "status": worst.status.name.lower(),
+        "status": last.status.name.lower(),
         "objective": sum(result.objective for result in results),
         "nll": sum(result.nll for result in results),
-        "violation": worst.violation,
+        "violation": last.violation,
         "iterations": sum(result.iterations for result in results),
         "passes": sum(result.passes for result in results),
         "seconds": round(sum(result.seconds for result in results), 3),
+        **{name: value for name, value in chosen.items() if value is not None},
     }
+
+
+def worst(results: Sequence[Result]) -> Result:
+    """Return the result that has not converged, or of several the one furthest from its optimum."""
+    return max(results, key=lambda result: (not result.status.converged, result.violation))
 
 
 def plain(value: Any) -> Any:

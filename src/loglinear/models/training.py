@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from ..errors import OptionError
 from ..minimize import Callback, Stop, minimize
-from ..options import check_options, option, whole_number
+from ..options import check_options, one_of, option, whole_number
 from ..penalty import ElasticNet
 from ..problem import Objective, Problem
-from ..result import Result
+from ..result import Result, Status
 from ..solvers import SOLVERS, Solver, default_solver, is_solver, make_solver, option_names, solver_name
 from ..trace import TraceRecord
 from ..vectors import Vector
 
-__all__ = ["DevScores", "SolverOptions", "print_record", "thread_count", "train"]
+__all__ = ["DevData", "DevOptions", "DevScores", "Printer", "Shows", "SolverOptions", "thread_count", "train"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,8 +105,65 @@ class SolverOptions:
         return solver_name(self.solver), self.solver
 
 
+@dataclass(frozen=True, kw_only=True)
+class DevOptions:
+    """The use of development data, beside being scored; the one place where these options are defined."""
+
+    keep: str | None = option(
+        None,
+        "weights to keep: last, or best by the score on development data; by default best with a patience, else last",
+        lambda name, value: None if value is None else one_of(name, value, ("last", "best")),
+    )
+    patience: int | None = option(
+        None,
+        "stop when the score on development data has not risen for this many iterations. None for no such limit.",
+        lambda name, value: None if value is None else whole_number(name, value, 1, 2**31 - 1),
+    )
+
+    def check(self, *, given: bool) -> None:
+        """Raise OptionError if an option is out of its range, or is set and no development data are given."""
+        check_options(self)
+        if not given and (self.keep == "best" or self.patience is not None):
+            name = "patience" if self.patience is not None else "keep='best'"
+            message = f"{name} needs development data (X_dev and y_dev; on the command line --dev)"
+            raise OptionError(message)
+
+    @property
+    def keeps_best(self) -> bool:
+        """Whether the best weights are kept, and not the last ones."""
+        return self.keep == "best" or (self.keep is None and self.patience is not None)
+
+
+@runtime_checkable
+class Shows(Protocol):
+    """A callback of `minimize` that shows people some of the records."""
+
+    def shows(self, record: TraceRecord) -> bool:
+        """Whether the record will be shown; asked before the callback is called with the record."""
+
+
+@dataclass(frozen=True)
+class DevData:
+    """Development data.
+
+    Attributes:
+        score: returns the scores of weights by name.
+        headline: name of the score to choose weights by; the higher the better.
+        options: their use.
+    """
+
+    score: Callable[[Vector], dict[str, float]]
+    headline: str
+    options: DevOptions = DevOptions()
+
+
 def train(
-    objective: Objective, options: SolverOptions, *, unpenalised: int = 0, callbacks: Iterable[Callback] = ()
+    objective: Objective,
+    options: SolverOptions,
+    *,
+    unpenalised: int = 0,
+    callbacks: Iterable[Callback] = (),
+    dev: DevData | None = None,
 ) -> Result:
     """Minimise an objective with its penalty.
 
@@ -115,6 +172,8 @@ def train(
         options: penalty, solver, limits.
         unpenalised: number of weights that bear no penalty, the last ones.
         callbacks: see `minimize`.
+        dev: development data. They are scored before the callbacks see a record: every tenth record, each record that
+            a callback shows, the last one; each record if weights are chosen by the score.
 
     Returns:
         The result without the solver's state, which is as large as its history; call `minimize` to resume.
@@ -124,31 +183,79 @@ def train(
         ObjectiveError: see `minimize`.
     """
     problem = Problem(objective, replace(options.penalty(), unpenalised=unpenalised))
-    result = minimize(problem, options.make_solver()[1], stop=options.stop(), callbacks=callbacks)
-    return replace(result, state=None)  # type: ignore[arg-type]
+    observers, stop = tuple(callbacks), options.stop()
+    watchers: list[Any] = [each for each in observers if isinstance(each, Shows)]
+    scores = None if dev is None else DevScores(dev, stop, watchers)
+    first = () if scores is None else (scores,)
+    result = minimize(problem, options.make_solver()[1], stop=stop, callbacks=(*first, *observers))
+    result = replace(result, state=None)  # type: ignore[arg-type]
+    return result if scores is None else scores.concluded(result)
 
 
 class DevScores:
-    """A callback that scores the weights on development data every `period` steps.
+    """A callback that scores weights on development data, keeps the best, and stops when the score rises no more.
 
     Args:
-        score: returns the scores of weights by name.
-        period: steps from one scoring to the next.
+        dev: the data.
+        stop: limits of the minimisation.
+        watchers: callbacks that show records.
     """
 
-    def __init__(self, score: Callable[[Vector], dict[str, float]], *, period: int = 10) -> None:
-        self.score, self.period = score, period
+    PERIOD = 10
+
+    def __init__(self, dev: DevData, stop: Stop, watchers: Sequence[Shows]) -> None:
+        self._dev, self._stop, self._watchers = dev, stop, watchers
+        self._best: TraceRecord | None = None
+        self._w: Vector | None = None
+        self._has_stopped = False
+
+    def __call__(self, record: TraceRecord, state: Any) -> bool:
+        """Fill in `record.dev`; return whether the patience is at its end."""
+        # Every watcher is asked: it may count the records.
+        shown = [watcher.shows(record) for watcher in self._watchers]
+        options = self._dev.options
+        chooses = options.keeps_best or options.patience is not None
+        ends = self._stop.status(state, record.seconds) is not Status.RUNNING
+        if chooses or ends or any(shown) or record.iteration % self.PERIOD == 0:
+            self._score(record, state.w)
+        best = self._best
+        self._has_stopped = (
+            options.patience is not None and best is not None and record.iteration - best.iteration >= options.patience
+        )
+        return self._has_stopped
+
+    def _score(self, record: TraceRecord, w: Vector) -> None:
+        record.dev = self._dev.score(w)
+        name = self._dev.headline
+        record.dev = {name: record.dev[name]} | record.dev
+        if self._best is None or record.dev[name] > self._best.dev[name]:  # type: ignore[index]
+            self._best = record
+            if self._dev.options.keeps_best:
+                self._w = w.copy()
+
+    def concluded(self, result: Result) -> Result:
+        """Return the result with the weights to keep, the last record scored, and the reason why it stopped."""
+        if result.trace[-1].dev is None:
+            self._score(result.trace[-1], result.w)
+        if self._has_stopped and result.status is Status.STOPPED_BY_CALLBACK:
+            result = replace(result, status=Status.DEV_SCORE_TURNED)
+        best = self._best
+        if self._w is None or best is None or best.iteration == result.iterations:
+            return result
+        figures = {name: getattr(best, name) for name in ("objective", "nll", "violation")}
+        return replace(result, w=self._w, kept=best.iteration, **figures)
+
+
+class Printer:
+    """A callback that prints a line to stderr for each record."""
+
+    def shows(self, record: TraceRecord) -> bool:
+        """Whether the record will be shown: each is."""
+        return True
 
     def __call__(self, record: TraceRecord, state: Any) -> None:
-        """Fill in `record.dev`."""
-        if record.iteration % self.period == 0:
-            record.dev = self.score(state.w)
-
-
-def print_record(record: TraceRecord, state: Any) -> None:
-    """A callback that prints a line to stderr."""
-    line = f"{record.iteration:5d}  objective {record.objective:.6g}  active {record.nnz}  {record.seconds:.2f} s"
-    print(line, file=sys.stderr, flush=True)
+        """Print the line."""
+        print(f"{record.seconds:7.1f} s  {record.line}", file=sys.stderr, flush=True)
 
 
 def thread_count(n_jobs: int | None) -> int:

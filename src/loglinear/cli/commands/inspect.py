@@ -13,6 +13,10 @@ from ..reading import open_model
 EXAMPLE = "example: loglinear inspect chunker.loglinear --top 10"
 
 
+# What the training's summary tells where it applies.
+_KNOWN = ("n_sentences", "n_tokens", "n_samples", "dev", "kept")
+
+
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("model", metavar="MODEL", help="model file")
@@ -42,7 +46,7 @@ def run(arguments: Namespace) -> None:
         **{name: settings.get(name) for name in ("solver", "l1", "l2", "format", "tolerance", "min_count", "order")},
         **{name: training.get(name) for name in ("status", "objective", "nll", "violation", "iterations", "passes")},
         "seconds": training.get("seconds"),
-        **{name: training[name] for name in ("n_sentences", "n_tokens", "n_samples") if name in training},
+        **{name: training[name] for name in _KNOWN if name in training},
         "template": opened.template,
         "top_states": _strongest(states, arguments.top),
         "top_transitions": _strongest(moves, arguments.top),
@@ -69,6 +73,9 @@ def render(report: dict[str, Any]) -> str:
             f"{report['passes']:g} passes, {report['seconds']:.1f} s",
             f"                 objective {report['objective']:.4f}, violation {report['violation']:.3g}",
         ]
+    if "dev" in report:
+        scores = ", ".join(f"{name} {value:.4f}" for name, value in report["dev"].items())
+        lines.append(f"dev              {scores}" + (f"; of iteration {report['kept']}" if "kept" in report else ""))
     for title, features in (("states", report["top_states"]), ("transitions", report["top_transitions"])):
         if features:
             lines += ["", f"strongest {title}"]

@@ -170,7 +170,7 @@ def _of_growth(growth: Growth) -> Selected:
 
     result, n_active = growth.result, growth.result.trace[-1].nnz
     summary = (
-        f"{result.status.message}: objective {result.objective:.2f}, violation {result.violation:.3g}\n"
+        f"{result.account}\n"
         f"{len(growth.entered):,} features entered in {len(growth.rounds) - 1} rounds; {n_active:,} are active"
     )
     if growth.largest is not None:

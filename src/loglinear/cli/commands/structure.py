@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
 from ..options import add_json, add_options, add_threads, chosen
-from ..output import say, tab_separated
+from ..output import keeping_reached, say, tab_separated
 
 if TYPE_CHECKING:
     from ...data.table import Table
@@ -172,7 +172,8 @@ def _fit(estimator: PairwiseMRF, table: Table, progress: Progress, *, chosen: bo
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        estimator.fit(table, callbacks=[progress.count_points(STRENGTHS), progress] if chosen else [progress])
+        with keeping_reached(estimator):
+            estimator.fit(table, callbacks=[progress.count_points(STRENGTHS), progress] if chosen else [progress])
     status = estimator.result_.status.message  # type: ignore[union-attr]
     return [text for each in caught if not (text := str(each.message)).startswith(status)]
 
@@ -262,7 +263,7 @@ class Edges:
         name, value = self._likelihood()
         by = f" (by {self._estimator.inference})" if name == "log-likelihood" else ""
         lines = [
-            f"{result.status.message}: objective {result.objective:.2f}, violation {result.violation:.3g}",
+            result.account,
             f"l1 {self._l1():.6g}{self._choice()}",
             f"{name} per sample {value:.4f}{by}",
             f"{len(self._ranking):,} edges of {n * (n - 1) // 2:,} possible ones, {n_weights:,} weights",

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
 from ..options import add_features, add_options, add_templates, add_threads, chosen, flag, solvers_help
-from ..output import say
+from ..output import keeping_reached, say
 
 if TYPE_CHECKING:
     from ...minimize import Callback
-    from ...models.training import SolverOptions
+    from ...models.training import DevOptions, SolverOptions
     from ...objectives.chain import ChainFeatures
     from ...result import Result
     from ..progress import Progress
@@ -31,7 +31,7 @@ DEFAULTS = ["1", False, "softmax"]
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    from ...models.training import SolverOptions
+    from ...models.training import DevOptions, SolverOptions
 
     add = parser.add_argument
     add("train", metavar="TRAIN", help="training data; gzip and xz too; - for stdin")
@@ -46,7 +46,8 @@ def configure(parser: ArgumentParser) -> None:
     add_templates(parser)
     add_options(parser, SolverOptions)
     add_features(parser)
-    add("--dev", metavar="FILE", help="labelled data to score every 10 iterations")
+    add("--dev", metavar="FILE", help="labelled data to score now and then, and at the end")
+    add_options(parser, DevOptions)
     add("--trace", metavar="FILE", help="write a JSON line per iteration to this file")
     add("-q", "--quiet", action="store_true", help="no progress")
     add_threads(parser)
@@ -55,14 +56,15 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Train, write the model, say how it went."""
-    from ...models.settings import training_summary
-    from ...models.training import SolverOptions
+    from ...models.training import DevOptions, SolverOptions
     from ...objectives.chain import ChainFeatures
     from ...result import Status
     from ..progress import Progress
 
     given = dict(map(_solver_option, arguments.solver_options or ()))
     options, features = chosen(SolverOptions, arguments, solver_options=given), chosen(ChainFeatures, arguments)
+    use = chosen(DevOptions, arguments)
+    use.check(given=arguments.dev is not None)
     of_texts = [arguments.ngrams, arguments.tfidf, arguments.multi_class] != DEFAULTS
     if arguments.model_type == "chain" and (arguments.format in ("text", "svmlight") or of_texts):
         message = (
@@ -73,16 +75,31 @@ def run(arguments: Namespace) -> None:
         if arguments.model_type == "chain":
             shared = ("preset", "template", "format", "dev", "trace", "threads")
             data = {name: getattr(arguments, name) for name in shared}
-            results = [train(arguments.train, arguments.model, features, options, progress=progress, **data)]
+            results = [train(arguments.train, arguments.model, features, options, progress=progress, use=use, **data)]
         else:
-            results = _train_classifier(arguments, features, options, progress)
-    summary = training_summary(results)
-    status = Status[summary["status"].upper()]
+            results = _train_classifier(arguments, features, options, use, progress)
     if not arguments.quiet:
-        say(f"{status.message}: objective {summary['objective']:.2f}, violation {summary['violation']:.3g}")
+        for line in _account(results):
+            say(line)
         say(f"{arguments.model}: written; label text with: loglinear tag --model {arguments.model} FILE")
-    if status is Status.INTERRUPTED:
+    if any(result.status is Status.INTERRUPTED for result in results):
         raise KeyboardInterrupt
+
+
+def _account(results: list[Result]) -> list[str]:
+    """Return lines for people: how the training ended, how far from the optimum, and the scores of the weights."""
+    from ...models.settings import worst
+    from ...result import Status
+
+    result = worst(results)
+    lines = [result.account if len(results) == 1 else f"the least accurate of {len(results)} models: {result.account}"]
+    if result.status is Status.CONVERGED:
+        lines[0] += "; a smaller --tolerance goes closer"
+    if result.record.dev is not None:
+        scores = ", ".join(f"{name} {value:.4f}" for name, value in result.record.dev.items())
+        kept = "" if result.kept is None else f" of iteration {result.kept}, the best of {result.iterations}, kept"
+        lines.append(f"dev{kept}: {scores}")
+    return lines
 
 
 def _solver_option(text: str) -> tuple[str, Any]:
@@ -106,6 +123,7 @@ def train(
     template: str | None = None,
     format: str = "columns",
     dev: str | None = None,
+    use: DevOptions | None = None,
     trace: str | None = None,
     threads: int = 0,
     progress: Progress,
@@ -116,7 +134,7 @@ def train(
 
     _check(options, model_path, trace)
     corpus, scored = read_sentences(
-        data, dev, preset=preset, template=template, format=format, threads=threads, progress=progress
+        data, dev, preset=preset, template=template, format=format, threads=threads, progress=progress, use=use
     )
     callbacks = _callbacks(progress, trace)
     model, result = train_chain(corpus, features, options, threads=threads, callbacks=callbacks, dev=scored)
@@ -125,7 +143,7 @@ def train(
 
 
 def _train_classifier(
-    arguments: Namespace, features: ChainFeatures, options: SolverOptions, progress: Progress
+    arguments: Namespace, features: ChainFeatures, options: SolverOptions, use: DevOptions, progress: Progress
 ) -> list[Result]:
     """Train a classifier on a file and write the model; return a result for each model that it is made of."""
     # Chains are trained without scikit-learn, which takes longer to import than all the rest.
@@ -142,6 +160,7 @@ def _train_classifier(
         raise OptionError(message)
     classifier = MaxEnt(
         **vars(options),
+        **vars(use),
         min_count=features.min_count,
         multi_class=arguments.multi_class,
         n_jobs=arguments.threads or None,
@@ -173,7 +192,8 @@ def _fit_texts(classifier: Any, arguments: Namespace, progress: Progress, callba
     progress.note(f"{arguments.train}: {X.shape[0]:,} texts, {X.shape[1]:,} words, {labels} labels")
     dev = None if arguments.dev is None else read(arguments.dev)
     texts = TextClassifier(classifier, vectorizer)
-    texts.fit(X, found.labels, dev=None if dev is None else (dev.texts, dev.labels), callbacks=callbacks)
+    with keeping_reached(classifier):
+        texts.fit(X, found.labels, dev=None if dev is None else (dev.texts, dev.labels), callbacks=callbacks)
     texts.save(arguments.model)
 
 
@@ -191,7 +211,8 @@ def _fit_samples(classifier: Any, arguments: Namespace, progress: Progress, call
     size = f"{X.n_tokens:,} samples, {X.n_attributes:,} attributes, {len(X.labels)} labels"
     progress.note(f"{arguments.train}: {size}")
     X_dev = None if arguments.dev is None else Corpus.read(arguments.dev, **given)
-    classifier.fit(X, X_dev=X_dev, callbacks=callbacks)
+    with keeping_reached(classifier):
+        classifier.fit(X, X_dev=X_dev, callbacks=callbacks)
     classifier.save(arguments.model)
 
 
