@@ -70,8 +70,8 @@ def _of_crfsuite(given: Mapping[str, Any]) -> list[_Translation]:
             remark = "as the solver follows from l1 and l2" if value == "lbfgs" else "as there is no such method"
         elif name == "num_memories":
             here = {"solver_options": {"memory": value}}
-        elif name in _RENAMED:
-            here = {_RENAMED[name]: value}
+        elif name in _RENAMED or name.startswith("all_possible_"):
+            here = {_RENAMED.get(name, name.replace("possible_", "")): value}
         if here or remark:
             found.append(_Translation({name: value}, here, remark))
     if given.get("c1") and "c2" not in given:
@@ -116,8 +116,6 @@ def _rounded(value: Any) -> Any:
 _RENAMED = {
     "c1": "l1",
     "min_freq": "min_count",
-    "all_possible_states": "all_states",
-    "all_possible_transitions": "all_transitions",
 }
 
 # Parameters of CRFsuite that have no counterpart, and others about which there is more to know.
