@@ -374,5 +374,5 @@ def test_chunk_f1_scorer_is_the_f1_of_an_estimators_predictions():
 
     X, y = [["a", "b"], ["c"]], [["B-X", "O"], ["O"]]
     assert chunk_f1_scorer(Constant(), X, y) == pytest.approx(2 / 3)
-    with pytest.raises(DataError, match="B-PER, I-PER and O; the labels are 'B-X', 'NN', 'O'"):
+    with pytest.raises(DataError, match="needs tags such as B-PER, I-PER and O; the labels are 'B-X', 'NN', 'O'"):
         chunk_f1_scorer(Constant(), X, [["NN", "O"], ["NN"]])

@@ -22,7 +22,7 @@ from loglinear.schemes import (
     read_chunks,
 )
 
-__all__ = ["Chunk", "Evaluation", "Score", "chunk_f1_scorer", "chunks", "detect_scheme", "evaluate"]
+__all__ = ["Chunk", "Evaluation", "Score", "chunk_f1", "chunk_f1_scorer", "chunks", "detect_scheme", "evaluate"]
 
 # Confusions that a report names where the matrix is wider than the report.
 _N_CONFUSIONS = 20
@@ -220,8 +220,21 @@ def evaluate(
     )
 
 
+def chunk_f1(gold: Iterable[Sequence[Any]], predicted: Iterable[Sequence[Any]]) -> float:
+    """Return the F1 of chunks, as `evaluate` computes it.
+
+    Raises:
+        DataError: the labels follow no chunk tagging scheme, or see `evaluate`.
+    """
+    scores = evaluate(gold, predicted)
+    if scores.f1 is None and scores.n_tokens:
+        message = f"the F1 of chunks needs tags such as B-PER, I-PER and O; the labels are {_some(scores.per_label)}"
+        raise DataError(message)
+    return scores.f1 or 0.0
+
+
 def chunk_f1_scorer(estimator: Any, X: Any, y: Iterable[Sequence[Any]] | None = None) -> float:
-    """Return the F1 of the chunks that an estimator predicts, as scikit-learn's `scoring` wants it.
+    """Return the F1 of the chunks that an estimator predicts: a scorer for scikit-learn's `scoring`.
 
     Args:
         estimator: a trained `ChainCRF`, or any estimator or pipeline that predicts a sequence of labels a sentence.
@@ -231,12 +244,7 @@ def chunk_f1_scorer(estimator: Any, X: Any, y: Iterable[Sequence[Any]] | None = 
     Raises:
         DataError: the labels follow no chunk tagging scheme.
     """
-    gold = X.gold() if y is None else y
-    scores = evaluate(gold, estimator.predict(X))
-    if scores.f1 is None:
-        message = f"chunk F1 needs tags such as B-PER, I-PER and O; the labels are {_some(scores.per_label)}"
-        raise DataError(message)
-    return scores.f1
+    return chunk_f1(X.gold() if y is None else y, estimator.predict(X))
 
 
 class _Counts:

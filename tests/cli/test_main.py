@@ -46,3 +46,18 @@ def test_an_interpreter_of_its_own_does_what_is_done_in_this_process(done, sampl
         inspected = done("inspect", model, "--top", "5", apart=apart).stdout.split("strongest states")[1]
         said.append((tagged, evaluated, inspected))
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ("--c1 0.1 --c2 0.05", "--c1 0.1 --c2 0.05; here --c1 0.1 is --l1 0.1; --c2 0.05 is --l2 0.1"),
+        ("--c2=1", "--c2=1; here --c2 1 is --l2 2.0"),
+        ("--all-possible-transitions", "; here --all-possible-transitions is --all-transitions"),
+        ("--num-memories 3", "; here --num-memories 3 is -p memory=3"),
+        ("--C 10 --penalty l1", "; here --C 10, --penalty l1 are --l1 0.1"),
+        ("--typo 3", "unrecognized arguments: --typo 3"),
+    ],
+)
+def test_flags_of_other_programs_are_translated(misuse, flags, words):
+    assert misuse("train", "data", "-m", "model", *flags.split(), usage=True).endswith(words)

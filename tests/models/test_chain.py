@@ -432,7 +432,7 @@ def test_saving_into_no_folder_and_loading_no_model_are_errors(crf, tmp_path):
 def test_predict_gives_lists_of_lists_of_str_even_for_equal_lengths(crf):
     for given in ([COLUMNS[0]] * 3, COLUMNS):
         predicted = crf.predict(given)
-        assert type(predicted) is list
+        assert isinstance(predicted, list)
         assert all(type(y) is list for y in predicted)
         assert all(type(label) is str for y in predicted for label in y)
     assert all(type(label) is str for label in crf.classes_)

@@ -81,7 +81,40 @@ def _run(arguments: list[str]) -> None:
         allow_abbrev=False,
     )
     module.configure(parser)
-    module.run(parser.parse_args(arguments[1:]))
+    parsed, unknown = parser.parse_known_args(arguments[1:])
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{_translated(unknown, vars(parsed))}")
+    module.run(parsed)
+
+
+def _translated(unknown: list[str], known: dict[str, Any]) -> str:
+    """Return flags of other programs among unknown arguments in the words of the command; empty if there are none."""
+    from ..models.translations import hint
+    from .options import flag
+
+    given: dict[str, Any] = {}
+    for at, argument in enumerate(unknown):
+        if argument.startswith("--"):
+            name, equals, value = argument[2:].partition("=")
+            if not equals and at + 1 < len(unknown) and not unknown[at + 1].startswith("--"):
+                value = unknown[at + 1]
+            given[name.replace("-", "_")] = _number_or_text(value) if value else True
+
+    def spelt(name: str, value: Any) -> str:
+        if isinstance(value, dict):  # options of the solver
+            return " ".join(f"-p {option}={each}" for option, each in value.items())
+        return flag(name) if value is True else f"{flag(name)} {value}"
+
+    return hint(given, known, spelt)
+
+
+def _number_or_text(text: str) -> float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
 
 
 def _prepare_streams() -> None:

@@ -6,13 +6,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import DataError
 
-__all__ = ["LabelNames", "check_classes", "check_ordered", "typed"]
+__all__ = ["LabelNames", "LabelSequences", "check_classes", "check_ordered", "typed"]
 
 # The label of a name, by the labels' type.
 _OF_NAME: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "bool": "True".__eq__}
+
+
+class LabelSequences(list[list[Any]]):
+    """A list with the labels of each sentence.
+
+    NumPy makes an array of lists of it, one for each sentence, whatever their lengths: so scikit-learn joins the
+    predictions for several folds in `cross_val_predict`.
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """Return the lists as an array of objects, shape (sentences,)."""
+        array = np.fromiter(self, dtype=object, count=len(self))
+        return array if dtype is None else array.astype(dtype)
 
 
 class LabelNames:

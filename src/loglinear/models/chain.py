@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from operator import eq
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,13 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.corpus import Corpus, checked_weights
-from ..data.labels import typed
+from ..data.labels import LabelSequences, typed
 from ..data.templates import TemplateText
-from ..errors import DataError
+from ..errors import DataError, OptionError
+from ..metrics import chunk_f1
 from ..minimize import Callback
 from ..objectives.chain import ChainFeatures
+from ..options import one_of
 from ..result import Result
 from .chain_file import ChainModel, open_model
 from .chain_training import DevSet, train_chain
@@ -110,9 +113,13 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         return self
 
     def predict(self, X: Any) -> list[list[Any]]:
-        """The most probable labelling of each sentence (Viterbi)."""
+        """The most probable labelling of each sentence (Viterbi).
+
+        Returns:
+            A list of labels for each sentence. NumPy makes of it an array of lists, shape (sentences,).
+        """
         model, corpus = self._inputs(X)
-        return typed(model.predict(corpus.core, threads=self._threads), self._label_type)
+        return LabelSequences(typed(model.predict(corpus.core, threads=self._threads), self._label_type))
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
         """For each token of each sentence p(label | sentence) by label."""
@@ -145,18 +152,44 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         pairs = model.log_partition(corpus.core, threads=self._threads)
         return np.array([score - z for z, score in pairs])
 
-    def score(self, X: Any, y: Labels | None = None, sample_weight: Iterable[float] | None = None) -> float:
-        """Share of tokens labelled right; with weights each token counts as its sentence does."""
+    def score(
+        self,
+        X: Any,
+        y: Labels | None = None,
+        sample_weight: Iterable[float] | None = None,
+        *,
+        metric: str = "accuracy",
+    ) -> float:
+        """Return a score of the predicted labels, between 0 and 1.
+
+        Args:
+            X: sentences, or a labelled Corpus.
+            y: a sequence of labels for each sentence; None with a Corpus.
+            sample_weight: a weight of at least 0 for each sentence; its tokens count as much.
+            metric: "accuracy", the share of tokens labelled right; "sentence_accuracy", the share of sentences labelled
+                right throughout; "f1", of chunks, as `loglinear.metrics.chunk_f1_scorer`.
+
+        Raises:
+            OptionError: there is no such metric, or "f1" is asked for with weights.
+            DataError: data that cannot be used; with "f1", labels that follow no tagging scheme.
+        """
+        one_of("metric", metric, ("accuracy", "sentence_accuracy", "f1"))
+        if metric == "f1" and sample_weight is not None:
+            message = "metric='f1' counts chunks, which have no weights; leave out sample_weight"
+            raise OptionError(message)
         model, corpus = self._inputs(X, y)
+        gold, predicted = corpus.gold(), typed(model.predict(corpus.core, threads=self._threads), corpus.label_type)
+        if metric == "f1":
+            return chunk_f1(gold, predicted)
         weights = [1.0] * len(corpus) if sample_weight is None else checked_weights(sample_weight)
         if len(weights) != len(corpus):
             message = f"{len(weights)} weights for {len(corpus)} sentences"
             raise DataError(message)
         right = total = 0.0
-        predicted_labels = typed(model.predict(corpus.core, threads=self._threads), self._label_type)
-        for gold, predicted, weight in zip(corpus.gold(), predicted_labels, weights, strict=True):
-            right += weight * sum(a == b for a, b in zip(gold, predicted, strict=True))
-            total += weight * len(gold)
+        for true, guess, weight in zip(gold, predicted, weights, strict=True):
+            tokens = metric == "accuracy"
+            right += weight * (sum(map(eq, true, guess)) if tokens else true == guess)
+            total += weight * (len(true) if tokens else 1)
         return right / total if total else 0.0
 
     @property

@@ -13,10 +13,12 @@ from typing import Any, TypeVar
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from ..errors import OptionError
 from ..minimize import Callback
 from ..options import option
 from ..result import Result, Status
 from .training import Printer, thread_count
+from .translations import hint
 
 __all__ = ["Estimator", "check_end"]
 
@@ -58,6 +60,20 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             cls.__doc__ = _documented(cls.__doc__, {each.name: each.metadata["help"] for each in shared})
         super().__init_subclass__(**keywords)
 
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters by name, as scikit-learn's searches do; return self.
+
+        Raises:
+            OptionError: there is no such parameter, but another program has it; says how it is called here.
+            ValueError: there is no such parameter.
+        """
+        known = self.get_params(deep=False)
+        unknown = {name: value for name, value in params.items() if name not in known}
+        if words := hint(unknown, known):
+            message = f"{type(self).__name__} has no parameter {', '.join(map(repr, unknown))}{words}"
+            raise OptionError(message)
+        return super().set_params(**params)
+
     def _options(self, kind: type[T], **changes: Any) -> T:
         """Return a dataclass of options made of the parameters of the same names."""
         given = {each.name: getattr(self, each.name) for each in fields(kind) if hasattr(self, each.name)}  # type: ignore[arg-type]
@@ -98,8 +114,11 @@ def _constructor(name: str, types: dict[str, Any], defaults: dict[str, Any]) -> 
     """Return a constructor that stores its parameters, as scikit-learn wants it."""
 
     def __init__(self: Any, **parameters: Any) -> None:
-        for unknown in parameters.keys() - defaults.keys():
-            message = f"{name}.__init__() got an unexpected keyword argument {unknown!r}"
+        unknown = {parameter: value for parameter, value in parameters.items() if parameter not in defaults}
+        if unknown:
+            named = "an unexpected keyword argument " if len(unknown) == 1 else "unexpected keyword arguments "
+            named += ", ".join(map(repr, unknown))
+            message = f"{name}.__init__() got {named}{hint(unknown, defaults)}"
             raise TypeError(message)
         for parameter, value in (defaults | parameters).items():
             setattr(self, parameter, value)

@@ -1,0 +1,177 @@
+"""Laws of the estimators in scikit-learn's hands: splitters, scorers, joined predictions, routed weights."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import random
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+    train_test_split,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from loglinear import ChainCRF, Corpus, DataError, GraphCRF, MaxEnt, OptionError, evaluate
+from loglinear.metrics import chunk_f1_scorer
+
+draw = random.Random(3)
+X = [[[f"w={draw.choice('abcdef')}"] for _ in range(draw.randint(1, 6))] for _ in range(30)]
+Y = [[draw.choice(["B-X", "I-X", "O"]) if draw.random() < 0.3 else "O" for _ in sentence] for sentence in X]
+CORPUS = Corpus.encode(X, Y)
+GROUP_OF = [at % 4 for at in range(len(X))]
+WEIGHTS = np.linspace(0.1, 3.0, len(X)).tolist()
+# Splitter and groups.
+SPLITTERS = {
+    "KFold": (KFold(3), None),
+    "GroupKFold": (GroupKFold(3), GROUP_OF),
+    "ShuffleSplit": (ShuffleSplit(2, random_state=0), None),
+}
+
+
+@pytest.mark.parametrize("name", SPLITTERS)
+@pytest.mark.parametrize("scoring", [None, chunk_f1_scorer])
+def test_a_corpus_is_split_and_scored_as_the_lists_are(name, scoring):
+    cv, groups = SPLITTERS[name]
+    given = {"cv": cv, "groups": groups, "scoring": scoring, "error_score": "raise"}
+    of_lists = cross_val_score(ChainCRF(), X, Y, **given)
+    np.testing.assert_array_equal(cross_val_score(ChainCRF(), CORPUS, **given), of_lists)
+    search = {"param_grid": {"l2": [0.01, 1.0]}, "cv": cv, "scoring": scoring, "error_score": "raise"}
+    found = [GridSearchCV(ChainCRF(), **search).fit(*data, groups=groups) for data in ((X, Y), (CORPUS,))]
+    assert found[0].best_score_ == found[1].best_score_
+
+
+def test_a_corpus_is_split_into_training_and_test_data():
+    train, test = train_test_split(CORPUS, test_size=0.3, random_state=0)
+    _, _, _, gold = train_test_split(X, Y, test_size=0.3, random_state=0)
+    assert (len(train), test.gold()) == (21, gold)
+
+
+@pytest.mark.parametrize("data", [(X, Y), (CORPUS,)], ids=["lists", "corpus"])
+@pytest.mark.parametrize("name", ["KFold", "GroupKFold"])
+def test_cross_val_predict_gives_the_labels_of_each_sentence(data, name):
+    cv, groups = SPLITTERS[name]
+    found = cross_val_predict(ChainCRF(), *data, cv=cv, groups=groups)
+    expected = [None] * len(X)
+    for train, test in cv.split(X, groups=groups):
+        crf = ChainCRF().fit([X[at] for at in train], [Y[at] for at in train])
+        for at, labels in zip(test, crf.predict([X[at] for at in test]), strict=True):
+            expected[at] = labels
+    assert found.tolist() == expected
+
+
+def test_cross_val_predict_gives_lists_where_all_sentences_have_one_length():
+    sentences, labels = [[["a"], ["b"]]] * 6, [[1, 2]] * 6
+    found = cross_val_predict(ChainCRF(), sentences, labels, cv=3)
+    assert (found.shape, found.tolist()) == ((6,), labels)
+
+
+def test_predictions_are_lists():
+    predicted = ChainCRF().fit(X, Y).predict(X)
+    assert isinstance(predicted, list)
+    assert json.loads(json.dumps(predicted)) == pickle.loads(pickle.dumps(predicted)) == predicted
+    assert np.array(predicted).shape == (len(X),)
+
+
+@pytest.mark.parametrize("data", [(X, Y), (CORPUS,)], ids=["lists", "corpus"])
+def test_metrics_of_score_are_those_of_evaluate(data):
+    crf = ChainCRF().fit(X, Y)
+    scores = evaluate(Y, crf.predict(X))
+    assert crf.score(*data) == crf.score(*data, metric="accuracy") == scores.accuracy
+    assert crf.score(*data, metric="sentence_accuracy") == scores.sentence_accuracy
+    assert crf.score(*data, metric="f1") == chunk_f1_scorer(crf, *data) == scores.f1
+    weighted = sum(w for w, true, guess in zip(WEIGHTS, Y, crf.predict(X), strict=True) if true == guess) / sum(WEIGHTS)
+    assert crf.score(*data, sample_weight=WEIGHTS, metric="sentence_accuracy") == pytest.approx(weighted)
+    with pytest.raises(OptionError, match="metric='f2' is none of accuracy, sentence_accuracy, f1"):
+        crf.score(*data, metric="f2")
+    with pytest.raises(OptionError, match="leave out sample_weight"):
+        crf.score(*data, sample_weight=WEIGHTS, metric="f1")
+    with pytest.raises(DataError, match="needs tags such as B-PER"):
+        ChainCRF().fit(X, [["NN"] * len(each) for each in X]).score(X, [["NN"] * len(each) for each in X], metric="f1")
+
+
+def test_scikit_learns_own_metrics_refuse_sequences_before_they_ask_the_estimator():
+    with pytest.raises(ValueError, match="Sequence of sequences are no longer supported"):
+        cross_val_score(ChainCRF(), X, Y, scoring="f1", error_score="raise")
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.parametrize("form", ["plain", "pipeline", "search"])
+@pytest.mark.parametrize("kind", ["chain", "classifier"])
+def test_sample_weights_are_routed_to_training_and_scoring(routing, kind, form):
+    numbers = np.random.default_rng(0)
+    data = (X, Y) if kind == "chain" else (numbers.normal(size=(30, 3)), numbers.integers(0, 2, 30))
+    bare = ChainCRF if kind == "chain" else MaxEnt
+    asked = bare().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+    cv = KFold(3)
+    if form == "search":
+        asked = GridSearchCV(asked, {"l2": [1.0]}, cv=cv, error_score="raise").fit(*data, sample_weight=WEIGHTS)
+        found = [asked.cv_results_[f"split{at}_test_score"][0] for at in range(3)]
+    else:
+        estimator = make_pipeline(asked) if form == "pipeline" else asked
+        params = {"sample_weight": WEIGHTS}
+        found = cross_validate(estimator, *data, cv=cv, params=params, error_score="raise")["test_score"]
+
+    def chosen(items, at):
+        return items[at] if isinstance(items, np.ndarray) else [items[each] for each in at]
+
+    expected = []
+    for train, test in cv.split(data[0]):
+        fitted = bare().fit(*(chosen(each, train) for each in data), sample_weight=chosen(WEIGHTS, train))
+        expected.append(fitted.score(*(chosen(each, test) for each in data), sample_weight=chosen(WEIGHTS, test)))
+    np.testing.assert_allclose(found, expected)
+
+
+def test_set_output_is_for_transformers_in_the_same_pipeline():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.random.default_rng(0).normal(size=(20, 2)), columns=["p", "q"])
+    pipeline = make_pipeline(StandardScaler(), MaxEnt()).set_output(transform="pandas")
+    pipeline.fit(frame, [0, 1] * 10)
+    assert pipeline[-1].feature_names_in_.tolist() == ["p", "q"]
+    assert not hasattr(ChainCRF(), "set_output")
+
+
+TRANSLATED = [
+    (ChainCRF, {"c1": 0.1, "c2": 0.05}, "'c1', 'c2'; here c1=0.1 is l1=0.1; c2=0.05 is l2=0.1$"),
+    (ChainCRF, {"c1": 0.1}, "c1=0.1 is l1=0.1; c2=1 is l2=2, which CRFsuite adds unless c2 is given$"),
+    (ChainCRF, {"algorithm": "l2sgd"}, "algorithm='l2sgd' is solver='sag'$"),
+    (ChainCRF, {"algorithm": "arow"}, "algorithm='arow' is left out, as there is no such method$"),
+    (ChainCRF, {"all_possible_states": True}, "all_possible_states=True is all_states=True$"),
+    (ChainCRF, {"all_possible_transitions": True}, "all_possible_transitions=True is all_transitions=True$"),
+    (ChainCRF, {"num_memories": 3, "delta": 1e-5}, "solver_options={'memory': 3}; delta=1e-05 is tolerance=1e-06$"),
+    (GraphCRF, {"c2": 1}, "c2=1 is l2=2.0$"),
+    (MaxEnt, {"C": 10}, "C=10 is l2=0.1$"),
+    (MaxEnt, {"C": 10, "penalty": "l1"}, "C=10, penalty='l1' are l1=0.1$"),
+    (MaxEnt, {"C": 2, "penalty": "elasticnet", "l1_ratio": 0.25}, "l1=0.125, l2=0.375$"),
+    (MaxEnt, {"penalty": None}, "penalty=None is l2=0.0$"),
+    (MaxEnt, {"max_iter": 50}, "max_iter=50 is max_iterations=50$"),
+    (MaxEnt, {"all_possible_states": True}, "argument 'all_possible_states'$"),
+]
+
+
+@pytest.mark.parametrize(("kind", "given", "words"), TRANSLATED)
+def test_parameters_of_other_programs_are_translated(kind, given, words):
+    with pytest.raises(TypeError, match=words):
+        kind(**given)
+
+
+def test_parameters_of_other_programs_are_translated_in_a_search():
+    with pytest.raises(OptionError, match=r"ChainCRF has no parameter 'c2'; here c2=0\.5 is l2=1\.0"):
+        GridSearchCV(ChainCRF(), {"c2": [0.5]}, cv=2).fit(X, Y)
+    with pytest.raises(ValueError, match="Invalid parameter 'typo'"):
+        ChainCRF().set_params(typo=1)
