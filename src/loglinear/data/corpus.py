@@ -13,11 +13,10 @@ import numpy.typing as npt
 
 from .. import _core
 from ..errors import DataError
+from .formats import format_of
 from .templates import template_text
 
-__all__ = ["FORMATS", "Corpus", "checked_weights"]
-
-FORMATS = ("columns", "crfsuite", "jsonl", "svmlight")
+__all__ = ["Corpus", "checked_weights"]
 
 
 class Corpus:
@@ -38,7 +37,7 @@ class Corpus:
         cls,
         path: str | os.PathLike[str],
         *,
-        format: str = "columns",
+        format: str | None = None,
         template: str | None = None,
         labelled: bool = True,
         threads: int = 0,
@@ -47,10 +46,12 @@ class Corpus:
 
         Args:
             path: the file.
-            format: `columns` (a token a line, the label last), `crfsuite` (attribute files), `jsonl`, or `svmlight` (a
-                sample a line; each sample becomes a sentence).
-            template: name of a preset or text of a template; needed for columns.
-            labelled: whether the data has labels: the last column, the first field, or `labels`.
+            format: `columns` (a token a line, the label last), `conllu` (the label is UPOS; `conllu:xpos`,
+                `conllu:feats` and `conllu:deprel` take another column), `crfsuite` (attribute files), `jsonl`, or
+                `svmlight` (a sample a line; each sample becomes a sentence). By default the format of the file's
+                extension, such as .conllu, .crfsuite, .jsonl, .svm, also before .gz and .xz; else `columns`.
+            template: name of a preset or text of a template; needed for columns and CoNLL-U.
+            labelled: whether the data has labels: the last column, the first field, `labels`, or the column of CoNLL-U.
             threads: number of threads; 0 for all cores.
 
         Raises:
@@ -59,6 +60,7 @@ class Corpus:
             OSError: the file cannot be read.
         """
         text = template_text(template)
+        format = format_of(path) if format is None else format
         core = _core.Corpus.read(os.fspath(path), format, text, labelled=labelled, threads=threads)
         return cls(core, text, format)
 

@@ -44,7 +44,7 @@ class SolverOptions:
     )
     solver_options: Mapping[str, Any] | None = option(
         None,
-        "further options of a solver given by name, such as passes=10. A dict; see its class in `loglinear.solvers`.",
+        "further options of a solver given by name, such as passes=10. A dict; `loglinear solvers NAME` lists them.",
     )
     random_state: int = option(0, "seed of a stochastic solver given by name")
     max_iterations: int | None = option(1000, "limit on the solver's steps. None for no limit.")

@@ -29,7 +29,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Evaluate."""
     model, settings = open_model(arguments.model)
-    format = model_format(arguments.format, settings)
+    format = model_format(arguments.file, arguments.format, settings, model.template)
     scores = _texts(arguments) if format == "text" else _sentences(arguments, model, format)
     print(json.dumps(scores.to_dict()) if arguments.json else render(scores))
 

@@ -6,9 +6,8 @@ single weights. ``check`` is called by ``minimize`` and by every ``init``.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from ...errors import OptionError
@@ -29,9 +28,8 @@ __all__ = [
     "intercept_alone_is_spared",
     "is_solver",
     "no_l1",
-    "option_names",
     "solver_name",
-    "summary",
+    "suits",
     "two_classes",
     "with_l1",
     "with_l2",
@@ -157,6 +155,11 @@ def check(solver: object, problem: Problem) -> None:
     raise OptionError(message)
 
 
+def suits(kind: type[Any], problem: Problem) -> bool:
+    """Whether the solvers of a class can work on the problem."""
+    return not _needs(kind).unmet(problem)
+
+
 def is_solver(thing: object) -> bool:
     """Whether an object has the methods of ``Solver``."""
     return not missing(thing, Solver)
@@ -170,28 +173,6 @@ def solver_name(solver: object) -> str:
 def default_solver(penalty: Penalty) -> str:
     """Return the name of the solver to use when none is asked for: owlqn with L1, lbfgs without."""
     return "owlqn" if penalty.l1 > 0.0 else "lbfgs"
-
-
-def option_names(kind: type[Any]) -> list[str]:
-    """Return the options of a solver's class, the options of its inner solvers included."""
-    found: list[str] = []
-    for base in kind.__mro__:
-        if base is object or "__init__" not in vars(base):
-            continue
-        parameters = list(inspect.signature(vars(base)["__init__"]).parameters.values())[1:]
-        named = [parameter for parameter in parameters if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
-        for parameter in named:
-            found.append(parameter.name)
-            if is_dataclass(parameter.default):
-                found += option_names(type(parameter.default))
-        if len(named) == len(parameters):
-            break
-    return found
-
-
-def summary(kind: type[Any]) -> str:
-    """Return the first line of the docstring of a solver's class."""
-    return (kind.__doc__ or "").partition("\n")[0]
 
 
 def no_l1(problem: Problem) -> str:
