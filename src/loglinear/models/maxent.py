@@ -50,8 +50,6 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
     `Corpus`, each token of which is a sample (then y is None: its labels and weights are inside).
 
     Args:
-        solver: name of a solver, a solver object, or None: lbfgs without l1, owlqn with it, or prox_newton if there are
-            two classes or "ovr".
         multi_class: with more than two classes, "softmax" (one model) or "ovr" (each class against the rest).
         fit_intercept: whether there is an intercept.
         class_weight: a dict of weights by class, "balanced" (inversely to the classes' frequencies), or None.
