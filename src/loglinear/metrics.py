@@ -31,7 +31,13 @@ _ALIASES = {"IOB1": "IOB", "IOB2": "IOB", "BIO": "IOB", "BIOES": "IOBES", "BMES6
 
 
 class Score(TypedDict):
-    """Agreement of predicted with gold items of one chunk type or one label; fractions are 0 where undefined."""
+    """Agreement of predicted with gold items of one chunk type or one label; fractions are 0 where undefined.
+
+    Example:
+        >>> from loglinear.metrics import evaluate
+        >>> evaluate([["A", "B", "B"]], [["A", "B", "A"]]).per_label["A"]
+        {'precision': 0.5, 'recall': 1.0, 'f1': 0.6666666666666666, 'support': 1, 'predicted': 2, 'correct': 1}
+    """
 
     precision: float
     recall: float
@@ -55,6 +61,14 @@ class Evaluation(NamedTuple):
         n_tokens: number of tokens compared.
         n_sentences: number of sentences compared.
         scheme: the tagging scheme by which chunks were read; None if the labels follow none.
+
+    Example:
+        >>> from loglinear.metrics import evaluate
+        >>> scores = evaluate([["DET", "NOUN"], ["VERB"]], [["DET", "VERB"], ["VERB"]])
+        >>> round(scores.accuracy, 3), scores.sentence_accuracy, scores.f1
+        (0.667, 0.5, None)
+        >>> sorted(scores.to_dict())[:4]
+        ['accuracy', 'f1', 'n_sentences', 'n_tokens']
     """
 
     accuracy: float
@@ -95,6 +109,11 @@ def detect_scheme(labels: Iterable[str]) -> str | None:
 
     Returns:
         The name; None if there is no label, or a label belongs to no scheme (a part of speech, for example).
+
+    Example:
+        >>> from loglinear.metrics import detect_scheme
+        >>> detect_scheme(["O", "B-PER", "I-PER"]), detect_scheme(["B-LOC", "E-LOC"]), detect_scheme(["DET", "NOUN"])
+        ('IOB', 'IOBES', None)
     """
     distinct = set(labels)
     if not distinct:
@@ -123,6 +142,11 @@ def chunks(labels: Sequence[str], scheme: str | None = None) -> list[Chunk]:
     Raises:
         DataError: a label does not belong to the scheme, or the labels follow no scheme.
         OptionError: there is no such scheme.
+
+    Example:
+        >>> from loglinear.metrics import chunks
+        >>> chunks(["B-PER", "I-PER", "O", "B-LOC"])
+        [('PER', 0, 2), ('LOC', 3, 4)]
     """
     _require_scheme(set(labels), scheme)
     return _chunks([_parse(label) for label in labels])
@@ -145,6 +169,14 @@ def evaluate(
         DataError: two sequences differ in length, or the numbers of sequences differ (the message names the sentence,
             counted from 1); a sequence is a string; or a label does not belong to the given scheme.
         OptionError: there is no such scheme.
+
+    Example:
+        >>> from loglinear import evaluate
+        >>> scores = evaluate([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "I-PER", "O", "O"]])
+        >>> scores.accuracy, scores.precision, scores.recall
+        (0.75, 1.0, 0.5)
+        >>> scores.per_type["LOC"]["support"]
+        1
     """
     chunk_counts, label_counts = _Counts(), _Counts()
     parsed: dict[str, tuple[str, str]] = {}

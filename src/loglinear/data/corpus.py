@@ -25,6 +25,17 @@ class Corpus:
     Attributes:
         template: the template that formed the attributes; None if the data held attributes.
         format: the format of the file that was read; "python" if Python objects were encoded.
+
+    Example:
+        >>> from loglinear import ChainCRF, Corpus
+        >>> X, y = [["Dogs", "bark"], ["Cats", "sleep"]], [["NOUN", "VERB"], ["NOUN", "VERB"]]
+        >>> corpus = Corpus.encode(X, y, template="pos")
+        >>> corpus
+        <Corpus of 2 sentences, 4 tokens, 67 attributes, 2 labels>
+        >>> corpus[:1].gold()
+        [['NOUN', 'VERB']]
+        >>> ChainCRF().fit(corpus).score(corpus)
+        1.0
     """
 
     def __init__(self, core: _core.Corpus, template: str | None, format: str) -> None:

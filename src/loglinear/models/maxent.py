@@ -63,6 +63,15 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
         attributes_: names of the columns; None for a matrix.
         n_iter_: steps of the solver, shape (number of models trained,).
         result_: status, trace and optimality violation of the training; with "ovr" a list of results, one a class.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> X, y = [{"word": "good", "length": 2}, ["word:bad", "short"], ["word:good"]], ["+", "-", "+"]
+        >>> model = MaxEnt(l2=0.1).fit(X, y)
+        >>> model.predict([["word:bad"], ["word:good"]]).tolist()
+        ['-', '+']
+        >>> model.predict_proba([["word:bad"]]).round(2).tolist()
+        [[0.37, 0.63]]
     """
 
     multi_class: str = "softmax"

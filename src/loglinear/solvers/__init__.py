@@ -103,11 +103,20 @@ def solver_class(name: str) -> type[Any]:
 
     Raises:
         OptionError: there is no such solver; names those that are spelt alike, and all.
+
+    Example:
+        >>> from loglinear.solvers import solver_class
+        >>> solver_class("sag").__name__
+        'SAG'
+        >>> solver_class("sagg")
+        Traceback (most recent call last):
+            ...
+        loglinear.errors.OptionError: there is no solver 'sagg' (did you mean sag or sg?); the solvers are ...
     """
     if name not in SOLVERS:
         close = get_close_matches(name, SOLVERS)
-        hint = f"; did you mean {' or '.join(close)}?" if close else ";"
-        message = f"there is no solver {name!r}{hint} the solvers are {', '.join(sorted(SOLVERS))}"
+        hint = f" (did you mean {' or '.join(close)}?)" if close else ""
+        message = f"there is no solver {name!r}{hint}; the solvers are {', '.join(sorted(SOLVERS))}"
         raise OptionError(message)
     return SOLVERS[name]
 
@@ -117,6 +126,13 @@ def make_solver(name: str, **options: Any) -> Solver[Any]:
 
     Raises:
         OptionError: the name is unknown, or the solver has no such option, or an option is out of its range.
+
+    Example:
+        >>> from loglinear.solvers import make_solver
+        >>> make_solver("owlqn", memory=5)
+        OWLQN(memory=5, tolerance=1e-05, gradient_tolerance=1e-06, max_line_search=20)
+        >>> make_solver("grafting_light", steps=5, memory=10).inner.memory
+        10
     """
     kind = solver_class(name)
     try:

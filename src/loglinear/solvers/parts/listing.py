@@ -24,6 +24,11 @@ class SolverOption:
         default: its value if it is not given.
         meaning: its description in the docstring.
         inner: name of the class of the inner solver that has the option; None if the solver itself has it.
+
+    Example:
+        >>> from loglinear.solvers import OWLQN, solver_options
+        >>> solver_options(OWLQN)[0].meaning
+        'stored (s, y) pairs, >= 1; each takes 4 bytes a feature.'
     """
 
     name: str
@@ -34,7 +39,17 @@ class SolverOption:
 
 
 def solver_options(kind: type[Any]) -> list[SolverOption]:
-    """Return the options of a solver's class, the options of its inner solvers included."""
+    """Return the options of a solver's class, the options of its inner solvers included.
+
+    Example:
+        >>> from loglinear.solvers import OWLQN, solver_options
+        >>> for option in solver_options(OWLQN):
+        ...     print(option.name, option.type, option.default)
+        memory int 20
+        tolerance float 1e-05
+        gradient_tolerance float 1e-06
+        max_line_search int 20
+    """
     meanings = _meanings(kind)
     found: list[SolverOption] = []
     for parameter in _parameters(kind):
@@ -53,12 +68,24 @@ def solver_options(kind: type[Any]) -> list[SolverOption]:
 
 
 def option_names(kind: type[Any]) -> list[str]:
-    """Return the names of the options of a solver's class, the options of its inner solvers included."""
+    """Return the names of the options of a solver's class, the options of its inner solvers included.
+
+    Example:
+        >>> from loglinear.solvers import Grafting, option_names
+        >>> option_names(Grafting)
+        ['select', 'max_features', 'memory', 'tolerance', 'gradient_tolerance', 'max_line_search']
+    """
     return [each.name for each in solver_options(kind)]
 
 
 def summary(kind: type[Any]) -> str:
-    """Return the first line of the docstring of a solver's class."""
+    """Return the first line of the docstring of a solver's class.
+
+    Example:
+        >>> from loglinear.solvers import LBFGS, summary
+        >>> summary(LBFGS)
+        'Limited-memory BFGS for smooth objectives: L2 penalty or none.'
+    """
     return (kind.__doc__ or "").partition("\n")[0]
 
 
