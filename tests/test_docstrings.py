@@ -13,16 +13,12 @@ import loglinear
 from loglinear import datasets, metrics, solvers
 from loglinear.networks import inference
 
-# The names of `loglinear`, and of its documented modules; the registry of solvers has no docstring.
+# The names of `loglinear`, and of its documented modules; a registry and a type have no docstring of their own.
 PUBLIC = [
     *(getattr(importlib.import_module(f"loglinear.{loglinear._HOME[name]}"), name) for name in loglinear.__all__),
     *(getattr(solvers, name) for name in solvers.__all__ if name != "SOLVERS"),
     *(getattr(datasets, name) for name in datasets.__all__),
-    *(
-        thing
-        for name, thing in vars(metrics).items()
-        if not name.startswith("_") and getattr(thing, "__module__", None) == metrics.__name__
-    ),
+    *(getattr(metrics, name) for name in metrics.__all__ if name != "Chunk"),
     *inference.INFERENCES.values(),
     inference.make_inference,
 ]
