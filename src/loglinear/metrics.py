@@ -67,8 +67,8 @@ class Evaluation(NamedTuple):
         >>> scores = evaluate([["DET", "NOUN"], ["VERB"]], [["DET", "VERB"], ["VERB"]])
         >>> round(scores.accuracy, 3), scores.sentence_accuracy, scores.f1
         (0.667, 0.5, None)
-        >>> sorted(scores.to_dict())[:4]
-        ['accuracy', 'f1', 'n_sentences', 'n_tokens']
+        >>> scores.confusion["NOUN"]
+        {'VERB': 1}
     """
 
     accuracy: float
