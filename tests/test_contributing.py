@@ -51,7 +51,7 @@ def test_every_path_that_is_named_exists():
 )
 def test_pages_name_files_that_exist(page):
     text = page.read_text(encoding="utf-8")
-    named = re.findall(r"`((?:src|native|tests|benchmarks)/[\w/.-]*)`", text)
+    named = re.findall(r"`((?:src|native|tests|benchmarks|docs)/[\w/.-]*|[A-Z-]+\.(?:md|txt))`", text)
     linked = [path.split("#")[0] for path in re.findall(r"\]\((?!https?:|#|mailto:)([^)]+)\)", text)]
     missing = [path for path in named if not re.search("NAME|FORMAT", path) and not (ROOT / path).exists()]
     assert missing + [path for path in linked if not (page.parent / path).exists()] == []

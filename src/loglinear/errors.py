@@ -18,24 +18,77 @@ __all__ = ["DataError", "LogLinearError", "ModelFileError", "ObjectiveError", "O
 
 
 class LogLinearError(Exception):
-    """Base class of every exception that the library raises on purpose."""
+    """Base class of every exception that the library raises on purpose.
+
+    Example:
+        >>> from loglinear import ElasticNet, LogLinearError
+        >>> try:
+        ...     ElasticNet(l1=-1.0)
+        ... except LogLinearError as error:
+        ...     print(error)
+        l1=-1.0 is not a penalty; give a finite number >= 0 (0 switches it off)
+    """
 
 
 class DataError(LogLinearError, ValueError):
-    """An input file or data set that cannot be used."""
+    """An input file or data set that cannot be used.
+
+    Example:
+        >>> from loglinear import Corpus
+        >>> Corpus.encode([["Dogs", "bark"]], [["NOUN"]], template="pos")
+        Traceback (most recent call last):
+            ...
+        loglinear.errors.DataError: sentence 0: 2 tokens but 1 labels
+    """
 
 
 class TemplateError(LogLinearError, ValueError):
-    """A feature template that cannot be understood."""
+    """A feature template that cannot be understood.
+
+    Example:
+        >>> from loglinear import Corpus
+        >>> Corpus.encode([["Dogs"]], [["NOUN"]], template="X:%x[0,0]")
+        Traceback (most recent call last):
+            ...
+        loglinear.errors.TemplateError: template line 1: a line has to start with U, B, *, T or # in: X:%x[0,0]
+    """
 
 
 class ModelFileError(LogLinearError, ValueError):
-    """A model file that is damaged, truncated, or of another program."""
+    """A model file that is damaged, truncated, or of another program.
+
+    Example:
+        >>> import tempfile
+        >>> from loglinear import ChainCRF
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     ChainCRF.load(file.name)
+        Traceback (most recent call last):
+            ...
+        loglinear.errors.ModelFileError: ...: the file is empty; it is no loglinear model
+    """
 
 
 class OptionError(LogLinearError, ValueError):
-    """An option out of its range, or options that contradict each other."""
+    """An option out of its range, or options that contradict each other.
+
+    Example:
+        >>> from loglinear import LBFGS
+        >>> LBFGS(memory=0)
+        Traceback (most recent call last):
+            ...
+        loglinear.errors.OptionError: memory=0 is not a whole number of at least 1 and at most 1000
+    """
 
 
 class ObjectiveError(LogLinearError, ArithmeticError):
-    """An objective or a gradient that is not finite where training starts."""
+    """An objective or a gradient that is not finite where training starts.
+
+    Example:
+        >>> import numpy as np
+        >>> from loglinear import LBFGS, ClassifierObjective, Problem, minimize
+        >>> objective = ClassifierObjective([[1e300], [-1e300]], [0, 1], n_classes=2, intercept=False)
+        >>> minimize(Problem(objective), LBFGS(), [1e300])
+        Traceback (most recent call last):
+            ...
+        loglinear.errors.ObjectiveError: the objective is inf at the starting point; ...
+    """

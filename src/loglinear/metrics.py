@@ -29,7 +29,13 @@ _N_CONFUSIONS = 20
 
 
 class Score(TypedDict):
-    """Agreement of predicted with gold items of one chunk type or one label; fractions are 0 where undefined."""
+    """Agreement of predicted with gold items of one chunk type or one label; fractions are 0 where undefined.
+
+    Example:
+        >>> from loglinear.metrics import evaluate
+        >>> evaluate([["A", "B", "B"]], [["A", "B", "A"]]).per_label["A"]
+        {'precision': 0.5, 'recall': 1.0, 'f1': 0.6666666666666666, 'support': 1, 'predicted': 2, 'correct': 1}
+    """
 
     precision: float
     recall: float
@@ -55,6 +61,14 @@ class Evaluation(NamedTuple):
         scheme: the tagging scheme by which chunks were read; None if the labels follow none.
         mode: how chunks were read, "conlleval" or "strict"; None without a scheme.
         confusion: gold label -> predicted label -> number of tokens; sorted by name, without numbers of 0.
+
+    Example:
+        >>> from loglinear.metrics import evaluate
+        >>> scores = evaluate([["DET", "NOUN"], ["VERB"]], [["DET", "VERB"], ["VERB"]])
+        >>> round(scores.accuracy, 3), scores.sentence_accuracy, scores.f1
+        (0.667, 0.5, None)
+        >>> scores.confusion["NOUN"]
+        {'VERB': 1}
     """
 
     accuracy: float
@@ -178,6 +192,14 @@ def evaluate(
             counted from 1); a sequence is a string or has no order; labels are of several types; or a label does not
             belong to the given scheme.
         OptionError: there is no such scheme or mode.
+
+    Example:
+        >>> from loglinear import evaluate
+        >>> scores = evaluate([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "I-PER", "O", "O"]])
+        >>> scores.accuracy, scores.precision, scores.recall
+        (0.75, 1.0, 0.5)
+        >>> scores.per_type["LOC"]["support"]
+        1
     """
     pairs: Iterable[tuple[list[Any], list[Any]]] = _pairs(gold, predicted)
     name = None if scheme is None else checked_scheme((), scheme, mode)
@@ -243,6 +265,14 @@ def chunk_f1_scorer(estimator: Any, X: Any, y: Iterable[Sequence[Any]] | None = 
 
     Raises:
         DataError: the labels follow no chunk tagging scheme.
+
+    Example:
+        >>> from sklearn.model_selection import cross_val_score
+        >>> from loglinear import ChainCRF
+        >>> from loglinear.metrics import chunk_f1_scorer
+        >>> X, y = [[["w=Ada"], ["w=sings"]]] * 4, [["B-PER", "O"]] * 4
+        >>> cross_val_score(ChainCRF(), X, y, cv=2, scoring=chunk_f1_scorer).tolist()
+        [1.0, 1.0]
     """
     return chunk_f1(X.gold() if y is None else y, estimator.predict(X))
 

@@ -35,6 +35,12 @@ class Stop:
 
     Raises:
         OptionError: a limit is negative or no number.
+
+    Example:
+        >>> from loglinear import LBFGS, ClassifierObjective, Problem, Stop, minimize
+        >>> objective = ClassifierObjective([[1.0], [2.0], [3.0]], [0, 1, 0], n_classes=2)
+        >>> minimize(Problem(objective), LBFGS(), stop=Stop(max_iterations=2, max_seconds=60)).iterations
+        2
     """
 
     max_iterations: int | None = None
@@ -107,6 +113,14 @@ def minimize(
     Raises:
         OptionError: the solver cannot work on the problem, w0 does not fit, or w0 and state are both given.
         ObjectiveError: the objective or its gradient is not finite at w0, or a stochastic solver diverged.
+
+    Example:
+        >>> from loglinear import OWLQN, ChainObjective, Corpus, ElasticNet, Problem, Stop, minimize
+        >>> objective = ChainObjective(Corpus.encode([[["a"], ["b"]], [["b"]]], [["A", "B"], ["B"]]))
+        >>> problem = Problem(objective, ElasticNet(l1=0.1))
+        >>> result = minimize(problem, OWLQN(), stop=Stop(max_iterations=100))
+        >>> result.status.name, round(result.objective, 3)
+        ('CONVERGED', 0.669)
     """
     check(solver, problem)
     with vectors.on_threads(problem.n_threads):

@@ -133,6 +133,14 @@ def path(
 
     Warns:
         UserWarning: the best point is the last one: smaller strengths may be better still.
+
+    Example:
+        >>> from loglinear import ClassifierObjective, Problem, path
+        >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0, 1, 1]
+        >>> objective = ClassifierObjective(X, y, n_classes=2, intercept=False)
+        >>> followed = path(Problem(objective), 3, ratio=0.1)
+        >>> [(round(point.l1, 3), point.n_active) for point in followed.points]
+        [(1.0, 0), (0.316, 2), (0.1, 2)]
     """
     goes_on = score is not None and (_is_number(l1) if further is None else further)
     with vectors.on_threads(problem.n_threads):

@@ -152,6 +152,14 @@ class ElasticNet(_TwoNorms):
 
     Raises:
         OptionError: l1 or l2 is negative, infinite or no number, or unpenalised is no whole number >= 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from loglinear import ElasticNet
+        >>> ElasticNet(l1=0.5, l2=2.0).value(np.array([1.0, -2.0]))
+        6.5
+        >>> ElasticNet(l1=0.5, unpenalised=1).value(np.array([1.0, -2.0]))
+        0.5
     """
 
     @property

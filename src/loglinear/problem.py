@@ -45,6 +45,19 @@ class Objective(Protocol):
     """A smooth function to be minimised; all that batch solvers need.
 
     Any Python object with these three names will do: a user's own model, or a distributed one.
+
+    Example:
+        >>> import numpy as np
+        >>> from loglinear import LBFGS, Objective, Problem, minimize
+        >>> class Quadratic:
+        ...     n_features, n_samples = 2, 1
+        ...
+        ...     def value_and_gradient(self, w, out=None):
+        ...         return float((w - 3) @ (w - 3)), 2 * (w - 3)
+        >>> isinstance(Quadratic(), Objective)
+        True
+        >>> minimize(Problem(Quadratic()), LBFGS()).w.round(3).tolist()
+        [3.0, 3.0]
     """
 
     @property
@@ -283,6 +296,13 @@ class Problem:
 
     Raises:
         OptionError: the objective lacks a method, or its sizes are not whole positive numbers.
+
+    Example:
+        >>> from loglinear import ClassifierObjective, ElasticNet, Problem
+        >>> objective = ClassifierObjective([[0.0, 1.0], [2.0, 0.0]], [0, 1], n_classes=2)
+        >>> problem = Problem(objective, ElasticNet(l2=1.0, unpenalised=objective.n_unpenalised))
+        >>> problem.n_features
+        3
     """
 
     objective: Objective

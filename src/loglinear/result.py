@@ -16,7 +16,13 @@ _WINDOW = 5
 
 
 class Status(Enum):
-    """The reason why a solver or the loop stopped; the value of a member is a message for people."""
+    """The reason why a solver or the loop stopped; the value of a member is a message for people.
+
+    Example:
+        >>> from loglinear import Status
+        >>> Status.MAX_ITERATIONS.converged, Status.PASSES_MADE.converged
+        (False, True)
+    """
 
     RUNNING = "not finished"
     CONVERGED = "converged by the solver's own criterion"
@@ -119,6 +125,13 @@ class Result:
         seconds: solver time of this call, without traces and callbacks.
         state: the solver's final state: a checkpoint, picklable, that ``minimize(..., state=state)`` continues exactly.
         kept: the iteration that w, objective, nll and violation are of, if it is not the last one.
+
+    Example:
+        >>> from loglinear import LBFGS, ClassifierObjective, ElasticNet, Problem, minimize
+        >>> objective = ClassifierObjective([[1.0], [2.0]], [0, 1], n_classes=2, intercept=False)
+        >>> result = minimize(Problem(objective, ElasticNet(l2=1.0)), LBFGS())
+        >>> result.status.converged, result.w.round(3).tolist(), result.violation < 1e-3
+        (True, [0.224], True)
     """
 
     w: Vector = field(repr=False)

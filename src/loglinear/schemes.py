@@ -80,6 +80,11 @@ def detect_scheme(labels: Iterable[object]) -> str | None:
     Returns:
         The name; None if there is no label, or a label belongs to no scheme (a part of speech or a number, for
         example).
+
+    Example:
+        >>> from loglinear.metrics import detect_scheme
+        >>> detect_scheme(["O", "B-PER", "I-PER"]), detect_scheme(["B-LOC", "E-LOC"]), detect_scheme(["DET", "NOUN"])
+        ('IOB', 'IOBES', None)
     """
     distinct = set(labels)
     if not distinct:
@@ -114,6 +119,11 @@ def chunks(labels: Sequence[str], scheme: str | None = None, *, mode: str = "con
     Raises:
         DataError: a label does not belong to the scheme, or the labels follow no scheme.
         OptionError: there is no such scheme or mode.
+
+    Example:
+        >>> from loglinear.metrics import chunks
+        >>> chunks(["B-PER", "I-PER", "O", "B-LOC"])
+        [('PER', 0, 2), ('LOC', 3, 4)]
     """
     distinct = set(labels)
     found = found_scheme(distinct, mode) if scheme is None else checked_scheme(distinct, scheme, mode)

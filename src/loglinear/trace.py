@@ -35,6 +35,12 @@ class TraceRecord:
         violation: max-norm of the subgradient of minimum norm.
         working_set: number of features in the solver's working set; None if it keeps none.
         dev: scores on development data, the one to choose weights by first; None unless a callback has filled them in.
+
+    Example:
+        >>> from loglinear import TraceRecord
+        >>> record = TraceRecord(0, 1.0, 1, 0.02, objective=5.5, nll=5.5, nnz=0, violation=1.5, dev={"accuracy": 0.25})
+        >>> TraceRecord.from_json(record.to_json()).dev
+        {'accuracy': 0.25}
     """
 
     iteration: int
@@ -89,7 +95,14 @@ class TraceRecord:
 
 
 class Trace(Sequence[TraceRecord]):
-    """The records of one minimisation, first step first; a sequence like a list."""
+    """The records of one minimisation, first step first; a sequence like a list.
+
+    Example:
+        >>> from loglinear import ChainCRF
+        >>> trace = ChainCRF().fit([[["a"], ["b"]]], [["A", "B"]]).result_.trace
+        >>> trace[0].iteration, trace[-1].objective < trace[0].objective
+        (0, True)
+    """
 
     def __init__(self, records: Iterable[TraceRecord] = ()) -> None:
         self._records = list(records)

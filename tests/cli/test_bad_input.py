@@ -33,6 +33,12 @@ FILES = [
     ("blank lines alone", "crfsuite", b"\n\n\r\n", None, ["no sentences", "blank lines"]),
     ("blank lines alone", "jsonl", b"\n  \n", None, ["no sentences", "blank lines"]),
     ("byte order mark alone", "columns", b"\xef\xbb\xbf", None, ["no sentences"]),
+    ("too few cells", "conllu", b"# c\n1\ta\ta\tX\t_\t_\t_\t_\t_\t_\n\n1\ta\n", 4, ["2 columns", "10", "TAB"]),
+    ("spaces for TABs", "conllu", b"1 a a X _ _ _ _ _ _\n", 1, ["1 column ", "10", "TAB"]),
+    ("no number", "conllu", b"a\ta\ta\tX\t_\t_\t_\t_\t_\t_\n", 1, ["ID 'a'", "1-2"]),
+    ("no label", "conllu", b"#\n1\ta\ta\t_\t_\t_\t_\t_\t_\t_\n", 2, ["UPOS", "conllu:xpos"]),
+    ("invalid UTF-8", "conllu", b"#\n1\t\xe9\ta\tX\t_\t_\t_\t_\t_\t_\n", 2, ["UTF-8", "convert"]),
+    ("comments alone", "conllu", b"# a\n\n# b\n", None, ["no sentences"]),
     ("damaged gzip", "columns", b"\x1f\x8b\x08\x00rubbish", None, ["damaged or cut short"]),
     ("damaged xz", "columns", b"\xfd7zXZ\x00rubbish", None, ["damaged or cut short"]),
     ("NaN value", "crfsuite", b"A\tx:1\nB\ty:nan\n", 2, ["'nan'", "finite number", "\\:"]),
@@ -80,7 +86,7 @@ def train(tmp_path):
 def test_bad_files_are_refused_with_file_and_line(misuse, train, tmp_path, kind, content, line, words):
     data = tmp_path / "data"
     data.write_bytes(content)
-    preset = ["--preset", "pos"] if kind == "columns" else []
+    preset = ["--preset", "pos"] if kind in ("columns", "conllu") else []
     message = misuse(*train(data, "-f", kind, *preset))
     if content != FILES[-1][2]:  # found in training, when the file is long closed
         assert str(data) in message
@@ -168,7 +174,7 @@ OPTIONS = [
     (["--preset", "nope"], ["'nope'", "chunking"]),
     (["--preset", "ner-pos-chunk"], ["column 2", "2 columns"]),
     ([], ["template or a preset"]),
-    (["--preset", "pos", "--format", "nope"], ["'nope'", "columns, crfsuite, jsonl or svmlight"]),
+    (["--preset", "pos", "--format", "nope"], ["'nope'", "conllu", "crfsuite, jsonl or svmlight"]),
     (["--preset", "pos", "--format", "crfsuite"], ["leave out the template"]),
     (["--preset", "pos", "--solver", "nope"], ["'nope'", "lbfgs, owlqn"]),
     (["--preset", "pos", "--solver", "lbfgs", "--l1", "1"], ["l1", "owlqn"]),

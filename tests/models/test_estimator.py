@@ -11,8 +11,9 @@ from dataclasses import fields, replace
 import pytest
 from sklearn.base import clone
 
-from loglinear import ChainCRF, ChainFeatures, GraphCRF, MaxEnt, PairwiseMRF
+from loglinear import ChainCRF, ChainFeatures, GraphCRF, MaxEnt, OptionError, PairwiseMRF
 from loglinear.cli.commands import select, structure, train
+from loglinear.models.chain_file import open_model
 from loglinear.models.estimator import Estimator
 from loglinear.models.structure import NetworkOptions
 from loglinear.models.training import SolverOptions
@@ -198,3 +199,25 @@ def test_a_new_option_needs_no_other_line():
     add_options(parser, Toy)
     assert chosen(Toy, parser.parse_args(["--widened-gap"])) == Toy(widened_gap=True)
     assert "a toy; for tests\n" in parser.format_help()
+
+
+def test_the_default_solvers_are_those_that_the_docstring_names(tmp_path):
+    X, two, three = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "b"], ["a", "b", "c"]
+    tokens, labels = [[["x"], ["y"]]], [["A", "B"]]
+    trained = {
+        ("lbfgs", "chain without l1"): ChainCRF().fit(tokens, labels),
+        ("owlqn", "chain with it"): ChainCRF(l1=0.1).fit(tokens, labels),
+        ("lbfgs", "classes without l1"): MaxEnt().fit(X, two),
+        ("prox_newton", "two classes with it"): MaxEnt(l1=0.1).fit(X, two),
+        ("owlqn", "three classes with it"): MaxEnt(l1=0.1).fit(X, three),
+        ("prox_newton", "one against the rest with it"): MaxEnt(l1=0.1, multi_class="ovr").fit(X, three),
+    }
+    for (solver, what), model in trained.items():
+        model.save(tmp_path / "m")
+        assert open_model(str(tmp_path / "m"))[1]["solver"] == solver, what
+    claim = "by default lbfgs without l1, owlqn with it, prox_newton with it for classifiers of two classes or of one"
+    for kind in (ChainCRF, MaxEnt, GraphCRF):
+        assert claim in " ".join(kind.__doc__.split())
+    with pytest.raises(OptionError, match="l1 > 0"):
+        PairwiseMRF(l1=0.0).fit([["a", "b"], ["b", "a"], ["a", "a"]])
+    assert "The default needs an l1 > 0" in " ".join(PairwiseMRF.__doc__.split())

@@ -166,7 +166,9 @@ def test_classifiers_keep_the_best_and_stop_early():
     data = rng.normal(size=(200, 50))
     right = (data[:, :3].sum(axis=1) + rng.normal(size=200) > 0).astype(int) + (data[:, 3] > 1)
     train, dev = slice(60), slice(60, None)
-    model = MaxEnt(l2=1e-6, patience=3, tolerance=1e-9).fit(data[train], right[train], X_dev=data[dev], y_dev=right[dev])
+    model = MaxEnt(l2=1e-6, patience=3, tolerance=1e-9).fit(
+        data[train], right[train], X_dev=data[dev], y_dev=right[dev]
+    )
     assert model.result_.status is Status.DEV_SCORE_TURNED
     scores = [record.dev["accuracy"] for record in model.result_.trace]
     assert model.result_.kept == scores.index(max(scores)) == len(scores) - 4

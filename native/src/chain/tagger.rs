@@ -3,11 +3,11 @@
 use crate::chain::inference::Lattice;
 use crate::chain::model::{Model, ModelWeights, Viterbi};
 use crate::corpus::sink::Sink;
-use crate::error::{Located, Result};
+use crate::error::{Error, Located, Result};
 use crate::text::encode::{Format, column_shape};
 use crate::text::expand::Expander;
 use crate::text::input::{self, Text};
-use crate::text::{columns, crfsuite, jsonl, svmlight};
+use crate::text::{columns, conllu, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
 use pulp::Arch;
 use rayon::prelude::*;
@@ -122,10 +122,15 @@ impl<'m> Scorer<'m> {
 const PIECE: usize = 64 << 10;
 
 /// Labels a text. Column files come back line by line with a column more (and the marginals behind it, as `label:probability`);
-/// attribute files give the label alone; JSON lines get a field `predicted` (and `marginals`).
+/// attribute files give the label alone; JSON lines get a field `predicted` (and `marginals`); in CoNLL-U files the cells of the
+/// labels are filled in, and all other bytes are the same.
 pub fn tag(model: &Model, text: &Text, format: Format, marginals: bool, interrupt: &Interrupt) -> Result<Vec<u8>> {
     let content = text.content();
     let template = format.check_template(model.template.as_ref())?;
+    if marginals && matches!(format, Format::Conllu(_)) {
+        let message = "CoNLL-U has no column for the probability of every label; leave out --marginals";
+        return Err(Error::Option(message.into()));
+    }
     if content.iter().all(u8::is_ascii_whitespace) {
         return Ok(Vec::new());
     }
@@ -171,6 +176,20 @@ fn tag_piece(
             }
             scorer.out.push(b'\n');
         })?,
+        (Format::Conllu(label), Some(expander), _) => {
+            let inputs = model.template.as_ref().map_or(0, |template| template.columns);
+            let mut copied = range.start;
+            conllu::read(content, range.clone(), inputs, label, false, |sentence| {
+                expander.expand(&sentence.cells, &mut scorer, |_| None);
+                scorer.end_sentence(1.0);
+                for (token, cell) in sentence.labels.iter().enumerate() {
+                    scorer.out.extend_from_slice(&content[copied..cell.start]);
+                    scorer.print_label(token);
+                    copied = cell.end;
+                }
+            })?;
+            scorer.out.extend_from_slice(&content[copied..range.end]);
+        }
         (Format::Jsonl, expander, _) => {
             let inputs = model.template.as_ref().map_or(0, |template| template.columns);
             for (start, line) in input::lines(&content[range.clone()]) {

@@ -7,7 +7,7 @@ use crate::error::{Error, Located, Result};
 use crate::text::expand::Expander;
 use crate::text::input::{self, PIECE, Source, Windows};
 use crate::text::template::Template;
-use crate::text::{columns, crfsuite, jsonl, svmlight};
+use crate::text::{columns, conllu, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -17,10 +17,15 @@ use std::str::FromStr;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     Columns,
+    Conllu(conllu::Label),
     Crfsuite,
     Jsonl,
     Svmlight,
 }
+
+/// The names of all formats, for messages.
+const KNOWN: &str =
+    "columns, conllu (labels: UPOS), conllu:xpos, conllu:feats, conllu:deprel, crfsuite, jsonl or svmlight";
 
 impl FromStr for Format {
     type Err = Error;
@@ -28,10 +33,15 @@ impl FromStr for Format {
     fn from_str(name: &str) -> Result<Format> {
         match name {
             "columns" => Ok(Format::Columns),
+            "conllu" => Ok(Format::Conllu(conllu::Label::Upos)),
             "crfsuite" => Ok(Format::Crfsuite),
             "jsonl" => Ok(Format::Jsonl),
             "svmlight" => Ok(Format::Svmlight),
-            _ => Err(Error::Option(format!("format '{name}' is unknown; choose columns, crfsuite, jsonl or svmlight"))),
+            _ => name
+                .strip_prefix("conllu:")
+                .and_then(conllu::Label::named)
+                .map(Format::Conllu)
+                .ok_or_else(|| Error::Option(format!("format '{name}' is unknown; choose {KNOWN}"))),
         }
     }
 }
@@ -40,7 +50,7 @@ impl Format {
     /// Whether a text of this format can be cut after a line without cutting a sentence.
     pub fn ends(self, line: &[u8]) -> bool {
         match self {
-            Format::Columns => columns::is_blank(line),
+            Format::Columns | Format::Conllu(_) => columns::is_blank(line),
             Format::Crfsuite => line.is_empty(),
             Format::Jsonl | Format::Svmlight => true,
         }
@@ -49,14 +59,15 @@ impl Format {
     /// The given template. Fails if this format needs a template and there is none, or takes none and there is one.
     pub fn check_template(self, template: Option<&Template>) -> Result<Option<&Template>> {
         match (self, template) {
-            (Format::Columns, None) => Err(Error::Option(
-                "column files need a template or a preset that says which attributes to form (see `loglinear presets`)"
+            (Format::Columns | Format::Conllu(_), None) => Err(Error::Option(
+                "columns need a template or a preset that says which attributes to form (see `loglinear presets`)"
                     .into(),
             )),
             (Format::Crfsuite | Format::Svmlight, Some(_)) => Err(Error::Option(
                 "attribute files hold their attributes already; leave out the template, or choose the format columns"
                     .into(),
             )),
+            (Format::Conllu(label), Some(asked)) => label.check_template(asked).map(|()| template),
             _ => Ok(template),
         }
     }
@@ -126,6 +137,14 @@ fn encode_piece(
             expander.expand(&sentence.cells, &mut builder, |token| sentence.labels.get(token).copied());
             builder.end_sentence(1.0);
         })?,
+        (Format::Conllu(label), Some(expander), _) => {
+            let inputs = template.map_or(0, |template| template.columns);
+            conllu::read(content, range, inputs, label, labelled, |sentence| {
+                let label_of = |token: usize| labelled.then(|| &content[sentence.labels[token].clone()]);
+                expander.expand(&sentence.cells, &mut builder, label_of);
+                builder.end_sentence(1.0);
+            })?;
+        }
         (Format::Jsonl, expander, _) => {
             let inputs = template.map_or(0, |template| template.columns);
             jsonl::read(content, range, labelled, expander.as_mut(), inputs, &mut builder)?;

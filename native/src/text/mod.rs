@@ -2,6 +2,7 @@
 
 pub mod cells;
 pub mod columns;
+pub mod conllu;
 pub mod crfsuite;
 pub mod encode;
 pub mod expand;

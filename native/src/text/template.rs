@@ -91,6 +91,11 @@ impl Template {
         Ok(template)
     }
 
+    /// Whether a macro names this column.
+    pub fn looks_at(&self, column: usize) -> bool {
+        self.views.iter().any(|view| view.column() == column)
+    }
+
     /// The template as it was written.
     pub fn source(&self) -> &str {
         &self.source

@@ -28,6 +28,7 @@ COMMANDS = {
     "select": "list features in the order in which they enter, or follow a regularisation path",
     "structure": "learn which variables of a table interact, and draw the graph",
     "inspect": "show what a model holds: features, labels, template, strongest weights, training",
+    "solvers": "list the solvers with what they need, or the options of one",
     "presets": "list the named templates, or print one",
     "demo": "train a part-of-speech tagger on embedded data, evaluate it, tag a sentence",
 }

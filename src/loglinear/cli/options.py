@@ -83,7 +83,8 @@ def solvers_help() -> str:
 
     width = max(map(len, SOLVERS))
     firsts = {name: summary(kind) for name, kind in SOLVERS.items()}
-    return "solvers:\n" + "\n".join(f"  {name:<{width}}  {text}".rstrip() for name, text in firsts.items())
+    title = "solvers (`loglinear solvers` says what they need, `loglinear solvers NAME` lists the -p options of one):"
+    return "\n".join([title, *(f"  {name:<{width}}  {text}".rstrip() for name, text in firsts.items())])
 
 
 def add_features(parser: ArgumentParser) -> None:
@@ -105,9 +106,11 @@ def add_templates(parser: ArgumentParser) -> None:
     templates.add_argument("--template", metavar="FILE", help="template file in CRF++'s or Wapiti's language")
 
 
-def add_format(parser: ArgumentParser) -> None:
-    """Add --format, by default the format of the training data."""
-    parser.add_argument("-f", "--format", help="columns, crfsuite or jsonl; that of the training data by default")
+def add_format(parser: ArgumentParser, *more: str, default: str = "the format of the training data") -> None:
+    """Add --format, of files of sentences and of more formats; by default told by the extension, else `default`."""
+    *others, last = "columns", "conllu", "conllu:xpos (or feats, deprel)", "crfsuite", "jsonl", *more
+    text = f"{', '.join(others)} or {last}; told by the file's extension, else {default}"
+    parser.add_argument("-f", "--format", help=text)
 
 
 def add_model(parser: ArgumentParser) -> None:

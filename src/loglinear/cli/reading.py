@@ -23,10 +23,29 @@ def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
     return chain_file.open_model(path)
 
 
-def model_format(format: str | None, settings: dict[str, Any]) -> str:
-    """Return the format asked for, else the format of the training data."""
+def model_format(path: str, format: str | None, settings: dict[str, Any], template: str | None) -> str:
+    """Return the format in which a model reads a file.
+
+    Args:
+        path: of the file.
+        format: the format asked for.
+        settings: of the model.
+        template: of the model.
+
+    Returns:
+        The format asked for; else the format of the file's extension, if the model can read it; else the format of the
+        training data.
+    """
+    from ..data.formats import format_of, readable
+
+    if format is not None:
+        return format
     trained = str(settings.get("format", "columns"))
-    return format or ("jsonl" if trained == "python" else trained)
+    trained = "jsonl" if trained == "python" else trained
+    found = format_of(path, trained)
+    # conllu:xpos is a kind of conllu. Texts are read by a vectorizer, which knows no other format.
+    same = trained.partition(":")[0] == found or trained == "text"
+    return trained if same or not readable(found, template) else found
 
 
 def read_template(preset: str | None, template: str | None) -> str | None:
@@ -49,13 +68,14 @@ def read_sentences(
     *,
     preset: str | None,
     template: str | None,
-    format: str,
+    format: str | None,
     threads: int,
     progress: Progress,
     use: DevOptions | None = None,
 ) -> tuple[Corpus, DevSet | None]:
     """Read the training data of a chain and, if there are any, the development data; say what was found."""
     from ..data.corpus import Corpus
+    from ..data.formats import format_of
     from ..models.chain_training import DevSet
     from ..models.training import DevOptions
     from .output import say
@@ -68,9 +88,8 @@ def read_sentences(
     )
     if dev is None:
         return corpus, None
-    scored = DevSet(
-        Corpus.read(dev, format=format, template=text, threads=threads), use or DevOptions(), threads=threads
-    )
+    found = Corpus.read(dev, format=format or format_of(dev, corpus.format), template=text, threads=threads)
+    scored = DevSet(found, use or DevOptions(), threads=threads)
     unknown = scored.unknown_labels(corpus.labels)
     if unknown:
         say(f"warning: {dev} has labels that {train} has not, which can never be predicted: {', '.join(unknown)}")

@@ -13,12 +13,11 @@ import numpy.typing as npt
 
 from .. import _core
 from ..errors import DataError
+from .formats import format_of
 from .labels import LabelNames, check_ordered, typed
 from .templates import template_text
 
-__all__ = ["FORMATS", "Corpus", "checked_weights"]
-
-FORMATS = ("columns", "crfsuite", "jsonl", "svmlight")
+__all__ = ["Corpus", "checked_weights"]
 
 
 class Corpus:
@@ -28,6 +27,17 @@ class Corpus:
         template: the template that formed the attributes; None if the data held attributes.
         format: the format of the file that was read; "python" if Python objects were encoded.
         label_type: type of the labels: "str", "int" or "bool"; always "str" if a file was read.
+
+    Example:
+        >>> from loglinear import ChainCRF, Corpus
+        >>> X, y = [["Dogs", "bark"], ["Cats", "sleep"]], [["NOUN", "VERB"], ["NOUN", "VERB"]]
+        >>> corpus = Corpus.encode(X, y, template="pos")
+        >>> corpus
+        <Corpus of 2 sentences, 4 tokens, 67 attributes, 2 labels>
+        >>> corpus[:1].gold()
+        [['NOUN', 'VERB']]
+        >>> ChainCRF().fit(corpus).score(corpus)
+        1.0
     """
 
     def __init__(self, core: _core.Corpus, template: str | None, format: str, label_type: str = "str") -> None:
@@ -41,7 +51,7 @@ class Corpus:
         cls,
         path: str | os.PathLike[str],
         *,
-        format: str = "columns",
+        format: str | None = None,
         template: str | None = None,
         labelled: bool = True,
         threads: int = 0,
@@ -50,10 +60,12 @@ class Corpus:
 
         Args:
             path: the file.
-            format: `columns` (a token a line, the label last), `crfsuite` (attribute files), `jsonl`, or `svmlight` (a
-                sample a line; each sample becomes a sentence).
-            template: name of a preset or text of a template; needed for columns.
-            labelled: whether the data has labels: the last column, the first field, or `labels`.
+            format: `columns` (a token a line, the label last), `conllu` (the label is UPOS; `conllu:xpos`,
+                `conllu:feats` and `conllu:deprel` take another column), `crfsuite` (attribute files), `jsonl`, or
+                `svmlight` (a sample a line; each sample becomes a sentence). By default the format of the file's
+                extension, such as .conllu, .crfsuite, .jsonl, .svm, also before .gz and .xz; else `columns`.
+            template: name of a preset or text of a template; needed for columns and CoNLL-U.
+            labelled: whether the data has labels: the last column, the first field, `labels`, or the column of CoNLL-U.
             threads: number of threads; 0 for all cores.
 
         Raises:
@@ -62,6 +74,7 @@ class Corpus:
             OSError: the file cannot be read.
         """
         text = template_text(template)
+        format = format_of(path) if format is None else format
         core = _core.Corpus.read(os.fspath(path), format, text, labelled=labelled, threads=threads)
         return cls(core, text, format)
 

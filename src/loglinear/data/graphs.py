@@ -20,7 +20,13 @@ Numbers = npt.NDArray[np.int64]
 
 
 def grid_edges(rows: int, columns: int) -> Numbers:
-    """Return the edges of a grid whose nodes are numbered row by row, first those to the right, shape (n_edges, 2)."""
+    """Return the edges of a grid whose nodes are numbered row by row, first those to the right, shape (n_edges, 2).
+
+    Example:
+        >>> from loglinear import grid_edges
+        >>> grid_edges(2, 2).tolist()
+        [[0, 1], [2, 3], [0, 2], [1, 3]]
+    """
     nodes = np.arange(rows * columns).reshape(rows, columns)
     right = np.stack([nodes[:, :-1].ravel(), nodes[:, 1:].ravel()], axis=1)
     down = np.stack([nodes[:-1].ravel(), nodes[1:].ravel()], axis=1)

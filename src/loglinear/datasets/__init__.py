@@ -21,6 +21,13 @@ def demo_paths() -> tuple[Path, Path]:
 
     Both are UTF-8 text compressed by xz, with a line `word TAB XPOS TAB UPOS` for each word, and an empty line after
     each sentence. The labels are the 17 UPOS tags. No line is a comment: words may begin with "#".
+
+    Example:
+        >>> from loglinear import Corpus
+        >>> from loglinear.datasets import demo_paths
+        >>> train, test = demo_paths()
+        >>> Corpus.read(test, template="pos")
+        <Corpus of 1655 sentences, 20304 tokens, 66420 attributes, 17 labels>
     """
     return _HERE / "ud-english-ewt-train.txt.xz", _HERE / "ud-english-ewt-test.txt.xz"
 
@@ -30,6 +37,13 @@ def data_dir() -> Path:
 
     Raises:
         DataError: the variable is unset, or names no folder.
+
+    Example:
+        >>> from unittest.mock import patch
+        >>> from loglinear.datasets import data_dir
+        >>> with patch.dict("os.environ", LOGLINEAR_DATA="."):
+        ...     str(data_dir())
+        '.'
     """
     value = os.environ.get("LOGLINEAR_DATA")
     if not value:

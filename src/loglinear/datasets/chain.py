@@ -26,6 +26,13 @@ class ChainSample:
         y: labels, from 0, shape (n_sequences, length).
         state: weights of the inputs, shape (n_inputs, n_labels).
         pair: weights of the transitions, shape (n_labels, n_labels).
+
+    Example:
+        >>> from loglinear import ChainCRF
+        >>> from loglinear.datasets import make_chain
+        >>> sample = make_chain(50, n_inputs=5, n_informative=5, random_state=0)
+        >>> ChainCRF(l2=1.0).fit(sample.corpus(slice(40))).score(sample.corpus(slice(40, 50))) > 0.6
+        True
     """
 
     X: Vector
@@ -74,6 +81,12 @@ def make_chain(
 
     Raises:
         OptionError: an option is out of its range.
+
+    Example:
+        >>> from loglinear.datasets import make_chain
+        >>> sample = make_chain(10, length=4, n_labels=3, n_inputs=6, n_informative=2, random_state=0)
+        >>> sample.X.shape, sample.y.shape, sample.pair.shape
+        ((10, 4, 6), (10, 4), (3, 3))
     """
     for name, value, least in (
         ("n_sequences", n_sequences, 1),

@@ -35,6 +35,12 @@ class NetworkSample:
         edges: pairs i < j, ascending, shape (n_edges, 2).
         weights: a table for each edge, shape (states[i], states[j]).
         node_weights: a weight for each state of each variable, shape (states[i],).
+
+    Example:
+        >>> from loglinear.datasets import make_network
+        >>> sample = make_network("chain", n_variables=3, n_samples=5, states=3)
+        >>> sample.edges.tolist(), sample.weights[0].shape
+        ([[0, 1], [1, 2]], (3, 3))
     """
 
     X: Numbers
@@ -88,6 +94,12 @@ def make_network(
 
     Raises:
         OptionError: an option is out of its range, or the graph is too wide and the sampler is "exact".
+
+    Example:
+        >>> from loglinear.datasets import make_network
+        >>> sample = make_network("grid", n_variables=9, n_samples=100, random_state=0)
+        >>> sample.X.shape, len(sample.edges)
+        ((100, 9), 12)
     """
     one_of("kind", kind, KINDS)
     n_variables = whole_number("n_variables", n_variables, 2, 2**16)

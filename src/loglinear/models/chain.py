@@ -60,6 +60,16 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         classes_: the labels, the most frequent first, then in byte order of their names.
         result_: status, trace, optimality violation of the training; None for a loaded model.
         model_: the native model.
+
+    Example:
+        >>> from loglinear import ChainCRF
+        >>> X = [[["word=The", "cap"], ["word=dog"], ["word=barks"]], [["word=Dogs", "cap"], ["word=bark"]]]
+        >>> y = [["DET", "NOUN", "VERB"], ["NOUN", "VERB"]]
+        >>> crf = ChainCRF(l1=0.1, l2=0.01).fit(X, y)
+        >>> crf.predict(X[:1])
+        [['DET', 'NOUN', 'VERB']]
+        >>> ChainCRF(template="pos").fit([["Dogs", "bark"]], [["NOUN", "VERB"]]).predict([["Dogs"]])
+        [['NOUN']]
     """
 
     template: str | None = None

@@ -50,6 +50,16 @@ class GraphCRF(Estimator, options=(SolverOptions,), without=("random_state",)):
         n_iter_: steps of the solver.
         result_: status, trace and optimality violation of the training.
         exact_: whether inference was exact.
+
+    Example:
+        >>> import numpy as np
+        >>> from loglinear import GraphCRF, grid_edges
+        >>> image = np.array([[1, 1, 0], [1, 1, 0]])
+        >>> noisy = image + 0.3 * np.random.default_rng(0).normal(size=image.shape)
+        >>> graph = (noisy.reshape(-1, 1), grid_edges(2, 3))
+        >>> crf = GraphCRF(l2=0.1).fit([graph], [image.ravel()])
+        >>> crf.predict([graph])
+        [array([1, 1, 0, 1, 1, 0])]
     """
 
     inference: str = "auto"

@@ -51,8 +51,6 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions, DevOptions)):  
     `Corpus`, each token of which is a sample (then y is None: its labels and weights are inside).
 
     Args:
-        solver: name of a solver, a solver object, or None: lbfgs without l1, owlqn with it, or prox_newton if there are
-            two classes or "ovr".
         multi_class: with more than two classes, "softmax" (one model) or "ovr" (each class against the rest).
         fit_intercept: whether there is an intercept.
         class_weight: a dict of weights by class, "balanced" (inversely to the classes' frequencies), or None.
@@ -66,6 +64,15 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions, DevOptions)):  
         attributes_: names of the columns; None for a matrix.
         n_iter_: steps of the solver, shape (number of models trained,).
         result_: status, trace and optimality violation of the training; with "ovr" a list of results, one a class.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> X, y = [{"word": "good", "length": 2}, ["word:bad", "short"], ["word:good"]], ["+", "-", "+"]
+        >>> model = MaxEnt(l2=0.1).fit(X, y)
+        >>> model.predict([["word:bad"], ["word:good"]]).tolist()
+        ['-', '+']
+        >>> model.predict_proba([["word:bad"]]).round(2).tolist()
+        [[0.37, 0.63]]
     """
 
     multi_class: str = "softmax"

@@ -93,6 +93,14 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
         n_iter_: steps of the solver.
         result_: status, trace and optimality violation of the training.
         inference_report_: how inference went: `loglinear.networks.graph.Report`; None without inference.
+
+    Example:
+        >>> from loglinear import PairwiseMRF
+        >>> from loglinear.datasets import make_network
+        >>> X = make_network("chain", n_variables=4, n_samples=500, strength=3.0, random_state=0).X
+        >>> mrf = PairwiseMRF(l1="ebic", objective="pseudolikelihood").fit(X)
+        >>> mrf.edges_.tolist()
+        [[0, 1], [1, 2], [2, 3]]
     """
 
     def fit(

@@ -50,7 +50,8 @@ class NetworkOptions(SolverOptions):
     l2: float = option(0.0, "strength of the L2 penalty (l2 / 2) * |w|^2, >= 0")
     solver: str | Solver[Any] = option(
         "grafting_light",
-        "name of a solver, or a solver object. Groups need prox_gradient: they get it in place of the default.",
+        "name of a solver, or a solver object. The default needs an l1 > 0; groups get prox_gradient in its place. "
+        '"nodewise" has solvers of its own, and no use for this option.',
     )
     solver_options: Mapping[str, Any] | None = option(
         None,

@@ -35,16 +35,18 @@ class SolverOptions:
         "l1, 0 with it",
     )
     solver: str | Solver[Any] | None = option(
-        None, "name of a solver; by default owlqn with l1, lbfgs without. A solver object will do as well."
+        None,
+        "name of a solver; by default lbfgs without l1, owlqn with it, prox_newton with it for classifiers of two "
+        "classes or of one against the rest. A solver object will do as well.",
     )
     tolerance: float | None = option(
         None,
-        "of a solver given by name: stop when the mean relative decrease of the objective over the last 5 steps is "
-        "below it; by default the solver's own",
+        "of a solver given by name or by default: when it has converged, for most solvers when the mean relative "
+        "decrease of the objective over the last 5 steps is below it; by default the solver's own",
     )
     solver_options: Mapping[str, Any] | None = option(
         None,
-        "further options of a solver given by name, such as passes=10. A dict; see its class in `loglinear.solvers`.",
+        "further options of a solver given by name, such as passes=10; `loglinear solvers NAME` lists them. A dict.",
     )
     random_state: int = option(0, "seed of a stochastic solver given by name")
     max_iterations: int | None = option(1000, "limit on the solver's steps. None for no limit.")

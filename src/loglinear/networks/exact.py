@@ -28,6 +28,14 @@ class Exact:
 
     Args:
         limit: most entries of a table.
+
+    Example:
+        >>> from loglinear import PairwiseMRF
+        >>> from loglinear.datasets import make_network
+        >>> X = make_network("chain", n_variables=4, n_samples=500, strength=3.0, random_state=0).X
+        >>> mrf = PairwiseMRF(l1=60.0, inference="exact", inference_options={"limit": 2**16}).fit(X)
+        >>> mrf.edges_.tolist()
+        [[0, 1], [1, 2], [2, 3]]
     """
 
     limit: int = 2**22

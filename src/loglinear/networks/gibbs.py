@@ -55,6 +55,14 @@ class Gibbs:
         chains: number of chains, each of which gives one sample, >= 2.
         sweeps: sweeps of each chain before its sample is taken, >= 1.
         seed: seed of the chains.
+
+    Example:
+        >>> from loglinear import PairwiseMRF
+        >>> from loglinear.datasets import make_network
+        >>> X = make_network("chain", n_variables=4, n_samples=500, strength=3.0, random_state=0).X
+        >>> mrf = PairwiseMRF(l1=60.0, inference="gibbs", inference_options={"chains": 500}).fit(X)
+        >>> mrf.edges_.tolist()
+        [[0, 1], [1, 2], [2, 3]]
     """
 
     chains: int = 5000

@@ -110,6 +110,14 @@ class Report:
         unconverged: number of runs that ended before their messages had settled.
         residual: largest change of a log message in the last iteration of the last run.
         worst: largest residual of any run.
+
+    Example:
+        >>> from loglinear import PairwiseMRF
+        >>> from loglinear.datasets import make_network
+        >>> X = make_network("chain", n_variables=4, n_samples=500, strength=3.0, random_state=0).X
+        >>> report = PairwiseMRF(l1=60.0).fit(X).inference_report_
+        >>> report.unconverged, report.runs > 0
+        (0, True)
     """
 
     method: str

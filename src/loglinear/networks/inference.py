@@ -21,6 +21,11 @@ def make_inference(name: str, options: Mapping[str, Any] | None = None) -> Any:
 
     Raises:
         OptionError: no method has this name, or the method has no such option.
+
+    Example:
+        >>> from loglinear.networks.inference import make_inference
+        >>> make_inference("loopy_bp", {"damping": 0.5})
+        LoopyBP(damping=0.5, tolerance=1e-06, max_iterations=200, schedule='flooding', candidates='response')
     """
     one_of("inference", name, tuple(INFERENCES))
     try:

@@ -34,6 +34,14 @@ class LoopyBP:
         schedule: "flooding" replaces all messages at a time, "residual" the message that changes most.
         candidates: scores of pairs without an edge: "response" costs O(D^3), and falls back to "product" if D exceeds
             2,000 or messages have not settled; "product" is the product of beliefs.
+
+    Example:
+        >>> from loglinear import PairwiseMRF
+        >>> from loglinear.datasets import make_network
+        >>> X = make_network("chain", n_variables=4, n_samples=500, strength=3.0, random_state=0).X
+        >>> mrf = PairwiseMRF(l1=60.0, inference="loopy_bp", inference_options={"damping": 0.5}).fit(X)
+        >>> mrf.edges_.tolist()
+        [[0, 1], [1, 2], [2, 3]]
     """
 
     damping: float = 0.3

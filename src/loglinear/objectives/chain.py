@@ -28,6 +28,14 @@ class ChainFeatures:
 
     Raises:
         OptionError: a value is out of its range.
+
+    Example:
+        >>> from loglinear import ChainFeatures, ChainObjective, Corpus
+        >>> corpus = Corpus.encode([[["a"], ["b"]], [["b"]]], [["A", "B"], ["B"]])
+        >>> ChainObjective(corpus).n_features
+        3
+        >>> ChainObjective(corpus, ChainFeatures(all_states=True, all_transitions=True)).n_features
+        8
     """
 
     all_states: bool = option(
@@ -87,6 +95,15 @@ class ChainObjective:
     Attributes:
         corpus: the sentences.
         features: which features there are.
+
+    Example:
+        >>> from loglinear import OWLQN, ChainObjective, Corpus, ElasticNet, Problem, minimize
+        >>> objective = ChainObjective(Corpus.encode([[["a"], ["b"]], [["b"]]], [["A", "B"], ["B"]]))
+        >>> result = minimize(Problem(objective, ElasticNet(l1=0.1)), OWLQN())
+        >>> for feature, weight in zip(objective.feature_names(result.w.nonzero()[0]), result.w[result.w != 0]):
+        ...     print(f"{feature}  {weight:.2f}")
+        A -> B  2.37
+        b  -> B  2.38
     """
 
     def __init__(self, corpus: Corpus, features: ChainFeatures = ChainFeatures(), *, threads: int = 0) -> None:

@@ -48,6 +48,14 @@ class ClassifierObjective:
         n_outputs: weights of a column: 1 with two classes, else n_classes.
         intercept: value of the intercept's column; 0 if there is none.
         n_columns: with the intercept's.
+
+    Example:
+        >>> import numpy as np
+        >>> from loglinear import ClassifierObjective
+        >>> objective = ClassifierObjective([[0.0, 1.0], [2.0, 0.0]], [0, 1], n_classes=2, intercept=False)
+        >>> value, gradient = objective.value_and_gradient(np.zeros(objective.n_features))
+        >>> round(value, 4), gradient.tolist()
+        (1.3863, [-1.0, 0.5])
     """
 
     def __init__(

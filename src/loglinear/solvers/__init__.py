@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 from ..errors import OptionError
@@ -14,6 +15,7 @@ from .hybrid import Hybrid
 from .iis import IIS
 from .lbfgs import LBFGS
 from .owlqn import OWLQN
+from .parts.listing import SolverOption, option_names, solver_options, summary
 from .parts.needs import (
     SOLVERS,
     EndedByPasses,
@@ -23,9 +25,8 @@ from .parts.needs import (
     Tolerant,
     default_solver,
     is_solver,
-    option_names,
     solver_name,
-    summary,
+    suits,
 )
 from .parts.tuning import tune_learning_rate
 from .prox_gradient import ProxGradient
@@ -59,13 +60,17 @@ __all__ = [
     "ProxGradient",
     "ProxNewton",
     "Solver",
+    "SolverOption",
     "Tolerant",
     "TwoStage",
     "default_solver",
     "is_solver",
     "make_solver",
     "option_names",
+    "solver_class",
     "solver_name",
+    "solver_options",
+    "suits",
     "summary",
     "tune_learning_rate",
 ]
@@ -93,18 +98,46 @@ SOLVERS |= {
 }
 
 
+def solver_class(name: str) -> type[Any]:
+    """Return the class of the solver of this name.
+
+    Raises:
+        OptionError: there is no such solver; names those that are spelt alike, and all.
+
+    Example:
+        >>> from loglinear.solvers import solver_class
+        >>> solver_class("sag").__name__
+        'SAG'
+        >>> solver_class("sagg")
+        Traceback (most recent call last):
+            ...
+        loglinear.errors.OptionError: there is no solver 'sagg' (did you mean sag or sg?); the solvers are ...
+    """
+    if name not in SOLVERS:
+        close = get_close_matches(name, SOLVERS)
+        hint = f" (did you mean {' or '.join(close)}?)" if close else ""
+        message = f"there is no solver {name!r}{hint}; the solvers are {', '.join(sorted(SOLVERS))}"
+        raise OptionError(message)
+    return SOLVERS[name]
+
+
 def make_solver(name: str, **options: Any) -> Solver[Any]:
     """Return the solver of this name, with the options of its class and of its inner solvers.
 
     Raises:
         OptionError: the name is unknown, or the solver has no such option, or an option is out of its range.
+
+    Example:
+        >>> from loglinear.solvers import make_solver
+        >>> make_solver("owlqn", memory=5)
+        OWLQN(memory=5, tolerance=1e-05, gradient_tolerance=1e-06, max_line_search=20)
+        >>> make_solver("grafting_light", steps=5, memory=10).inner.memory
+        10
     """
-    if name not in SOLVERS:
-        message = f"there is no solver {name!r}; the solvers are {', '.join(sorted(SOLVERS))}"
-        raise OptionError(message)
+    kind = solver_class(name)
     try:
-        solver: Solver[Any] = SOLVERS[name](**options)
+        solver: Solver[Any] = kind(**options)
     except TypeError as error:
-        message = f"solver {name}: {error}; see help(loglinear.solvers.{SOLVERS[name].__name__}) for its options"
+        message = f"solver {name}: {error}; `loglinear solvers {name}` lists its options"
         raise OptionError(message) from error
     return solver

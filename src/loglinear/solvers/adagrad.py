@@ -77,6 +77,13 @@ class AdaGrad:
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample, or when
             there is an L1 penalty.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import AdaGrad
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l2=0.1, solver=AdaGrad(learning_rate=0.1, passes=5)).fit(X, y).result_.status.name
+        'PASSES_MADE'
     """
 
     learning_rate: float | None = None

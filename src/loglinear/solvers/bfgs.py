@@ -166,6 +166,13 @@ class BFGS:
     Raises:
         OptionError: an option is out of its range; from ``init`` when the penalty has an L1 part, or when the memory of
             the machine does not hold the matrices.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import BFGS
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l2=0.1, solver=BFGS()).fit(X, y).result_.status.name
+        'CONVERGED'
     """
 
     tolerance: float = 1e-5

@@ -157,6 +157,13 @@ class Clustered:
     Raises:
         OptionError: an option is out of its range; from ``init`` when the penalty has an L1 part, when ``clusterable``
             is no range of features, or from ``BFGS``.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import Clustered
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l2=0.1, solver=Clustered(num_rounds=1, fine_iterations=2)).fit(X, y).result_.status.name
+        'CONVERGED'
     """
 
     needs: ClassVar[Needs] = LBFGS.needs | Needs(uses=(Clusterable, Aggregatable))

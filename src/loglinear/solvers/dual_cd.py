@@ -63,6 +63,13 @@ class DualCD:
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective is no classifier of
             two classes without intercept, when there is an L1 penalty, or no L2 penalty.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import DualCD
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l2=0.1, solver=DualCD(), fit_intercept=False).fit(X, y).result_.status.name
+        'CONVERGED'
     """
 
     tolerance: float = 1e-2

@@ -61,6 +61,13 @@ class Grafting:
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when there is no L1 penalty.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import Grafting
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l1=0.1, solver=Grafting(select=1)).fit(X, y).result_.status.name
+        'CONVERGED'
     """
 
     needs: ClassVar[Needs] = OWLQN.needs | Needs(uses=(Restrictable,), conditions=(with_l1,))
@@ -263,6 +270,13 @@ class GraftingLight(Grafting):
             features; with 10 there are more evaluations, but most of them over the selected features alone. 1 is better
             where an evaluation over all features costs little more (see docs/papers/zhu2010.md), 20 for a quick way to
             a good objective on large data (see docs/benchmarks.md).
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import GraftingLight
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l1=0.1, solver=GraftingLight(select=1, steps=5)).fit(X, y).result_.trace[-1].working_set
+        2
     """
 
     def __init__(self, *, steps: int = 10, **options: Any) -> None:
@@ -286,6 +300,13 @@ class GaussSeidel(Grafting):
     Converged when the violation is at most ``gradient_tolerance`` * max(1, |w|), or the mean relative decrease over
     the last 5 selections is at most ``tolerance``. A selection after which nothing decreases beyond rounding errors is
     the end as well, with OWL-QN's status. See ``Grafting`` for the options; ``max_features`` is none of them.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import GaussSeidel
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l1=0.1, solver=GaussSeidel(select=1)).fit(X, y).result_.status.name
+        'CONVERGED'
     """
 
     needs: ClassVar[Needs] = OWLQN.needs | Needs(conditions=(with_l1,))

@@ -98,6 +98,13 @@ class Hybrid:
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective cannot go by batches, or when there
             is an L1 penalty.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import Hybrid
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l2=0.1, solver=Hybrid(first=2, memory=5)).fit(X, y).result_.status.name
+        'CONVERGED'
     """
 
     needs: ClassVar[Needs] = LBFGS.needs | Needs(objective=(Batched,))

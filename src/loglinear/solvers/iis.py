@@ -167,6 +167,13 @@ class IIS:
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective is no classifier, a
             feature is negative or not finite, or there is an L1 penalty.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import IIS
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l2=0.1, solver=IIS(), fit_intercept=False).fit(X, y).result_.status.name
+        'CONVERGED'
     """
 
     tolerance: float = 1e-5

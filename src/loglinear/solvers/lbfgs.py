@@ -55,6 +55,12 @@ class LBFGS:
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when the penalty has an L1 part.
+
+    Example:
+        >>> from loglinear import LBFGS, MaxEnt
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l2=0.1, solver=LBFGS(memory=10)).fit(X, y).result_.status.name
+        'CONVERGED'
     """
 
     memory: int = 6

@@ -71,6 +71,12 @@ class OWLQN:
 
     Raises:
         OptionError: an option is out of its range.
+
+    Example:
+        >>> from loglinear import OWLQN, MaxEnt
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l1=0.1, solver=OWLQN(tolerance=1e-6)).fit(X, y).result_.status.name
+        'CONVERGED'
     """
 
     memory: int = 20

@@ -95,6 +95,13 @@ class ProxGradient:
 
     Raises:
         OptionError: an option is out of its range.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import ProxGradient
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l1=0.1, solver=ProxGradient(select=10)).fit(X, y).result_.status.name
+        'CONVERGED'
     """
 
     needs: ClassVar[Needs] = Needs(uses=(Restrictable,), penalty=Penalty)

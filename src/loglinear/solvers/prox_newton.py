@@ -93,6 +93,13 @@ class ProxNewton:
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective is no classifier of
             two classes, or there is no L1 penalty.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import ProxNewton
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l1=0.1, solver=ProxNewton()).fit(X, y).result_.status.name
+        'CONVERGED'
     """
 
     tolerance: float = 1e-6

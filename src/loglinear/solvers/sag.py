@@ -117,6 +117,13 @@ class SAG:
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample, or when
             the memory of the machine does not hold the gradients.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import SAG
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l2=0.1, solver=SAG(tolerance=1e-3), max_iterations=1000).fit(X, y).result_.status.name
+        'CONVERGED'
     """
 
     sampling: str = "nus_star"

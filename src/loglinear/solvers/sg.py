@@ -75,6 +75,13 @@ class SG:
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample, or when
             there is an L1 penalty.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import SG
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l2=0.1, solver=SG(learning_rate=0.1, passes=5)).fit(X, y).result_.status.name
+        'PASSES_MADE'
     """
 
     learning_rate: float | None = None
@@ -135,6 +142,13 @@ class ASG(SG):
     """ASG: stochastic gradient descent with a constant step size, and the average of all iterates as its weights.
 
     Source, departures, cost, arguments and errors: see `SG`.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import ASG
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l2=0.1, solver=ASG(learning_rate=0.1, passes=5)).fit(X, y).result_.status.name
+        'PASSES_MADE'
     """
 
     averages: ClassVar[bool] = True
@@ -147,6 +161,13 @@ class Pegasos(SG):
     Source: Shalev-Shwartz, Singer, Srebro & Cotter (2011), Figure 1, without the optional projection, on the
     log-likelihood as in Schmidt et al. (2015), section 4, where eta = 1 stands for the original.
     Departures, cost, arguments and errors: see `SG`; an L2 penalty is needed.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> from loglinear.solvers import Pegasos
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l2=0.1, solver=Pegasos(learning_rate=0.1, passes=5)).fit(X, y).result_.status.name
+        'PASSES_MADE'
     """
 
     needs: ClassVar[Needs] = SG.needs | Needs(conditions=(with_l2,))

@@ -106,6 +106,12 @@ class SGDL1:
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample.
+
+    Example:
+        >>> from loglinear import SGDL1, MaxEnt
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l1=0.1, solver=SGDL1(learning_rate=0.1, passes=5)).fit(X, y).result_.iterations
+        5
     """
 
     penalty: str = "cumulative"

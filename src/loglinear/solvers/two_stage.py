@@ -123,6 +123,12 @@ class TwoStage:
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample.
+
+    Example:
+        >>> from loglinear import MaxEnt, TwoStage
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> MaxEnt(l1=0.1, solver=TwoStage(passes=2, memory=5)).fit(X, y).result_.status.name
+        'CONVERGED'
     """
 
     needs: ClassVar[Needs] = SGDL1.needs | OWLQN.needs

@@ -231,3 +231,18 @@ def test_a_model_of_other_data_does_not_take_texts(done, run, data):
     failed = run("tag", "-m", model, "-f", "text", input="ball\n")
     assert failed.returncode == 2
     assert "not trained on texts but on svmlight" in failed.stderr
+
+
+def test_texts_without_their_format_get_the_hint(misuse, tmp_path):
+    (tmp_path / "mails.tsv").write_text("spam\tbuy now\nham\tsee you\n")
+    message = misuse("train", tmp_path / "mails.tsv", "--model-type", "maxent", "-m", tmp_path / "m")
+    assert "need --format text" in message
+
+
+def test_the_extension_tells_svmlight(done, misuse, tmp_path):
+    path = tmp_path / "data.svm.gz"
+    path.write_bytes(gzip.compress(b"1 1:2 2:1\n-1 2:3\n1 1:1\n-1 2:1\n"))
+    done("train", path, "--model-type", "maxent", "--l2", "0.01", "-m", tmp_path / "m", "-q")
+    assert done("tag", "-m", tmp_path / "m", path).stdout.split() == ["1", "-1", "1", "-1"]
+    assert "add --model-type maxent" in misuse("train", path, "-m", tmp_path / "m")
+    assert "svmlight is for classifiers" in misuse("select", path)

@@ -231,3 +231,80 @@ def test_tagging_imports_nothing_heavy(sample):
     )
     command = [sys.executable, "-c", code, "tag", "-m", sample.model, sample.test]
     assert subprocess.run(command, capture_output=True, timeout=20).stderr == b""
+
+
+CONLLU = """\
+# text = Don't bark
+1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No
+1\tDo\tdo\t_\tVB\t_\t3\taux\t_\t_
+2\tn't\tnot\tX\tRB\t_\t3\tadvmod\t_\t_\r
+2.1\t_\t_\tNOUN\t_\t_\t_\t_\t_\t_
+
+1\tbark\tbark\t_\tVB\t_\t0\troot\t_\t_"""
+
+
+def test_conllu_comes_back_with_its_labels_filled_in_and_all_else_as_it_was(done, sample, tmp_path):
+    path = tmp_path / "new.conllu"
+    path.write_bytes(CONLLU.encode())
+    tagged = done("tag", "-m", sample.model, path).stdout
+    predicted = loglinear.ChainCRF.load(sample.model).predict([["Do", "n't"], ["bark"]])
+    first, second, third = [*predicted[0], *predicted[1]]
+    expected = CONLLU.replace("Do\tdo\t_", f"Do\tdo\t{first}").replace("not\tX", f"not\t{second}")
+    assert tagged == expected.replace("bark\tbark\t_", f"bark\tbark\t{third}")
+    # The same through standard input, where the format has to be given; in another column; on more threads.
+    assert done("tag", "-m", sample.model, "-f", "conllu", input=CONLLU).stdout == tagged
+    other = done("tag", "-m", sample.model, "-f", "conllu:xpos", path).stdout
+    assert other.replace(f"{first}\t_\t3", "VB\t_\t3").splitlines()[2] == "1\tDo\tdo\t_\tVB\t_\t3\taux\t_\t_"
+    path.write_bytes((CONLLU + "\n\n").encode() * 3_000)
+    assert done("tag", "-m", sample.model, path, "-j", "2").stdout == (tagged + "\n\n") * 3_000
+
+
+def test_conllu_has_no_place_for_marginals(misuse, sample, tmp_path):
+    (tmp_path / "new.conllu").write_text(CONLLU)
+    assert "leave out --marginals" in misuse("tag", "-m", sample.model, tmp_path / "new.conllu", "--marginals")
+
+
+def as_conllu(data):
+    """Sentences of [word, XPOS, UPOS] as CoNLL-U."""
+    rows = [
+        [[str(at), word, "_", tag, other, "_", "_", "_", "_", "_"] for at, (word, other, tag) in enumerate(sentence, 1)]
+        for sentence in data
+    ]
+    return column_text(rows)
+
+
+def test_the_extension_of_a_file_tells_its_format(done, misuse, sample, tmp_path):
+    text = as_conllu(sample.data["test"])
+    (tmp_path / "test.conllu").write_text(text, encoding="utf-8")
+    predicted = labels_of(done("tag", "-m", sample.model, sample.test).stdout, "columns")
+    # Trained on columns, used on CoNLL-U, where the template looks at the words alone.
+    tagged = done("tag", "-m", sample.model, tmp_path / "test.conllu").stdout
+    assert [[row[3] for row in sentence] for sentence in read_columns(tagged)] == predicted
+    scores = json.loads(done("evaluate", "-m", sample.model, sample.test, "--json").stdout)
+    assert json.loads(done("evaluate", "-m", sample.model, tmp_path / "test.conllu", "--json").stdout) == scores
+    # The format that is given goes first.
+    (tmp_path / "columns.conllu").write_text("dog NN\n")
+    assert done("tag", "-m", sample.model, "-f", "columns", tmp_path / "columns.conllu").stdout.startswith("dog NN\t")
+    # A file whose format the model cannot read is read as the training data were.
+    assert "line 1: " in misuse("tag", "-m", sample.models["jsonl"], tmp_path / "test.conllu")
+
+
+def test_training_on_conllu_takes_the_format_from_the_extension(done, sample, tmp_path):
+    for part in ("train", "test"):
+        (tmp_path / f"{part}.conllu").write_text(as_conllu(sample.data[part]), encoding="utf-8")
+    common = ["--template", sample.template, "--tolerance", "1e-3", "--dev", tmp_path / "test.conllu"]
+    done("train", tmp_path / "train.conllu", *common, "-m", tmp_path / "m", "-q")
+    # The weights are those of the same words and labels in columns.
+    tagged = read_columns(done("tag", "-m", tmp_path / "m", tmp_path / "test.conllu").stdout)
+    expected = labels_of(done("tag", "-m", sample.model, sample.test).stdout, "columns")
+    assert [[row[3] for row in sentence] for sentence in tagged] == expected
+    # Labels from another column; the model remembers it.
+    done("train", tmp_path / "train.conllu", "-f", "conllu:xpos", *common, "-m", tmp_path / "x", "-q")
+    tagged = read_columns(done("tag", "-m", tmp_path / "x", tmp_path / "test.conllu").stdout)
+    known = set(loglinear.ChainCRF.load(tmp_path / "x").classes_)
+    assert "NN" in known
+    assert {row[4] for sentence in tagged for row in sentence} <= known
+    right = [row[2] for sentence in sample.data["test"] for row in sentence]
+    assert [row[3] for sentence in tagged for row in sentence] == right
+    scores = done("evaluate", "-m", tmp_path / "x", tmp_path / "test.conllu", "--json").stdout
+    assert json.loads(scores)["accuracy"] > 0.5

@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> None:
     from ...schemes import checked_scheme
 
     model, settings = open_model(arguments.model)
-    format = model_format(arguments.format, settings)
+    format = model_format(arguments.file, arguments.format, settings, model.template)
     scheme = arguments.scheme or ("none" if format in ("text", "svmlight") else None)
     checked_scheme((), scheme or "none", arguments.mode)
     if arguments.output and format == "columns" and arguments.file == "-":

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import OptionError
-from ..options import add_features, add_options, add_templates, add_threads, chosen
+from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen
 from ..output import say, tab_separated
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def configure(parser: ArgumentParser) -> None:
 
     add = parser.add_argument
     add("train", metavar="TRAIN", help="training data; gzip and xz too; - for stdin")
-    formats = ("columns", "crfsuite", "jsonl")
-    add("-f", "--format", default="columns", choices=formats, help="columns (the default), crfsuite or jsonl")
+    add_format(parser, default="columns")
     add_templates(parser)
     add_features(parser)
     add("--dev", metavar="FILE", help="labelled data to score every round or strength on")
@@ -140,6 +139,7 @@ def _selected(arguments: Namespace, options: SolverOptions) -> Selected:
 
 def _options(arguments: Namespace) -> SolverOptions:
     """How to train; raises OptionError where options contradict each other."""
+    from ...data.formats import format_of
     from ...models.training import SolverOptions
     from ...options import whole_number
 
@@ -148,6 +148,8 @@ def _options(arguments: Namespace) -> SolverOptions:
         message = "--size and --path: a path goes by strengths of the penalty; leave out one of them"
     elif arguments.solver == "grafting" and arguments.steps is not None:
         message = "--steps is for grafting_light: grafting selects when it has converged; leave one of them out"
+    elif (format := arguments.format or format_of(arguments.train)) in ("svmlight", "text"):
+        message = f"the format {format} is for classifiers; select reads sentences: --format columns, for one"
     elif arguments.l1 == 0.0:
         message = "--l1 0: features are selected by their L1 penalty; give an l1 > 0"
     if message is not None:

@@ -1,6 +1,7 @@
 """Label a file: the input columns, and the predicted label behind them.
 
-Attribute files and texts give the label alone; JSON lines get a field `predicted` (and `marginals`).
+Attribute files and texts give the label alone; JSON lines get a field `predicted` (and `marginals`). A CoNLL-U file
+comes back as it was, with the labels in the column of the training data's labels, or in UPOS.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Tag."""
     model, settings = open_model(arguments.model)
-    format = model_format(arguments.format, settings)
+    format = model_format(arguments.file, arguments.format, settings, model.template)
     if arguments.marginals and settings.get("multi_class") == "ovr" and len(model.labels) > 2:
         message = "one-vs-rest models score each class apart and have no joint probabilities; leave out --marginals"
         raise OptionError(message)

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
-from ..options import add_features, add_options, add_templates, add_threads, chosen, flag, solvers_help
+from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen, flag, solvers_help
 from ..output import keeping_reached, say
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def configure(parser: ArgumentParser) -> None:
     add("train", metavar="TRAIN", help="training data; gzip and xz too; - for stdin")
     add("-m", "--model", required=True, metavar="MODEL", help="model file to write")
     add("--model-type", default="chain", choices=("chain", "maxent"), help="chain (the default) or maxent")
-    add("-f", "--format", default="columns", help="columns (the default), crfsuite, jsonl, svmlight or text")
+    add_format(parser, "svmlight", "text", default="columns")
     ngrams = "with --format text: lengths of the word sequences that count as one, such as 1-2 (1)"
     add("--ngrams", default="1", metavar="N[-M]", help=ngrams)
     add("--tfidf", action="store_true", help="with --format text: weigh words by their rarity")
@@ -56,6 +56,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Train, write the model, say how it went."""
+    from ...data.formats import format_of
     from ...models.training import DevOptions, SolverOptions
     from ...objectives.chain import ChainFeatures
     from ...result import Status
@@ -65,8 +66,9 @@ def run(arguments: Namespace) -> None:
     options, features = chosen(SolverOptions, arguments, solver_options=given), chosen(ChainFeatures, arguments)
     use = chosen(DevOptions, arguments)
     use.check(given=arguments.dev is not None)
+    format = arguments.format or format_of(arguments.train)
     of_texts = [arguments.ngrams, arguments.tfidf, arguments.multi_class] != DEFAULTS
-    if arguments.model_type == "chain" and (arguments.format in ("text", "svmlight") or of_texts):
+    if arguments.model_type == "chain" and (format in ("text", "svmlight") or of_texts):
         message = (
             "texts, svmlight files, --ngrams, --tfidf and --multi-class are for classifiers; add --model-type maxent"
         )
@@ -121,7 +123,7 @@ def train(
     *,
     preset: str | None = None,
     template: str | None = None,
-    format: str = "columns",
+    format: str | None = None,
     dev: str | None = None,
     use: DevOptions | None = None,
     trace: str | None = None,
@@ -200,17 +202,27 @@ def _fit_texts(classifier: Any, arguments: Namespace, progress: Progress, callba
 def _fit_samples(classifier: Any, arguments: Namespace, progress: Progress, callbacks: list[Callback]) -> None:
     """Train a classifier on samples with attributes and write the model."""
     from ...data.corpus import Corpus
+    from ...data.formats import format_of
     from ..reading import read_template
 
+    format = arguments.format or format_of(arguments.train)
     if arguments.tfidf or arguments.ngrams != "1":
-        message = f"--ngrams and --tfidf are for --format text, not for {arguments.format}"
+        message = f"--ngrams and --tfidf are for --format text, not for {format}"
         raise OptionError(message)
-    given: dict[str, Any] = {"format": arguments.format, "threads": arguments.threads}
-    given["template"] = read_template(arguments.preset, arguments.template)
-    X = Corpus.read(arguments.train, **given)
+    template = read_template(arguments.preset, arguments.template)
+    if template is None and format == "columns":
+        message = (
+            "columns need a template or a preset (see `loglinear presets`); texts, a label, a TAB and a text a line, "
+            "need --format text"
+        )
+        raise OptionError(message)
+    given: dict[str, Any] = {"template": template, "threads": arguments.threads}
+    X = Corpus.read(arguments.train, format=format, **given)
     size = f"{X.n_tokens:,} samples, {X.n_attributes:,} attributes, {len(X.labels)} labels"
     progress.note(f"{arguments.train}: {size}")
-    X_dev = None if arguments.dev is None else Corpus.read(arguments.dev, **given)
+    X_dev = None
+    if arguments.dev is not None:
+        X_dev = Corpus.read(arguments.dev, format=arguments.format or format_of(arguments.dev, format), **given)
     with keeping_reached(classifier):
         classifier.fit(X, X_dev=X_dev, callbacks=callbacks)
     classifier.save(arguments.model)

@@ -6,9 +6,8 @@ single weights. ``check`` is called by ``minimize`` and by every ``init``.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from ...errors import OptionError
@@ -29,9 +28,8 @@ __all__ = [
     "intercept_alone_is_spared",
     "is_solver",
     "no_l1",
-    "option_names",
     "solver_name",
-    "summary",
+    "suits",
     "two_classes",
     "with_l1",
     "with_l2",
@@ -52,6 +50,12 @@ class Solver(Protocol[S]):
     """A method of minimisation.
 
     A solver never loops to convergence, prints, counts time or touches files. It may declare ``needs``, a ``Needs``.
+
+    Example:
+        >>> from loglinear.solvers import OWLQN, Solver, is_solver
+        >>> solver: Solver = OWLQN()
+        >>> is_solver(solver)
+        True
     """
 
     def init(self, problem: Problem, w0: Vector) -> S:
@@ -71,7 +75,13 @@ class Solver(Protocol[S]):
 
 @runtime_checkable
 class Measuring(Protocol):
-    """A solver whose steps do without objective, NLL and violation."""
+    """A solver whose steps do without objective, NLL and violation.
+
+    Example:
+        >>> from loglinear.solvers import OWLQN, SAG, Measuring
+        >>> isinstance(SAG(), Measuring), isinstance(OWLQN(), Measuring)
+        (True, False)
+    """
 
     def measure(self, problem: Problem, state: Any) -> Any:
         """Return the state with objective, nll and violation; called for the trace, and its time is not counted."""
@@ -79,14 +89,26 @@ class Measuring(Protocol):
 
 @runtime_checkable
 class Tolerant(Protocol):
-    """A solver that has converged when the mean relative decrease of the objective is below its tolerance."""
+    """A solver that has converged when the mean relative decrease of the objective is below its tolerance.
+
+    Example:
+        >>> from loglinear.solvers import OWLQN, SGDL1, Tolerant
+        >>> isinstance(OWLQN(), Tolerant), isinstance(SGDL1(), Tolerant)
+        (True, False)
+    """
 
     tolerance: float
 
 
 @runtime_checkable
 class EndedByPasses(Protocol):
-    """A solver that ends after a number of passes over the data."""
+    """A solver that ends after a number of passes over the data.
+
+    Example:
+        >>> from loglinear.solvers import OWLQN, SGDL1, EndedByPasses
+        >>> isinstance(SGDL1(), EndedByPasses), isinstance(OWLQN(), EndedByPasses)
+        (True, False)
+    """
 
     passes: int
 
@@ -101,6 +123,13 @@ class Needs:
         passes: protocols that ``objective.per_sample()`` has to satisfy.
         penalty: protocol that the penalty has to satisfy.
         conditions: further conditions, each of which may rely on the protocols.
+
+    Example:
+        >>> from loglinear.solvers import LBFGS, SAG
+        >>> [condition.__name__ for condition in LBFGS.needs.conditions]
+        ['no_l1']
+        >>> [protocol.__name__ for protocol in SAG.needs.objective]
+        ['PerSample']
     """
 
     objective: tuple[type, ...] = ()
@@ -157,41 +186,51 @@ def check(solver: object, problem: Problem) -> None:
     raise OptionError(message)
 
 
+def suits(kind: type[Any], problem: Problem) -> bool:
+    """Whether the solvers of a class can work on the problem.
+
+    Example:
+        >>> from loglinear import ClassifierObjective, ElasticNet, Problem
+        >>> from loglinear.solvers import LBFGS, OWLQN, suits
+        >>> problem = Problem(ClassifierObjective([[1.0], [2.0]], [0, 1], n_classes=2), ElasticNet(l1=0.1))
+        >>> suits(OWLQN, problem), suits(LBFGS, problem)
+        (True, False)
+    """
+    return not _needs(kind).unmet(problem)
+
+
 def is_solver(thing: object) -> bool:
-    """Whether an object has the methods of ``Solver``."""
+    """Whether an object has the methods of ``Solver``.
+
+    Example:
+        >>> from loglinear.solvers import OWLQN, is_solver
+        >>> is_solver(OWLQN()), is_solver("owlqn")
+        (True, False)
+    """
     return not missing(thing, Solver)
 
 
 def solver_name(solver: object) -> str:
-    """Return the name of a solver in SOLVERS, or the name of its class in small letters."""
+    """Return the name of a solver in SOLVERS, or the name of its class in small letters.
+
+    Example:
+        >>> from loglinear.solvers import SAG, solver_name
+        >>> solver_name(SAG(saga=True))
+        'sag'
+    """
     return next((name for name, kind in SOLVERS.items() if type(solver) is kind), type(solver).__name__.lower())
 
 
 def default_solver(penalty: Penalty) -> str:
-    """Return the name of the solver to use when none is asked for: owlqn with L1, lbfgs without."""
+    """Return the name of the solver to use when none is asked for: owlqn with L1, lbfgs without.
+
+    Example:
+        >>> from loglinear import ElasticNet
+        >>> from loglinear.solvers import default_solver
+        >>> default_solver(ElasticNet(l1=1.0)), default_solver(ElasticNet(l2=1.0))
+        ('owlqn', 'lbfgs')
+    """
     return "owlqn" if penalty.l1 > 0.0 else "lbfgs"
-
-
-def option_names(kind: type[Any]) -> list[str]:
-    """Return the options of a solver's class, the options of its inner solvers included."""
-    found: list[str] = []
-    for base in kind.__mro__:
-        if base is object or "__init__" not in vars(base):
-            continue
-        parameters = list(inspect.signature(vars(base)["__init__"]).parameters.values())[1:]
-        named = [parameter for parameter in parameters if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
-        for parameter in named:
-            found.append(parameter.name)
-            if is_dataclass(parameter.default):
-                found += option_names(type(parameter.default))
-        if len(named) == len(parameters):
-            break
-    return found
-
-
-def summary(kind: type[Any]) -> str:
-    """Return the first line of the docstring of a solver's class."""
-    return (kind.__doc__ or "").partition("\n")[0]
 
 
 def no_l1(problem: Problem) -> str:

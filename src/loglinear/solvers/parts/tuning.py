@@ -57,6 +57,13 @@ def tune_learning_rate(
         digits: how a grid is continued: with these digits times powers of ten.
         sample: most samples to use, drawn with the seed; None for all.
         seed: of the draw.
+
+    Example:
+        >>> from loglinear import SGDL1, ClassifierObjective, ElasticNet, Problem, tune_learning_rate
+        >>> objective = ClassifierObjective([[1.0], [2.0], [3.0]], [0, 1, 0], n_classes=2)
+        >>> problem = Problem(objective, ElasticNet(l1=0.1, unpenalised=1))
+        >>> tune_learning_rate(problem, SGDL1(passes=5)).learning_rate > 0
+        True
     """
     problem = _sampled(problem, sample, seed)
     tried = {rate: _reached(problem, replace(solver, learning_rate=rate)) for rate in learning_rates}

@@ -1,0 +1,141 @@
+"""List the solvers with what they need, or the options of one, which `loglinear train` takes as -p NAME=VALUE."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
+
+from ..options import add_json
+
+if TYPE_CHECKING:
+    from ...problem import Objective
+    from ...solvers import SolverOption
+
+# Characters of a line that explains an option.
+WIDTH = 120
+EXAMPLE = "example: loglinear solvers sag"
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the solver whose options to list")
+    add_json(parser)
+
+
+def run(arguments: Namespace) -> None:
+    """List solvers, or the options of one."""
+    from ...solvers import SOLVERS, solver_class, solver_options
+
+    if arguments.name is None:
+        found = [_account(name, kind) for name, kind in SOLVERS.items()]
+        print(json.dumps(found) if arguments.json else _table(found))
+        return
+    kind = solver_class(arguments.name)
+    account, options = _account(arguments.name, kind), solver_options(kind)
+    if arguments.json:
+        print(json.dumps(account | {"options": [vars(each) for each in options]}))
+    else:
+        print(f"{arguments.name}: {account['summary']}\n{_needs(account)}\n\n{_options(options)}")
+
+
+def _account(name: str, kind: type[Any]) -> dict[str, Any]:
+    """Return what is known of a solver; its own check tells which problems it can work on."""
+    from typing import get_type_hints
+
+    import numpy as np
+
+    from ...penalty import ElasticNet, GroupLasso, Penalty
+    from ...problem import Problem
+    from ...solvers import suits, summary
+    from ...solvers.parts.per_sample import PassState
+
+    penalties: dict[str, Penalty] = {
+        "L1": ElasticNet(l1=1.0),
+        "L2": ElasticNet(l2=1.0),
+        "elastic net": ElasticNet(l1=1.0, l2=1.0),
+        "groups": GroupLasso(l1=1.0, groups=np.zeros(1, np.int64)),
+        "none": ElasticNet(),
+    }
+    examples = _examples()
+    fitting = {
+        (model, penalty)
+        for model, objective in examples.items()
+        for penalty, given in penalties.items()
+        if suits(kind, Problem(objective, given))
+    }
+    models = [each for each in examples if any(model == each for model, _ in fitting)]
+    if "classifiers" in models:
+        models.remove("classifiers of two classes")
+    return {
+        "name": name,
+        "class": kind.__name__,
+        "summary": summary(kind),
+        "penalties": [each for each in penalties if any(penalty == each for _, penalty in fitting)],
+        "models": models,
+        "sample_by_sample": bool(kind.needs.passes) or issubclass(get_type_hints(kind.init)["return"], PassState),
+    }
+
+
+def _examples() -> dict[str, Objective]:
+    """Return the smallest objective of each kind of model; the last has what every objective has, and no more."""
+    from ...data.corpus import Corpus
+    from ...objectives.chain import ChainObjective
+    from ...objectives.classifier import ClassifierObjective
+
+    return {
+        "chains": ChainObjective(Corpus.encode([[["a"]], [["a"]]], [["A"], ["B"]]), threads=1),
+        "classifiers": ClassifierObjective([[1.0]] * 3, [0, 1, 2], n_classes=3, intercept=False, threads=1),
+        "classifiers of two classes": ClassifierObjective([[1.0]] * 2, [0, 1], n_classes=2, intercept=False, threads=1),
+        "all others": _Plain(),
+    }
+
+
+class _Plain:
+    """An objective that has what every objective has, and no more."""
+
+    n_features = n_samples = 1
+
+    def value_and_gradient(self, w: Any, out: Any = None) -> Any:
+        """Not called: solvers are asked what they need, and take no step."""
+        raise NotImplementedError
+
+
+def _table(accounts: list[dict[str, Any]]) -> str:
+    """Return two lines for each solver, for people."""
+    width = max(len(each["name"]) for each in accounts)
+    lines = [f"{each['name']:<{width}}  {each['summary']}\n{'':<{width}}  {_needs(each)}" for each in accounts]
+    hints = (
+        "By default owlqn with an L1 penalty, prox_newton for classifiers of two classes with one, lbfgs without.\n"
+        "`loglinear solvers NAME` lists the options of a solver, which `loglinear train --solver NAME -p OPTION=VALUE` "
+        "takes."
+    )
+    return "\n".join([*lines, "", hints])
+
+
+def _needs(account: dict[str, Any]) -> str:
+    models = "all models" if "all others" in account["models"] else ", ".join(account["models"])
+    way = "; sample by sample" if account["sample_by_sample"] else ""
+    return f"penalty: {', '.join(account['penalties'])}; {models}{way}"
+
+
+def _options(options: list[SolverOption]) -> str:
+    """Return the options of a solver and, with headings, of its inner solvers, for people."""
+    from textwrap import fill
+
+    given = [f"{each.name}={_written(each.default)}" for each in options]
+    name_width, type_width = max(map(len, given)), max(len(each.type) for each in options)
+    lines: list[str] = []
+    inner: str | None = ""
+    for each, start in zip(options, given, strict=True):
+        if each.inner != inner:
+            inner = each.inner
+            lines.append("options, with their defaults:" if inner is None else f"options of the {inner} within:")
+        start = f"  {start:<{name_width}}  {each.type:<{type_width}}  "
+        lines.append(fill(each.meaning, WIDTH, initial_indent=start, subsequent_indent=" " * len(start)))
+    return "\n".join(lines)
+
+
+def _written(value: Any) -> str:
+    """Return a value as -p takes it."""
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,66 @@
+"""Laws of `loglinear solvers`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from loglinear.solvers import OWLQN, SAG, SOLVERS, option_names
+
+
+def test_every_solver_is_listed_with_what_it_needs(done):
+    shown = done("solvers").stdout
+    found = {each["name"]: each for each in json.loads(done("solvers", "--json").stdout)}
+    assert list(found) == list(SOLVERS)
+    for name, each in found.items():
+        assert f"{name} " in shown
+        assert each["summary"] in shown
+    assert found["owlqn"]["penalties"] == ["L1", "L2", "elastic net", "none"]
+    assert found["lbfgs"]["penalties"] == ["L2", "none"]
+    assert found["pegasos"]["penalties"] == ["L2"]
+    assert found["grafting"]["penalties"] == ["L1", "elastic net"]
+    assert [name for name, each in found.items() if "groups" in each["penalties"]] == ["prox_gradient"]
+    assert found["dual_cd"]["models"] == ["classifiers of two classes"]
+    assert found["iis"]["models"] == ["classifiers"]
+    assert found["sag"]["models"] == ["chains", "classifiers"]
+    assert "all others" in found["owlqn"]["models"]
+    by_sample = {name for name, each in found.items() if each["sample_by_sample"]}
+    assert by_sample == {"adagrad", "asg", "dual_cd", "pegasos", "sag", "sg", "sgd_l1", "two_stage"}
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_the_options_of_a_solver_are_listed_with_type_default_and_meaning(done, name):
+    shown = done("solvers", name).stdout
+    found = json.loads(done("solvers", name, "--json").stdout)["options"]
+    assert [each["name"] for each in found] == option_names(SOLVERS[name])
+    for each in found:
+        assert f"  {each['name']}=" in shown
+        assert set(each["type"].split(" | ")) <= {"bool", "float", "int", "str", "None"}
+        assert len(each["meaning"]) > 8, each
+    assert max(map(len, shown.splitlines())) < 130
+
+
+def test_defaults_are_those_of_the_code(done):
+    assert "  sampling=nus_star  str    " in done("solvers", "sag").stdout
+    found = {each["name"]: each for each in json.loads(done("solvers", "sag", "--json").stdout)["options"]}
+    assert {name: each["default"] for name, each in found.items()} == vars(SAG())
+    # An inner solver has the defaults that the outer one gives it.
+    found = {each["name"]: each for each in json.loads(done("solvers", "grafting", "--json").stdout)["options"]}
+    assert (found["memory"]["inner"], found["memory"]["default"], OWLQN().memory) == ("OWLQN", 40, 20)
+
+
+def test_an_unknown_solver_gets_those_that_are_spelt_alike(misuse):
+    message = misuse("solvers", "owlq")
+    assert "'owlq'" in message
+    assert "did you mean owlqn?" in message
+    assert "lbfgs" in misuse("solvers", "nothing-like-it")
+
+
+def test_train_points_to_the_list(done, misuse, tiny, tmp_path):
+    assert "`loglinear solvers NAME`" in done("train", "--help").stdout
+    common = ["train", tiny, "--preset", "pos", "-m", tmp_path / "m"]
+    message = misuse(*common, "--solver", "lbfgs", "-p", "memoy=3")
+    assert "memoy" in message
+    assert "`loglinear solvers lbfgs` lists its options" in message
+    assert "did you mean lbfgs" in misuse(*common, "--solver", "lbfg")

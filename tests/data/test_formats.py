@@ -1,0 +1,164 @@
+"""The format of a file by its name, and CoNLL-U."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from loglinear import ChainCRF, Corpus, DataError, OptionError, TemplateError, _core
+from loglinear.data.formats import FORMATS, format_of, readable
+
+NAMES = {
+    "a.jsonl": "jsonl",
+    "a.json": "jsonl",
+    "a.crfsuite": "crfsuite",
+    "a.conllu": "conllu",
+    "a.svm": "svmlight",
+    "a.svmlight": "svmlight",
+    "a.libsvm": "svmlight",
+    "folder.conllu/a.JSONL": "jsonl",
+    "a.b.conllu.gz": "conllu",
+    "a.conllu.xz": "conllu",
+    "a.txt": "columns",
+    "a.tsv": "columns",
+    "a.csv": "columns",
+    "a.txt.gz": "columns",
+    "conllu": "columns",
+    "a.conllu.bak": "columns",
+    "a.columns": "columns",
+    "-": "columns",
+}
+
+TEXT = """\
+# newdoc id = one
+# text = vámonos al mar
+1-2\tvámonos\t_\t_\t_\t_\t_\t_\t_\t_
+1\tvamos\tir\tVERB\tv\tMood=Imp|Person=1\t0\troot\t_\t_
+2\tnos\tnosotros\tPRON\tp\t_\t1\tobj\t_\tA=b
+2.1\tya\t_\tADV\t_\t_\t_\t_\t_\t_
+3-4\tal\t_\t_\t_\t_\t_\t_\t_\t_
+3\ta\ta\tADP\ts\t_\t5\tcase\t_\t_
+4\tel\tel\tDET\td\tPronType=Art\t5\tdet\t_\t_
+5\tMar Muerto\tmar\tPROPN\tn\t_\t1\tobl\t_\t_
+
+# sent_id = 2
+1\t#\t#\tSYM\tf\t_\t0\troot\t_\t_
+
+"""
+WORDS = [["vamos", "nos", "a", "el", "Mar Muerto"], ["#"]]
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "data.conllu").write_text(TEXT, encoding="utf-8")
+    return tmp_path / "data.conllu"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_extension_tells_the_format(name):
+    assert format_of(name) == NAMES[name]
+    assert format_of(Path(name)) == NAMES[name]
+    assert format_of(name, "other") == ("other" if NAMES[name] == "columns" else NAMES[name])
+
+
+def test_every_format_is_known_to_the_native_half(tmp_path):
+    for name in FORMATS:
+        with pytest.raises(FileNotFoundError):
+            _core.Corpus.read(str(tmp_path / "missing"), name, None)
+    with pytest.raises(OptionError, match=r"columns, conllu .*conllu:xpos, .*crfsuite, jsonl or svmlight"):
+        _core.Corpus.read(str(tmp_path / "missing"), "nope", None)
+    for bad in ("conllu:", "conllu:form", "conllu:UPOS", "conllux", "conllu:upos:xpos"):
+        with pytest.raises(OptionError, match="is unknown"):
+            _core.Corpus.read(str(tmp_path / "missing"), bad, None)
+
+
+def test_a_corpus_is_read_in_the_format_of_its_extension(path, tmp_path):
+    assert Corpus.read(path, template="pos").format == "conllu"
+    (tmp_path / "packed.conllu.gz").write_bytes(gzip.compress(TEXT.encode()))
+    assert Corpus.read(tmp_path / "packed.conllu.gz", template="pos").gold() == Corpus.read(path, template="pos").gold()
+    (tmp_path / "a.jsonl").write_text('{"tokens": ["a"], "labels": ["A"]}\n')
+    assert Corpus.read(tmp_path / "a.jsonl").format == "jsonl"
+    (tmp_path / "a.svm").write_text("1 1:2\n-1 2:1\n")
+    assert Corpus.read(tmp_path / "a.svm").format == "svmlight"
+    # The format that is given goes first, whatever the extension.
+    (tmp_path / "b.jsonl").write_text("a A\n")
+    assert Corpus.read(tmp_path / "b.jsonl", format="columns", template="pos").gold() == [["A"]]
+
+
+@pytest.mark.parametrize(
+    ("format", "labels"),
+    [
+        ("conllu", [["VERB", "PRON", "ADP", "DET", "PROPN"], ["SYM"]]),
+        ("conllu:upos", [["VERB", "PRON", "ADP", "DET", "PROPN"], ["SYM"]]),
+        ("conllu:xpos", [["v", "p", "s", "d", "n"], ["f"]]),
+        ("conllu:feats", [["Mood=Imp|Person=1", "_", "_", "PronType=Art", "_"], ["_"]]),
+        ("conllu:deprel", [["root", "obj", "case", "det", "obl"], ["root"]]),
+    ],
+)
+def test_words_are_read_with_the_labels_of_a_column(path, format, labels):
+    corpus = Corpus.read(path, format=format, template="pos")
+    assert corpus.gold() == labels
+    assert sorted(corpus.core.names()) == sorted(Corpus.encode(WORDS, labels, template="pos").core.names())
+
+
+def test_templates_see_all_columns_from_the_word_on(path):
+    corpus = Corpus.read(path, format="conllu:xpos", template="U:%x[0,1]/%x[0,2]/%x[0,8]\n")
+    names = ["U:ir/VERB/_", "U:nosotros/PRON/A=b", "U:a/ADP/_", "U:el/DET/_", "U:mar/PROPN/_", "U:#/SYM/_"]
+    assert corpus.core.names() == names
+
+
+@pytest.mark.parametrize(
+    ("format", "template", "said"),
+    [
+        ("conllu", "U:%x[0,0]/%x[1,2]\n", "column 2, UPOS, which is the label"),
+        ("conllu:deprel", "U:%x[0,6]\n", "column 6, DEPREL, which is the label"),
+        ("conllu", "U:%x[0,9]\n", "column 9, but CoNLL-U has columns 0 .FORM. to 8 .MISC."),
+    ],
+)
+def test_a_template_that_looks_at_the_label_is_refused(path, format, template, said):
+    with pytest.raises(TemplateError, match=said):
+        Corpus.read(path, format=format, template=template)
+
+
+def test_unlabelled_words_are_read_without_their_labels(path):
+    path.write_text(TEXT.replace("VERB", "_"), encoding="utf-8")
+    assert len(Corpus.read(path, template="pos", labelled=False)) == 2
+    with pytest.raises(DataError, match=r"data\.conllu, line 4: no UPOS, the label; --format conllu:xpos takes"):
+        Corpus.read(path, template="pos")
+    assert len(Corpus.read(path, format="conllu:xpos", template="pos")) == 2
+
+
+def test_layout_does_not_change_the_corpus_nor_does_the_number_of_threads(path):
+    expected = Corpus.read(path, template="pos")
+    for text in (
+        TEXT.replace("\n", "\r\n"),
+        "\ufeff" + TEXT,
+        "\n\n" + TEXT.rstrip("\n"),
+        TEXT.replace("\n\n", "\n \n"),
+    ):
+        path.write_bytes(text.encode())
+        found = Corpus.read(path, template="pos")
+        assert (found.gold(), found.core.names()) == (expected.gold(), expected.core.names())
+    path.write_text(TEXT * 9_000, encoding="utf-8")
+    one, two = (Corpus.read(path, template="pos", threads=threads) for threads in (1, 2))
+    assert one.gold() == two.gold() == expected.gold() * 9_000
+    assert one.core.names() == two.core.names() == expected.core.names()
+
+
+def test_a_model_remembers_the_column_of_its_labels(path, tmp_path):
+    crf = ChainCRF(l2=0.1).fit(Corpus.read(path, format="conllu:xpos", template="pos"))
+    crf.save(tmp_path / "m")
+    assert ChainCRF.load(tmp_path / "m").predict(WORDS) == [["v", "p", "s", "d", "n"], ["f"]]
+
+
+def test_what_a_model_can_read():
+    words, more = "U:%x[0,0]\n", "U:%x[0,0]/%x[0,1]\n"
+    expected = {
+        None: {"crfsuite", "jsonl", "svmlight"},
+        words: {"jsonl", "conllu"},
+        more: {"jsonl"},
+    }
+    for template, formats in expected.items():
+        assert {name for name in FORMATS if name != "columns" and readable(name, template)} == formats

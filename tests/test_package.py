@@ -1,0 +1,65 @@
+"""What a package index and a lawyer look at: licences, notices of linked crates, links of the page."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import loglinear
+
+ROOT = Path(__file__).parents[1]
+NOTICES = (ROOT / "THIRD-PARTY-NOTICES.txt").read_text(encoding="utf-8")
+LINKED, OTHERS = NOTICES.split("are no part of it:")
+
+
+def of_toml(name: str) -> dict:
+    """The content of a TOML file."""
+    return pytest.importorskip("tomllib", reason="Python 3.10 reads no TOML").loads(
+        (ROOT / name).read_text(encoding="utf-8")
+    )
+
+
+def test_the_licence_has_no_placeholder():
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert re.findall(r"\[[^\]]*\]", text) == []
+    assert re.search(r"^Copyright \d{4} the loglinear contributors$", text, re.MULTILINE)
+
+
+def test_the_licence_expression_covers_code_and_data_and_its_files_are_there():
+    project = of_toml("pyproject.toml")["project"]
+    assert project["license"] == "Apache-2.0 AND CC-BY-SA-4.0"
+    assert {"LICENSE", "THIRD-PARTY-NOTICES.txt"} < set(project["license-files"])
+    assert [name for name in project["license-files"] if not (ROOT / name).is_file()] == []
+
+
+def listed(part: str) -> set[tuple[str, str]]:
+    """Names and versions of the crates in a part of the notices."""
+    return set(re.findall(r"^([\w-]+) (\d[\w.+-]*)(?: \(|$)", part, re.MULTILINE))
+
+
+def test_the_notices_list_the_crates_of_the_lock_file():
+    lock = (ROOT / "Cargo.lock").read_text(encoding="utf-8")
+    locked = set(re.findall(r'name = "(.+)"\nversion = "(.+)"', lock)) - {("loglinear", loglinear.__version__)}
+    assert listed(LINKED) | listed(OTHERS) == locked, "run `python .ci/notices.py`"
+    assert len(listed(LINKED)) > 30
+
+
+def test_the_notices_have_every_crate_that_is_linked():
+    command = ["cargo", "tree", "--offline", "--locked", "--edges", "normal,no-proc-macro", "--features", "python"]
+    if shutil.which("cargo") is None:
+        pytest.skip("no cargo to ask")
+    done = subprocess.run([*command, "--prefix", "none"], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        pytest.skip("cargo has not fetched the crates")
+    linked = set(re.findall(r"^([\w-]+) v(\d\S*)", done.stdout, re.MULTILINE))
+    assert linked - listed(LINKED) == {("loglinear", loglinear.__version__)}, "run `python .ci/notices.py`"
+
+
+def test_the_page_on_a_package_index_has_no_link_that_needs_the_repository():
+    readme = of_toml("pyproject.toml")["project"]["readme"]
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    assert [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith(("https://", "#"))] == []
