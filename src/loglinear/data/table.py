@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+import io
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import PurePath
@@ -13,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError, OptionError
-from ..options import whole_number
 from .lines import file_name, read_lines
 
-__all__ = ["MISSING", "Table", "read_table"]
+__all__ = ["MISSING", "Table", "join_names", "read_table", "split_names"]
 
 # Cells that stand for a missing value.
 MISSING = frozenset(("", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", "None"))
@@ -66,8 +68,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     delimiter: str | None = None,
-    header: bool = True,
-    max_states: int = 32,
+    header: bool | None = True,
 ) -> Table:
     """Read a table of categories: delimited text such as CSV, compressed by gzip or xz or not, or Parquet.
 
@@ -83,39 +84,29 @@ def read_table(
         ignore: names of columns to leave out.
         delimiter: character between cells; by default a tab in .tsv and .tab files, and otherwise the one of comma, tab
             and semicolon that gives the first line most fields.
-        header: whether the first line holds the names of the columns; otherwise they are x1, x2, ....
-        max_states: most different values of a column, >= 2.
+        header: whether the first line holds the names of the columns; otherwise they are x1, x2, .... None: it does
+            unless all ``columns`` are such names and the first line has other ones.
 
     Raises:
-        DataError: the file is no table, or a column is no categorical variable; names file, line or column, and remedy.
+        DataError: the file is no table; names file, line or column, and remedy.
         OptionError: an option is out of its range or names no column, or pyarrow is missing.
         OSError: the file cannot be read.
     """
-    whole_number("max_states", max_states, 2, 2**16)
     if path != "-" and PurePath(path).suffix.lower() in (".parquet", ".pq"):
-        table = _parquet(path, columns, ignore)
-    else:
-        table = _text(path, columns, ignore, _separator(path, delimiter), header)
-    for name, column in zip(table.names, table.columns, strict=True):
-        _check(f"{file_name(path)}, column {name!r}", name, column, max_states)
-    return table
+        return _parquet(path, columns, ignore)
+    return _text(path, columns, ignore, _separator(path, delimiter), header)
 
 
-def _check(place: str, name: str, column: npt.NDArray[np.object_], max_states: int) -> None:
-    """Raise DataError unless a column has 2 to ``max_states`` different values."""
-    values = set(column.tolist()) - {None}
-    if not values:
-        message = f"{place}: all values are missing; leave it out with --ignore {name}"
-    elif len(values) == 1:
-        message = f"{place}: all values are {values.pop()!r}; leave out what does not vary with --ignore {name}"
-    elif len(values) > max_states:
-        message = (
-            f"{place}: {len(values)} different values, more than {max_states}; bin it, leave it out with "
-            f"--ignore {name}, or raise --max-states"
-        )
-    else:
-        return
-    raise DataError(message)
+def join_names(names: Iterable[str]) -> str:
+    """Return names of columns between commas; a name that holds a comma or a quote is quoted as in CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
+
+
+def split_names(text: str) -> list[str]:
+    """Return the names that `join_names` has joined."""
+    return next(csv.reader([text], skipinitialspace=True), [])
 
 
 def _chosen(path: str, names: list[str], columns: Sequence[str] | None, ignore: Sequence[str]) -> list[int]:
@@ -213,12 +204,15 @@ class _Cells(dict[str, str | None]):
 
 
 def _text(
-    path: str, columns: Sequence[str] | None, ignore: Sequence[str], delimiter: str | None, header: bool
+    path: str, columns: Sequence[str] | None, ignore: Sequence[str], delimiter: str | None, header: bool | None
 ) -> Table:
     """Read delimited text."""
     lines = _Lines(path, delimiter)
     rows = iter(lines)
     first = next(rows)
+    if header is None:
+        wanted = set(columns or ())
+        header = not all(re.fullmatch(r"x[1-9]\d*", name) for name in wanted) or wanted <= {*map(str.strip, first)}
     names = _names(lines, first) if header else [f"x{number}" for number in range(1, len(first) + 1)]
     if len(names) == 1:
         separator = _DELIMITERS.get(lines.delimiter, repr(lines.delimiter))
@@ -309,7 +303,8 @@ def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
     import pyarrow
 
     if pyarrow.types.is_nested(column.type):
-        message = f"{path}, column {name!r}: {column.type} is no category; leave it out with --ignore {name}"
+        ignored = shlex.quote(join_names([name]))
+        message = f"{path}, column {name!r}: {column.type} is no category; leave it out with --ignore {ignored}"
         raise DataError(message)
     values = column.to_pylist()
     known = {value: value if isinstance(value, (str, int, float)) else str(value) for value in values} | {None: None}

@@ -110,6 +110,7 @@ class Report:
         unconverged: number of runs that ended before their messages had settled.
         residual: largest change of a log message in the last iteration of the last run.
         worst: largest residual of any run.
+        settled: whether the messages of the last evaluation have settled.
     """
 
     method: str
@@ -118,6 +119,7 @@ class Report:
     unconverged: int = 0
     residual: float = 0.0
     worst: float = 0.0
+    settled: bool = True
 
     def add(self, iterations: int, residual: float, tolerance: float) -> None:
         """Add a run to the report."""
@@ -125,6 +127,7 @@ class Report:
         self.iterations += iterations
         self.unconverged += residual > tolerance
         self.residual, self.worst = residual, max(self.worst, residual)
+        self.settled = residual <= tolerance
 
 
 class Inference(Protocol):

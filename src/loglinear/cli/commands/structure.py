@@ -1,8 +1,9 @@
 """Learn which variables of a table interact: the edges of a pairwise Markov random field, with their weights.
 
 Every column of the table is a variable, every line a sample; the first line has the names. Empty cells and NA, N/A,
-n/a, <NA>, NaN, nan, NULL, null, None are missing values. The strength of the L1 penalty, and with it the number of
-edges, is chosen by the extended Bayesian information criterion unless --l1 says otherwise.
+n/a, <NA>, NaN, nan, NULL, null, None are missing values. A column of a single value is left out. --bins cuts columns
+of measurements into ranges, which the model keeps for other tables. The strength of the L1 penalty, and with it the
+number of edges, is chosen by the extended Bayesian information criterion unless --l1 says otherwise.
 
 The result has a line for each weight other than 0, the strongest edge's weights first: two variables, a state of each,
 and by how much the pair of states raises log p, in nats. The first state of every variable, in the order of numbers or
@@ -28,17 +29,17 @@ if TYPE_CHECKING:
     from ..progress import Progress
 
 EXAMPLE = """example: loglinear structure survey.csv --ignore id --edges edges.tsv --plot graph.svg --model survey.model
+         loglinear structure measurements.csv --bins 4 --plot graph.svg
          loglinear structure pixels.tsv.gz --objective likelihood --l1 20"""
 
-# Strengths of the L1 penalty to choose from.
-STRENGTHS = 20
 # Edges that the summary names.
 SHOWN = 3
 
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    from ...models.structure import NetworkOptions
+    from ...models.structure import OBJECTIVES, NetworkOptions
+    from ...networks.inference import INFERENCES
 
     add = parser.add_argument
     add("table", metavar="DATA", help="CSV, TSV (gzip and xz too; - for stdin) or Parquet")
@@ -46,19 +47,15 @@ def configure(parser: ArgumentParser) -> None:
     add("--plot", metavar="FILE", help="draw the graph to this file: .svg, .png or .pdf; needs matplotlib")
     add("-m", "--model", metavar="MODEL", help="write the model")
     l1 = "L1 penalty l1 * |w|_1: a number, or how to choose it, ebic (the default) or cv"
-    add("--l1", type=_l1, default="ebic", metavar="X", help=l1)
+    add("--l1", type=_l1, default=NetworkOptions.l1, metavar="X", help=l1)
     add_options(parser, NetworkOptions, "l2")
     objective = "pseudolikelihood (the default), likelihood or nodewise"
-    add(
-        "--objective",
-        default="pseudolikelihood",
-        choices=("pseudolikelihood", "likelihood", "nodewise"),
-        help=objective,
-    )
+    add("--objective", default=NetworkOptions.objective, choices=OBJECTIVES, help=objective)
     inference = "with --objective likelihood: loopy_bp (the default), exact or gibbs"
-    add("--inference", choices=("loopy_bp", "exact", "gibbs"), help=inference)
-    add_options(parser, NetworkOptions, "grouped", "max_states", "random_state")
-    add("--ignore", action="append", default=[], metavar="COLUMN,...", help="leave out these columns")
+    add("--inference", choices=tuple(INFERENCES), help=inference)
+    add_options(parser, NetworkOptions, "grouped", "bins", "max_states", "random_state")
+    ignore = "leave out these columns; a name that holds a comma is put between double quotes"
+    add("--ignore", action="append", default=[], metavar="COLUMN,...", help=ignore)
     add("--no-header", action="store_true", help="the first line is a sample; variables are x1, x2, ...")
     delimiter = "what separates cells; by default whichever of comma, tab and semicolon fits the first line"
     add("--delimiter", metavar="C", help=delimiter)
@@ -88,7 +85,7 @@ def run(arguments: Namespace) -> None:
     _check(arguments, places)
     with Progress(make_solver("grafting_light"), quiet=arguments.quiet) as progress:
         table, filled = _read(arguments, progress)
-        warned = _fit(estimator, filled, progress, chosen=isinstance(arguments.l1, str))
+        warned = _fit(estimator, arguments.table, filled, progress)
     edges = Edges(estimator, filled, missing=table.n_missing)
     if arguments.model is not None:
         estimator.save(arguments.model)
@@ -112,22 +109,12 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
     """Return the estimator; raise OptionError where options contradict each other."""
     from ...models.network import PairwiseMRF
     from ...models.structure import NetworkOptions
-    from ...penalty import ElasticNet
 
-    message = None
-    if arguments.inference is not None and arguments.objective != "likelihood":
-        message = f"--inference is for --objective likelihood: {arguments.objective} needs none; leave one of them out"
-    elif arguments.l1 == 0.0:
+    if arguments.l1 == 0.0:
         message = "--l1 0: edges are chosen by their L1 penalty; give an l1 > 0, ebic or cv"
-    if message is not None:
         raise OptionError(message)
-    ElasticNet(l1=1.0 if isinstance(arguments.l1, str) else arguments.l1, l2=arguments.l2)
-    options = chosen(
-        NetworkOptions,
-        arguments,
-        inference=arguments.inference or "loopy_bp",
-        path_options={"l1": STRENGTHS} if isinstance(arguments.l1, str) else None,
-    )
+    options = chosen(NetworkOptions, arguments)
+    options.check()
     return PairwiseMRF(**vars(options), n_jobs=arguments.threads or None)
 
 
@@ -145,14 +132,13 @@ def _check(arguments: Namespace, places: list[str]) -> None:
 
 def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:
     """Return the table, and its samples that have any values."""
-    from ...data.table import read_table
+    from ...data.table import read_table, split_names
 
     table = read_table(
         arguments.table,
-        ignore=[name for names in arguments.ignore for name in names.split(",")],
+        ignore=[name for names in arguments.ignore for name in split_names(names)],
         delimiter=arguments.delimiter,
         header=not arguments.no_header,
-        max_states=arguments.max_states,
     )
     if len(table.names) < 2:
         message = f"{arguments.table}: one column is left, {table.names[0]!r}; edges need two variables"
@@ -166,13 +152,20 @@ def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:
     return table, filled
 
 
-def _fit(estimator: PairwiseMRF, table: Table, progress: Progress, *, chosen: bool) -> list[str]:
-    """Train; return the warnings that say more than the status does."""
+def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) -> list[str]:
+    """Train on the table of this file; return the warnings that say more than the status does."""
     import warnings
 
+    from ...models.structure import PATH
+
+    points = [progress.count_points(int(PATH["l1"]))] if isinstance(estimator.l1, str) else []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        estimator.fit(table, callbacks=[progress.count_points(STRENGTHS), progress] if chosen else [progress])
+        try:
+            estimator.fit(table, callbacks=[*points, progress])
+        except DataError as error:
+            message = f"{name}: {error}"
+            raise DataError(message) from error
     status = estimator.result_.status.message  # type: ignore[union-attr]
     return [text for each in caught if not (text := str(each.message)).startswith(status)]
 
@@ -188,6 +181,8 @@ class Edges:
 
     def __init__(self, estimator: PairwiseMRF, table: Table, *, missing: int) -> None:
         self._estimator, self._table, self._names, self._missing = estimator, table, table.names, missing
+        # Numbers of the variables that are not left out.
+        self._varying = [i for i, known in enumerate(estimator.categories_) if len(known) > 1]
         self._result: Result = estimator.result_  # type: ignore[assignment]
         self._path: Path | None = getattr(estimator, "path_", None)
         self._ranking: list[int] = (-estimator.strengths_).argsort(kind="stable").tolist()
@@ -227,7 +222,9 @@ class Edges:
 
         estimator = self._estimator
         signs = [_sign(float(table[1, 1])) if table.shape == (2, 2) else 0 for table in estimator.weights_]
-        return drawn(self._names, estimator.edges_, estimator.strengths_, signs, path)
+        place = {i: k for k, i in enumerate(self._varying)}
+        edges = [[place[i], place[j]] for i, j in estimator.edges_.tolist()]
+        return drawn([self._names[i] for i in self._varying], edges, estimator.strengths_, signs, path)
 
     def json(self) -> str:
         """Return all there is to know, for machines."""
@@ -243,7 +240,8 @@ class Edges:
             for edge in self._ranking
         ]
         table = self._table
-        known = {"variables": len(table.names), "samples": table.n_samples, "missing": self._missing}
+        known: dict[str, Any] = {"variables": len(self._varying), "samples": table.n_samples, "missing": self._missing}
+        known["left_out"] = [name for i, name in enumerate(self._names) if i not in self._varying]
         found = {"l1": self._l1(), f"{name.replace('-', '_')}_per_sample": value, "edges": edges}
         return json.dumps(known | training_summary([self._result]) | found, default=plain)
 
@@ -257,14 +255,17 @@ class Edges:
 
     def summary(self) -> str:
         """Return lines for people."""
-        result, n = self._result, len(self._names)
+        result, n = self._result, len(self._varying)
         n_weights = sum(int((table != 0.0).sum()) for table in self._estimator.weights_)
         name, value = self._likelihood()
-        by = f" (by {self._estimator.inference})" if name == "log-likelihood" else ""
+        binned = sum(edges is not None for edges in self._estimator.bin_edges_)
+        report = self._estimator.inference_report_
+        by = f" (by {report.method})" if report is not None else ""
         lines = [
             f"{result.status.message}: objective {result.objective:.2f}, violation {result.violation:.3g}",
             f"l1 {self._l1():.6g}{self._choice()}",
             f"{name} per sample {value:.4f}{by}",
+            *([f"{binned:,} columns of numbers are in bins"] if binned else []),
             f"{len(self._ranking):,} edges of {n * (n - 1) // 2:,} possible ones, {n_weights:,} weights",
         ]
         if self._ranking:
