@@ -70,6 +70,36 @@ def test_the_best_point_is_that_of_the_highest_score():
         _ = path(given, [1.0]).best
 
 
+def test_a_path_goes_on_until_the_score_has_turned():
+    given = problem()
+    found = path(given, 3, ratio=0.5, score=lambda w: -abs(np.count_nonzero(w) - 12))
+    strengths = np.array([point.l1 for point in found.points])
+    np.testing.assert_allclose(strengths, largest_l1(given) * 0.5 ** (np.arange(strengths.size) / 2))
+    assert len(strengths) > 3 + 4
+    assert not found.best_is_last
+    behind = [point for point in found.points if point.l1 <= found.best.l1 / 4.0 and point.score < found.best.score]
+    assert behind == [found.points[-1]]
+    assert len(path(given, 3, ratio=0.5, score=lambda w: 0.0, further=False).points) == 3
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_path_whose_score_never_turns_ends_where_the_objective_does_and_warns(n_classes):
+    given, calls = problem(n_classes), []
+    with pytest.warns(UserWarning, match="best point of the path is its last one"):
+        found = path(given, 3, ratio=0.5, score=lambda w: calls.append(0) or len(calls))
+    assert found.best_is_last
+    optimum = minimize(Problem(given.objective, given.penalty.with_l1(0.0)), OWLQN(**TIGHT)).nll
+    first, last = found.points[0].result.nll, found.points[-1].result.nll
+    assert last <= max(1e-3 * first, 1.01 * optimum)
+
+
+def test_a_path_of_given_strengths_ends_there_and_warns_if_the_best_is_the_last():
+    with pytest.warns(UserWarning, match="l1 1: smaller strengths may be better still"):
+        found = path(problem(), [4.0, 2.0, 1.0], score=np.count_nonzero)
+    assert [point.l1 for point in found.points] == [4.0, 2.0, 1.0]
+    assert not path(problem(), [4.0], score=np.count_nonzero).best_is_last
+
+
 # By day after a few of the evaluations, at night after each.
 EVALUATIONS = [pytest.param(k, marks=() if k % 7 == 1 else pytest.mark.slow) for k in range(1, 60)]
 

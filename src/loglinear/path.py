@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,13 @@ from .solvers import LBFGS, GraftingLight, Solver
 from .solvers.parts.working_set import Block
 from .vectors import Vector
 
-__all__ = ["Path", "PathPoint", "falling", "largest_l1", "path"]
+__all__ = ["Path", "PathPoint", "falling", "largest_l1", "onward", "path", "warn_if_best_is_last"]
+
+# The score has turned when it is lower than the best one at an l1 that is the best one's over this factor.
+BEYOND_BEST = 4.0
+# A path has reached the objective's limit when a point decreases the NLL by less than this share of the first point's
+# NLL (as glmnet's fdev), or has less than the second share left.
+LEAST_DECREASE, LEAST_NLL = 1e-5, 1e-4
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,12 @@ class Path:
             raise OptionError(message)
         return max(scored, key=lambda point: point.score)  # type: ignore[arg-type, return-value]
 
+    @property
+    def best_is_last(self) -> bool:
+        """Whether the best point is the last one of several: smaller strengths may be better still."""
+        scored = len(self.points) > 1 and self.points[-1].score is not None
+        return scored and self.best is self.points[-1]
+
 
 def largest_l1(problem: Problem) -> float:
     """Return the least l1 at which all weights that bear a penalty are 0 at the optimum.
@@ -91,6 +104,7 @@ def path(
     w0: npt.ArrayLike | None = None,
     stop: Stop | None = None,
     score: Callable[[Vector], float] | None = None,
+    further: bool | None = None,
     callbacks: Iterable[Callback] = (),
 ) -> Path:
     """Solve a problem at falling strengths of the L1 penalty, each from the weights of the one before.
@@ -106,6 +120,8 @@ def path(
         w0: weights to start the first point from; zeros by default.
         stop: limits of each point; None for none.
         score: of weights, on development data say; the higher the better.
+        further: whether to go on at smaller strengths, in the ratio of the last two, until the score has turned or the
+            objective has reached its limit (see ``onward``); by default if l1 is a number and there is a score.
         callbacks: called at every point as ``minimize`` calls them; True ends the point.
 
     Returns:
@@ -114,13 +130,17 @@ def path(
     Raises:
         OptionError: a strength is not > 0, or an option is out of its range.
         ObjectiveError: see ``minimize``.
+
+    Warns:
+        UserWarning: the best point is the last one: smaller strengths may be better still.
     """
+    goes_on = score is not None and (_is_number(l1) if further is None else further)
     with vectors.on_threads(problem.n_threads):
         strengths = _strengths(problem, l1, ratio)
     method, limits, observers = solver or GraftingLight(), stop or Stop(), tuple(callbacks)
     points: list[PathPoint] = []
     w = w0
-    for strength in strengths:
+    for strength in onward(strengths, points, further=goes_on):
         penalised = Problem(problem.objective, problem.penalty.with_l1(strength))
         try:
             result = minimize(penalised, method, w, stop=limits, callbacks=observers)
@@ -135,7 +155,49 @@ def path(
             interrupted = True
         if interrupted:
             return Path(tuple(points), interrupted=True)
-    return Path(tuple(points))
+    found = Path(tuple(points))
+    warn_if_best_is_last(found, stacklevel=2)
+    return found
+
+
+def onward(strengths: Sequence[float], points: Sequence[PathPoint], *, further: bool) -> Iterator[float]:
+    """Yield strengths, and smaller ones behind them for as long as they may have a better score.
+
+    Two things end the further strengths. The score has turned: it is lower than the best one, at a quarter of the best
+    one's l1. Or the objective has reached its limit: the NLL hardly changes from a point to the next, or hardly
+    anything is left of it.
+
+    Args:
+        strengths: falling ones, two at least if there may be further ones.
+        points: the points that are done; the caller adds a point for each strength before it asks for the next.
+        further: whether to go on behind the strengths.
+    """
+    yield from strengths
+    while further and len(points) > 1 and not (_has_turned(points) or _at_limit(points)):
+        yield points[-1].l1 * (points[-1].l1 / points[-2].l1)
+
+
+def _has_turned(points: Sequence[PathPoint]) -> bool:
+    best, last = Path(tuple(points)).best, points[-1]
+    return last.l1 * BEYOND_BEST <= best.l1 and last.score < best.score  # type: ignore[operator]
+
+
+def _at_limit(points: Sequence[PathPoint]) -> bool:
+    first, before, last = (points[at].result.nll for at in (0, -2, -1))
+    return not before - last >= LEAST_DECREASE * first or last < LEAST_NLL * first
+
+
+def warn_if_best_is_last(found: Path, *, stacklevel: int = 1) -> None:
+    """Warn if a path that nobody interrupted has its best point at its end.
+
+    Args:
+        found: the path.
+        stacklevel: frames from the function that calls this one to the code that the warning names.
+    """
+    if found.best_is_last and not found.interrupted:
+        last = found.points[-1].l1
+        message = f"the best point of the path is its last one, l1 {last:.6g}: smaller strengths may be better still"
+        warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
 
 
 def falling(largest: float, number: int, ratio: float = 0.01, *, last: float | None = None) -> Vector:
@@ -157,8 +219,12 @@ def falling(largest: float, number: int, ratio: float = 0.01, *, last: float | N
     return np.asarray(largest * np.geomspace(1.0, ratio, count))
 
 
+def _is_number(l1: int | npt.ArrayLike) -> TypeGuard[int]:
+    return isinstance(l1, (int, np.integer)) and not isinstance(l1, bool)
+
+
 def _strengths(problem: Problem, l1: int | npt.ArrayLike, ratio: float) -> list[float]:
-    if isinstance(l1, (int, np.integer)) and not isinstance(l1, bool):
+    if _is_number(l1):
         largest = largest_l1(problem)
         if largest == 0.0:
             message = "no weight has a derivative where all are 0: there is nothing to select; give strengths of l1"

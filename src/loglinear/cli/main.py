@@ -10,6 +10,7 @@ import argparse
 import importlib
 import os
 import sys
+import warnings
 from typing import Any, NoReturn
 
 from ..errors import LogLinearError
@@ -41,7 +42,9 @@ def main(arguments: list[str] | None = None) -> None:
     _prepare_streams()
     try:
         try:
-            _run(arguments)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                _run(arguments)
         finally:
             # Here, where a full disk can still be reported.
             sys.stdout.flush()
@@ -86,6 +89,11 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
         else:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning of the library as a line, without the place in the sources that it came from."""
+    print(f"warning: {message}", file=sys.stderr)
 
 
 def _overview(arguments: list[str]) -> NoReturn:

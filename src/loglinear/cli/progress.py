@@ -85,7 +85,8 @@ class Progress:
         def observe(record: TraceRecord, state: Any) -> None:
             if record.iteration == 0:
                 at = next(done)
-                self.known, self.label = at / number, f"point {at + 1} of {number}, "
+                self.known = min(at, number) / number
+                self.label = f"point {at + 1} of {number}, " if at < number else f"point {at + 1}, "
 
         return observe
 

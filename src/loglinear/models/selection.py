@@ -171,7 +171,8 @@ def follow_path(
         features: the features to select from.
         options: L2 penalty and solver.
         number: of strengths, >= 2.
-        last: the last strength; a hundredth of the largest useful one by default.
+        last: the last strength. By default a hundredth of the largest useful one, and with development data further
+            ones until the score has turned (see `onward`).
         dev: development data to score every point on.
         threads: 0 for all cores.
         callbacks: see `minimize`.
@@ -179,6 +180,9 @@ def follow_path(
     Raises:
         OptionError: the last strength is not below the largest useful one.
         KeyboardInterrupt: Ctrl-C came before the first point was done.
+
+    Warns:
+        UserWarning: the best point is the last one.
     """
     objective = ChainObjective(corpus, features, threads=threads)
     problem = Problem(objective, options.penalty())

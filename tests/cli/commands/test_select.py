@@ -187,7 +187,9 @@ def test_a_path_falls_from_the_largest_useful_l1(followed, problem):
     _, _, rows = followed
     assert [*rows[0]] == ["l1", "objective", "nnz", "gradient_evaluations", "seconds", "dev_f1", "best"]
     largest = largest_l1(problem)
-    np.testing.assert_allclose(column(rows, "l1"), largest * np.geomspace(1.0, 0.01, 9), rtol=1e-5)
+    step = 0.01 ** (1 / 8)
+    np.testing.assert_allclose(column(rows, "l1"), largest * step ** np.arange(len(rows)), rtol=1e-5)
+    assert len(rows) >= 9
     objectives = column(rows, "objective")
     assert objectives == sorted(objectives, reverse=True)
     assert int(rows[0]["nnz"]) == 0 < int(rows[-1]["nnz"])
@@ -206,6 +208,24 @@ def test_the_best_point_is_the_one_with_the_highest_score_and_its_model_is_writt
     found = json.loads(done("evaluate", "-m", folder / "m", chunker.test, "--json").stdout)["f1"]
     assert found == pytest.approx(max(scores), abs=1e-6)
     assert f"the best by dev f1, {found:.4f}: l1 {rows[best]['l1']}" in finished.stderr
+
+
+def test_a_path_goes_on_until_the_score_has_turned(followed):
+    _, finished, rows = followed
+    scores, strengths = column(rows, "dev_f1"), column(rows, "l1")
+    best = scores.index(max(scores))
+    assert len(rows) > 9, "a hundredth of the largest l1 is not small enough for these data"
+    assert strengths[best] >= 3.99 * strengths[-1]
+    assert scores[-1] < scores[best]
+    assert "warning" not in finished.stderr
+
+
+def test_a_model_at_the_end_of_a_path_is_not_written_silently(done, chunker, tmp_path):
+    path = ["select", chunker.train, "--preset", "ner", "-q", "-m", tmp_path / "m", "--path", "3", "--l1", "5"]
+    assert "warning: the model is the last one of the path" in done(*path).stderr
+    finished = done(*path, "--dev", chunker.test, apart=True)
+    assert finished.stderr.startswith("warning: the best point of the path is its last one, l1 5")
+    assert len(finished.stderr.splitlines()) == 1
 
 
 def test_a_path_ends_where_it_is_told_and_without_dev_data_the_last_is_kept(done, chunker, tmp_path):

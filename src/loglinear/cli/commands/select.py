@@ -5,7 +5,8 @@ each: its rank, the round it entered in, its weight at the end; and what stood w
 how many features were at work, how many had weights other than 0, and the score on development data.
 
 With --path the table has a line for each strength of the L1 penalty instead, from the largest useful one down, each
-trained from the weights of the one before. The best by the score on development data bears a star.
+trained from the weights of the one before. With --dev the path goes on behind the N strengths, in the same ratio, until
+the score on development data has turned; the best strength bears a star.
 """
 
 from __future__ import annotations
@@ -41,11 +42,18 @@ def configure(parser: ArgumentParser) -> None:
     add_templates(parser)
     add_features(parser)
     add("--dev", metavar="FILE", help="labelled data to score every round or strength on")
-    l1 = "L1 penalty l1 * |w|_1 (1); with --path the last one (a hundredth of the largest useful one)"
+    l1 = "L1 penalty l1 * |w|_1 (1); with --path the last one (by default the path ends by itself)"
     add("--l1", type=float, metavar="X", help=l1)
     add_options(parser, SolverOptions, "l2", "tolerance", l2=0.0)
     add("--size", type=int, metavar="N", help="select N features and no more; by default all that are useful")
-    add("--path", nargs="?", type=_strengths, const=20, metavar="N", help="a path over N strengths of --l1 (20)")
+    add(
+        "--path",
+        nargs="?",
+        type=_strengths,
+        const=20,
+        metavar="N",
+        help="a path: N strengths of --l1 to a hundredth of the largest useful one (20), then on with --dev",
+    )
     solver = "grafting_light (the default), or grafting, which optimises before it selects"
     add("--solver", default="grafting_light", choices=("grafting_light", "grafting"), help=solver)
     add("--select", type=int, metavar="M", help="features selected at a time (10; with --path 1000)")
@@ -96,6 +104,8 @@ def run(arguments: Namespace) -> None:
         check_figure(arguments.plot)
     found = _selected(arguments, options)
     if arguments.model is not None:
+        if arguments.path and arguments.dev is None:
+            say("warning: the model is the last one of the path, whether it is good or not: --dev FILE finds the best")
         found.model.save(arguments.model)
     if arguments.plot is not None:
         write_output(arguments.plot, found.curves.drawn(arguments.plot))
@@ -225,8 +235,6 @@ def _account(followed: Followed) -> str:
     failed = sum(point.result.status is Status.LINE_SEARCH_FAILED for point in path.points)
     if failed:
         text += f"\n{failed} not solved: {Status.LINE_SEARCH_FAILED.message}"
-    if best is path.points[-1] and not path.interrupted:
-        text += f"\nthe best is the last one: smaller strengths may be better still, --l1 {best.l1 / 10:.2g} for one"
     return text
 
 
