@@ -182,10 +182,16 @@ def test_names_are_joined_so_that_a_shell_and_the_command_line_read_them():
 
 
 def test_whether_a_header_is_there_can_be_left_to_the_names(read):
-    numbered = {"columns": ["x1", "x2"], "header": None}
+    numbered = {"header": ["x1", "x2"]}
     for made in ("x1,x2\n0,1\n1,0\n", "0,1\n1,0\n"):
         assert content(read(made, **numbered)) == [("x1", [0, 1]), ("x2", [1, 0])]
-    assert read(PLAIN, columns=["size"], header=None).n_samples == 3
+    assert read(PLAIN, header=["size"]).n_samples == 3
+
+
+def test_a_table_is_written_as_it_was_read(read):
+    for made in (PLAIN, "a;b\n1;2\n3;4\n", 'a,"b, c"\n"x ""y""",\n,z\n', "a\tb\n007\t1.50\n8\t2.0\n"):
+        assert read(made).text() == made
+    assert read("0,1\n1,0\n", header=False).text() == "0,1\n1,0\n"
 
 
 def test_a_missing_file_is_the_system_s_error(tmp_path):

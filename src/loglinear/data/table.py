@@ -6,8 +6,8 @@ import csv
 import io
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import PurePath
 from typing import Any
@@ -36,10 +36,14 @@ class Table:
         names: names of the columns.
         columns: an array of objects for each column, shape (n_samples,): str, int, float or bool, or None for a missing
             value.
+        delimiter: what separates cells in the file.
+        header: whether the file's first line holds the names.
     """
 
     names: list[str]
     columns: list[npt.NDArray[np.object_]]
+    delimiter: str = ","
+    header: bool = True
 
     @property
     def n_samples(self) -> int:
@@ -55,11 +59,19 @@ class Table:
         """Return the table without samples all of whose values are missing."""
         # For every type of value that a table can hold, != None is the same as "is not None".
         filled = np.logical_or.reduce([column != None for column in self.columns])  # noqa: E711
-        return self if filled.all() else Table(self.names, [column[filled] for column in self.columns])
+        return self if filled.all() else replace(self, columns=[column[filled] for column in self.columns])
 
     def matrix(self) -> npt.NDArray[np.object_]:
         """Return the samples, shape (n_samples, n_columns)."""
         return np.stack(self.columns, axis=1)
+
+    def text(self) -> str:
+        """Return the table as delimited text; missing values are empty cells."""
+        text = io.StringIO()
+        writer = csv.writer(text, delimiter=self.delimiter, lineterminator="\n")
+        # csv writes None as an empty cell.
+        writer.writerows([*([self.names] if self.header else []), *zip(*self.columns, strict=True)])
+        return text.getvalue()
 
 
 def read_table(
@@ -68,7 +80,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     delimiter: str | None = None,
-    header: bool | None = True,
+    header: bool | Collection[str] = True,
 ) -> Table:
     """Read a table of categories: delimited text such as CSV, compressed by gzip or xz or not, or Parquet.
 
@@ -84,8 +96,8 @@ def read_table(
         ignore: names of columns to leave out.
         delimiter: character between cells; by default a tab in .tsv and .tab files, and otherwise the one of comma, tab
             and semicolon that gives the first line most fields.
-        header: whether the first line holds the names of the columns; otherwise they are x1, x2, .... None: it does
-            unless all ``columns`` are such names and the first line has other ones.
+        header: whether the first line holds the names of the columns; otherwise they are x1, x2, .... Or names of
+            columns: the first line holds names unless all of these are such names, and the first line has other ones.
 
     Raises:
         DataError: the file is no table; names file, line or column, and remedy.
@@ -204,15 +216,19 @@ class _Cells(dict[str, str | None]):
 
 
 def _text(
-    path: str, columns: Sequence[str] | None, ignore: Sequence[str], delimiter: str | None, header: bool | None
+    path: str,
+    columns: Sequence[str] | None,
+    ignore: Sequence[str],
+    delimiter: str | None,
+    header: bool | Collection[str],
 ) -> Table:
     """Read delimited text."""
     lines = _Lines(path, delimiter)
     rows = iter(lines)
     first = next(rows)
-    if header is None:
-        wanted = set(columns or ())
-        header = not all(re.fullmatch(r"x[1-9]\d*", name) for name in wanted) or wanted <= {*map(str.strip, first)}
+    if not isinstance(header, bool):
+        numbered = all(re.fullmatch(r"x[1-9]\d*", name) for name in header)
+        header = not numbered or set(header) <= {*map(str.strip, first)}
     names = _names(lines, first) if header else [f"x{number}" for number in range(1, len(first) + 1)]
     if len(names) == 1:
         separator = _DELIMITERS.get(lines.delimiter, repr(lines.delimiter))
@@ -231,7 +247,7 @@ def _text(
     if not found[0]:
         message = f"{lines.name}: no samples; there is nothing behind the header (--no-header if there is none)"
         raise DataError(message)
-    return Table([names[k] for k in chosen], [_column(values) for values in found])
+    return Table([names[k] for k in chosen], [_column(values) for values in found], lines.delimiter, header)
 
 
 def _names(lines: _Lines, cells: list[str]) -> list[str]:

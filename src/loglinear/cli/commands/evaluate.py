@@ -1,4 +1,7 @@
-"""Compare a model's labels with the labels in a file: accuracy, and precision, recall and F of chunks."""
+"""Compare a model's labels with the labels in a file: accuracy, and precision, recall and F of chunks.
+
+For the model of a network: the log-likelihood of a table.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from ...models.settings import kind_of
 from ..options import add_format, add_json, add_model, add_threads
 from ..output import say
 from ..reading import model_format, open_model
@@ -28,6 +32,11 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Evaluate."""
+    if kind_of(arguments.model) == "network":
+        from ..networks import evaluate
+
+        evaluate(arguments)
+        return
     model, settings = open_model(arguments.model)
     format = model_format(arguments.format, settings)
     scores = _texts(arguments) if format == "text" else _sentences(arguments, model, format)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
@@ -180,12 +179,14 @@ class Edges:
     """
 
     def __init__(self, estimator: PairwiseMRF, table: Table, *, missing: int) -> None:
+        from ..networks import ranked_edges
+
         self._estimator, self._table, self._names, self._missing = estimator, table, table.names, missing
         # Numbers of the variables that are not left out.
         self._varying = [i for i, known in enumerate(estimator.categories_) if len(known) > 1]
         self._result: Result = estimator.result_  # type: ignore[assignment]
         self._path: Path | None = getattr(estimator, "path_", None)
-        self._ranking: list[int] = (-estimator.strengths_).argsort(kind="stable").tolist()
+        self._ranking = ranked_edges(estimator)
 
     @property
     def interrupted(self) -> bool:
@@ -195,24 +196,12 @@ class Edges:
         ended = self._path is not None and self._path.interrupted
         return ended or self._result.status is Status.INTERRUPTED
 
-    def _ends(self, edge: int) -> tuple[str, str]:
-        i, j = self._estimator.edges_[edge].tolist()
-        return self._names[i], self._names[j]
-
-    def _weights(self, edge: int) -> Iterator[tuple[Any, Any, float]]:
-        """Yield states of both variables and their weight, where it is not 0."""
-        i, j = self._estimator.edges_[edge].tolist()
-        first, second = self._estimator.categories_[i].tolist(), self._estimator.categories_[j].tolist()
-        weights = self._estimator.weights_[edge]
-        for a, b in zip(*map(list, weights.nonzero()), strict=True):
-            yield first[a], second[b], float(weights[a, b])
-
     def table(self) -> str:
         """Return a line for each weight."""
         rows = [
-            [*self._ends(edge), str(a), str(b), f"{weight:.6g}"]
+            [*edge.variables, str(a), str(b), f"{weight:.6g}"]
             for edge in self._ranking
-            for a, b, weight in self._weights(edge)
+            for a, b, weight in edge.weights
         ]
         return tab_separated(["variable_1", "variable_2", "state_1", "state_2", "weight"], rows)
 
@@ -231,14 +220,7 @@ class Edges:
         from ...models.settings import plain, training_summary
 
         name, value = self._likelihood()
-        edges = [
-            {
-                "variables": self._ends(edge),
-                "strength": float(self._estimator.strengths_[edge]),
-                "weights": [{"states": [a, b], "weight": weight} for a, b, weight in self._weights(edge)],
-            }
-            for edge in self._ranking
-        ]
+        edges = [edge.to_dict() for edge in self._ranking]
         table = self._table
         known: dict[str, Any] = {"variables": len(self._varying), "samples": table.n_samples, "missing": self._missing}
         known["left_out"] = [name for i, name in enumerate(self._names) if i not in self._varying]
@@ -256,7 +238,7 @@ class Edges:
     def summary(self) -> str:
         """Return lines for people."""
         result, n = self._result, len(self._varying)
-        n_weights = sum(int((table != 0.0).sum()) for table in self._estimator.weights_)
+        n_weights = sum(len(edge.weights) for edge in self._ranking)
         name, value = self._likelihood()
         binned = sum(edges is not None for edges in self._estimator.bin_edges_)
         report = self._estimator.inference_report_
@@ -269,9 +251,7 @@ class Edges:
             f"{len(self._ranking):,} edges of {n * (n - 1) // 2:,} possible ones, {n_weights:,} weights",
         ]
         if self._ranking:
-            ends = (" - ".join(self._ends(edge)) for edge in self._ranking[:SHOWN])
-            strengths = self._estimator.strengths_[self._ranking[:SHOWN]]
-            shown = (f"{pair} ({strength:.3g})" for pair, strength in zip(ends, strengths, strict=True))
+            shown = (f"{' - '.join(edge.variables)} ({edge.strength:.3g})" for edge in self._ranking[:SHOWN])
             lines.append(f"strongest: {', '.join(shown)}")
         elif result.status.converged:
             lines[-1] += "; lower --l1 to have some"
