@@ -99,7 +99,7 @@ def run(arguments: Namespace) -> None:
     if not arguments.quiet:
         say(edges.summary())
         for place in places:
-            say(f"{place}: written")
+            say(f"{place}: written{edges.part_drawn() if place == arguments.plot else ''}")
     if edges.interrupted:
         raise KeyboardInterrupt
 
@@ -214,6 +214,14 @@ class Edges:
         place = {i: k for k, i in enumerate(self._varying)}
         edges = [[place[i], place[j]] for i, j in estimator.edges_.tolist()]
         return drawn([self._names[i] for i in self._varying], edges, estimator.strengths_, signs, path)
+
+    def part_drawn(self) -> str:
+        """Say how many of the edges a figure shows, if it does not show all."""
+        from ...report.graph import n_shown
+
+        n_edges = len(self._ranking)
+        shown = n_shown(n_edges, len({name for edge in self._ranking for name in edge.variables}))
+        return "" if shown == n_edges else f", with the {shown:,} strongest of {n_edges:,} edges; --edges has all"
 
     def json(self) -> str:
         """Return all there is to know, for machines."""
