@@ -24,7 +24,7 @@ PYTHON_FLOORS = (
     ("solvers",),
     ("minimize",),
     ("path",),
-    ("data", "metrics"),
+    ("data", "metrics", "schemes"),
     ("networks",),
     ("objectives", "datasets"),
     ("models",),

@@ -1,13 +1,17 @@
 import json
 import warnings
 
+import numpy as np
 import pytest
-from hypothesis import given
+import sklearn.metrics
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from seqeval import scheme as SCHEMES
 from seqeval.metrics import sequence_labeling as seqeval
+from seqeval.metrics import v1 as strict_seqeval
 
 from loglinear.errors import DataError, OptionError
-from loglinear.metrics import chunks, detect_scheme, evaluate
+from loglinear.metrics import chunk_f1_scorer, chunks, detect_scheme, evaluate
 
 TYPES = ("LOC", "some-type", "X")
 
@@ -69,6 +73,56 @@ def assert_equals_seqeval(gold, predicted):
     for name, *expected in zip(names, *by_type, strict=True):
         score = ours.per_type["" if name == "_" else name]
         assert [score["precision"], score["recall"], score["f1"], score["support"]] == pytest.approx(expected)
+
+
+def assert_equals_strict_seqeval(gold, predicted, name, scheme=None):
+    kind = getattr(SCHEMES, name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        micro = strict_seqeval.precision_recall_fscore_support(
+            gold, predicted, average="micro", zero_division=0, scheme=kind
+        )
+        *scores, support = strict_seqeval.precision_recall_fscore_support(gold, predicted, zero_division=0, scheme=kind)
+        tokens = [SCHEMES.Tokens(sentence, kind).entities for sentence in gold]
+    ours = evaluate(gold, predicted, scheme=scheme, mode="strict")
+    assert (ours.precision, ours.recall, ours.f1) == pytest.approx(micro[:3])
+    for sentence, entities in zip(gold, tokens, strict=True):
+        assert chunks(sentence, name, mode="strict") == [
+            ("" if each.tag == "_" else each.tag, each.start, each.end) for each in entities
+        ]
+    by_type = [score for _, score in sorted(ours.per_type.items(), key=lambda each: each[0] or "_")]
+    for score, *expected in zip(by_type, *scores, support, strict=True):
+        assert [score["precision"], score["recall"], score["f1"], score["support"]] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "tags"), [("IOB1", "BI"), ("IOB2", "BI"), ("IOE2", "IE"), ("IOBES", "BIES"), ("BILOU", "BILU")]
+)
+@given(st.data())
+def test_strict_scores_equal_seqevals_on_any_sequences(name, tags, data):
+    assert_equals_strict_seqeval(*data.draw(pairs_of(tags)), name, name)
+
+
+@given(st.sampled_from(["B", "BI", "IE", "BIE", "BIES", "BES", "BILU"]).flatmap(pairs_of))
+def test_the_scheme_of_strict_mode_is_the_one_that_seqeval_finds(pair):
+    try:
+        found = SCHEMES.auto_detect([*pair[0], *pair[1]]).__name__
+    except ValueError:
+        return  # seqeval finds none
+    assert evaluate(*pair, mode="strict").scheme == found
+    assert_equals_strict_seqeval(*pair, found)
+
+
+def test_strict_mode_counts_well_formed_chunks_alone():
+    gold, predicted = [["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "I-PER", "O", "I-LOC"]]
+    assert evaluate(gold, predicted).f1 == 1.0
+    strict = evaluate(gold, predicted, mode="strict")
+    assert (strict.precision, strict.recall, strict.mode, strict.scheme) == (1.0, 0.5, "strict", "IOB2")
+    assert evaluate([["I-PER"]], [["I-PER"]], mode="strict")[2:5] == (1.0, 1.0, 1.0)  # IOB1
+    assert chunks(["B", "M", "E", "B"], mode="strict") == [("", 0, 3)]
+    assert evaluate([["NN"]], [["NN"]], mode="strict").f1 is None
+    with pytest.raises(OptionError, match="mode='lenient' is none of conlleval, strict"):
+        evaluate(gold, predicted, mode="lenient")
 
 
 @given(pairs_of("BI"))
@@ -198,10 +252,15 @@ def test_nothing_to_count_gives_zero():
         "recall": None,
         "f1": None,
         "per_type": {},
+        "per_label": {},
+        "averages": {name: {"precision": 0.0, "recall": 0.0, "f1": 0.0} for name in ("macro", "weighted")},
+        "confusion": {},
         "n_tokens": 0,
         "n_sentences": 0,
         "scheme": None,
+        "mode": None,
     }
+    assert evaluate([], []).report().splitlines()[0] == "0 sentences, 0 tokens"
     without_chunks = evaluate([["O"]], [["O"]])
     assert (without_chunks.accuracy, without_chunks.f1) == (1.0, 0.0)
     never_predicted = evaluate([["B-X"]], [["O"]]).per_type["X"]
@@ -220,6 +279,9 @@ def test_generators_and_json_are_welcome():
         ([["O"], ["O"]], [["O"]], "sentence 2: predicted has no more"),
         ([["O"]], [["O"], ["O"], ["O"]], "sentence 2: gold has no more"),
         (["O"], ["O"], "sentence 1 is a string"),
+        ([{"O"}], [["O"]], "sentence 1 is {'O'}; evaluate takes sequences"),
+        ([["O"], 3], [["O"], 3], "sentence 2 is 3; evaluate takes sequences"),
+        ([[0, 1]], [["0", "1"]], "several types, which never match: 0 .int., '0' .str."),
     ],
 )
 def test_sequences_that_do_not_match_are_named(gold, predicted, message):
@@ -234,3 +296,83 @@ def test_a_given_scheme_is_binding():
     with pytest.raises(OptionError, match="unknown tagging scheme 'BIOX'"):
         chunks(["O"], "BIOX")
     assert evaluate([["B-X"]], [["B-X"]], scheme="bilou").scheme == "BILOU"
+
+
+def flat(sentences):
+    return [label for sentence in sentences for label in sentence]
+
+
+@given(st.lists(st.lists(st.tuples(*[st.sampled_from(["NOUN", "VERB", "ADJ", "X"])] * 2), max_size=8), min_size=1))
+def test_scores_of_labels_and_confusions_are_scikit_learns(sentences):
+    gold, predicted = ([[pair[side] for pair in sentence] for sentence in sentences] for side in (0, 1))
+    assume(len({*flat(gold), *flat(predicted)}) > 1)
+    ours = evaluate(gold, predicted)
+    report = sklearn.metrics.classification_report(flat(gold), flat(predicted), output_dict=True, zero_division=0)
+    names = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
+    for label, score in ours.per_label.items():
+        assert {name: score[name] for name in names} == pytest.approx({n: report[label][m] for n, m in names.items()})
+    for average in ("macro", "weighted"):
+        expected = {name: report[f"{average} avg"][names[name]] for name in ("precision", "recall", "f1")}
+        assert ours.averages[average] == pytest.approx(expected)
+    labels = list(ours.per_label)
+    matrix = [[ours.confusion.get(g, {}).get(p, 0) for p in labels] for g in labels]
+    assert matrix == sklearn.metrics.confusion_matrix(flat(gold), flat(predicted), labels=labels).tolist()
+
+
+@pytest.mark.parametrize("kind", [list, np.array, lambda row: [np.int64(each) for each in row]])
+def test_integers_are_labels_and_come_back_as_integers(kind):
+    result = evaluate([kind([0, 1, 2]), kind([1])], [kind([0, 2, 2]), kind([1])])
+    assert (result.accuracy, result.scheme, result.f1) == (0.75, None, None)
+    assert result.confusion == {0: {0: 1}, 1: {1: 1, 2: 1}, 2: {2: 1}}
+    assert {type(label) for label in [*result.per_label, *result.confusion, *result.confusion[1]]} == {int}
+    assert json.loads(json.dumps(result.to_dict()))["confusion"]["1"] == {"1": 1, "2": 1}
+    assert evaluate([np.array(["B-X", "O"])], [["B-X", "O"]]).f1 == 1.0
+
+
+def test_tags_can_be_declared_to_be_no_chunks():
+    result = evaluate([["B", "I"]], [["B", "B"]], scheme="none")
+    assert (result.f1, result.scheme, result.mode, result.per_type) == (None, None, None, {})
+
+
+def test_report_has_a_matrix_where_it_fits_and_else_the_most_frequent_confusions():
+    gold, predicted = [["NOUN"] * 5 + ["VERB"] * 2], [["NOUN"] * 4 + ["VERB"] * 2 + ["NOUN"]]
+    lines = evaluate(gold, predicted).report().splitlines()
+    assert lines[:3] == ["1 sentences, 7 tokens", "accuracy            71.43", "sentence accuracy    0.00"]
+    assert ["NOUN", "80.00", "80.00", "80.00", "5"] in [line.split() for line in lines]
+    assert [line.split() for line in lines[-3:]] == [["NOUN", "VERB"], ["NOUN", "4", "1"], ["VERB", "1", "1"]]
+    samples = evaluate(gold, predicted).report(samples=True, width=10).splitlines()
+    assert samples[0] == "7 samples"
+    assert not any("sentence" in line for line in samples)
+    assert [line.split() for line in samples[-3:]] == [
+        ["gold", "predicted", "number"],
+        ["NOUN", "VERB", "1"],
+        ["VERB", "NOUN", "1"],
+    ]
+    assert evaluate(gold, predicted).to_dict(samples=True).keys() >= {"n_samples", "accuracy", "confusion"}
+    assert not evaluate(gold, predicted).to_dict(samples=True).keys() & {"n_sentences", "n_tokens", "sentence_accuracy"}
+
+
+def test_report_of_many_labels_shows_the_most_frequent_confusions_first():
+    gold = [[f"label{n}" for n in range(60) for _ in range(n)]]
+    predicted = [["label0"] * len(gold[0])]
+    lines = evaluate(gold, predicted).report(width=80).splitlines()
+    at = next(number for number, line in enumerate(lines) if "confusions" in line)
+    assert lines[at].startswith("the 20 most frequent confusions of 59: 990 of 1,770 errors")
+    assert [line.split() for line in lines[at + 2 :]] == [[f"label{n}", "label0", f"{n}"] for n in range(59, 39, -1)]
+
+
+def test_report_of_chunks_is_conllevals_table_and_names_the_strict_mode():
+    lines = evaluate([["B-X", "O"]], [["B-X", "B-X"]]).report().splitlines()
+    assert ["overall", "50.00", "100.00", "66.67", "1"] in [line.split() for line in lines]
+    assert "chunks (strict IOB2)" in evaluate([["B-X", "O"]], [["B-X", "B-X"]], mode="strict").report()
+
+
+def test_chunk_f1_scorer_is_the_f1_of_an_estimators_predictions():
+    class Constant:
+        def predict(self, X):
+            return [["B-X", *["O"] * (len(sentence) - 1)] for sentence in X]
+
+    X, y = [["a", "b"], ["c"]], [["B-X", "O"], ["O"]]
+    assert chunk_f1_scorer(Constant(), X, y) == pytest.approx(2 / 3)
+    with pytest.raises(DataError, match="B-PER, I-PER and O; the labels are 'B-X', 'NN', 'O'"):
+        chunk_f1_scorer(Constant(), X, [["NN", "O"], ["NN"]])

@@ -3,33 +3,101 @@
 use crate::error::{Error, Result};
 use rayon::ThreadPool;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The pools made so far, by their number of threads.
-static POOLS: Mutex<Option<HashMap<usize, Arc<ThreadPool>>>> = Mutex::new(None);
+/// The threads of this process, by the size of their pool.
+type Started = Mutex<HashMap<usize, Arc<ThreadPool>>>;
+
+/// The threads started so far; null before the first, and again in the child of a fork: no thread but the forking one lives on
+/// there, and a lock that another thread held stays locked. So the child leaves the threads and their lock alone and starts its
+/// own.
+static STARTED: AtomicPtr<Started> = AtomicPtr::new(std::ptr::null_mut());
+/// Whether a fork clears `STARTED` in its child.
+static CLEARED_BY_FORK: AtomicBool = AtomicBool::new(false);
+
+/// The threads of this process.
+fn started() -> &'static Started {
+    loop {
+        // Safety: the pointer is null or comes from `Box::leak` below.
+        if let Some(started) = unsafe { STARTED.load(Ordering::Acquire).as_ref() } {
+            return started;
+        }
+        clear_by_fork();
+        let fresh: *mut Started = Box::leak(Box::default());
+        if STARTED.compare_exchange(std::ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            // Safety: no other thread has seen the pointer.
+            drop(unsafe { Box::from_raw(fresh) });
+        }
+    }
+}
+
+/// Has every fork from now on clear `STARTED` in its child. Two threads may both do so, which is harmless; a lock here could be
+/// held during a fork.
+fn clear_by_fork() {
+    #[cfg(unix)]
+    {
+        extern "C" fn clear() {
+            STARTED.store(std::ptr::null_mut(), Ordering::Release);
+        }
+        if !CLEARED_BY_FORK.load(Ordering::Acquire) {
+            // Safety: `clear` does nothing but an atomic store.
+            unsafe { libc::pthread_atfork(None, None, Some(clear)) };
+            CLEARED_BY_FORK.store(true, Ordering::Release);
+        }
+    }
+}
 
 /// The number of threads that the option `threads` asks for: 0 stands for all cores.
 pub fn count(threads: usize) -> usize {
     if threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { threads.min(1024) }
 }
 
-/// The pool of `threads` threads (0: all cores). Pools are made once for each size and kept.
-pub fn pool(threads: usize) -> Result<Arc<ThreadPool>> {
-    let threads = count(threads);
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    let pools = pools.get_or_insert_default();
-    if let Some(pool) = pools.get(&threads) {
-        return Ok(Arc::clone(pool));
+/// A number of threads to share work among. The threads are started once for each number in each process, and kept; a pool that
+/// a forked process inherits starts its threads anew.
+#[derive(Clone, Copy)]
+pub struct Pool {
+    n_threads: usize,
+}
+
+/// The pool of `threads` threads (0: all cores), which are started unless they run already.
+pub fn pool(threads: usize) -> Result<Pool> {
+    let pool = Pool { n_threads: count(threads) };
+    pool.threads().map(|_| pool)
+}
+
+impl Pool {
+    /// Number of threads.
+    pub fn n_threads(self) -> usize {
+        self.n_threads
     }
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .thread_name(|index| format!("loglinear-{index}"))
-        .build()
-        .map_err(|error| Error::Option(format!("cannot start {threads} threads: {error}; ask for fewer")))?;
-    let pool = Arc::new(pool);
-    pools.insert(threads, Arc::clone(&pool));
-    Ok(pool)
+
+    /// The threads of this process.
+    fn threads(self) -> Result<Arc<ThreadPool>> {
+        let mut started = locked(started());
+        if let Some(threads) = started.get(&self.n_threads) {
+            return Ok(Arc::clone(threads));
+        }
+        let threads = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.n_threads)
+            .thread_name(|index| format!("loglinear-{index}"))
+            .build()
+            .map_err(|error| {
+                Error::Option(format!("cannot start {} threads: {error}; ask for fewer", self.n_threads))
+            })?;
+        let threads = Arc::new(threads);
+        started.insert(self.n_threads, Arc::clone(&threads));
+        Ok(threads)
+    }
+
+    /// Runs work whose parallel iterators share these threads.
+    pub fn install<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
+        match self.threads() {
+            Ok(threads) => threads.install(work),
+            // Only a forked process may be unable to start the threads again.
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
 
 /// Runs of neighbouring items that each thread should get: few, because neighbours share caches, but enough that threads
@@ -39,11 +107,12 @@ const RUNS: usize = 8;
 /// Applies `work` to every item and returns the results, first item first.
 ///
 /// The calling thread works too: as many threads are busy as the pool has, and a pool of one wakes no other thread.
-pub fn share<T: Send, R: Send + Sync>(pool: &ThreadPool, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let helpers = pool.current_num_threads().min(items.len()).saturating_sub(1);
-    if helpers == 0 {
+pub fn share<T: Send, R: Send + Sync>(pool: Pool, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let helpers = pool.n_threads.min(items.len()).saturating_sub(1);
+    let threads = if helpers == 0 { None } else { pool.threads().ok() };
+    let Some(threads) = threads else {
         return items.into_iter().map(work).collect();
-    }
+    };
     let slots: Vec<_> = items.into_iter().map(|item| (Mutex::new(Some(item)), OnceLock::new())).collect();
     let next = AtomicUsize::new(0);
     let run_of = (slots.len() / (RUNS * (helpers + 1))).max(1);
@@ -55,7 +124,7 @@ pub fn share<T: Send, R: Send + Sync>(pool: &ThreadPool, items: Vec<T>, work: im
             }
         }
     };
-    pool.in_place_scope(|scope| {
+    threads.in_place_scope(|scope| {
         (0..helpers).for_each(|_| scope.spawn(|_| run()));
         run();
     });
@@ -107,7 +176,7 @@ mod tests {
     fn shared_work_is_done_once_and_in_order() {
         for (threads, items) in [(1, 5), (2, 0), (2, 1), (3, 1000), (4, 3)] {
             let pool = pool(threads).unwrap();
-            let results = share(&pool, (0..items).collect(), |item: usize| item * item);
+            let results = share(pool, (0..items).collect(), |item: usize| item * item);
             assert_eq!(results, (0..items).map(|item| item * item).collect::<Vec<_>>());
         }
     }

@@ -1,33 +1,31 @@
-"""Accuracy, and precision, recall and F1 over chunks, of label sequences.
+"""Accuracy, precision, recall and F1 of labels and of chunks, and the confusions between labels.
 
-A chunk is a typed stretch of tokens: a phrase, an entity, a word. One rule reads every tagging scheme (`chunks`). Its
-results equal conlleval's (the CoNLL script) on IOB1 and IOB2, and those of seqeval's default mode on IOB1, IOB2 and
-IOBES, for well-formed and for malformed sequences. The module imports the standard library alone, to load fast.
+The module imports the standard library alone, to load fast. `loglinear.schemes` says how chunks are read.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import zip_longest
-from operator import eq
 from typing import Any, NamedTuple, TypedDict
 
-from loglinear.errors import DataError, OptionError
+from loglinear.errors import DataError
+from loglinear.schemes import (
+    Chunk,
+    checked_scheme,
+    chunks,
+    detect_scheme,
+    found_scheme,
+    is_tag,
+    parsed_tag,
+    read_chunks,
+)
 
-Chunk = tuple[str, int, int]
-"""Type, first token, one past the last token."""
+__all__ = ["Chunk", "Evaluation", "Score", "chunk_f1_scorer", "chunks", "detect_scheme", "evaluate"]
 
-# The role of each tag in every scheme: B begins, I continues, E ends a chunk; S is a chunk of one token.
-_ROLES = {"B": "B", "B2": "I", "B3": "I", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S"}
-
-# The tags of each scheme, besides O.
-_TAGS = {
-    "IOB": frozenset({"B", "I"}),
-    "IOBES": frozenset({"B", "I", "E", "S"}),
-    "BILOU": frozenset({"B", "I", "L", "U"}),
-    "BMES": frozenset({"B", "B2", "B3", "M", "E", "S"}),
-}
-
-# Other names of schemes.
-_ALIASES = {"IOB1": "IOB", "IOB2": "IOB", "BIO": "IOB", "BIOES": "IOBES", "BMES6": "BMES"}
+# Confusions that a report names where the matrix is wider than the report.
+_N_CONFUSIONS = 20
 
 
 class Score(TypedDict):
@@ -51,10 +49,12 @@ class Evaluation(NamedTuple):
         recall: fraction of gold chunks that were predicted; None without a scheme.
         f1: harmonic mean of precision and recall; None without a scheme.
         per_type: chunk type -> `Score`, sorted by name; empty without a scheme.
-        per_label: label -> `Score` over tokens, sorted by name; not in `to_dict`.
+        per_label: label -> `Score` over tokens, sorted by name.
         n_tokens: number of tokens compared.
         n_sentences: number of sentences compared.
         scheme: the tagging scheme by which chunks were read; None if the labels follow none.
+        mode: how chunks were read, "conlleval" or "strict"; None without a scheme.
+        confusion: gold label -> predicted label -> number of tokens; sorted by name, without numbers of 0.
     """
 
     accuracy: float
@@ -63,145 +63,216 @@ class Evaluation(NamedTuple):
     recall: float | None
     f1: float | None
     per_type: dict[str, Score]
-    per_label: dict[str, Score]
+    per_label: dict[Any, Score]
     n_tokens: int
     n_sentences: int
     scheme: str | None
+    mode: str | None
+    confusion: dict[Any, dict[Any, int]]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything except `per_label`, ready for JSON."""
-        values = self._asdict()
-        del values["per_label"]
+    @property
+    def averages(self) -> dict[str, dict[str, float]]:
+        """Precision, recall and F1 of the labels, averaged: "macro" weights labels equally, "weighted" by support."""
+        weights = {
+            "macro": [1] * len(self.per_label),
+            "weighted": [each["support"] for each in self.per_label.values()],
+        }
+        names = ("precision", "recall", "f1")
+        scores = [[each["precision"], each["recall"], each["f1"]] for each in self.per_label.values()]
+        return {
+            average: {
+                name: _quotient(sum(w * row[at] for w, row in zip(by, scores, strict=True)), sum(by))
+                for at, name in enumerate(names)
+            }
+            for average, by in weights.items()
+        }
+
+    def to_dict(self, *, samples: bool = False) -> dict[str, Any]:
+        """Return everything, ready for JSON.
+
+        Args:
+            samples: whether tokens are samples of a classifier: `n_samples` stands for `n_tokens`, and sentences are
+                left out.
+        """
+        values = self._asdict() | {"averages": self.averages}
+        if samples:
+            del values["sentence_accuracy"], values["n_sentences"]
+            values["n_samples"] = values.pop("n_tokens")
         return values
 
+    def report(self, *, samples: bool = False, width: int = 80) -> str:
+        """Return tables for people, in per cent: accuracies; scores of chunks, or else of labels; confusions.
 
-def detect_scheme(labels: Iterable[str]) -> str | None:
-    """Return the name of the tagging scheme of a label set.
+        Args:
+            samples: whether tokens are samples of a classifier, and sentences are to be left out.
+            width: columns of the terminal: a confusion matrix that is wider gives way to the most frequent confusions.
+        """
+        head = f"{self.n_sentences:,} sentences, {self.n_tokens:,} tokens"
+        lines = [f"{self.n_tokens:,} samples" if samples else head, f"accuracy           {100 * self.accuracy:6.2f}"]
+        if not samples:
+            lines.append(f"sentence accuracy  {100 * self.sentence_accuracy:6.2f}")
+        lines += ["", *(self._label_table() if self.scheme is None else self._chunk_table())]
+        matrix = self._matrix()
+        lines += ["", *(matrix if all(len(line) <= width for line in matrix) else self._most_frequent_confusions())]
+        return "\n".join(lines).rstrip()
 
-    A label is read as TAG or TAG-TYPE, split at its first dash; "O" is outside every chunk. The schemes, first tried
-    first:
+    def _chunk_table(self) -> list[str]:
+        strict = f" (strict {self.scheme})" if self.mode == "strict" else ""
+        total = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        support = sum(each["support"] for each in self.per_type.values())
+        rows = [(name or "words", each) for name, each in self.per_type.items()]
+        return _table(f"chunks{strict}", [*rows, ("overall", total | {"support": support})])
 
-    - "IOB": the tags B and I, or nothing but O. IOB1 and IOB2 have the same labels and are read by the same rule.
-    - "IOBES" (or BIOES): B, I, E, S.
-    - "BILOU": B, I, L, U.
-    - "BMES": B, M, E, S, and the six tags B, B2, B3, M, E, S of Chinese word segmentation. It is tried first if no
-      label has a type and O is missing, as in a segmentation into words.
+    def _label_table(self) -> list[str]:
+        averages = {f"{name} average": each | {"support": self.n_tokens} for name, each in self.averages.items()}
+        return _table("label", [*self.per_label.items(), *averages.items()]) if self.per_label else []
 
-    A subset of a scheme's tags belongs to the scheme. If a subset belongs to several schemes, the name does not matter
-    to chunks: one rule reads all schemes (`chunks`).
+    def _matrix(self) -> list[str]:
+        names = [_shown(label) for label in self.per_label]
+        lines = _aligned(["", *names], left=True)
+        for label in self.per_label:
+            cells = [str(self.confusion.get(row, {}).get(label, ".")) for row in self.per_label]
+            column = _aligned([_shown(label), *cells])
+            lines = [f"{line}  {cell}" for line, cell in zip(lines, column, strict=True)]
+        return ["confusions: rows gold, columns predicted", *lines] if lines[1:] else []
 
-    Args:
-        labels: labels, with or without repetitions.
-
-    Returns:
-        The name; None if there is no label, or a label belongs to no scheme (a part of speech, for example).
-    """
-    distinct = set(labels)
-    if not distinct:
-        return None
-    if distinct <= _TAGS["BMES"]:
-        return "BMES"
-    tags = {label.partition("-")[0] for label in distinct - {"O"}}
-    return next((scheme for scheme, known in _TAGS.items() if tags <= known), None)
-
-
-def chunks(labels: Sequence[str], scheme: str | None = None) -> list[Chunk]:
-    """Return the chunks of one label sequence, from left to right.
-
-    A chunk starts at B or S, at any tag other than O that follows O, E, S or the start of the sequence, and at every
-    change of the type. It ends after E or S, before O, and before the start of another chunk. The rule gives chunks for
-    malformed sequences, too. M, B2 and B3 are read as I, L as E, U as S. Segmentation tags have no types, and their
-    chunks are words that cover the sequence.
-
-    Args:
-        labels: labels TAG or TAG-TYPE, split at the first dash, and "O".
-        scheme: "IOB" ("IOB1", "IOB2", "BIO"), "IOBES" ("BIOES"), "BILOU" or "BMES"; None detects it (`detect_scheme`).
-
-    Returns:
-        Triples (type, start, end), the end exclusive; the type is "" if the label has none.
-
-    Raises:
-        DataError: a label does not belong to the scheme, or the labels follow no scheme.
-        OptionError: there is no such scheme.
-    """
-    _require_scheme(set(labels), scheme)
-    return _chunks([_parse(label) for label in labels])
+    def _most_frequent_confusions(self) -> list[str]:
+        found = [(n, g, p) for g, row in self.confusion.items() for p, n in row.items() if g != p]
+        if not found:
+            return []
+        shown = sorted(found, key=lambda each: -each[0])[:_N_CONFUSIONS]
+        covered, errors = sum(n for n, _, _ in shown), sum(n for n, _, _ in found)
+        part = (
+            f"the {len(shown)} most frequent confusions of {len(found):,}" if len(shown) < len(found) else "confusions"
+        )
+        columns = [
+            _aligned(["gold", *(_shown(g) for _, g, _ in shown)], left=True),
+            _aligned(["predicted", *(_shown(p) for _, _, p in shown)], left=True),
+            _aligned(["number", *(f"{n:,}" for n, _, _ in shown)]),
+        ]
+        return [f"{part}: {covered:,} of {errors:,} errors", *map("  ".join, zip(*columns, strict=True))]
 
 
 def evaluate(
-    gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]], *, scheme: str | None = None
+    gold: Iterable[Sequence[Any]],
+    predicted: Iterable[Sequence[Any]],
+    *,
+    scheme: str | None = None,
+    mode: str = "conlleval",
 ) -> Evaluation:
     """Compare predicted label sequences with gold ones.
 
-    Both arguments may be generators: they are read once, and no sentence is kept. An empty sentence counts as a right
-    sentence.
+    Both arguments may be generators: they are read once, and no sentence is kept, but in mode "strict" without a
+    scheme. An empty sentence counts as a right sentence. Labels are strings, integers, or other values of one type.
 
     Args:
         gold: the true label sequences.
         predicted: the predicted label sequences: as many, of the same lengths.
-        scheme: the tagging scheme of both, as in `chunks`; None detects it from all labels.
+        scheme: the tagging scheme of both, as in `chunks`; None detects it from all labels; "none" if the labels stand
+            for no chunks, whatever they are called.
+        mode: how chunks are read: "conlleval", which makes something of malformed sequences too, or "strict", which
+            counts well-formed chunks alone, as seqeval's mode="strict".
 
     Raises:
         DataError: two sequences differ in length, or the numbers of sequences differ (the message names the sentence,
-            counted from 1); a sequence is a string; or a label does not belong to the given scheme.
-        OptionError: there is no such scheme.
+            counted from 1); a sequence is a string or has no order; labels are of several types; or a label does not
+            belong to the given scheme.
+        OptionError: there is no such scheme or mode.
     """
-    chunk_counts, label_counts = _Counts(), _Counts()
-    parsed: dict[str, tuple[str, str]] = {}
-    labels: set[str] = set()
-    n_tokens = n_sentences = n_right = n_right_sentences = 0
-    for true, guess in _pairs(gold, predicted):
+    pairs: Iterable[tuple[list[Any], list[Any]]] = _pairs(gold, predicted)
+    name = None if scheme is None else checked_scheme((), scheme, mode)
+    if scheme is None and mode == "strict":
+        # Which chunks are well-formed depends on the scheme, and the scheme on all labels.
+        pairs = list(pairs)
+        name = found_scheme({label for pair in pairs for labels in pair for label in labels}, mode)
+    chunk_counts, confusions = _Counts(), Counter[tuple[Any, Any]]()
+    parsed: dict[Any, tuple[str, str]] = {}
+    labels: set[Any] = set()
+    n_sentences = n_right_sentences = 0
+    for true, guess in pairs:
         n_sentences += 1
-        n_tokens += len(true)
-        n_right += sum(map(eq, true, guess))
         n_right_sentences += true == guess
-        label_counts.add(true, guess, [t for t, g in zip(true, guess, strict=True) if t == g])
+        confusions.update(zip(true, guess, strict=True))
         for label in {*true, *guess} - labels:
             labels.add(label)
-            if _is_tag(label):
-                parsed[label] = _parse(label)
-        if len(parsed) == len(labels):
-            chunk_counts.add_chunks(_chunks([parsed[y] for y in true]), _chunks([parsed[y] for y in guess]))
-    if scheme is None:
-        scheme = detect_scheme(labels)
-    else:
-        scheme = _require_scheme(labels, scheme)
-    micro = chunk_counts.micro() if scheme else None
+            if is_tag(label):
+                parsed[label] = parsed_tag(label)
+        if len(parsed) == len(labels) and (scheme is None or name):
+            found, guessed = (read_chunks([parsed[y] for y in each], name, mode) for each in (true, guess))
+            chunk_counts.add_chunks(found, guessed)
+    name = found_scheme(labels, mode) if scheme is None else checked_scheme(labels, scheme, mode)
+    micro = chunk_counts.micro() if name else None
+    n_tokens = sum(confusions.values())
+    ordered = _sorted(labels)
     return Evaluation(
-        accuracy=_quotient(n_right, n_tokens),
+        accuracy=_quotient(sum(n for (true, guess), n in confusions.items() if true == guess), n_tokens),
         sentence_accuracy=_quotient(n_right_sentences, n_sentences),
         precision=micro["precision"] if micro else None,
         recall=micro["recall"] if micro else None,
         f1=micro["f1"] if micro else None,
-        per_type=chunk_counts.scores() if scheme else {},
-        per_label=label_counts.scores(),
+        per_type=chunk_counts.scores() if name else {},
+        per_label=_label_scores(ordered, confusions),
         n_tokens=n_tokens,
         n_sentences=n_sentences,
-        scheme=scheme,
+        scheme=name,
+        mode=mode if name else None,
+        confusion=_nested(ordered, confusions),
     )
 
 
+def chunk_f1_scorer(estimator: Any, X: Any, y: Iterable[Sequence[Any]] | None = None) -> float:
+    """Return the F1 of the chunks that an estimator predicts, as scikit-learn's `scoring` wants it.
+
+    Args:
+        estimator: a trained `ChainCRF`, or any estimator or pipeline that predicts a sequence of labels a sentence.
+        X: sentences, or a labelled `Corpus`.
+        y: their label sequences; None with a Corpus.
+
+    Raises:
+        DataError: the labels follow no chunk tagging scheme.
+    """
+    gold = X.gold() if y is None else y
+    scores = evaluate(gold, estimator.predict(X))
+    if scores.f1 is None:
+        message = f"chunk F1 needs tags such as B-PER, I-PER and O; the labels are {_some(scores.per_label)}"
+        raise DataError(message)
+    return scores.f1
+
+
 class _Counts:
-    """Numbers of gold, predicted and correct items, by name."""
+    """Numbers of gold, predicted and correct chunks, by type."""
 
     def __init__(self) -> None:
-        self.by_name: dict[str, list[int]] = {}
-
-    def add(self, gold: Iterable[str], predicted: Iterable[str], correct: Iterable[str]) -> None:
-        for column, names in enumerate((gold, predicted, correct)):
-            for name in names:
-                self.by_name.setdefault(name, [0, 0, 0])[column] += 1
+        self.by_type: dict[str, list[int]] = {}
 
     def add_chunks(self, gold: list[Chunk], predicted: list[Chunk]) -> None:
-        both = set(gold) & set(predicted)
-        self.add(*([type_ for type_, _, _ in found] for found in (gold, predicted, both)))
+        for column, found in enumerate((gold, predicted, set(gold) & set(predicted))):
+            for type_, _, _ in found:
+                self.by_type.setdefault(type_, [0, 0, 0])[column] += 1
 
     def scores(self) -> dict[str, Score]:
-        return {name: _score(*self.by_name[name]) for name in sorted(self.by_name)}
+        return {name: _score(*self.by_type[name]) for name in sorted(self.by_type)}
 
     def micro(self) -> Score:
-        support, predicted, correct = (sum(counts[i] for counts in self.by_name.values()) for i in range(3))
+        support, predicted, correct = (sum(counts[i] for counts in self.by_type.values()) for i in range(3))
         return _score(support, predicted, correct)
+
+
+def _label_scores(labels: Sequence[Any], confusions: Counter[tuple[Any, Any]]) -> dict[Any, Score]:
+    support, predicted = Counter[Any](), Counter[Any]()
+    for (true, guess), n in confusions.items():
+        support[true] += n
+        predicted[guess] += n
+    return {label: _score(support[label], predicted[label], confusions[label, label]) for label in labels}
+
+
+def _nested(labels: Sequence[Any], confusions: Counter[tuple[Any, Any]]) -> dict[Any, dict[Any, int]]:
+    """Return gold label -> predicted label -> number, the labels in the order given, without numbers of 0."""
+    place = {label: at for at, label in enumerate(labels)}
+    rows: dict[Any, dict[Any, int]] = {}
+    for true, guess in sorted(confusions, key=lambda pair: (place[pair[0]], place[pair[1]])):
+        rows.setdefault(labels[place[true]], {})[labels[place[guess]]] = confusions[true, guess]
+    return rows
 
 
 def _score(support: int, predicted: int, correct: int) -> Score:
@@ -215,73 +286,67 @@ def _score(support: int, predicted: int, correct: int) -> Score:
     }
 
 
-def _quotient(numerator: int, denominator: int) -> float:
+def _quotient(numerator: float, denominator: float) -> float:
     return numerator / denominator if denominator else 0.0
 
 
-def _is_tag(label: str) -> bool:
-    return label == "O" or label.partition("-")[0] in _ROLES
+def _sorted(labels: Iterable[Any]) -> list[Any]:
+    """Return labels in order, those of NumPy as Python's; raise DataError unless they have one type."""
+    plain = [label.item() if hasattr(label, "item") else label for label in labels]
+    by_type = {type(label).__name__: label for label in sorted(plain, key=str, reverse=True)}
+    if len(by_type) > 1:
+        named = ", ".join(f"{label!r} ({kind})" for kind, label in sorted(by_type.items()))
+        message = f"labels of several types, which never match: {named}; give gold and predicted labels of one type"
+        raise DataError(message)
+    return sorted(plain)
 
 
-def _parse(label: str) -> tuple[str, str]:
-    """Role and type of a label that is a tag."""
-    if label == "O":
-        return "O", ""
-    tag, _, type_ = label.partition("-")
-    return _ROLES[tag], type_
+def _table(title: str, rows: Iterable[tuple[Any, Mapping[str, Any]]]) -> list[str]:
+    """Return lines with the scores of each row, in per cent."""
+    cells = [(_shown(name), scores) for name, scores in rows]
+    width = max([18, len(title), *(len(name) for name, _ in cells)])
+    return [f"{title:<{width}} {'precision':>9} {'recall':>7} {'F':>7} {'support':>8}"] + [
+        f"{name:<{width}} {100 * each['precision']:9.2f} {100 * each['recall']:7.2f} "
+        f"{100 * each['f1']:7.2f} {each['support']:8d}"
+        for name, each in cells
+    ]
 
 
-def _chunks(parsed: Sequence[tuple[str, str]]) -> list[Chunk]:
-    found: list[Chunk] = []
-    start, open_type = -1, ""
-    for i, (role, type_) in enumerate(parsed):
-        if start >= 0 and (role in "OBS" or type_ != open_type):
-            found.append((open_type, start, i))
-            start = -1
-        if role == "O":
-            continue
-        if start < 0:
-            start, open_type = i, type_
-        if role in "ES":
-            found.append((open_type, start, i + 1))
-            start = -1
-    if start >= 0:
-        found.append((open_type, start, len(parsed)))
-    return found
+def _aligned(cells: Sequence[str], *, left: bool = False) -> list[str]:
+    """Return the cells of a column, filled up with blanks to its width."""
+    width = max(map(len, cells))
+    return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
 
 
-def _require_scheme(labels: Iterable[str], scheme: str | None) -> str:
-    """Return the scheme's own name after a check that every label belongs to it."""
-    labels = sorted(labels)
-    if scheme is None:
-        detected = detect_scheme(labels)
-        if detected is None and labels:
-            message = (
-                f"the labels {', '.join(map(repr, labels[:8]))} follow no chunk tagging scheme ({', '.join(_TAGS)})"
-            )
-            raise DataError(message)
-        return detected or "IOB"
-    name = _ALIASES.get(scheme.upper(), scheme.upper())
-    if name not in _TAGS:
-        message = f"unknown tagging scheme {scheme!r}; known: {', '.join([*_TAGS, *_ALIASES])}"
-        raise OptionError(message)
-    for label in labels:
-        if label != "O" and label.partition("-")[0] not in _TAGS[name]:
-            message = f"label {label!r} does not belong to the scheme {name}; scheme=None detects the scheme"
-            raise DataError(message)
-    return name
+def _shown(label: Any) -> str:
+    return str(label).translate({9: "\\t", 10: "\\n", 13: "\\r"})
 
 
-def _pairs(gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]) -> Iterator[tuple[list[str], list[str]]]:
+def _some(labels: Iterable[Any]) -> str:
+    names = [repr(label) for label in labels]
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+
+
+def _pairs(gold: Iterable[Sequence[Any]], predicted: Iterable[Sequence[Any]]) -> Iterator[tuple[list[Any], list[Any]]]:
     for number, (true, guess) in enumerate(zip_longest(gold, predicted), start=1):
         if true is None or guess is None:
             short, long = ("gold", "predicted") if true is None else ("predicted", "gold")
             message = f"sentence {number}: {short} has no more sequences, but {long} goes on"
             raise DataError(message)
-        if isinstance(true, str) or isinstance(guess, str):
-            message = f"sentence {number} is a string; evaluate takes sequences of label sequences"
+        pair = _listed(true, number), _listed(guess, number)
+        if len(pair[0]) != len(pair[1]):
+            message = f"sentence {number}: {len(pair[0])} gold labels, but {len(pair[1])} predicted"
             raise DataError(message)
-        if len(true) != len(guess):
-            message = f"sentence {number}: {len(true)} gold labels, but {len(guess)} predicted"
-            raise DataError(message)
-        yield list(true), list(guess)
+        yield pair
+
+
+def _listed(labels: Any, number: int) -> list[Any]:
+    """Return the labels of a sentence as a list; raise DataError unless they are a sequence."""
+    labels = labels.tolist() if hasattr(labels, "tolist") else labels
+    if isinstance(labels, str):
+        message = f"sentence {number} is a string; evaluate takes sequences of label sequences"
+        raise DataError(message)
+    if isinstance(labels, (Set, Mapping)) or not isinstance(labels, Iterable):
+        message = f"sentence {number} is {labels!r:.40}; evaluate takes sequences of label sequences"
+        raise DataError(message)
+    return list(labels)

@@ -136,7 +136,8 @@ impl Corpus {
         {
             return Err(DataError::new_err(format!("{} weights for {count} sentences", weights.len())));
         }
-        let mut inner = corpus::Corpus::assemble(vec![encoder.builder]);
+        let builder = encoder.builder;
+        let mut inner = threads::pool(1)?.install(|| corpus::Corpus::assemble(vec![builder]));
         inner.labelled = labelled;
         inner.transitions = template.as_ref().is_none_or(|template| template.transitions);
         inner.triples = template.as_ref().is_some_and(|template| template.triples);

@@ -10,10 +10,9 @@ use crate::network::junction::cliques::{Junction, within};
 use crate::network::loopy::rule::{LoopySettings, Propagation, Schedule};
 use crate::network::loopy::slots::MessageSlots;
 use crate::network::{self, NetworkScores};
-use crate::threads::{Interrupt, pool};
+use crate::threads::{Interrupt, Pool, pool};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use rayon::ThreadPool;
 use std::sync::OnceLock;
 
 /// A vector that is read.
@@ -87,13 +86,13 @@ impl Network {
         py: Python<'_>,
         (node_scores, edge_scores): (&Input<'_>, &Input<'_>),
         (limit, quick): (usize, bool),
-        work: impl FnOnce(&Junction, NetworkScores<'_>, &ThreadPool, &Interrupt) -> Result<T> + Send,
+        work: impl FnOnce(&Junction, NetworkScores<'_>, Pool, &Interrupt) -> Result<T> + Send,
     ) -> PyResult<T> {
         let (node, edge) = (read(node_scores)?, read(edge_scores)?);
         interruptible_unless(quick && self.is_quick(), py, |interrupt| {
             let scores = NetworkScores::new(&self.inner, node, edge)?;
             let junction = within(self.junction(interrupt)?, limit)?;
-            work(junction, scores, &*pool(self.threads)?, interrupt)
+            work(junction, scores, pool(self.threads)?, interrupt)
         })
     }
 }
@@ -206,7 +205,7 @@ impl Network {
         seed: u64,
         limit: usize,
     ) -> PyResult<Bound<'py, PyArray2<i32>>> {
-        let work = |junction: &Junction, scores: NetworkScores<'_>, pool: &ThreadPool, interrupt: &Interrupt| {
+        let work = |junction: &Junction, scores: NetworkScores<'_>, pool: Pool, interrupt: &Interrupt| {
             junction.conditionals(scores, Some(pool), interrupt)?.samples(n_samples, seed, pool, interrupt)
         };
         let samples = self.exactly(py, (&node_scores, &edge_scores), (limit, false), work)?;
@@ -274,7 +273,7 @@ impl Network {
         let rows = Observations { data, weights: weights.as_ref().map(read).transpose()? };
         let found = interruptible_unless(false, py, |interrupt| {
             let scores = NetworkScores::new(&self.inner, node, edge)?;
-            evidence::complete(scores, rows, method, &*pool(self.threads)?, interrupt)
+            evidence::complete(scores, rows, method, pool(self.threads)?, interrupt)
         })?;
         let beliefs = PyArray1::from_vec(py, found.beliefs).reshape([n, self.inner.n_node_scores()])?;
         let edges = PyArray1::from_vec(py, found.edge_expectations).unbind();
@@ -314,7 +313,7 @@ impl Network {
         let (network, slots) = (&self.inner, self.slots.get_or_init(|| MessageSlots::new(&self.inner)));
         let quick = slots.n_entries().saturating_mul(max_iterations) <= QUICK_MESSAGES;
         let outcome = interruptible_unless(quick, py, |interrupt| {
-            Propagation { network, slots, node_scores, edge_scores, pool: &pool, interrupt }.run(messages, &settings)
+            Propagation { network, slots, node_scores, edge_scores, pool, interrupt }.run(messages, &settings)
         })?;
         let array = |values| PyArray1::from_vec(py, values).unbind();
         let (beliefs, report) = (outcome.beliefs, outcome.report);
@@ -352,7 +351,7 @@ impl Network {
         let start = assignments(start, self.inner.n_variables())?;
         let scores = (read(&node_scores)?, read(&edge_scores)?);
         let pool = pool(self.threads)?;
-        let work = |interrupt: &Interrupt| gibbs::sample(&self.inner, scores, &start, &settings, &pool, interrupt);
+        let work = |interrupt: &Interrupt| gibbs::sample(&self.inner, scores, &start, &settings, pool, interrupt);
         let samples = interruptible(py, work)?;
         let n = self.inner.n_variables();
         let rows = samples.len() / n.max(1);

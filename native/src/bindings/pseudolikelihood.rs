@@ -71,7 +71,7 @@ impl PseudoLikelihood {
     /// Number of threads that evaluate the objective.
     #[getter]
     fn n_threads(&self) -> usize {
-        self.inner.pool.current_num_threads()
+        self.inner.pool.n_threads()
     }
 
     /// The share of each column's state among the observed states of its variable.
@@ -128,7 +128,7 @@ impl PseudoLikelihood {
             )));
         }
         let options = Options { l1, l2, tolerance, gradient_tolerance, max_steps };
-        let pool = &self.inner.pool;
+        let pool = self.inner.pool;
         let nodes = interruptible(py, |interrupt| nodewise(samples, &variables, &options, pool, interrupt))?;
         let returned = |node: nodewise::Regression| {
             let nodewise::Regression { intercept, nll, violation, steps, converged, .. } = node;
@@ -169,7 +169,7 @@ impl RestrictedPseudoLikelihood {
     /// Number of threads that evaluate the objective.
     #[getter]
     fn n_threads(&self) -> usize {
-        self.inner.pool.current_num_threads()
+        self.inner.pool.n_threads()
     }
 
     /// The negative log pseudo-likelihood at `w` and its gradient, which is written to `out` if given.

@@ -17,9 +17,8 @@ use crate::chain::weighted::Weighted;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::numeric::aligned::Aligned;
-use crate::threads::{self, Interrupt, locked};
+use crate::threads::{self, Interrupt, Pool, locked};
 use pulp::Arch;
-use rayon::ThreadPool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The objective over some sentences and some features.
@@ -34,7 +33,7 @@ pub struct ChainObjective {
     pub n_unpenalised: usize,
     /// Counts of the features in the data: sum of weight * f(x, y).
     pub(crate) empirical: Vec<f64>,
-    pool: Arc<ThreadPool>,
+    pool: Pool,
     scratch: Mutex<Scratch>,
 }
 
@@ -85,7 +84,7 @@ impl ChainObjective {
             weights: self.weights.clone(),
             n_unpenalised,
             empirical,
-            pool: Arc::clone(&self.pool),
+            pool: self.pool,
             scratch: Mutex::default(),
         }
     }
@@ -97,7 +96,7 @@ impl ChainObjective {
         blocks: Vec<Block>,
         selection: Selection,
         n_unpenalised: usize,
-        pool: Arc<ThreadPool>,
+        pool: Pool,
     ) -> Self {
         let (features, blocks) = (Arc::new(features), Arc::new(blocks));
         let (weights, empirical, scratch) = (None, Vec::new(), Mutex::default());
@@ -120,7 +119,7 @@ impl ChainObjective {
             weights: Some(weights),
             n_unpenalised: self.n_unpenalised,
             empirical: Vec::new(),
-            pool: Arc::clone(&self.pool),
+            pool: self.pool,
             scratch: Mutex::default(),
         };
         batch.empirical = batch.counts();
@@ -156,7 +155,7 @@ impl ChainObjective {
 
     /// The number of threads that an evaluation runs on.
     pub fn n_threads(&self) -> usize {
-        self.pool.current_num_threads()
+        self.pool.n_threads()
     }
 
     /// Runs work on the objective's threads.
@@ -242,7 +241,7 @@ impl ChainObjective {
         let next = || locked(&queue).next().filter(|_| !interrupt.is_set());
         self.pool.install(|| {
             rayon::scope(|scope| {
-                for _ in 0..self.pool.current_num_threads().min(self.blocks.len()) {
+                for _ in 0..self.pool.n_threads().min(self.blocks.len()) {
                     scope.spawn(|_| {
                         let mut workspace = locked(&spare).1.pop().unwrap_or_default();
                         workspace.lattice.prepare(transitions);

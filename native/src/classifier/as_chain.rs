@@ -18,6 +18,6 @@ pub fn as_chain(classifier: &Classifier) -> Result<ChainObjective> {
     let corpus = Corpus::of_samples(labels, classifier.targets.clone(), classifier.weights.clone());
     let selection = Selection::seen(1);
     let unpenalised = if classifier.intercept.is_some() { classifier.n_outputs() } else { 0 };
-    let pool = Arc::clone(&classifier.pool);
+    let pool = classifier.pool;
     Ok(ChainObjective::of_parts(Arc::new(corpus), features, vec![block], selection, unpenalised, pool))
 }

@@ -76,7 +76,7 @@ impl Gram {
         let (mut matrix, value) = (vec![0.0; size * size], classifier.intercept.unwrap_or(0.0));
         let rows = matrix.chunks_mut(size.max(1)).enumerate().collect();
         let product = with_entries!(of_set, all => with_entries!(by_sample, samples => {
-            threads::share(&classifier.pool, rows, |(a, row)| {
+            threads::share(classifier.pool, rows, |(a, row)| {
                 if a == columns.len() {
                     row[a] = value * value * curvatures.iter().sum::<f64>();
                     return value * slopes.iter().sum::<f64>();

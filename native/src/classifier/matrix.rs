@@ -7,7 +7,7 @@
 use crate::classifier::sliced::Sliced;
 use crate::error::{Error, Result};
 use crate::numeric::ragged::{Ids, Lists, NOWHERE, Values};
-use rayon::ThreadPool;
+use crate::threads::Pool;
 use std::sync::OnceLock;
 
 /// A sparse matrix of samples, kept by rows.
@@ -58,7 +58,7 @@ impl Design {
     }
 
     /// The rows, eight side by side, and the columns, eight side by side.
-    pub fn sliced(&self, pool: &ThreadPool) -> &[Sliced; 2] {
+    pub fn sliced(&self, pool: Pool) -> &[Sliced; 2] {
         self.sliced.get_or_init(|| {
             let made = self.columns.get().is_none().then(|| self.rows.transposed());
             let columns = made.as_ref().unwrap_or_else(|| self.columns());

@@ -15,9 +15,8 @@ use crate::error::{Error, Result};
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
 use crate::numeric::ragged::{Lists, NOWHERE, with_entries};
-use crate::threads::{self, Interrupt, locked, parts};
+use crate::threads::{self, Interrupt, Pool, locked, parts};
 use pulp::Arch;
-use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -34,7 +33,7 @@ pub struct Classifier {
     /// Value of the intercept's column in every sample; none without an intercept.
     pub intercept: Option<f64>,
     /// The threads that evaluate the objective.
-    pub pool: Arc<ThreadPool>,
+    pub pool: Pool,
     scratch: Mutex<Scratch>,
 }
 
@@ -81,14 +80,14 @@ impl Classifier {
     }
 
     /// The objective of two classes with an intercept, without checks: targets and weights fit the matrix.
-    pub(crate) fn with_pool(design: Arc<Design>, targets: Vec<u32>, weights: Vec<f64>, pool: Arc<ThreadPool>) -> Self {
+    pub(crate) fn with_pool(design: Arc<Design>, targets: Vec<u32>, weights: Vec<f64>, pool: Pool) -> Self {
         Classifier { design, targets, weights, n_classes: 2, intercept: Some(1.0), pool, scratch: Mutex::default() }
     }
 
     /// The objective with the same classes, intercept and threads on other data.
     fn with(&self, design: Arc<Design>, targets: Vec<u32>, weights: Vec<f64>) -> Self {
         let (n_classes, intercept) = (self.n_classes, self.intercept);
-        let (pool, scratch) = (Arc::clone(&self.pool), Mutex::default());
+        let (pool, scratch) = (self.pool, Mutex::default());
         Classifier { design, targets, weights, n_classes, intercept, pool, scratch }
     }
 
@@ -144,7 +143,7 @@ impl Classifier {
 
     /// Number of threads that evaluate the objective.
     pub fn n_threads(&self) -> usize {
-        self.pool.current_num_threads()
+        self.pool.n_threads()
     }
 
     /// Runs `work` on the threads that evaluate the objective.
@@ -207,7 +206,7 @@ impl Classifier {
     /// The forms of the matrix that evaluations use.
     fn sides(&self) -> BothSides<'_> {
         if self.n_outputs() == 1 {
-            BothSides::Sliced(self.design.sliced(&self.pool))
+            BothSides::Sliced(self.design.sliced(self.pool))
         } else {
             BothSides::Ragged([&self.design.rows, self.design.columns()])
         }
@@ -217,7 +216,7 @@ impl Classifier {
     pub fn residuals(&self, scores: &[f64], residuals: &mut [f64]) -> f64 {
         residuals.copy_from_slice(scores);
         let pieces = residuals.chunks_mut(SCORES).enumerate().collect();
-        let parts = threads::share(&self.pool, pieces, |(piece, out)| {
+        let parts = threads::share(self.pool, pieces, |(piece, out)| {
             Arch::new().dispatch(Scored { targets: self.classes(), first: piece * SCORES, out })
         });
         parts.iter().sum()
@@ -229,7 +228,7 @@ impl Classifier {
         intercept.fill(self.intercept.unwrap_or(0.0) * residuals.iter().sum::<f64>());
         let columns = self.design.columns();
         with_entries!(columns, all => {
-            threads::share(&self.pool, pieces_of(&columns.pieces, gradient, 1), |(piece, out)| {
+            threads::share(self.pool, pieces_of(&columns.pieces, gradient, 1), |(piece, out)| {
                 if !interrupt.is_set() {
                     piece.zip(out).for_each(|(column, out)| *out = columns.combine_one(column, all, residuals));
                 }
@@ -244,7 +243,7 @@ impl Classifier {
         let of_intercept = w[self.design.n_columns()..].iter().sum::<f64>() * value;
         let (mut scores, mut residuals) = (vec![0.0; rows.len()], vec![0.0; rows.len()]);
         with_entries!(rows, all => {
-            threads::share(&self.pool, pieces_of(&rows.pieces, &mut scores, 1), |(piece, out)| {
+            threads::share(self.pool, pieces_of(&rows.pieces, &mut scores, 1), |(piece, out)| {
                 let score = |sample| of_intercept + rows.combine_one(sample, all, w);
                 piece.zip(out).for_each(|(sample, out)| *out = score(sample));
             });
@@ -290,7 +289,7 @@ impl Classifier {
         let intercept: Vec<f64> = of_intercept.iter().map(|w| self.intercept.unwrap_or(0.0) * w).collect();
         let intercept = &intercept[..];
         let pieces = pieces_of(sides.pieces(ROWS), &mut scratch.residuals, width);
-        let parts = threads::share(&self.pool, pieces, |(samples, out)| match sides {
+        let parts = threads::share(self.pool, pieces, |(samples, out)| match sides {
             _ if interrupt.is_set() => Vec::new(),
             BothSides::Sliced([rows, _]) => {
                 rows.combine(samples.clone(), columns, out);
@@ -313,7 +312,7 @@ impl Classifier {
     /// Writes the gradient at the weights of each column: the sum of value * residuals over the column.
     fn backward(&self, sides: BothSides<'_>, residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
         let pieces = pieces_of(sides.pieces(COLUMNS), gradient, self.n_outputs());
-        pieces.into_par_iter().for_each(|(columns, out)| match sides {
+        threads::share(self.pool, pieces, |(columns, out)| match sides {
             _ if interrupt.is_set() => {}
             BothSides::Sliced([_, lists]) => lists.combine(columns, residuals, out),
             BothSides::Ragged([_, lists]) => {

@@ -6,8 +6,7 @@ use crate::network::loopy::rule::{LoopySettings, Propagation, Schedule};
 use crate::network::loopy::run::Propagated;
 use crate::network::loopy::slots::MessageSlots;
 use crate::network::{Network, NetworkScores};
-use crate::threads::{Interrupt, pool, share};
-use rayon::ThreadPool;
+use crate::threads::{Interrupt, Pool, pool, share};
 use std::cell::OnceCell;
 
 /// The state of a hidden variable in a row of data.
@@ -164,7 +163,7 @@ impl Pattern {
                 let settings = LoopySettings { damping, tolerance, max_iterations, schedule: Schedule::Flooding };
                 let slots = self.slots.get_or_init(|| MessageSlots::new(scores.network));
                 // Threads work on different rows; each row has one thread.
-                let alone = &*pool(1)?;
+                let alone = pool(1)?;
                 let task = Propagation {
                     network: scores.network,
                     slots,
@@ -308,7 +307,7 @@ pub fn complete(
     all: NetworkScores<'_>,
     rows: Observations<'_>,
     method: Method,
-    threads: &ThreadPool,
+    threads: Pool,
     interrupt: &Interrupt,
 ) -> Result<Completed> {
     let network = all.network;

@@ -6,8 +6,7 @@
 use crate::error::{Error, Result};
 use crate::network::Network;
 use crate::numeric::random::Random;
-use crate::threads::{Interrupt, parts, share};
-use rayon::ThreadPool;
+use crate::threads::{Interrupt, Pool, parts, share};
 
 /// The options of the sampler.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +29,7 @@ pub fn sample(
     (node_scores, edge_scores): (&[f64], &[f64]),
     start: &[i32],
     settings: &GibbsSettings,
-    pool: &ThreadPool,
+    pool: Pool,
     interrupt: &Interrupt,
 ) -> Result<Vec<i32>> {
     network.check_scores(node_scores, edge_scores)?;

@@ -7,8 +7,7 @@ use crate::classifier::newton::{self, NewtonSettings};
 use crate::classifier::objective::{Classifier, Start};
 use crate::error::Result;
 use crate::network::pseudolikelihood::Samples;
-use crate::threads::{self, Interrupt};
-use rayon::ThreadPool;
+use crate::threads::{self, Interrupt, Pool};
 use std::sync::Arc;
 
 /// Penalty and stopping rules of the regressions.
@@ -44,14 +43,14 @@ pub fn nodewise(
     samples: &Samples,
     variables: &[usize],
     options: &Options,
-    pool: &ThreadPool,
+    pool: Pool,
     interrupt: &Interrupt,
 ) -> Result<Vec<Regression>> {
     let (design, alone) = (Arc::new(samples.design()?), threads::pool(1)?);
     // Makes the columns before the threads start: all would wait for the first of them to do it.
     design.columns();
     threads::share(pool, variables.to_vec(), |variable| {
-        regression(samples, variable, Arc::clone(&design), Arc::clone(&alone), options, interrupt)
+        regression(samples, variable, Arc::clone(&design), alone, options, interrupt)
     })
     .into_iter()
     .collect()
@@ -71,7 +70,7 @@ fn regression(
     samples: &Samples,
     variable: usize,
     design: Arc<Design>,
-    alone: Arc<ThreadPool>,
+    alone: Pool,
     options: &Options,
     interrupt: &Interrupt,
 ) -> Result<Regression> {

@@ -25,7 +25,7 @@ pub fn on_chunks<T: Send, R: Send + Sync>(
     work: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
     match threads::pool(n_threads) {
-        Ok(pool) if elements > SMALL => threads::share(&pool, chunks.collect(), work),
+        Ok(pool) if elements > SMALL => threads::share(pool, chunks.collect(), work),
         _ => chunks.map(work).collect(),
     }
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..errors import DataError
+from .labels import LabelNames, check_ordered, typed
 from .templates import template_text
 
 __all__ = ["FORMATS", "Corpus", "checked_weights"]
@@ -26,12 +27,14 @@ class Corpus:
     Attributes:
         template: the template that formed the attributes; None if the data held attributes.
         format: the format of the file that was read; "python" if Python objects were encoded.
+        label_type: type of the labels: "str", "int" or "bool"; always "str" if a file was read.
     """
 
-    def __init__(self, core: _core.Corpus, template: str | None, format: str) -> None:
+    def __init__(self, core: _core.Corpus, template: str | None, format: str, label_type: str = "str") -> None:
         self.core = core
         self.template = template
         self.format = format
+        self.label_type = label_type
 
     @classmethod
     def read(
@@ -66,7 +69,7 @@ class Corpus:
     def encode(
         cls,
         X: Iterable[Any],
-        y: Iterable[Sequence[str]] | None = None,
+        y: Iterable[Sequence[Any]] | None = None,
         *,
         template: str | None = None,
         sample_weight: Iterable[float] | None = None,
@@ -78,23 +81,27 @@ class Corpus:
                 columns. Without one, a token is a sequence of attribute names, or a dict of attributes as
                 python-crfsuite takes them (number or bool: the value of attribute `key`; str: the attribute
                 `key:value`; collection: its names after `key:`).
-            y: a sequence of labels for every sentence; None for unlabelled data.
+            y: a sequence of labels for every sentence; None for unlabelled data. Labels are all strings, all integers
+                or all truth values; those of NumPy become Python's.
             template: name of a preset or text of a template.
             sample_weight: a weight of at least 0 for every sentence.
 
         Raises:
-            DataError: lengths differ, a value is not finite, or a token has another type; names the sentence.
+            DataError: lengths differ, a value is not finite, a token or a label has another type, or a sentence or its
+                labels have no order, as in a set; names the sentence.
         """
         text = template_text(template)
         weights = None if sample_weight is None else checked_weights(sample_weight)
-        return cls(_core.Corpus.encode(X, y, weights, template=text), text, "python")
+        labels = LabelNames(() if y is None else y)
+        core = _core.Corpus.encode(_ordered(X), None if y is None else labels, weights, template=text)
+        return cls(core, text, "python", labels.type)
 
     @classmethod
     def from_matrix(
         cls,
         X: Any,
         lengths: npt.ArrayLike,
-        y: Sequence[str] | None = None,
+        y: Sequence[Any] | None = None,
         *,
         names: Sequence[str] | None = None,
     ) -> Corpus:
@@ -103,7 +110,7 @@ class Corpus:
         Args:
             X: a row for each token, sentence after sentence, shape (n_tokens, n_columns), sparse or dense.
             lengths: number of tokens of each sentence, shape (n_sentences,).
-            y: a label for each row; None for unlabelled data.
+            y: a label for each row, all strings, all integers or all truth values; None for unlabelled data.
             names: names of the columns; x0, x1, ... by default.
 
         Raises:
@@ -120,11 +127,11 @@ class Corpus:
         if len(names) != matrix.shape[1]:
             message = f"{len(names)} names for {matrix.shape[1]} columns"
             raise DataError(message)
-        labels = None
-        if y is not None:
-            found = sorted({str(label) for label in y}, key=str.encode)
+        labels, label_names = None, LabelNames([] if y is None else [y])
+        for row_names in label_names:
+            found = sorted({*row_names}, key=str.encode)
             numbers = {label: number for number, label in enumerate(found)}
-            labels = (found, np.array([numbers[str(label)] for label in y], np.uint32))
+            labels = (found, np.array([numbers[label] for label in row_names], np.uint32))
         core = _core.Corpus.of_matrix(
             matrix.indptr[1:].astype(np.uint64),
             matrix.indices.astype(np.uint32),
@@ -133,7 +140,7 @@ class Corpus:
             sizes.cumsum().astype(np.uint64),
             labels,
         )
-        return cls(core, None, "python")
+        return cls(core, None, "python", label_names.type)
 
     def __len__(self) -> int:
         return len(self.core)
@@ -163,7 +170,7 @@ class Corpus:
         if any(not 0 <= at < n for at in chosen):
             message = f"a sentence index is out of range; the corpus has {n} sentences"
             raise IndexError(message)
-        return Corpus(self.core.select(chosen), self.template, self.format)
+        return Corpus(self.core.select(chosen), self.template, self.format, self.label_type)
 
     def __repr__(self) -> str:
         return (
@@ -182,11 +189,11 @@ class Corpus:
         return self.core.n_attributes
 
     @property
-    def labels(self) -> list[str]:
-        """Names of the labels, the most frequent first, ties in byte order; empty for unlabelled data."""
-        return self.core.labels
+    def labels(self) -> list[Any]:
+        """The different labels, the most frequent first, ties in byte order; empty for unlabelled data."""
+        return typed([self.core.labels], self.label_type)[0]
 
-    def gold(self) -> list[list[str]]:
+    def gold(self) -> list[list[Any]]:
         """The labels of every sentence.
 
         Raises:
@@ -196,7 +203,15 @@ class Corpus:
         if gold is None:
             message = "the data has no labels"
             raise DataError(message)
-        return gold
+        return typed(gold, self.label_type)
+
+
+def _ordered(X: Iterable[Any]) -> Iterator[Any]:
+    """Yield sentences, after a check that the tokens of each have an order."""
+    for number, sentence in enumerate(X):
+        if type(sentence) is not list:
+            check_ordered(sentence, f"sentence {number}")
+        yield sentence
 
 
 def checked_weights(weights: Iterable[float]) -> list[float]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.corpus import Corpus, checked_weights
+from ..data.labels import typed
 from ..data.templates import TemplateText
 from ..errors import DataError
 from ..minimize import Callback
@@ -24,7 +25,7 @@ from .training import SolverOptions
 
 __all__ = ["ChainCRF"]
 
-Labels = Sequence[Sequence[str]]
+Labels = Sequence[Sequence[Any]]
 
 
 class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
@@ -49,8 +50,11 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
     Args:
         template: name of a preset or text of a template, for raw tokens.
 
+    Labels are strings, integers or truth values, all of one type, and come back as they were given; those of NumPy as
+    Python's.
+
     Attributes:
-        classes_: label names, the most frequent first, then in byte order.
+        classes_: the labels, the most frequent first, then in byte order of their names.
         result_: status, trace, optimality violation of the training; None for a loaded model.
         model_: the native model.
     """
@@ -85,7 +89,9 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
         corpus = self._corpus(X, y, self.template, sample_weight)
         dev = None
         if X_dev is not None:
-            dev = DevSet(self._corpus(X_dev, y_dev, self.template), threads=self._threads)
+            dev_corpus = self._corpus(X_dev, y_dev, self.template)
+            _check_label_type(dev_corpus, corpus.label_type)
+            dev = DevSet(dev_corpus, threads=self._threads)
         model, result = train_chain(
             corpus,
             self._options(ChainFeatures),
@@ -95,16 +101,16 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
             dev=dev,
         )
         warn_unless_converged(result)
-        self.model_, self.classes_ = model, model.labels
+        self.model_, self.classes_ = model, typed([model.labels], corpus.label_type)[0]
         self.result_: Result | None = result
         return self
 
-    def predict(self, X: Any) -> list[list[str]]:
+    def predict(self, X: Any) -> list[list[Any]]:
         """The most probable labelling of each sentence (Viterbi)."""
         model, corpus = self._inputs(X)
-        return model.predict(corpus.core, threads=self._threads)
+        return typed(model.predict(corpus.core, threads=self._threads), self._label_type)
 
-    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
+    def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
         """For each token of each sentence p(label | sentence) by label."""
         return [
             [dict(zip(self.classes_, row, strict=True)) for row in sentence.tolist()] for sentence in self.marginals(X)
@@ -143,35 +149,36 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
             message = f"{len(weights)} weights for {len(corpus)} sentences"
             raise DataError(message)
         right = total = 0.0
-        pairs = zip(corpus.gold(), model.predict(corpus.core, threads=self._threads), weights, strict=True)
-        for gold, predicted, weight in pairs:
+        predicted_labels = typed(model.predict(corpus.core, threads=self._threads), self._label_type)
+        for gold, predicted, weight in zip(corpus.gold(), predicted_labels, weights, strict=True):
             right += weight * sum(a == b for a, b in zip(gold, predicted, strict=True))
             total += weight * len(gold)
         return right / total if total else 0.0
 
     @property
-    def state_features_(self) -> dict[tuple[str, str], float]:
+    def state_features_(self) -> dict[tuple[str, Any], float]:
         """{(attribute, label): weight} of the weights that are not 0."""
-        check_is_fitted(self, "model_")
-        return {(attribute, label): weight for attribute, label, weight in self.model_.state_features()}
+        label_of = self._label_of
+        return {(name, label_of[label]): weight for name, label, weight in self.model_.state_features()}
 
     @property
-    def transition_features_(self) -> dict[tuple[str, str], float]:
+    def transition_features_(self) -> dict[tuple[Any, Any], float]:
         """{(label from, label to): weight} of the weights that are not 0."""
-        check_is_fitted(self, "model_")
-        return {(before, label): weight for before, label, weight in self.model_.transition_features()}
+        label_of = self._label_of
+        return {(label_of[before], label_of[label]): w for before, label, w in self.model_.transition_features()}
 
     @property
-    def triple_features_(self) -> dict[tuple[str, str, str], float]:
+    def triple_features_(self) -> dict[tuple[Any, Any, Any], float]:
         """{three labels in a row: weight} of the weights that are not 0; empty with order=1."""
-        check_is_fitted(self, "model_")
-        return {(first, middle, last): weight for first, middle, last, weight in self.model_.triple_features()}
+        label_of = self._label_of
+        return {(label_of[a], label_of[b], label_of[c]): weight for a, b, c, weight in self.model_.triple_features()}
 
     @property
-    def bigram_features_(self) -> dict[tuple[str, str, str], float]:
+    def bigram_features_(self) -> dict[tuple[str, Any, Any], float]:
         """{(attribute, label from, label to): weight} of the transitions with an attribute whose weights are not 0."""
-        check_is_fitted(self, "model_")
-        return {(name, before, label): weight for name, before, label, weight in self.model_.bigram_features()}
+        label_of = self._label_of
+        features = self.model_.bigram_features()
+        return {(name, label_of[before], label_of[label]): weight for name, before, label, weight in features}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, which is replaced whole or not at all.
@@ -194,13 +201,26 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
         check_kind("chain", settings, os.fspath(path))
         options = {name: settings[name] for name in cls._get_param_names() if name in settings}
         crf = cls(**options, template=model.template)
-        crf.model_, crf.result_, crf.classes_ = model, None, model.labels
+        crf.model_, crf.result_ = model, None
+        crf.classes_ = typed([model.labels], settings.get("label_type", "str"))[0]
         return crf
+
+    @property
+    def _label_of(self) -> dict[str, Any]:
+        """Name in the native model -> label."""
+        check_is_fitted(self, "model_")
+        return dict(zip(self.model_.labels, self.classes_, strict=True))
+
+    @property
+    def _label_type(self) -> str:
+        return type(self.classes_[0]).__name__
 
     def _inputs(self, X: Any, y: Labels | None = None) -> tuple[ChainModel, Corpus]:
         check_is_fitted(self, "model_")
         template = self.model_.template
-        return self.model_, self._corpus(X, y, None if template is None else TemplateText(template))
+        corpus = self._corpus(X, y, None if template is None else TemplateText(template))
+        _check_label_type(corpus, self._label_type)
+        return self.model_, corpus
 
     @staticmethod
     def _corpus(X: Any, y: Labels | None, template: str | None, sample_weight: Iterable[float] | None = None) -> Corpus:
@@ -210,3 +230,10 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures)):
             message = "a Corpus holds its labels and weights already; leave out y and sample_weight"
             raise DataError(message)
         return X
+
+
+def _check_label_type(corpus: Corpus, label_type: str) -> None:
+    """Raise DataError if a corpus has labels of another type than the model's, which none of them would match."""
+    if corpus.label_type != label_type and corpus.labels:
+        message = f"the labels are of type {corpus.label_type}, and the model's of type {label_type}"
+        raise DataError(message)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..data.corpus import Corpus
+from ..data.labels import typed
 from ..metrics import Evaluation, detect_scheme, evaluate
 from ..minimize import Callback
 from ..objectives.chain import ChainFeatures, ChainObjective
@@ -58,6 +59,7 @@ def chain_model(objective: ChainObjective, options: SolverOptions, result: Resul
     corpus = objective.corpus
     settings = {
         "format": corpus.format,
+        "label_type": corpus.label_type,
         **options.settings(),
         # A template can ask for order 2 as well.
         **vars(replace(objective.features, order=objective.order)),
@@ -73,7 +75,7 @@ def chain_model(objective: ChainObjective, options: SolverOptions, result: Resul
 
 def evaluate_model(model: ChainModel, corpus: Corpus, *, threads: int = 0) -> Evaluation:
     """Compare a model's labels with the labels of a corpus; a label the model does not know counts as missed."""
-    return evaluate(corpus.gold(), model.predict(corpus.core, threads=threads))
+    return evaluate(corpus.gold(), typed(model.predict(corpus.core, threads=threads), corpus.label_type))
 
 
 class DevSet:

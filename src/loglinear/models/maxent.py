@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_is_fitted, validate_data
 
 from ..data.corpus import Corpus
+from ..data.labels import check_classes
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with
 from ..errors import DataError, OptionError
 from ..minimize import Callback
@@ -100,6 +101,7 @@ class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions,)):  # type: ign
         one_of("multi_class", self.multi_class, ("softmax", "ovr"))
         truth_value("fit_intercept", self.fit_intercept)
         min_count = whole_number("min_count", self.min_count, 1, 2**32 - 1)
+        check_classes(y)
         corpus = attribute_corpus(X)
         self._template, self._format = (None, "python") if corpus is None else (corpus.template, corpus.format)
         if corpus is None:

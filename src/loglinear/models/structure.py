@@ -18,7 +18,7 @@ from ..networks.numbering import Codes, Layout, Numbers
 from ..objectives.network import NetworkLikelihood
 from ..objectives.pseudolikelihood import PseudoLikelihood
 from ..options import check_options, one_of, option, real_number, truth_value, whole_number
-from ..path import Path, PathPoint, falling, path
+from ..path import Path, PathPoint, falling, onward, path, warn_if_best_is_last
 from ..penalty import ElasticNet, GroupLasso
 from ..problem import Problem
 from ..result import Result, Status
@@ -81,8 +81,8 @@ class NetworkOptions(SolverOptions):
     )
     path_options: Mapping[str, Any] | None = option(
         None,
-        "options of a path: ``l1``, the number of strengths or the strengths; ``ratio`` of the last to the first; "
-        "``gamma`` of EBIC; ``folds``",
+        "options of a path: ``l1``, the number of strengths, behind which EBIC goes on until it has turned, or the "
+        "strengths; ``ratio`` of the last to the first; ``gamma`` of EBIC; ``folds``",
     )
     max_states: int = option(
         32,
@@ -228,6 +228,7 @@ class Training:
         found = self._path(slice(None), strengths, objective, score=self.options.l1 == "ebic")
         if self.options.l1 == "cv" and not found.interrupted:
             found = self._cross_validated(found, strengths)
+            warn_if_best_is_last(found)
         if not found.points:
             raise KeyboardInterrupt
         scored = any(point.score is not None for point in found.points)
@@ -240,9 +241,14 @@ class Training:
         found = replace(found, points=tuple(points))
         return Trained(w, best.l1, replace(result, w=w), report, found)
 
+    @property
+    def _goes_on(self) -> bool:
+        """Whether a path with scores goes on behind its strengths: not if the strengths are given."""
+        return isinstance(self.strengths, (int, np.integer))
+
     def _strengths(self, objective: Objectives) -> Vector:
         """Return strengths that fall in equal ratios from the strength at which the first edge appears."""
-        if not isinstance(self.strengths, (int, np.integer)):
+        if not self._goes_on:
             return np.sort(np.asarray(self.strengths, dtype=np.float64))[::-1]
         gradient = objective.value_and_gradient(objective.independent())[1]
         largest = self.problem(objective, 1.0).penalty.largest(gradient[: self.layout.n_interactions])
@@ -264,6 +270,7 @@ class Training:
             w0=objective.independent(),
             stop=self.options.stop(),
             score=(lambda w: self._ebic(objective, w)) if score else None,
+            further=self._goes_on,
             callbacks=self.callbacks,
         )
 
@@ -355,15 +362,17 @@ class Training:
         """Return a path of regressions, whose EBIC is the sum over variables (van Borkulo et al. 2014)."""
         points: list[PathPoint] = []
         try:
-            for l1 in strengths.tolist():
-                trained, found = self._regressed(l1, rows)
-                k = found.coefficients.count_nonzero()
+            for l1 in onward(strengths.tolist(), points, further=score and self._goes_on):
+                trained, regressed = self._regressed(l1, rows)
+                k = regressed.coefficients.count_nonzero()
                 ebic = 2.0 * trained.result.nll + self._cost(k, 2.0)
                 active = count_nonzero(trained.w)
                 points.append(PathPoint(l1, trained.result, active, -ebic if score else None))
         except KeyboardInterrupt:
             return Path(tuple(points), interrupted=True)
-        return Path(tuple(points))
+        found = Path(tuple(points))
+        warn_if_best_is_last(found)
+        return found
 
 
 def _report(objective: Objectives, w: Vector) -> Report | None:

@@ -67,6 +67,37 @@ def test_texts_are_classified_as_scikit_learn_does(done, data, tfidf, ngrams):
     assert {each["attribute"] for each in report["top_states"]} <= set(vectorizer.get_feature_names_out())
 
 
+def test_evaluation_counts_samples_and_shows_labels_and_confusions(done, data):
+    model = train(done, data, "-f", "text")
+    finished = done("evaluate", "-m", model, data / "test.tsv", "-o", data / "out")
+    lines = finished.stdout.splitlines()
+    assert lines[0] == "120 samples"
+    assert "sentence" not in finished.stdout
+    assert {"food", "sport"} <= {line.split(" ")[0] for line in lines}
+    scores = json.loads(done("evaluate", "-m", model, data / "test.tsv", "--json").stdout)
+    assert scores["n_samples"] == 120
+    assert not {"n_sentences", "n_tokens", "sentence_accuracy"} & set(scores)
+    rows = [line.split(" ") for line in (data / "out").read_text().splitlines()]
+    assert [row[0] for row in rows] == [str(number) for number in range(1, 121)]
+    assert scores["accuracy"] == sum(row[1] == row[2] for row in rows) / 120
+    assert scores["confusion"] == {
+        gold: {
+            label: sum(row[1:] == [gold, label] for row in rows)
+            for label in ("food", "sport")
+            if [gold, label] in [row[1:] for row in rows]
+        }
+        for gold in ("food", "sport")
+    }
+
+
+def test_classes_that_look_like_tags_are_no_chunks(done, data):
+    tags = "".join(f"{'B' if label == 'sport' else 'I'}\t{text}\n" for label, text in texts(120, 1))
+    (data / "tags.tsv").write_text(tags)
+    model = train(done, data, "-f", "text", file="tags.tsv")
+    scores = json.loads(done("evaluate", "-m", model, data / "tags.tsv", "--json").stdout)
+    assert (scores["f1"], scores["scheme"]) == (None, None)
+
+
 def test_texts_come_out_line_by_line(done, run, data):
     model = train(done, data, "-f", "text")
     tagged = done("tag", "-m", model, input="ball goal team\n\nsoup bread\n").stdout

@@ -47,13 +47,108 @@ def test_chunk_scores_are_those_of_seqeval(done, chunker):
     assert scores["accuracy"] == pytest.approx(seqeval.accuracy_score(gold, predicted))
 
 
-def test_labels_that_are_no_chunks_have_accuracies_alone(done, sample):
+def test_labels_that_are_no_chunks_have_scores_of_labels_and_confusions(done, sample):
     scores = json.loads(done("evaluate", "-m", sample.model, sample.test, "--json").stdout)
     assert scores["precision"] is scores["recall"] is scores["f1"] is None
     assert scores["per_type"] == {}
     gold, predicted = tagged(done, sample.model, sample.test)
-    assert scores == loglinear.evaluate(gold, predicted).to_dict()
-    assert "chunks" not in done("evaluate", "-m", sample.model, sample.test).stdout
+    evaluation = loglinear.evaluate(gold, predicted)
+    assert scores == evaluation.to_dict()
+    assert sum(sum(row.values()) for row in scores["confusion"].values()) == scores["n_tokens"]
+    assert scores["per_label"]["NOUN"]["support"] == sum(scores["confusion"]["NOUN"].values()) > 0
+    shown = done("evaluate", "-m", sample.model, sample.test).stdout
+    assert "chunks" not in shown
+    assert shown == evaluation.report() + "\n"
+
+
+def test_a_matrix_is_shown_where_the_terminal_is_wide_enough(done, sample, monkeypatch):
+    arguments = ("evaluate", "-m", sample.model, sample.test)
+    assert "most frequent confusions" in done(*arguments).stdout
+    monkeypatch.setenv("COLUMNS", "400")
+    assert "rows gold, columns predicted" in done(*arguments).stdout
+
+
+def test_strict_mode_is_that_of_seqeval(done, misuse, chunker):
+    from seqeval import scheme
+    from seqeval.metrics import v1
+
+    arguments = ("evaluate", "-m", chunker.model, chunker.test, "--json", "--mode", "strict")
+    gold, predicted = tagged(done, chunker.model, chunker.test)
+    lenient = json.loads(done(*arguments[:-2]).stdout)
+    for options, kind in (((), scheme.IOB2), (("--scheme", "IOB1"), scheme.IOB1)):
+        scores = json.loads(done(*arguments, *options).stdout)
+        expected = v1.precision_recall_fscore_support(
+            gold, predicted, average="micro", mode="strict", scheme=kind, zero_division=0
+        )
+        assert [scores[name] for name in ("precision", "recall", "f1")] == pytest.approx(expected[:3])
+        assert (scores["mode"], scores["scheme"]) == ("strict", kind.__name__)
+    assert scores["f1"] != lenient["f1"]
+    assert "none of conlleval, strict" in misuse(*arguments[:-1], "lenient")
+    assert "unknown tagging scheme 'XY'; known: IOB" in misuse(*arguments, "--scheme", "XY")
+    assert "does not belong to the scheme IOE2" in misuse(*arguments, "--scheme", "IOE2")
+
+
+def conlleval_counts(text):
+    """Numbers of tokens, right tokens, gold, predicted and right chunks, as the conlleval script reads its input."""
+    from test_metrics import conlleval_chunks
+
+    right = tokens = 0
+    gold, predicted = [], []
+    for line in [*text.split("\n"), ""]:
+        cells = line.split(" ") if line else ["", "O", "O"]
+        assert len(cells) >= 3
+        right, tokens = right + bool(line and cells[-1] == cells[-2]), tokens + bool(line)
+        gold.append(cells[-2])
+        predicted.append(cells[-1])
+    found, guessed = set(conlleval_chunks(gold)), set(conlleval_chunks(predicted))
+    return tokens, right, len(found), len(guessed), len(found & guessed)
+
+
+@pytest.mark.parametrize("place", ["file", "-"])
+def test_output_is_what_conlleval_reads(done, chunker, tmp_path, place):
+    output = tmp_path / "columns" if place == "file" else "-"
+    finished = done("evaluate", "-m", chunker.model, chunker.test, "--json", "-o", output)
+    text = output.read_text() if place == "file" else finished.stdout
+    scores = json.loads(finished.stdout if place == "file" else finished.stderr)
+    assert json.loads(done("evaluate", "-m", chunker.model, chunker.test, "--json").stdout) == scores
+    tokens, right, found, guessed, both = conlleval_counts(text)
+    assert scores["accuracy"] == right / tokens
+    assert (scores["precision"], scores["recall"]) == (both / guessed, both / found)
+    # The token's columns stand before the gold label.
+    rows = [line.split(" ") for line in text.splitlines()]
+    given = read_columns(chunker.test.read_text())
+    assert [row[:-1] for row in rows if row != [""]] == [row for sentence in given for row in sentence]
+    assert rows.count([""]) == len(given)
+
+
+@pytest.mark.parametrize("kind", ["crfsuite", "jsonl"])
+def test_output_of_formats_without_token_columns_numbers_the_tokens(done, sample, tmp_path, kind):
+    path = sample.path("test", kind)
+    scores = json.loads(done("evaluate", "-m", sample.models[kind], path, "--json", "-o", tmp_path / "columns").stdout)
+    sentences = (tmp_path / "columns").read_text().removesuffix("\n\n").split("\n\n")
+    rows = [[line.split(" ") for line in sentence.split("\n")] for sentence in sentences]
+    assert [[row[0] for row in sentence] for sentence in rows] == [
+        [str(n + 1) for n in range(len(sentence))] for sentence in rows
+    ]
+    gold, predicted = ([[row[at] for row in sentence] for sentence in rows] for at in (1, 2))
+    assert loglinear.evaluate(gold, predicted).to_dict() == scores
+
+
+def test_blanks_in_labels_do_not_make_columns_of_the_output(done, tmp_path):
+    data = tmp_path / "data.jsonl"
+    data.write_text('{"tokens": [["a"], ["b"]], "labels": ["proper noun", "verb"]}\n' * 3)
+    done("train", data, "-f", "jsonl", "-m", tmp_path / "m", "-q")
+    done("evaluate", "-m", tmp_path / "m", data, "-o", tmp_path / "out")
+    assert (tmp_path / "out").read_text().split("\n")[0] == "1 proper_noun proper_noun"
+
+
+def test_output_that_cannot_be_written_or_needs_a_second_reading_is_refused(done, misuse, sample, tmp_path):
+    assert "folder does not exist" in misuse("evaluate", "-m", sample.model, sample.test, "-o", tmp_path / "no" / "f")
+    content = sample.test.read_text()
+    assert "save it in a file" in misuse("evaluate", "-m", sample.model, "-", "-o", tmp_path / "f", input=content)
+    jsonl = sample.path("test", "jsonl").read_text()
+    done("evaluate", "-m", sample.models["jsonl"], "-", "-o", tmp_path / "f", input=jsonl)
+    assert (tmp_path / "f").exists()
 
 
 def test_accuracy_is_that_of_the_estimators_score(done, sample):

@@ -5,9 +5,8 @@ use crate::network::junction::cliques::{Axis, Junction, NONE, zeros};
 use crate::network::junction::tables::{collapse_row, fill_row, spread, sum_out};
 use crate::network::{Network, NetworkScores};
 use crate::numeric;
-use crate::threads::{Interrupt, share};
+use crate::threads::{Interrupt, Pool, share};
 use pulp::{Arch, Simd, WithSimd};
-use rayon::ThreadPool;
 use std::ops::Range;
 
 /// The least exponent: exp(-700) is 0 beside 1, and `exp_in_place` goes no further.
@@ -223,7 +222,7 @@ impl Junction {
     /// Calls `work` for all tasks, on the pool if there is one.
     fn each_task<'a>(
         &self,
-        pool: Option<&ThreadPool>,
+        pool: Option<Pool>,
         segments: Vec<Segment<'a>>,
         work: impl Fn(Segment<'a>, Range<usize>) + Sync,
     ) {
@@ -239,7 +238,7 @@ impl Junction {
         &self,
         scores: NetworkScores<'_>,
         way: Way,
-        pool: Option<&ThreadPool>,
+        pool: Option<Pool>,
         interrupt: &Interrupt,
     ) -> Result<Conditionals<'_>> {
         let mut tables = zeros(self.entries())?;
@@ -260,7 +259,7 @@ impl Junction {
     pub fn conditionals(
         &self,
         scores: NetworkScores<'_>,
-        pool: Option<&ThreadPool>,
+        pool: Option<Pool>,
         interrupt: &Interrupt,
     ) -> Result<Conditionals<'_>> {
         self.up(scores, Way::Sum, pool, interrupt)
@@ -271,7 +270,7 @@ impl Junction {
     pub fn most_probable(
         &self,
         scores: NetworkScores<'_>,
-        pool: Option<&ThreadPool>,
+        pool: Option<Pool>,
         interrupt: &Interrupt,
     ) -> Result<Vec<u32>> {
         let up = self.up(scores, Way::Max, pool, interrupt)?;
@@ -301,7 +300,7 @@ impl Conditionals<'_> {
     pub fn marginals(
         mut self,
         scores: NetworkScores<'_>,
-        pool: Option<&ThreadPool>,
+        pool: Option<Pool>,
         interrupt: &Interrupt,
     ) -> Result<Marginals> {
         let junction = self.junction;

@@ -17,9 +17,8 @@ use crate::network::junction::calibrate::Conditionals;
 use crate::network::junction::cliques::{Junction, zeros};
 use crate::network::junction::tables::{spread, sum_out};
 use crate::numeric;
-use crate::threads::{Interrupt, share};
+use crate::threads::{Interrupt, Pool, share};
 use pulp::{Arch, Simd, WithSimd};
-use rayon::ThreadPool;
 use std::sync::{Mutex, PoisonError};
 
 /// Buffers that a thread keeps from one row to the next.
@@ -143,7 +142,7 @@ impl Conditionals<'_> {
     /// diagonal, with p(x_i = a) in it. `node` holds the marginals, laid out as the node scores.
     ///
     /// Costs O(states of all variables * entries of all tables), and memory for all tables for each thread.
-    pub fn pairs(&self, network: &Network, node: &[f64], pool: &ThreadPool, interrupt: &Interrupt) -> Result<Vec<f64>> {
+    pub fn pairs(&self, network: &Network, node: &[f64], pool: Pool, interrupt: &Interrupt) -> Result<Vec<f64>> {
         let all = node.len();
         let square =
             all.checked_mul(all).ok_or_else(|| Error::Option(format!("{all} states are too many for pairs")))?;

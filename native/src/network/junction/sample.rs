@@ -3,15 +3,14 @@
 use crate::error::{Error, Result};
 use crate::network::junction::calibrate::Conditionals;
 use crate::numeric::random::Random;
-use crate::threads::{Interrupt, share};
-use rayon::ThreadPool;
+use crate::threads::{Interrupt, Pool, share};
 
 /// Samples between two looks at the interrupt flag.
 const BLOCK: usize = 16;
 
 impl Conditionals<'_> {
     /// n assignments, one behind the other. Each assignment has its own stream of random numbers and costs O(n_variables).
-    pub fn samples(&self, n: usize, seed: u64, pool: &ThreadPool, interrupt: &Interrupt) -> Result<Vec<i32>> {
+    pub fn samples(&self, n: usize, seed: u64, pool: Pool, interrupt: &Interrupt) -> Result<Vec<i32>> {
         let width = self.junction.n_variables();
         let mut samples = Vec::new();
         let length = n.checked_mul(width).filter(|&length| samples.try_reserve_exact(length).is_ok());

@@ -66,7 +66,7 @@ proptest! {
                 pairs[place(x, i) * length + place(x, j)] += (log - log_z).exp();
             }
         }
-        let up = junction.conditionals(scores, Some(&pool), &interrupt).unwrap();
+        let up = junction.conditionals(scores, Some(pool), &interrupt).unwrap();
         prop_assert!(close(up.log_z, log_z));
         let alone = junction.conditionals(scores, None, &interrupt).unwrap();
         let marginals = alone.marginals(scores, None, &interrupt).unwrap();
@@ -77,9 +77,9 @@ proptest! {
             let cells = network.node(i as usize).flat_map(|a| network.node(j as usize).map(move |b| a * length + b));
             prop_assert!(cells.zip(&marginals.edge[network.table(e)]).all(|(cell, &p)| close(p, pairs[cell])));
         }
-        let found = up.pairs(&network, &marginals.node, &pool, &interrupt).unwrap();
+        let found = up.pairs(&network, &marginals.node, pool, &interrupt).unwrap();
         prop_assert!(found.iter().zip(&pairs).all(|(&a, &b)| close(a, b)));
-        let best = junction.most_probable(scores, Some(&pool), &interrupt).unwrap();
+        let best = junction.most_probable(scores, Some(pool), &interrupt).unwrap();
         let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         prop_assert!(close(network.score(&node, &edge, &best), most));
     }
@@ -127,9 +127,9 @@ fn any_number_of_threads_gives_the_same_bits() {
     let (junction, interrupt) = (junction(&network), Interrupt::default());
     let run = |threads| {
         let pool = pool(threads).unwrap();
-        let up = || junction.conditionals(scores, Some(&pool), &interrupt).unwrap();
-        let marginals = up().marginals(scores, Some(&pool), &interrupt).unwrap();
-        (up().samples(40, 3, &pool, &interrupt).unwrap(), marginals.log_z, marginals.node, marginals.edge)
+        let up = || junction.conditionals(scores, Some(pool), &interrupt).unwrap();
+        let marginals = up().marginals(scores, Some(pool), &interrupt).unwrap();
+        (up().samples(40, 3, pool, &interrupt).unwrap(), marginals.log_z, marginals.node, marginals.edge)
     };
     let one = run(1);
     assert!([2, 3, 4].into_iter().all(|threads| run(threads) == one));

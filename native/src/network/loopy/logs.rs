@@ -14,8 +14,7 @@ use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, tak
 use crate::network::loopy::slots::MessageSlots;
 use crate::network::{Neighbour, Network};
 use crate::numeric::log_sum_exp;
-use crate::threads::{parts, share};
-use rayon::ThreadPool;
+use crate::threads::{Pool, parts, share};
 use std::ops::Range;
 
 /// Largest difference of two scores of a tame table. The largest term of a sum is at least exp(-300), and a term that underflows
@@ -188,7 +187,7 @@ impl MessageRule for Logs<'_> {
     fn logs_of_entries(&self, _messages: &mut [f64]) {}
 
     /// log Z = sum of log Z_i + sum of (log Z_ij - log Z_i - log Z_j).
-    fn beliefs(&self, messages: &[f64], pool: &ThreadPool) -> Beliefs {
+    fn beliefs(&self, messages: &[f64], pool: Pool) -> Beliefs {
         let (n, ends) = (self.network.n_variables(), self.network.edges());
         let sizes = |chunk: Range<usize>| chunk.map(|variable| self.network.node(variable).len()).sum();
         let mut nodes = vec![0.0; self.node_scores.len()];

@@ -15,9 +15,8 @@ use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks};
 use crate::network::loopy::slots::MessageSlots;
 use crate::numeric;
 use crate::numeric::chunks::dispatched;
-use crate::threads::{parts, share};
+use crate::threads::{Pool, parts, share};
 use pulp::Scalar;
-use rayon::ThreadPool;
 use std::ops::Range;
 
 /// Largest |log E|: the product of three numbers of this size and of beliefs stays in the range of a double.
@@ -107,7 +106,7 @@ impl<'a> Odds<'a> {
     }
 
     /// Writes B_i and the beliefs of all variables; returns the sum of log Z_i, where Z_i = 1 + B_i.
-    fn node_beliefs(&self, messages: &[f64], pool: &ThreadPool, odds: &mut [f64], beliefs: &mut [f64]) -> f64 {
+    fn node_beliefs(&self, messages: &[f64], pool: Pool, odds: &mut [f64], beliefs: &mut [f64]) -> f64 {
         let sizes = || chunks(self.odds.len()).map(|chunk| chunk.len());
         let work = parts(odds, sizes()).into_iter().zip(parts(beliefs, sizes().map(|size| 2 * size)));
         let logs = share(pool, chunks(self.odds.len()).zip(work).collect(), |(chunk, (odds, beliefs))| {
@@ -123,7 +122,7 @@ impl<'a> Odds<'a> {
     }
 
     /// Writes the beliefs of all edges; returns the sum of log (Z_ij / (Z_i Z_j)).
-    fn edge_beliefs(&self, messages: &[f64], pool: &ThreadPool, odds: &[f64], beliefs: &mut [f64]) -> f64 {
+    fn edge_beliefs(&self, messages: &[f64], pool: Pool, odds: &[f64], beliefs: &mut [f64]) -> f64 {
         let n = self.ends.len();
         let work = chunks(n).zip(parts(beliefs, chunks(n).map(|chunk| 4 * chunk.len())));
         let logs = share(pool, work.collect(), |(chunk, tables)| {
@@ -282,7 +281,7 @@ impl MessageRule for Odds<'_> {
     }
 
     /// log Z = constant + sum of log (1 + B_i) + sum of log (Z_ij / (Z_i Z_j)).
-    fn beliefs(&self, messages: &[f64], pool: &ThreadPool) -> Beliefs {
+    fn beliefs(&self, messages: &[f64], pool: Pool) -> Beliefs {
         let (mut odds, mut nodes) = (vec![0.0; self.odds.len()], vec![0.0; 2 * self.odds.len()]);
         let of_nodes = self.node_beliefs(messages, pool, &mut odds, &mut nodes);
         let mut edges = vec![0.0; 4 * self.ends.len()];

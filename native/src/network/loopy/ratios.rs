@@ -16,9 +16,8 @@ use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, tak
 use crate::network::loopy::slots::MessageSlots;
 use crate::numeric;
 use crate::numeric::chunks::dispatched;
-use crate::threads::{parts, share};
+use crate::threads::{Pool, parts, share};
 use pulp::Scalar;
-use rayon::ThreadPool;
 use std::ops::Range;
 
 /// The rule whose entries are ratios to the first state.
@@ -168,7 +167,7 @@ impl<'a> Ratios<'a> {
     }
 
     /// Writes the beliefs of all variables; returns the sum of log Z_i.
-    fn node_beliefs(&self, messages: &[f64], pool: &ThreadPool, beliefs: &mut [f64]) -> f64 {
+    fn node_beliefs(&self, messages: &[f64], pool: Pool, beliefs: &mut [f64]) -> f64 {
         let n = self.network.n_variables();
         let sizes = |chunk: Range<usize>| chunk.map(|variable| self.network.node(variable).len()).sum();
         let work = chunks(n).zip(parts(beliefs, chunks(n).map(sizes)));
@@ -188,7 +187,7 @@ impl<'a> Ratios<'a> {
     }
 
     /// Writes the beliefs of all edges; returns the sum of log (Z_ij / (Z_i Z_j)).
-    fn edge_beliefs(&self, messages: &[f64], pool: &ThreadPool, nodes: &[f64], beliefs: &mut [f64]) -> f64 {
+    fn edge_beliefs(&self, messages: &[f64], pool: Pool, nodes: &[f64], beliefs: &mut [f64]) -> f64 {
         let n = self.network.edges().len();
         let sizes = |chunk: Range<usize>| chunk.map(|edge| self.network.table(edge).len()).sum();
         let work = chunks(n).zip(parts(beliefs, chunks(n).map(sizes)));
@@ -272,7 +271,7 @@ impl MessageRule for Ratios<'_> {
     }
 
     /// log Z = constant + sum of log Z_i + sum of log (Z_ij / (Z_i Z_j)).
-    fn beliefs(&self, messages: &[f64], pool: &ThreadPool) -> Beliefs {
+    fn beliefs(&self, messages: &[f64], pool: Pool) -> Beliefs {
         let mut nodes = vec![0.0; self.ratios.len()];
         let mut log_z = self.constant + self.node_beliefs(messages, pool, &mut nodes);
         let mut edges = vec![0.0; self.edge_scores.len()];

@@ -3,8 +3,7 @@
 use crate::error::{Error, Result};
 use crate::network::Network;
 use crate::network::loopy::slots::MessageSlots;
-use crate::threads::Interrupt;
-use rayon::ThreadPool;
+use crate::threads::{Interrupt, Pool};
 use std::ops::Range;
 
 /// The sequence in which messages are computed (`schedules`).
@@ -92,7 +91,7 @@ pub trait MessageRule: Sync {
     fn logs_of_entries(&self, messages: &mut [f64]);
 
     /// The beliefs that the messages give.
-    fn beliefs(&self, messages: &[f64], pool: &ThreadPool) -> Beliefs;
+    fn beliefs(&self, messages: &[f64], pool: Pool) -> Beliefs;
 }
 
 /// The inputs of belief propagation.
@@ -103,7 +102,7 @@ pub struct Propagation<'a> {
     pub slots: &'a MessageSlots,
     pub node_scores: &'a [f64],
     pub edge_scores: &'a [f64],
-    pub pool: &'a ThreadPool,
+    pub pool: Pool,
     pub interrupt: &'a Interrupt,
 }
 

@@ -2,15 +2,14 @@
 
 use crate::error::Result;
 use crate::network::loopy::rule::{LoopySettings, MessageRule, Report};
-use crate::threads::{Interrupt, parts, share};
-use rayon::ThreadPool;
+use crate::threads::{Interrupt, Pool, parts, share};
 
 /// Flooding: each iteration computes all messages from the messages of the iteration before.
 pub fn flooding<R: MessageRule>(
     rule: &R,
     messages: &mut Vec<f64>,
     settings: &LoopySettings,
-    pool: &ThreadPool,
+    pool: Pool,
     interrupt: &Interrupt,
 ) -> Result<Report> {
     let slots = rule.slots();

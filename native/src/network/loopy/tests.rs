@@ -47,7 +47,7 @@ impl Problem {
             slots: &self.slots,
             node_scores: &self.nodes,
             edge_scores: &self.tables,
-            pool: &pool,
+            pool,
             interrupt: &interrupt,
         })
     }

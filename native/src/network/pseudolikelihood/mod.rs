@@ -28,9 +28,8 @@ use crate::network::pseudolikelihood::patterns::{Multiply, Patterns, TILE};
 use crate::network::pseudolikelihood::residuals::Residuals;
 use crate::network::pseudolikelihood::samples::CHUNK;
 use crate::numeric::aligned::Aligned;
-use crate::threads::{self, Interrupt, locked};
+use crate::threads::{self, Interrupt, Pool, locked};
 use pulp::Arch;
-use rayon::ThreadPool;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -45,7 +44,7 @@ const DENSE: f64 = 0.1;
 pub struct PseudoLikelihood {
     pub samples: Arc<Samples>,
     /// The threads that evaluate the objective.
-    pub pool: Arc<ThreadPool>,
+    pub pool: Pool,
     /// Tables for X M.
     by_sample: Patterns,
     /// Tables for X' R.
@@ -68,13 +67,14 @@ impl PseudoLikelihood {
     /// The objective on samples, evaluated on `n_threads` threads (0: all cores).
     pub fn new(samples: Samples, n_threads: usize) -> Result<Self> {
         let pool = threads::pool(n_threads)?;
-        let (by_sample, by_column) = pool.join(|| Patterns::of_samples(&samples), || Patterns::of_columns(&samples));
+        let (by_sample, by_column) =
+            pool.install(|| rayon::join(|| Patterns::of_samples(&samples), || Patterns::of_columns(&samples)));
         Ok(PseudoLikelihood { samples: Arc::new(samples), pool, by_sample, by_column, scratch: Mutex::default() })
     }
 
     /// The objective over the weights with the numbers `features`, which ascend; all other weights are 0.
     pub fn restrict(&self, features: Vec<usize>) -> Restricted {
-        Restricted::new(Arc::clone(&self.samples), Arc::clone(&self.pool), features)
+        Restricted::new(Arc::clone(&self.samples), self.pool, features)
     }
 
     /// The term of one variable over the weights that it depends on: of the pairs with its columns, then of its columns.
@@ -142,7 +142,7 @@ impl PseudoLikelihood {
         matrix.clear();
         matrix.resize(self.n_tiles() * rows * TILE, 0.0);
         let tiles = matrix.chunks_exact_mut(rows * TILE).enumerate().collect();
-        threads::share(&self.pool, tiles, |(tile, out): (usize, &mut [f64])| {
+        threads::share(self.pool, tiles, |(tile, out): (usize, &mut [f64])| {
             let columns = tile * TILE..((tile + 1) * TILE).min(d);
             for a in 0..columns.end {
                 let behind = samples.behind(a);
@@ -179,7 +179,7 @@ impl PseudoLikelihood {
         let mut slabs: Vec<_> = sheet.chunks_exact_mut(TILE * CHUNK).enumerate().collect();
         // A tile of M stays in the second cache while all chunks use it.
         slabs.sort_by_key(|(slab, _)| (slab % n_tiles, slab / n_tiles));
-        threads::share(&self.pool, slabs, |(slab, out): (usize, &mut [f64])| {
+        threads::share(self.pool, slabs, |(slab, out): (usize, &mut [f64])| {
             if interrupt.is_set() {
                 return;
             }
@@ -214,7 +214,7 @@ impl PseudoLikelihood {
         let (samples, singles) = (&*self.samples, &w[self.samples.n_interactions()..]);
         let of_chunk = self.n_tiles() * TILE * CHUNK;
         let values = threads::share(
-            &self.pool,
+            self.pool,
             chunks.zip(sheet.chunks_exact_mut(of_chunk)).collect(),
             |(chunk, scores): (usize, &mut [f64])| {
                 if interrupt.is_set() {
@@ -245,7 +245,7 @@ impl PseudoLikelihood {
         let pieces = tiles.flat_map(|(tile, rows)| {
             rows.chunks_mut(ROWS * TILE).enumerate().map(move |(piece, out)| (tile, piece * ROWS, out))
         });
-        threads::share(&self.pool, pieces.collect(), |(tile, first_row, out): (usize, usize, &mut [f64])| {
+        threads::share(self.pool, pieces.collect(), |(tile, first_row, out): (usize, usize, &mut [f64])| {
             let (mut tables, patterns) = (Aligned::default(), &self.by_column);
             for (at, chunk) in chunks.clone().enumerate().filter(|_| !interrupt.is_set()) {
                 let dense = &sheet[(at * n_tiles + tile) * TILE * CHUNK..][..TILE * CHUNK];
@@ -277,7 +277,7 @@ impl PseudoLikelihood {
             pieces.push((columns, own));
             interactions = rest;
         }
-        threads::share(&self.pool, pieces, |(columns, out): (Range<usize>, &mut [f64])| {
+        threads::share(self.pool, pieces, |(columns, out): (Range<usize>, &mut [f64])| {
             for others in (columns.start..d).step_by(TILE) {
                 let (upper, lower) = (others / TILE * of_tile, columns.start / TILE * of_tile);
                 for a in columns.clone() {

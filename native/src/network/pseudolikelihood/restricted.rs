@@ -6,9 +6,8 @@ use crate::network::pseudolikelihood::residuals::Residuals;
 use crate::network::pseudolikelihood::samples::{CHUNK, Samples};
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
-use crate::threads::{self, Interrupt, locked};
+use crate::threads::{self, Interrupt, Pool, locked};
 use pulp::{Arch, Simd, WithSimd};
-use rayon::ThreadPool;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +19,7 @@ const PARTS: usize = 32;
 pub struct Restricted {
     pub samples: Arc<Samples>,
     /// The threads that evaluate the objective.
-    pub pool: Arc<ThreadPool>,
+    pub pool: Pool,
     /// Weight of this objective -> its number among all weights; ascending.
     features: Vec<usize>,
     /// The pairs of columns whose weights belong to this objective.
@@ -44,7 +43,7 @@ struct Scratch {
 
 impl Restricted {
     /// The objective over the weights with the numbers `features`, which ascend.
-    pub fn new(samples: Arc<Samples>, pool: Arc<ThreadPool>, features: Vec<usize>) -> Restricted {
+    pub fn new(samples: Arc<Samples>, pool: Pool, features: Vec<usize>) -> Restricted {
         let n = samples.n_interactions();
         let (interactions, singles) = features.split_at(features.partition_point(|&feature| feature < n));
         let edges = Interactions::new(&samples, interactions.iter().enumerate().map(|(at, &feature)| (feature, at)));
@@ -56,7 +55,7 @@ impl Restricted {
     /// The objective over some of its weights, given by ascending positions among them.
     pub fn restrict(&self, kept: &[usize]) -> Restricted {
         let features = kept.iter().map(|&at| self.features[at]).collect();
-        let made = Restricted::new(Arc::clone(&self.samples), Arc::clone(&self.pool), features);
+        let made = Restricted::new(Arc::clone(&self.samples), self.pool, features);
         Restricted { variables: self.variables.clone(), ..made }
     }
 
@@ -87,7 +86,7 @@ impl Restricted {
         let n_chunks = self.samples.n_chunks();
         let of_part = n_chunks.div_ceil(PARTS);
         let parts = (0..n_chunks).step_by(of_part).map(|start| start..(start + of_part).min(n_chunks)).collect();
-        let sums = threads::share(&self.pool, parts, |chunks| self.part(chunks, w, &singles, interrupt));
+        let sums = threads::share(self.pool, parts, |chunks| self.part(chunks, w, &singles, interrupt));
         interrupt.check()?;
         let mut value = 0.0;
         for (of_part, sums) in sums {

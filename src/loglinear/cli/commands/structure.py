@@ -266,14 +266,9 @@ class Edges:
         return "\n".join(lines)
 
     def _choice(self) -> str:
-        """Say how l1 was chosen, and whether smaller strengths might be better still."""
+        """Say how l1 was chosen."""
         path = self._path
-        if path is None:
-            return ""
-        text = f", chosen by {self._estimator.l1} among {len(path.points)}"
-        if not path.interrupted and path.points[-1].l1 == self._l1():
-            text += f", the least of them: try smaller ones too, --l1 {self._l1() / 3.0:.2g} for one"
-        return text
+        return "" if path is None else f", chosen by {self._estimator.l1} among {len(path.points)}"
 
 
 def _sign(number: float) -> int:

@@ -1,0 +1,121 @@
+"""Labels as names, which the native half knows, and names as labels again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+
+__all__ = ["LabelNames", "check_classes", "check_ordered", "typed"]
+
+# The label of a name, by the labels' type.
+_OF_NAME: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "bool": "True".__eq__}
+
+
+class LabelNames:
+    """Sequences of labels as sequences of names, for one iteration.
+
+    Labels are strings, integers, or truth values, of Python or NumPy, and all of the same type.
+
+    Args:
+        sequences: a sequence of labels for each sentence.
+
+    Attributes:
+        type: "str", "int" or "bool", as soon as a label has been seen; "str" before.
+    """
+
+    def __init__(self, sequences: Iterable[Any]) -> None:
+        check_ordered(sequences, "the labels of all sentences")
+        self._sequences = sequences
+        self._known: dict[type, str] = {}
+        self.type = "str"
+
+    def __iter__(self) -> Iterator[Sequence[str]]:
+        """Yield the names of each sentence's labels.
+
+        Raises:
+            DataError: the labels of a sentence have no order or are a string, a label has another type, or two labels
+                have different types; names the sentence.
+        """
+        only_str = {str}
+        for sentence, labels in enumerate(self._sequences):
+            if type(labels) is list and self.type == "str" and self._known and {*map(type, labels)} == only_str:
+                yield labels
+                continue
+            where = f"labels of sentence {sentence}"
+            check_ordered(labels, where)
+            listed = list(labels.tolist() if hasattr(labels, "tolist") else labels)
+            for label in listed if {*map(type, listed)} - self._known.keys() else ():
+                self._learn(label, where)
+            yield listed if self.type == "str" else list(map(str, listed))
+
+    def _learn(self, label: Any, where: str) -> None:
+        name = _type_name(type(label))
+        if name is None:
+            message = f"{where}: {label!r} is of type {type(label).__name__}; labels are str, int or bool"
+            raise DataError(message)
+        if self._known and name != self.type:
+            message = (
+                f"{where}: {label!r} is of type {name}, and labels before it are of type {self.type}; give all one type"
+            )
+            raise DataError(message)
+        self._known[type(label)], self.type = name, name
+
+
+def check_ordered(items: Any, what: str) -> None:
+    """Raise DataError if the items that are to stand in a row are a string or have no order.
+
+    Args:
+        items: a sequence, or something else that can be gone through.
+        what: the items in words, for the message.
+    """
+    if isinstance(items, (list, tuple)):
+        return
+    if isinstance(items, (str, bytes, Set, Mapping)) or not _can_be_gone_through(items):
+        message = f"{what}: expected a sequence, such as a list, not the {type(items).__name__} {items!r:.60}"
+        raise DataError(message)
+
+
+def _can_be_gone_through(items: Any) -> bool:
+    try:
+        iter(items)
+    except TypeError:
+        return False
+    return True
+
+
+def check_classes(y: Any) -> None:
+    """Raise DataError if strings and other values are mixed among classes, or a class is None.
+
+    Args:
+        y: classes; only the values of sequences and of arrays of objects are looked at, others have one type.
+    """
+    if not isinstance(y, (list, tuple)) and getattr(getattr(y, "dtype", None), "kind", "") != "O":
+        return
+    kinds = {*map(type, y)}
+    if type(None) in kinds:
+        message = "a class is None; leave out samples whose class is not known"
+        raise DataError(message)
+    if len({issubclass(kind, str) for kind in kinds}) > 1:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        message = f"the classes are of several types: {names}; give all one type"
+        raise DataError(message)
+
+
+def typed(sequences: list[list[str]], label_type: str) -> list[list[Any]]:
+    """Return names as labels of a type ("str", "int" or "bool"); names themselves are not copied."""
+    if label_type == "str":
+        return sequences
+    label_of = _OF_NAME[label_type]
+    return [[label_of(name) for name in names] for names in sequences]
+
+
+def _type_name(kind: type) -> str | None:
+    if issubclass(kind, str):
+        return "str"
+    if issubclass(kind, (bool, np.bool_)):
+        return "bool"
+    return "int" if issubclass(kind, (int, np.integer)) else None

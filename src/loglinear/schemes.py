@@ -1,0 +1,221 @@
+"""Tagging schemes, and the chunks of label sequences.
+
+A chunk is a typed stretch of tokens: a phrase, an entity, a word. Two modes read chunks:
+
+- "conlleval" gives chunks for every sequence, well-formed or not; one rule reads all schemes (`chunks`). Its chunks
+  equal those of conlleval (the CoNLL script) on IOB1 and IOB2, and those of seqeval's default mode on IOB1, IOB2 and
+  IOBES.
+- "strict" counts a chunk only where its tags follow the scheme. Its chunks equal those of seqeval's mode="strict" with
+  the same scheme.
+
+The module imports the standard library alone, to load fast.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from loglinear.errors import DataError, OptionError
+
+__all__ = ["MODES", "SCHEMES", "Chunk", "chunks", "detect_scheme"]
+
+Chunk = tuple[str, int, int]
+"""Type, first token, one past the last token."""
+
+MODES = ("conlleval", "strict")
+
+# The role of each tag in every scheme: B begins, I continues, E ends a chunk; S is a chunk of one token.
+_ROLES = {"B": "B", "B2": "I", "B3": "I", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S"}
+
+# The tags of each scheme, besides O.
+_TAGS = {
+    "IOB": frozenset({"B", "I"}),
+    "IOBES": frozenset({"B", "I", "E", "S"}),
+    "BILOU": frozenset({"B", "I", "L", "U"}),
+    "BMES": frozenset({"B", "B2", "B3", "M", "E", "S"}),
+    "IOE2": frozenset({"I", "E"}),
+}
+# The tags of schemes that differ in strict mode alone.
+_TAGS["IOB1"] = _TAGS["IOB2"] = _TAGS["IOB"]
+
+# Schemes that `detect_scheme` tells apart, the first that fits.
+_DETECTED = ("IOB", "IOBES", "BILOU", "BMES")
+
+# Other names of schemes, in each mode.
+_ALIASES = {"BIO": "IOB", "BIOES": "IOBES", "BMES6": "BMES"}
+_ALIASES_IN = {"conlleval": {"IOB1": "IOB", "IOB2": "IOB", "IOE2": "IOBES"}, "strict": {"IOB": "IOB2"}}
+
+SCHEMES = ("IOB", "IOB1", "IOB2", "IOE2", "IOBES", "BILOU", "BMES", *_ALIASES, "none")
+
+# Well-formed chunks in the roles of tokens in a row that have the same type, the role of the next token behind them in
+# lower case. In IOB1, B stands only behind a chunk of its type, and a B of another type does not end a chunk of one B.
+_PATTERNS = {
+    "IOB1": re.compile("(?<=.)BI+|(?<=.)B(?!b)|I+"),
+    "IOB2": re.compile("BI*"),
+    "IOE2": re.compile("I*E"),
+    "IOBES": re.compile("BI*E|S"),
+}
+
+
+def detect_scheme(labels: Iterable[object]) -> str | None:
+    """Return the name of the tagging scheme of a label set.
+
+    A label is read as TAG or TAG-TYPE, split at its first dash; "O" is outside every chunk. The schemes, first tried
+    first:
+
+    - "IOB": the tags B and I, or nothing but O. IOB1 and IOB2 have the same labels.
+    - "IOBES" (or BIOES): B, I, E, S.
+    - "BILOU": B, I, L, U.
+    - "BMES": B, M, E, S, and the six tags B, B2, B3, M, E, S of Chinese word segmentation. It is tried first if no
+      label has a type and O is missing, as in a segmentation into words.
+
+    A subset of a scheme's tags belongs to the scheme. If a subset belongs to several schemes, the name does not matter
+    to the chunks of mode "conlleval": one rule reads all schemes (`chunks`).
+
+    Args:
+        labels: labels, with or without repetitions.
+
+    Returns:
+        The name; None if there is no label, or a label belongs to no scheme (a part of speech or a number, for
+        example).
+    """
+    distinct = set(labels)
+    if not distinct:
+        return None
+    if distinct <= _TAGS["BMES"]:
+        return "BMES"
+    tags = {label.partition("-")[0] if isinstance(label, str) else label for label in distinct - {"O"}}
+    return next((scheme for scheme in _DETECTED if tags <= _TAGS[scheme]), None)
+
+
+def chunks(labels: Sequence[str], scheme: str | None = None, *, mode: str = "conlleval") -> list[Chunk]:
+    """Return the chunks of one label sequence, from left to right.
+
+    In mode "conlleval" a chunk starts at B or S, at any tag other than O that follows O, E, S or the start of the
+    sequence, and at every change of the type. It ends after E or S, before O, and before the start of another chunk.
+    The rule gives chunks for malformed sequences, too. M, B2 and B3 are read as I, L as E, U as S. Segmentation tags
+    have no types, and their chunks are words that cover the sequence.
+
+    In mode "strict" a chunk is B and any number of I (IOB2); any number of I and E (IOE2); B, any number of I and E, or
+    S (IOBES, BILOU, BMES); any number of I, or behind a chunk of the same type B and any number of I (IOB1).
+
+    Args:
+        labels: labels TAG or TAG-TYPE, split at the first dash, and "O".
+        scheme: "IOB" ("BIO"), "IOB1", "IOB2", "IOE2", "IOBES" ("BIOES"), "BILOU" or "BMES"; None detects it
+            (`detect_scheme`). In mode "strict", "IOB" is IOB2, and detected are IOB2 where there are tags B and I, IOB1
+            where there are tags I alone, IOE2 where there are tags I and E.
+        mode: "conlleval" or "strict".
+
+    Returns:
+        Triples (type, start, end), the end exclusive; the type is "" if the label has none.
+
+    Raises:
+        DataError: a label does not belong to the scheme, or the labels follow no scheme.
+        OptionError: there is no such scheme or mode.
+    """
+    distinct = set(labels)
+    found = found_scheme(distinct, mode) if scheme is None else checked_scheme(distinct, scheme, mode)
+    if found is None and distinct:
+        named = ", ".join(map(repr, sorted(distinct)[:8]))
+        message = f"the labels {named} follow no chunk tagging scheme ({', '.join(_DETECTED)})"
+        raise DataError(message)
+    return read_chunks([parsed_tag(label) for label in labels], found or "IOB", mode)
+
+
+def check_mode(mode: str) -> None:
+    """Raise OptionError if there is no such mode."""
+    if mode not in MODES:
+        message = f"mode={mode!r} is none of {', '.join(MODES)}"
+        raise OptionError(message)
+
+
+def found_scheme(labels: Iterable[object], mode: str) -> str | None:
+    """Return the scheme of a label set by which a mode reads chunks; None if the labels follow none."""
+    check_mode(mode)
+    distinct = set(labels)
+    found = detect_scheme(distinct)
+    tags = {str(label).partition("-")[0] for label in distinct} - {"O"}
+    if mode == "strict" and found == "IOB":
+        return "IOB1" if tags == {"I"} else "IOB2"
+    if mode == "strict" and found == "IOBES" and tags <= _TAGS["IOE2"]:
+        return "IOE2"
+    return found
+
+
+def checked_scheme(labels: Iterable[object], scheme: str, mode: str) -> str | None:
+    """Return the name of a scheme in a mode; None for "none", the scheme of labels that stand for no chunks.
+
+    Raises:
+        DataError: a label does not belong to the scheme.
+        OptionError: there is no such scheme or mode.
+    """
+    check_mode(mode)
+    if scheme.lower() == "none":
+        return None
+    name = _ALIASES.get(scheme.upper(), scheme.upper())
+    name = _ALIASES_IN[mode].get(name, name)
+    if name not in _TAGS:
+        message = f"unknown tagging scheme {scheme!r}; known: {', '.join(SCHEMES)}"
+        raise OptionError(message)
+    for label in labels:
+        if label != "O" and str(label).partition("-")[0] not in _TAGS[name]:
+            message = f"label {label!r} does not belong to the scheme {name}; scheme=None detects the scheme"
+            raise DataError(message)
+    return name
+
+
+def is_tag(label: object) -> bool:
+    """Whether a label belongs to any scheme."""
+    return isinstance(label, str) and (label == "O" or label.partition("-")[0] in _ROLES)
+
+
+def parsed_tag(label: str) -> tuple[str, str]:
+    """Return the role and the type of a label that is a tag."""
+    if label == "O":
+        return "O", ""
+    tag, _, type_ = label.partition("-")
+    return _ROLES[tag], type_
+
+
+def read_chunks(parsed: Sequence[tuple[str, str]], scheme: str | None, mode: str) -> list[Chunk]:
+    """Return the chunks in roles and types of tokens; in mode "conlleval" the scheme does not matter."""
+    return _lenient(parsed) if mode == "conlleval" else _strict(parsed, _PATTERNS[_pattern_name(scheme)])
+
+
+def _pattern_name(scheme: str | None) -> str:
+    return scheme if scheme in _PATTERNS else "IOBES"
+
+
+def _lenient(parsed: Sequence[tuple[str, str]]) -> list[Chunk]:
+    found: list[Chunk] = []
+    start, open_type = -1, ""
+    for i, (role, type_) in enumerate(parsed):
+        if start >= 0 and (role in "OBS" or type_ != open_type):
+            found.append((open_type, start, i))
+            start = -1
+        if role == "O":
+            continue
+        if start < 0:
+            start, open_type = i, type_
+        if role in "ES":
+            found.append((open_type, start, i + 1))
+            start = -1
+    if start >= 0:
+        found.append((open_type, start, len(parsed)))
+    return found
+
+
+def _strict(parsed: Sequence[tuple[str, str]], pattern: re.Pattern[str]) -> list[Chunk]:
+    found: list[Chunk] = []
+    start = 0
+    for (outside, type_), run in groupby(parsed, key=lambda each: (each[0] == "O", each[1])):
+        roles = "".join(role for role, _ in run)
+        end = start + len(roles)
+        if not outside:
+            following = parsed[end][0].lower() if end < len(parsed) else ""
+            matches = pattern.finditer(roles + following)
+            found += [(type_, start + match.start(), start + match.end()) for match in matches]
+        start = end
+    return found

@@ -1,0 +1,186 @@
+"""Training and labelling in forked and spawned processes, after the parent has started threads of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+COMMON = """
+import multiprocessing, os, sys, threading, time
+import numpy as np
+from loglinear import ChainCRF
+
+X = [[["a", "b"], ["b"], ["c"]], [["c"], ["a"]], [["b", "c"], ["a"]]] * 40
+y = [["A", "B", "C"], ["C", "A"], ["B", "A"]] * 40
+rng = np.random.default_rng(0)
+M, z = rng.normal(size=(300, 8)), rng.integers(0, 3, 300)
+
+def chain(n_jobs):
+    crf = ChainCRF(l2=0.1, n_jobs=n_jobs).fit(X, y)
+    return crf.result_.objective, crf.predict(X[:3])
+
+def classes(n_jobs):
+    from loglinear import MaxEnt
+    maxent = MaxEnt(n_jobs=n_jobs).fit(M, z)
+    return maxent.result_.objective, maxent.predict(M[:20]).tolist()
+
+def network(n_jobs):
+    from loglinear import PairwiseMRF
+    mrf = PairwiseMRF(l1=3.0, objective="pseudolikelihood", n_jobs=n_jobs).fit((M > 0).astype(int))
+    return mrf.result_.objective, len(mrf.edges_)
+
+def chains(number):
+    return [chain(1), chain(2)]
+
+def work(number):
+    return [*chains(0), classes(1), classes(2), network(2)]
+"""
+
+
+def run(program, tmp_path, *, seconds=100):
+    """Run a program in a fresh interpreter; a hang is an error."""
+    script = tmp_path / "program.py"
+    script.write_text(COMMON + program)
+    command = [sys.executable, "-W", "ignore", script]
+    alone = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False, env=alone)
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout.split()
+
+
+FORK = """
+def in_child(work):
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(writer, repr(work()).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as file:
+        found = file.read().decode()
+    os.waitpid(pid, 0)
+    return found
+"""
+
+
+def test_a_forked_child_trains_and_labels_as_its_parent_does(tmp_path):
+    program = """
+crf, expected = ChainCRF().fit(X, y), work(0)
+def child():
+    assert crf.predict(X) == y
+    # A child of a child as well.
+    return work(0) if in_child(lambda: work(0)) == repr(expected) else None
+for _ in range(2):
+    assert in_child(child) == repr(expected), "child"
+    assert work(0) == expected, "parent"
+print("done")
+"""
+    assert run(FORK + program, tmp_path) == ["done"]
+
+
+def test_an_objective_made_before_the_fork_is_evaluated_in_the_child(tmp_path):
+    program = """
+from loglinear import ChainObjective, ClassifierObjective, Corpus
+for objective in (ChainObjective(Corpus.encode(X, y), threads=2), ClassifierObjective(M, z, n_classes=3, threads=2)):
+    w = rng.normal(size=objective.n_features)
+    def evaluate():
+        value, gradient = objective.value_and_gradient(w)
+        return value, gradient.tolist()
+    assert in_child(evaluate) == repr(evaluate())
+print("done")
+"""
+    assert run(FORK + program, tmp_path) == ["done"]
+
+
+def test_a_fork_from_a_thread_while_another_trains(tmp_path):
+    program = """
+expected, stop = work(0), threading.Event()
+def train():
+    while not stop.is_set():
+        assert chain(2) == expected[1]
+trainer = threading.Thread(target=train)
+trainer.start()
+try:
+    for _ in range(6):
+        assert in_child(lambda: work(0)) == repr(expected)
+finally:
+    stop.set()
+    trainer.join()
+print("done")
+"""
+    assert run(FORK + program, tmp_path) == ["done"]
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_a_pool_of_processes(method, tmp_path):
+    program = f"""
+if __name__ == "__main__":
+    expected = chains(0)
+    with multiprocessing.get_context({method!r}).Pool(2) as pool:
+        assert pool.map(chains, range(3)) == [expected] * 3
+    assert chains(0) == expected
+    print("done")
+"""
+    assert run(program, tmp_path) == ["done"]
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
+def test_backends_of_joblib(backend, tmp_path):
+    program = f"""
+if __name__ == "__main__":
+    import joblib
+    expected = chains(0)
+    with joblib.parallel_backend({backend!r}):
+        assert joblib.Parallel(n_jobs=2)(joblib.delayed(chains)(k) for k in range(3)) == [expected] * 3
+    assert chains(0) == expected
+    print("done")
+"""
+    assert run(program, tmp_path) == ["done"]
+
+
+def test_a_grid_search_in_forked_processes(tmp_path):
+    program = """
+import joblib
+from sklearn.model_selection import GridSearchCV
+with joblib.parallel_backend("multiprocessing"):
+    ChainCRF().fit(X, y)
+    search = GridSearchCV(ChainCRF(), {"l2": [0.1, 1.0, 10.0]}, cv=3, n_jobs=2).fit(X, y)
+print("done", search.best_score_)
+"""
+    assert run(program, tmp_path) == ["done", "1.0"]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="needs the threads' names of Linux")
+def test_n_jobs_is_the_number_of_threads_that_work(tmp_path):
+    program = """
+from collections import Counter
+from pathlib import Path
+from loglinear import GraphCRF, MaxEnt, PairwiseMRF
+def names():
+    return Counter(each.read_text().strip() for each in Path("/proc/self/task").glob("*/comm"))
+before = names()
+for order in (1, 2):
+    crf = ChainCRF(order=order, n_jobs=1).fit(X, y)
+    crf.predict(X), crf.marginals(X), crf.log_probability(X, y)
+for solver in ("grafting_light", "sag", "clustered"):
+    ChainCRF(solver=solver, l1=float(solver[0] == "g"), l2=0.1, n_jobs=1, max_iterations=3).fit(X, y)
+sparse = np.where(M > 1, M, 0.0)
+for data in (M, sparse):
+    for multi_class in ("softmax", "ovr"):
+        MaxEnt(multi_class=multi_class, n_jobs=1).fit(data, z).predict_proba(data)
+MaxEnt(solver="prox_newton", l1=1.0, n_jobs=1).fit(M, z > 1)
+for objective in ("likelihood", "pseudolikelihood", "nodewise"):
+    PairwiseMRF(l1=3.0, objective=objective, n_jobs=1).fit((M > 0).astype(int))
+graphs = [(M[:4], np.array([[0, 1], [1, 2], [2, 3]]))] * 3
+GraphCRF(n_jobs=1).fit(graphs, [z[:4]] * 3).predict_proba(graphs)
+time.sleep(0.1)  # the last thread that has ended may still be listed
+print(*(names() - before).elements())
+"""
+    assert run(program, tmp_path) in (["loglinear-0"], [])
