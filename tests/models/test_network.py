@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import networkx
@@ -184,6 +185,31 @@ def test_the_strength_is_chosen_on_a_path(l1, objective):
     assert model.l1_ == model.path_.best.l1
     assert model.path_.points[0].result.w[: MIXED.n_interactions].any() == (model.path_.points[0].l1 < 0)
     assert len(model.edges_) > 0
+
+
+@pytest.mark.parametrize("objective", ["pseudolikelihood", "nodewise"])
+def test_ebic_goes_on_behind_its_strengths_until_it_has_turned(objective):
+    options = {"objective": objective, "l1": "ebic"}
+    early = {"l1": 4, "ratio": 0.7}  # ends long before the criterion is best
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = PairwiseMRF(**options, path_options=early).fit(table(1500))
+    points = model.path_.points
+    assert len(points) > 4
+    ratios = [after.l1 / before.l1 for before, after in itertools.pairwise(points)]
+    assert_allclose(ratios, ratios[0], rtol=1e-9)
+    assert points[-1].score < model.path_.best.score
+    assert points[-1].l1 <= model.l1_ / 4.0
+    usual = PairwiseMRF(**options).fit(table(1500))
+    assert {*map(tuple, model.edges_.tolist())} == {*map(tuple, usual.edges_.tolist())}
+
+
+@pytest.mark.parametrize("l1", ["ebic", "cv"])
+@pytest.mark.parametrize("objective", ["pseudolikelihood", "nodewise"])
+def test_a_best_strength_at_the_end_of_those_given_is_warned_of(objective, l1):
+    with pytest.warns(UserWarning, match="the best point of the path is its last one, l1 100"):
+        model = PairwiseMRF(objective=objective, l1=l1, path_options={"l1": [200.0, 150.0, 100.0]}).fit(table(1500))
+    assert len(model.path_.points) == 3
 
 
 def test_groups_of_an_edge_enter_together():

@@ -44,7 +44,7 @@ def drawn(
 ) -> bytes:
     """Return the content of a figure's file with this name; equal graphs give equal files.
 
-    The width of a line shows the strength of its edge. Of many edges the strongest are shown: 60, or 1.25 for each
+    The width of a line shows the strength of its edge. Of many edges the strongest are shown: 60, or 1.5 for each
     variable if that is more. Variables without a line are shown if there are at most 12. The picture grows until all
     names have room, up to 21 inches; then those of the strongest edges have names. A line below the graph says what is
     left out.

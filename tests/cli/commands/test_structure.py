@@ -17,6 +17,7 @@ import pytest
 from loglinear import _core
 from loglinear.cli.progress import Progress
 from loglinear.datasets import make_network
+from loglinear.models.structure import PATH
 
 COLUMNS = ["variable_1", "variable_2", "state_1", "state_2", "weight"]
 
@@ -192,6 +193,14 @@ def test_ctrl_c_keeps_what_was_reached(structure, data, monkeypatch, tmp_path, l
     assert done.rows is not None
     assert (tmp_path / "g.svg").exists()
     assert "interrupted from the keyboard" in done.said
+
+
+def test_a_path_that_ends_too_early_goes_on_by_itself(structure, data, monkeypatch, tmp_path):
+    usual = structure(data).rows
+    monkeypatch.setitem(PATH, "ratio", 0.9)
+    done = structure(data, "-m", tmp_path / "m")
+    assert "warning" not in done.said
+    assert [row[:2] for row in done.rows[:9]] == [row[:2] for row in usual[:9]]
 
 
 def test_columns_of_one_value_are_named_in_one_warning_and_left_out(structure, known, tmp_path):
