@@ -140,6 +140,9 @@ def test_no_name_is_clipped_or_covered_and_the_legend_covers_nothing(n, n_edges)
         assert box.x1 <= page.x1
         assert page.y0 <= box.y0
         assert box.y1 <= page.y1
+    # The legend has a strip above the graph for itself, and the note a strip below.
+    assert all(each.get_window_extent().y0 >= max(box.y1 for box in (*labels, *dots)) for each in figure.legends)
+    assert all(each.get_window_extent().y1 <= min(box.y0 for box in (*labels, *dots)) for each in figure.texts)
     assert len(labels) == len(dots)
     everything = [*labels, *others]
     for k, box in enumerate(everything):
