@@ -156,7 +156,7 @@ def test_an_unknown_parameter_is_a_type_error_that_names_it(kind):
 
 
 def test_an_estimators_own_default_wins_over_the_options():
-    assert PairwiseMRF().l1 == 1.0
+    assert PairwiseMRF().l1 == "ebic"
     assert ChainCRF().l1 == 0.0
 
 

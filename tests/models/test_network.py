@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
+
 import networkx
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from loglinear import DataError, ModelFileError, OptionError, PairwiseMRF
@@ -30,7 +34,9 @@ def table(n=400, seed=0, share=0.5):
 
 
 def fitted(X=None, **options):
-    options = {"l1": 4.0, "inference": "exact", **options}
+    options = {"l1": 4.0, "objective": "likelihood", **options}
+    if options["objective"] == "likelihood":
+        options.setdefault("inference", "exact")
     return PairwiseMRF(**options).fit(table() if X is None else X)
 
 
@@ -69,8 +75,10 @@ def test_graph_holds_every_variable_and_every_edge():
     assert {frozenset(edge) for edge in graph.edges} == {frozenset(NAMES[v] for v in edge) for edge in model.edges_}
 
 
-@pytest.mark.parametrize("inference", ["exact", "loopy_bp"])
-@pytest.mark.parametrize("objective", ["likelihood", "pseudolikelihood", "nodewise"])
+@pytest.mark.parametrize(
+    ("objective", "inference"),
+    [("likelihood", "exact"), ("likelihood", "loopy_bp"), ("pseudolikelihood", None), ("nodewise", None)],
+)
 def test_a_strong_pair_is_found_and_an_independent_variable_left_alone(objective, inference):
     random = np.random.default_rng(0)
     a = random.integers(0, 2, 1000)
@@ -127,7 +135,9 @@ def test_training_with_missing_values_recovers_the_network():
     random = np.random.default_rng(0)
     holed = X.mask(pd.DataFrame(random.random(X.shape) < 0.15, columns=X.columns))
     holed = holed[~holed.isna().all(axis=1)]
-    with_all, with_holes = (PairwiseMRF(l1=5.0, inference="exact").fit(data) for data in (X, holed))
+    with_all, with_holes = (
+        PairwiseMRF(l1=5.0, objective="likelihood", inference="exact").fit(data) for data in (X, holed)
+    )
     assert_allclose(np.concatenate(with_holes.marginals()), np.concatenate(with_all.marginals()), atol=0.03)
     assert with_holes.score(X) == pytest.approx(with_all.score(X), abs=0.02)
 
@@ -144,7 +154,9 @@ def test_samples_have_the_distribution_of_the_model():
 
 def test_learning_from_samples_comes_near_exact_learning():
     X = make_network("random", n_variables=20, n_samples=1000, random_state=0).X
-    exact, sampled = (PairwiseMRF(l1=30.0, inference=inference).fit(X) for inference in ("exact", "gibbs"))
+    exact, sampled = (
+        PairwiseMRF(l1=30.0, objective="likelihood", inference=inference).fit(X) for inference in ("exact", "gibbs")
+    )
     assert sampled.result_.status.converged
     assert sampled.result_.objective == pytest.approx(exact.result_.objective, rel=0.01)
     strong = {
@@ -159,7 +171,7 @@ def test_sample_weights_count_samples():
     twice = pd.concat([X, X.iloc[:50]])
     weight = np.ones(200)
     weight[:50] = 2.0
-    options = {"l1": 3.0, "inference": "exact", "tolerance": 0.0}
+    options = {"l1": 3.0, "objective": "likelihood", "inference": "exact", "tolerance": 0.0}
     one = PairwiseMRF(**options).fit(twice)
     two = PairwiseMRF(**options).fit(X, sample_weight=weight)
     assert one.result_.objective == pytest.approx(two.result_.objective, rel=1e-8)
@@ -173,6 +185,31 @@ def test_the_strength_is_chosen_on_a_path(l1, objective):
     assert model.l1_ == model.path_.best.l1
     assert model.path_.points[0].result.w[: MIXED.n_interactions].any() == (model.path_.points[0].l1 < 0)
     assert len(model.edges_) > 0
+
+
+@pytest.mark.parametrize("objective", ["pseudolikelihood", "nodewise"])
+def test_ebic_goes_on_behind_its_strengths_until_it_has_turned(objective):
+    options = {"objective": objective, "l1": "ebic"}
+    early = {"l1": 4, "ratio": 0.7}  # ends long before the criterion is best
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = PairwiseMRF(**options, path_options=early).fit(table(1500))
+    points = model.path_.points
+    assert len(points) > 4
+    ratios = [after.l1 / before.l1 for before, after in itertools.pairwise(points)]
+    assert_allclose(ratios, ratios[0], rtol=1e-9)
+    assert points[-1].score < model.path_.best.score
+    assert points[-1].l1 <= model.l1_ / 4.0
+    usual = PairwiseMRF(**options).fit(table(1500))
+    assert {*map(tuple, model.edges_.tolist())} == {*map(tuple, usual.edges_.tolist())}
+
+
+@pytest.mark.parametrize("l1", ["ebic", "cv"])
+@pytest.mark.parametrize("objective", ["pseudolikelihood", "nodewise"])
+def test_a_best_strength_at_the_end_of_those_given_is_warned_of(objective, l1):
+    with pytest.warns(UserWarning, match="the best point of the path is its last one, l1 100"):
+        model = PairwiseMRF(objective=objective, l1=l1, path_options={"l1": [200.0, 150.0, 100.0]}).fit(table(1500))
+    assert len(model.path_.points) == 3
 
 
 def test_groups_of_an_edge_enter_together():
@@ -212,7 +249,7 @@ def test_wide_networks_have_bounds_around_the_truth():
     layout = Layout([2] * 12)
     truth = Enumerated(layout, weights(layout, 3, 1.0, 0.3))
     X = truth.sample(300)
-    model = PairwiseMRF(l1=1.0, l2=0.1, inference="exact").fit(X)
+    model = PairwiseMRF(l1=1.0, l2=0.1, objective="likelihood", inference="exact").fit(X)
     exact = model.log_partition()
     from loglinear.networks.log_partition import log_partition
 
@@ -241,20 +278,23 @@ def test_a_run_that_does_not_settle_is_reported():
     random = np.random.default_rng(0)
     X = np.where(random.random((60, 8)) < 0.5, 1, 0)
     with pytest.warns(ConvergenceWarning) as caught:
-        model = PairwiseMRF(l1=0.3, inference_options={"max_iterations": 1}).fit(X)
-    assert any("did not settle" in str(each.message) for each in caught)
+        model = PairwiseMRF(l1=0.3, objective="likelihood", inference_options={"max_iterations": 1}).fit(X)
+    assert any("does not settle" in str(each.message) for each in caught)
     assert model.inference_report_.unconverged > 0
 
 
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (np.zeros((5, 3), int), "only the value"),
+        (np.zeros((5, 3), int), "fewer than two columns vary: column 0, column 1, column 2"),
         (np.array([[0], [1]]), "at least two"),
         (np.empty((0, 3)), "no rows"),
-        (np.random.default_rng(0).normal(size=(100, 2)), "100 different values, more than max_states=32; bin it"),
+        (
+            np.random.default_rng(0).normal(size=(100, 2)),
+            "100 different values.*: more than max_states=32; bin them with bins=4",
+        ),
         ([["a", "b"], ["b", "a"], [None, None]], "row 2 has no values at all"),
-        ([["a", None], ["b", None]], "column 1 has no values"),
+        ([["a", None], ["b", None]], "fewer than two columns vary: column 1 have"),
         ([["a", 1], ["b", "c"]], "cannot be compared"),
         ([["a", "b"], ["b"]], "row 1 of X has 1 values"),
         ([1, 2, 3], "no table"),
@@ -276,12 +316,121 @@ def test_bad_data_get_a_clear_message(X, message):
         ({"max_states": 1}, "max_states"),
         ({"grouped": 3}, "grouped=3"),
         ({"grouped": True, "solver": "owlqn"}, "use prox_gradient"),
+        ({"bins": 1}, "bins=1"),
+        ({"objective": "nodewise", "inference": "exact"}, "inference='exact' is for objective=\"likelihood\""),
         ({"path_options": {"gama": 3}, "l1": "ebic"}, "not gama"),
     ],
 )
 def test_bad_options_are_named(options, message):
     with pytest.raises(OptionError, match=message):
         fitted(**options)
+
+
+def test_without_options_real_measurements_are_learned_in_bins_without_a_warning():
+    X = load_breast_cancer(as_frame=True).data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = PairwiseMRF(bins=4).fit(X)
+    assert model.result_.status.converged
+    strongest = model.edges_[np.argsort(-model.strengths_)[:3]].tolist()
+    assert [list(X.columns).index(name) for name in ("worst radius", "worst area")] in strongest
+
+
+def test_belief_propagation_that_cannot_follow_the_likelihood_says_so_once_and_names_a_way_out():
+    X = load_breast_cancer(as_frame=True).data
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = PairwiseMRF(l1=1.0, objective="likelihood", bins=4).fit(X)
+    assert not model.result_.status.converged
+    said = [str(each.message) for each in caught]
+    assert len(said) == 1, said
+    assert 'use objective="pseudolikelihood"' in said[0]
+
+
+def test_runs_on_the_way_that_did_not_settle_are_counted_and_do_not_alarm():
+    """The messages at the weights that are returned have settled, so the gradient there is exact."""
+    X = load_breast_cancer(as_frame=True).data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = PairwiseMRF(l1=90.0, objective="likelihood", bins=4).fit(X)
+    assert model.result_.status.converged
+    assert model.inference_report_.settled
+
+
+def holes_and_constants(n=300):
+    X = table(n).astype(object)
+    X.insert(1, "all alike", "yes")
+    X["nothing"] = None
+    X["amount"] = np.random.default_rng(0).exponential(size=n).round(3) + 5.0 * (X["size"] == "l")
+    X.loc[::7, "amount"] = np.nan
+    return X
+
+
+def test_all_columns_of_one_value_are_named_in_one_warning_and_left_out(tmp_path):
+    X = holes_and_constants().drop(columns="amount")
+    with pytest.warns(UserWarning, match="left out.*: 'all alike', 'nothing'$") as caught:
+        model = PairwiseMRF(l1=4.0).fit(X)
+    assert len(caught) == 1
+    plain = PairwiseMRF(l1=4.0).fit(X[NAMES])
+    place = [list(X.columns).index(name) for name in NAMES]
+    assert model.edges_.tolist() == [[place[i], place[j]] for i, j in plain.edges_.tolist()]
+    assert all(map(np.array_equal, model.weights_, plain.weights_))
+    assert model.score(X) == plain.score(X[NAMES])
+    assert [each.tolist() for each in model.categories_] == [STATES[0], ["yes"], *STATES[1:], []]
+    model.save(tmp_path / "m")
+    again = PairwiseMRF.load(tmp_path / "m")
+    for network in (model, again):
+        assert network.edges_.tolist() == model.edges_.tolist()
+        assert [each.shape for each in network.marginals()] == [(2,), (1,), (3,), (2,), (4,), (0,)]
+        assert [each.size for each in network.node_weights_] == [2, 1, 3, 2, 4, 0]
+        assert network.sample(3)[:, 1].tolist() == ["yes"] * 3
+    # Other tables may hold anything in a column that is left out.
+    holed = X.head(4).copy()
+    holed["all alike"] = ["no", None, "yes", "no"]
+    holed.loc[2, "size"] = None
+    filled = again.predict(holed)
+    assert filled[:, 1].tolist() == ["no", "yes", "yes", "no"]
+    assert (filled[:, place] == plain.predict(holed[NAMES])).all()
+
+
+def test_numbers_are_binned_and_the_bins_stay_with_the_model(tmp_path):
+    X = holes_and_constants().drop(columns=["all alike", "nothing"])
+    model = PairwiseMRF(l1=4.0, bins=3).fit(X)
+    assert [edges is None for edges in model.bin_edges_] == [True, True, True, False, False]
+    assert model.categories_[4].size == 3
+    model.save(tmp_path / "m")
+    again = PairwiseMRF.load(tmp_path / "m")
+    assert again.get_params()["bins"] == 3
+    few = X.tail(9)  # whose own quantiles are others
+    assert again.score(few) == model.score(few)
+    as_text = few.assign(amount=[None if value != value else f"{value:.3f}" for value in few["amount"]])
+    assert again.score(as_text) == model.score(few)
+    filled = again.predict(few)
+    assert set(filled[:, 4]) <= set(model.categories_[4].tolist())
+    assert again.score(pd.DataFrame(filled, columns=X.columns)) == pytest.approx(model.score(filled))
+    missing = few["amount"].isna().to_numpy()
+    low, high = model.bin_edges_[4]
+    observed = few["amount"].to_numpy()[~missing].astype(float)
+    expected = model.categories_[4][(observed >= low).astype(int) + (observed >= high)]
+    assert filled[~missing, 4].tolist() == expected.tolist()
+    assert model.score(few.assign(amount=1e9)) == model.score(few.assign(amount=high))
+    with pytest.raises(DataError, match=r"'much' in column 'amount'.*it knows numbers and '<"):
+        again.score(few.assign(amount="much"))
+
+
+def test_columns_of_too_many_values_are_refused_together_with_remedies_that_can_be_pasted():
+    X = table(60)
+    X["the name"], X["id, old"] = [f"n{k}" for k in range(60)], [f"i{k}" for k in range(60)]
+    X["age"] = np.arange(60) / 2
+    with pytest.raises(DataError) as caught:
+        PairwiseMRF().fit(X)
+    said = str(caught.value)
+    assert "--bins 4" in said
+    assert """--ignore 'the name,"id, old"')""" in said
+    assert "--max-states 60" in said
+    with pytest.raises(DataError) as caught:
+        PairwiseMRF(bins=4).fit(X)
+    assert "--bins" not in str(caught.value)
 
 
 def test_unknown_categories_are_named():

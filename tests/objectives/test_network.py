@@ -142,7 +142,7 @@ def test_linear_response_does_not_take_correlation_along_a_path_for_an_edge():
     true = {tuple(edge) for edge in data.edges.tolist()}
     share = {}
     for candidates in ("response", "product"):
-        options = {"inference_options": {"candidates": candidates}}
+        options = {"objective": "likelihood", "inference_options": {"candidates": candidates}}
         model = PairwiseMRF(l1=0.5 * np.sqrt(500 * np.log(64)), **options).fit(data.X)
         found = {tuple(edge) for edge in model.edges_.tolist()}
         assert true <= found

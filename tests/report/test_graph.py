@@ -9,9 +9,14 @@ from xml.etree import ElementTree
 import networkx
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.transforms import Bbox
 
 from loglinear.datasets import make_network
-from loglinear.report.graph import _Labels, drawn
+from loglinear.report import graph
+from loglinear.report.figure import new_figure
+from loglinear.report.graph import _Picture, drawn, n_shown
+from loglinear.report.labels import place_labels, wrapped
 from loglinear.report.positions import positions
 
 NAMES = ["age", "smoker", "region", "income", "a & b", "$x$"]
@@ -43,10 +48,13 @@ def test_variables_have_names_and_lines_their_strength_and_colour():
     assert widths["#d55e00"] > widths["#777777"]
 
 
-def test_colours_that_do_not_occur_are_not_explained():
-    found = texts(drawn(NAMES, EDGES, STRENGTHS, [1] * 4, "g.svg"))
-    assert "positive" in found
-    assert not {"negative", "several states"} & set(found)
+def test_a_legend_names_the_colours_that_occur_if_there_are_several():
+    found = texts(drawn(NAMES, EDGES, STRENGTHS, [1, 1, -1, 1], "g.svg"))
+    assert {"positive", "negative"} <= set(found)
+    assert "several states" not in found
+    for sign in (1, 0):
+        one = texts(drawn(NAMES, EDGES, STRENGTHS, [sign] * 4, "g.svg"))
+        assert not {"positive", "negative", "several states"} & set(one)
 
 
 def test_many_variables_without_edges_are_left_out_and_counted():
@@ -57,14 +65,16 @@ def test_many_variables_without_edges_are_left_out_and_counted():
     assert "v9" in texts(drawn(names[:10], EDGES, STRENGTHS, SIGNS, "g.svg"))
 
 
-def test_of_many_variables_those_with_the_strongest_edges_have_names():
-    edges = make_network("grid", 400, 1, sweeps=1).edges
+def test_where_not_all_names_have_room_those_of_the_strongest_edges_have(monkeypatch):
+    monkeypatch.setattr(graph, "_LARGEST", 500.0)
+    edges = make_network("grid", 225, 1, sweeps=1).edges
     strengths = np.linspace(1.0, 2.0, len(edges))
-    found = texts(drawn([f"v{k}" for k in range(400)], edges, strengths, np.ones(len(edges), int), "g.svg"))
-    named = [text for text in found if re.fullmatch(r"v\d+", text)]
-    assert 30 <= len(named) <= 60
-    assert all(int(name[1:]) >= 300 for name in named)
-    assert f"names of {len(named)} of 400 variables, those with the strongest edges" in found
+    picture = _Picture([f"variable number {k}" for k in range(225)], edges, strengths, np.ones(len(edges), int))
+    n_named, n = len(picture.labels), len(picture.points)
+    assert 20 <= n_named < n
+    assert picture.note.endswith(f"names of {n_named} of {n} variables, those with the strongest edges")
+    named = [int(label.text.replace("\n", " ").split()[-1]) for label in picture.labels]
+    assert np.median(named) > 112
 
 
 def test_a_graph_without_edges_or_variables_is_drawn():
@@ -73,9 +83,86 @@ def test_a_graph_without_edges_or_variables_is_drawn():
         assert b"</svg>" in drawn([f"v{k}" for k in range(n)], nothing, [], [], "g.svg")
 
 
-def test_long_names_are_cut_and_dollars_start_no_formula():
-    found = texts(drawn(["x" * 40, r"$\frac{1$"], [[0, 1]], [1.0], [1], "g.svg"))
-    assert "x" * 17 + "…" in found
+def test_names_are_whole_and_only_very_long_ones_are_cut():
+    question = "How satisfied are you with public transport in your area?"
+    assert wrapped(question).replace("\n", " ") == question
+    assert max(map(len, wrapped(question).split("\n"))) <= 22
+    assert wrapped("worst fractal dimension").replace("\n", " ") == "worst fractal dimension"
+    assert wrapped(question * 3).endswith("…")
+    assert len(wrapped("x" * 400).split("\n")) == 4
+    assert wrapped("") == ""
+
+
+def test_dollars_start_no_formula():
+    assert r"$\frac{1$" in texts(drawn(["x", r"$\frac{1$"], [[0, 1]], [1.0], [1], "g.svg"))
+
+
+def many(n, n_edges, seed=0):
+    """A graph like those of surveys and measurements: long names, many edges, both signs and several states."""
+    random = np.random.default_rng(seed)
+    pairs = np.array([(i, j) for i in range(n) for j in range(i)])
+    edges = pairs[random.choice(len(pairs), n_edges, replace=False)]
+    words = ["mean", "worst", "fractal", "dimension", "how often do you use", "public", "transport?", "radius"]
+    names = [f"{' '.join(random.choice(words, random.integers(1, 5)))} {k}" for k in range(n)]
+    return names, edges, random.exponential(size=n_edges), random.integers(-1, 2, n_edges)
+
+
+def rendered(*arguments):
+    """Picture, figure, and the boxes of names, of the legend and of the note, in pixels; dots with their radius."""
+    picture = _Picture(*arguments)
+    with new_figure(picture.width / 72.0, picture.height / 72.0, constrained=False) as figure:
+        picture.draw(figure)
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        (axis,) = figure.axes
+        names = [text.get_window_extent() for text in axis.texts]
+        others = [each.get_window_extent() for each in (*figure.legends, *figure.texts)]
+        dots = axis.transData.transform(picture.points)
+        radius = picture.radius * figure.dpi / 72.0
+    return picture, figure, names, others, [Bbox([dot - radius, dot + radius]) for dot in dots]
+
+
+def share(one, other):
+    both = Bbox.intersection(one, other)
+    return 0.0 if both is None else both.width * both.height
+
+
+GRAPHS = [(13, 20), (30, 219), (54, 303), (25, 300), (40, 30), (128, 414), (2, 1), (60, 59)]
+
+
+@pytest.mark.parametrize(("n", "n_edges"), GRAPHS)
+def test_no_name_is_clipped_or_covered_and_the_legend_covers_nothing(n, n_edges):
+    names, edges, strength, sign = many(n, n_edges)
+    picture, figure, labels, others, dots = rendered(names, edges, strength, sign)
+    page = figure.bbox
+    for box in (*labels, *others, *dots):
+        assert page.x0 <= box.x0
+        assert box.x1 <= page.x1
+        assert page.y0 <= box.y0
+        assert box.y1 <= page.y1
+    # The legend has a strip above the graph for itself, and the note a strip below.
+    assert all(each.get_window_extent().y0 >= max(box.y1 for box in (*labels, *dots)) for each in figure.legends)
+    assert all(each.get_window_extent().y1 <= min(box.y0 for box in (*labels, *dots)) for each in figure.texts)
+    assert len(labels) == len(dots)
+    everything = [*labels, *others]
+    for k, box in enumerate(everything):
+        for other in everything[:k]:
+            assert share(box, other) < 1.0
+        # A name touches its own dot at most.
+        assert sum(share(box, dot) for dot in dots) < 0.6 * dots[0].width * dots[0].height
+    assert len(figure.legends) == (len(set(picture.sign.tolist())) > 1)
+    assert max(page.width, page.height) <= 22 * figure.dpi
+
+
+def test_of_many_edges_the_strongest_are_shown_and_the_picture_says_so():
+    names, edges, strength, sign = many(25, 300)
+    picture, figure, *_ = rendered(names, edges, strength, sign)
+    segments = sum(len(lines.get_segments()) for lines in figure.axes[0].collections if hasattr(lines, "get_segments"))
+    assert segments == n_shown(300, 25) == 60
+    assert sorted(picture.strength) == sorted(strength)[-60:]
+    assert "the 60 strongest of 300 edges" in texts(drawn(names, edges, strength, sign, "g.svg"))
+    assert n_shown(59, 25) == 59
+    assert 150 <= n_shown(414, 128) <= 256
 
 
 @pytest.mark.parametrize("options", [{"kind": "grid"}, {"kind": "random", "degree": 1.0}, {"kind": "chain"}])
@@ -119,15 +206,17 @@ def test_without_networkx_variables_lie_on_a_circle(monkeypatch):
     assert drawn(NAMES, EDGES, STRENGTHS, SIGNS, "g.svg").startswith(b"<?xml")
 
 
-def test_names_cover_neither_each_other_nor_a_variable():
-    points = np.random.default_rng(0).uniform(0.0, 500.0, size=(120, 2))
-    labels = _Labels(points, forced=False)
-    n_named = labels.place((f"variable{k}", k) for k in range(60))
-    assert 20 < n_named <= 60
-    boxes = labels._boxes
-    both = np.minimum(boxes[:, None, 2:], boxes[:, 2:]) - np.maximum(boxes[:, None, :2], boxes[:, :2])
-    covered = np.maximum(both, 0.0).prod(axis=2)
-    # Dots may cover each other.
-    assert covered[120:, :120].max() == 0.0
-    assert (covered[120:, 120:] > 0.0).sum() == n_named
-    assert _Labels(points, forced=True).place((f"variable{k}", k) for k in range(60)) == 60
+def test_a_name_without_room_has_no_place():
+    points = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [-6.0, 0.0], [0.0, -6.0], [300.0, 0.0]])
+    edges = np.empty((0, 2), int)
+    # The dots around the first one leave no room for any name of theirs that would cover another dot.
+    labels = place_labels(["a name"] * 6, points, edges, size=9.0, radius=4.0, partly=True)
+    assert labels[0] is None
+    assert labels[5] is not None
+    assert place_labels(["a name"] * 6, points, edges, size=9.0, radius=4.0) is None
+
+
+def test_long_parts_lie_on_their_side():
+    at = positions(12, np.array([[k, k + 1] for k in range(11)]))
+    width, height = np.ptp(at, axis=0)
+    assert height < 0.2 * width

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import io
+import re
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import PurePath
 from typing import Any
@@ -13,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError, OptionError
-from ..options import whole_number
 from .lines import file_name, read_lines
 
-__all__ = ["MISSING", "Table", "read_table"]
+__all__ = ["MISSING", "Table", "join_names", "read_table", "split_names"]
 
 # Cells that stand for a missing value.
 MISSING = frozenset(("", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", "None"))
@@ -34,10 +36,14 @@ class Table:
         names: names of the columns.
         columns: an array of objects for each column, shape (n_samples,): str, int, float or bool, or None for a missing
             value.
+        delimiter: what separates cells in the file.
+        header: whether the file's first line holds the names.
     """
 
     names: list[str]
     columns: list[npt.NDArray[np.object_]]
+    delimiter: str = ","
+    header: bool = True
 
     @property
     def n_samples(self) -> int:
@@ -53,11 +59,19 @@ class Table:
         """Return the table without samples all of whose values are missing."""
         # For every type of value that a table can hold, != None is the same as "is not None".
         filled = np.logical_or.reduce([column != None for column in self.columns])  # noqa: E711
-        return self if filled.all() else Table(self.names, [column[filled] for column in self.columns])
+        return self if filled.all() else replace(self, columns=[column[filled] for column in self.columns])
 
     def matrix(self) -> npt.NDArray[np.object_]:
         """Return the samples, shape (n_samples, n_columns)."""
         return np.stack(self.columns, axis=1)
+
+    def text(self) -> str:
+        """Return the table as delimited text; missing values are empty cells."""
+        text = io.StringIO()
+        writer = csv.writer(text, delimiter=self.delimiter, lineterminator="\n")
+        # csv writes None as an empty cell.
+        writer.writerows([*([self.names] if self.header else []), *zip(*self.columns, strict=True)])
+        return text.getvalue()
 
 
 def read_table(
@@ -66,8 +80,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     delimiter: str | None = None,
-    header: bool = True,
-    max_states: int = 32,
+    header: bool | Collection[str] = True,
 ) -> Table:
     """Read a table of categories: delimited text such as CSV, compressed by gzip or xz or not, or Parquet.
 
@@ -83,39 +96,29 @@ def read_table(
         ignore: names of columns to leave out.
         delimiter: character between cells; by default a tab in .tsv and .tab files, and otherwise the one of comma, tab
             and semicolon that gives the first line most fields.
-        header: whether the first line holds the names of the columns; otherwise they are x1, x2, ....
-        max_states: most different values of a column, >= 2.
+        header: whether the first line holds the names of the columns; otherwise they are x1, x2, .... Or names of
+            columns: the first line holds names unless all of these are such names, and the first line has other ones.
 
     Raises:
-        DataError: the file is no table, or a column is no categorical variable; names file, line or column, and remedy.
+        DataError: the file is no table; names file, line or column, and remedy.
         OptionError: an option is out of its range or names no column, or pyarrow is missing.
         OSError: the file cannot be read.
     """
-    whole_number("max_states", max_states, 2, 2**16)
     if path != "-" and PurePath(path).suffix.lower() in (".parquet", ".pq"):
-        table = _parquet(path, columns, ignore)
-    else:
-        table = _text(path, columns, ignore, _separator(path, delimiter), header)
-    for name, column in zip(table.names, table.columns, strict=True):
-        _check(f"{file_name(path)}, column {name!r}", name, column, max_states)
-    return table
+        return _parquet(path, columns, ignore)
+    return _text(path, columns, ignore, _separator(path, delimiter), header)
 
 
-def _check(place: str, name: str, column: npt.NDArray[np.object_], max_states: int) -> None:
-    """Raise DataError unless a column has 2 to ``max_states`` different values."""
-    values = set(column.tolist()) - {None}
-    if not values:
-        message = f"{place}: all values are missing; leave it out with --ignore {name}"
-    elif len(values) == 1:
-        message = f"{place}: all values are {values.pop()!r}; leave out what does not vary with --ignore {name}"
-    elif len(values) > max_states:
-        message = (
-            f"{place}: {len(values)} different values, more than {max_states}; bin it, leave it out with "
-            f"--ignore {name}, or raise --max-states"
-        )
-    else:
-        return
-    raise DataError(message)
+def join_names(names: Iterable[str]) -> str:
+    """Return names of columns between commas; a name that holds a comma or a quote is quoted as in CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
+
+
+def split_names(text: str) -> list[str]:
+    """Return the names that `join_names` has joined."""
+    return next(csv.reader([text], skipinitialspace=True), [])
 
 
 def _chosen(path: str, names: list[str], columns: Sequence[str] | None, ignore: Sequence[str]) -> list[int]:
@@ -213,12 +216,19 @@ class _Cells(dict[str, str | None]):
 
 
 def _text(
-    path: str, columns: Sequence[str] | None, ignore: Sequence[str], delimiter: str | None, header: bool
+    path: str,
+    columns: Sequence[str] | None,
+    ignore: Sequence[str],
+    delimiter: str | None,
+    header: bool | Collection[str],
 ) -> Table:
     """Read delimited text."""
     lines = _Lines(path, delimiter)
     rows = iter(lines)
     first = next(rows)
+    if not isinstance(header, bool):
+        numbered = all(re.fullmatch(r"x[1-9]\d*", name) for name in header)
+        header = not numbered or set(header) <= {*map(str.strip, first)}
     names = _names(lines, first) if header else [f"x{number}" for number in range(1, len(first) + 1)]
     if len(names) == 1:
         separator = _DELIMITERS.get(lines.delimiter, repr(lines.delimiter))
@@ -237,7 +247,7 @@ def _text(
     if not found[0]:
         message = f"{lines.name}: no samples; there is nothing behind the header (--no-header if there is none)"
         raise DataError(message)
-    return Table([names[k] for k in chosen], [_column(values) for values in found])
+    return Table([names[k] for k in chosen], [_column(values) for values in found], lines.delimiter, header)
 
 
 def _names(lines: _Lines, cells: list[str]) -> list[str]:
@@ -309,7 +319,8 @@ def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
     import pyarrow
 
     if pyarrow.types.is_nested(column.type):
-        message = f"{path}, column {name!r}: {column.type} is no category; leave it out with --ignore {name}"
+        ignored = shlex.quote(join_names([name]))
+        message = f"{path}, column {name!r}: {column.type} is no category; leave it out with --ignore {ignored}"
         raise DataError(message)
     values = column.to_pylist()
     known = {value: value if isinstance(value, (str, int, float)) else str(value) for value in values} | {None: None}

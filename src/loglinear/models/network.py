@@ -15,16 +15,16 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..errors import DataError, OptionError
 from ..minimize import Callback
-from ..networks.categories import categories_of, column_names, columns_of, decoded, encoded
+from ..networks.categories import categories_of, column_names, columns_of, decoded, encoded, without_values
 from ..networks.exact import Exact, is_narrow
 from ..networks.graph import Graph, Report
 from ..networks.inference import make_inference
 from ..networks.log_partition import LogPartition, log_partition
 from ..networks.loopy_bp import LoopyBP
 from ..networks.numbering import Codes, Layout
-from ..options import check_options, whole_number
+from ..options import whole_number
 from ..path import Path
-from ..result import Result
+from ..result import Result, Status
 from ..vectors import Vector
 from . import network_file
 from .estimator import Estimator, check_end
@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 __all__ = ["LogLikelihood", "PairwiseMRF"]
 
 Array = npt.NDArray[Any]
+# What to do where belief propagation's estimate of the likelihood ends a training.
+REMEDY = (
+    ": belief propagation has several solutions near these weights, and its estimate of the likelihood jumps from one "
+    'to the other; use objective="pseudolikelihood", which has no such jumps, or raise l1'
+)
 # Entries of the largest table up to which questions are answered exactly, whatever training used.
 EXACT = 2**20
 
@@ -80,8 +85,12 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
     Cost: with "likelihood" an evaluation runs inference on the edges at work; with "pseudolikelihood" it is a pass over
     the data. Pairs without an edge are scored without building the graph that has them all.
 
+    Columns of a single value, or of none, say nothing: they are left out with a warning, and have no edges.
+
     Attributes:
-        categories_: states of each variable, sorted.
+        categories_: states of each variable, sorted; bins from the lowest to the highest; the only value of a variable
+            that was left out, or nothing if it had none.
+        bin_edges_: edges between the bins of each variable, ascending; None for a variable without bins.
         feature_names_in_: names of the variables, if X had any.
         n_features_in_: number of variables.
         edges_: pairs of variables i < j, shape (n_edges, 2).
@@ -115,52 +124,62 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
 
         Args:
             X: categories, shape (n_samples, n_variables): an array or a DataFrame of strings, whole numbers or truth
-                values; None, NaN and pandas.NA are missing.
+                values, and with ``bins`` of any numbers; None, NaN and pandas.NA are missing.
             y: ignored.
             sample_weight: weights of at least 0, shape (n_samples,).
             callbacks: called as callback(record, state) after every step; True stops.
 
         Raises:
-            DataError: data that cannot be used: a constant column, more states than ``max_states``, an empty row.
+            DataError: data that cannot be used: fewer than two columns that vary, more states than ``max_states``, an
+                empty row.
             OptionError: an option is out of its range.
         """
         options = self._options(NetworkOptions)
-        check_options(options)
+        options.check()
         columns, names = columns_of(X), column_names(X)
-        categories = categories_of(columns, names, options.max_states)
-        codes = encoded(columns, categories, names)
-        empty = np.flatnonzero((codes < 0).all(axis=1))
+        empty = np.flatnonzero(without_values(columns))
         if empty.size:
             message = f"row {empty[0]} has no values at all; leave it out ({empty.size} such rows)"
             raise DataError(message)
+        categories, edges = categories_of(columns, names, options.max_states, options.bins)
+        _warn_of_constants(categories, names)
+        codes = encoded(columns, categories, edges, names)
         weights = None
         if sample_weight is not None:
             weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
-        self._store_names(names, categories)
+        self._store_variables(names, categories, edges)
         trained = train_network(
             codes, self._layout, weights, options, threads=self._threads, callbacks=self._observers(callbacks)
         )
         self._store(trained)
-        check_end(trained.result)
-        report = trained.report
-        if report is not None and report.unconverged:
-            message = f"belief propagation did not settle in {report.unconverged} of {report.runs} runs (residual of "
-            message += f"the last {report.residual:.2g}): the gradients were inexact; raise damping or max_iterations "
-            message += "in inference_options, or raise l1 (see inference_report_)"
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        self._training = {"n_samples": len(codes), **training_summary([trained.result])}
+        self._warn_of_training(trained)
         return self
+
+    def _warn_of_training(self, trained: Trained) -> None:
+        """Warn if training has not converged, and of belief propagation that has not settled at the weights found."""
+        report = trained.report
+        approximate = report is not None and report.method == LoopyBP.name
+        failed = trained.result.status is Status.LINE_SEARCH_FAILED
+        check_end(trained.result, REMEDY if approximate and failed else "", stacklevel=3)
+        if report is not None and not report.settled:
+            message = f"belief propagation does not settle at these weights (residual {report.residual:.2g}), and the "
+            message += "gradient is inexact; raise damping or max_iterations in inference_options, or raise l1"
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
     def solver_settings(self, l1: float) -> SolverOptions:
         """Return the options of the solver at a strength of the L1 penalty."""
         return self._options(NetworkOptions).at(l1)
 
-    def _store_names(self, names: list[str] | None, categories: list[Array]) -> None:
-        self.categories_, self.n_features_in_ = categories, len(categories)
+    def _store_variables(self, names: list[str] | None, categories: list[Array], edges: list[Vector | None]) -> None:
+        self.categories_, self.bin_edges_, self.n_features_in_ = categories, edges, len(categories)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._layout = Layout([each.size for each in categories])
+        # Numbers of the variables that the network has: the others are left out.
+        self._varying = np.flatnonzero([known.size > 1 for known in categories])
+        self._layout = Layout([categories[i].size for i in self._varying])
 
     def _store(self, trained: Trained) -> None:
         layout, w = self._layout, trained.w
@@ -169,22 +188,25 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
         self.n_iter_ = trained.result.iterations
         if trained.path is not None:
             self.path_: Path = trained.path
-        self.edges_ = layout.edges_of(np.flatnonzero(w[: layout.n_interactions]))
-        graph = Graph(layout, self.edges_, self._threads)
+        graph = Graph(layout, layout.edges_of(np.flatnonzero(w[: layout.n_interactions])), self._threads)
         self._hold(graph, graph.scores(w[graph.interactions], w[layout.n_interactions :]))
 
     def _hold(self, graph: Graph, scores: tuple[Vector, Vector]) -> None:
         """Keep the graph with its weights."""
-        self._graph, self._scores, self.edges_ = graph, scores, graph.edges
-        self.node_weights_ = self._by_variable(scores[0])
+        self._graph, self._scores, self.edges_ = graph, scores, self._varying[graph.edges]
+        self.node_weights_ = self._by_variable(scores[0], 0.0)
         shapes = self._layout.states[graph.edges]
         tables = np.split(scores[1], graph.edge_at[1:-1]) if len(graph.edges) else []
         self.weights_ = [table.reshape(shape) for table, shape in zip(tables, shapes.tolist(), strict=True)]
         self.strengths_ = np.array([float(np.linalg.norm(table)) for table in self.weights_])
 
-    def _by_variable(self, values: Vector) -> list[Vector]:
-        """Return the values of each variable's states; states are the last axis."""
-        return np.split(values, self._graph.node_at[1:-1], axis=-1)
+    def _by_variable(self, values: Vector, constant: float) -> list[Vector]:
+        """Return the values of each variable's states, the last axis; the states of constant variables get a number."""
+        parts = iter(np.split(values, self._graph.node_at[1:-1], axis=-1))
+        return [
+            next(parts) if known.size > 1 else np.full((*values.shape[:-1], known.size), constant)
+            for known in self.categories_
+        ]
 
     @property
     def graph_(self) -> networkx.Graph:
@@ -217,7 +239,7 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
         if names is not None and found is not None and found != names.tolist():
             message = f"X has columns {found[:8]}; the network was trained on {names.tolist()[:8]}"
             raise DataError(message)
-        return encoded(columns_of(X), self.categories_, found)
+        return encoded(columns_of(X), self.categories_, self.bin_edges_, found)
 
     def sample(self, n_samples: int = 1, *, random_state: int | None = None, sweeps: int = 1000) -> Array:
         """Draw samples, shape (n_samples, n_variables).
@@ -276,7 +298,7 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
         return (Exact(EXACT) if self._exactly() else self._approximate()).completion()
 
     def _approximate(self) -> LoopyBP:
-        found = make_inference(self.inference, self.inference_options)
+        found = make_inference(self.inference or LoopyBP.name, self.inference_options)
         return found if isinstance(found, LoopyBP) else LoopyBP()
 
     def marginals(self) -> list[Vector]:
@@ -286,7 +308,7 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
         report = Report(method.name)
         found = method.moments(self._graph, self._scores, report, whole=False)
         self._warn_of(report.unconverged)
-        return self._by_variable(found.nodes)
+        return self._by_variable(found.nodes, 1.0)
 
     @staticmethod
     def _warn_of(unconverged: int) -> None:
@@ -307,13 +329,17 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
             For each variable an array of shape (n_samples, states); observed values have probability 1.
         """
         _, beliefs = self._beliefs(X)
-        return self._by_variable(beliefs)
+        return self._by_variable(beliefs, 1.0)
 
     def predict(self, X: Any) -> Array:
-        """The samples with the most probable state in place of each missing value, shape (n_samples, n_variables)."""
+        """The samples with the most probable state in place of each missing value, shape (n_samples, n_variables).
+
+        Numbers of a variable that has bins are replaced by their bins.
+        """
         codes, beliefs = self._beliefs(X)
-        likely = [part.argmax(axis=1) for part in self._by_variable(beliefs)]
-        return decoded(np.where(codes < 0, np.stack(likely, axis=1), codes).astype(np.int32), self.categories_)
+        likely = [part.argmax(axis=1) for part in np.split(beliefs, self._graph.node_at[1:-1], axis=1)]
+        filled = np.where(codes < 0, np.stack(likely, axis=1), codes).astype(np.int32)
+        return decoded(filled, self.categories_, columns_of(X))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the network to a file, which is replaced whole or not at all.
@@ -330,9 +356,10 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
             "solver_options": self.solver_options,
             "inference_options": self.inference_options,
             "names": None if (names := getattr(self, "feature_names_in_", None)) is None else names.tolist(),
-            "training": {} if self.result_ is None else training_summary([self.result_]),
+            "bin_edges": [None if edges is None else edges.tolist() for edges in self.bin_edges_],
+            "training": self._training,
         }
-        network_file.write(os.fspath(path), settings, self.categories_, self.edges_, self._scores)
+        network_file.write(os.fspath(path), settings, self.categories_, self._graph.edges, self._scores)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PairwiseMRF:
@@ -345,7 +372,23 @@ class PairwiseMRF(Estimator, options=(NetworkOptions,)):
         found = network_file.read(os.fspath(path))
         known = cls().get_params()
         network = cls(**{name: value for name, value in found.settings.items() if name in known})
-        network._store_names(found.settings["names"], found.categories)
+        edges = found.settings.get("bin_edges") or [None] * len(found.categories)
+        bins = [None if each is None else np.array(each, dtype=np.float64) for each in edges]
+        network._store_variables(found.settings["names"], found.categories, bins)
         network.l1_, network.result_, network.inference_report_ = float(network.l1), None, None
+        network._training = found.settings.get("training", {})
         network._hold(Graph(network._layout, found.edges, 0), found.scores)
         return network
+
+
+def _warn_of_constants(categories: list[Array], names: list[str] | None) -> None:
+    """Name the variables that are left out; raise DataError if fewer than two are left."""
+    constant = [i for i, known in enumerate(categories) if known.size < 2]
+    if not constant:
+        return
+    named = ", ".join(f"column {i}" if names is None else repr(names[i]) for i in constant)
+    if len(categories) - len(constant) < 2:
+        message = f"fewer than two columns vary: {named} have only one value, or none; edges need two variables"
+        raise DataError(message)
+    message = f"left out, as all values are the same or missing: {named}"
+    warnings.warn(message, UserWarning, stacklevel=3)

@@ -27,8 +27,8 @@ class Contents:
 
     Attributes:
         settings: of the training, and the variables' names.
-        categories: states of each variable.
-        edges: shape (n_edges, 2).
+        categories: states of each variable; one or none of a variable that the network leaves out.
+        edges: pairs of variables, numbered without those left out, shape (n_edges, 2).
         scores: node and edge weights, tables one behind the other.
     """
 
@@ -73,7 +73,7 @@ def read(path: str) -> Contents:
             np.array(known, dtype=kind) for known, kind in zip(settings.pop("categories"), kinds, strict=True)
         ]
         pairs = file.edges.astype(np.int64).reshape(-1, 2)
-        states = np.array([known.size for known in categories])
+        states = np.array([known.size for known in categories if known.size > 1])
         fits = nodes.size == states.sum() and tables.size == states[pairs].prod(axis=1).sum()
     except (KeyError, TypeError, ValueError, IndexError) as error:
         message = f"{path}: damaged: its settings do not fit its weights"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from ..version import __version__
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["check_kind", "plain", "settings_text", "training_summary", "worst"]
+__all__ = ["check_kind", "kind_of", "plain", "settings_text", "training_summary", "worst"]
 
 # What messages call a file of each kind.
 _KINDS = {"chain": "a chain model", "maxent": "a classifier's model"}
@@ -28,6 +29,22 @@ def check_kind(kind: str, settings: Mapping[str, Any], path: str) -> None:
     if settings.get("model") != kind:
         message = f"{path}: not {_KINDS[kind]}"
         raise ModelFileError(message)
+
+
+def kind_of(path: str) -> str | None:
+    """Return the kind of the model in a file, as its settings have it; None for a file that is no model.
+
+    The file is safetensors: the length of a header, eight bytes, and the header, JSON.
+    """
+    try:
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if length > os.fstat(file.fileno()).st_size:
+                return None
+            settings = json.loads(json.loads(file.read(length))["__metadata__"]["settings"])
+            return str(settings["model"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def training_summary(results: Sequence[Result]) -> dict[str, Any]:

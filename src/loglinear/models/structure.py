@@ -13,11 +13,12 @@ from ..errors import OptionError
 from ..minimize import Callback, Stop, minimize
 from ..networks.graph import Report
 from ..networks.inference import make_inference
+from ..networks.loopy_bp import LoopyBP
 from ..networks.numbering import Codes, Layout, Numbers
 from ..objectives.network import NetworkLikelihood
 from ..objectives.pseudolikelihood import PseudoLikelihood
-from ..options import one_of, option, real_number, truth_value, whole_number
-from ..path import Path, PathPoint, falling, path
+from ..options import check_options, one_of, option, real_number, truth_value, whole_number
+from ..path import Path, PathPoint, falling, onward, path, warn_if_best_is_last
 from ..penalty import ElasticNet, GroupLasso
 from ..problem import Problem
 from ..result import Result, Status
@@ -42,8 +43,8 @@ Objectives = NetworkLikelihood | PseudoLikelihood
 class NetworkOptions(SolverOptions):
     """How to train a network: the parameters of `PairwiseMRF` derive from these fields."""
 
-    l1: float | str = option(  # type: ignore[assignment]
-        1.0,
+    l1: str | float = option(  # type: ignore[assignment]
+        "ebic",
         'strength of the L1 penalty, >= 0; or "ebic" or "cv" to choose it on a path by the extended Bayesian '
         "information criterion (Foygel & Drton 2010) or by cross validation",
     )
@@ -60,12 +61,14 @@ class NetworkOptions(SolverOptions):
     )
     random_state: int = option(0, "seed of all that is drawn")
     objective: str = option(
-        "likelihood",
+        "pseudolikelihood",
         '"likelihood", "pseudolikelihood" (all conditionals at once, an edge\'s weights shared by both ends) or '
         '"nodewise" (each by itself; the two estimates of an edge are joined by ``rule``)',
         lambda name, value: one_of(name, value, OBJECTIVES),
     )
-    inference: str = option("loopy_bp", 'for the likelihood "loopy_bp", "exact" (small tree-width) or "gibbs"')
+    inference: str | None = option(
+        None, 'of objective="likelihood": "loopy_bp", its default, "exact" (small tree-width) or "gibbs"'
+    )
     inference_options: Mapping[str, Any] | None = option(
         None, "options of the inference. A dict; see `loglinear.networks`."
     )
@@ -79,14 +82,32 @@ class NetworkOptions(SolverOptions):
     )
     path_options: Mapping[str, Any] | None = option(
         None,
-        "options of a path: ``l1``, the number of strengths or the strengths; ``ratio`` of the last to the first; "
-        "``gamma`` of EBIC; ``folds``",
+        "options of a path: ``l1``, the number of strengths, behind which EBIC goes on until it has turned, or the "
+        "strengths; ``ratio`` of the last to the first; ``gamma`` of EBIC; ``folds``",
     )
     max_states: int = option(
         32,
         "most states of a variable; a variable of more is refused",
         lambda name, value: whole_number(name, value, 2, 2**16 - 1),
     )
+    bins: int | None = option(
+        None,
+        "cut every column of numbers that has more different values than this into this many ranges, of about equally "
+        "many values each",
+        lambda name, value: None if value is None else whole_number(name, value, 2, 2**16 - 1),
+    )
+
+    def check(self) -> None:
+        """Raise OptionError if an option is out of its range, or contradicts another one."""
+        check_options(self)
+        if isinstance(self.l1, str) and self.l1 not in CRITERIA:
+            message = f"l1={self.l1!r} is neither a number >= 0 nor one of {', '.join(CRITERIA)}"
+            raise OptionError(message)
+        if self.inference is not None and self.objective != "likelihood":
+            message = f'inference={self.inference!r} is for objective="likelihood": {self.objective!r} needs none; '
+            message += "leave one of them out"
+            raise OptionError(message)
+        self.at(1.0 if isinstance(self.l1, str) else self.l1).check()
 
     def at(self, l1: float, **changes: Any) -> SolverOptions:
         """Return what to minimise with at a strength of the L1 penalty."""
@@ -136,12 +157,7 @@ def train_network(
         OptionError: an option is out of its range.
     """
     training = Training(codes, layout, weights, options, threads, callbacks)
-    if not isinstance(options.l1, str):
-        return training.at(options.l1)
-    if options.l1 not in CRITERIA:
-        message = f"l1={options.l1!r} is neither a number >= 0 nor one of {', '.join(CRITERIA)}"
-        raise OptionError(message)
-    return training.along()
+    return training.along() if isinstance(options.l1, str) else training.at(options.l1)
 
 
 class Training:
@@ -172,7 +188,7 @@ class Training:
         weights = None if self.weights is None else self.weights[rows]
         if self.options.objective != "likelihood":
             return PseudoLikelihood(self.codes[rows], self.layout, weights, threads=self.threads)
-        inference = make_inference(self.options.inference, self.options.inference_options)
+        inference = make_inference(self.options.inference or LoopyBP.name, self.options.inference_options)
         options: dict[str, Any] = {"inference": inference, "centred": True, "threads": self.threads}
         return NetworkLikelihood(self.codes[rows], self.layout, weights, **options)
 
@@ -202,8 +218,9 @@ class Training:
         problem = self.problem(objective, l1)
         solver = self.solver(problem.penalty.l1)
         result = minimize(problem, solver, objective.independent(), stop=self.options.stop(), callbacks=self.callbacks)
+        report = _report(objective, result.w)
         result = replace(result, w=objective.natural(result.w), state=None)  # type: ignore[arg-type]
-        return Trained(result.w, problem.penalty.l1, result, _report(objective))
+        return Trained(result.w, problem.penalty.l1, result, report)
 
     def along(self) -> Trained:
         """Train along a path and choose."""
@@ -212,6 +229,7 @@ class Training:
         found = self._path(slice(None), strengths, objective, score=self.options.l1 == "ebic")
         if self.options.l1 == "cv" and not found.interrupted:
             found = self._cross_validated(found, strengths)
+            warn_if_best_is_last(found)
         if not found.points:
             raise KeyboardInterrupt
         scored = any(point.score is not None for point in found.points)
@@ -220,13 +238,18 @@ class Training:
         points = (
             replace(point, result=replace(point.result, w=objective.natural(point.result.w))) for point in found.points
         )
-        w = objective.natural(best.result.w)
+        report, w = _report(objective, best.result.w), objective.natural(best.result.w)
         found = replace(found, points=tuple(points))
-        return Trained(w, best.l1, replace(result, w=w), _report(objective), found)
+        return Trained(w, best.l1, replace(result, w=w), report, found)
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether a path with scores goes on behind its strengths: not if the strengths are given."""
+        return isinstance(self.strengths, (int, np.integer))
 
     def _strengths(self, objective: Objectives) -> Vector:
         """Return strengths that fall in equal ratios from the strength at which the first edge appears."""
-        if not isinstance(self.strengths, (int, np.integer)):
+        if not self._goes_on:
             return np.sort(np.asarray(self.strengths, dtype=np.float64))[::-1]
         gradient = objective.value_and_gradient(objective.independent())[1]
         largest = self.problem(objective, 1.0).penalty.largest(gradient[: self.layout.n_interactions])
@@ -248,6 +271,7 @@ class Training:
             w0=objective.independent(),
             stop=self.options.stop(),
             score=(lambda w: self._ebic(objective, w)) if score else None,
+            further=self._goes_on,
             callbacks=self.callbacks,
         )
 
@@ -339,17 +363,23 @@ class Training:
         """Return a path of regressions, whose EBIC is the sum over variables (van Borkulo et al. 2014)."""
         points: list[PathPoint] = []
         try:
-            for l1 in strengths.tolist():
-                trained, found = self._regressed(l1, rows)
-                k = found.coefficients.count_nonzero()
+            for l1 in onward(strengths.tolist(), points, further=score and self._goes_on):
+                trained, regressed = self._regressed(l1, rows)
+                k = regressed.coefficients.count_nonzero()
                 ebic = 2.0 * trained.result.nll + self._cost(k, 2.0)
                 active = count_nonzero(trained.w)
                 points.append(PathPoint(l1, trained.result, active, -ebic if score else None))
         except KeyboardInterrupt:
             return Path(tuple(points), interrupted=True)
-        return Path(tuple(points))
+        found = Path(tuple(points))
+        warn_if_best_is_last(found)
+        return found
 
 
-def _report(objective: Objectives) -> Report | None:
-    """Return how inference went; None for an objective without inference."""
-    return objective.report if isinstance(objective, NetworkLikelihood) else None
+def _report(objective: Objectives, w: Vector) -> Report | None:
+    """Return how inference went, belief propagation at these weights last; None for an objective without inference."""
+    if not isinstance(objective, NetworkLikelihood):
+        return None
+    if isinstance(objective.inference, LoopyBP):
+        objective.value_and_gradient(w)
+    return objective.report

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..data.table import Table
+from ..data.table import Table, join_names
 from ..errors import DataError
+from ..vectors import Vector
+from .binning import bin_edges, bin_labels, bins_of, numbers
 from .numbering import Codes
 
-__all__ = ["categories_of", "column_names", "columns_of", "decoded", "encoded"]
+__all__ = ["categories_of", "column_names", "columns_of", "decoded", "encoded", "without_values"]
 
 Array = npt.NDArray[Any]
+# Columns that a message names.
+_SHOWN = 3
 
 
 def column_names(X: Any) -> list[str] | None:
@@ -77,13 +82,56 @@ def _missing(column: Array) -> npt.NDArray[np.bool_]:
     return np.fromiter(flags, np.bool_, column.size)
 
 
-def categories_of(columns: Sequence[Array], names: Sequence[str] | None, max_states: int) -> list[Array]:
-    """The different values of each column, sorted.
+def without_values(columns: Sequence[Array]) -> npt.NDArray[np.bool_]:
+    """Return whether all values of each sample are missing, shape (n_samples,)."""
+    return np.asarray(np.logical_and.reduce([_missing(column) for column in columns]))
+
+
+def categories_of(
+    columns: Sequence[Array], names: Sequence[str] | None, max_states: int, bins: int | None = None
+) -> tuple[list[Array], list[Vector | None]]:
+    """The states of each column: its different values, sorted, or bins of its numbers.
+
+    With ``bins``, a column is binned if all its values are numbers, more than ``bins`` different ones.
+
+    Returns:
+        The states of each column, one for a constant column and none for a column without values; and the edges of its
+        bins, None for a column that has none.
 
     Raises:
-        DataError: a column has no value, a single one, more than ``max_states``, or values that cannot be compared.
+        DataError: columns have more than ``max_states`` different values, or values that cannot be compared.
     """
-    return [_categories(column, _named(names, i), max_states) for i, column in enumerate(columns)]
+    found = [_different(column, _named(names, i)) for i, column in enumerate(columns)]
+    edges: list[Vector | None] = [None] * len(found)
+    for i, (column, known) in enumerate(zip(columns, found, strict=True)):
+        if bins is not None and known.size > bins and numbers(known.tolist()) is not None:
+            between = bin_edges(_floats(column[~_missing(column)]), bins)
+            edges[i], found[i] = between, bin_labels(between)
+    many = [i for i, known in enumerate(found) if known.size > max_states]
+    if many:
+        raise DataError(_refused(many, found, names, max_states))
+    return found, edges
+
+
+def _floats(values: Array) -> Vector:
+    """Values that are numbers, or texts of numbers, as floats."""
+    return values.astype(np.float64)
+
+
+def _refused(many: list[int], found: list[Array], names: Sequence[str] | None, max_states: int) -> str:
+    """What is wrong with columns of too many values, and what to do about numbers and about texts."""
+    shown = ", ".join(f"{_named(names, i)} has {found[i].size:,} different values" for i in many[:_SHOWN])
+    if len(many) > _SHOWN:
+        shown += f", and {len(many) - _SHOWN} columns more have too many"
+    numeric = [i for i in many if numbers(found[i].tolist()) is not None]
+    texts = [i for i in many if i not in numeric]
+    remedies = ["bin them with bins=4 (--bins 4)"] if numeric else []
+    if texts:
+        left_out = "" if names is None else f" (--ignore {shlex.quote(join_names([names[i] for i in texts]))})"
+        remedies.append(f"leave out identifiers{left_out}")
+    most = max(found[i].size for i in many)
+    remedies.append(f"raise max_states (--max-states {most})")
+    return f"{shown}: more than max_states={max_states}; {', or '.join(remedies)}"
 
 
 def _named(names: Sequence[str] | None, i: int) -> str:
@@ -91,24 +139,14 @@ def _named(names: Sequence[str] | None, i: int) -> str:
     return f"column {i}" if names is None else f"column {names[i]!r}"
 
 
-def _categories(column: Array, name: str, max_states: int) -> Array:
+def _different(column: Array, name: str) -> Array:
     """The different values of a column, sorted."""
     values = column[~_missing(column)]
     try:
-        found = np.unique(values) if values.dtype.kind != "O" else _distinct(values)
+        return np.unique(values) if values.dtype.kind != "O" else _distinct(values)
     except TypeError as error:
         message = f"{name} has values that cannot be compared ({error}); make them all strings"
         raise DataError(message) from error
-    if not found.size:
-        message = f"{name} has no values; leave it out"
-    elif found.size == 1:
-        message = f"{name} has only the value {found[0]!r}; a constant says nothing: leave it out"
-    elif found.size > max_states:
-        message = f"{name} has {found.size} different values, more than max_states={max_states}; "
-        message += "bin it if it is a measurement, leave it out if it is an identifier, or raise max_states"
-    else:
-        return found
-    raise DataError(message)
 
 
 def _distinct(values: Array) -> Array:
@@ -122,8 +160,15 @@ def _distinct(values: Array) -> Array:
     return found
 
 
-def encoded(columns: Sequence[Array], categories: Sequence[Array], names: Sequence[str] | None) -> Codes:
-    """States of samples, -1 where a value is missing, shape (n_samples, n_variables).
+def encoded(
+    columns: Sequence[Array],
+    categories: Sequence[Array],
+    edges: Sequence[Vector | None],
+    names: Sequence[str] | None,
+) -> Codes:
+    """States of samples, -1 where a value is missing, shape (n_samples, number of columns of several states).
+
+    Columns that have one state or none are left out, whatever they hold.
 
     Raises:
         DataError: the numbers of columns and categories differ, or a value is none of the categories.
@@ -131,42 +176,67 @@ def encoded(columns: Sequence[Array], categories: Sequence[Array], names: Sequen
     if len(columns) != len(categories):
         message = f"X has {len(columns)} variables; the network has {len(categories)}"
         raise DataError(message)
-    codes = np.empty((len(columns[0]), len(columns)), dtype=np.int32)
-    for i, (column, known) in enumerate(zip(columns, categories, strict=True)):
-        codes[:, i] = _codes(column, known, _named(names, i))
+    varying = [i for i, known in enumerate(categories) if known.size > 1]
+    codes = np.empty((len(columns[0]), len(varying)), dtype=np.int32)
+    for k, i in enumerate(varying):
+        codes[:, k] = _codes(columns[i], categories[i], edges[i], _named(names, i))
     return codes
 
 
-def _codes(column: Array, known: Array, name: str) -> Codes:
-    """States of the values of a column whose categories are ``known``."""
+def _codes(column: Array, known: Array, edges: Vector | None, name: str) -> Codes:
+    """States of the values of a column with these categories, which are bins if there are edges between bins."""
     missing = _missing(column)
-    if column.dtype.kind in "biufU" and known.dtype.kind == column.dtype.kind:
+    if edges is not None and column.dtype.kind in "iuf":
+        at = bins_of(column.astype(np.float64), edges)
+        unknown = np.zeros(column.size, np.bool_)
+    elif column.dtype.kind in "biufU" and known.dtype.kind == column.dtype.kind and edges is None:
         at = np.minimum(np.searchsorted(known, column), known.size - 1)
         unknown = ~missing & (known[at] != column)
     else:
         place = {value: number for number, value in enumerate(known.tolist())}
+        if edges is not None:
+            place = _places_of_numbers(column[~missing], edges) | place
         at = np.array([place.get(value, -1) if _hashable(value) else -1 for value in column.tolist()], dtype=np.int64)
         unknown = ~missing & (at < 0)
     if unknown.any():
         row = int(np.flatnonzero(unknown)[0])
         value = column[row]
-        message = f"row {row} has {value!r} in {name}, a value that the network does not know; "
-        message += f"it knows {', '.join(repr(each) for each in known.tolist()[:8])}{', ...' if known.size > 8 else ''}"
+        message = f"row {row} has {value!r} in {name}, a value that the network does not know; it knows "
+        message += "numbers and " if edges is not None else ""
+        message += f"{', '.join(repr(each) for each in known.tolist()[:8])}{', ...' if known.size > 8 else ''}"
         raise DataError(message)
     return np.where(missing, -1, at).astype(np.int32)
+
+
+def _places_of_numbers(values: Array, edges: Vector) -> dict[Any, int]:
+    """The bin of each value that is a number or the text of a number."""
+    distinct = [value for value in set(filter(_hashable, values.tolist())) if numbers([value]) is not None]
+    return dict(zip(distinct, bins_of(_floats(np.array(distinct, dtype=object)), edges).tolist(), strict=True))
 
 
 def _hashable(value: Any) -> bool:
     return getattr(value, "__hash__", None) is not None
 
 
-def decoded(codes: Codes, categories: Sequence[Array]) -> Array:
-    """The values of states, shape (n_samples, n_variables); objects unless all categories are of one type."""
-    columns = [known[codes[:, i]] for i, known in enumerate(categories)]
-    kinds = {known.dtype.kind for known in categories}
-    if len(kinds) == 1 and "O" not in kinds:
-        return np.stack(columns, axis=1)
-    table = np.empty(codes.shape, dtype=object)
-    for i, column in enumerate(columns):
-        table[:, i] = column
-    return table
+def decoded(codes: Codes, categories: Sequence[Array], columns: Sequence[Array] | None = None) -> Array:
+    """The values of states, shape (n_samples, n_variables); objects unless all categories are of one type.
+
+    Args:
+        codes: states of the columns that have several.
+        categories: the states of each column.
+        columns: what the samples have in the columns of one state or none; without it they have that state, or None.
+    """
+    places, table = iter(codes.T), []
+    for i, known in enumerate(categories):
+        if known.size > 1:
+            table.append(known[next(places)])
+        else:
+            state = known[0] if known.size else None
+            constant = np.full(len(codes), state, dtype=known.dtype if known.size else object)
+            table.append(constant if columns is None else np.where(_missing(columns[i]), constant, columns[i]))
+    if len({column.dtype.kind for column in table}) == 1 and table[0].dtype.kind != "O":
+        return np.stack(table, axis=1)
+    whole = np.empty((len(codes), len(table)), dtype=object)
+    for i, column in enumerate(table):
+        whole[:, i] = column
+    return whole

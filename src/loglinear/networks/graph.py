@@ -110,12 +110,13 @@ class Report:
         unconverged: number of runs that ended before their messages had settled.
         residual: largest change of a log message in the last iteration of the last run.
         worst: largest residual of any run.
+        settled: whether the messages of the last evaluation have settled.
 
     Example:
         >>> from loglinear import PairwiseMRF
         >>> from loglinear.datasets import make_network
         >>> X = make_network("chain", n_variables=4, n_samples=500, strength=3.0, random_state=0).X
-        >>> report = PairwiseMRF(l1=60.0).fit(X).inference_report_
+        >>> report = PairwiseMRF(l1=60.0, objective="likelihood").fit(X).inference_report_
         >>> report.unconverged, report.runs > 0
         (0, True)
     """
@@ -126,6 +127,7 @@ class Report:
     unconverged: int = 0
     residual: float = 0.0
     worst: float = 0.0
+    settled: bool = True
 
     def add(self, iterations: int, residual: float, tolerance: float) -> None:
         """Add a run to the report."""
@@ -133,6 +135,7 @@ class Report:
         self.iterations += iterations
         self.unconverged += residual > tolerance
         self.residual, self.worst = residual, max(self.worst, residual)
+        self.settled = residual <= tolerance
 
 
 class Inference(Protocol):

@@ -167,6 +167,7 @@ class NetworkLikelihood:
         options = self.inference.completion()
         found = graph.network.completed(*scores, self._hidden, weights=self._hidden_weights, **options)
         self.report.unconverged += found.unconverged
+        self.report.settled &= found.unconverged == 0
         log_z = float(self._hidden_weights @ found.log_z)
         return Completed(log_z, found.beliefs, found.edges, self._hidden_weights, graph.columns)
 

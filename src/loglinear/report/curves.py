@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .figure import new_figure, written
 
@@ -37,14 +38,31 @@ class Curves:
                 heights = [math.nan if value is None else value for value in values]
                 axis.plot(self.x, heights, marker="o", markersize=2.5, linewidth=1.2)
                 axis.set_ylabel(name)
+                axis.yaxis.set_major_formatter("{x:,.10g}")
                 axis.grid(alpha=0.3)
                 if self.marked is not None:
-                    axis.axvline(self.marked[0], color="0.4", linestyle="--", linewidth=1.0, label=self.marked[1])
-            if self.marked is not None:
-                axes[-1].legend(loc="best")
+                    axis.axvline(self.marked[0], color="0.4", linestyle="--", linewidth=1.0)
             if self.falling:
                 axes[-1].set_xscale("log")
                 axes[-1].invert_xaxis()
                 axes[-1].xaxis.set_major_formatter("{x:g}")
             axes[-1].set_xlabel(self.x_name)
+            if self.marked is not None:
+                _name_line(axes[0], *self.marked)
             return written(figure, path)
+
+
+def _name_line(axis: Any, x: float, name: str) -> None:
+    """Write the name of a vertical line above it, and above the panel, where no curve is."""
+    share = axis.transAxes.inverted().transform(axis.transData.transform((x, 0.0)))[0]
+    axis.annotate(
+        name,
+        (x, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(0.0, 3.0),
+        textcoords="offset points",
+        ha="left" if share < 0.25 else "right" if share > 0.75 else "center",
+        va="bottom",
+        color="0.3",
+        annotation_clip=False,
+    )

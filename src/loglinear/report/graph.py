@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,22 +11,32 @@ import numpy.typing as npt
 from ..networks.numbering import Numbers
 from ..vectors import Vector
 from .figure import new_figure, written
+from .labels import Label, place_labels, text_size, wrapped
 from .positions import positions
 
-__all__ = ["drawn"]
+__all__ = ["drawn", "n_shown"]
 
 # Sign of an edge -> colour and name; people of every kind of colour vision tell these colours apart (Okabe & Ito 2008).
 _COLOURS = {1: ("#0072b2", "positive"), -1: ("#d55e00", "negative"), 0: ("#777777", "several states")}
+# Most edges that are shown, and most for each variable that has any: with more a picture shows nothing.
+_EDGES, _EDGES_EACH = 60, 1.5
 # Most variables without edges that are shown.
 _ISOLATED = 12
-# Most variables with names.
-_LABELS = 60
-# Most characters of a name.
-_CHARACTERS = 18
-# Share of the figure that the graph takes.
-_SHARE = 0.84
 # Points of an inch.
 _POINTS = 72.0
+# Distance of neighbouring variables at first, and how far it grows until all names have room, points.
+_GAP, _GROWTH, _LARGEST = 34.0, 1.12, 1500.0
+# Width of a picture over its height, as far as the graph lets it: names are wider than high.
+_STRETCH = 1.35
+# Free space around a graph, and height of the legend and of the notes, points.
+_MARGIN, _STRIP = 10.0, 22.0
+# Least width of a picture, which has to hold legend and notes, points.
+_LEAST = 320.0
+
+
+def n_shown(n_edges: int, n_variables: int) -> int:
+    """Return how many of a graph's edges a picture shows, given the number of variables that have edges."""
+    return min(n_edges, max(_EDGES, round(_EDGES_EACH * n_variables)))
 
 
 def drawn(
@@ -35,9 +44,10 @@ def drawn(
 ) -> bytes:
     """Return the content of a figure's file with this name; equal graphs give equal files.
 
-    The width of a line shows the strength of its edge. Variables without edges are shown if there are at most 12. All
-    variables have names if at most 60 are shown; otherwise the 60 with the strongest edges have, where there is room.
-    A line below the graph says what is left out.
+    The width of a line shows the strength of its edge. Of many edges the strongest are shown: 60, or 1.5 for each
+    variable if that is more. Variables without a line are shown if there are at most 12. The picture grows until all
+    names have room, up to 21 inches; then those of the strongest edges have names. A line below the graph says what is
+    left out.
 
     The caller calls `check_figure` before the work that leads to the figure.
 
@@ -50,109 +60,109 @@ def drawn(
     """
     ends = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     strength, sign = np.asarray(strengths, dtype=np.float64), np.asarray(signs, dtype=np.int64)
-    most = np.full(len(names), -1.0)
-    np.maximum.at(most, ends.ravel(), np.repeat(strength, 2))
-    n_isolated = int((most < 0.0).sum())
-    shown = np.flatnonzero(most >= 0.0) if n_isolated > _ISOLATED else np.arange(len(names))
-    place = np.full(len(names), -1)
-    place[shown] = np.arange(shown.size)
-    at = positions(shown.size, place[ends])
-    side = min(4.5 + 0.45 * math.sqrt(shown.size), 16.0)
-    points = at * side * _SHARE * _POINTS
-    strongest = np.argsort(-most[shown], kind="stable")[:_LABELS]
-    labels = _Labels(points, forced=shown.size <= _LABELS)
-    n_named = labels.place((_short(names[shown[k]]), k) for k in strongest.tolist())
-    notes = [f"{n_isolated:,} variables without edges are left out"] if n_isolated > _ISOLATED else []
-    if n_named < shown.size:
-        notes.append(f"names of {n_named} of {shown.size:,} variables, those with the strongest edges")
-    with new_figure(side, side, constrained=False) as figure:
-        axis = figure.add_axes((0.5 - _SHARE / 2.0, 0.5 - _SHARE / 2.0, _SHARE, _SHARE), xlim=(0, 1), ylim=(0, 1))
-        axis.set_axis_off()
-        _lines(axis, at, place[ends], strength, sign)
-        axis.scatter(*at.T, s=labels.radius**2 * 4.0, color="0.2", linewidths=0.0, zorder=2, clip_on=False)
-        labels.draw(axis)
-        figure.text(0.5, 0.012, "; ".join(notes), ha="center", fontsize=8.0, color="0.35")
+    picture = _Picture(names, ends, strength, sign)
+    with new_figure(picture.width / _POINTS, picture.height / _POINTS, constrained=False) as figure:
+        picture.draw(figure)
         return written(figure, path)
 
 
-def _short(name: str) -> str:
-    """The name, cut to `_CHARACTERS`."""
-    return name if len(name) <= _CHARACTERS else name[: _CHARACTERS - 1] + "…"
+class _Picture:
+    """What is shown, and where; its arguments are those of `drawn`. Lengths are in points."""
 
+    def __init__(self, names: Sequence[str], edges: Numbers, strength: Vector, sign: Numbers) -> None:
+        n_edges, n_joined = len(edges), np.unique(edges).size
+        kept = np.sort(np.argsort(-strength, kind="stable")[: n_shown(n_edges, n_joined)])
+        edges, self.strength, self.sign = edges[kept], strength[kept], sign[kept]
+        most = np.full(len(names), -1.0)
+        np.maximum.at(most, edges.ravel(), np.repeat(self.strength, 2))
+        n_isolated = int((most < 0.0).sum())
+        hidden = n_isolated > _ISOLATED
+        # The variables that are shown, those of the strongest edges first.
+        shown = np.argsort(-most, kind="stable")[: len(names) - n_isolated * hidden]
+        place = np.full(len(names), -1)
+        place[shown] = np.arange(shown.size)
+        self.edges = place[edges]
+        self.radius = min(max(17.0 / np.sqrt(max(shown.size, 12)), 1.8), 4.5)
+        self.size = 9.0 if shown.size <= 25 else 8.0 if shown.size <= 60 else 7.0
+        texts = [wrapped(names[k]) for k in shown.tolist()]
+        self.points, self.labels = self._placed(texts)
+        self._note(n_edges, n_isolated if hidden else 0)
+        self._fit()
 
-def _lines(axis: Any, at: Vector, edges: Numbers, strength: Vector, sign: Numbers) -> None:
-    """Draw the edges, and a legend of their colours."""
-    from matplotlib.collections import LineCollection
-    from matplotlib.lines import Line2D
+    def _placed(self, texts: list[str]) -> tuple[Vector, list[Label]]:
+        """Return places of variables and names, as near to each other as names allow."""
+        at = positions(len(texts), self.edges)
+        joined = at[self.edges[:, 0]] - at[self.edges[:, 1]] if len(self.edges) else np.array([[1.0, 0.0]])
+        side = _GAP / max(float(np.median(np.hypot(*joined.T))), 1e-9)
+        width, height = np.ptp(at, axis=0) if len(at) else (0.0, 0.0)
+        stretch = min(max(_STRETCH * height / max(width, 1e-9), 1.0), _STRETCH)
+        style = {"size": self.size, "radius": self.radius}
+        while True:
+            side = min(side, _LARGEST)
+            points = at * side * [stretch, 1.0]
+            labels = place_labels(texts, points, self.edges, **style, partly=side == _LARGEST)
+            if labels is not None:
+                return points, [label for label in labels if label is not None]
+            side *= _GROWTH
 
-    largest = strength.max(initial=0.0) or 1.0
-    kinds = [kind for kind in _COLOURS if (sign == kind).any()]
-    for kind in kinds:
-        chosen = sign == kind
-        widths = 0.4 + 3.6 * strength[chosen] / largest
-        colour = _COLOURS[kind][0]
-        axis.add_collection(
-            LineCollection(at[edges[chosen]], linewidths=widths, colors=colour, zorder=1, clip_on=False)
-        )
-    if kinds:
-        handles = [Line2D([], [], color=_COLOURS[kind][0], linewidth=2.0, label=_COLOURS[kind][1]) for kind in kinds]
-        axis.figure.legend(handles=handles, loc="upper center", ncols=3, frameon=False, fontsize=8.0)
-
-
-class _Labels:
-    """Names beside variables, placed one by one where they cover neither each other nor a variable.
-
-    Args:
-        points: places of the variables, in points, shape (n, 2).
-        forced: whether a name is written even where there is no room.
-
-    Attributes:
-        radius: radius of a variable's dot, in points.
-    """
-
-    def __init__(self, points: Vector, *, forced: bool) -> None:
-        self.points, self.forced = points, forced
-        self.radius = min(max(17.0 / math.sqrt(max(len(points), 12)), 1.4), 4.5)
-        self.size = 9.0 if len(points) <= 25 else 7.0
-        self._boxes = np.concatenate([points - self.radius, points + self.radius], axis=1)
-        self._placed: list[tuple[str, float, float]] = []
-
-    def place(self, named: Iterable[tuple[str, int]]) -> int:
-        """Place names beside their variables, first name first; return the number of names placed so far."""
-        for name, k in named:
-            # Letters are about 0.6 of their height wide.
-            half, height = 0.3 * self.size * len(name), 1.2 * self.size
-            x, y = self.points[k]
-            beside, above = self.radius + half + 1.0, self.radius + height / 2.0 + 0.5
-            places = [(x, y + above), (x, y - above), (x + beside, y), (x - beside, y)]
-            boxes = [np.array([a - half, b - height / 2.0, a + half, b + height / 2.0]) for a, b in places]
-            covered = [self._covered(box) for box in boxes]
-            best = int(np.argmin(covered))
-            if covered[best] == 0.0 or self.forced:
-                self._placed.append((name, *places[best]))
-                self._boxes = np.concatenate([self._boxes, boxes[best][None]])
-        return len(self._placed)
-
-    def _covered(self, box: Vector) -> float:
-        """The area that a box shares with all boxes placed so far."""
-        both = np.minimum(box[2:], self._boxes[:, 2:]) - np.maximum(box[:2], self._boxes[:, :2])
-        return float(np.maximum(both, 0.0).prod(axis=1).sum())
-
-    def draw(self, axis: Any) -> None:
-        """Write the names on half-transparent white."""
-        box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.65, "pad": 0.3}
-        figure = axis.figure
-        margin = figure.get_figwidth() * (1.0 - _SHARE) / 2.0
-        for name, x, y in self._placed:
-            figure.text(
-                x / _POINTS + margin,
-                y / _POINTS + margin,
-                # A dollar would start a formula.
-                name.replace("$", r"\$"),
-                transform=figure.dpi_scale_trans,
-                ha="center",
-                va="center",
-                fontsize=self.size,
-                bbox=box,
-                zorder=3,
+    def _note(self, n_edges: int, n_hidden: int) -> None:
+        """Say what is left out."""
+        notes = []
+        if len(self.edges) < n_edges:
+            notes.append(f"the {len(self.edges):,} strongest of {n_edges:,} edges")
+        if n_hidden:
+            without = "without edges" if len(self.edges) == n_edges else "without a line"
+            notes.append(f"{n_hidden:,} variables {without} are left out")
+        if len(self.labels) < len(self.points):
+            notes.append(
+                f"names of {len(self.labels):,} of {len(self.points):,} variables, those with the strongest edges"
             )
+        self.note = "; ".join(notes)
+
+    def _fit(self) -> None:
+        """Find the size of the picture, and move all that is in it to its place."""
+        boxes = [np.concatenate([self.points - self.radius, self.points + self.radius], axis=1)]
+        for label in self.labels:
+            half = text_size(label.text, self.size) / 2.0
+            middle = np.array([label.x, label.y])
+            boxes.append(np.concatenate([middle - half, middle + half])[None])
+        found = np.concatenate(boxes)
+        low, high = (found[:, :2].min(axis=0), found[:, 2:].max(axis=0)) if len(found) else (np.zeros(2), np.zeros(2))
+        legend = _STRIP * (len(self._kinds()) > 1)
+        notes = _STRIP * bool(self.note)
+        self.width = max(high[0] - low[0] + 2 * _MARGIN, _LEAST, text_size(self.note, 8.0)[0] + 2 * _MARGIN)
+        self.height = high[1] - low[1] + 2 * _MARGIN + legend + notes
+        move = np.array([(self.width - high[0] - low[0]) / 2.0, _MARGIN + notes - low[1]])
+        self.points = self.points + move
+        self.labels = [Label(label.text, label.x + move[0], label.y + move[1]) for label in self.labels]
+
+    def _kinds(self) -> list[int]:
+        return [kind for kind in _COLOURS if (self.sign == kind).any()]
+
+    def draw(self, figure: Any) -> None:
+        """Draw on a figure of the picture's size."""
+        axis = figure.add_axes((0.0, 0.0, 1.0, 1.0), xlim=(0.0, self.width), ylim=(0.0, self.height))
+        axis.set_axis_off()
+        self._draw_lines(axis)
+        axis.scatter(*self.points.T, s=self.radius**2 * 4.0, color="0.2", linewidths=0.0, zorder=4)
+        box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.3}
+        style: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.1, "parse_math": False}
+        for label in self.labels:
+            axis.text(label.x, label.y, label.text, fontsize=self.size, bbox=box, zorder=3, **style)
+        if self.note:
+            figure.text(0.5, _STRIP / 2.0 / self.height, self.note, fontsize=8.0, color="0.35", **style)
+
+    def _draw_lines(self, axis: Any) -> None:
+        """Draw the edges, and a legend above the graph if their colours differ."""
+        from matplotlib.collections import LineCollection
+        from matplotlib.lines import Line2D
+
+        largest = self.strength.max(initial=0.0) or 1.0
+        for kind in self._kinds():
+            chosen = self.sign == kind
+            widths = 0.4 + 3.6 * self.strength[chosen] / largest
+            segments = self.points[self.edges[chosen]]
+            axis.add_collection(LineCollection(segments, linewidths=widths, colors=_COLOURS[kind][0], zorder=1))
+        if len(self._kinds()) > 1:
+            handles = [Line2D([], [], color=_COLOURS[k][0], linewidth=2.0, label=_COLOURS[k][1]) for k in self._kinds()]
+            axis.figure.legend(handles=handles, loc="upper center", ncols=3, frameon=False, fontsize=8.0)

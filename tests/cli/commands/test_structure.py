@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import re
+import shlex
 import signal
+from argparse import ArgumentParser
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -13,6 +17,7 @@ import pytest
 from loglinear import _core
 from loglinear.cli.progress import Progress
 from loglinear.datasets import make_network
+from loglinear.models.structure import PATH
 
 COLUMNS = ["variable_1", "variable_2", "state_1", "state_2", "weight"]
 
@@ -190,12 +195,67 @@ def test_ctrl_c_keeps_what_was_reached(structure, data, monkeypatch, tmp_path, l
     assert "interrupted from the keyboard" in done.said
 
 
+def test_a_path_that_ends_too_early_goes_on_by_itself(structure, data, monkeypatch, tmp_path):
+    usual = structure(data).rows
+    monkeypatch.setitem(PATH, "ratio", 0.9)
+    done = structure(data, "-m", tmp_path / "m")
+    assert "warning" not in done.said
+    assert [row[:2] for row in done.rows[:9]] == [row[:2] for row in usual[:9]]
+
+
+def test_columns_of_one_value_are_named_in_one_warning_and_left_out(structure, known, tmp_path):
+    X = np.hstack([known.X, np.ones((len(known.X), 3), int)]).astype(object)
+    X[:, 10] = None
+    path = write(tmp_path / "d.csv", X, [*NAMES, "x y", "empty", "one"])
+    done = structure(path, "--l1", "30", "--json", "--edges", tmp_path / "e", "--plot", tmp_path / "g.svg")
+    assert "warning: left out, as all values are the same or missing: 'x y', 'empty', 'one'\n" in done.said
+    assert done.said.count("warning") == 1
+    found = json.loads(done.out)
+    assert found["variables"] == 9
+    assert found["left_out"] == ["x y", "empty", "one"]
+    assert "edges of 36 possible ones" in done.said
+    assert "<!-- empty -->" not in (tmp_path / "g.svg").read_text()
+
+
+def test_measurements_are_binned_if_asked_and_the_refusal_says_how(structure, tmp_path):
+    amount = np.random.default_rng(0).normal(size=(400, 1))
+    X = np.hstack([amount, amount + np.random.default_rng(1).normal(size=(400, 1)) / 4.0])
+    path = write(tmp_path / "d.csv", X, ["mean radius", "area"])
+    said = structure(path, code=2).said
+    assert f"loglinear: error: {path}: column 'mean radius' has 400 different values" in said
+    assert "--bins 4" in said
+    done = structure(path, "--bins", "3", "-m", tmp_path / "m")
+    assert "2 columns of numbers are in bins" in done.said
+    assert done.rows[0][:2] == ("mean radius", "area")
+    assert {row[2].split()[0].strip("[,0123456789.-") for row in done.rows} <= {"", ">="}
+
+
+def test_the_column_that_a_hint_leaves_out_can_be_pasted(structure, known, tmp_path):
+    names = ['it\'s, "old"', *NAMES]
+    lines = [[f"n{k}", *row] for k, row in enumerate(known.X.tolist())]
+    path = tmp_path / "d.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([names, *lines])
+    (hint,) = re.findall(r"\((--ignore .*)\), or raise", structure(path, code=2).said)
+    assert "9 variables" in structure(path, "--l1", "30", *shlex.split(hint)).said
+
+
+def test_the_command_and_the_estimator_have_the_same_defaults():
+    from loglinear import PairwiseMRF
+    from loglinear.cli.commands import structure as command
+
+    parser = ArgumentParser()
+    command.configure(parser)
+    assert command._estimator(parser.parse_args(["data.csv"])).get_params() == PairwiseMRF().get_params()
+
+
 BAD = [
+    (["--bins", "1"], ["bins=1"]),
     (["--l1", "0"], ["--l1 0", "ebic or cv"]),
     (["--l1", "-1"], ["l1"]),
     (["--l2", "-1"], ["l2"]),
     (["--l1", "nan"], ["l1"]),
-    (["--inference", "exact"], ["--inference", "--objective likelihood"]),
+    (["--inference", "exact"], ["inference='exact'", "likelihood", "leave one of them out"]),
     (["--ignore", "weight"], ["no column 'weight'", "v0, v1"]),
     (["--ignore", ",".join(NAMES[1:])], ["one column is left, 'v0'"]),
     (["--max-states", "1"], ["max_states=1"]),

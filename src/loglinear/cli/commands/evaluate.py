@@ -1,4 +1,7 @@
-"""Compare a model's labels with the labels in a file: accuracy; precision, recall and F of chunks or of labels."""
+"""Compare a model's labels with the labels in a file: accuracy; precision, recall and F of chunks or of labels.
+
+For the model of a network: the log-likelihood of a table.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from ...errors import OptionError
+from ...models.settings import kind_of
 from ..options import add_format, add_json, add_model, add_threads
 from ..output import say
 from ..reading import model_format, open_model
@@ -30,7 +34,7 @@ EXAMPLE = """example: loglinear evaluate --model chunker.loglinear test.txt
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     add_model(parser)
-    parser.add_argument("file", metavar="FILE", help="labelled sentences; - for stdin")
+    parser.add_argument("file", metavar="FILE", help="labelled sentences, or a table; - for stdin")
     add_json(parser)
     output = (
         "file to write columns to as conlleval reads them: the token's columns, or its number where the format has "
@@ -49,6 +53,11 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Evaluate."""
+    if kind_of(arguments.model) == "network":
+        from .. import networks
+
+        networks.evaluate(arguments)
+        return
     from ...data.writing import check_writable, write_output
     from ...metrics import evaluate
     from ...schemes import checked_scheme

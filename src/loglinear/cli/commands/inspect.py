@@ -1,4 +1,7 @@
-"""Show what a model holds: features, labels, template, strongest weights, how it was trained."""
+"""Show what a model holds: features, labels, template, strongest weights, how it was trained.
+
+Of a network: variables with their states, and the strongest interactions.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from ...data.features import Feature
+from ...models.settings import kind_of
 from ..options import add_json
 from ..reading import open_model
 
@@ -26,6 +30,11 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Inspect."""
+    if kind_of(arguments.model) == "network":
+        from ..networks import inspect
+
+        inspect(arguments)
+        return
     opened, settings = open_model(arguments.model)
     states = [{"attribute": a, "label": label, "weight": w} for a, label, w in opened.state_features()]
     moves = [{"from": before, "label": label, "weight": w} for before, label, w in opened.transition_features()]

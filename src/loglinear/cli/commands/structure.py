@@ -1,8 +1,9 @@
 """Learn which variables of a table interact: the edges of a pairwise Markov random field, with their weights.
 
 Every column of the table is a variable, every line a sample; the first line has the names. Empty cells and NA, N/A,
-n/a, <NA>, NaN, nan, NULL, null, None are missing values. The strength of the L1 penalty, and with it the number of
-edges, is chosen by the extended Bayesian information criterion unless --l1 says otherwise.
+n/a, <NA>, NaN, nan, NULL, null, None are missing values. A column of a single value is left out. --bins cuts columns
+of measurements into ranges, which the model keeps for other tables. The strength of the L1 penalty, and with it the
+number of edges, is chosen by the extended Bayesian information criterion unless --l1 says otherwise.
 
 The result has a line for each weight other than 0, the strongest edge's weights first: two variables, a state of each,
 and by how much the pair of states raises log p, in nats. The first state of every variable, in the order of numbers or
@@ -13,7 +14,6 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from ..progress import Progress
 
 EXAMPLE = """example: loglinear structure survey.csv --ignore id --edges edges.tsv --plot graph.svg --model survey.model
+         loglinear structure measurements.csv --bins 4 --plot graph.svg
          loglinear structure pixels.tsv.gz --objective likelihood --l1 20"""
 
-# Strengths of the L1 penalty to choose from.
-STRENGTHS = 20
 # Edges that the summary names.
 SHOWN = 3
 
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    from ...models.structure import NetworkOptions
+    from ...models.structure import OBJECTIVES, NetworkOptions
+    from ...networks.inference import INFERENCES
 
     add = parser.add_argument
     add("table", metavar="DATA", help="CSV, TSV (gzip and xz too; - for stdin) or Parquet")
@@ -46,19 +46,15 @@ def configure(parser: ArgumentParser) -> None:
     add("--plot", metavar="FILE", help="draw the graph to this file: .svg, .png or .pdf; needs matplotlib")
     add("-m", "--model", metavar="MODEL", help="write the model")
     l1 = "L1 penalty l1 * |w|_1: a number, or how to choose it, ebic (the default) or cv"
-    add("--l1", type=_l1, default="ebic", metavar="X", help=l1)
+    add("--l1", type=_l1, default=NetworkOptions.l1, metavar="X", help=l1)
     add_options(parser, NetworkOptions, "l2")
     objective = "pseudolikelihood (the default), likelihood or nodewise"
-    add(
-        "--objective",
-        default="pseudolikelihood",
-        choices=("pseudolikelihood", "likelihood", "nodewise"),
-        help=objective,
-    )
+    add("--objective", default=NetworkOptions.objective, choices=OBJECTIVES, help=objective)
     inference = "with --objective likelihood: loopy_bp (the default), exact or gibbs"
-    add("--inference", choices=("loopy_bp", "exact", "gibbs"), help=inference)
-    add_options(parser, NetworkOptions, "grouped", "max_states", "random_state")
-    add("--ignore", action="append", default=[], metavar="COLUMN,...", help="leave out these columns")
+    add("--inference", choices=tuple(INFERENCES), help=inference)
+    add_options(parser, NetworkOptions, "grouped", "bins", "max_states", "random_state")
+    ignore = "leave out these columns; a name that holds a comma is put between double quotes"
+    add("--ignore", action="append", default=[], metavar="COLUMN,...", help=ignore)
     add("--no-header", action="store_true", help="the first line is a sample; variables are x1, x2, ...")
     delimiter = "what separates cells; by default whichever of comma, tab and semicolon fits the first line"
     add("--delimiter", metavar="C", help=delimiter)
@@ -88,7 +84,7 @@ def run(arguments: Namespace) -> None:
     _check(arguments, places)
     with Progress(make_solver("grafting_light"), quiet=arguments.quiet) as progress:
         table, filled = _read(arguments, progress)
-        warned = _fit(estimator, filled, progress, chosen=isinstance(arguments.l1, str))
+        warned = _fit(estimator, arguments.table, filled, progress)
     edges = Edges(estimator, filled, missing=table.n_missing)
     if arguments.model is not None:
         estimator.save(arguments.model)
@@ -103,7 +99,7 @@ def run(arguments: Namespace) -> None:
     if not arguments.quiet:
         say(edges.summary())
         for place in places:
-            say(f"{place}: written")
+            say(f"{place}: written{edges.part_drawn() if place == arguments.plot else ''}")
     if edges.interrupted:
         raise KeyboardInterrupt
 
@@ -112,22 +108,12 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
     """Return the estimator; raise OptionError where options contradict each other."""
     from ...models.network import PairwiseMRF
     from ...models.structure import NetworkOptions
-    from ...penalty import ElasticNet
 
-    message = None
-    if arguments.inference is not None and arguments.objective != "likelihood":
-        message = f"--inference is for --objective likelihood: {arguments.objective} needs none; leave one of them out"
-    elif arguments.l1 == 0.0:
+    if arguments.l1 == 0.0:
         message = "--l1 0: edges are chosen by their L1 penalty; give an l1 > 0, ebic or cv"
-    if message is not None:
         raise OptionError(message)
-    ElasticNet(l1=1.0 if isinstance(arguments.l1, str) else arguments.l1, l2=arguments.l2)
-    options = chosen(
-        NetworkOptions,
-        arguments,
-        inference=arguments.inference or "loopy_bp",
-        path_options={"l1": STRENGTHS} if isinstance(arguments.l1, str) else None,
-    )
+    options = chosen(NetworkOptions, arguments)
+    options.check()
     return PairwiseMRF(**vars(options), n_jobs=arguments.threads or None)
 
 
@@ -145,14 +131,13 @@ def _check(arguments: Namespace, places: list[str]) -> None:
 
 def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:
     """Return the table, and its samples that have any values."""
-    from ...data.table import read_table
+    from ...data.table import read_table, split_names
 
     table = read_table(
         arguments.table,
-        ignore=[name for names in arguments.ignore for name in names.split(",")],
+        ignore=[name for names in arguments.ignore for name in split_names(names)],
         delimiter=arguments.delimiter,
         header=not arguments.no_header,
-        max_states=arguments.max_states,
     )
     if len(table.names) < 2:
         message = f"{arguments.table}: one column is left, {table.names[0]!r}; edges need two variables"
@@ -166,14 +151,21 @@ def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:
     return table, filled
 
 
-def _fit(estimator: PairwiseMRF, table: Table, progress: Progress, *, chosen: bool) -> list[str]:
-    """Train; return the warnings that say more than the status does."""
+def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) -> list[str]:
+    """Train on the table of this file; return the warnings that say more than the status does."""
     import warnings
 
+    from ...models.structure import PATH
+
+    points = [progress.count_points(int(PATH["l1"]))] if isinstance(estimator.l1, str) else []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with keeping_reached(estimator):
-            estimator.fit(table, callbacks=[progress.count_points(STRENGTHS), progress] if chosen else [progress])
+        try:
+            with keeping_reached(estimator):
+                estimator.fit(table, callbacks=[*points, progress])
+        except DataError as error:
+            message = f"{name}: {error}"
+            raise DataError(message) from error
     status = estimator.result_.status.message  # type: ignore[union-attr]
     return [text for each in caught if not (text := str(each.message)).startswith(status)]
 
@@ -188,10 +180,14 @@ class Edges:
     """
 
     def __init__(self, estimator: PairwiseMRF, table: Table, *, missing: int) -> None:
+        from ..networks import ranked_edges
+
         self._estimator, self._table, self._names, self._missing = estimator, table, table.names, missing
+        # Numbers of the variables that are not left out.
+        self._varying = [i for i, known in enumerate(estimator.categories_) if len(known) > 1]
         self._result: Result = estimator.result_  # type: ignore[assignment]
         self._path: Path | None = getattr(estimator, "path_", None)
-        self._ranking: list[int] = (-estimator.strengths_).argsort(kind="stable").tolist()
+        self._ranking = ranked_edges(estimator)
 
     @property
     def interrupted(self) -> bool:
@@ -201,24 +197,12 @@ class Edges:
         ended = self._path is not None and self._path.interrupted
         return ended or self._result.status is Status.INTERRUPTED
 
-    def _ends(self, edge: int) -> tuple[str, str]:
-        i, j = self._estimator.edges_[edge].tolist()
-        return self._names[i], self._names[j]
-
-    def _weights(self, edge: int) -> Iterator[tuple[Any, Any, float]]:
-        """Yield states of both variables and their weight, where it is not 0."""
-        i, j = self._estimator.edges_[edge].tolist()
-        first, second = self._estimator.categories_[i].tolist(), self._estimator.categories_[j].tolist()
-        weights = self._estimator.weights_[edge]
-        for a, b in zip(*map(list, weights.nonzero()), strict=True):
-            yield first[a], second[b], float(weights[a, b])
-
     def table(self) -> str:
         """Return a line for each weight."""
         rows = [
-            [*self._ends(edge), str(a), str(b), f"{weight:.6g}"]
+            [*edge.variables, str(a), str(b), f"{weight:.6g}"]
             for edge in self._ranking
-            for a, b, weight in self._weights(edge)
+            for a, b, weight in edge.weights
         ]
         return tab_separated(["variable_1", "variable_2", "state_1", "state_2", "weight"], rows)
 
@@ -228,23 +212,27 @@ class Edges:
 
         estimator = self._estimator
         signs = [_sign(float(table[1, 1])) if table.shape == (2, 2) else 0 for table in estimator.weights_]
-        return drawn(self._names, estimator.edges_, estimator.strengths_, signs, path)
+        place = {i: k for k, i in enumerate(self._varying)}
+        edges = [[place[i], place[j]] for i, j in estimator.edges_.tolist()]
+        return drawn([self._names[i] for i in self._varying], edges, estimator.strengths_, signs, path)
+
+    def part_drawn(self) -> str:
+        """Say how many of the edges a figure shows, if it does not show all."""
+        from ...report.graph import n_shown
+
+        n_edges = len(self._ranking)
+        shown = n_shown(n_edges, len({name for edge in self._ranking for name in edge.variables}))
+        return "" if shown == n_edges else f", with the {shown:,} strongest of {n_edges:,} edges; --edges has all"
 
     def json(self) -> str:
         """Return all there is to know, for machines."""
         from ...models.settings import plain, training_summary
 
         name, value = self._likelihood()
-        edges = [
-            {
-                "variables": self._ends(edge),
-                "strength": float(self._estimator.strengths_[edge]),
-                "weights": [{"states": [a, b], "weight": weight} for a, b, weight in self._weights(edge)],
-            }
-            for edge in self._ranking
-        ]
+        edges = [edge.to_dict() for edge in self._ranking]
         table = self._table
-        known = {"variables": len(table.names), "samples": table.n_samples, "missing": self._missing}
+        known: dict[str, Any] = {"variables": len(self._varying), "samples": table.n_samples, "missing": self._missing}
+        known["left_out"] = [name for i, name in enumerate(self._names) if i not in self._varying]
         found = {"l1": self._l1(), f"{name.replace('-', '_')}_per_sample": value, "edges": edges}
         return json.dumps(known | training_summary([self._result]) | found, default=plain)
 
@@ -258,34 +246,30 @@ class Edges:
 
     def summary(self) -> str:
         """Return lines for people."""
-        result, n = self._result, len(self._names)
-        n_weights = sum(int((table != 0.0).sum()) for table in self._estimator.weights_)
+        result, n = self._result, len(self._varying)
+        n_weights = sum(len(edge.weights) for edge in self._ranking)
         name, value = self._likelihood()
-        by = f" (by {self._estimator.inference})" if name == "log-likelihood" else ""
+        binned = sum(edges is not None for edges in self._estimator.bin_edges_)
+        report = self._estimator.inference_report_
+        by = f" (by {report.method})" if report is not None else ""
         lines = [
             result.account,
             f"l1 {self._l1():.6g}{self._choice()}",
             f"{name} per sample {value:.4f}{by}",
+            *([f"{binned:,} columns of numbers are in bins"] if binned else []),
             f"{len(self._ranking):,} edges of {n * (n - 1) // 2:,} possible ones, {n_weights:,} weights",
         ]
         if self._ranking:
-            ends = (" - ".join(self._ends(edge)) for edge in self._ranking[:SHOWN])
-            strengths = self._estimator.strengths_[self._ranking[:SHOWN]]
-            shown = (f"{pair} ({strength:.3g})" for pair, strength in zip(ends, strengths, strict=True))
+            shown = (f"{' - '.join(edge.variables)} ({edge.strength:.3g})" for edge in self._ranking[:SHOWN])
             lines.append(f"strongest: {', '.join(shown)}")
         elif result.status.converged:
             lines[-1] += "; lower --l1 to have some"
         return "\n".join(lines)
 
     def _choice(self) -> str:
-        """Say how l1 was chosen, and whether smaller strengths might be better still."""
+        """Say how l1 was chosen."""
         path = self._path
-        if path is None:
-            return ""
-        text = f", chosen by {self._estimator.l1} among {len(path.points)}"
-        if not path.interrupted and path.points[-1].l1 == self._l1():
-            text += f", the least of them: try smaller ones too, --l1 {self._l1() / 3.0:.2g} for one"
-        return text
+        return "" if path is None else f", chosen by {self._estimator.l1} among {len(path.points)}"
 
 
 def _sign(number: float) -> int:

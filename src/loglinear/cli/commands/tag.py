@@ -2,6 +2,7 @@
 
 Attribute files and texts give the label alone; JSON lines get a field `predicted` (and `marginals`). A CoNLL-U file
 comes back as it was, with the labels in the column of the training data's labels, or in UPOS.
+The model of a network fills the missing cells of a table, each with its most probable state.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from ...errors import OptionError
+from ...models.settings import kind_of
 from ..options import add_format, add_model, add_threads
 from ..reading import model_format, open_model
 
@@ -18,7 +20,9 @@ EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag --model pos.lo
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     add_model(parser)
-    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="sentences; stdin by default, or for -")
+    parser.add_argument(
+        "file", nargs="?", default="-", metavar="FILE", help="sentences, or a table; stdin by default, or for -"
+    )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="file to write; stdout by default")
     marginals = "add the probability of every label, as label:probability"
     parser.add_argument("--marginals", action="store_true", help=marginals)
@@ -28,6 +32,11 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Tag."""
+    if kind_of(arguments.model) == "network":
+        from ..networks import tag
+
+        tag(arguments)
+        return
     model, settings = open_model(arguments.model)
     format = model_format(arguments.file, arguments.format, settings, model.template)
     if arguments.marginals and settings.get("multi_class") == "ovr" and len(model.labels) > 2:

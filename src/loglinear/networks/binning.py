@@ -1,0 +1,72 @@
+"""Bins: ranges of numbers as the states of a variable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..vectors import Vector
+
+__all__ = ["bin_edges", "bin_labels", "bins_of", "numbers"]
+
+# Share of the values that rounded edges may put into another bin than exact quantiles do.
+_MOVED = 0.01
+
+
+def numbers(values: Iterable[Any]) -> Vector | None:
+    """Return values as floats, None unless all are numbers or texts of numbers.
+
+    A text with a leading zero, such as 007, is a code and no number.
+    """
+    found = []
+    for value in values:
+        text = isinstance(value, str)
+        if isinstance(value, (bool, np.bool_)) or (text and re.match(r"\s*[+-]?0\d", value)):
+            return None
+        if not (text or isinstance(value, (int, float, np.integer, np.floating))):
+            return None
+        try:
+            found.append(float(value))
+        except (ValueError, OverflowError):
+            return None
+    return np.array(found)
+
+
+def bin_edges(values: Vector, bins: int) -> Vector:
+    """Return the edges between at most so many bins of about equally many values, ascending.
+
+    An edge belongs to the bin above it. The edges are quantiles, rounded to as few digits as keep nearly all values in
+    their bins. Quantiles that coincide, because a value is frequent, give fewer bins.
+
+    Args:
+        values: numbers, at least two different ones.
+        bins: number of bins, at least 2.
+    """
+    quantiles = np.quantile(values, np.arange(1, bins) / bins, method="higher")
+    exact = np.unique(quantiles[quantiles > values.min()])
+    if not exact.size:  # the least value is that frequent: it has a bin of its own
+        return np.array([values[values > values.min()].min()])
+    place = bins_of(values, exact)
+    for digits in range(2, 17):
+        rounded = np.array([float(f"{edge:.{digits}g}") for edge in exact.tolist()])
+        moved = (bins_of(values, rounded) != place).mean()
+        if moved <= _MOVED and np.unique(bins_of(values, rounded)).size == exact.size + 1:
+            return rounded
+    return exact
+
+
+def bins_of(values: Vector, edges: Vector) -> npt.NDArray[np.int64]:
+    """Return the number of each value's bin, from 0."""
+    return np.asarray(np.searchsorted(edges, values, side="right"), dtype=np.int64)
+
+
+def bin_labels(edges: Vector) -> npt.NDArray[np.str_]:
+    """Return the names of all bins, such as `< 1.2`, `[1.2, 3.4)`, `>= 3.4`."""
+    texts = [repr(edge).removesuffix(".0") for edge in edges.tolist()]
+    inner = [f"[{low}, {high})" for low, high in pairwise(texts)]
+    return np.array([f"< {texts[0]}", *inner, f">= {texts[-1]}"])
