@@ -247,6 +247,11 @@ def chunk_f1(gold: Iterable[Sequence[Any]], predicted: Iterable[Sequence[Any]]) 
 
     Raises:
         DataError: the labels follow no chunk tagging scheme, or see `evaluate`.
+
+    Example:
+        >>> from loglinear.metrics import chunk_f1
+        >>> chunk_f1([["B-PER", "I-PER", "O"], ["B-LOC"]], [["B-PER", "I-PER", "O"], ["O"]])
+        0.6666666666666666
     """
     scores = evaluate(gold, predicted)
     if scores.f1 is None and scores.n_tokens:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import copy
 import inspect
 import json
 import pickle
+import subprocess
 from dataclasses import fields, replace
 
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 
 from loglinear import ChainCRF, ChainFeatures, GraphCRF, MaxEnt, OptionError, PairwiseMRF
 from loglinear.cli.commands import select, structure, train
@@ -221,3 +225,31 @@ def test_the_default_solvers_are_those_that_the_docstring_names(tmp_path):
     with pytest.raises(OptionError, match="l1 > 0"):
         PairwiseMRF(l1=0.0).fit([["a", "b"], ["b", "a"], ["a", "a"]])
     assert "The default needs an l1 > 0" in " ".join(PairwiseMRF.__doc__.split())
+
+
+def test_a_chain_is_trained_and_labels_text_without_scikit_learn_or_scipy(tmp_path):
+    program = f"""
+import sys
+from loglinear import ChainCRF
+X, y = [[["a"], ["b"]]] * 2, [["A", "B"]] * 2
+ChainCRF(l1=0.01).fit(X, y).save({str(tmp_path / "m")!r})
+crf = ChainCRF.load({str(tmp_path / "m")!r})
+assert crf.predict(X) == y and crf.score(X, y) == 1.0 and crf.marginals(X) and repr(crf)
+print(*sorted({{"sklearn", "scipy", "pandas", "joblib"}} & sys.modules.keys()))
+crf.get_params()
+print("sklearn" in sys.modules)
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines() == ["", "True"]
+
+
+def test_what_scikit_learn_asks_of_a_light_estimator_it_answers_itself():
+    crf = ChainCRF(l1=0.5, n_jobs=2)
+    assert repr(crf) == "ChainCRF(l1=0.5, n_jobs=2)"
+    assert get_tags(crf).requires_fit
+    assert clone(crf).get_params() == crf.get_params()
+    with pytest.raises(AttributeError, match="has no attribute 'no_such_thing'"):
+        _ = crf.no_such_thing
+    with pytest.raises(NotFittedError, match="this ChainCRF is not fitted yet; call fit first, or load a model"):
+        crf.predict([[["a"]]])
+    assert pickle.loads(pickle.dumps(crf)).l1 == copy.deepcopy(crf).l1 == 0.5

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from ..data.corpus import Corpus, checked_weights
 from ..data.labels import LabelSequences, typed
@@ -22,7 +21,7 @@ from ..options import one_of
 from ..result import Result
 from .chain_file import ChainModel, open_model
 from .chain_training import DevSet, train_chain
-from .estimator import Estimator, check_end
+from .estimator import Estimator, check_end, check_fitted
 from .settings import check_kind
 from .training import DevOptions, SolverOptions
 
@@ -233,7 +232,7 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         Raises:
             OSError: the file cannot be written.
         """
-        check_is_fitted(self, "model_")
+        check_fitted(self, "model_")
         self.model_.save(os.fspath(path))
 
     @classmethod
@@ -255,7 +254,7 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
     @property
     def _label_of(self) -> dict[str, Any]:
         """Name in the native model -> label."""
-        check_is_fitted(self, "model_")
+        check_fitted(self, "model_")
         return dict(zip(self.model_.labels, self.classes_, strict=True))
 
     @property
@@ -263,7 +262,7 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         return type(self.classes_[0]).__name__
 
     def _inputs(self, X: Any, y: Labels | None = None) -> tuple[ChainModel, Corpus]:
-        check_is_fitted(self, "model_")
+        check_fitted(self, "model_")
         template = self.model_.template
         corpus = self._corpus(X, y, None if template is None else TemplateText(template))
         _check_label_type(corpus, self._label_type)

@@ -1,4 +1,8 @@
-"""What all estimators share: parameters that derive from dataclasses of options, threads, callbacks, warnings."""
+"""What all estimators share: parameters that derive from dataclasses of options, threads, callbacks, warnings.
+
+The module does not import scikit-learn, which takes seconds and a hundred megabytes: a chain is trained and labels text
+without it. What scikit-learn asks of an estimator is answered by its own BaseEstimator, imported when it is asked for.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,9 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
-from inspect import Parameter, Signature, cleandoc, get_annotations
+from functools import cache
+from inspect import Parameter, Signature, cleandoc, get_annotations, getattr_static, signature
 from typing import Any, TypeVar
-
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import OptionError
 from ..minimize import Callback
@@ -20,7 +22,7 @@ from ..result import Result, Status
 from .training import Printer, thread_count
 from .translations import hint
 
-__all__ = ["Estimator", "check_end"]
+__all__ = ["Estimator", "check_end", "check_fitted"]
 
 T = TypeVar("T")
 
@@ -33,8 +35,8 @@ class RunOptions:
     verbose: bool = option(False, "whether to print a line to stderr at every iteration")
 
 
-class Estimator(BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators.
+class Estimator:
+    """Base of the estimators; an estimator that needs scikit-learn anyway has its BaseEstimator as a further base.
 
     The parameters of a subclass are the fields of the dataclasses in its ``options``, and the attributes that its body
     annotates and gives a default; the body may give a field of the options another default. The subclass gets a
@@ -60,6 +62,35 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             cls.__doc__ = _documented(cls.__doc__, {each.name: each.metadata["help"] for each in shared})
         super().__init_subclass__(**keywords)
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what scikit-learn's BaseEstimator has under this name: tags, routing of metadata, views."""
+        own = getattr_static(type(self), name, None)
+        if isinstance(own, property) and own.fget is not None:  # which has raised an AttributeError
+            return own.fget(self)
+        if name in ("__sklearn_tags__", "_repr_html_") or not name.endswith("_"):
+            counterpart: Any = _counterpart(type(self))  # type: ignore[arg-type]
+            if hasattr(counterpart, name):
+                found = getattr_static(counterpart, name)
+                return found.__get__(self, counterpart) if hasattr(found, "__get__") else found
+        message = f"{type(self).__name__!r} object has no attribute {name!r}"
+        raise AttributeError(message)
+
+    def __repr__(self) -> str:
+        """Return the parameters that are not at their defaults, as scikit-learn's estimators print themselves."""
+        defaults = signature(type(self).__init__).parameters
+        given = ((name, getattr(self, name)) for name in self._get_param_names())
+        changed = (f"{name}={value!r}" for name, value in given if repr(value) != repr(defaults[name].default))
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Return the names of the parameters, sorted."""
+        return sorted(name for name in signature(cls.__init__).parameters if name != "self")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, and if ``deep`` the parameters of those that are estimators."""
+        return dict(_base_estimator().get_params(self, deep=deep))
+
     def set_params(self, **params: Any) -> Any:
         """Set parameters by name, as scikit-learn's searches do; return self.
 
@@ -72,7 +103,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if words := hint(unknown, known):
             message = f"{type(self).__name__} has no parameter {', '.join(map(repr, unknown))}{words}"
             raise OptionError(message)
-        return super().set_params(**params)
+        return _base_estimator().set_params(self, **params)
 
     def _options(self, kind: type[T], **changes: Any) -> T:
         """Return a dataclass of options made of the parameters of the same names."""
@@ -107,7 +138,31 @@ def check_end(result: Result, remedy: str = "", *, stacklevel: int = 2) -> None:
         message = f"training was interrupted at iteration {result.iterations}; the estimator holds the weights reached"
         raise KeyboardInterrupt(message)
     if not result.status.converged:
+        from sklearn.exceptions import ConvergenceWarning
+
         warnings.warn(f"{result.account}; see result_{remedy}", ConvergenceWarning, stacklevel=stacklevel + 1)
+
+
+def check_fitted(estimator: object, attribute: str) -> None:
+    """Raise scikit-learn's NotFittedError if an estimator has no attribute of this name, which `fit` sets."""
+    if attribute not in vars(estimator):
+        from sklearn.exceptions import NotFittedError
+
+        message = f"this {type(estimator).__name__} is not fitted yet; call fit first, or load a model"
+        raise NotFittedError(message)
+
+
+def _base_estimator() -> Any:
+    from sklearn.base import BaseEstimator
+
+    return BaseEstimator
+
+
+@cache
+def _counterpart(kind: type) -> type:
+    """Return a class of scikit-learn's with the methods of an estimator's class."""
+    methods = {name: value for name, value in vars(kind).items() if callable(value)}
+    return type(kind.__name__, (_base_estimator(),), methods)
 
 
 def _constructor(name: str, types: dict[str, Any], defaults: dict[str, Any]) -> Callable[..., None]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +27,7 @@ Array = npt.NDArray[Any]
 INFERENCES = ("auto", "exact", "loopy_bp")
 
 
-class GraphCRF(Estimator, options=(SolverOptions,), without=("random_state",)):
+class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("random_state",)):  # type: ignore[misc]
     """Conditional random field on graphs: features of nodes with labels, and of edges with pairs of labels.
 
     Minimises the sum over graphs of -log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats. Graphs are given as

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 import scipy.special
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_is_fitted, validate_data
@@ -35,7 +35,7 @@ __all__ = ["MaxEnt"]
 Array = npt.NDArray[Any]
 
 
-class MaxEnt(ClassifierMixin, Estimator, options=(SolverOptions, DevOptions)):  # type: ignore[misc]
+class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, DevOptions)):  # type: ignore[misc]
     """Maximum-entropy classifier: multinomial, binary or one-vs-rest logistic regression on sparse or dense data.
 
     Minimises the sum over samples of -weight log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats; the intercept bears

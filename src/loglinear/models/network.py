@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -71,7 +72,7 @@ class LogLikelihood:
         return self.value
 
 
-class PairwiseMRF(Estimator, options=(NetworkOptions,)):
+class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,)):  # type: ignore[misc]
     """Pairwise Markov random field over discrete variables, whose structure is learned.
 
     p(x) is proportional to exp(sum over variables of node weights + sum over edges of edge weights). Minimises the sum

@@ -33,7 +33,8 @@ class Exact:
         >>> from loglinear import PairwiseMRF
         >>> from loglinear.datasets import make_network
         >>> X = make_network("chain", n_variables=4, n_samples=500, strength=3.0, random_state=0).X
-        >>> mrf = PairwiseMRF(l1=60.0, inference="exact", inference_options={"limit": 2**16}).fit(X)
+        >>> mrf = PairwiseMRF(l1=60.0, objective="likelihood", inference="exact", inference_options={"limit": 2**16})
+        >>> mrf = mrf.fit(X)
         >>> mrf.edges_.tolist()
         [[0, 1], [1, 2], [2, 3]]
     """

@@ -60,7 +60,8 @@ class Gibbs:
         >>> from loglinear import PairwiseMRF
         >>> from loglinear.datasets import make_network
         >>> X = make_network("chain", n_variables=4, n_samples=500, strength=3.0, random_state=0).X
-        >>> mrf = PairwiseMRF(l1=60.0, inference="gibbs", inference_options={"chains": 500}).fit(X)
+        >>> mrf = PairwiseMRF(l1=60.0, objective="likelihood", inference="gibbs", inference_options={"chains": 500})
+        >>> mrf = mrf.fit(X)
         >>> mrf.edges_.tolist()
         [[0, 1], [1, 2], [2, 3]]
     """

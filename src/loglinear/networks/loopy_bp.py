@@ -39,7 +39,8 @@ class LoopyBP:
         >>> from loglinear import PairwiseMRF
         >>> from loglinear.datasets import make_network
         >>> X = make_network("chain", n_variables=4, n_samples=500, strength=3.0, random_state=0).X
-        >>> mrf = PairwiseMRF(l1=60.0, inference="loopy_bp", inference_options={"damping": 0.5}).fit(X)
+        >>> mrf = PairwiseMRF(l1=60.0, objective="likelihood", inference="loopy_bp", inference_options={"damping": 0.5})
+        >>> mrf = mrf.fit(X)
         >>> mrf.edges_.tolist()
         [[0, 1], [1, 2], [2, 3]]
     """
