@@ -31,9 +31,7 @@ class Status(Enum):
     FEATURES_SELECTED = (
         "finished: converged on the features asked for; the violation is that of the others, which were not selected"
     )
-    DEV_SCORE_TURNED = (
-        "finished: the score on development data has stopped rising; the violation tells how far from the optimum it is"
-    )
+    DEV_SCORE_TURNED = "finished: the score on development data has stopped rising"
     MAX_ITERATIONS = "stopped at the limit on iterations, before convergence"
     MAX_PASSES = "stopped at the limit on passes over the data, before convergence"
     MAX_SECONDS = "stopped at the time limit, before convergence"

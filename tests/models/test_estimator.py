@@ -8,6 +8,7 @@ import inspect
 import json
 import pickle
 import subprocess
+import sys
 from dataclasses import fields, replace
 
 import pytest

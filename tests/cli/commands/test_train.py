@@ -298,14 +298,15 @@ def until(condition, seconds=20.0):
 
 
 @posix
-def test_interrupted_training_keeps_what_it_reached(done, sample, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_training_keeps_what_it_reached(done, sample, tmp_path, number):
     train, _ = demo_paths()
     trace, model = tmp_path / "t", tmp_path / "m"
     model.write_bytes(b"old")
     options = ["--preset", "pos", "--tolerance", "0", "--max-iterations", "1000000", "-m", model, "--trace", trace]
     with Interruptible(train, *options) as process:
         until(lambda: trace.exists() and trace.read_text().count("\n") >= 3)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, said = process.communicate(timeout=20)
     assert process.returncode == 1
     assert "Traceback" not in said
@@ -359,3 +360,34 @@ def test_interrupt_ends_the_wait_for_stdin(sample, tmp_path, command):
         process.wait()
         for pipe in (process.stdin, process.stdout, process.stderr):
             pipe.close()
+
+
+def test_development_data_are_scored_in_every_line_and_at_the_end(done, chunker, tmp_path):
+    options = ["--preset", "ner", "--l1", "1", "-m", tmp_path / "m", "--dev", chunker.test]
+    said = done("train", chunker.train, *options).stderr.splitlines()
+    lines = [line for line in said if "iteration" in line]
+    assert lines
+    assert all(", dev f1 0." in line for line in lines)
+    f1 = json.loads(done("evaluate", "-m", tmp_path / "m", chunker.test, "--json").stdout)["f1"]
+    assert said[-2].startswith(f"dev: f1 {f1:.4f}, accuracy ")
+    assert "violation" in said[-3]
+    assert "at an optimum 0); a smaller --tolerance goes closer" in said[-3]
+
+
+def test_the_best_weights_on_development_data_are_written(done, chunker, tmp_path):
+    trace, model = tmp_path / "t", tmp_path / "m"
+    options = ["--preset", "ner", "--l2", "1e-3", "--tolerance", "1e-7", "--dev", chunker.test, "--trace", trace]
+    said = done("train", chunker.train, *options, "-m", model, "--patience", "8").stderr.splitlines()
+    scores = [json.loads(line)["dev"]["f1"] for line in trace.read_text().splitlines()]
+    best = scores.index(max(scores))
+    assert best == len(scores) - 1 - 8
+    assert said[-3].startswith("finished: the score on development data has stopped rising: objective ")
+    assert said[-2].startswith(f"dev of iteration {best}, the best of {len(scores) - 1}, kept: f1 {max(scores):.4f}")
+    found = json.loads(done("evaluate", "-m", model, chunker.test, "--json").stdout)["f1"]
+    assert found == pytest.approx(max(scores), abs=1e-12)
+    assert f"f1 {max(scores):.4f}" in done("inspect", model).stdout
+
+
+@pytest.mark.parametrize("options", [["--patience", "3"], ["--keep", "best"]])
+def test_choosing_by_development_data_needs_them(misuse, tiny, tmp_path, options):
+    assert "needs development data" in misuse("train", tiny, "--preset", "pos", "-m", tmp_path / "m", *options)
