@@ -16,7 +16,7 @@ from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
-from loglinear.solvers import make_solver
+from loglinear.solvers import LBFGS, make_solver
 from loglinear.trace import Trace, TraceWriter
 
 
@@ -266,3 +266,21 @@ def test_import_is_light():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_ctrl_c_before_the_first_record_still_leaves_a_record():
+    class Interrupted(LBFGS):
+        """A solver that is interrupted while it measures its first state."""
+
+        calls = 0
+
+        def measure(self, problem, state):
+            Interrupted.calls += 1
+            if Interrupted.calls == 1:
+                raise KeyboardInterrupt
+            return state
+
+    result = minimize(Problem(Logistic()), Interrupted())
+    assert result.status is Status.INTERRUPTED
+    assert result.record is result.trace[0]
+    assert (result.record.iteration, result.record.objective) == (0, result.objective)

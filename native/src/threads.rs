@@ -13,9 +13,6 @@ type Started = Mutex<HashMap<usize, Arc<ThreadPool>>>;
 /// there, and a lock that another thread held stays locked. So the child leaves the threads and their lock alone and starts its
 /// own.
 static STARTED: AtomicPtr<Started> = AtomicPtr::new(std::ptr::null_mut());
-/// Whether a fork clears `STARTED` in its child.
-static CLEARED_BY_FORK: AtomicBool = AtomicBool::new(false);
-
 /// The threads of this process.
 fn started() -> &'static Started {
     loop {
@@ -37,6 +34,8 @@ fn started() -> &'static Started {
 fn clear_by_fork() {
     #[cfg(unix)]
     {
+        /// Whether a fork clears `STARTED` in its child already.
+        static CLEARED_BY_FORK: AtomicBool = AtomicBool::new(false);
         extern "C" fn clear() {
             STARTED.store(std::ptr::null_mut(), Ordering::Release);
         }

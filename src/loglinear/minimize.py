@@ -165,6 +165,8 @@ def _minimize(
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
         state = _measured(problem, solver, state)
+        if not trace:
+            trace.append(_record(state, seconds))
     return Result(
         w=state.w.copy(),
         status=status,

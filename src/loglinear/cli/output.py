@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-__all__ = ["keeping_reached", "say", "tab_separated"]
+__all__ = ["keeping_reached", "say", "scores_text", "tab_separated"]
 
 # Names may hold what would break the table.
 _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
@@ -25,6 +25,11 @@ def keeping_reached(estimator: object) -> Iterator[None]:
     except KeyboardInterrupt:
         if getattr(estimator, "result_", None) is None:
             raise
+
+
+def scores_text(scores: Mapping[str, float]) -> str:
+    """Return scores by name as a line for people."""
+    return ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
 
 
 def tab_separated(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

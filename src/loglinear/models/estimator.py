@@ -107,7 +107,7 @@ class Estimator:
 
     def _options(self, kind: type[T], **changes: Any) -> T:
         """Return a dataclass of options made of the parameters of the same names."""
-        given = {each.name: getattr(self, each.name) for each in fields(kind) if hasattr(self, each.name)}  # type: ignore[arg-type]
+        given = {each.name: getattr(self, each.name) for each in fields(kind) if each.name in vars(self)}  # type: ignore[arg-type]
         return kind(**given | changes)
 
     @property

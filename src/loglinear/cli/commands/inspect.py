@@ -12,6 +12,7 @@ from typing import Any
 from ...data.features import Feature
 from ...models.settings import kind_of
 from ..options import add_json
+from ..output import scores_text
 from ..reading import open_model
 
 EXAMPLE = "example: loglinear inspect chunker.loglinear --top 10"
@@ -83,8 +84,8 @@ def render(report: dict[str, Any]) -> str:
             f"                 objective {report['objective']:.4f}, violation {report['violation']:.3g}",
         ]
     if "dev" in report:
-        scores = ", ".join(f"{name} {value:.4f}" for name, value in report["dev"].items())
-        lines.append(f"dev              {scores}" + (f"; of iteration {report['kept']}" if "kept" in report else ""))
+        kept = f"; of iteration {report['kept']}" if "kept" in report else ""
+        lines.append(f"dev              {scores_text(report['dev'])}{kept}")
     for title, features in (("states", report["top_states"]), ("transitions", report["top_transitions"])):
         if features:
             lines += ["", f"strongest {title}"]

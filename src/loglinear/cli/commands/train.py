@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
 from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen, flag, solvers_help
-from ..output import keeping_reached, say
+from ..output import keeping_reached, say, scores_text
 
 if TYPE_CHECKING:
     from ...minimize import Callback
@@ -98,9 +98,8 @@ def _account(results: list[Result]) -> list[str]:
     if result.status is Status.CONVERGED:
         lines[0] += "; a smaller --tolerance goes closer"
     if result.record.dev is not None:
-        scores = ", ".join(f"{name} {value:.4f}" for name, value in result.record.dev.items())
         kept = "" if result.kept is None else f" of iteration {result.kept}, the best of {result.iterations}, kept"
-        lines.append(f"dev{kept}: {scores}")
+        lines.append(f"dev{kept}: {scores_text(result.record.dev)}")
     return lines
 
 
