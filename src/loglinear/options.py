@@ -10,13 +10,12 @@ import operator
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import field, fields
+from numbers import Real
 from typing import Any
-
-import numpy as np
 
 from .errors import OptionError
 
-__all__ = ["check_options", "one_of", "option", "real_number", "truth_value", "whole_number"]
+__all__ = ["check_options", "one_of", "option", "real_number", "truth_types", "truth_value", "whole_number"]
 
 
 def option(default: Any, help: str, check: Callable[[str, Any], object] | None = None) -> Any:
@@ -48,9 +47,15 @@ def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
         raise OptionError(message)
 
 
+def truth_types() -> tuple[type, ...]:
+    """Return the types of truth values: Python's, and NumPy's, of which no value exists before NumPy is imported."""
+    numpy = sys.modules.get("numpy")
+    return (bool,) if numpy is None else (bool, numpy.bool_)
+
+
 def truth_value(name: str, value: Any) -> None:
     """Raise OptionError if the value of an option is not a truth value of Python or NumPy."""
-    if not isinstance(value, (bool, np.bool_)):
+    if not isinstance(value, truth_types()):
         message = f"{name}={value!r} is neither True nor False"
         raise OptionError(message)
 
@@ -83,7 +88,7 @@ def real_number(name: str, value: Any, range: str, fits: Callable[[float], bool]
     Raises:
         OptionError: the value is no finite number, or out of its range.
     """
-    number = not isinstance(value, bool) and isinstance(value, (int, float, np.integer, np.floating))
+    number = not isinstance(value, bool) and isinstance(value, Real)
     # Python's integers have no bound: an integer that no float can hold is refused here.
     if not number or not abs(value) <= sys.float_info.max or not fits(float(value)):
         message = f"{name}={value!r} is out of range; give {range}"

@@ -7,6 +7,7 @@ import itertools
 import math
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -330,9 +331,17 @@ def test_score_is_the_share_of_right_tokens(crf):
 GRID = {"l1": [0.1, 3.0], "min_count": [1, 2]}
 
 
-def search(crf, *data):
-    grid = GridSearchCV(crf, GRID, cv=KFold(3), error_score="raise")
+def search(crf, *data, n_jobs=None):
+    grid = GridSearchCV(crf, GRID, cv=KFold(3), error_score="raise", n_jobs=n_jobs)
     return grid.fit(*data)
+
+
+def test_a_corpus_is_searched_on_threads_and_says_so_when_it_is_sent_to_a_process():
+    corpus = Corpus.encode(COLUMNS, LABELS, template=TEMPLATE)
+    with pytest.raises(TypeError, match=r"joblib.parallel_config\('threading'\), or give it the sentences"):
+        pickle.dumps(corpus)
+    with joblib.parallel_config("threading"):
+        assert search(ChainCRF(), corpus, n_jobs=2).best_params_ == search(ChainCRF(), corpus).best_params_
 
 
 def test_grid_search_on_a_corpus_finds_what_it_finds_on_lists_and_encodes_once(monkeypatch):

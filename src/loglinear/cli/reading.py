@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..models.chain_file import ChainModel
     from ..models.chain_training import DevSet
-    from ..models.training import DevOptions
+    from ..models.options import DevOptions
     from .progress import Progress
 
 __all__ = ["model_format", "open_model", "read_sentences", "read_template"]
@@ -77,7 +77,7 @@ def read_sentences(
     from ..data.corpus import Corpus
     from ..data.formats import format_of
     from ..models.chain_training import DevSet
-    from ..models.training import DevOptions
+    from ..models.options import DevOptions
     from .output import say
 
     text = read_template(preset, template)

@@ -1,4 +1,7 @@
-"""Encoded sentences: read or encoded once, used by many trainings."""
+"""Encoded sentences: read or encoded once, used by many trainings.
+
+The module imports neither NumPy nor SciPy, which reading and encoding do without.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,16 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import _core
 from ..errors import DataError
 from .formats import format_of
 from .labels import LabelNames, check_ordered, typed
 from .templates import template_text
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["Corpus", "checked_weights"]
 
@@ -129,7 +132,8 @@ class Corpus:
         Raises:
             DataError: a value is not finite, sizes do not fit, or two columns have the same name.
         """
-        import scipy.sparse  # slow to import, and not needed to read files
+        import numpy as np
+        import scipy.sparse
 
         matrix = scipy.sparse.csr_array(X, dtype=np.float64)
         sizes = np.asarray(lengths)
@@ -184,6 +188,14 @@ class Corpus:
             message = f"a sentence index is out of range; the corpus has {n} sentences"
             raise IndexError(message)
         return Corpus(self.core.select(chosen), self.template, self.format, self.label_type)
+
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: a corpus cannot be sent to another process."""
+        message = (
+            "a Corpus stays in the process that made it; for a search with n_jobs use threads, "
+            "joblib.parallel_config('threading'), or give it the sentences"
+        )
+        raise TypeError(message)
 
     def __repr__(self) -> str:
         return (

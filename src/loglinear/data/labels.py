@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
+from ..options import truth_types
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["LabelNames", "LabelSequences", "check_classes", "check_ordered", "typed"]
 
@@ -25,6 +27,8 @@ class LabelSequences(list[list[Any]]):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """Return the lists as an array of objects, shape (sentences,)."""
+        import numpy as np
+
         array = np.fromiter(self, dtype=object, count=len(self))
         return array if dtype is None else array.astype(dtype)
 
@@ -130,6 +134,6 @@ def typed(sequences: list[list[str]], label_type: str) -> list[list[Any]]:
 def _type_name(kind: type) -> str | None:
     if issubclass(kind, str):
         return "str"
-    if issubclass(kind, (bool, np.bool_)):
+    if issubclass(kind, truth_types()):
         return "bool"
-    return "int" if issubclass(kind, (int, np.integer)) else None
+    return "int" if issubclass(kind, Integral) else None

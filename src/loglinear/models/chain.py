@@ -1,29 +1,32 @@
-"""The linear-chain CRF as a scikit-learn estimator."""
+"""The linear-chain CRF as a scikit-learn estimator.
+
+A program that loads a model and labels text imports neither NumPy nor what only training needs.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
 from operator import eq
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from ..data.corpus import Corpus, checked_weights
 from ..data.labels import LabelSequences, typed
 from ..data.templates import TemplateText
 from ..errors import DataError, OptionError
-from ..metrics import chunk_f1
-from ..minimize import Callback
 from ..objectives.chain import ChainFeatures
 from ..options import one_of
-from ..result import Result
 from .chain_file import ChainModel, open_model
-from .chain_training import DevSet, train_chain
 from .estimator import Estimator, check_end, check_fitted
 from .settings import check_kind
-from .training import DevOptions, SolverOptions
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from ..minimize import Callback
+    from ..result import Result
+from .options import DevOptions, SolverOptions
 
 __all__ = ["ChainCRF"]
 
@@ -100,6 +103,8 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
             ObjectiveError: a stochastic solver diverged.
             KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
         """
+        from .chain_training import DevSet, train_chain
+
         use = self._options(DevOptions)
         use.check(given=X_dev is not None)
         corpus = self._corpus(X, y, self.template, sample_weight)
@@ -138,12 +143,16 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
 
     def marginals(self, X: Any) -> list[npt.NDArray[np.float64]]:
         """For each sentence p(label | sentence), shape (tokens, labels), labels as in `classes_`."""
+        import numpy as np
+
         model, corpus = self._inputs(X)
         rows = model.marginals(corpus.core, threads=self._threads)
         return [np.array(row).reshape(-1, len(self.classes_)) for row in rows]
 
     def transition_marginals(self, X: Any) -> list[npt.NDArray[np.float64]]:
         """For each sentence p(y[t], y[t+1] | sentence), shape (tokens - 1, labels, labels)."""
+        import numpy as np
+
         model, corpus = self._inputs(X)
         size = len(self.classes_)
         pairs = model.transition_marginals(corpus.core, threads=self._threads)
@@ -151,11 +160,15 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
 
     def log_partition(self, X: Any) -> npt.NDArray[np.float64]:
         """Log Z(x) of each sentence, in nats, shape (sentences,)."""
+        import numpy as np
+
         model, corpus = self._inputs(X)
         return np.array([z for z, _ in model.log_partition(corpus.core, threads=self._threads)])
 
     def log_probability(self, X: Any, y: Labels | None = None) -> npt.NDArray[np.float64]:
         """Log p(y | x) of each sentence, in nats, shape (sentences,); -inf where a label is unknown."""
+        import numpy as np
+
         model, corpus = self._inputs(X, y)
         corpus.gold()
         pairs = model.log_partition(corpus.core, threads=self._threads)
@@ -189,6 +202,8 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         model, corpus = self._inputs(X, y)
         gold, predicted = corpus.gold(), typed(model.predict(corpus.core, threads=self._threads), corpus.label_type)
         if metric == "f1":
+            from ..metrics import chunk_f1
+
             return chunk_f1(gold, predicted)
         weights = [1.0] * len(corpus) if sample_weight is None else checked_weights(sample_weight)
         if len(weights) != len(corpus):

@@ -15,8 +15,9 @@ from ..objectives.chain import ChainFeatures, ChainObjective
 from ..result import Result
 from ..vectors import Vector
 from .chain_file import ChainModel
+from .options import DevOptions, SolverOptions
 from .settings import settings_text, training_summary
-from .training import DevData, DevOptions, SolverOptions, train
+from .training import DevData, train
 
 __all__ = ["DevSet", "chain_model", "evaluate_model", "train_chain"]
 

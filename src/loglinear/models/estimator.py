@@ -1,7 +1,8 @@
 """What all estimators share: parameters that derive from dataclasses of options, threads, callbacks, warnings.
 
-The module does not import scikit-learn, which takes seconds and a hundred megabytes: a chain is trained and labels text
-without it. What scikit-learn asks of an estimator is answered by its own BaseEstimator, imported when it is asked for.
+The module imports neither NumPy nor scikit-learn, which takes seconds and a hundred megabytes: a chain labels text
+without them, and is trained without the latter. What scikit-learn asks of an estimator is answered by its own
+BaseEstimator, imported when it is asked for.
 """
 
 from __future__ import annotations
@@ -10,29 +11,22 @@ import re
 import textwrap
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from inspect import Parameter, Signature, cleandoc, get_annotations, getattr_static, signature
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import OptionError
-from ..minimize import Callback
-from ..options import option
-from ..result import Result, Status
-from .training import Printer, thread_count
+from .options import RunOptions, thread_count
 from .translations import hint
+
+if TYPE_CHECKING:
+    from ..minimize import Callback
+    from ..result import Result
 
 __all__ = ["Estimator", "check_end", "check_fitted"]
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """How an estimator runs; the model does not depend on it."""
-
-    n_jobs: int | None = option(None, "threads; None and -1 stand for all cores")
-    verbose: bool = option(False, "whether to print a line to stderr at every iteration")
 
 
 class Estimator:
@@ -117,7 +111,11 @@ class Estimator:
 
     def _observers(self, callbacks: Iterable[Callback]) -> tuple[Callback, ...]:
         """Return the callbacks, followed by a callback that prints if the estimator is verbose."""
-        return (*callbacks, Printer()) if self.verbose else tuple(callbacks)
+        if not self.verbose:
+            return tuple(callbacks)
+        from .training import Printer
+
+        return (*callbacks, Printer())
 
 
 def check_end(result: Result, remedy: str = "", *, stacklevel: int = 2) -> None:
@@ -134,6 +132,8 @@ def check_end(result: Result, remedy: str = "", *, stacklevel: int = 2) -> None:
     Warns:
         ConvergenceWarning: scikit-learn's, if the training has not converged.
     """
+    from ..result import Status
+
     if result.status is Status.INTERRUPTED:
         message = f"training was interrupted at iteration {result.iterations}; the estimator holds the weights reached"
         raise KeyboardInterrupt(message)

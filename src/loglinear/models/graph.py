@@ -19,7 +19,8 @@ from ..objectives.graph import GraphField, GraphLikelihood
 from ..options import one_of
 from ..vectors import Vector
 from .estimator import Estimator, check_end
-from .training import SolverOptions, train
+from .options import SolverOptions
+from .training import train
 
 __all__ = ["GraphCRF"]
 

@@ -27,8 +27,9 @@ from ..result import Result, Status
 from ..vectors import Vector
 from . import maxent_file
 from .estimator import Estimator, check_end
+from .options import DevOptions, SolverOptions
 from .settings import training_summary
-from .training import DevData, DevOptions, SolverOptions, train
+from .training import DevData, train
 
 __all__ = ["MaxEnt"]
 

@@ -29,9 +29,9 @@ from ..result import Result, Status
 from ..vectors import Vector
 from . import network_file
 from .estimator import Estimator, check_end
+from .options import SolverOptions
 from .settings import training_summary
 from .structure import NetworkOptions, Trained, train_network
-from .training import SolverOptions
 
 if TYPE_CHECKING:
     import networkx

@@ -19,7 +19,7 @@ from ..trace import TraceRecord
 from ..vectors import Vector
 from .chain_file import ChainModel
 from .chain_training import DevSet, chain_model
-from .training import SolverOptions
+from .options import SolverOptions
 
 __all__ = ["Followed", "Growth", "Round", "Rounds", "follow_path", "grow"]
 

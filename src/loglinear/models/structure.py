@@ -26,7 +26,7 @@ from ..solvers import LBFGS, Solver
 from ..trace import Trace
 from ..vectors import Vector, count_nonzero
 from .nodewise import Nodewise, nodewise
-from .training import SolverOptions
+from .options import SolverOptions
 
 __all__ = ["OBJECTIVES", "NetworkOptions", "Trained", "train_network"]
 

@@ -1,139 +1,20 @@
-"""Training of any model: options of the solver, the minimisation, scores and lines on the way."""
+"""Training of any model: the minimisation, scores and lines on the way."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
-from ..errors import OptionError
 from ..minimize import Callback, Stop, minimize
-from ..options import check_options, one_of, option, whole_number
-from ..penalty import ElasticNet
 from ..problem import Objective, Problem
 from ..result import Result, Status
-from ..solvers import SOLVERS, Solver, default_solver, is_solver, make_solver, option_names, solver_name
 from ..trace import TraceRecord
 from ..vectors import Vector
+from .options import DevOptions, SolverOptions
 
-__all__ = ["DevData", "DevOptions", "DevScores", "Printer", "Shows", "SolverOptions", "thread_count", "train"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SolverOptions:
-    """What to minimise with, and how far.
-
-    This is the one place where these options are defined: the parameters of estimators, the flags of the command line
-    and the settings in model files derive from the fields, in this order.
-    """
-
-    l1: float = option(0.0, "strength of the L1 penalty l1 * |w|_1, >= 0; CRFsuite's c1, CRF++'s 1 / C")
-    l2: float | None = option(
-        None,
-        "strength of the L2 penalty (l2 / 2) * |w|^2, >= 0; twice CRFsuite's c2, CRF++'s 1 / C; by default 1 without "
-        "l1, 0 with it",
-    )
-    solver: str | Solver[Any] | None = option(
-        None,
-        "name of a solver; by default lbfgs without l1, owlqn with it, prox_newton with it for classifiers of two "
-        "classes or of one against the rest. A solver object will do as well.",
-    )
-    tolerance: float | None = option(
-        None,
-        "of a solver given by name or by default: when it has converged, for most solvers when the mean relative "
-        "decrease of the objective over the last 5 steps is below it; by default the solver's own",
-    )
-    solver_options: Mapping[str, Any] | None = option(
-        None,
-        "further options of a solver given by name, such as passes=10; `loglinear solvers NAME` lists them. A dict.",
-    )
-    random_state: int = option(0, "seed of a stochastic solver given by name")
-    max_iterations: int | None = option(1000, "limit on the solver's steps. None for no limit.")
-
-    def check(self) -> None:
-        """Raise OptionError if an option is out of its range: that is cheaper to find before data are read."""
-        check_options(self)
-        self.penalty()
-        self.make_solver()
-        self.stop()
-
-    def penalty(self) -> ElasticNet:
-        """Return the penalty, with the default for l2 filled in."""
-        l2 = self.l2
-        if l2 is None:
-            l2 = 0.0 if self.l1 else 1.0
-        return ElasticNet(l1=self.l1, l2=l2)
-
-    def stop(self) -> Stop:
-        """Return the limits of the minimisation."""
-        return Stop(max_iterations=self.max_iterations)
-
-    def settings(self) -> dict[str, Any]:
-        """Return the options as the settings in a model file."""
-        penalty = self.penalty()
-        stated = {
-            "l1": penalty.l1,
-            "l2": penalty.l2,
-            "solver": self.make_solver()[0],
-            "solver_options": dict(self.solver_options or {}),
-            "max_iterations": None if self.max_iterations is None else int(self.max_iterations),
-        }
-        return vars(self) | stated
-
-    def make_solver(self) -> tuple[str, Solver[Any]]:
-        """Return the solver with its name.
-
-        Raises:
-            OptionError: there is no such solver, or it has no such option.
-        """
-        if self.solver is None or isinstance(self.solver, str):
-            name = self.solver or default_solver(self.penalty())
-            if not isinstance(self.solver_options or {}, Mapping):
-                message = f"solver_options={self.solver_options!r} is no mapping of names to values"
-                raise OptionError(message)
-            given: dict[str, Any] = {}
-            if self.tolerance is not None:
-                given["tolerance"] = self.tolerance
-            if name in SOLVERS and "seed" in option_names(SOLVERS[name]):
-                given["seed"] = self.random_state
-            return name, make_solver(name, **given | dict(self.solver_options or {}))
-        if self.solver_options:
-            message = f"solver_options={self.solver_options!r} go with the name of a solver; give them to the object"
-            raise OptionError(message)
-        if not is_solver(self.solver):
-            message = f"solver={self.solver!r} is neither the name of a solver nor an object with init and step"
-            raise OptionError(message)
-        return solver_name(self.solver), self.solver
-
-
-@dataclass(frozen=True, kw_only=True)
-class DevOptions:
-    """The use of development data, beside being scored; the one place where these options are defined."""
-
-    keep: str | None = option(
-        None,
-        "weights to keep: last, or best by the score on development data; by default best with a patience, else last",
-        lambda name, value: None if value is None else one_of(name, value, ("last", "best")),
-    )
-    patience: int | None = option(
-        None,
-        "stop when the score on development data has not risen for this many iterations. None for no such limit.",
-        lambda name, value: None if value is None else whole_number(name, value, 1, 2**31 - 1),
-    )
-
-    def check(self, *, given: bool) -> None:
-        """Raise OptionError if an option is out of its range, or is set and no development data are given."""
-        check_options(self)
-        if not given and (self.keep == "best" or self.patience is not None):
-            name = "patience" if self.patience is not None else "keep='best'"
-            message = f"{name} needs development data (X_dev and y_dev; on the command line --dev)"
-            raise OptionError(message)
-
-    @property
-    def keeps_best(self) -> bool:
-        """Whether the best weights are kept, and not the last ones."""
-        return self.keep == "best" or (self.keep is None and self.patience is not None)
+__all__ = ["DevData", "DevScores", "Printer", "Shows", "train"]
 
 
 @runtime_checkable
@@ -258,12 +139,3 @@ class Printer:
     def __call__(self, record: TraceRecord, state: Any) -> None:
         """Print the line."""
         print(f"{record.seconds:7.1f} s  {record.line}", file=sys.stderr, flush=True)
-
-
-def thread_count(n_jobs: int | None) -> int:
-    """Return the number of threads that scikit-learn's n_jobs stands for; 0 is all cores.
-
-    Raises:
-        OptionError: it is neither None, -1 nor a positive whole number.
-    """
-    return 0 if n_jobs is None or n_jobs == -1 else whole_number("n_jobs", n_jobs, 1, 2**16)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _core
 from ..data.corpus import Corpus
 from ..data.features import Feature
 from ..options import check_options, option, truth_value, whole_number
-from ..vectors import Vector
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from ..vectors import Vector
+
+    Numbers = npt.NDArray[np.int64]
 
 __all__ = ["ChainFeatures", "ChainObjective", "FeatureCounts"]
-
-Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -221,4 +223,6 @@ class ChainObjective:
 
 
 def _numbers(given: npt.ArrayLike) -> Numbers:
+    import numpy as np
+
     return np.ascontiguousarray(given, dtype=np.int64)

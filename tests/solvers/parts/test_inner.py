@@ -7,7 +7,7 @@ import pytest
 
 from loglinear import ChainObjective, Corpus, ElasticNet, OptionError, Problem, minimize
 from loglinear.minimize import Stop
-from loglinear.models.training import SolverOptions
+from loglinear.models.options import SolverOptions
 from loglinear.solvers import (
     BFGS,
     LBFGS,

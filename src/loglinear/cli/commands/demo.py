@@ -24,7 +24,7 @@ def run(arguments: Namespace) -> None:
     from ...data.templates import TemplateText
     from ...datasets import demo_paths
     from ...models.chain_training import evaluate_model
-    from ...models.training import SolverOptions
+    from ...models.options import SolverOptions
     from ...objectives.chain import ChainFeatures
     from ..progress import Progress
     from ..reading import open_model

@@ -22,8 +22,8 @@ from ..output import say, tab_separated
 
 if TYPE_CHECKING:
     from ...models.chain_file import ChainModel
+    from ...models.options import SolverOptions
     from ...models.selection import Followed, Growth, Round
-    from ...models.training import SolverOptions
     from ...path import PathPoint
     from ...report.curves import Curves
 
@@ -33,7 +33,7 @@ EXAMPLE = """example: loglinear select train.txt --preset chunking --dev dev.txt
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    from ...models.training import SolverOptions
+    from ...models.options import SolverOptions
 
     add = parser.add_argument
     add("train", metavar="TRAIN", help="training data; gzip and xz too; - for stdin")
@@ -140,7 +140,7 @@ def _selected(arguments: Namespace, options: SolverOptions) -> Selected:
 def _options(arguments: Namespace) -> SolverOptions:
     """How to train; raises OptionError where options contradict each other."""
     from ...data.formats import format_of
-    from ...models.training import SolverOptions
+    from ...models.options import SolverOptions
     from ...options import whole_number
 
     message = None

@@ -16,7 +16,7 @@ from ..output import keeping_reached, say, scores_text
 
 if TYPE_CHECKING:
     from ...minimize import Callback
-    from ...models.training import DevOptions, SolverOptions
+    from ...models.options import DevOptions, SolverOptions
     from ...objectives.chain import ChainFeatures
     from ...result import Result
     from ..progress import Progress
@@ -31,7 +31,7 @@ DEFAULTS = ["1", False, "softmax"]
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    from ...models.training import DevOptions, SolverOptions
+    from ...models.options import DevOptions, SolverOptions
 
     add = parser.add_argument
     add("train", metavar="TRAIN", help="training data; gzip and xz too; - for stdin")
@@ -57,7 +57,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Train, write the model, say how it went."""
     from ...data.formats import format_of
-    from ...models.training import DevOptions, SolverOptions
+    from ...models.options import DevOptions, SolverOptions
     from ...objectives.chain import ChainFeatures
     from ...result import Status
     from ..progress import Progress
