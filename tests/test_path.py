@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -9,7 +11,7 @@ import scipy.sparse
 from loglinear import ClassifierObjective, ElasticNet, Problem
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
-from loglinear.path import falling, largest_l1, path
+from loglinear.path import PathPoint, falling, largest_l1, onward, path
 from loglinear.solvers import OWLQN, GraftingLight
 
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-7}
@@ -80,6 +82,28 @@ def test_a_path_goes_on_until_the_score_has_turned():
     behind = [point for point in found.points if point.l1 <= found.best.l1 / 4.0 and point.score < found.best.score]
     assert behind == [found.points[-1]]
     assert len(path(given, 3, ratio=0.5, score=lambda w: 0.0, further=False).points) == 3
+
+
+@pytest.mark.parametrize(
+    ("points", "following"),
+    [
+        # l1, NLL and score of each point.
+        ([(8.0, 9.0, 0.5)], None),
+        ([(8.0, 9.0, 0.5), (4.0, 8.0, 0.6), (3.0, 7.0, 0.7)], 2.25),
+        ([(8.0, 9.0, 0.7), (2.1, 8.0, 0.6)], 0.55125),
+        ([(8.0, 9.0, 0.7), (2.0, 8.0, 0.6)], None),
+        ([(8.0, 9.0, 0.7), (2.0, 8.0, 0.7)], 0.5),
+        ([(8.0, 10.0, 0.5), (4.0, 5.0, 0.6), (2.0, 4.9998, 0.7)], 1.0),
+        ([(8.0, 10.0, 0.5), (4.0, 5.0, 0.6), (2.0, 4.99991, 0.7)], None),
+        ([(8.0, 10.0, 0.5), (4.0, 0.0011, 0.6)], 2.0),
+        ([(8.0, 10.0, 0.5), (4.0, 0.0009, 0.6)], None),
+        ([(8.0, 10.0, 0.5), (4.0, np.nan, 0.6)], None),
+    ],
+)
+def test_a_smaller_strength_follows_unless_the_score_has_turned_or_the_objective_is_at_its_limit(points, following):
+    done = [PathPoint(l1, SimpleNamespace(nll=nll), 1, score) for l1, nll, score in points]
+    assert next(onward([], done, further=True), None) == pytest.approx(following)
+    assert next(onward([], done, further=False), None) is None
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
