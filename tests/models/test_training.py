@@ -128,6 +128,29 @@ def test_every_line_that_is_shown_has_a_score(corpora, capsys):
         assert line.endswith(f"dev accuracy {record.dev['accuracy']:.4f}")
 
 
+def test_callbacks_see_the_score_of_the_last_record_and_of_each_that_one_of_them_shows(corpora):
+    train, dev = corpora
+    seen = []
+    ChainCRF(tolerance=2e-2).fit(train, X_dev=dev, callbacks=[lambda record, state: seen.append(record.dev)])
+    assert (len(seen) - 1) % 10 != 0
+    assert [at for at, scores in enumerate(seen) if scores] == [*range(0, len(seen), 10), len(seen) - 1]
+
+    class Shows:
+        def __init__(self, at):
+            self.at, self.asked = at, []
+
+        def shows(self, record):
+            self.asked.append(record.iteration)
+            return record.iteration == self.at
+
+        def __call__(self, record, state):
+            assert record.dev or record.iteration != self.at
+
+    watchers = [Shows(3), Shows(4)]
+    crf = ChainCRF(tolerance=2e-2).fit(train, X_dev=dev, callbacks=watchers)
+    assert watchers[0].asked == watchers[1].asked == [record.iteration for record in crf.result_.trace]
+
+
 def test_the_best_weights_are_kept_if_asked_for(corpora, tmp_path):
     train, dev = corpora
     with pytest.warns(ConvergenceWarning):
