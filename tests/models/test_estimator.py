@@ -16,13 +16,13 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
-from loglinear import ChainCRF, ChainFeatures, GraphCRF, MaxEnt, OptionError, PairwiseMRF
+from loglinear import ChainCRF, ChainFeatures, ElasticNet, GraphCRF, MaxEnt, OptionError, PairwiseMRF
 from loglinear.cli.commands import select, structure, train
 from loglinear.models.chain_file import open_model
 from loglinear.models.estimator import Estimator
-from loglinear.models.options import SolverOptions
+from loglinear.models.options import SolverOptions, thread_count
 from loglinear.models.structure import NetworkOptions
-from loglinear.solvers import SOLVERS
+from loglinear.solvers import LBFGS, SOLVERS
 
 ESTIMATORS = [ChainCRF, MaxEnt, GraphCRF, PairwiseMRF]
 OPTIONS = [each for kind in (SolverOptions, ChainFeatures) for each in fields(kind)]
@@ -226,6 +226,41 @@ def test_the_default_solvers_are_those_that_the_docstring_names(tmp_path):
     with pytest.raises(OptionError, match="l1 > 0"):
         PairwiseMRF(l1=0.0).fit([["a", "b"], ["b", "a"], ["a", "a"]])
     assert "The default needs an l1 > 0" in " ".join(PairwiseMRF.__doc__.split())
+
+
+def test_options_that_are_not_given_are_filled_in_and_0_is_given():
+    assert SolverOptions().penalty() == ElasticNet(0.0, 1.0)
+    assert SolverOptions(l1=0.5).penalty() == ElasticNet(0.5, 0.0)
+    assert SolverOptions(l1=0.5, l2=0.25).penalty() == ElasticNet(0.5, 0.25)
+    assert SolverOptions(l2=0.0).penalty() == ElasticNet(0.0, 0.0)
+    assert SolverOptions(solver="lbfgs", tolerance=0.0).make_solver() == ("lbfgs", LBFGS(tolerance=0.0))
+    assert SolverOptions(solver="sag", random_state=7, solver_options={"seed": 3}).make_solver()[1].seed == 3
+    given = SolverOptions(solver="sag", random_state=7, max_iterations=None)
+    assert given.make_solver()[1].seed == 7
+    assert given.settings()["max_iterations"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"l1": -1.0, "solver": "lbfgs"}, "l1=-1.0 is not a penalty"),
+        ({"max_iterations": -1}, "max_iterations=-1 is not a limit"),
+        ({"solver": "nothing"}, "'nothing'"),
+        ({"solver": 3}, "solver=3 is neither the name of a solver nor an object with init and step"),
+        ({"solver": "sag", "solver_options": [1]}, "no mapping of names to values"),
+        ({"solver": LBFGS(), "solver_options": {"memory": 3}}, "give them to the object"),
+    ],
+)
+def test_options_of_solvers_are_checked_before_data_are_read(options, said):
+    with pytest.raises(OptionError, match=said):
+        SolverOptions(**options).check()
+
+
+def test_a_number_of_threads_is_a_whole_one_and_none_stands_for_all():
+    assert [thread_count(n_jobs) for n_jobs in (None, -1, 1, 3)] == [0, 0, 1, 3]
+    for wrong in (0, -2, 1.5, True):
+        with pytest.raises(OptionError, match="n_jobs"):
+            thread_count(wrong)
 
 
 def test_a_chain_labels_text_without_numpy_and_is_trained_without_scikit_learn(tmp_path):

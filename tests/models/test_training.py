@@ -162,7 +162,9 @@ def test_the_best_weights_are_kept_if_asked_for(corpora, tmp_path):
     assert best.result_.kept == scores.index(max(scores)) < 60
     assert accuracy(best, dev) == max(scores) > accuracy(last, dev) == scores[-1]
     record = best.result_.trace[best.result_.kept]
-    assert (best.result_.objective, best.result_.violation) == (record.objective, record.violation)
+    names = ("objective", "nll", "violation")
+    assert [getattr(best.result_, name) for name in names] == [getattr(record, name) for name in names]
+    assert best.result_.state is None
     assert best.result_.record is record
     # The result's weights are the model's.
     assert np.count_nonzero(best.result_.w) == best.model_.n_features
@@ -182,6 +184,18 @@ def test_training_stops_when_the_score_has_not_risen_for_a_while(corpora, keep):
     scores = [record.dev["accuracy"] for record in crf.result_.trace]
     assert scores.index(max(scores)) == len(scores) - 1 - 4 < 56
     assert accuracy(crf, dev) == (scores[-1] if keep == "last" else max(scores))
+    # A limit that is reached in the same step is the reason that is given.
+    options = SOON_LEARNT | {"max_iterations": len(scores) - 1}
+    with pytest.warns(ConvergenceWarning, match="limit on iterations"):
+        ChainCRF(patience=4, keep=keep, **options).fit(train, X_dev=dev)
+
+
+def test_the_last_weights_are_kept_where_they_are_the_best():
+    with pytest.warns(ConvergenceWarning):
+        crf = ChainCRF(keep="best", max_iterations=1).fit(SENTENCES, LABELS, X_dev=SENTENCES, y_dev=LABELS)
+    first, last = (record.dev["accuracy"] for record in crf.result_.trace)
+    assert first < last
+    assert crf.result_.kept is None
 
 
 def test_classifiers_keep_the_best_and_stop_early():
