@@ -11,8 +11,9 @@ import subprocess
 import sys
 from dataclasses import fields, replace
 
+import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
@@ -138,10 +139,14 @@ def test_the_help_of_train_has_a_line_for_every_solver():
 def test_parameters_can_be_read_set_cloned_pickled_and_printed(kind):
     estimator = kind(l1=0.5, max_iterations=7)
     assert estimator.get_params() == {**kind().get_params(), "l1": 0.5, "max_iterations": 7}
+    assert list(estimator.get_params()) == sorted(estimator.get_params())
+    for deep in (False, True):
+        assert ("solver__l1" in kind(solver=ChainCRF()).get_params(deep=deep)) is deep
     assert set(inspect.signature(kind).parameters) == set(estimator.get_params())
     assert clone(estimator).get_params() == estimator.get_params()
     assert pickle.loads(pickle.dumps(estimator)).get_params() == estimator.get_params()
     assert repr(estimator) == f"{kind.__name__}(l1=0.5, max_iterations=7)"
+    assert repr(kind(l1=np.array([0.5, 1.0]))) == f"{kind.__name__}(l1=array([0.5, 1. ]))"
     assert estimator.set_params(l1=1.5).l1 == 1.5
 
 
@@ -156,6 +161,8 @@ def test_every_parameter_is_documented(kind):
 def test_an_unknown_parameter_is_a_type_error_that_names_it(kind):
     with pytest.raises(TypeError, match=rf"{kind.__name__}.*'typo'"):
         kind(typo=1)
+    with pytest.raises(TypeError, match="unexpected keyword arguments 'typo', 'other'"):
+        kind(typo=1, other=2)
     with pytest.raises(TypeError):
         kind(1.0)
 
@@ -289,6 +296,9 @@ def test_what_scikit_learn_asks_of_a_light_estimator_it_answers_itself():
     assert repr(crf) == "ChainCRF(l1=0.5, n_jobs=2)"
     assert get_tags(crf).requires_fit
     assert clone(crf).get_params() == crf.get_params()
+    assert crf._doc_link_module == BaseEstimator._doc_link_module
+    with pytest.raises(NotFittedError, match="this ChainCRF is not fitted yet"):
+        _ = crf.state_features_
     with pytest.raises(AttributeError, match="has no attribute 'no_such_thing'"):
         _ = crf.no_such_thing
     with pytest.raises(NotFittedError, match="this ChainCRF is not fitted yet; call fit first, or load a model"):

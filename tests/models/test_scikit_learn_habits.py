@@ -173,5 +173,7 @@ def test_parameters_of_other_programs_are_translated(kind, given, words):
 def test_parameters_of_other_programs_are_translated_in_a_search():
     with pytest.raises(OptionError, match=r"ChainCRF has no parameter 'c2'; here c2=0\.5 is l2=1\.0"):
         GridSearchCV(ChainCRF(), {"c2": [0.5]}, cv=2).fit(X, Y)
+    with pytest.raises(OptionError, match="has no parameter 'c2'; here"):
+        ChainCRF().set_params(l1=0.1, c2=0.5)
     with pytest.raises(ValueError, match="Invalid parameter 'typo'"):
         ChainCRF().set_params(typo=1)
