@@ -55,6 +55,22 @@ def test_ctrl_c_ends_fit_like_any_other_function_and_the_weights_reached_are_kep
     assert len(estimator.predict(data[0])) == len(data[0])
 
 
+@pytest.mark.parametrize(
+    ("kind", "options", "data"),
+    [
+        (ChainCRF, {}, (SENTENCES, LABELS)),
+        (MaxEnt, {}, (X, y)),
+        (GraphCRF, {"inference": "loopy_bp"}, (GRAPHS, [y[:4]] * 3)),
+        (PairwiseMRF, {"l1": 0.1, "objective": "pseudolikelihood"}, (X > 0,)),
+    ],
+)
+def test_a_warning_of_fit_names_the_line_that_calls_fit(kind, options, data):
+    with pytest.warns(ConvergenceWarning, match="limit on iterations.*; see result_") as caught:
+        kind(max_iterations=1, **options).fit(*data)
+    assert caught[0].filename == __file__
+    assert str(caught[0].message).endswith("kinks: raise l2" if kind is GraphCRF else "see result_")
+
+
 def test_ctrl_c_ends_a_grid_search():
     fits = []
 
