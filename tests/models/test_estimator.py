@@ -172,6 +172,17 @@ def test_an_estimators_own_default_wins_over_the_options():
     assert ChainCRF().l1 == 0.0
 
 
+def test_an_estimator_can_leave_out_an_option():
+    assert "random_state" in ChainCRF().get_params()
+    assert "random_state" not in GraphCRF().get_params()
+
+
+def test_estimators_need_no_docstrings():
+    program = "from loglinear import ChainCRF; print(ChainCRF.__doc__, ChainCRF().l1)"
+    found = subprocess.run([sys.executable, "-OO", "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout == "None 0.0\n"
+
+
 def test_a_subclass_inherits_the_parameters_or_has_a_constructor_of_its_own():
     class Same(ChainCRF):
         pass

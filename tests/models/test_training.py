@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import json
+import sys
 import threading
 
 import numpy as np
@@ -142,6 +143,10 @@ def test_every_line_that_is_shown_has_a_score(corpora, capsys):
     assert len(lines) == len(crf.result_.trace) > 10
     for line, record in zip(lines, crf.result_.trace, strict=True):
         assert line.endswith(f"dev accuracy {record.dev['accuracy']:.4f}")
+    ChainCRF(verbose=True).fit(train, callbacks=[lambda record, state: print("callback", file=sys.stderr)])
+    lines = capsys.readouterr().err.splitlines()
+    assert set(lines[::2]) == {"callback"}
+    assert "callback" not in lines[1::2]
 
 
 def test_callbacks_see_the_score_of_the_last_record_and_of_each_that_one_of_them_shows(corpora):
