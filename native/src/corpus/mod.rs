@@ -44,6 +44,8 @@ impl Rows {
     }
 }
 
+pub const FIRST_SET: u32 = 1 << 24;
+pub const UNKNOWN: u32 = u32::MAX;
 /// Encoded sentences. A subset shares the names, which sit behind `Arc`, and copies its ids alone.
 #[derive(Clone)]
 pub struct Corpus {
@@ -60,6 +62,7 @@ pub struct Corpus {
     pub bigrams: Rows,
     /// Token -> label; empty if the data has no labels.
     pub gold: Vec<u32>,
+    pub label_sets: Arc<Vec<Vec<u32>>>,
     /// Sentence -> weight; empty if all are 1.
     pub weights: Vec<f64>,
     /// Whether label bigrams are features: always, except with a template that has no `B` line.
@@ -71,6 +74,10 @@ pub struct Corpus {
 }
 
 impl Corpus {
+    pub fn is_partial(&self) -> bool {
+        self.gold.iter().any(|&label| label >= FIRST_SET)
+    }
+
     /// Number of sentences.
     pub fn n_sentences(&self) -> usize {
         self.sentence_ends.len()
@@ -209,6 +216,7 @@ impl Corpus {
             values: Vec::new(),
             bigrams: Rows::default(),
             gold: Vec::new(),
+            label_sets: Arc::default(),
             weights: Vec::new(),
             transitions: true,
             triples: false,
