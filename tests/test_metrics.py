@@ -119,7 +119,8 @@ def test_strict_mode_counts_well_formed_chunks_alone():
     strict = evaluate(gold, predicted, mode="strict")
     assert (strict.precision, strict.recall, strict.mode, strict.scheme) == (1.0, 0.5, "strict", "IOB2")
     assert evaluate([["I-PER"]], [["I-PER"]], mode="strict")[2:5] == (1.0, 1.0, 1.0)  # IOB1
-    assert evaluate([["I-PER"]], [["B-PER"]], mode="strict").scheme == "IOB2"
+    both = evaluate([["I-PER"]], [["B-PER"]], mode="strict")
+    assert (both.scheme, both.per_type["PER"]["support"], both.per_type["PER"]["predicted"]) == ("IOB2", 0, 1)
     assert evaluate([["O"]], [["O"]], mode="strict").scheme == "IOB2"
     assert chunks(["B", "M", "E", "B"], mode="strict") == [("", 0, 3)]
     assert evaluate([["NN"]], [["NN"]], mode="strict").f1 is None
