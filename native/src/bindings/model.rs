@@ -130,7 +130,7 @@ impl ChainModel {
     #[pyo3(signature = (corpus, *, threads=0))]
     fn predict<'py>(&self, py: Python<'py>, corpus: &Corpus, threads: usize) -> PyResult<Bound<'py, PyList>> {
         let paths = self.run(py, threads, |interrupt| self.inner.predict(&corpus.inner, interrupt))?;
-        label_lists(py, &self.inner.labels, paths.iter().map(Vec::as_slice))
+        label_lists(py, &self.inner.labels, &[], paths.iter().map(Vec::as_slice))
     }
 
     /// For every sentence tokens x labels probabilities, row by row.

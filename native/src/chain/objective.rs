@@ -54,6 +54,13 @@ impl ChainObjective {
         if corpus.triples {
             selection.order = 2;
         }
+        if let Some((sentence, token)) = corpus.first_partial() {
+            let message = format!(
+                "sentence {sentence}, token {token}: its label is only partly known, which training cannot use yet; \
+                 leave out sentences with such tokens"
+            );
+            return Err(Error::Data(message));
+        }
         let pool = threads::pool(n_threads)?;
         let (features, blocks) = pool.install(|| -> Result<_> {
             let features = Features::new(&corpus, selection)?;

@@ -170,7 +170,7 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         import numpy as np
 
         model, corpus = self._inputs(X, y)
-        corpus.gold()
+        corpus.true_labels()
         pairs = model.log_partition(corpus.core, threads=self._threads)
         return np.array([score - z for z, score in pairs])
 
@@ -200,7 +200,10 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
             message = "metric='f1' counts chunks, which have no weights; leave out sample_weight"
             raise OptionError(message)
         model, corpus = self._inputs(X, y)
-        gold, predicted = corpus.gold(), typed(model.predict(corpus.core, threads=self._threads), corpus.label_type)
+        gold, predicted = (
+            corpus.true_labels(),
+            typed(model.predict(corpus.core, threads=self._threads), corpus.label_type),
+        )
         if metric == "f1":
             from ..metrics import chunk_f1
 
