@@ -77,6 +77,12 @@ impl ChainObjective {
         self.inner.masks.n_unknown()
     }
 
+    /// The number of sentences whose recursions ran in log space in the last evaluation.
+    #[getter]
+    fn n_in_log_space(&self) -> usize {
+        self.inner.n_in_log_space()
+    }
+
     /// 1 or 2: the number of labels before a token's own that its score depends on.
     #[getter]
     fn order(&self) -> u8 {

@@ -86,6 +86,12 @@ impl ChainModel {
         Ok(ChainModel { inner: self.inner.constrained(constraints) })
     }
 
+    /// Whether some labellings are forbidden.
+    #[getter]
+    fn is_constrained(&self) -> bool {
+        self.inner.constraints().is_some()
+    }
+
     /// The attribute whose features score every token.
     #[getter]
     fn intercept(&self) -> Option<&str> {
@@ -153,7 +159,7 @@ impl ChainModel {
     #[pyo3(signature = (corpus, *, threads=0))]
     fn predict<'py>(&self, py: Python<'py>, corpus: &Corpus, threads: usize) -> PyResult<Bound<'py, PyList>> {
         let paths = self.run(py, threads, |interrupt| self.inner.predict(&corpus.inner, interrupt))?;
-        label_lists(py, &self.inner.labels, paths.iter().map(Vec::as_slice))
+        label_lists(py, &self.inner.labels, &[], paths.iter().map(Vec::as_slice))
     }
 
     /// For every sentence tokens x labels probabilities, row by row.

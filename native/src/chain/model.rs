@@ -203,7 +203,7 @@ impl Model {
         })
     }
 
-    /// log Z of every sentence, and the score of its labels, -inf if the model does not know one of them.
+    /// log Z of every sentence, and the score of its labels, -inf if one of them is unknown to the model or to the data.
     pub fn log_partition(&self, corpus: &Corpus, interrupt: &Interrupt) -> Result<Vec<(f64, f64)>> {
         let known: HashMap<&str, u32> = self.labels.iter().zip(0..).map(|(label, id)| (label.as_str(), id)).collect();
         let map: Vec<Option<u32>> = corpus.labels.iter().map(|label| known.get(label.as_str()).copied()).collect();
@@ -212,7 +212,7 @@ impl Model {
                 return (0.0, 0.0);
             }
             let gold = corpus.gold.get(corpus.tokens(sentence)).unwrap_or(&[]);
-            let path: Option<Vec<u32>> = gold.iter().map(|&label| map[label as usize]).collect();
+            let path: Option<Vec<u32>> = gold.iter().map(|&label| *map.get(label as usize)?).collect();
             let is_allowed = |path: &Vec<u32>| self.constraints().is_none_or(|c| c.first_mistake(path).is_none());
             let score = match path.filter(is_allowed) {
                 Some(path) => lattice.score(&self.transitions, path.into_iter()),

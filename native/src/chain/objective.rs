@@ -52,6 +52,7 @@ struct Scratch {
     /// Block -> the gradient of the bigram features that the block meets.
     bigrams: Vec<Vec<f64>>,
     workspaces: Vec<Workspace>,
+    log_space: usize,
 }
 
 impl ChainObjective {
@@ -174,6 +175,11 @@ impl ChainObjective {
         self.pool.n_threads()
     }
 
+    /// The number of sentences whose recursions ran in log space in the last evaluation.
+    pub fn n_in_log_space(&self) -> usize {
+        locked(&self.scratch).log_space
+    }
+
     /// Runs work on the objective's threads.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.pool.install(work)
@@ -195,6 +201,7 @@ impl ChainObjective {
         let total = self.sum_blocks(w, &transitions, &links, own_gradient, scratch, interrupt)?;
         self.finish(&transitions, &total, &scratch.bigrams, leading, own_gradient);
         let value = total.value;
+        scratch.log_space = total.log_space;
         scratch.sums.push(total);
         Ok(value)
     }
@@ -234,6 +241,7 @@ impl ChainObjective {
         let n_dense = self.features.n_dense;
         Sums {
             value: 0.0,
+            log_space: 0,
             rows: Aligned::new(n_dense * transitions.width, 0.0),
             shared: vec![0.0; self.features.state_range(n_dense..n_dense + self.features.n_shared).len()],
             pairs: PairCounts::new(transitions),

@@ -203,6 +203,7 @@ impl WithSimd for Alone<'_, '_> {
         }
         let score = lattice.score(transitions, sentence.gold.iter().copied());
         let log_z = lattice.forward(simd, transitions);
+        pass.targets.sums.log_space += usize::from(lattice.is_in_log_space());
         pass.targets.sums.value += sentence.weight * (log_z - score);
         lattice.backward(simd, transitions, sentence.weight, &mut pass.targets.sums.pairs);
         pass.spread(simd, sentence, &lattice.marginals);

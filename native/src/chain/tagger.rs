@@ -2,11 +2,12 @@
 
 use crate::chain::inference::{LabelSets, Lattice};
 use crate::chain::model::{Model, ModelWeights, Viterbi};
-use crate::corpus::sink::Sink;
+use crate::corpus::sink::{Gold, Sink};
 use crate::error::{Error, Located, Result};
 use crate::text::encode::{Format, column_shape};
 use crate::text::expand::Expander;
 use crate::text::input::{self, Text};
+use crate::text::labels::Labels;
 use crate::text::{columns, conllu, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
 use pulp::Arch;
@@ -46,7 +47,7 @@ impl Sink for Scorer<'_> {
         self.overlap += 1;
     }
 
-    fn end_token(&mut self, _label: Option<&[u8]>) {
+    fn end_token(&mut self, _label: Option<Gold<'_>>) {
         let row = self.tokens * self.model.transitions.width;
         self.model.add_intercept(&mut self.lattice.scores[row..]);
         self.tokens += 1;
@@ -139,7 +140,7 @@ pub fn tag(model: &Model, text: &Text, format: Format, marginals: bool, interrup
         return Ok(Vec::new());
     }
     let shape = match (format, template) {
-        (Format::Columns, Some(template)) => column_shape(&text.name, content, template, false)?,
+        (Format::Columns, Some(template)) => column_shape(&text.name, content, template, Labels::Ignored)?,
         _ => None,
     };
     let pieces = input::pieces(content, PIECE, |line| format.ends(line));
@@ -183,7 +184,7 @@ fn tag_piece(
         (Format::Conllu(label), Some(expander), _) => {
             let inputs = model.template.as_deref().map_or(0, |template| template.columns);
             let mut copied = range.start;
-            conllu::read(content, range.clone(), inputs, label, false, |sentence| {
+            conllu::read(content, range.clone(), inputs, label, Labels::Ignored, |sentence| {
                 expander.expand(&sentence.cells, &mut scorer, |_| None);
                 scorer.end_sentence(1.0);
                 for (token, cell) in sentence.labels.iter().enumerate() {
@@ -203,17 +204,17 @@ fn tag_piece(
                     continue;
                 }
                 let line_range = start..start + line.len();
-                jsonl::read(content, line_range, false, expander.as_mut(), inputs, &mut scorer)?;
+                jsonl::read(content, line_range, Labels::Ignored, expander.as_mut(), inputs, &mut scorer)?;
                 print_json(&mut scorer, line);
             }
         }
         (Format::Svmlight, ..) => {
             scorer.closing = Some(b"");
-            svmlight::read(content, range, false, &mut scorer)?;
+            svmlight::read(content, range, Labels::Ignored, &mut scorer)?;
         }
         _ => {
             scorer.closing = Some(b"\n");
-            crfsuite::read(content, range, false, &mut scorer)?;
+            crfsuite::read(content, range, Labels::Ignored, &mut scorer)?;
         }
     }
     Ok(scorer.out)

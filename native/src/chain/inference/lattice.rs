@@ -58,6 +58,19 @@ impl Lattice {
         self.patched.copy(transitions);
     }
 
+    /// Takes over the scores and edges of another sentence of the same length.
+    pub fn take_scores(&mut self, other: &Lattice) {
+        self.scores.copy_from_slice(&other.scores);
+        self.edges.extend_from_slice(&other.edges);
+        self.edge_ends.extend_from_slice(&other.edge_ends);
+        self.overlap = other.overlap;
+    }
+
+    /// Whether the last recursion ran in log space.
+    pub fn is_in_log_space(&self) -> bool {
+        self.log_space
+    }
+
     /// The length of a token's row: the number of labels, padded.
     pub fn width(&self) -> usize {
         self.width
