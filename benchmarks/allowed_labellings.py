@@ -95,7 +95,11 @@ def entities() -> None:
     for l2 in (0.1, 1.0):
         free = ChainCRF(l2=l2, template=None).fit(train)
         bound = ChainCRF(l2=l2, constraints="BIO").fit(train)
-        for name, crf in (("none", free), ("when tagging", ChainCRF(l2=l2, constraints="BIO")), ("in training too", bound)):
+        for name, crf in (
+            ("none", free),
+            ("when tagging", ChainCRF(l2=l2, constraints="BIO")),
+            ("in training too", bound),
+        ):
             if name == "when tagging":
                 crf.__dict__.update(model_=free.model_, classes_=free.classes_)
             predicted = crf.predict([[row[:1] for row in sentence] for sentence in X])

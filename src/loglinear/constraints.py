@@ -47,7 +47,9 @@ def check_constraints(name: str, value: Any) -> None:
         raise OptionError(message)
 
 
-def resolved(value: Constraints, labels: Sequence[Any], sequences: Iterable[Sequence[Any]] | None = None) -> Constraints:
+def resolved(
+    value: Constraints, labels: Sequence[Any], sequences: Iterable[Sequence[Any]] | None = None
+) -> Constraints:
     """Return constraints as a scheme's name other than "auto", as a list of pairs, or as None for no constraints.
 
     "auto" is the scheme that the labels follow, and no constraints if they follow none. IOB1 and IOB2 (BIO) have the

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from ..errors import LogLinearError
 from ..version import __version__
+from .places import check_places
 
 __all__ = ["COMMANDS", "main"]
 
@@ -85,6 +86,7 @@ def _run(arguments: list[str]) -> None:
     parsed, unknown = parser.parse_known_args(arguments[1:])
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{_translated(unknown, vars(parsed))}")
+    check_places(parser, parsed, module.READS, module.WRITES)
     module.run(parsed)
 
 

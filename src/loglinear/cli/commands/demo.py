@@ -7,6 +7,9 @@ from argparse import ArgumentParser, Namespace
 from ..options import add_threads
 
 EXAMPLE = "example: loglinear demo --model pos.loglinear"
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ()
+WRITES: tuple[str, ...] = ("model",)
 
 SENTENCE = "The quick brown fox jumped over my lazy dogs , did n't it ?".split()
 

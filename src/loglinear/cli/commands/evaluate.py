@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 EXAMPLE = """example: loglinear evaluate --model chunker.loglinear test.txt
          loglinear evaluate --model chunker.loglinear test.txt --output - | perl conlleval.pl"""
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("file", "model")
+WRITES: tuple[str, ...] = ("output",)
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -16,6 +16,9 @@ from ..output import scores_text
 from ..reading import open_model
 
 EXAMPLE = "example: loglinear inspect chunker.loglinear --top 10"
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("model",)
+WRITES: tuple[str, ...] = ()
 
 
 # What the training's summary tells where it applies.

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 EXAMPLE = """example: loglinear select train.txt --preset chunking --dev dev.txt --size 100 --plot features.svg
          loglinear select train.txt --preset chunking --dev dev.txt --path 20 --model best.loglinear"""
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("train", "dev", "template")
+WRITES: tuple[str, ...] = ("model", "plot", "table")
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 # Characters of a line that explains an option.
 WIDTH = 120
 EXAMPLE = "example: loglinear solvers sag"
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ()
+WRITES: tuple[str, ...] = ()
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 EXAMPLE = """example: loglinear structure survey.csv --ignore id --edges edges.tsv --plot graph.svg --model survey.model
          loglinear structure measurements.csv --bins 4 --plot graph.svg
          loglinear structure pixels.tsv.gz --objective likelihood --l1 20"""
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("table",)
+WRITES: tuple[str, ...] = ("model", "plot", "edges")
 
 # Edges that the summary names.
 SHOWN = 3

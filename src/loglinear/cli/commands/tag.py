@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ...models.chain_file import ChainModel
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag --model pos.loglinear"
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("file", "model")
+WRITES: tuple[str, ...] = ("output",)
 
 
 def configure(parser: ArgumentParser) -> None:

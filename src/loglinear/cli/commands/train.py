@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt
          loglinear train mails.tsv --model-type maxent --format text --ngrams 1-2 --tfidf --model spam.loglinear"""
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("train", "dev", "template")
+WRITES: tuple[str, ...] = ("model", "trace")
 
 
 # Defaults of --ngrams, --tfidf and --multi-class.
