@@ -2,9 +2,9 @@
 
     LOGLINEAR_DATA=/path/to/data python benchmarks/allowed_labellings.py [--repeats 15] [--quality]
 
-An evaluation on CoNLL-2000 chunking without a mask, under BIO, and with a share of the labels hidden, in alternation, at the
-same trained weights; medians count. With --quality: F on Dutch entities (CoNLL-2002) with and without constraints, and F on
-chunking where labels are hidden or ambiguous.
+An evaluation on CoNLL-2000 chunking without a mask, under BIO, and with half of the labels hidden, in alternation, at
+the same trained weights; medians count. With --quality: F on Dutch entities (CoNLL-2002) with and without constraints,
+and F on chunking where labels are hidden or ambiguous.
 """
 
 from __future__ import annotations
