@@ -6,10 +6,24 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-__all__ = ["keeping_reached", "say", "scores_text", "tab_separated"]
+__all__ = ["Interrupted", "counted", "keeping_reached", "say", "scores_text", "tab_separated"]
 
 # Names may hold what would break the table.
 _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C or a signal has ended the work early, and the results reached are out.
+
+    Args:
+        places: files that were written.
+    """
+
+    def __init__(self, places: Sequence[str] = ()) -> None:
+        named = (
+            f"; {', '.join(places)}: written, with the weights reached" if places else "; the weights are those reached"
+        )
+        super().__init__(f"interrupted{named}")
 
 
 def say(message: str) -> None:
@@ -25,6 +39,11 @@ def keeping_reached(estimator: object) -> Iterator[None]:
     except KeyboardInterrupt:
         if getattr(estimator, "result_", None) is None:
             raise
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural but for 1."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def scores_text(scores: Mapping[str, float]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -46,9 +47,16 @@ def train_chain(
     Raises:
         OptionError: an option is out of its range.
         DataError: the corpus has no labels or yields no feature.
+
+    Warns:
+        UserWarning: the L1 penalty or ``min_count`` has left no feature.
     """
     options.check()
     objective = ChainObjective(corpus, features, threads=threads)
+    counts = objective.feature_counts
+    if features.min_count > 1 and corpus.n_attributes and not counts.states + counts.bigrams:
+        message = f"no attribute is left: none is on {features.min_count} tokens or more; lower min_count (--min-count)"
+        warnings.warn(message, UserWarning, stacklevel=3)
     data = None if dev is None else dev.of(objective)
     result = train(objective, options, callbacks=callbacks, dev=data)
     return chain_model(objective, options, result, DevOptions() if dev is None else dev.options), result
@@ -113,9 +121,12 @@ class DevSet:
         return sorted(set(self.corpus.labels) - set(known))
 
     def scores(self, objective: ChainObjective, w: Vector) -> dict[str, float]:
-        """Return the scores of weights: accuracies; precision, recall and F of labels that follow a tagging scheme."""
+        """Return the scores of weights: accuracies; precision, recall and F of labels that follow a tagging scheme.
+
+        The score to choose a model by comes first.
+        """
         scores: dict[str, Any] = evaluate_model(objective.model(w), self.corpus, threads=self.threads).to_dict()
-        names = ("accuracy", "sentence_accuracy", "precision", "recall", "f1")
+        names = (self.headline(objective.corpus.labels), "accuracy", "sentence_accuracy", "precision", "recall", "f1")
         return {name: scores[name] for name in names if scores[name] is not None}
 
     def headline(self, known: Sequence[str]) -> str:

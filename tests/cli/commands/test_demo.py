@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 
 import pytest
+
+from loglinear.cli.progress import Progress
 
 
 def test_demo_is_accurate_and_its_model_tags(done, tmp_path, monkeypatch):
@@ -39,3 +42,21 @@ def test_place_that_cannot_hold_a_model_is_found_before_the_training(run, tmp_pa
     assert finished.returncode == 2
     assert os.fspath(tmp_path / model) in finished.stderr
     assert finished.stderr.startswith("loglinear: error: ")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_an_interrupted_demo_fails_and_says_what_it_wrote(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = Progress.__call__
+
+    def interrupting(self, record, state):
+        shown(self, record, state)
+        if record.iteration == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "__call__", interrupting)
+    finished = run("demo")
+    assert finished.returncode == 1
+    assert "accuracy" not in finished.stdout
+    assert finished.stderr.endswith("loglinear: interrupted; demo.loglinear: written, with the weights reached\n")
+    assert (tmp_path / "demo.loglinear").exists()

@@ -348,7 +348,8 @@ def interrupted(tmp_path, *options):
     assert out == b""
     text = (said + rest).decode()
     assert "Traceback" not in text
-    assert text.endswith("loglinear: error: interrupted\n")
+    places = ", ".join(str(tmp_path / name) for name in ("m", "p.svg", "t"))
+    assert text.endswith(f"loglinear: interrupted; {places}: written, with the weights reached\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "p.svg", "t"]
     return table((tmp_path / "t").read_text())
 

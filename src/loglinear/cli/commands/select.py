@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import OptionError
 from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen
-from ..output import say, tab_separated
+from ..output import Interrupted, say, tab_separated
 
 if TYPE_CHECKING:
     from ...models.chain_file import ChainModel
@@ -117,7 +117,7 @@ def run(arguments: Namespace) -> None:
         for place in places:
             say(f"{place}: written")
     if found.interrupted:
-        raise KeyboardInterrupt
+        raise Interrupted(places)
 
 
 def _selected(arguments: Namespace, options: SolverOptions) -> Selected:

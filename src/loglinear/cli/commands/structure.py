@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
 from ..options import add_json, add_options, add_threads, chosen
-from ..output import keeping_reached, say, tab_separated
+from ..output import Interrupted, keeping_reached, say, tab_separated
 
 if TYPE_CHECKING:
     from ...data.table import Table
@@ -104,7 +104,7 @@ def run(arguments: Namespace) -> None:
         for place in places:
             say(f"{place}: written{edges.part_drawn() if place == arguments.plot else ''}")
     if edges.interrupted:
-        raise KeyboardInterrupt
+        raise Interrupted(places)
 
 
 def _estimator(arguments: Namespace) -> PairwiseMRF:
@@ -160,7 +160,8 @@ def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) ->
 
     from ...models.structure import PATH
 
-    points = [progress.count_points(int(PATH["l1"]))] if isinstance(estimator.l1, str) else []
+    folds = int(PATH["folds"]) if estimator.l1 == "cv" else 0
+    points = [progress.count_points(int(PATH["l1"]), folds)] if isinstance(estimator.l1, str) else []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -6,13 +6,14 @@ A classifier takes texts (label TAB text a line), svmlight files, or files of se
 from __future__ import annotations
 
 import json
+import os
 from argparse import ArgumentParser, Namespace
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
 from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen, flag, solvers_help
-from ..output import keeping_reached, say, scores_text
+from ..output import Interrupted, counted, keeping_reached, say, scores_text
 
 if TYPE_CHECKING:
     from ...minimize import Callback
@@ -28,6 +29,8 @@ READS: tuple[str, ...] = ("train", "dev", "template")
 WRITES: tuple[str, ...] = ("model", "trace")
 
 
+# A violation of at most this share of the violation at the start is near an optimum.
+NEAR = 1e-3
 # Defaults of --ngrams, --tfidf and --multi-class.
 DEFAULTS = ["1", False, "softmax"]
 
@@ -87,20 +90,30 @@ def run(arguments: Namespace) -> None:
     if not arguments.quiet:
         for line in _account(results):
             say(line)
-        say(f"{arguments.model}: written; label text with: loglinear tag --model {arguments.model} FILE")
+        written = f"{arguments.model}: written{_size(arguments.model)}"
+        say(f"{written}; label text with: loglinear tag --model {arguments.model} FILE")
     if any(result.status is Status.INTERRUPTED for result in results):
-        raise KeyboardInterrupt
+        raise Interrupted([arguments.model])
+
+
+def _size(path: str) -> str:
+    """Return the size of a file behind a comma; nothing for a device."""
+    return f", {os.path.getsize(path) / 1e3:,.0f} kB" if os.path.isfile(path) else ""
 
 
 def _account(results: list[Result]) -> list[str]:
-    """Return lines for people: how the training ended, how far from the optimum, and the scores of the weights."""
+    """Return lines for people: how the training ended and how far from the optimum, its cost, scores of the weights."""
     from ...models.settings import worst
     from ...result import Status
 
     result = worst(results)
     lines = [result.account if len(results) == 1 else f"the least accurate of {len(results)} models: {result.account}"]
-    if result.status is Status.CONVERGED:
+    if result.status is Status.CONVERGED and result.violation > NEAR * result.trace[0].violation:
         lines[0] += "; a smaller --tolerance goes closer"
+    iterations = counted(sum(each.iterations for each in results), "iteration")
+    seconds, active = sum(each.seconds for each in results), sum(each.record.nnz for each in results)
+    n_features = sum(each.w.size for each in results)
+    lines.append(f"{iterations}, {seconds:.1f} s; {active:,} active features of {n_features:,}")
     if result.record.dev is not None:
         kept = "" if result.kept is None else f" of iteration {result.kept}, the best of {result.iterations}, kept"
         lines.append(f"dev{kept}: {scores_text(result.record.dev)}")
