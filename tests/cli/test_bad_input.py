@@ -188,7 +188,7 @@ OPTIONS = [
     (["--preset", "nope"], ["'nope'", "chunking"]),
     (["--preset", "ner-pos-chunk"], ["column 2", "2 columns"]),
     ([], ["template or a preset"]),
-    (["--preset", "pos", "--format", "nope"], ["'nope'", "conllu", "crfsuite, jsonl or svmlight"]),
+    (["--preset", "pos", "--format", "nope"], ["'nope'", "conllu", "crfsuite, jsonl, svmlight or text"]),
     (["--preset", "pos", "--format", "crfsuite"], ["leave out the template"]),
     (["--preset", "pos", "--solver", "nope"], ["'nope'", "lbfgs, owlqn"]),
     (["--preset", "pos", "--solver", "lbfgs", "--l1", "1"], ["l1", "owlqn"]),
@@ -374,7 +374,7 @@ def test_files_that_are_no_models_are_named(misuse, sample, tmp_path):
     assert "not a loglinear model" in misuse("inspect", model)
 
 
-def test_format_that_does_not_suit_the_model_is_refused(misuse, sample):
+def test_format_that_does_not_suit_the_model_is_refused(misuse, sample, tmp_path):
     assert "template" in misuse("tag", "-m", sample.model, "-f", "crfsuite", sample.path("test", "crfsuite"))
     assert "template" in misuse("tag", "-m", sample.models["crfsuite"], "-f", "columns", sample.test)
     assert "template" in misuse("evaluate", "-m", sample.models["jsonl"], "-f", "columns", sample.test)
@@ -382,7 +382,14 @@ def test_format_that_does_not_suit_the_model_is_refused(misuse, sample):
     assert f"{sample.path('test', 'jsonl')}, line 1: token 0" in message
     message = misuse("tag", "-m", sample.models["jsonl"], sample.test)
     assert f"{sample.test}, line 1: " in message
-    assert "'nope'" in misuse("tag", "-m", sample.model, "-f", "nope", sample.test)
+    for command in ("tag", "evaluate", "train"):
+        model = tmp_path / "m" if command == "train" else sample.model
+        said = misuse(command, "-m", model, "-f", "nope", sample.test)
+        assert said.startswith("format 'nope' is unknown; choose columns, ")
+        assert said.endswith(", svmlight or text")
+    said = misuse("tag", "-m", sample.model, "-f", "crfsuite", sample.test)
+    assert "leave out" not in said
+    assert "the model forms them with its template" in said
 
 
 def test_data_with_fewer_columns_than_the_model_looks_at(misuse, done, tmp_path):

@@ -53,3 +53,11 @@ def test_links_and_standard_input_are_the_files_behind_them(misuse, sample, tmp_
 @pytest.mark.skipif(os.name != "posix", reason="needs /dev/null")
 def test_a_device_may_be_shared(done, tiny):
     done("train", tiny, "--preset", "pos", "-m", os.devnull, "--trace", os.devnull, "-q")
+
+
+@pytest.mark.parametrize(
+    "command", [["tag"], ["evaluate"], ["train", "--preset", "pos"], ["structure", "--edges", "e"]]
+)
+def test_a_model_is_no_data(misuse, sample, command):
+    model = [] if command[0] == "structure" else ["--model", sample.model if len(command) == 1 else "m"]
+    assert misuse(*command, sample.model, *model) == f"{sample.model}: this is a loglinear model, not data"

@@ -80,7 +80,11 @@ def _opened(arguments: Namespace) -> tuple[PairwiseMRF, Table, Table]:
     """
     network = PairwiseMRF.load(arguments.model)
     named = hasattr(network, "feature_names_in_")
-    table = read_table(arguments.file, header=_needed(network) if named else True)
+    try:
+        table = read_table(arguments.file, header=_needed(network) if named else True, flags=False)
+    except DataError as error:
+        message = f"{error} ({arguments.model} is the model of a network, which reads tables)"
+        raise DataError(message) from error
     given = table if named else replace(table, names=_names(network)[: len(table.names)])
     column_of = dict(zip(given.names, given.columns, strict=False))
     lacking = [name for name in _needed(network) if name not in column_of]

@@ -7,13 +7,14 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from ..errors import OptionError
+from ..errors import DataError, OptionError
+from ..models.settings import kind_of
 
 __all__ = ["check_places"]
 
 
 def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[str], writes: Sequence[str]) -> None:
-    """Check that no file is both read and written, or written twice.
+    """Check that no file is both read and written, or written twice, and that no model is given as data.
 
     Args:
         parser: of the command; says what users call an argument.
@@ -23,9 +24,14 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
 
     Raises:
         OptionError: two arguments are the same file.
+        DataError: a file to read, other than the argument `model`, is a model.
     """
     spelt = {each.dest: each.option_strings[-1] if each.option_strings else each.metavar for each in parser._actions}
     seen = [(name, path) for name in reads if (path := getattr(arguments, name)) is not None]
+    for name, path in seen:
+        if name != "model" and os.path.isfile(path) and kind_of(path) is not None:
+            message = f"{path}: this is a loglinear model, not data"
+            raise DataError(message)
     for name in writes:
         path = getattr(arguments, name)
         if path in (None, "-"):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..models.options import DevOptions
     from .progress import Progress
 
-__all__ = ["model_format", "naming", "open_model", "read_sentences", "read_template"]
+__all__ = ["check_format", "model_format", "naming", "open_model", "read_sentences", "read_template"]
 
 
 @contextmanager
@@ -36,6 +36,16 @@ def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
     return chain_file.open_model(path)
 
 
+def check_format(format: str | None) -> None:
+    """Raise OptionError if there is no format of this name; the kinds of conllu are checked by who reads them."""
+    from ..data.formats import FORMATS
+
+    if format is not None and format.partition(":")[0] not in (*FORMATS, "text"):
+        kinds = ", ".join(FORMATS).replace("conllu", "conllu (conllu:xpos, conllu:feats, conllu:deprel)")
+        message = f"format {format!r} is unknown; choose {kinds} or text"
+        raise OptionError(message)
+
+
 def model_format(path: str, format: str | None, settings: dict[str, Any], template: str | None) -> str:
     """Return the format in which a model reads a file.
 
@@ -48,10 +58,20 @@ def model_format(path: str, format: str | None, settings: dict[str, Any], templa
     Returns:
         The format asked for; else the format of the file's extension, if the model can read it; else the format of the
         training data.
+
+    Raises:
+        OptionError: there is no such format, or the model cannot read it.
     """
     from ..data.formats import format_of, readable
 
+    check_format(format)
     if format is not None:
+        if template is not None and format in ("crfsuite", "svmlight"):
+            message = (
+                f"--format {format}: such files hold attributes, and the model forms them with its template; give it "
+            )
+            message += "a file of the format that it was trained on"
+            raise OptionError(message)
         return format
     trained = str(settings.get("format", "columns"))
     trained = "jsonl" if trained == "python" else trained

@@ -50,7 +50,7 @@ def configure(parser: ArgumentParser) -> None:
         "tagging scheme: IOB1, IOB2, IOE2, IOBES, BILOU, BMES, or none for no chunks; by default found in the labels"
     )
     parser.add_argument("--scheme", metavar="NAME", help=scheme)
-    add_format(parser)
+    add_format(parser, "svmlight", "text")
     add_threads(parser)
 
 

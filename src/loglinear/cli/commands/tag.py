@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import OptionError
 from ...models.settings import kind_of
+from ..layout import warn_of_whole_sentences
 from ..options import add_format, add_model, add_threads
 from ..reading import model_format, open_model
 
@@ -35,7 +36,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--marginals", action="store_true", help=marginals)
     constraints = "labellings that are allowed: BIO, IOB1, IOBES, BILOU, BMES, auto or none; by default the model's own"
     parser.add_argument("--constraints", metavar="NAME", help=constraints)
-    add_format(parser)
+    add_format(parser, "svmlight", "text")
     add_threads(parser)
 
 
@@ -56,6 +57,8 @@ def run(arguments: Namespace) -> None:
         return
     if arguments.constraints is not None:
         model = _constrained(model, arguments.constraints)
+    if format == "columns":
+        warn_of_whole_sentences(arguments.file, model, settings)
     model.tag_file(
         arguments.file,
         arguments.output,

@@ -68,7 +68,9 @@ def run(arguments: Namespace) -> None:
     from ...objectives.chain import ChainFeatures
     from ...result import Status
     from ..progress import Progress
+    from ..reading import check_format
 
+    check_format(arguments.format)
     given = dict(map(_solver_option, arguments.solver_options or ()))
     options, features = chosen(SolverOptions, arguments, solver_options=given), chosen(ChainFeatures, arguments)
     use = chosen(DevOptions, arguments)
