@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// A trained chain model.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ChainModel {
-    inner: Model,
+    pub inner: Model,
 }
 
 impl ChainModel {
