@@ -1,6 +1,6 @@
 //! From text to labels: attributes are hashed, looked up and added to the scores while they are read, and never stored.
 
-use crate::chain::inference::Lattice;
+use crate::chain::inference::{LabelSets, Lattice};
 use crate::chain::model::{Model, ModelWeights, Viterbi};
 use crate::corpus::sink::{Gold, Sink};
 use crate::error::{Error, Located, Result};
@@ -20,6 +20,8 @@ struct Scorer<'m> {
     model: &'m Model,
     weights: ModelWeights<'m>,
     lattice: Lattice,
+    /// A buffer for the sentence's mask.
+    sets: LabelSets,
     tokens: usize,
     overlap: usize,
     path: Vec<u32>,
@@ -76,6 +78,7 @@ impl<'m> Scorer<'m> {
             model,
             weights: model.weights(),
             lattice,
+            sets: LabelSets::default(),
             tokens: 0,
             overlap: 0,
             path: Vec::new(),
@@ -96,6 +99,7 @@ impl<'m> Scorer<'m> {
         }
         self.path.clear();
         if self.tokens > 0 {
+            self.model.mask(&mut self.lattice, &mut self.sets);
             Arch::new().dispatch(Viterbi { lattice: &mut self.lattice, transitions, path: &mut self.path });
             if self.wants_marginals {
                 self.model.infer(&mut self.lattice);
@@ -127,7 +131,7 @@ const PIECE: usize = 64 << 10;
 /// labels are filled in, and all other bytes are the same.
 pub fn tag(model: &Model, text: &Text, format: Format, marginals: bool, interrupt: &Interrupt) -> Result<Vec<u8>> {
     let content = text.content();
-    let template = format.check_template(model.template.as_ref())?;
+    let template = format.check_template(model.template.as_deref())?;
     if marginals && matches!(format, Format::Conllu(_)) {
         let message = "CoNLL-U has no column for the probability of every label; leave out --marginals";
         return Err(Error::Option(message.into()));
@@ -164,7 +168,7 @@ fn tag_piece(
     marginals: bool,
 ) -> std::result::Result<Vec<u8>, Located> {
     let mut scorer = Scorer::new(model, marginals);
-    let mut expander = model.template.as_ref().map(Expander::new);
+    let mut expander = model.template.as_deref().map(Expander::new);
     match (format, &mut expander, shape) {
         (Format::Columns, Some(expander), Some(shape)) => columns::read(content, range, shape, |sentence| {
             expander.expand(&sentence.cells, &mut scorer, |_| None);
@@ -178,7 +182,7 @@ fn tag_piece(
             scorer.out.push(b'\n');
         })?,
         (Format::Conllu(label), Some(expander), _) => {
-            let inputs = model.template.as_ref().map_or(0, |template| template.columns);
+            let inputs = model.template.as_deref().map_or(0, |template| template.columns);
             let mut copied = range.start;
             conllu::read(content, range.clone(), inputs, label, Labels::Ignored, |sentence| {
                 expander.expand(&sentence.cells, &mut scorer, |_| None);
@@ -192,7 +196,7 @@ fn tag_piece(
             scorer.out.extend_from_slice(&content[copied..range.end]);
         }
         (Format::Jsonl, expander, _) => {
-            let inputs = model.template.as_ref().map_or(0, |template| template.columns);
+            let inputs = model.template.as_deref().map_or(0, |template| template.columns);
             for (start, line) in input::lines(&content[range.clone()]) {
                 let start = range.start + start;
                 scorer.path.clear();

@@ -5,18 +5,20 @@ A program that loads a model and labels text imports neither NumPy nor what only
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Sequence
 from operator import eq
 from typing import TYPE_CHECKING, Any
 
+from ..constraints import check_constraints, resolved
 from ..data.corpus import Corpus, checked_weights
 from ..data.labels import LabelSequences, typed
 from ..data.templates import TemplateText
 from ..errors import DataError, OptionError
 from ..objectives.chain import ChainFeatures
 from ..options import one_of
-from .chain_file import ChainModel, open_model
+from .chain_file import ChainModel, constrained, open_model
 from .estimator import Estimator, check_end, check_fitted
 from .settings import check_kind
 
@@ -302,11 +304,22 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         return type(self.classes_[0]).__name__
 
     def _inputs(self, X: Any, y: Labels | None = None) -> tuple[ChainModel, Corpus]:
-        check_fitted(self, "model_")
-        template = self.model_.template
+        model = self._constrained_model
+        template = model.template
         corpus = self._corpus(X, y, None if template is None else TemplateText(template))
         _check_label_type(corpus, self._label_type)
-        return self.model_, corpus
+        return model, corpus
+
+    @property
+    def _constrained_model(self) -> ChainModel:
+        """The native model under the constraints that the parameter names now, after training as well."""
+        check_fitted(self, "model_")
+        check_constraints("constraints", self.constraints)
+        trained = json.loads(self.model_.settings).get("constraints")
+        if trained is not None and str(self.constraints).lower() == "auto":
+            return self.model_
+        wanted = resolved(self.constraints, self.classes_)
+        return self.model_ if wanted == trained else constrained(self.model_, wanted)
 
     @staticmethod
     def _corpus(X: Any, y: Labels | None, template: str | None, sample_weight: Iterable[float] | None = None) -> Corpus:

@@ -6,13 +6,19 @@
 //! - `dispatch` picks the recursion for a sentence by itself: `scaled` or `second::scaled` on probabilities, `log_space` for
 //!   scores too large for them, `viterbi` or `second::viterbi` for the best labelling.
 //! - `abreast` takes eight sentences at once, over the transitions that `links` lists.
+//!
+//! `Constraints` forbid transitions, and a `Mask` forbids labels of single tokens. What is forbidden has the potential 0, takes no
+//! part in the choice of a recursion, and keeps no sentence off the fast recursions.
 
 mod abreast;
+mod constraints;
 mod counts;
 mod dispatch;
+mod label_sets;
 mod lattice;
 mod links;
 mod log_space;
+mod mask;
 mod max_plus;
 mod scaled;
 mod second;
@@ -21,11 +27,16 @@ mod triples;
 mod viterbi;
 
 pub use abreast::Abreast;
+pub use constraints::{Constraints, Pair};
 pub use counts::PairCounts;
+pub use label_sets::LabelSets;
 pub use lattice::Lattice;
 pub use links::Links;
+pub use mask::Mask;
 pub use transitions::{Edge, Transitions};
 pub use triples::Triples;
 
+#[cfg(test)]
+mod masked_tests;
 #[cfg(test)]
 mod tests;

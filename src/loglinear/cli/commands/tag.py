@@ -8,11 +8,15 @@ The model of a network fills the missing cells of a table, each with its most pr
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from ...errors import OptionError
 from ...models.settings import kind_of
 from ..options import add_format, add_model, add_threads
 from ..reading import model_format, open_model
+
+if TYPE_CHECKING:
+    from ...models.chain_file import ChainModel
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag --model pos.loglinear"
 
@@ -26,6 +30,8 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="file to write; stdout by default")
     marginals = "add the probability of every label, as label:probability"
     parser.add_argument("--marginals", action="store_true", help=marginals)
+    constraints = "labellings that are allowed: BIO, IOB1, IOBES, BILOU, BMES, auto or none; by default the model's own"
+    parser.add_argument("--constraints", metavar="NAME", help=constraints)
     add_format(parser)
     add_threads(parser)
 
@@ -45,6 +51,8 @@ def run(arguments: Namespace) -> None:
     if format == "text":
         _tag_texts(arguments)
         return
+    if arguments.constraints is not None:
+        model = _constrained(model, arguments.constraints)
     model.tag_file(
         arguments.file,
         arguments.output,
@@ -52,6 +60,15 @@ def run(arguments: Namespace) -> None:
         marginals=arguments.marginals,
         threads=arguments.threads,
     )
+
+
+def _constrained(model: ChainModel, constraints: str) -> ChainModel:
+    """Return the model under the constraints that --constraints names."""
+    from ...constraints import check_constraints, resolved
+    from ...models.chain_file import constrained
+
+    check_constraints("--constraints", constraints)
+    return constrained(model, resolved(constraints, model.labels))
 
 
 def _tag_texts(arguments: Namespace) -> None:
