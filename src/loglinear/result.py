@@ -119,7 +119,7 @@ class WarmStart:
     Example:
         >>> from loglinear.result import WarmStart
         >>> print(WarmStart("old.loglinear", 12345, 20000, ["B-ORG"]))
-        start: 12,345 of 20,000 features have weights of old.loglinear; 1 label is new
+        12,345 of 20,000 features have weights of old.loglinear; 1 label is new
     """
 
     model: str
@@ -131,7 +131,7 @@ class WarmStart:
         """Return a line for people."""
         count = len(self.new_labels)
         new = f"; {count} label{' is' if count == 1 else 's are'} new" if count else ""
-        return f"start: {self.n_shared:,} of {self.n_features:,} features have weights of {self.model}{new}"
+        return f"{self.n_shared:,} of {self.n_features:,} features have weights of {self.model}{new}"
 
 
 @dataclass

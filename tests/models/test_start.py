@@ -59,9 +59,7 @@ def test_the_result_and_the_settings_say_what_is_shared(tmp_path):
     objective = ChainObjective(Corpus.encode(*NEW, template=TEMPLATE))
     n_shared = objective.start_weights(crf.model_)[1]
     assert (start.n_shared, start.n_features, start.new_labels) == (n_shared, objective.n_features, ["X"])
-    expected = (
-        f"start: {n_shared} of {objective.n_features} features have weights of {tmp_path / 'old'}; 1 label is new"
-    )
+    expected = f"{n_shared} of {objective.n_features} features have weights of {tmp_path / 'old'}; 1 label is new"
     assert str(start) == expected
     assert json.loads(again.model_.settings)["training"]["start"] == vars(start)
     assert "start" not in json.loads(crf.model_.settings)["training"]

@@ -101,8 +101,8 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
             y_dev: labels of the sentences in X_dev.
             start: trained model, or the path of its file, such as a model of older data. Features of the same names
                 start at its weights, others at 0, and `result_.start` says how many. Sentences are encoded with its
-                template if the estimator has none. The optimum is the same as from 0. Batch solvers gain most: a pass
-                sample by sample takes its own steps first, and `sag` forgets where it has started.
+                template if the estimator has none. The optimum is the same as from 0, unless labels are known in part.
+                Batch solvers gain most: a pass sample by sample leads away first, and `sag` forgets where it started.
             callbacks: called as callback(record, state) after every step; True stops.
 
         Raises:
@@ -120,7 +120,7 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
             >>> old = ChainCRF().fit([[["w=Dogs"], ["w=bark"]]], [["NOUN", "VERB"]])
             >>> new = ChainCRF().fit([[["w=Dogs"], ["w=again"]]], [["NOUN", "ADV"]], start=old)
             >>> print(new.result_.start)
-            start: 1 of 3 features have weights of the model to start at; 1 label is new
+            1 of 3 features have weights of the model to start at; 1 label is new
         """
         from .chain_training import DevSet, train_chain
 

@@ -408,6 +408,7 @@ def test_training_starts_at_a_model(done, tiny, tmp_path):
     assert model.template == loglinear.data.templates.preset("pos")
     begun = json.loads((tmp_path / "trace").read_text().splitlines()[0])
     assert begun["nnz"] == start["n_shared"] == _core.ChainModel.open(os.fspath(tmp_path / "old")).n_features
+    assert line.replace("start: ", "start            ") in done("inspect", tmp_path / "new").stdout
     # The model's template cannot read attribute files, which come with theirs.
     attributes = tmp_path / "data.crfsuite"
     attributes.write_text("X\tx\n")

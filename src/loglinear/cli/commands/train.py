@@ -101,7 +101,7 @@ def _account(results: list[Result]) -> list[str]:
     if result.status is Status.CONVERGED:
         lines[0] += "; a smaller --tolerance goes closer"
     if result.start is not None:
-        lines.append(str(result.start))
+        lines.append(f"start: {result.start}")
     if result.record.dev is not None:
         kept = "" if result.kept is None else f" of iteration {result.kept}, the best of {result.iterations}, kept"
         lines.append(f"dev{kept}: {scores_text(result.record.dev)}")
