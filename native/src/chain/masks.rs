@@ -161,11 +161,13 @@ fn forbidden(corpus: &Corpus, sentence: usize, constraints: Option<&Constraints>
     let name = |label: u32| corpus.labels[label as usize].as_str();
     let remedy = "mend the labels, or choose other constraints";
     if gold.iter().any(|&label| label >= FIRST_SET) {
-        let message = format!("sentence {sentence}: the constraints forbid every labelling that its labels leave; {remedy}");
+        let message =
+            format!("sentence {sentence}: the constraints forbid every labelling that its labels leave; {remedy}");
         return Error::Data(message);
     }
     let token = constraints.and_then(|constraints| constraints.first_mistake(gold)).unwrap_or(0);
-    let what = match (token.checked_sub(1).map(|before| name(gold[before])), gold.get(token).map(|&label| name(label))) {
+    let what = match (token.checked_sub(1).map(|before| name(gold[before])), gold.get(token).map(|&label| name(label)))
+    {
         (Some(before), Some(label)) => format!("token {token}: the constraints forbid {label} after {before}"),
         (None, Some(label)) => format!("token {token}: the constraints forbid {label} at the start of a sentence"),
         (before, None) => format!("the constraints forbid {} at the end of a sentence", before.unwrap_or("a label")),

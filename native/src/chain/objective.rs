@@ -115,8 +115,18 @@ impl ChainObjective {
     ) -> Self {
         let (features, blocks, masks) = (Arc::new(features), Arc::new(blocks), Arc::new(masks));
         let (weights, empirical, scratch) = (None, Vec::new(), Mutex::default());
-        let mut objective =
-            ChainObjective { corpus, features, selection, blocks, masks, weights, n_unpenalised, empirical, pool, scratch };
+        let mut objective = ChainObjective {
+            corpus,
+            features,
+            selection,
+            blocks,
+            masks,
+            weights,
+            n_unpenalised,
+            empirical,
+            pool,
+            scratch,
+        };
         objective.empirical = objective.counts();
         objective
     }

@@ -1,6 +1,8 @@
 //! Inference under constraints and masks against enumeration of the labellings that they allow.
 
-use crate::chain::inference::{Abreast, Constraints, LabelSets, Lattice, Links, Pair, PairCounts, Transitions, Triples};
+use crate::chain::inference::{
+    Abreast, Constraints, LabelSets, Lattice, Links, Pair, PairCounts, Transitions, Triples,
+};
 use crate::corpus::UNKNOWN;
 use crate::numeric::{LANES, log_sum_exp};
 use proptest::prelude::*;
@@ -169,10 +171,8 @@ impl Problem {
     fn abreast<S: Simd>(&self, simd: S) -> Option<Vec<Answers>> {
         let (transitions, l) = (self.transitions(), self.labels);
         let width = transitions.width;
-        let featured: Vec<(u16, u16)> = (0..l * l)
-            .filter(|&at| self.transitions[at] != 0.0)
-            .map(|at| ((at / l) as u16, (at % l) as u16))
-            .collect();
+        let featured: Vec<(u16, u16)> =
+            (0..l * l).filter(|&at| self.transitions[at] != 0.0).map(|at| ((at / l) as u16, (at % l) as u16)).collect();
         let all = || (0..l.pow(3)).map(|at| [at / (l * l), at / l % l, at % l].map(|label| label as u16));
         let triples: Vec<[u16; 3]> = if self.triples.is_some() { all().collect() } else { Vec::new() };
         let links = Links::new(&transitions, &featured, &triples);
