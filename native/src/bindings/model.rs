@@ -28,7 +28,7 @@ pub fn constraints(labels: usize, forbidden: Vec<Pair>) -> PyResult<Constraints>
 /// A trained chain model.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ChainModel {
-    inner: Model,
+    pub inner: Model,
 }
 
 impl ChainModel {
