@@ -65,9 +65,16 @@ impl Lattice {
     pub fn viterbi<S: Simd>(&mut self, simd: S, transitions: &Transitions, path: &mut Vec<u32>) -> f64 {
         path.clear();
         path.resize(self.tokens, 0);
+        self.best_scores(simd, transitions);
+        self.trace_back(transitions, self.tokens, path, |_, _, _, _| {})
+    }
+
+    /// Fills the table of best scores that `trace_back` goes through. Needs log potentials.
+    #[inline(always)]
+    pub(super) fn best_scores<S: Simd>(&mut self, simd: S, transitions: &Transitions) {
         match transitions.triples_of(self.tokens) {
-            Some(triples) => simd.vectorize(Viterbi(self, transitions, triples, path)),
-            None => self.viterbi_labels(simd, transitions, path),
+            Some(triples) => simd.vectorize(BestScores(self, transitions, triples)),
+            None => self.best_of_labels(simd, transitions),
         }
     }
 }
@@ -103,14 +110,14 @@ impl WithSimd for Backward<'_> {
     }
 }
 
-struct Viterbi<'a>(&'a mut Lattice, &'a Transitions, &'a Triples, &'a mut [u32]);
+struct BestScores<'a>(&'a mut Lattice, &'a Transitions, &'a Triples);
 
-impl WithSimd for Viterbi<'_> {
-    type Output = f64;
+impl WithSimd for BestScores<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let Viterbi(lattice, transitions, triples, path) = self;
-        lattice.viterbi_pairs(simd, transitions, triples, path)
+    fn with_simd<S: Simd>(self, simd: S) {
+        let BestScores(lattice, transitions, triples) = self;
+        lattice.best_of_pairs(simd, transitions, triples);
     }
 }

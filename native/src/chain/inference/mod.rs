@@ -4,7 +4,7 @@
 //! Scores of triples in the transitions make the chain one of second order.
 //!
 //! - `dispatch` picks the recursion for a sentence by itself: `scaled` or `second::scaled` on probabilities, `log_space` for
-//!   scores too large for them, `viterbi` or `second::viterbi` for the best labelling.
+//!   scores too large for them, `viterbi` or `second::viterbi` for the best labelling, `n_best` for the next ones.
 //! - `abreast` takes eight sentences at once, over the transitions that `links` lists.
 
 mod abreast;
@@ -14,6 +14,7 @@ mod lattice;
 mod links;
 mod log_space;
 mod max_plus;
+mod n_best;
 mod scaled;
 mod second;
 mod transitions;
@@ -24,6 +25,7 @@ pub use abreast::Abreast;
 pub use counts::PairCounts;
 pub use lattice::Lattice;
 pub use links::Links;
+pub use n_best::Labelling;
 pub use transitions::{Edge, Transitions};
 pub use triples::Triples;
 
