@@ -231,7 +231,7 @@ impl Corpus {
 pub fn label_lists<'py, 'a>(
     py: Python<'py>,
     labels: &[String],
-    sequences: impl ExactSizeIterator<Item = &'a [u32]>,
+    sequences: impl Iterator<Item = &'a [u32]>,
 ) -> PyResult<Bound<'py, PyList>> {
     let names: Vec<Bound<'py, PyString>> = labels.iter().map(|label| PyString::intern(py, label)).collect();
     let list = PyList::empty(py);
