@@ -24,7 +24,7 @@ PYTHON_FLOORS = (
     ("solvers",),
     ("minimize",),
     ("path",),
-    ("data", "metrics", "schemes"),
+    ("data", "metrics", "schemes", "constraints"),
     ("networks",),
     ("objectives", "datasets"),
     ("models",),

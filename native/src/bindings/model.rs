@@ -1,8 +1,9 @@
 //! `ChainModel`: a trained model that predicts, tags files, saves and opens.
 
 use crate::bindings::data::{Corpus, label_lists};
+use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::{interruptible, read_stdin};
-use crate::chain::inference::Labelling;
+use crate::chain::inference::{Constraints, Labelling, Pair};
 use crate::chain::model::{Model, Source as Trained};
 use crate::chain::tagger::{self, Answer};
 use crate::files::atomic::write_atomically;
@@ -15,6 +16,15 @@ use pyo3::types::{PyBytes, PyList};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+
+/// Constraints that forbid these pairs of labels. Error: a number belongs to no label.
+pub fn constraints(labels: usize, forbidden: Vec<Pair>) -> PyResult<Constraints> {
+    let numbers = forbidden.iter().flat_map(|&(from, to)| [from, to]).flatten();
+    match numbers.max().filter(|&most| most as usize >= labels) {
+        Some(most) => Err(OptionError::new_err(format!("label {most} of {labels}"))),
+        None => Ok(Constraints::new(labels, forbidden)),
+    }
+}
 
 /// A trained chain model.
 #[pyclass(frozen, module = "loglinear._core")]
@@ -37,18 +47,24 @@ impl ChainModel {
     }
 
     #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        Ok(ChainModel { inner: Model::from_bytes(bytes)? })
+    #[pyo3(signature = (bytes, forbidden=None))]
+    fn from_bytes(bytes: &[u8], forbidden: Option<Vec<Pair>>) -> PyResult<Self> {
+        let model = ChainModel { inner: Model::from_bytes(bytes)? };
+        if forbidden.is_none() { Ok(model) } else { model.constrained(forbidden) }
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.inner.bytes())
     }
 
-    /// Pickles as the bytes of its file.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+    /// Pickles as the bytes of its file and its constraints.
+    #[allow(clippy::type_complexity)]
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Vec<Pair>>))> {
         let maker = slf.get_type().getattr("from_bytes")?;
-        Ok((maker, (slf.get().to_bytes(slf.py()),)))
+        let forbidden = slf.get().inner.constraints().map(|constraints| constraints.forbidden.clone());
+        Ok((maker, (slf.get().to_bytes(slf.py()), forbidden)))
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
@@ -62,7 +78,19 @@ impl ChainModel {
 
     #[getter]
     fn template(&self) -> Option<&str> {
-        self.inner.template.as_ref().map(Template::source)
+        self.inner.template.as_deref().map(Template::source)
+    }
+
+    /// The same model under constraints: forbidden pairs of labels by their numbers, None for the edge of the sentence.
+    fn constrained(&self, forbidden: Option<Vec<Pair>>) -> PyResult<Self> {
+        let constraints = forbidden.map(|pairs| constraints(self.inner.labels.len(), pairs)).transpose()?;
+        Ok(ChainModel { inner: self.inner.constrained(constraints) })
+    }
+
+    /// Whether some labellings are forbidden.
+    #[getter]
+    fn is_constrained(&self) -> bool {
+        self.inner.constraints().is_some()
     }
 
     /// The attribute whose features score every token.
@@ -132,7 +160,7 @@ impl ChainModel {
     #[pyo3(signature = (corpus, *, threads=0))]
     fn predict<'py>(&self, py: Python<'py>, corpus: &Corpus, threads: usize) -> PyResult<Bound<'py, PyList>> {
         let paths = self.run(py, threads, |interrupt| self.inner.predict(&corpus.inner, interrupt))?;
-        label_lists(py, &self.inner.labels, paths.iter().map(Vec::as_slice))
+        label_lists(py, &self.inner.labels, &[], paths.iter().map(Vec::as_slice))
     }
 
     /// For every sentence at most n labellings with their log-probabilities, best first.
@@ -146,7 +174,7 @@ impl ChainModel {
     ) -> PyResult<Vec<Vec<(Bound<'py, PyAny>, f64)>>> {
         let found = self.run(py, threads, |interrupt| self.inner.n_best(&corpus.inner, n, interrupt))?;
         let sequences = found.iter().flatten().map(|labelling| labelling.labels.as_slice());
-        let lists = label_lists(py, &self.inner.labels, sequences)?;
+        let lists = label_lists(py, &self.inner.labels, &[], sequences)?;
         let mut lists = lists.iter();
         // The lists go second: of two iterators a zip takes one item too many from the first.
         let of_sentence = |found: &Vec<Labelling>| {

@@ -1,12 +1,14 @@
 //! From text to labels: attributes are hashed, looked up and added to the scores while they are read, and never stored.
 
-use crate::chain::inference::{Labelling, Lattice};
+use crate::chain::inference::{LabelSets, Labelling, Lattice};
 use crate::chain::model::{Model, ModelWeights, Viterbi};
-use crate::corpus::sink::Sink;
+use crate::corpus::UNKNOWN;
+use crate::corpus::sink::{Gold, Sink};
 use crate::error::{Error, Located, Result};
 use crate::text::encode::{Format, column_shape};
 use crate::text::expand::Expander;
 use crate::text::input::{self, Text};
+use crate::text::labels::Labels;
 use crate::text::{columns, conllu, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
 use pulp::Arch;
@@ -15,6 +17,9 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::ops::Range;
+
+/// What stands for the labels of a sentence that may not have any.
+const NONE: &str = "?";
 
 /// What is written for a sentence.
 #[derive(Clone, Copy)]
@@ -55,6 +60,8 @@ struct Scorer<'m> {
     model: &'m Model,
     weights: ModelWeights<'m>,
     lattice: Lattice,
+    /// A buffer for the sentence's mask.
+    sets: LabelSets,
     tokens: usize,
     overlap: usize,
     path: Vec<u32>,
@@ -82,7 +89,7 @@ impl Sink for Scorer<'_> {
         self.overlap += 1;
     }
 
-    fn end_token(&mut self, _label: Option<&[u8]>) {
+    fn end_token(&mut self, _label: Option<Gold<'_>>) {
         let row = self.tokens * self.model.transitions.width;
         self.model.add_intercept(&mut self.lattice.scores[row..]);
         self.tokens += 1;
@@ -115,6 +122,7 @@ impl<'m> Scorer<'m> {
             model,
             weights: model.weights(),
             lattice,
+            sets: LabelSets::default(),
             tokens: 0,
             overlap: 0,
             path: Vec::new(),
@@ -135,8 +143,13 @@ impl<'m> Scorer<'m> {
             self.lattice.edge_ends.clear();
         }
         self.path.clear();
+        self.model.mask(&mut self.lattice, &mut self.sets);
         if let Answer::NBest(n) = self.answer {
             self.labellings = self.model.best_labellings(&mut self.lattice, n);
+            match self.labellings.first() {
+                Some(first) => self.path.clone_from(&first.labels),
+                None => self.path.resize(self.tokens, UNKNOWN),
+            }
         } else if self.tokens > 0 {
             Arch::new().dispatch(Viterbi { lattice: &mut self.lattice, transitions, path: &mut self.path });
             if matches!(self.answer, Answer::Marginals) {
@@ -149,9 +162,12 @@ impl<'m> Scorer<'m> {
     }
 
     /// Calls `print` with the best labelling in `path`; where several are wanted, with each of them, behind a line that says its rank
-    /// and its probability, as CRF++ writes them.
+    /// and its probability, as CRF++ writes them, or that there is none.
     fn print_labellings(&mut self, print: impl Fn(&mut Self)) {
-        if !matches!(self.answer, Answer::NBest(_)) {
+        if self.labellings.is_empty() {
+            if matches!(self.answer, Answer::NBest(_)) {
+                self.out.extend_from_slice(b"# none\n");
+            }
             return print(self);
         }
         for (rank, labelling) in std::mem::take(&mut self.labellings).into_iter().enumerate() {
@@ -165,7 +181,8 @@ impl<'m> Scorer<'m> {
     /// Writes the label of a token, and its marginals where they are wanted.
     fn print_label(&mut self, token: usize) {
         let labels = &self.model.labels;
-        self.out.extend_from_slice(labels[self.path[token] as usize].as_bytes());
+        let label = labels.get(self.path[token] as usize).map_or(NONE, String::as_str);
+        self.out.extend_from_slice(label.as_bytes());
         if matches!(self.answer, Answer::Marginals) {
             let row = &self.marginals[token * labels.len()..][..labels.len()];
             for (label, p) in labels.iter().zip(row) {
@@ -192,11 +209,11 @@ fn six_digits(probability: f64) -> String {
 const PIECE: usize = 64 << 10;
 
 /// Labels a text. Column files come back line by line with a column more (and the marginals behind it, as `label:probability`);
-/// attribute files give the label alone; JSON lines get a field `predicted` (and `marginals`, or `n_best`); in CoNLL-U files the cells of the
-/// labels are filled in, and all other bytes are the same.
+/// attribute files give the label alone; JSON lines get a field `predicted` (and `marginals`, or `n_best`); in CoNLL-U files the cells
+/// of the labels are filled in, and all other bytes are the same.
 pub fn tag(model: &Model, text: &Text, format: Format, answer: Answer, interrupt: &Interrupt) -> Result<Vec<u8>> {
     let content = text.content();
-    let template = format.check_template(model.template.as_ref())?;
+    let template = format.check_template(model.template.as_deref())?;
     if let (Some(option), Format::Conllu(_)) = (answer.option(), format) {
         return Err(Error::Option(format!("CoNLL-U has no column for probabilities; leave out {option}")));
     }
@@ -204,7 +221,7 @@ pub fn tag(model: &Model, text: &Text, format: Format, answer: Answer, interrupt
         return Ok(Vec::new());
     }
     let shape = match (format, template) {
-        (Format::Columns, Some(template)) => column_shape(&text.name, content, template, false)?,
+        (Format::Columns, Some(template)) => column_shape(&text.name, content, template, Labels::Ignored)?,
         _ => None,
     };
     let pieces = input::pieces(content, PIECE, |line| format.ends(line));
@@ -232,7 +249,7 @@ fn tag_piece(
     answer: Answer,
 ) -> std::result::Result<Vec<u8>, Located> {
     let mut scorer = Scorer::new(model, answer);
-    let mut expander = model.template.as_ref().map(Expander::new);
+    let mut expander = model.template.as_deref().map(Expander::new);
     match (format, &mut expander, shape) {
         (Format::Columns, Some(expander), Some(shape)) => columns::read(content, range, shape, |sentence| {
             expander.expand(&sentence.cells, &mut scorer, |_| None);
@@ -248,9 +265,9 @@ fn tag_piece(
             });
         })?,
         (Format::Conllu(label), Some(expander), _) => {
-            let inputs = model.template.as_ref().map_or(0, |template| template.columns);
+            let inputs = model.template.as_deref().map_or(0, |template| template.columns);
             let mut copied = range.start;
-            conllu::read(content, range.clone(), inputs, label, false, |sentence| {
+            conllu::read(content, range.clone(), inputs, label, Labels::Ignored, |sentence| {
                 expander.expand(&sentence.cells, &mut scorer, |_| None);
                 scorer.end_sentence(1.0);
                 for (token, cell) in sentence.labels.iter().enumerate() {
@@ -262,7 +279,7 @@ fn tag_piece(
             scorer.out.extend_from_slice(&content[copied..range.end]);
         }
         (Format::Jsonl, expander, _) => {
-            let inputs = model.template.as_ref().map_or(0, |template| template.columns);
+            let inputs = model.template.as_deref().map_or(0, |template| template.columns);
             for (start, line) in input::lines(&content[range.clone()]) {
                 let start = range.start + start;
                 scorer.path.clear();
@@ -270,17 +287,17 @@ fn tag_piece(
                     continue;
                 }
                 let line_range = start..start + line.len();
-                jsonl::read(content, line_range, false, expander.as_mut(), inputs, &mut scorer)?;
+                jsonl::read(content, line_range, Labels::Ignored, expander.as_mut(), inputs, &mut scorer)?;
                 print_json(&mut scorer, line);
             }
         }
         (Format::Svmlight, ..) => {
             scorer.closing = Some(b"");
-            svmlight::read(content, range, false, &mut scorer)?;
+            svmlight::read(content, range, Labels::Ignored, &mut scorer)?;
         }
         _ => {
             scorer.closing = Some(b"\n");
-            crfsuite::read(content, range, false, &mut scorer)?;
+            crfsuite::read(content, range, Labels::Ignored, &mut scorer)?;
         }
     }
     Ok(scorer.out)
@@ -289,9 +306,11 @@ fn tag_piece(
 fn print_json(scorer: &mut Scorer<'_>, line: &[u8]) {
     let Ok(Value::Object(mut sentence)) = serde_json::from_slice(line) else { return };
     let labels = &scorer.model.labels;
-    let named = |path: &[u32]| -> Vec<&str> { path.iter().map(|&label| labels[label as usize].as_str()).collect() };
+    let named = |path: &[u32]| -> Vec<Option<&str>> {
+        path.iter().map(|&label| labels.get(label as usize).map(String::as_str)).collect()
+    };
     let labellings = std::mem::take(&mut scorer.labellings);
-    let predicted = named(labellings.first().map_or(&scorer.path, |first| &first.labels));
+    let predicted = named(&scorer.path);
     match scorer.answer {
         Answer::Best => {}
         Answer::Marginals => {

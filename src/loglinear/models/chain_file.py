@@ -14,7 +14,7 @@ from .._core import ChainModel
 if TYPE_CHECKING:
     from ..data.features import Feature
 
-__all__ = ["ChainModel", "checked_n_best", "open_model", "weighted_features"]
+__all__ = ["ChainModel", "checked_n_best", "constrained", "open_model", "weighted_features"]
 
 # The most labellings of a sentence: the time to find them grows with the square of their number.
 _MOST_LABELLINGS = 10_000
@@ -28,7 +28,21 @@ def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
         OSError: the file cannot be read.
     """
     model = ChainModel.open(path)
-    return model, json.loads(model.settings)
+    settings = json.loads(model.settings)
+    return constrained(model, settings.get("constraints")), settings
+
+
+def constrained(model: ChainModel, constraints: Any) -> ChainModel:
+    """Return a model under constraints (see `loglinear.constraints.resolved`), or under none.
+
+    Raises:
+        OptionError: the constraints do not fit the model's labels.
+    """
+    if constraints is None:
+        return model.constrained(None) if model.is_constrained else model
+    from ..constraints import forbidden_pairs
+
+    return model.constrained(forbidden_pairs(constraints, model.labels))
 
 
 def checked_n_best(name: str, value: Any) -> int:

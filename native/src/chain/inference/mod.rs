@@ -6,13 +6,19 @@
 //! - `dispatch` picks the recursion for a sentence by itself: `scaled` or `second::scaled` on probabilities, `log_space` for
 //!   scores too large for them, `viterbi` or `second::viterbi` for the best labelling, `n_best` for the next ones.
 //! - `abreast` takes eight sentences at once, over the transitions that `links` lists.
+//!
+//! `Constraints` forbid transitions, and a `Mask` forbids labels of single tokens. What is forbidden has the potential 0, takes no
+//! part in the choice of a recursion, and keeps no sentence off the fast recursions.
 
 mod abreast;
+mod constraints;
 mod counts;
 mod dispatch;
+mod label_sets;
 mod lattice;
 mod links;
 mod log_space;
+mod mask;
 mod max_plus;
 mod n_best;
 mod scaled;
@@ -22,12 +28,17 @@ mod triples;
 mod viterbi;
 
 pub use abreast::Abreast;
+pub use constraints::{Constraints, Pair};
 pub use counts::PairCounts;
+pub use label_sets::LabelSets;
 pub use lattice::Lattice;
 pub use links::Links;
+pub use mask::Mask;
 pub use n_best::Labelling;
 pub use transitions::{Edge, Transitions};
 pub use triples::Triples;
 
+#[cfg(test)]
+mod masked_tests;
 #[cfg(test)]
 mod tests;

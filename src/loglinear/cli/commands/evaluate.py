@@ -17,7 +17,7 @@ from ...errors import OptionError
 from ...models.settings import kind_of
 from ..options import add_format, add_json, add_model, add_threads
 from ..output import say
-from ..reading import model_format, open_model
+from ..reading import model_format, naming, open_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,11 +87,13 @@ def _sentences(arguments: Namespace, model: ChainModel, format: str) -> tuple[Se
 
     template = None if model.template is None else TemplateText(model.template)
     corpus = Corpus.read(arguments.file, format=format, template=template, threads=arguments.threads)
+    with naming(arguments.file):
+        gold = corpus.true_labels()
     unknown = sorted(set(corpus.labels) - set(model.labels))
     if unknown:
         names = ", ".join(unknown)
         say(f"warning: {arguments.file} has labels that the model does not know, which count as missed: {names}")
-    return corpus.gold(), model.predict(corpus.core, threads=arguments.threads)
+    return gold, model.predict(corpus.core, threads=arguments.threads)
 
 
 def _texts(arguments: Namespace) -> tuple[Sequences, Sequences]:

@@ -10,11 +10,15 @@ The model of a network fills the missing cells of a table, each with its most pr
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from ...errors import OptionError
 from ...models.settings import kind_of
 from ..options import add_format, add_model, add_threads
 from ..reading import model_format, open_model
+
+if TYPE_CHECKING:
+    from ...models.chain_file import ChainModel
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag --model pos.loglinear"
 
@@ -30,6 +34,8 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--marginals", action="store_true", help=marginals)
     n_best = "write the N most probable labellings of each sentence, with their probabilities"
     parser.add_argument("--n-best", type=int, metavar="N", help=n_best)
+    constraints = "labellings that are allowed: BIO, IOB1, IOBES, BILOU, BMES, auto or none; by default the model's own"
+    parser.add_argument("--constraints", metavar="NAME", help=constraints)
     add_format(parser)
     add_threads(parser)
 
@@ -56,6 +62,8 @@ def run(arguments: Namespace) -> None:
             raise OptionError(message)
         _tag_texts(arguments)
         return
+    if arguments.constraints is not None:
+        model = _constrained(model, arguments.constraints)
     model.tag_file(
         arguments.file,
         arguments.output,
@@ -64,6 +72,15 @@ def run(arguments: Namespace) -> None:
         n_best=n_best,
         threads=arguments.threads,
     )
+
+
+def _constrained(model: ChainModel, constraints: str) -> ChainModel:
+    """Return the model under the constraints that --constraints names."""
+    from ...constraints import check_constraints, resolved
+    from ...models.chain_file import constrained
+
+    check_constraints("--constraints", constraints)
+    return constrained(model, resolved(constraints, model.labels))
 
 
 def _tag_texts(arguments: Namespace) -> None:
