@@ -389,3 +389,39 @@ def test_training_on_conllu_takes_the_format_from_the_extension(done, sample, tm
     assert [row[3] for sentence in tagged for row in sentence] == right
     scores = done("evaluate", "-m", tmp_path / "x", tmp_path / "test.conllu", "--json").stdout
     assert json.loads(scores)["accuracy"] > 0.5
+
+
+@pytest.fixture
+def entities(tmp_path):
+    """A file of entities whose model, trained without constraints, tags a lone Lee as I-PER."""
+    path = tmp_path / "entities.txt"
+    path.write_text("Ann B-PER\nLee I-PER\nleft O\n\nLee I-PER\n\nLee I-PER\n\nBo B-PER\nsat O\n\n")
+    return path
+
+
+def test_constraints_are_kept_in_the_model_and_can_be_set_and_taken_off(done, misuse, entities, tmp_path):
+    template, words = tmp_path / "t", tmp_path / "words.txt"
+    template.write_text("U:%x[0,0]\nB\n")
+    words.write_text("Lee\n\n")
+    good = tmp_path / "good.txt"
+    good.write_text("Ann B-PER\nLee I-PER\nleft O\n\nBo B-PER\nsat O\n\n")
+    common = ("--template", str(template), "--quiet", "--l2", "0.1", "--model")
+    done("train", str(entities), *common, str(tmp_path / "free"))
+    done("train", str(good), *common, str(tmp_path / "bound"), "--constraints", "auto")
+    tag = ("tag", "--model")
+    assert done(*tag, str(tmp_path / "free"), str(words)).stdout.split() == ["Lee", "I-PER"]
+    assert done(*tag, str(tmp_path / "free"), str(words), "--constraints", "BIO").stdout.split() != ["Lee", "I-PER"]
+    assert done(*tag, str(tmp_path / "bound"), str(words)).stdout.split() != ["Lee", "I-PER"]
+    assert done(*tag, str(tmp_path / "bound"), str(words), "--constraints", "none").stdout.split() == ["Lee", "I-PER"]
+    assert "constraints      BIO\n" in done("inspect", str(tmp_path / "bound")).stdout
+    assert "--constraints='XYZ' stands for no constraints; give auto, BIO" in misuse(
+        *tag, str(tmp_path / "free"), str(words), "--constraints", "XYZ"
+    )
+
+
+def test_labels_that_constraints_forbid_are_named_by_their_line(misuse, entities, tmp_path):
+    template = tmp_path / "t"
+    template.write_text("U:%x[0,0]\nB\n")
+    train = ("train", str(entities), "--template", str(template), "--quiet", "--model", str(tmp_path / "m"))
+    message = misuse(*train, "--constraints", "BIO")
+    assert f"{entities}, line 5: sentence 1, token 0: the constraints forbid I-PER at the start" in message
