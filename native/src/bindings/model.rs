@@ -3,9 +3,9 @@
 use crate::bindings::data::{Corpus, label_lists};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::{interruptible, read_stdin};
-use crate::chain::inference::{Constraints, Pair};
+use crate::chain::inference::{Constraints, Labelling, Pair};
 use crate::chain::model::{Model, Source as Trained};
-use crate::chain::tagger;
+use crate::chain::tagger::{self, Answer};
 use crate::files::atomic::write_atomically;
 use crate::text::encode::Format;
 use crate::text::input::Source;
@@ -14,6 +14,7 @@ use crate::threads;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Constraints that forbid these pairs of labels. Error: a number belongs to no label.
@@ -162,6 +163,27 @@ impl ChainModel {
         label_lists(py, &self.inner.labels, &[], paths.iter().map(Vec::as_slice))
     }
 
+    /// For every sentence at most n labellings with their log-probabilities, best first.
+    #[pyo3(signature = (corpus, n, *, threads=0))]
+    fn n_best<'py>(
+        &self,
+        py: Python<'py>,
+        corpus: &Corpus,
+        n: NonZeroUsize,
+        threads: usize,
+    ) -> PyResult<Vec<Vec<(Bound<'py, PyAny>, f64)>>> {
+        let found = self.run(py, threads, |interrupt| self.inner.n_best(&corpus.inner, n, interrupt))?;
+        let sequences = found.iter().flatten().map(|labelling| labelling.labels.as_slice());
+        let lists = label_lists(py, &self.inner.labels, &[], sequences)?;
+        let mut lists = lists.iter();
+        // The lists go second: of two iterators a zip takes one item too many from the first.
+        let of_sentence = |found: &Vec<Labelling>| {
+            let probabilities = found.iter().map(|labelling| labelling.log_probability);
+            probabilities.zip(&mut lists).map(|(probability, labels)| (labels, probability)).collect()
+        };
+        Ok(found.iter().map(of_sentence).collect())
+    }
+
     /// For every sentence tokens x labels probabilities, row by row.
     #[pyo3(signature = (corpus, *, threads=0))]
     fn marginals(&self, py: Python<'_>, corpus: &Corpus, threads: usize) -> PyResult<Vec<Vec<f64>>> {
@@ -181,7 +203,7 @@ impl ChainModel {
     }
 
     /// Labels a file (`-` is stdin) and writes the result to a file, or to stdout for `-`. Returns the number of bytes written.
-    #[pyo3(signature = (path, output=PathBuf::from("-"), *, format="columns", marginals=false, threads=0))]
+    #[pyo3(signature = (path, output=PathBuf::from("-"), *, format="columns", marginals=false, n_best=None, threads=0))]
     fn tag_file(
         &self,
         py: Python<'_>,
@@ -189,9 +211,11 @@ impl ChainModel {
         output: PathBuf,
         format: &str,
         marginals: bool,
+        n_best: Option<NonZeroUsize>,
         threads: usize,
     ) -> PyResult<usize> {
         let format: Format = format.parse()?;
+        let answer = Answer::new(marginals, n_best)?;
         let piped = if path.as_os_str() == "-" { Some(read_stdin(py)?) } else { None };
         let tagged = self.run(py, threads, |interrupt| {
             let source = match piped {
@@ -199,7 +223,7 @@ impl ChainModel {
                 None => Source::open(&path)?,
             };
             let text = source.text()?;
-            tagger::tag(&self.inner, &text, format, marginals, interrupt)
+            tagger::tag(&self.inner, &text, format, answer, interrupt)
         })?;
         write_output(py, output, &tagged)?;
         Ok(tagged.len())

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from operator import eq
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ..constraints import check_constraints, resolved
 from ..data.corpus import Corpus, checked_weights
@@ -18,7 +18,7 @@ from ..data.templates import TemplateText
 from ..errors import DataError, OptionError
 from ..objectives.chain import ChainFeatures
 from ..options import one_of
-from .chain_file import ChainModel, constrained, open_model
+from .chain_file import ChainModel, checked_n_best, constrained, open_model
 from .estimator import Estimator, check_end, check_fitted
 from .settings import check_kind
 
@@ -150,14 +150,49 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         check_end(result)
         return self
 
-    def predict(self, X: Any) -> list[list[Any]]:
-        """The most probable labelling of each sentence (Viterbi).
+    @overload
+    def predict(self, X: Any, *, n_best: None = None) -> list[list[Any]]: ...
+
+    @overload
+    def predict(self, X: Any, *, n_best: int) -> list[list[tuple[list[Any], float]]]: ...
+
+    def predict(self, X: Any, *, n_best: int | None = None) -> list[list[Any]]:
+        """The most probable labelling of each sentence (Viterbi), or the most probable ones.
+
+        The search for n labellings is exact (Soong & Huang 1991; Nagata 1994). For T tokens and L labels it costs
+        O(n T L) besides the O(T L^2) of Viterbi and of the probabilities.
+
+        Args:
+            X: sentences, or a Corpus.
+            n_best: how many labellings of each sentence to give; None for one, without its probability.
 
         Returns:
             A list of labels for each sentence. NumPy makes of it an array of lists, shape (sentences,).
+
+            With n_best, for each sentence a list of pairs of labels and log p(labels | sentence), in nats, the most
+            probable ones first; fewer than n_best where there are no more labellings. The first has the labels that
+            are given without n_best. Of labellings with equal scores the one comes first that has, at the last token
+            where they differ, the label that `classes_` has first.
+
+        Raises:
+            OptionError: n_best is no whole number of at least 1.
+            DataError: sentences that cannot be used; names the sentence.
+
+        Example:
+            >>> import math
+            >>> from loglinear import ChainCRF
+            >>> crf = ChainCRF(l2=0.1).fit([[["the"], ["dog"]], [["dog"]]], [["DET", "NOUN"], ["NOUN"]])
+            >>> for labels, log_probability in crf.predict([[["the"], ["dog"]]], n_best=2)[0]:
+            ...     print(labels, f"{math.exp(log_probability):.3f}")
+            ['DET', 'NOUN'] 0.866
+            ['NOUN', 'NOUN'] 0.085
         """
         model, corpus = self._inputs(X)
-        return LabelSequences(typed(model.predict(corpus.core, threads=self._threads), self._label_type))
+        if n_best is None:
+            return LabelSequences(typed(model.predict(corpus.core, threads=self._threads), self._label_type))
+        found = model.n_best(corpus.core, checked_n_best("n_best", n_best), threads=self._threads)
+        kind = self._label_type
+        return [[(typed([labels], kind)[0], log_p) for labels, log_p in labellings] for labellings in found]
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
         """For each token of each sentence p(label | sentence) by label."""

@@ -4,7 +4,7 @@
 //! Scores of triples in the transitions make the chain one of second order.
 //!
 //! - `dispatch` picks the recursion for a sentence by itself: `scaled` or `second::scaled` on probabilities, `log_space` for
-//!   scores too large for them, `viterbi` or `second::viterbi` for the best labelling.
+//!   scores too large for them, `viterbi` or `second::viterbi` for the best labelling, `n_best` for the next ones.
 //! - `abreast` takes eight sentences at once, over the transitions that `links` lists.
 //!
 //! `Constraints` forbid transitions, and a `Mask` forbids labels of single tokens. What is forbidden has the potential 0, takes no
@@ -20,6 +20,7 @@ mod links;
 mod log_space;
 mod mask;
 mod max_plus;
+mod n_best;
 mod scaled;
 mod second;
 mod transitions;
@@ -33,6 +34,7 @@ pub use label_sets::LabelSets;
 pub use lattice::Lattice;
 pub use links::Links;
 pub use mask::Mask;
+pub use n_best::Labelling;
 pub use transitions::{Edge, Transitions};
 pub use triples::Triples;
 
