@@ -1,5 +1,6 @@
 //! From text to labels: attributes are hashed, looked up and added to the scores while they are read, and never stored.
 
+use crate::chain::confidence::{Probabilities, Tagging};
 use crate::chain::inference::Lattice;
 use crate::chain::model::{Model, ModelWeights, Viterbi};
 use crate::corpus::sink::Sink;
@@ -14,6 +15,14 @@ use rayon::prelude::*;
 use std::io::Write;
 use std::ops::Range;
 
+/// What to write besides the labels.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The probability of every label at every token.
+    pub marginals: bool,
+    pub probabilities: Option<Probabilities<'a>>,
+}
+
 /// Scores sentences while they are read.
 struct Scorer<'m> {
     model: &'m Model,
@@ -21,10 +30,9 @@ struct Scorer<'m> {
     lattice: Lattice,
     tokens: usize,
     overlap: usize,
-    path: Vec<u32>,
-    /// Whether to compute marginals (tokens x labels) as well.
-    wants_marginals: bool,
-    marginals: Vec<f64>,
+    wanted: Wanted<'m>,
+    /// The labels of the sentence, and their probabilities where any are wanted.
+    tagging: Tagging,
     out: Vec<u8>,
     /// Bytes to write behind a sentence's labels as soon as it ends; None where the caller writes them with the text of each
     /// token.
@@ -57,7 +65,8 @@ impl Sink for Scorer<'_> {
     fn end_sentence(&mut self, _weight: f64) {
         self.decode();
         if let Some(closing) = self.closing {
-            for token in 0..self.path.len() {
+            self.tagging.print_before(self.wanted.probabilities, &mut self.out);
+            for token in 0..self.tagging.labels.len() {
                 self.print_label(token);
                 self.out.push(b'\n');
             }
@@ -67,7 +76,7 @@ impl Sink for Scorer<'_> {
 }
 
 impl<'m> Scorer<'m> {
-    fn new(model: &'m Model, wants_marginals: bool) -> Self {
+    fn new(model: &'m Model, wanted: Wanted<'m>) -> Self {
         let mut lattice = Lattice::default();
         lattice.prepare(&model.transitions);
         lattice.begin(1, &model.transitions);
@@ -77,9 +86,8 @@ impl<'m> Scorer<'m> {
             lattice,
             tokens: 0,
             overlap: 0,
-            path: Vec::new(),
-            wants_marginals,
-            marginals: Vec::new(),
+            wanted,
+            tagging: Tagging::default(),
             out: Vec::new(),
             closing: None,
         }
@@ -93,24 +101,26 @@ impl<'m> Scorer<'m> {
         if self.lattice.edges.is_empty() {
             self.lattice.edge_ends.clear();
         }
-        self.path.clear();
-        if self.tokens > 0 {
-            Arch::new().dispatch(Viterbi { lattice: &mut self.lattice, transitions, path: &mut self.path });
-            if self.wants_marginals {
-                self.model.infer(&mut self.lattice);
-                self.marginals = self.model.unpadded(&self.lattice);
+        if self.wanted.marginals || self.wanted.probabilities.is_some() {
+            self.tagging = self.model.tag_for(&mut self.lattice, self.wanted.probabilities);
+        } else {
+            let path = &mut self.tagging.labels;
+            path.clear();
+            if self.tokens > 0 {
+                Arch::new().dispatch(Viterbi { lattice: &mut self.lattice, transitions, path });
             }
         }
         self.tokens = 0;
         self.lattice.begin(1, transitions);
     }
 
-    /// Writes the label of a token, and its marginals where they are wanted.
+    /// Writes the label of a token, and its probability and marginals where they are wanted.
     fn print_label(&mut self, token: usize) {
         let labels = &self.model.labels;
-        self.out.extend_from_slice(labels[self.path[token] as usize].as_bytes());
-        if self.wants_marginals {
-            let row = &self.marginals[token * labels.len()..][..labels.len()];
+        self.out.extend_from_slice(labels[self.tagging.labels[token] as usize].as_bytes());
+        self.tagging.print_behind(self.wanted.probabilities, token, &mut self.out);
+        if self.wanted.marginals {
+            let row = &self.tagging.marginals[token * labels.len()..][..labels.len()];
             for (label, p) in labels.iter().zip(row) {
                 write!(self.out, "\t{label}:{p:.6}").expect("writing to memory");
             }
@@ -124,12 +134,15 @@ const PIECE: usize = 64 << 10;
 /// Labels a text. Column files come back line by line with a column more (and the marginals behind it, as `label:probability`);
 /// attribute files give the label alone; JSON lines get a field `predicted` (and `marginals`); in CoNLL-U files the cells of the
 /// labels are filled in, and all other bytes are the same.
-pub fn tag(model: &Model, text: &Text, format: Format, marginals: bool, interrupt: &Interrupt) -> Result<Vec<u8>> {
+pub fn tag(model: &Model, text: &Text, format: Format, wanted: Wanted<'_>, interrupt: &Interrupt) -> Result<Vec<u8>> {
     let content = text.content();
     let template = format.check_template(model.template.as_ref())?;
-    if marginals && matches!(format, Format::Conllu(_)) {
-        let message = "CoNLL-U has no column for the probability of every label; leave out --marginals";
-        return Err(Error::Option(message.into()));
+    if matches!(format, Format::Conllu(_)) && (wanted.marginals || wanted.probabilities.is_some()) {
+        let (what, flag) = match wanted.marginals {
+            true => ("the probability of every label", "--marginals"),
+            false => ("probabilities", "--probabilities, or give the words as columns or JSON lines"),
+        };
+        return Err(Error::Option(format!("CoNLL-U has no column for {what}; leave out {flag}")));
     }
     if content.iter().all(u8::is_ascii_whitespace) {
         return Ok(Vec::new());
@@ -143,7 +156,7 @@ pub fn tag(model: &Model, text: &Text, format: Format, marginals: bool, interrup
         .into_par_iter()
         .map(|range| {
             interrupt.check()?;
-            tag_piece(model, content, range, format, shape, marginals)
+            tag_piece(model, content, range, format, shape, wanted)
                 .map_err(|mistake| mistake.into_error(&text.name, content, 0))
         })
         .collect();
@@ -160,14 +173,15 @@ fn tag_piece(
     range: Range<usize>,
     format: Format,
     shape: Option<columns::Shape>,
-    marginals: bool,
+    wanted: Wanted<'_>,
 ) -> std::result::Result<Vec<u8>, Located> {
-    let mut scorer = Scorer::new(model, marginals);
+    let mut scorer = Scorer::new(model, wanted);
     let mut expander = model.template.as_ref().map(Expander::new);
     match (format, &mut expander, shape) {
         (Format::Columns, Some(expander), Some(shape)) => columns::read(content, range, shape, |sentence| {
             expander.expand(&sentence.cells, &mut scorer, |_| None);
             scorer.end_sentence(1.0);
+            scorer.tagging.print_before(scorer.wanted.probabilities, &mut scorer.out);
             for (token, line) in sentence.lines.iter().enumerate() {
                 scorer.out.extend_from_slice(content[line.clone()].trim_ascii_end());
                 scorer.out.push(b'\t');
@@ -194,7 +208,7 @@ fn tag_piece(
             let inputs = model.template.as_ref().map_or(0, |template| template.columns);
             for (start, line) in input::lines(&content[range.clone()]) {
                 let start = range.start + start;
-                scorer.path.clear();
+                scorer.tagging = Tagging::default();
                 if line.iter().all(u8::is_ascii_whitespace) {
                     continue;
                 }
@@ -218,13 +232,14 @@ fn tag_piece(
 fn print_json(scorer: &mut Scorer<'_>, line: &[u8]) {
     let Ok(serde_json::Value::Object(mut sentence)) = serde_json::from_slice(line) else { return };
     let labels = &scorer.model.labels;
-    let predicted: Vec<&str> = scorer.path.iter().map(|&label| labels[label as usize].as_str()).collect();
-    if scorer.wants_marginals {
+    let predicted: Vec<&str> = scorer.tagging.labels.iter().map(|&label| labels[label as usize].as_str()).collect();
+    if scorer.wanted.marginals {
         let row = |row: &[f64]| labels.iter().cloned().zip(row.iter().copied().map(serde_json::Value::from)).collect();
-        let tokens = scorer.marginals.chunks_exact(labels.len()).take(predicted.len());
+        let tokens = scorer.tagging.marginals.chunks_exact(labels.len()).take(predicted.len());
         let rows: Vec<serde_json::Value> = tokens.map(|token| serde_json::Value::Object(row(token))).collect();
         sentence.insert("marginals".into(), rows.into());
     }
+    scorer.tagging.add_fields(scorer.wanted.probabilities, &mut sentence);
     sentence.insert("predicted".into(), predicted.into());
     serde_json::to_writer(&mut scorer.out, &sentence).expect("writing to memory");
     scorer.out.push(b'\n');

@@ -5,9 +5,11 @@
 //!
 //! - `dispatch` picks the recursion for a sentence by itself: `scaled` or `second::scaled` on probabilities, `log_space` for
 //!   scores too large for them, `viterbi` or `second::viterbi` for the best labelling.
+//! - `spans` asks for the probability of a chunk, read from labels by the rule in `chunks`.
 //! - `abreast` takes eight sentences at once, over the transitions that `links` lists.
 
 mod abreast;
+mod chunks;
 mod counts;
 mod dispatch;
 mod lattice;
@@ -16,14 +18,17 @@ mod log_space;
 mod max_plus;
 mod scaled;
 mod second;
+mod spans;
 mod transitions;
 mod triples;
 mod viterbi;
 
 pub use abreast::Abreast;
+pub use chunks::{ChunkRule, Span};
 pub use counts::PairCounts;
 pub use lattice::Lattice;
 pub use links::Links;
+pub use spans::SpanProbabilities;
 pub use transitions::{Edge, Transitions};
 pub use triples::Triples;
 

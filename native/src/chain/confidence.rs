@@ -1,0 +1,244 @@
+//! Labels with the probabilities that they, their spans and the whole labelling are right.
+
+use crate::chain::inference::{ChunkRule, Lattice, Span, SpanProbabilities, Transitions};
+use crate::chain::model::{Model, Viterbi};
+use crate::corpus::Corpus;
+use crate::error::{Error, Result};
+use crate::threads::Interrupt;
+use pulp::{Arch, Simd, WithSimd};
+use serde_json::{Map, Value, json};
+use std::io::Write;
+use std::str::FromStr;
+
+/// Which labelling is predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decode {
+    /// The most probable labelling.
+    Viterbi,
+    /// The most probable label at each token, of equal ones the first: the fewest wrong labels are to be expected.
+    Marginal,
+}
+
+impl FromStr for Decode {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "viterbi" => Ok(Decode::Viterbi),
+            "marginal" => Ok(Decode::Marginal),
+            _ => Err(Error::Option(format!("decode={name:?} is none of viterbi, marginal"))),
+        }
+    }
+}
+
+/// Which probabilities are written beside the labels of a text.
+#[derive(Clone, Copy)]
+pub enum Probabilities<'a> {
+    /// Of the label at each token.
+    Token,
+    /// Of the span that each token is in, or of the label at a token that is in none.
+    Span(&'a ChunkRule),
+    /// Of the labelling of each sentence.
+    Sequence,
+}
+
+impl<'a> Probabilities<'a> {
+    /// The probabilities of a name; for "span" a rule says what chunks are.
+    pub fn new(name: &str, rule: Option<&'a ChunkRule>) -> Result<Self> {
+        match (name, rule) {
+            ("token", _) => Ok(Probabilities::Token),
+            ("span", Some(rule)) => Ok(Probabilities::Span(rule)),
+            ("sequence", _) => Ok(Probabilities::Sequence),
+            ("span", None) => Err(Error::Option("probabilities of spans need a rule that says what chunks are".into())),
+            _ => Err(Error::Option(format!("probabilities={name:?} is none of token, span, sequence"))),
+        }
+    }
+
+    fn rule(self) -> Option<&'a ChunkRule> {
+        if let Probabilities::Span(rule) = self { Some(rule) } else { None }
+    }
+}
+
+/// The labels of a sentence and how probable they are. Where every labelling is forbidden, all probabilities are 0.
+#[derive(Default)]
+pub struct Tagging {
+    pub labels: Vec<u32>,
+    /// The probability of the label at each token.
+    pub probabilities: Vec<f64>,
+    /// The chunks in the labels, each with its probability; empty without a rule.
+    pub spans: Vec<(Span, f64)>,
+    /// log p(labels | sentence), in nats.
+    pub log_probability: f64,
+    /// p(label | sentence), tokens x labels.
+    pub marginals: Vec<f64>,
+}
+
+impl Model {
+    /// The most probable label at each token of every sentence.
+    pub fn predict_tokens(&self, corpus: &Corpus, interrupt: &Interrupt) -> Result<Vec<Vec<u32>>> {
+        self.each_sentence(corpus, interrupt, |lattice, _| {
+            self.infer(lattice);
+            self.likeliest_labels(&self.unpadded(lattice))
+        })
+    }
+
+    /// Labels and probabilities of every sentence.
+    pub fn tag(
+        &self,
+        corpus: &Corpus,
+        decode: Decode,
+        rule: Option<&ChunkRule>,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Tagging>> {
+        self.each_sentence(corpus, interrupt, |lattice, _| self.tag_lattice(lattice, decode, rule))
+    }
+
+    /// The most probable labelling of a sentence with what is to be written beside it.
+    pub fn tag_for(&self, lattice: &mut Lattice, probabilities: Option<Probabilities<'_>>) -> Tagging {
+        self.tag_lattice(lattice, Decode::Viterbi, probabilities.and_then(Probabilities::rule))
+    }
+
+    /// Labels and probabilities of a sentence whose scores are in a lattice; inference overwrites them.
+    pub fn tag_lattice(&self, lattice: &mut Lattice, decode: Decode, rule: Option<&ChunkRule>) -> Tagging {
+        if lattice.tokens == 0 {
+            return Tagging::default();
+        }
+        let best = (decode == Decode::Viterbi).then(|| self.best_labels(lattice));
+        let scores = lattice.scores.to_vec();
+        let inferred =
+            rule.map(|rule| Arch::new().dispatch(InferSpans { lattice, transitions: &self.transitions, rule }));
+        let log_z = inferred.as_ref().map_or_else(|| self.infer(lattice), |inferred| inferred.log_z);
+        let mut marginals = self.unpadded(lattice);
+        if !log_z.is_finite() {
+            marginals.fill(0.0);
+        }
+        let labels = best.unwrap_or_else(|| self.likeliest_labels(&marginals));
+        let rows = marginals.chunks_exact(self.labels.len()).zip(&labels);
+        let probabilities = rows.map(|(row, &label)| row[label as usize].min(1.0)).collect();
+        let spans = match (rule, inferred) {
+            (Some(rule), Some(inferred)) => {
+                rule.spans(&labels).into_iter().map(|span| (span, inferred.of(lattice, span))).collect()
+            }
+            _ => Vec::new(),
+        };
+        lattice.scores.copy_from_slice(&scores);
+        let log_probability = match log_z.is_finite() {
+            true => (lattice.score(&self.transitions, labels.iter().copied()) - log_z).min(0.0),
+            false => f64::NEG_INFINITY,
+        };
+        Tagging { labels, probabilities, spans, log_probability, marginals }
+    }
+
+    /// The most probable labelling.
+    fn best_labels(&self, lattice: &mut Lattice) -> Vec<u32> {
+        let mut path = Vec::new();
+        Arch::new().dispatch(Viterbi { lattice, transitions: &self.transitions, path: &mut path });
+        path
+    }
+
+    /// The label of the largest marginal at each token, of equal ones the first.
+    fn likeliest_labels(&self, marginals: &[f64]) -> Vec<u32> {
+        let first =
+            |row: &[f64]| (0..row.len()).fold(0, |best, label| if row[label] > row[best] { label } else { best });
+        marginals.chunks_exact(self.labels.len()).map(|row| first(row) as u32).collect()
+    }
+}
+
+/// `Lattice::infer_spans`, to be dispatched to the machine's instruction set.
+struct InferSpans<'a, 'l> {
+    lattice: &'l mut Lattice,
+    transitions: &'a Transitions,
+    rule: &'a ChunkRule,
+}
+
+impl<'a> WithSimd for InferSpans<'a, '_> {
+    type Output = SpanProbabilities<'a>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> SpanProbabilities<'a> {
+        self.lattice.infer_spans(simd, self.transitions, self.rule)
+    }
+}
+
+impl Tagging {
+    /// The probability beside the label of a token: of the span that the token is in, else of its label.
+    fn beside(&self, token: usize) -> f64 {
+        let at = self.spans.partition_point(|(span, _)| span.end <= token);
+        let around = self.spans.get(at).filter(|(span, _)| span.start <= token);
+        around.map_or(self.probabilities[token], |&(_, p)| p)
+    }
+
+    /// Writes what stands behind the label of a token.
+    pub fn print_behind(&self, probabilities: Option<Probabilities<'_>>, token: usize, out: &mut Vec<u8>) {
+        match probabilities {
+            None | Some(Probabilities::Sequence) => Ok(()),
+            Some(Probabilities::Token | Probabilities::Span(_)) => write!(out, "\t{:.6}", self.beside(token)),
+        }
+        .expect("writing to memory");
+    }
+
+    /// Writes the line that stands before a sentence, as CRF++ does.
+    pub fn print_before(&self, probabilities: Option<Probabilities<'_>>, out: &mut Vec<u8>) {
+        if let Some(Probabilities::Sequence) = probabilities {
+            writeln!(out, "# {}", significant(self.log_probability.exp())).expect("writing to memory");
+        }
+    }
+
+    /// Adds the fields of a sentence in JSON.
+    pub fn add_fields(&self, probabilities: Option<Probabilities<'_>>, sentence: &mut Map<String, Value>) {
+        match probabilities {
+            None => {}
+            Some(Probabilities::Token) => {
+                sentence.insert("probabilities".into(), self.probabilities.clone().into());
+            }
+            Some(Probabilities::Span(rule)) => {
+                let field = |&(span, p): &(Span, f64)| json!({"type": rule.types[span.kind as usize], "start": span.start, "end": span.end, "probability": p});
+                sentence.insert("spans".into(), self.spans.iter().map(field).collect());
+            }
+            Some(Probabilities::Sequence) => {
+                sentence.insert("probability".into(), self.log_probability.exp().into());
+            }
+        }
+    }
+}
+
+/// A number with six significant digits, as C's `%g` and the streams of C++ write it.
+pub fn significant(number: f64) -> String {
+    let scientific = format!("{number:.5e}");
+    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+    let exponent: i32 = exponent.parse().expect("an exponent");
+    let short = |digits: &str| digits.trim_end_matches('0').trim_end_matches('.').to_owned();
+    match exponent {
+        -4..6 => match format!("{number:.*}", (5 - exponent) as usize) {
+            whole if !whole.contains('.') => whole,
+            fraction => short(&fraction),
+        },
+        _ => format!("{}e{}{:02}", short(mantissa), if exponent < 0 { '-' } else { '+' }, exponent.abs()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::significant;
+
+    #[test]
+    fn six_significant_digits_are_written_as_c_writes_them() {
+        let written = [
+            (0.478_113_2, "0.478113"),
+            (1.0, "1"),
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (0.999_999_7, "1"),
+            (1.234_567e-4, "0.000123457"),
+            (1.234_567e-5, "1.23457e-05"),
+            (9.999_999_9e-5, "0.0001"),
+            (1e-300, "1e-300"),
+            (123_456.0, "123456"),
+            (100_000.0, "100000"),
+            (1e6, "1e+06"),
+        ];
+        for (number, text) in written {
+            assert_eq!(significant(number), text);
+        }
+    }
+}

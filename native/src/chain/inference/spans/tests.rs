@@ -1,0 +1,159 @@
+//! Probabilities of spans against enumeration of every labelling, in both orders.
+
+use crate::chain::inference::{ChunkRule, Edge, Lattice, Span, Transitions, Triples};
+use crate::numeric::log_sum_exp;
+use proptest::prelude::*;
+use pulp::{Arch, Simd, WithSimd};
+
+#[derive(Clone, Debug)]
+struct Problem {
+    labels: usize,
+    tokens: usize,
+    states: Vec<f64>,
+    transitions: Vec<f64>,
+    /// Scores of three labels in a row; empty in first order.
+    triples: Vec<f64>,
+    /// (token, from, to, score)
+    edges: Vec<(usize, u32, u32, f64)>,
+    /// The type of each label: 0 is outside every chunk.
+    types: Vec<u8>,
+    /// (labels + 1) x labels
+    begins: Vec<bool>,
+}
+
+/// Problems of which a share of the scores of states and transitions is -inf.
+fn problem(scale: f64, forbidden: f64) -> impl Strategy<Value = Problem> {
+    (1usize..4, 1usize..6, any::<bool>()).prop_flat_map(move |(labels, tokens, second)| {
+        let share = prop::bool::weighted(forbidden);
+        let score =
+            (share, -scale..scale).prop_map(|(forbidden, score)| if forbidden { f64::NEG_INFINITY } else { score });
+        (
+            prop::collection::vec(score.clone(), labels * tokens),
+            prop::collection::vec(score, labels * labels),
+            prop::collection::vec(-scale..scale, if second { labels * labels * labels } else { 0 }),
+            prop::collection::vec((0..tokens, 0..labels as u32, 0..labels as u32, -3.0..3.0f64), 0..5),
+            prop::collection::vec(0..3u8, labels),
+            prop::collection::vec(any::<bool>(), (labels + 1) * labels),
+        )
+            .prop_map(move |(states, transitions, triples, mut edges, types, begins)| {
+                edges.retain(|edge| edge.0 > 0);
+                edges.sort_by_key(|edge| (edge.0, edge.1, edge.2));
+                Problem { labels, tokens, states, transitions, triples, edges, types, begins }
+            })
+    })
+}
+
+impl Problem {
+    fn score(&self, path: &[usize]) -> f64 {
+        let l = self.labels;
+        let mut total = 0.0;
+        for (t, &label) in path.iter().enumerate() {
+            total += self.states[t * l + label];
+            if t > 0 {
+                total += self.transitions[path[t - 1] * l + label];
+                let met = |e: &&(usize, u32, u32, f64)| (e.0, e.1 as usize, e.2 as usize) == (t, path[t - 1], label);
+                total += self.edges.iter().filter(met).map(|e| e.3).sum::<f64>();
+            }
+            if t > 1 && !self.triples.is_empty() {
+                total += self.triples[(path[t - 2] * l + path[t - 1]) * l + label];
+            }
+        }
+        total
+    }
+
+    /// Whether the conditions of a span hold in a labelling, by their definition.
+    fn holds(&self, path: &[usize], span: Span) -> bool {
+        let begins = |t: usize| {
+            let row = if t == 0 { 0 } else { path[t - 1] + 1 };
+            self.begins[row * self.labels + path[t]]
+        };
+        let inside = |t: usize| u32::from(self.types[path[t]]) == span.kind + 1;
+        let goes_on = |t: usize| inside(t) && !begins(t);
+        begins(span.start)
+            && inside(span.start)
+            && (span.start + 1..span.end).all(goes_on)
+            && (span.end == self.tokens || !goes_on(span.end))
+    }
+
+    /// Every span of the types 0 and 1.
+    fn spans(&self) -> Vec<Span> {
+        let ends = (0..self.tokens).flat_map(|start| (start + 1..=self.tokens).map(move |end| (start, end)));
+        ends.flat_map(|(start, end)| (0..2).map(move |kind| Span { kind, start, end })).collect()
+    }
+
+    fn enumerate(&self) -> Vec<f64> {
+        let count = self.labels.pow(self.tokens as u32);
+        let digit = |i: usize, t: u32| i / self.labels.pow(t) % self.labels;
+        let paths: Vec<Vec<usize>> =
+            (0..count).map(|i| (0..self.tokens as u32).map(|t| digit(i, t)).collect()).collect();
+        let log_z = log_sum_exp(paths.iter().map(|path| self.score(path)));
+        let p = |path: &Vec<usize>| if log_z.is_finite() { (self.score(path) - log_z).exp() } else { 0.0 };
+        let of = |span: Span| paths.iter().filter(|path| self.holds(path, span)).map(p).sum();
+        self.spans().into_iter().map(of).collect()
+    }
+
+    fn infer(&self) -> Vec<f64> {
+        struct Run<'a>(&'a Problem);
+        impl WithSimd for Run<'_> {
+            type Output = Vec<f64>;
+            #[inline(always)]
+            fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
+                self.0.infer_with(simd)
+            }
+        }
+        Arch::new().dispatch(Run(self))
+    }
+
+    #[inline(always)]
+    fn infer_with<S: Simd>(&self, simd: S) -> Vec<f64> {
+        let l = self.labels;
+        let mut transitions = Transitions::new(l);
+        transitions.set((0..l * l).map(|at| (at / l, at % l, self.transitions[at])));
+        if !self.triples.is_empty() {
+            let labels = |at: usize| [at / (l * l), at / l % l, at % l];
+            transitions.triples = Some(Triples::new(l, (0..l * l * l).map(|at| (labels(at), self.triples[at]))));
+        }
+        let mut lattice = Lattice::default();
+        lattice.prepare(&transitions);
+        lattice.begin(self.tokens, &transitions);
+        lattice.overlap = self.edges.len();
+        for t in 0..self.tokens {
+            lattice.scores[t * transitions.width..][..l].copy_from_slice(&self.states[t * l..][..l]);
+            for &(_, from, to, score) in self.edges.iter().filter(|e| e.0 == t) {
+                lattice.edges.push(Edge { from, to, score, feature: 0, place: 0, marginal: 0.0 });
+            }
+            lattice.edge_ends.push(lattice.edges.len());
+        }
+        let names: Vec<Option<String>> = self.types.iter().map(|&each| (each > 0).then(|| each.to_string())).collect();
+        let rule = ChunkRule::new(&names, self.begins.clone()).expect("a rule for the labels");
+        let found = lattice.infer_spans(simd, &transitions, &rule);
+        let of = |span: Span| {
+            let kind = rule.types.iter().position(|name| *name == (span.kind + 1).to_string());
+            kind.map_or(0.0, |kind| found.of(&mut lattice, Span { kind: kind as u32, ..span }))
+        };
+        self.spans().into_iter().map(of).collect()
+    }
+
+    fn check(&self, tolerance: f64) {
+        for ((span, got), want) in self.spans().into_iter().zip(self.infer()).zip(self.enumerate()) {
+            assert!((got - want).abs() <= tolerance, "{span:?}: {got}, enumeration {want}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn probabilities_of_spans_equal_enumeration(problem in problem(4.0, 0.0)) {
+        problem.check(1e-12);
+    }
+
+    #[test]
+    fn scores_beyond_scaling_give_probabilities_of_spans(problem in problem(1e3, 0.0)) {
+        problem.check(1e-9);
+    }
+
+    #[test]
+    fn forbidden_labels_and_transitions_keep_probabilities_of_spans_right(problem in problem(4.0, 0.3)) {
+        problem.check(1e-11);
+    }
+}
