@@ -24,7 +24,7 @@ PYTHON_FLOORS = (
     ("solvers",),
     ("minimize",),
     ("path",),
-    ("data", "metrics", "schemes"),
+    ("data", "calibration", "metrics", "schemes"),
     ("networks",),
     ("objectives", "datasets"),
     ("models",),

@@ -19,6 +19,7 @@ from ..options import one_of
 from .chain_file import ChainModel, open_model
 from .estimator import Estimator, check_end, check_fitted
 from .settings import check_kind
+from .tagging import DECODE, Tagging, tag_corpus
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,14 +127,60 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         check_end(result)
         return self
 
-    def predict(self, X: Any) -> list[list[Any]]:
-        """The most probable labelling of each sentence (Viterbi).
+    def predict(self, X: Any, *, decode: str = "viterbi") -> list[list[Any]]:
+        """The labels of each sentence.
+
+        Args:
+            X: sentences or a Corpus.
+            decode: "viterbi", the most probable labelling; "marginal", the most probable label at each token, of
+                equally probable ones the first in `classes_`. The second makes the fewest wrong labels to be expected
+                (minimum Bayes risk), but may combine labels that do not go together.
 
         Returns:
             A list of labels for each sentence. NumPy makes of it an array of lists, shape (sentences,).
+
+        Raises:
+            OptionError: there is no such way to decode.
         """
+        one_of("decode", decode, DECODE)
         model, corpus = self._inputs(X)
-        return LabelSequences(typed(model.predict(corpus.core, threads=self._threads), self._label_type))
+        names = model.predict(corpus.core, decode=decode, threads=self._threads)
+        return LabelSequences(typed(names, self._label_type))
+
+    def tag(self, X: Any, *, decode: str = "viterbi") -> list[Tagging]:
+        """The labels of each sentence, and the probabilities of single labels, of spans and of the whole labelling.
+
+        A span is a chunk in the labels, where the labels of the model follow a tagging scheme (see
+        `loglinear.metrics.chunks`). Its probability is the sum over all labellings in which a chunk of its type starts
+        at its first token, goes on through its last token and does not go on behind it. The spans that cover a token,
+        and the label O at this token, exclude one another: their probabilities add up to 1.
+
+        Source: Culotta & McCallum, HLT-NAACL 2004 (constrained forward-backward).
+        Cost: forward-backward, and O(tokens of the span * L^2) a span for L labels; O(tokens of the span * L^3) with
+        order=2.
+
+        Args:
+            X: sentences or a Corpus.
+            decode: "viterbi" or "marginal", as in `predict`.
+
+        Returns:
+            A `Tagging` for each sentence.
+
+        Raises:
+            OptionError: there is no such way to decode.
+
+        Example:
+            >>> from loglinear import ChainCRF
+            >>> X, y = [[["Ada"], ["Lovelace"], ["wrote"]]], [["B-PER", "I-PER", "O"]]
+            >>> (tagging,) = ChainCRF(l2=0.1).fit(X, y).tag(X)
+            >>> tagging.labels, [round(p, 2) for p in tagging.probabilities], round(tagging.probability, 2)
+            (['B-PER', 'I-PER', 'O'], [0.87, 0.91, 0.87], 0.74)
+            >>> [(span.type, span.start, span.end, round(span.probability, 2)) for span in tagging.spans]
+            [('PER', 0, 2, 0.82)]
+        """
+        one_of("decode", decode, DECODE)
+        model, corpus = self._inputs(X)
+        return tag_corpus(model, corpus, decode=decode, label_type=self._label_type, threads=self._threads)
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
         """For each token of each sentence p(label | sentence) by label."""

@@ -3,6 +3,7 @@
 use crate::chain::inference::{ChunkRule, Edge, Lattice, Span, Transitions, Triples};
 use crate::numeric::log_sum_exp;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use pulp::{Arch, Simd, WithSimd};
 
 #[derive(Clone, Debug)]
@@ -92,12 +93,13 @@ impl Problem {
         self.spans().into_iter().map(of).collect()
     }
 
-    fn infer(&self) -> Vec<f64> {
+    /// The probabilities of all spans, and for each token the probability that it is in none.
+    fn infer(&self) -> (Vec<f64>, Vec<f64>) {
         struct Run<'a>(&'a Problem);
         impl WithSimd for Run<'_> {
-            type Output = Vec<f64>;
+            type Output = (Vec<f64>, Vec<f64>);
             #[inline(always)]
-            fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
+            fn with_simd<S: Simd>(self, simd: S) -> (Vec<f64>, Vec<f64>) {
                 self.0.infer_with(simd)
             }
         }
@@ -105,7 +107,7 @@ impl Problem {
     }
 
     #[inline(always)]
-    fn infer_with<S: Simd>(&self, simd: S) -> Vec<f64> {
+    fn infer_with<S: Simd>(&self, simd: S) -> (Vec<f64>, Vec<f64>) {
         let l = self.labels;
         let mut transitions = Transitions::new(l);
         transitions.set((0..l * l).map(|at| (at / l, at % l, self.transitions[at])));
@@ -127,15 +129,20 @@ impl Problem {
         let names: Vec<Option<String>> = self.types.iter().map(|&each| (each > 0).then(|| each.to_string())).collect();
         let rule = ChunkRule::new(&names, self.begins.clone()).expect("a rule for the labels");
         let found = lattice.infer_spans(simd, &transitions, &rule);
+        let outside = |t: usize| {
+            let row = lattice.marginals[t * transitions.width..][..l].iter().zip(&self.types);
+            row.filter(|&(_, &each)| each == 0).map(|(p, _)| p).sum()
+        };
+        let outside = (0..self.tokens).map(outside).collect();
         let of = |span: Span| {
             let kind = rule.types.iter().position(|name| *name == (span.kind + 1).to_string());
             kind.map_or(0.0, |kind| found.of(&mut lattice, Span { kind: kind as u32, ..span }))
         };
-        self.spans().into_iter().map(of).collect()
+        (self.spans().into_iter().map(of).collect(), outside)
     }
 
     fn check(&self, tolerance: f64) {
-        for ((span, got), want) in self.spans().into_iter().zip(self.infer()).zip(self.enumerate()) {
+        for ((span, got), want) in self.spans().into_iter().zip(self.infer().0).zip(self.enumerate()) {
             assert!((got - want).abs() <= tolerance, "{span:?}: {got}, enumeration {want}");
         }
     }
@@ -155,5 +162,51 @@ proptest! {
     #[test]
     fn forbidden_labels_and_transitions_keep_probabilities_of_spans_right(problem in problem(4.0, 0.3)) {
         problem.check(1e-11);
+    }
+}
+
+/// Labels O, B-1, I-1, B-2, I-2 in sentences too long for enumeration.
+fn entities(scale: f64, second: bool) -> impl Strategy<Value = Problem> {
+    let scores = move |n: usize| prop::collection::vec(-scale..scale, n);
+    (scores(5 * 9), scores(25), scores(if second { 125 } else { 0 })).prop_map(|(states, transitions, triples)| {
+        let types = vec![0, 1, 1, 2, 2];
+        // I- begins a chunk at the start, and behind O and another type; B- always does.
+        let begins = |previous: usize, label: usize| match label {
+            0 => false,
+            1 | 3 => true,
+            _ => previous == 0 || types[previous - 1] != types[label],
+        };
+        let begins = (0..6 * 5).map(|at| begins(at / 5, at % 5)).collect();
+        Problem { labels: 5, tokens: 9, states, transitions, triples, edges: Vec::new(), types, begins }
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_spans_around_a_token_and_no_span_at_all_add_up_to_one(
+        problem in prop_oneof![entities(3.0, false), entities(300.0, false), entities(3.0, true)]
+    ) {
+        let (spans, outside) = problem.infer();
+        for (token, outside) in outside.into_iter().enumerate() {
+            let around = problem.spans().into_iter().zip(&spans).filter(|(span, _)| (span.start..span.end).contains(&token));
+            let total = outside + around.map(|(_, p)| p).sum::<f64>();
+            prop_assert!((total - 1.0).abs() < 1e-9, "token {token}: {total}");
+        }
+    }
+}
+
+#[test]
+fn the_chunks_of_a_labelling_are_those_whose_conditions_hold() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    for _ in 0..50 {
+        let problem = entities(1.0, false).new_tree(&mut runner).expect("a problem").current();
+        let names: Vec<Option<String>> =
+            problem.types.iter().map(|&each| (each > 0).then(|| each.to_string())).collect();
+        let rule = ChunkRule::new(&names, problem.begins.clone()).expect("a rule for the labels");
+        let path: Vec<usize> = problem.states.chunks(5).map(|row| (row[0].abs() * 1e6) as usize % 5).collect();
+        let labels: Vec<u32> = path.iter().map(|&label| label as u32).collect();
+        let mut held: Vec<Span> = problem.spans().into_iter().filter(|&span| problem.holds(&path, span)).collect();
+        held.sort_by_key(|span| span.start);
+        assert_eq!(rule.spans(&labels), held);
     }
 }
