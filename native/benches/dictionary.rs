@@ -13,6 +13,7 @@ use loglinear_core::corpus::Corpus;
 use loglinear_core::corpus::hash::key_of;
 use loglinear_core::text::encode::{Format, encode};
 use loglinear_core::text::input::Source;
+use loglinear_core::text::labels::Labels;
 use loglinear_core::text::template::Template;
 use loglinear_core::threads::Interrupt;
 use std::hint::black_box;
@@ -26,7 +27,7 @@ fn read(name: &str) -> Corpus {
     let folder = std::env::var("LOGLINEAR_DATA").expect("LOGLINEAR_DATA names the folder of the data");
     let source = Source::open(Path::new(&format!("{folder}/conll2000/{name}.txt"))).expect("the data is there");
     let template = Template::parse(TEMPLATE).expect("the preset is sound");
-    encode(source, Format::Columns, Some(&template), true, &Interrupt::default()).expect("the data is sound")
+    encode(source, Format::Columns, Some(&template), Labels::Whole, &Interrupt::default()).expect("the data is sound")
 }
 
 /// Median nanoseconds a look-up, and the number of attributes found.

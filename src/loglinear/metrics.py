@@ -211,8 +211,8 @@ def evaluate(
 
     Raises:
         DataError: two sequences differ in length, or the numbers of sequences differ (the message names the sentence,
-            counted from 1); a sequence is a string or has no order; labels are of several types; or a label does not
-            belong to the given scheme.
+            counted from 1); a sequence is a string or has no order; labels are of several types, or true ones known in
+            part only; or a label does not belong to the given scheme.
         OptionError: there is no such scheme or mode.
 
     Example:
@@ -232,9 +232,15 @@ def evaluate(
     chunk_counts, confusions = _Counts(), Counter[tuple[Any, Any]]()
     parsed: dict[Any, tuple[str, str]] = {}
     labels: set[Any] = set()
+    kinds: set[type] = set()
+    partial = {type(None), set, frozenset}
     n_sentences = n_right_sentences = 0
     for true, guess in pairs:
         n_sentences += 1
+        kinds |= {*map(type, true)}
+        if not kinds.isdisjoint(partial):
+            message = f"sentence {n_sentences}: a label is known in part only; evaluation needs the true labels"
+            raise DataError(message)
         n_right_sentences += true == guess
         confusions.update(zip(true, guess, strict=True))
         for label in {*true, *guess} - labels:

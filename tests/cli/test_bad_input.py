@@ -55,7 +55,7 @@ FILES = [
     ("missing labels", "jsonl", b'{"tokens": ["a"], "labels": ["A"]}\n{"tokens": ["a"]}\n', 2, ["labels"]),
     ("labels of another length", "jsonl", b'{"tokens": ["a", "b"], "labels": ["A"]}\n', 1, ["2 tokens", "1 label"]),
     ("label that is no string", "jsonl", b'{"tokens": ["a"], "labels": [1]}\n', 1, ["label 0", "string"]),
-    ("null label", "jsonl", b'{"tokens": ["a"], "labels": [null]}\n', 1, ["label 0", "string"]),
+    ("no possible label", "jsonl", b'{"tokens": ["a"], "labels": [[]]}\n', 1, ["label 0", "empty list", "null"]),
     ("NaN of JSON", "jsonl", b'\n{"tokens": [{"a": NaN}], "labels": ["A"]}\n', 2, []),
     ("Infinity of JSON", "jsonl", b'{"tokens": [{"a": -Infinity}], "labels": ["A"]}\n', 1, []),
     ("overflow in JSON", "jsonl", b'{"tokens": [{"a": 1e999}], "labels": ["A"]}\n', 1, ["number"]),
@@ -93,6 +93,20 @@ def test_bad_files_are_refused_with_file_and_line(misuse, train, tmp_path, kind,
     assert re.findall(r"\bline (\d+)", message) == ([] if line is None else [str(line)])
     for word in words:
         assert word in message, message
+
+
+def test_partly_known_labels_are_refused_where_single_ones_are_needed(misuse, train, tmp_path, sample):
+    data, whole, json_lines = (tmp_path / name for name in ("data", "whole", "data.jsonl"))
+    data.write_text("a DT D\nb NN ?\n")
+    whole.write_text(TINY)
+    json_lines.write_text('{"tokens": [["a", "DT"], ["b", "NN"]], "labels": ["D", ["N", "V"]]}\n')
+    preset = ["--preset", "pos", "--partial"]
+    place = "sentence 0, token 1: the label is known in part only; "
+    assert f"{data}: {place}" in misuse(*train(whole, *preset, "--dev", data))
+    assert misuse("evaluate", "-m", sample.model, json_lines).startswith(f"{json_lines}: {place}evaluation needs")
+    assert "--partial is for chains" in misuse(*train(whole, *preset, "--model-type", "maxent"))
+    message = misuse(*train(json_lines, "--preset", "pos", "--model-type", "maxent"))
+    assert f"{place}a classifier needs the label of every sample" in message
 
 
 @pytest.mark.parametrize("command", ["tag", "evaluate"])

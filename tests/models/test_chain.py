@@ -509,7 +509,6 @@ BAD = {
     "labels of two types": (X, [Y[0], [*Y[1][:-1], 3]], "sentence 1: 3 is of type int, and labels before it .* str"),
     "strings after integers": (X, [[1, 2], Y[1]], "sentence 1: '.' is of type str, and labels before it .* int"),
     "integers and truth values": (X, [[1, 0], [True, False, 1]], "sentence 1: True is of type bool, .* type int"),
-    "None as a label": (X, [["N", None], Y[1]], "sentence 0: None is of type NoneType; labels are str, int or bool"),
     "float as a label": (X, [[0.5, 1], Y[1]], "sentence 0: 0.5 is of type float; labels are str, int or bool"),
     "no labels": (X, None, "labelled"),
     "no sentences": ([], [], "labelled|no sentences"),

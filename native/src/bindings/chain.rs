@@ -5,9 +5,10 @@ use crate::bindings::classes::{ChainObjective, SamplePasses};
 use crate::bindings::data::Corpus;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
-use crate::bindings::model::ChainModel;
+use crate::bindings::model::{ChainModel, constraints};
 use crate::chain::feature_names::feature_names;
 use crate::chain::features::Selection;
+use crate::chain::inference::Pair;
 use crate::chain::model::Source;
 use crate::chain::objective as chain;
 use crate::stochastic::samples;
@@ -26,13 +27,20 @@ impl ChainObjective {
 impl ChainObjective {
     #[new]
     /// `features` is any object with the attributes that `Selection` names.
-    #[pyo3(signature = (corpus, features, *, threads=0))]
-    fn new(py: Python<'_>, corpus: &Corpus, features: Selection, threads: usize) -> PyResult<Self> {
+    #[pyo3(signature = (corpus, features, *, forbidden=None, threads=0))]
+    fn new(
+        py: Python<'_>,
+        corpus: &Corpus,
+        features: Selection,
+        forbidden: Option<Vec<Pair>>,
+        threads: usize,
+    ) -> PyResult<Self> {
         let corpus = Arc::clone(&corpus.inner);
         if !(1..=2).contains(&features.order) {
             return Err(OptionError::new_err(format!("order={} is neither 1 nor 2", features.order)));
         }
-        let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, features, threads))?;
+        let constraints = forbidden.map(|pairs| constraints(corpus.labels.len(), pairs)).transpose()?.map(Arc::new);
+        let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, features, constraints, threads))?;
         Ok(ChainObjective::of(inner))
     }
 
@@ -55,6 +63,24 @@ impl ChainObjective {
     #[getter]
     fn n_unpenalised(&self) -> usize {
         self.inner.n_unpenalised
+    }
+
+    /// Whether labels are known in part: the objective is then not convex.
+    #[getter]
+    fn is_partial(&self) -> bool {
+        self.inner.masks.is_partial()
+    }
+
+    /// The number of sentences of whose labels nothing is known.
+    #[getter]
+    fn n_unknown(&self) -> usize {
+        self.inner.masks.n_unknown()
+    }
+
+    /// The number of sentences whose recursions ran in log space in the last evaluation.
+    #[getter]
+    fn n_in_log_space(&self) -> usize {
+        self.inner.n_in_log_space()
     }
 
     /// 1 or 2: the number of labels before a token's own that its score depends on.

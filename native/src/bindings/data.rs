@@ -9,18 +9,19 @@ use crate::corpus;
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::assembly::Builder;
 use crate::corpus::hash::key_of;
-use crate::corpus::sink::Sink;
+use crate::corpus::sink::{Gold, Sink};
 use crate::text::cells::Cells;
 use crate::text::encode::{self, Format};
 use crate::text::expand::Expander;
 use crate::text::input::Source;
 use crate::text::items::Items;
+use crate::text::labels::Labels;
 use crate::text::template::Template;
 use crate::threads;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyBool, PyDict, PyList, PyString};
+use pyo3::types::{PyBool, PyDict, PyFrozenSet, PyList, PyString, PyTuple};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -71,16 +72,18 @@ impl Corpus {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, threads=0))]
+    #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, partial=false, threads=0))]
     fn read(
         py: Python<'_>,
         path: PathBuf,
         format: &str,
         template: Option<&str>,
         labelled: bool,
+        partial: bool,
         threads: usize,
     ) -> PyResult<Self> {
         let format: Format = format.parse()?;
+        let labels = if labelled { Labels::read(partial) } else { Labels::Ignored };
         let piped = if path.as_os_str() == "-" { Some(read_stdin(py)?) } else { None };
         let inner = interruptible(py, |interrupt| {
             let template = template.map(Template::parse).transpose()?;
@@ -88,7 +91,7 @@ impl Corpus {
                 Some(text) => Source::of_bytes("<stdin>", text)?,
                 None => Source::open(&path)?,
             };
-            threads::pool(threads)?.install(|| encode::encode(source, format, template.as_ref(), labelled, interrupt))
+            threads::pool(threads)?.install(|| encode::encode(source, format, template.as_ref(), labels, interrupt))
         })?;
         Ok(Corpus { inner: Arc::new(inner) })
     }
@@ -137,7 +140,7 @@ impl Corpus {
             return Err(DataError::new_err(format!("{} weights for {count} sentences", weights.len())));
         }
         let builder = encoder.builder;
-        let mut inner = threads::pool(1)?.install(|| corpus::Corpus::assemble(vec![builder]));
+        let mut inner = threads::pool(1)?.install(|| corpus::Corpus::assemble(vec![builder]))?;
         inner.labelled = labelled;
         inner.transitions = template.as_ref().is_none_or(|template| template.transitions);
         inner.triples = template.as_ref().is_some_and(|template| template.triples);
@@ -189,6 +192,11 @@ impl Corpus {
         (PyArray1::from_vec(py, ends), PyArray1::from_vec(py, ids), PyArray1::from_vec(py, values))
     }
 
+    /// The sentence and the place in it of the first token that has not a single label.
+    fn first_partial(&self) -> Option<(usize, usize)> {
+        self.inner.first_partial()
+    }
+
     /// The label of each token, as its number among `labels`; empty for unlabelled data.
     fn targets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         PyArray1::from_slice(py, &self.inner.gold)
@@ -216,38 +224,75 @@ impl Corpus {
         Ok(Corpus { inner: Arc::new(self.inner.select(&sentences)?) })
     }
 
-    /// The labels of every sentence, or None for unlabelled data.
+    /// The labels of every sentence, or None for unlabelled data. A label is a str, a frozenset of several, one of which it
+    /// is, or None for an unknown one.
     fn gold<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         let corpus = &self.inner;
         if !corpus.labelled {
             return Ok(None);
         }
         let sequences = (0..corpus.n_sentences()).map(|sentence| &corpus.gold[corpus.tokens(sentence)]);
-        label_lists(py, &corpus.labels, sequences).map(Some)
+        label_lists(py, &corpus.labels, &corpus.label_sets, sequences).map(Some)
     }
 }
 
-/// Sequences of label ids as lists of str, each name made once.
+/// Sequences of what `Corpus::gold` holds as lists of str, frozensets of str, and None; each name and each set is made once.
 pub fn label_lists<'py, 'a>(
     py: Python<'py>,
     labels: &[String],
+    sets: &[Vec<u32>],
     sequences: impl ExactSizeIterator<Item = &'a [u32]>,
 ) -> PyResult<Bound<'py, PyList>> {
     let names: Vec<Bound<'py, PyString>> = labels.iter().map(|label| PyString::intern(py, label)).collect();
+    let in_set = |set: &Vec<u32>| PyFrozenSet::new(py, set.iter().map(|&label| &names[label as usize]));
+    let sets: Vec<Bound<'py, PyFrozenSet>> = sets.iter().map(in_set).collect::<PyResult<_>>()?;
+    let none = py.None().into_bound(py);
+    let known = |label: u32| match label {
+        corpus::UNKNOWN => &none,
+        corpus::FIRST_SET.. => sets[(label - corpus::FIRST_SET) as usize].as_any(),
+        _ => names[label as usize].as_any(),
+    };
     let list = PyList::empty(py);
     for sequence in sequences {
-        list.append(PyList::new(py, sequence.iter().map(|&label| &names[label as usize]))?)?;
+        list.append(PyList::new(py, sequence.iter().map(|&label| known(label)))?)?;
     }
     Ok(list)
 }
 
-fn label_names(sequence: &Bound<'_, PyAny>, index: usize) -> PyResult<Vec<PyBackedStr>> {
+/// What Python says of a token's label: a str, a tuple of str, one of which it is, or None.
+enum Label {
+    Name(PyBackedStr),
+    OneOf(Vec<PyBackedStr>),
+    Unknown,
+}
+
+impl Label {
+    fn gold(&self) -> Gold<'_> {
+        match self {
+            Label::Name(name) => Gold::Label(name.as_bytes()),
+            Label::OneOf(names) => Gold::OneOf(names.iter().map(|name| name.as_bytes()).collect()),
+            Label::Unknown => Gold::Unknown,
+        }
+    }
+}
+
+fn label_of(label: &Bound<'_, PyAny>) -> PyResult<Label> {
+    if label.is_none() {
+        return Ok(Label::Unknown);
+    }
+    if label.is_instance_of::<PyTuple>() {
+        return Ok(Label::OneOf(label.extract()?));
+    }
+    Ok(Label::Name(label.extract()?))
+}
+
+fn label_names(sequence: &Bound<'_, PyAny>, index: usize) -> PyResult<Vec<Label>> {
     let wrong = || DataError::new_err(format!("labels of sentence {index}: expected a sequence of str"));
     if sequence.is_instance_of::<PyString>() {
         return Err(wrong());
     }
     let labels = sequence.try_iter().map_err(|_| wrong())?;
-    labels.map(|label| label?.extract::<PyBackedStr>().map_err(|_| wrong())).collect()
+    labels.map(|label| label_of(&label?).map_err(|_| wrong())).collect()
 }
 
 fn checked_weight(weights: &[f64], index: usize) -> PyResult<f64> {
@@ -298,12 +343,7 @@ struct Encoder<'t> {
 }
 
 impl Encoder<'_> {
-    fn sentence(
-        &mut self,
-        sentence: &Bound<'_, PyAny>,
-        labels: Option<&[PyBackedStr]>,
-        weight: f64,
-    ) -> Result<(), Problem> {
+    fn sentence(&mut self, sentence: &Bound<'_, PyAny>, labels: Option<&[Label]>, weight: f64) -> Result<(), Problem> {
         if sentence.is_instance_of::<PyString>() {
             return Err("a sentence is a sequence of tokens, not a str".to_owned().into());
         }
@@ -316,7 +356,7 @@ impl Encoder<'_> {
         {
             return Err(format!("{} tokens but {} labels", tokens.len(), labels.len()).into());
         }
-        let label_of = |token: usize| labels.map(|labels| labels[token].as_bytes());
+        let label_of = |token: usize| labels.map(|labels| labels[token].gold());
         if let Some(expander) = &mut self.expander {
             let texts = cells(&tokens, self.columns)?;
             let cells = Cells { columns: self.columns, cells: texts.iter().map(|text| text.as_bytes()).collect() };

@@ -1,9 +1,10 @@
 //! `ChainModel`: a trained model that predicts, tags files, saves and opens.
 
 use crate::bindings::data::{Corpus, label_lists};
+use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::{interruptible, read_stdin};
 use crate::chain::confidence::{Decode, Probabilities};
-use crate::chain::inference::{ChunkRule, Span};
+use crate::chain::inference::{ChunkRule, Constraints, Pair, Span};
 use crate::chain::model::{Model, Source as Trained};
 use crate::chain::tagger::{self, Wanted};
 use crate::files::atomic::write_atomically;
@@ -21,6 +22,15 @@ use std::path::PathBuf;
 /// A rule by which chunks are read: the type of each label, and whether a label begins a chunk, row by row for the start of the
 /// sentence and each label before.
 type Rule = (Vec<Option<String>>, PyBackedBytes);
+
+/// Constraints that forbid these pairs of labels. Error: a number belongs to no label.
+pub fn constraints(labels: usize, forbidden: Vec<Pair>) -> PyResult<Constraints> {
+    let numbers = forbidden.iter().flat_map(|&(from, to)| [from, to]).flatten();
+    match numbers.max().filter(|&most| most as usize >= labels) {
+        Some(most) => Err(OptionError::new_err(format!("label {most} of {labels}"))),
+        None => Ok(Constraints::new(labels, forbidden)),
+    }
+}
 
 /// A trained chain model.
 #[pyclass(frozen, module = "loglinear._core")]
@@ -43,18 +53,24 @@ impl ChainModel {
     }
 
     #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        Ok(ChainModel { inner: Model::from_bytes(bytes)? })
+    #[pyo3(signature = (bytes, forbidden=None))]
+    fn from_bytes(bytes: &[u8], forbidden: Option<Vec<Pair>>) -> PyResult<Self> {
+        let model = ChainModel { inner: Model::from_bytes(bytes)? };
+        if forbidden.is_none() { Ok(model) } else { model.constrained(forbidden) }
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.inner.bytes())
     }
 
-    /// Pickles as the bytes of its file.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+    /// Pickles as the bytes of its file and its constraints.
+    #[allow(clippy::type_complexity)]
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Vec<Pair>>))> {
         let maker = slf.get_type().getattr("from_bytes")?;
-        Ok((maker, (slf.get().to_bytes(slf.py()),)))
+        let forbidden = slf.get().inner.constraints().map(|constraints| constraints.forbidden.clone());
+        Ok((maker, (slf.get().to_bytes(slf.py()), forbidden)))
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
@@ -68,7 +84,19 @@ impl ChainModel {
 
     #[getter]
     fn template(&self) -> Option<&str> {
-        self.inner.template.as_ref().map(Template::source)
+        self.inner.template.as_deref().map(Template::source)
+    }
+
+    /// The same model under constraints: forbidden pairs of labels by their numbers, None for the edge of the sentence.
+    fn constrained(&self, forbidden: Option<Vec<Pair>>) -> PyResult<Self> {
+        let constraints = forbidden.map(|pairs| constraints(self.inner.labels.len(), pairs)).transpose()?;
+        Ok(ChainModel { inner: self.inner.constrained(constraints) })
+    }
+
+    /// Whether some labellings are forbidden.
+    #[getter]
+    fn is_constrained(&self) -> bool {
+        self.inner.constraints().is_some()
     }
 
     /// The attribute whose features score every token.
@@ -148,7 +176,7 @@ impl ChainModel {
             Decode::Viterbi => self.inner.predict(&corpus.inner, interrupt),
             Decode::Marginal => self.inner.predict_tokens(&corpus.inner, interrupt),
         })?;
-        label_lists(py, &self.inner.labels, paths.iter().map(Vec::as_slice))
+        label_lists(py, &self.inner.labels, &[], paths.iter().map(Vec::as_slice))
     }
 
     /// For every sentence its labels, the probability of each, the spans as (type, start, end, probability), and the log-probability
@@ -165,7 +193,7 @@ impl ChainModel {
         let (decode, rule) = (decode.parse()?, rule.map(|rule| self.rule(rule)).transpose()?);
         let tagged =
             self.run(py, threads, |interrupt| self.inner.tag(&corpus.inner, decode, rule.as_ref(), interrupt))?;
-        let labels = label_lists(py, &self.inner.labels, tagged.iter().map(|each| each.labels.as_slice()))?;
+        let labels = label_lists(py, &self.inner.labels, &[], tagged.iter().map(|each| each.labels.as_slice()))?;
         let types: Vec<Bound<'py, PyString>> =
             rule.iter().flat_map(|rule| &rule.types).map(|name| PyString::intern(py, name)).collect();
         let rows = tagged.into_iter().zip(labels).map(|(each, labels)| {

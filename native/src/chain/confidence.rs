@@ -2,7 +2,7 @@
 
 use crate::chain::inference::{ChunkRule, Lattice, Span, SpanProbabilities, Transitions};
 use crate::chain::model::{Model, Viterbi};
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, UNKNOWN};
 use crate::error::{Error, Result};
 use crate::threads::Interrupt;
 use pulp::{Arch, Simd, WithSimd};
@@ -59,7 +59,8 @@ impl<'a> Probabilities<'a> {
     }
 }
 
-/// The labels of a sentence and how probable they are. Where every labelling is forbidden, all probabilities are 0.
+/// The labels of a sentence and how probable they are. Where every labelling is forbidden, the labels are `UNKNOWN`, there are no
+/// spans, and all probabilities are 0.
 #[derive(Default)]
 pub struct Tagging {
     pub labels: Vec<u32>,
@@ -76,9 +77,9 @@ pub struct Tagging {
 impl Model {
     /// The most probable label at each token of every sentence.
     pub fn predict_tokens(&self, corpus: &Corpus, interrupt: &Interrupt) -> Result<Vec<Vec<u32>>> {
-        self.each_sentence(corpus, interrupt, |lattice, _| {
-            self.infer(lattice);
-            self.likeliest_labels(&self.unpadded(lattice))
+        self.each_sentence(corpus, interrupt, |lattice, _| match self.infer(lattice) {
+            f64::NEG_INFINITY => vec![UNKNOWN; lattice.tokens],
+            _ => self.likeliest_labels(&self.unpadded(lattice)),
         })
     }
 
@@ -103,14 +104,15 @@ impl Model {
         if lattice.tokens == 0 {
             return Tagging::default();
         }
-        let best = (decode == Decode::Viterbi).then(|| self.best_labels(lattice));
         let scores = lattice.scores.to_vec();
+        let best = (decode == Decode::Viterbi).then(|| self.best_labels(lattice));
+        lattice.scores.copy_from_slice(&scores);
         let inferred =
             rule.map(|rule| Arch::new().dispatch(InferSpans { lattice, transitions: &self.transitions, rule }));
         let log_z = inferred.as_ref().map_or_else(|| self.infer(lattice), |inferred| inferred.log_z);
-        let mut marginals = self.unpadded(lattice);
-        if !log_z.is_finite() {
-            marginals.fill(0.0);
+        let marginals = self.unpadded(lattice);
+        if log_z == f64::NEG_INFINITY {
+            return Tagging::forbidden(lattice.tokens, marginals);
         }
         let labels = best.unwrap_or_else(|| self.likeliest_labels(&marginals));
         let rows = marginals.chunks_exact(self.labels.len()).zip(&labels);
@@ -122,10 +124,7 @@ impl Model {
             _ => Vec::new(),
         };
         lattice.scores.copy_from_slice(&scores);
-        let log_probability = match log_z.is_finite() {
-            true => (lattice.score(&self.transitions, labels.iter().copied()) - log_z).min(0.0),
-            false => f64::NEG_INFINITY,
-        };
+        let log_probability = (lattice.score(&self.transitions, labels.iter().copied()) - log_z).min(0.0);
         Tagging { labels, probabilities, spans, log_probability, marginals }
     }
 
@@ -161,6 +160,12 @@ impl<'a> WithSimd for InferSpans<'a, '_> {
 }
 
 impl Tagging {
+    /// Of a sentence whose every labelling is forbidden: the labels are unknown, as those of `Lattice::viterbi`.
+    fn forbidden(tokens: usize, marginals: Vec<f64>) -> Tagging {
+        let (labels, probabilities) = (vec![UNKNOWN; tokens], vec![0.0; tokens]);
+        Tagging { labels, probabilities, spans: Vec::new(), log_probability: f64::NEG_INFINITY, marginals }
+    }
+
     /// The probability beside the label of a token: of the span that the token is in, else of its label.
     fn beside(&self, token: usize) -> f64 {
         let at = self.spans.partition_point(|(span, _)| span.end <= token);

@@ -3,11 +3,11 @@
 use crate::chain::features::Features;
 use crate::chain::layout::Block;
 use crate::chain::weighted::Weighted;
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, FIRST_SET};
 use crate::numeric;
 use std::ops::Range;
 
-/// The count of each feature, in the sequence of the weights.
+/// The count of each feature, in the sequence of the weights. A sentence with a token that has not a single label adds nothing.
 pub(super) fn empirical_counts(sentences: Weighted<'_>, features: &Features, blocks: &[Block]) -> Vec<f64> {
     let Weighted { corpus, .. } = sentences;
     let mut counts = vec![0.0; features.len()];
@@ -15,8 +15,9 @@ pub(super) fn empirical_counts(sentences: Weighted<'_>, features: &Features, blo
     for block in blocks {
         for (at, sentence) in block.sentences.iter().enumerate() {
             let (weight, tokens) = (sentences.weight(sentence.number), corpus.tokens(sentence.number));
-            if weight != 0.0 {
-                count_states(features, block, at, &corpus.gold[tokens.clone()], weight, states);
+            let gold = &corpus.gold[tokens.clone()];
+            if weight != 0.0 && gold.iter().all(|&label| label < FIRST_SET) {
+                count_states(features, block, at, gold, weight, states);
                 count_pairs(corpus, features, tokens, weight, pairs);
             }
         }

@@ -93,7 +93,11 @@ impl Features {
             return Err(Error::Data("training needs labelled data".into()));
         }
         if corpus.labels.is_empty() {
-            let what = if corpus.n_sentences() == 0 { "no sentences" } else { "no tokens in any sentence" };
+            let what = match (corpus.n_sentences(), corpus.n_tokens()) {
+                (0, _) => "no sentences",
+                (_, 0) => "no tokens in any sentence",
+                _ => "no token whose label is known",
+            };
             return Err(Error::Data(format!("{what}: there is nothing to train on")));
         }
         let n_labels = corpus.labels.len();
@@ -208,8 +212,10 @@ impl Features {
         let mut seen = Vec::new();
         for sentence in 0..corpus.n_sentences() {
             for token in corpus.tokens(sentence).skip(1) {
-                let (from, to) = (corpus.gold[token - 1] as u16, corpus.gold[token] as u16);
-                seen.extend(corpus.bigrams_of(token).iter().map(|&attribute| (attribute, from, to)));
+                for_each_row(corpus, [token - 1, token], |[from, to]| {
+                    let (from, to) = (from as u16, to as u16);
+                    seen.extend(corpus.bigrams_of(token).iter().map(|&attribute| (attribute, from, to)));
+                });
             }
         }
         seen.par_sort_unstable();
@@ -243,10 +249,10 @@ impl Features {
         // Class -> its attributes: 0 dense, 1 shared by blocks, 2 + b found in block b only.
         let mut classes: Vec<Vec<u32>> = vec![Vec::new(); 2 + n_blocks];
         for (attribute, &count) in seen.counts.iter().enumerate() {
-            if count == 0 || seen.tokens[attribute] < selection.min_count {
+            let n_labels = if selection.all_states { self.n_labels } else { labels_of.of(attribute).len() };
+            if count == 0 || n_labels == 0 || seen.tokens[attribute] < selection.min_count {
                 continue;
             }
-            let n_labels = if selection.all_states { self.n_labels } else { labels_of.of(attribute).len() };
             let class = if is_dense(n_labels, count, width) {
                 0
             } else if seen.first[attribute] == seen.last[attribute] {
@@ -286,6 +292,21 @@ pub fn pairs_of(n_labels: usize) -> impl Iterator<Item = (u16, u16)> {
     (0..n).flat_map(move |from| (0..n).map(move |to| (from, to)))
 }
 
+/// Calls `each` with every row of labels that the data name for tokens in a row: one row if each token has a single label.
+#[inline(always)]
+fn for_each_row<const N: usize>(corpus: &Corpus, tokens: [usize; N], mut each: impl FnMut([usize; N])) {
+    let named = tokens.map(|token| corpus.named_labels(token));
+    let count: usize = named.iter().map(|labels| labels.len()).product();
+    for number in 0..count {
+        let mut rest = number;
+        each(named.map(|labels| {
+            let label = labels[rest % labels.len()];
+            rest /= labels.len();
+            label as usize
+        }));
+    }
+}
+
 fn transitions(corpus: &Corpus, all: bool) -> Vec<(u16, u16)> {
     if !corpus.transitions {
         return Vec::new();
@@ -293,8 +314,8 @@ fn transitions(corpus: &Corpus, all: bool) -> Vec<(u16, u16)> {
     let n_labels = corpus.labels.len();
     let mut seen = vec![all; n_labels * n_labels];
     for sentence in 0..corpus.n_sentences() {
-        for pair in corpus.gold[corpus.tokens(sentence)].windows(2) {
-            seen[pair[0] as usize * n_labels + pair[1] as usize] = true;
+        for token in corpus.tokens(sentence).skip(1) {
+            for_each_row(corpus, [token - 1, token], |[from, to]| seen[from * n_labels + to] = true);
         }
     }
     pairs_of(n_labels).zip(seen).filter_map(|(pair, seen)| seen.then_some(pair)).collect()
@@ -308,8 +329,8 @@ fn triples(corpus: &Corpus, all: bool) -> Vec<[u16; 3]> {
     let n = corpus.labels.len();
     let mut seen = vec![all; n * n * n];
     for sentence in 0..corpus.n_sentences() {
-        for labels in corpus.gold[corpus.tokens(sentence)].windows(3) {
-            seen[(labels[0] as usize * n + labels[1] as usize) * n + labels[2] as usize] = true;
+        for token in corpus.tokens(sentence).skip(2) {
+            for_each_row(corpus, [token - 2, token - 1, token], |[a, b, c]| seen[(a * n + b) * n + c] = true);
         }
     }
     let labels = |at: usize| [at / (n * n), at / n % n, at % n].map(|label| label as u16);
@@ -387,7 +408,7 @@ impl Seen {
     }
 }
 
-/// Attribute -> the labels seen on its tokens, sorted.
+/// Attribute -> the labels that the data name for its tokens, sorted.
 struct ObservedLabels {
     starts: Vec<usize>,
     lengths: Vec<u16>,
@@ -400,7 +421,19 @@ impl ObservedLabels {
     }
 }
 
-fn observed_labels(corpus: &Corpus, counts: &[u32]) -> ObservedLabels {
+/// Attribute -> the number of labels named for its tokens, over all its occurrences.
+fn named_counts(corpus: &Corpus) -> Vec<u32> {
+    let mut counts = vec![0u32; corpus.attributes.len()];
+    for token in 0..corpus.n_tokens() {
+        let named = corpus.named_labels(token).len() as u32;
+        corpus.states.row(token).iter().for_each(|&attribute| counts[attribute as usize] += named);
+    }
+    counts
+}
+
+fn observed_labels(corpus: &Corpus, occurrences: &[u32]) -> ObservedLabels {
+    // An occurrence on a token with a single label names one.
+    let counts = if corpus.is_partial() { &named_counts(corpus) } else { occurrences };
     let mut next: Vec<usize> = counts
         .iter()
         .scan(0, |total, &count| {
@@ -409,13 +442,15 @@ fn observed_labels(corpus: &Corpus, counts: &[u32]) -> ObservedLabels {
             Some(start)
         })
         .collect();
-    let mut labels = vec![0u16; corpus.states.ids.len()];
+    let mut labels = vec![0u16; counts.iter().map(|&count| count as usize).sum()];
     for token in 0..corpus.n_tokens() {
-        let label = corpus.gold[token] as u16;
+        let named = corpus.named_labels(token);
         for &attribute in corpus.states.row(token) {
             let slot = &mut next[attribute as usize];
-            labels[*slot] = label;
-            *slot += 1;
+            for (place, &label) in labels[*slot..].iter_mut().zip(named) {
+                *place = label as u16;
+            }
+            *slot += named.len();
         }
     }
     let starts: Vec<usize> = next.iter().zip(counts).map(|(end, &count)| end - count as usize).collect();
@@ -433,4 +468,80 @@ fn observed_labels(corpus: &Corpus, counts: &[u32]) -> ObservedLabels {
         lengths.push(kept as u16);
     }
     ObservedLabels { starts, lengths, labels }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::assembly::Builder;
+    use crate::corpus::hash::key_of;
+    use crate::corpus::sink::{Gold, Sink};
+    use std::collections::BTreeSet;
+
+    /// A corpus of sentences of tokens: an attribute, which is one of states and of bigrams, and the labels named.
+    fn corpus_of(sentences: &[&[(&str, &[&'static str])]]) -> Corpus {
+        let mut builder = Builder::default();
+        for sentence in sentences {
+            for (at, (attribute, labels)) in sentence.iter().enumerate() {
+                let name = attribute.as_bytes();
+                builder.state(key_of(name), 1.0, |out| out.extend_from_slice(name));
+                if at > 0 {
+                    builder.bigram(key_of(name), |out| out.extend_from_slice(name));
+                }
+                builder.end_token(Some(match labels {
+                    [] => Gold::Unknown,
+                    [label] => Gold::Label(label.as_bytes()),
+                    several => Gold::OneOf(several.iter().map(|label| label.as_bytes()).collect()),
+                }));
+            }
+            builder.end_sentence(1.0);
+        }
+        Corpus::assemble(vec![builder]).unwrap()
+    }
+
+    /// The names of the features of a corpus.
+    fn names(corpus: &Corpus, selection: Selection) -> BTreeSet<String> {
+        let features = Features::new(corpus, selection).unwrap();
+        let label = |label: &u16| corpus.labels[usize::from(*label)].as_str();
+        let attribute = |id: u32| String::from_utf8_lossy(corpus.attributes.text(id)).into_owned();
+        let mut names: Vec<String> = Vec::new();
+        names.extend(features.transitions.iter().map(|(from, to)| [label(from), label(to)].concat()));
+        names.extend(features.triples.iter().map(|labels| labels.each_ref().map(label).concat()));
+        for (id, range) in features.bigram_ranges.iter().enumerate() {
+            let pairs = &features.bigram_pairs[range.start as usize..range.end as usize];
+            let name = attribute(id as u32);
+            names.extend(pairs.iter().map(|(from, to)| format!("{name} {}{}", label(from), label(to))));
+        }
+        for (index, &(id, _)) in features.state_attributes.iter().enumerate() {
+            names.extend(features.labels(index).iter().map(|at| format!("{} {}", attribute(id), label(at))));
+        }
+        let (count, names) = (names.len(), BTreeSet::from_iter(names));
+        assert_eq!((count, count), (names.len(), features.len()), "each feature once");
+        names
+    }
+
+    #[test]
+    fn every_label_that_the_data_name_is_seen() {
+        let corpus = corpus_of(&[
+            &[("x", &["A", "B"]), ("y", &["C"]), ("y", &["B", "D"]), ("z", &[]), ("z", &["A"])],
+            &[("x", &["B"]), ("v", &[]), ("z", &["A", "C"])],
+        ]);
+        let states = ["x A", "x B", "y C", "y B", "y D", "z A", "z C"];
+        let pairs = ["AC", "BC", "CB", "CD"];
+        let bigrams = ["y AC", "y BC", "y CB", "y CD"];
+        let triples = ["ACB", "ACD", "BCB", "BCD"];
+        let expect = |names: &[&[&str]]| names.concat().into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
+        assert_eq!(names(&corpus, Selection::seen(2)), expect(&[&states, &pairs, &bigrams, &triples]));
+        // y is on two tokens, x as well; z on three, of which one says nothing.
+        let frequent = Selection { min_count: 3, ..Selection::seen(1) };
+        assert_eq!(names(&corpus, frequent), expect(&[&["z A", "z C"], &pairs]));
+        let all = Selection { all_states: true, ..Selection::seen(1) };
+        assert_eq!(names(&corpus, all).iter().filter(|name| name.starts_with("v ")).count(), 4);
+    }
+
+    #[test]
+    fn unknown_labels_alone_are_nothing_to_train_on() {
+        let message = Features::new(&corpus_of(&[&[("x", &[])]]), Selection::seen(1)).err().unwrap().to_string();
+        assert!(message.contains("no token whose label is known"), "{message}");
+    }
 }

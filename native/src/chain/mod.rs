@@ -7,6 +7,7 @@ pub mod feature_names;
 pub mod features;
 pub mod inference;
 pub(crate) mod layout;
+pub mod masks;
 pub mod model;
 mod model_encoding;
 mod model_weights;

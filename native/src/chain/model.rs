@@ -1,6 +1,6 @@
 //! A trained chain model: the features whose weights are not 0, found by attribute.
 
-use crate::chain::inference::{Lattice, PairCounts, Transitions, Triples};
+use crate::chain::inference::{Constraints, LabelSets, Lattice, PairCounts, Transitions, Triples};
 use crate::chain::model_encoding::encode;
 use crate::chain::model_weights::{TENSORS, TRIPLES, check};
 use crate::corpus::Corpus;
@@ -14,16 +14,17 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 pub use crate::chain::model_encoding::Source;
 pub use crate::chain::model_weights::ModelWeights;
 
 /// A trained model, in memory or mapped from its file.
 pub struct Model {
-    storage: Storage,
-    contents: Contents,
+    storage: Arc<Storage>,
+    contents: Arc<Contents>,
     pub labels: Vec<String>,
-    pub template: Option<Template>,
+    pub template: Option<Arc<Template>>,
     pub transitions: Transitions,
     /// Score of each label on every token, made by the intercept's features; empty without an intercept.
     intercept: Vec<f64>,
@@ -32,21 +33,33 @@ pub struct Model {
 impl Model {
     /// The model of some features at weights `w`; weights of 0 are left out.
     pub fn new(source: Source<'_>, w: &[f64]) -> Result<Model> {
-        Model::from_storage(encode(source, w)?, "the model")
+        Model::from_storage(encode(source, w)?.into(), "the model")
     }
 
     /// Maps a model file. Errors: it cannot be read, or it is not a sound model.
     pub fn open(path: &Path) -> Result<Model> {
-        Model::from_storage(Storage::map(path)?, &path.display().to_string())
+        Model::from_storage(Storage::map(path)?.into(), &path.display().to_string())
     }
 
     /// A model of the bytes of its file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
-        Model::from_storage(Storage::owned(bytes), "the model")
+        Model::from_storage(Storage::owned(bytes).into(), "the model")
     }
 
-    fn from_storage(storage: Storage, name: &str) -> Result<Model> {
-        let contents = model_file::decode(&storage, name, &TENSORS, &TRIPLES)?;
+    /// The same model under other constraints; its bytes are shared.
+    pub fn constrained(&self, constraints: Option<Constraints>) -> Model {
+        Model {
+            storage: Arc::clone(&self.storage),
+            contents: Arc::clone(&self.contents),
+            labels: self.labels.clone(),
+            template: self.template.clone(),
+            transitions: transition_scores(&self.weights(), self.labels.len(), constraints),
+            intercept: self.intercept.clone(),
+        }
+    }
+
+    fn from_storage(storage: Arc<Storage>, name: &str) -> Result<Model> {
+        let contents = Arc::new(model_file::decode(&storage, name, &TENSORS, &TRIPLES)?);
         let wrong = |what: &str| Error::ModelFile(format!("{name}: not a valid loglinear model ({what})"));
         let labels: Vec<String> = contents
             .metadata
@@ -55,18 +68,12 @@ impl Model {
             .filter(|labels: &Vec<String>| !labels.is_empty())
             .ok_or_else(|| wrong("no labels"))?;
         let template = contents.metadata.get("template").map(|template| Template::parse(template)).transpose()?;
+        let template = template.map(Arc::new);
         let transitions = Transitions::new(labels.len());
         let mut model = Model { storage, contents, labels, template, transitions, intercept: Vec::new() };
         check(&model.weights(), model.labels.len()).map_err(wrong)?;
-        let mut transitions = Transitions::new(model.labels.len());
         let weights = model.weights();
-        let pairs = weights.transition_pairs.iter().zip(weights.transition_weights);
-        transitions.set(pairs.map(|(&[from, to], &weight)| (usize::from(from), usize::from(to), weight)));
-        if !weights.triples.is_empty() {
-            let scores = weights.triples.iter().zip(weights.triple_weights);
-            let scores = scores.map(|(labels, &weight)| (labels.map(usize::from), weight));
-            transitions.triples = Some(Triples::new(model.labels.len(), scores));
-        }
+        let transitions = transition_scores(&weights, model.labels.len(), None);
         let mut intercept = Vec::new();
         if let Some(name) = model.intercept_name() {
             intercept.resize(model.labels.len(), 0.0);
@@ -81,6 +88,11 @@ impl Model {
         ModelWeights::new(&self.storage, &self.contents)
     }
 
+    /// The name of a predicted label; None where every labelling of the sentence is forbidden.
+    pub fn label(&self, label: u32) -> Option<&str> {
+        self.labels.get(label as usize).map(String::as_str)
+    }
+
     /// The attribute whose features score every token.
     pub fn intercept_name(&self) -> Option<&str> {
         self.contents.metadata.get("intercept").map(String::as_str)
@@ -90,6 +102,21 @@ impl Model {
     #[inline(always)]
     pub fn add_intercept(&self, scores: &mut [f64]) {
         scores.iter_mut().zip(&self.intercept).for_each(|(score, intercept)| *score += intercept);
+    }
+
+    /// The constraints of inference.
+    pub fn constraints(&self) -> Option<&Constraints> {
+        self.transitions.constraints.as_deref()
+    }
+
+    /// Sets the mask of a sentence whose tokens are read; `sets` is a buffer.
+    #[inline(always)]
+    pub fn mask(&self, lattice: &mut Lattice, sets: &mut LabelSets) {
+        if let Some(constraints) = self.constraints() {
+            sets.fill(lattice.tokens, self.labels.len());
+            constraints.prune(sets);
+            lattice.mask.add(sets, self.transitions.width);
+        }
     }
 
     /// The bytes of the model's file.
@@ -124,11 +151,11 @@ impl Model {
         let fresh = || {
             let mut lattice = Lattice::default();
             lattice.prepare(&self.transitions);
-            lattice
+            (lattice, LabelSets::default())
         };
         let sentences = (0..corpus.n_sentences()).into_par_iter().with_min_len(16);
         sentences
-            .map_init(fresh, |lattice, sentence| {
+            .map_init(fresh, |(lattice, sets), sentence| {
                 interrupt.check()?;
                 let tokens = corpus.tokens(sentence);
                 lattice.begin(tokens.len(), &self.transitions);
@@ -149,6 +176,7 @@ impl Model {
                         lattice.edge_ends.push(lattice.edges.len());
                     }
                 }
+                self.mask(lattice, sets);
                 Ok(infer(lattice, sentence))
             })
             .collect()
@@ -180,7 +208,7 @@ impl Model {
         })
     }
 
-    /// log Z of every sentence, and the score of its labels, -inf if the model does not know one of them.
+    /// log Z of every sentence, and the score of its labels, -inf if one of them is unknown to the model or to the data.
     pub fn log_partition(&self, corpus: &Corpus, interrupt: &Interrupt) -> Result<Vec<(f64, f64)>> {
         let known: HashMap<&str, u32> = self.labels.iter().zip(0..).map(|(label, id)| (label.as_str(), id)).collect();
         let map: Vec<Option<u32>> = corpus.labels.iter().map(|label| known.get(label.as_str()).copied()).collect();
@@ -189,8 +217,12 @@ impl Model {
                 return (0.0, 0.0);
             }
             let gold = corpus.gold.get(corpus.tokens(sentence)).unwrap_or(&[]);
-            let path: Option<Vec<u32>> = gold.iter().map(|&label| map[label as usize]).collect();
-            let score = path.map_or(f64::NEG_INFINITY, |path| lattice.score(&self.transitions, path.into_iter()));
+            let path: Option<Vec<u32>> = gold.iter().map(|&label| *map.get(label as usize)?).collect();
+            let is_allowed = |path: &Vec<u32>| self.constraints().is_none_or(|c| c.first_mistake(path).is_none());
+            let score = match path.filter(is_allowed) {
+                Some(path) => lattice.score(&self.transitions, path.into_iter()),
+                None => f64::NEG_INFINITY,
+            };
             (self.infer(lattice), score)
         })
     }
@@ -208,6 +240,20 @@ impl Model {
         let rows = lattice.marginals.chunks_exact(self.transitions.width).take(lattice.tokens);
         rows.flat_map(|row| &row[..self.labels.len()]).copied().collect()
     }
+}
+
+/// The scores of transitions and triples.
+fn transition_scores(weights: &ModelWeights<'_>, labels: usize, constraints: Option<Constraints>) -> Transitions {
+    let mut transitions = Transitions::new(labels);
+    transitions.constrain(constraints.map(Arc::new));
+    let pairs = weights.transition_pairs.iter().zip(weights.transition_weights);
+    transitions.set(pairs.map(|(&[from, to], &weight)| (usize::from(from), usize::from(to), weight)));
+    if !weights.triples.is_empty() {
+        let scores = weights.triples.iter().zip(weights.triple_weights);
+        let scores = scores.map(|(labels, &weight)| (labels.map(usize::from), weight));
+        transitions.triples = Some(Triples::new(labels, scores));
+    }
+    transitions
 }
 
 /// `Lattice::viterbi`, to be dispatched to the machine's instruction set.

@@ -4,13 +4,18 @@
 //! `value(w)` = sum over sentences of weight * (log Z(x) - w . f(x, y))
 //! `gradient` = sum over sentences of weight * (E[f(x, Y)] - f(x, y))
 //!
+//! Under constraints Y is one of the labellings that they allow. Where y is known in part, log Z over the allowed labellings that
+//! agree with it stands for w . f(x, y), and the expectation over them for f(x, y) (Tsuboi et al. 2008). The value is then not
+//! convex.
+//!
 //! Blocks of sentences go to threads. The sums of blocks are added up in the sequence of the blocks, so that the result is
 //! bitwise the same on any number of threads.
 
 use crate::chain::counts::empirical_counts;
 use crate::chain::features::{Features, Selection};
-use crate::chain::inference::{Links, PairCounts, Transitions, Triples};
+use crate::chain::inference::{Constraints, Links, PairCounts, Transitions, Triples};
 use crate::chain::layout::{self, Block};
+use crate::chain::masks::Masks;
 use crate::chain::pass::{BlockPass, Scores, Targets, Workspace};
 use crate::chain::sums::{Reduction, Sums};
 use crate::chain::weighted::Weighted;
@@ -27,6 +32,7 @@ pub struct ChainObjective {
     pub features: Arc<Features>,
     selection: Selection,
     pub(crate) blocks: Arc<Vec<Block>>,
+    pub masks: Arc<Masks>,
     /// Sentence -> weight, where it is not the corpus' weight.
     weights: Option<Vec<f64>>,
     /// The number of features, the last ones, that bear no penalty: an intercept's, an attribute on every token. 0 without one.
@@ -46,25 +52,32 @@ struct Scratch {
     /// Block -> the gradient of the bigram features that the block meets.
     bigrams: Vec<Vec<f64>>,
     workspaces: Vec<Workspace>,
+    log_space: usize,
 }
 
 impl ChainObjective {
-    /// Finds the features of a corpus and lays its sentences out in blocks.
-    pub fn new(corpus: Arc<Corpus>, mut selection: Selection, n_threads: usize) -> Result<Self> {
+    /// Finds the features of a corpus and lays its sentences out in blocks. Error: the constraints forbid a sentence's labels.
+    pub fn new(
+        corpus: Arc<Corpus>,
+        mut selection: Selection,
+        constraints: Option<Arc<Constraints>>,
+        n_threads: usize,
+    ) -> Result<Self> {
         if corpus.triples {
             selection.order = 2;
         }
         let pool = threads::pool(n_threads)?;
-        let (features, blocks) = pool.install(|| -> Result<_> {
+        let (features, blocks, masks) = pool.install(|| -> Result<_> {
             let features = Features::new(&corpus, selection)?;
+            let masks = Masks::new(&corpus, constraints)?;
             let blocks = layout::blocks(&corpus, &features);
-            Ok((features, blocks))
+            Ok((features, blocks, masks))
         })?;
         if features.is_empty() {
             let message = "no features: every attribute was left out, and there are no transitions; lower min_count";
             return Err(Error::Data(message.into()));
         }
-        Ok(ChainObjective::of_parts(corpus, features, blocks, selection, 0, pool))
+        Ok(ChainObjective::of_parts(corpus, features, blocks, masks, selection, 0, pool))
     }
 
     /// The objective on the same samples with other features.
@@ -81,6 +94,7 @@ impl ChainObjective {
             features: Arc::new(features),
             selection,
             blocks: Arc::new(blocks),
+            masks: Arc::clone(&self.masks),
             weights: self.weights.clone(),
             n_unpenalised,
             empirical,
@@ -94,14 +108,25 @@ impl ChainObjective {
         corpus: Arc<Corpus>,
         features: Features,
         blocks: Vec<Block>,
+        masks: Masks,
         selection: Selection,
         n_unpenalised: usize,
         pool: Pool,
     ) -> Self {
-        let (features, blocks) = (Arc::new(features), Arc::new(blocks));
+        let (features, blocks, masks) = (Arc::new(features), Arc::new(blocks), Arc::new(masks));
         let (weights, empirical, scratch) = (None, Vec::new(), Mutex::default());
-        let mut objective =
-            ChainObjective { corpus, features, selection, blocks, weights, n_unpenalised, empirical, pool, scratch };
+        let mut objective = ChainObjective {
+            corpus,
+            features,
+            selection,
+            blocks,
+            masks,
+            weights,
+            n_unpenalised,
+            empirical,
+            pool,
+            scratch,
+        };
         objective.empirical = objective.counts();
         objective
     }
@@ -116,6 +141,7 @@ impl ChainObjective {
             features: Arc::clone(&self.features),
             selection: self.selection,
             blocks: Arc::clone(&self.blocks),
+            masks: Arc::clone(&self.masks),
             weights: Some(weights),
             n_unpenalised: self.n_unpenalised,
             empirical: Vec::new(),
@@ -145,7 +171,8 @@ impl ChainObjective {
     pub fn sample(&self, sentences: &[usize]) -> Result<Self> {
         // An attribute that is frequent enough in all sentences may be rare in these.
         let selection = Selection { min_count: 1, ..self.selection };
-        ChainObjective::new(Arc::new(self.corpus.select(sentences)?), selection, self.n_threads())
+        let (corpus, constraints) = (Arc::new(self.corpus.select(sentences)?), self.masks.constraints.clone());
+        ChainObjective::new(corpus, selection, constraints, self.n_threads())
     }
 
     /// 1 or 2: the number of labels before a token's own that its score depends on.
@@ -156,6 +183,11 @@ impl ChainObjective {
     /// The number of threads that an evaluation runs on.
     pub fn n_threads(&self) -> usize {
         self.pool.n_threads()
+    }
+
+    /// The number of sentences whose recursions ran in log space in the last evaluation.
+    pub fn n_in_log_space(&self) -> usize {
+        locked(&self.scratch).log_space
     }
 
     /// Runs work on the objective's threads.
@@ -179,6 +211,7 @@ impl ChainObjective {
         let total = self.sum_blocks(w, &transitions, &links, own_gradient, scratch, interrupt)?;
         self.finish(&transitions, &total, &scratch.bigrams, leading, own_gradient);
         let value = total.value;
+        scratch.log_space = total.log_space;
         scratch.sums.push(total);
         Ok(value)
     }
@@ -190,6 +223,7 @@ impl ChainObjective {
 
     fn transitions(&self, w: &[f64]) -> Transitions {
         let mut transitions = Transitions::new(self.features.n_labels);
+        transitions.constrain(self.masks.constraints.clone());
         let pairs = self.features.transitions.iter().zip(w);
         transitions.set(pairs.map(|(&(from, to), &score)| (usize::from(from), usize::from(to), score)));
         let triples = &self.features.triples;
@@ -217,6 +251,7 @@ impl ChainObjective {
         let n_dense = self.features.n_dense;
         Sums {
             value: 0.0,
+            log_space: 0,
             rows: Aligned::new(n_dense * transitions.width, 0.0),
             shared: vec![0.0; self.features.state_range(n_dense..n_dense + self.features.n_shared).len()],
             pairs: PairCounts::new(transitions),
@@ -266,8 +301,8 @@ impl ChainObjective {
     /// Runs the sweep over one block, into sums that are cleared first.
     fn sum_block(&self, block: &Block, scores: Scores<'_>, workspace: &mut Workspace, targets: Targets<'_>) {
         targets.sums.clear();
-        let (sentences, features) = (self.weighted(), &*self.features);
-        Arch::new().dispatch(BlockPass { sentences, features, block, scores, workspace, targets });
+        let (sentences, features, masks) = (self.weighted(), &*self.features, &*self.masks);
+        Arch::new().dispatch(BlockPass { sentences, features, masks, block, scores, workspace, targets });
     }
 
     /// gradient = expected - empirical counts, from the sums over blocks.

@@ -3,10 +3,16 @@
 //! One sweep does all steps of the gradient (Sutton & McCallum 2012, section 5.1) for a sentence, or for eight abreast, before it
 //! goes on to the next: scores of its states, forward recursion and log Z, backward recursion and marginals, marginals added to
 //! the gradient. The scores then never leave the caches.
+//!
+//! A sentence whose labels are partly known goes through the sweep twice: with weight 1 over all labellings that the constraints
+//! allow, and with weight -1 over those of them that agree with what is known. The difference of the two log Z is -log p(what is
+//! known), and the difference of the marginals its gradient (Tsuboi et al. 2008, "Training conditional random fields using
+//! incomplete annotations", Eqs. 3 to 5).
 
 use crate::chain::features::Features;
 use crate::chain::inference::{Abreast, Edge, Lattice, Links, Transitions};
 use crate::chain::layout::Block;
+use crate::chain::masks::{Known, Masked, Masks};
 use crate::chain::states::{Plain, Stored, fill_scores, spread_entries, spread_rows};
 use crate::chain::sums::Sums;
 use crate::chain::weighted::Weighted;
@@ -41,18 +47,24 @@ pub(super) struct Targets<'a> {
 pub(super) struct BlockPass<'a> {
     pub sentences: Weighted<'a>,
     pub features: &'a Features,
+    pub masks: &'a Masks,
     pub block: &'a Block,
     pub scores: Scores<'a>,
     pub workspace: &'a mut Workspace,
     pub targets: Targets<'a>,
 }
 
-/// A sentence with tokens and a weight above 0.
+/// A sentence with tokens and a weight that is not 0, over some of its labellings.
+#[derive(Clone, Copy)]
 struct Counting<'a> {
     /// Number among the block's sentences.
     at: usize,
     first_token: usize,
+    tokens: usize,
+    /// The labels, if all are known; else empty.
     gold: &'a [u32],
+    /// The labellings that take part.
+    mask: &'a Masked,
     weight: f64,
 }
 
@@ -65,7 +77,7 @@ impl WithSimd for BlockPass<'_> {
         own.fill(0.0);
         met.clear();
         met.resize(self.block.bigrams.n_met(), 0.0);
-        for sentences in self.sentences().chunks(LANES) {
+        for sentences in self.countings().chunks(LANES) {
             // With bigram features the transitions differ from token to token, and from sentence to sentence.
             if self.block.bigrams.n_met() == 0
                 && self.scores.links.are_few
@@ -81,16 +93,28 @@ impl WithSimd for BlockPass<'_> {
 }
 
 impl<'a> BlockPass<'a> {
-    /// The sentences of the block that have tokens and a weight above 0.
-    fn sentences(&self) -> Vec<Counting<'a>> {
-        let Weighted { corpus, .. } = self.sentences;
-        let all = self.block.sentences.iter().enumerate().map(|(at, sentence)| Counting {
-            at,
-            first_token: sentence.tokens.start,
-            gold: &corpus.gold[corpus.tokens(sentence.number)],
-            weight: self.sentences.weight(sentence.number),
-        });
-        all.filter(|sentence| !sentence.gold.is_empty() && sentence.weight != 0.0).collect()
+    /// The sentences of the block that have tokens and a weight; twice those whose labels are partly known, and not those of whose
+    /// labels nothing is known.
+    fn countings(&self) -> Vec<Counting<'a>> {
+        let (Weighted { corpus, .. }, masks) = (self.sentences, self.masks);
+        let mut all = Vec::with_capacity(self.block.sentences.len());
+        for (at, sentence) in self.block.sentences.iter().enumerate() {
+            let (number, gold) = (sentence.number, &corpus.gold[corpus.tokens(sentence.number)]);
+            let (first_token, weight) = (sentence.tokens.start, self.sentences.weight(number));
+            if gold.is_empty() || weight == 0.0 {
+                continue;
+            }
+            let free = Counting { at, first_token, tokens: gold.len(), gold, mask: masks.free(number), weight };
+            match masks.known(number) {
+                Known::All => all.push(free),
+                Known::Some => {
+                    let clamped = Counting { mask: masks.clamped(number), weight: -weight, ..free };
+                    all.extend([free, clamped].map(|counting| Counting { gold: &[], ..counting }));
+                }
+                Known::Nothing => (),
+            }
+        }
+        all
     }
 
     /// The index, among the state features, of the first feature that is not in a dense row.
@@ -134,18 +158,19 @@ impl WithSimd for Together<'_, '_> {
         let Together(pass, sentences) = self;
         let Scores { transitions, links, .. } = pass.scores;
         let mut abreast = std::mem::take(&mut pass.workspace.abreast);
-        abreast.begin(sentences.iter().map(|sentence| sentence.gold.len()), links);
+        abreast.begin(sentences.iter().map(|sentence| sentence.tokens), links);
         for (lane, sentence) in sentences.iter().enumerate() {
             pass.fill_scores(simd, sentence, abreast.rows(lane, links));
+            pass.masks.rows(sentence.mask).for_each(|(token, row)| abreast.forbid(lane, token, row));
         }
         let fits = abreast.fits(simd, links);
-        if fits {
-            let (mut weights, mut scores) = ([0.0; LANES], [0.0; LANES]);
-            for (lane, sentence) in sentences.iter().enumerate() {
-                weights[lane] = sentence.weight;
-                scores[lane] = transitions.score(abreast.rows(lane, links), sentence.gold.iter().copied());
-            }
-            let log_z = abreast.forward(simd, links);
+        let (mut weights, mut scores) = ([0.0; LANES], [0.0; LANES]);
+        for (lane, sentence) in sentences.iter().enumerate() {
+            weights[lane] = sentence.weight;
+            scores[lane] = transitions.score(abreast.rows(lane, links), sentence.gold.iter().copied());
+        }
+        let log_z = if fits { abreast.forward(simd, links) } else { None };
+        if let Some(log_z) = log_z {
             abreast.backward(simd, links, weights);
             for (lane, sentence) in sentences.iter().enumerate() {
                 pass.targets.sums.value += sentence.weight * (log_z[lane] - scores[lane]);
@@ -153,7 +178,7 @@ impl WithSimd for Together<'_, '_> {
             }
         }
         pass.workspace.abreast = abreast;
-        fits
+        log_z.is_some()
     }
 }
 
@@ -168,14 +193,17 @@ impl WithSimd for Alone<'_, '_> {
         let Alone(pass, sentence) = self;
         let (features, transitions) = (pass.features, pass.scores.transitions);
         let mut lattice = std::mem::take(&mut pass.workspace.lattice);
-        lattice.begin(sentence.gold.len(), transitions);
+        lattice.begin(sentence.tokens, transitions);
         pass.fill_scores(simd, sentence, &mut lattice.scores);
+        let width = transitions.width;
+        pass.masks.rows(sentence.mask).for_each(|(token, row)| lattice.mask.push(token * width, row));
         if features.n_bigrams() > 0 {
             let bigrams = &pass.scores.w[features.first_bigram()..];
             fill_edges(pass.block, features, sentence.first_token, &mut lattice, |feature| bigrams[feature]);
         }
         let score = lattice.score(transitions, sentence.gold.iter().copied());
         let log_z = lattice.forward(simd, transitions);
+        pass.targets.sums.log_space += usize::from(lattice.is_in_log_space());
         pass.targets.sums.value += sentence.weight * (log_z - score);
         lattice.backward(simd, transitions, sentence.weight, &mut pass.targets.sums.pairs);
         pass.spread(simd, sentence, &lattice.marginals);

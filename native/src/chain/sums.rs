@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 /// A block's value and its gradient of the features that blocks share.
 pub(super) struct Sums {
     pub(super) value: f64,
+    /// Sentences whose recursions ran in log space.
+    pub(super) log_space: usize,
     pub(super) rows: Aligned,
     pub(super) shared: Vec<f64>,
     pub(super) pairs: PairCounts,
@@ -17,7 +19,7 @@ pub(super) struct Sums {
 impl Sums {
     /// Sets everything to 0.
     pub(super) fn clear(&mut self) {
-        self.value = 0.0;
+        (self.value, self.log_space) = (0.0, 0);
         self.rows.fill(0.0);
         self.shared.fill(0.0);
         self.pairs.clear();
@@ -33,6 +35,7 @@ impl WithSimd for AddSums<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let AddSums(total, sums) = self;
         total.value += sums.value;
+        total.log_space += sums.log_space;
         numeric::add(simd, &mut total.rows, &sums.rows);
         numeric::add(simd, &mut total.shared, &sums.shared);
         total.pairs.add(&sums.pairs);

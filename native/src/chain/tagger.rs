@@ -1,13 +1,14 @@
 //! From text to labels: attributes are hashed, looked up and added to the scores while they are read, and never stored.
 
 use crate::chain::confidence::{Probabilities, Tagging};
-use crate::chain::inference::Lattice;
+use crate::chain::inference::{LabelSets, Lattice};
 use crate::chain::model::{Model, ModelWeights, Viterbi};
-use crate::corpus::sink::Sink;
+use crate::corpus::sink::{Gold, Sink};
 use crate::error::{Error, Located, Result};
 use crate::text::encode::{Format, column_shape};
 use crate::text::expand::Expander;
 use crate::text::input::{self, Text};
+use crate::text::labels::Labels;
 use crate::text::{columns, conllu, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
 use pulp::Arch;
@@ -28,6 +29,8 @@ struct Scorer<'m> {
     model: &'m Model,
     weights: ModelWeights<'m>,
     lattice: Lattice,
+    /// A buffer for the sentence's mask.
+    sets: LabelSets,
     tokens: usize,
     overlap: usize,
     wanted: Wanted<'m>,
@@ -52,7 +55,7 @@ impl Sink for Scorer<'_> {
         self.overlap += 1;
     }
 
-    fn end_token(&mut self, _label: Option<&[u8]>) {
+    fn end_token(&mut self, _label: Option<Gold<'_>>) {
         let row = self.tokens * self.model.transitions.width;
         self.model.add_intercept(&mut self.lattice.scores[row..]);
         self.tokens += 1;
@@ -84,6 +87,7 @@ impl<'m> Scorer<'m> {
             model,
             weights: model.weights(),
             lattice,
+            sets: LabelSets::default(),
             tokens: 0,
             overlap: 0,
             wanted,
@@ -101,6 +105,9 @@ impl<'m> Scorer<'m> {
         if self.lattice.edges.is_empty() {
             self.lattice.edge_ends.clear();
         }
+        if self.tokens > 0 {
+            self.model.mask(&mut self.lattice, &mut self.sets);
+        }
         if self.wanted.marginals || self.wanted.probabilities.is_some() {
             self.tagging = self.model.tag_for(&mut self.lattice, self.wanted.probabilities);
         } else {
@@ -117,7 +124,7 @@ impl<'m> Scorer<'m> {
     /// Writes the label of a token, and its probability and marginals where they are wanted.
     fn print_label(&mut self, token: usize) {
         let labels = &self.model.labels;
-        self.out.extend_from_slice(labels[self.tagging.labels[token] as usize].as_bytes());
+        self.out.extend_from_slice(self.model.label(self.tagging.labels[token]).unwrap_or("?").as_bytes());
         self.tagging.print_behind(self.wanted.probabilities, token, &mut self.out);
         if self.wanted.marginals {
             let row = &self.tagging.marginals[token * labels.len()..][..labels.len()];
@@ -136,7 +143,7 @@ const PIECE: usize = 64 << 10;
 /// labels are filled in, and all other bytes are the same.
 pub fn tag(model: &Model, text: &Text, format: Format, wanted: Wanted<'_>, interrupt: &Interrupt) -> Result<Vec<u8>> {
     let content = text.content();
-    let template = format.check_template(model.template.as_ref())?;
+    let template = format.check_template(model.template.as_deref())?;
     if matches!(format, Format::Conllu(_)) && (wanted.marginals || wanted.probabilities.is_some()) {
         let (what, flag) = match wanted.marginals {
             true => ("the probability of every label", "--marginals"),
@@ -148,7 +155,7 @@ pub fn tag(model: &Model, text: &Text, format: Format, wanted: Wanted<'_>, inter
         return Ok(Vec::new());
     }
     let shape = match (format, template) {
-        (Format::Columns, Some(template)) => column_shape(&text.name, content, template, false)?,
+        (Format::Columns, Some(template)) => column_shape(&text.name, content, template, Labels::Ignored)?,
         _ => None,
     };
     let pieces = input::pieces(content, PIECE, |line| format.ends(line));
@@ -176,7 +183,7 @@ fn tag_piece(
     wanted: Wanted<'_>,
 ) -> std::result::Result<Vec<u8>, Located> {
     let mut scorer = Scorer::new(model, wanted);
-    let mut expander = model.template.as_ref().map(Expander::new);
+    let mut expander = model.template.as_deref().map(Expander::new);
     match (format, &mut expander, shape) {
         (Format::Columns, Some(expander), Some(shape)) => columns::read(content, range, shape, |sentence| {
             expander.expand(&sentence.cells, &mut scorer, |_| None);
@@ -191,9 +198,9 @@ fn tag_piece(
             scorer.out.push(b'\n');
         })?,
         (Format::Conllu(label), Some(expander), _) => {
-            let inputs = model.template.as_ref().map_or(0, |template| template.columns);
+            let inputs = model.template.as_deref().map_or(0, |template| template.columns);
             let mut copied = range.start;
-            conllu::read(content, range.clone(), inputs, label, false, |sentence| {
+            conllu::read(content, range.clone(), inputs, label, Labels::Ignored, |sentence| {
                 expander.expand(&sentence.cells, &mut scorer, |_| None);
                 scorer.end_sentence(1.0);
                 for (token, cell) in sentence.labels.iter().enumerate() {
@@ -205,7 +212,7 @@ fn tag_piece(
             scorer.out.extend_from_slice(&content[copied..range.end]);
         }
         (Format::Jsonl, expander, _) => {
-            let inputs = model.template.as_ref().map_or(0, |template| template.columns);
+            let inputs = model.template.as_deref().map_or(0, |template| template.columns);
             for (start, line) in input::lines(&content[range.clone()]) {
                 let start = range.start + start;
                 scorer.tagging = Tagging::default();
@@ -213,17 +220,17 @@ fn tag_piece(
                     continue;
                 }
                 let line_range = start..start + line.len();
-                jsonl::read(content, line_range, false, expander.as_mut(), inputs, &mut scorer)?;
+                jsonl::read(content, line_range, Labels::Ignored, expander.as_mut(), inputs, &mut scorer)?;
                 print_json(&mut scorer, line);
             }
         }
         (Format::Svmlight, ..) => {
             scorer.closing = Some(b"");
-            svmlight::read(content, range, false, &mut scorer)?;
+            svmlight::read(content, range, Labels::Ignored, &mut scorer)?;
         }
         _ => {
             scorer.closing = Some(b"\n");
-            crfsuite::read(content, range, false, &mut scorer)?;
+            crfsuite::read(content, range, Labels::Ignored, &mut scorer)?;
         }
     }
     Ok(scorer.out)
@@ -232,7 +239,7 @@ fn tag_piece(
 fn print_json(scorer: &mut Scorer<'_>, line: &[u8]) {
     let Ok(serde_json::Value::Object(mut sentence)) = serde_json::from_slice(line) else { return };
     let labels = &scorer.model.labels;
-    let predicted: Vec<&str> = scorer.tagging.labels.iter().map(|&label| labels[label as usize].as_str()).collect();
+    let predicted: Vec<Option<&str>> = scorer.tagging.labels.iter().map(|&label| scorer.model.label(label)).collect();
     if scorer.wanted.marginals {
         let row = |row: &[f64]| labels.iter().cloned().zip(row.iter().copied().map(serde_json::Value::from)).collect();
         let tokens = scorer.tagging.marginals.chunks_exact(labels.len()).take(predicted.len());

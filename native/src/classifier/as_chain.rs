@@ -2,6 +2,7 @@
 
 use crate::chain::features::{Features, Selection};
 use crate::chain::layout::Block;
+use crate::chain::masks::Masks;
 use crate::chain::objective::ChainObjective;
 use crate::classifier::objective::Classifier;
 use crate::corpus::Corpus;
@@ -19,5 +20,6 @@ pub fn as_chain(classifier: &Classifier) -> Result<ChainObjective> {
     let selection = Selection::seen(1);
     let unpenalised = if classifier.intercept.is_some() { classifier.n_outputs() } else { 0 };
     let pool = classifier.pool;
-    Ok(ChainObjective::of_parts(Arc::new(corpus), features, vec![block], selection, unpenalised, pool))
+    let (corpus, masks) = (Arc::new(corpus), Masks::default());
+    Ok(ChainObjective::of_parts(corpus, features, vec![block], masks, selection, unpenalised, pool))
 }

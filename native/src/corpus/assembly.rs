@@ -1,33 +1,40 @@
 //! The making of a corpus: threads encode pieces of a text, which are then joined.
 
 use crate::corpus::alphabet::Alphabet;
-use crate::corpus::sink::Sink;
-use crate::corpus::{Corpus, Rows};
+use crate::corpus::sink::{Gold, Sink};
+use crate::corpus::{Corpus, FIRST_SET, Rows, UNKNOWN};
+use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Corpus {
-    /// The corpus of consecutive pieces.
-    pub fn assemble(pieces: Vec<Builder>) -> Corpus {
+    /// The corpus of consecutive pieces. Errors: too many labels.
+    pub fn assemble(pieces: Vec<Builder>) -> Result<Corpus> {
         let mut assembly = Assembly::default();
-        pieces.into_iter().for_each(|piece| assembly.push(piece));
-        assembly.finish()
+        pieces.into_iter().try_for_each(|piece| assembly.push(piece))?;
+        Ok(assembly.finish())
     }
 
-    /// Renumbers the labels: the most frequent first, weights not counted. The labels that occur with an attribute then mostly
-    /// have low numbers.
-    fn sort_labels(&mut self, labels: Labels) {
+    /// Renumbers the labels: the most frequent first, weights not counted, nor tokens that have not a single label. The labels
+    /// that occur with an attribute then mostly have low numbers.
+    fn sort_labels(&mut self, labels: Labels, mut sets: Vec<Vec<u32>>) {
         let mut counts = vec![0usize; labels.names.len()];
-        self.gold.iter().for_each(|&label| counts[label as usize] += 1);
+        self.gold.iter().filter(|&&label| label < FIRST_SET).for_each(|&label| counts[label as usize] += 1);
         let mut sorted: Vec<u32> = (0..labels.names.len() as u32).collect();
         sorted.sort_by_key(|&label| (Reverse(counts[label as usize]), &labels.names[label as usize]));
         let mut rank = vec![0; sorted.len()];
         for (new, &old) in sorted.iter().enumerate() {
             rank[old as usize] = new as u32;
         }
-        self.gold.par_iter_mut().for_each(|label| *label = rank[*label as usize]);
+        let single = self.gold.par_iter_mut().filter(|label| **label < FIRST_SET);
+        single.for_each(|label| *label = rank[*label as usize]);
+        for set in &mut sets {
+            set.iter_mut().for_each(|label| *label = rank[*label as usize]);
+            set.sort_unstable();
+        }
+        self.label_sets = Arc::new(sets);
         let name = |&old: &u32| String::from_utf8_lossy(&labels.names[old as usize]).into_owned();
         self.labels = Arc::new(sorted.iter().map(name).collect());
     }
@@ -63,18 +70,45 @@ impl Labels {
     }
 }
 
+/// Sets of labels, numbered as they first appear.
+#[derive(Default)]
+struct LabelSets {
+    /// Number -> labels, ascending, each once.
+    sets: Vec<Vec<u32>>,
+    /// Labels -> number.
+    numbers: HashMap<Vec<u32>, u32>,
+}
+
+impl LabelSets {
+    /// What `Corpus::gold` holds for a token with one of these labels: the label, if there is only one.
+    fn intern(&mut self, mut labels: Vec<u32>) -> u32 {
+        labels.sort_unstable();
+        labels.dedup();
+        if let [label] = labels[..] {
+            return label;
+        }
+        let next = self.sets.len() as u32;
+        let number = *self.numbers.entry(labels).or_insert_with_key(|labels| {
+            self.sets.push(labels.clone());
+            next
+        });
+        FIRST_SET + number
+    }
+}
+
 /// Joins pieces that were encoded separately, first piece first. Ids are the same as if all had been one piece.
 #[derive(Default)]
 pub struct Assembly {
     attributes: Alphabet,
     labels: Labels,
+    sets: LabelSets,
     /// The sentences of all pieces so far, with the ids of this assembly.
     joined: Builder,
 }
 
 impl Assembly {
-    /// Appends a piece.
-    pub fn push(&mut self, mut piece: Builder) {
+    /// Appends a piece. Errors: too many labels.
+    pub fn push(&mut self, mut piece: Builder) -> Result<()> {
         let attributes = std::mem::take(&mut piece.attributes);
         let map: Vec<u32> = if self.attributes.is_empty() {
             // The ids of the first piece are the ids of the assembly.
@@ -84,6 +118,12 @@ impl Assembly {
             self.attributes.absorb(&attributes)
         };
         let label_map: Vec<u32> = piece.labels.names.iter().map(|name| self.labels.intern(name)).collect();
+        if self.labels.names.len() > FIRST_SET as usize {
+            let message = format!("more than {FIRST_SET} labels; is the column of the labels the right one?");
+            return Err(Error::Data(message));
+        }
+        let in_set = |set: &Vec<u32>| self.sets.intern(set.iter().map(|&label| label_map[label as usize]).collect());
+        let set_map: Vec<u32> = piece.sets.sets.iter().map(in_set).collect();
         let joined = &mut self.joined;
         join_sparse(&mut joined.values, joined.states.ids.len(), piece.values, piece.states.ids.len());
         join_sparse(&mut joined.weights, joined.sentence_ends.len(), piece.weights, piece.sentence_ends.len());
@@ -91,12 +131,17 @@ impl Assembly {
         joined.sentence_ends.extend(piece.sentence_ends.iter().map(|end| tokens + end));
         joined.states.append(piece.states, &map);
         joined.bigrams.append(piece.bigrams, &map);
-        joined.gold.extend(piece.gold.iter().map(|&label| label_map[label as usize]));
+        joined.gold.extend(piece.gold.iter().map(|&label| match label {
+            UNKNOWN => UNKNOWN,
+            FIRST_SET.. => set_map[(label - FIRST_SET) as usize],
+            _ => label_map[label as usize],
+        }));
+        Ok(())
     }
 
     /// The corpus of all pieces.
     pub fn finish(self) -> Corpus {
-        let Assembly { mut attributes, labels, mut joined } = self;
+        let Assembly { mut attributes, labels, sets, mut joined } = self;
         attributes.shrink();
         joined.states.ids.shrink_to_fit();
         joined.values.shrink_to_fit();
@@ -106,12 +151,12 @@ impl Assembly {
             states: joined.states,
             values: joined.values,
             bigrams: if joined.bigrams.ids.is_empty() { Rows::default() } else { joined.bigrams },
+            labelled: !joined.gold.is_empty(),
             gold: joined.gold,
             weights: joined.weights,
-            labelled: !labels.names.is_empty(),
             ..Corpus::empty()
         };
-        corpus.sort_labels(labels);
+        corpus.sort_labels(labels, sets.sets);
         corpus
     }
 }
@@ -131,6 +176,7 @@ fn join_sparse(all: &mut Vec<f64>, count: usize, mut more: Vec<f64>, more_count:
 pub struct Builder {
     attributes: Alphabet,
     labels: Labels,
+    sets: LabelSets,
     sentence_ends: Vec<usize>,
     states: Rows,
     values: Vec<f64>,
@@ -155,13 +201,14 @@ impl Sink for Builder {
         self.bigrams.ids.push(id);
     }
 
-    fn end_token(&mut self, label: Option<&[u8]>) {
+    fn end_token(&mut self, label: Option<Gold<'_>>) {
         self.states.end_row();
         self.bigrams.end_row();
-        if let Some(label) = label {
-            let id = self.labels.intern(label);
-            self.gold.push(id);
-        }
+        self.gold.extend(label.map(|label| match label {
+            Gold::Label(name) => self.labels.intern(name),
+            Gold::OneOf(names) => self.sets.intern(names.iter().map(|name| self.labels.intern(name)).collect()),
+            Gold::Unknown => UNKNOWN,
+        }));
     }
 
     fn end_sentence(&mut self, weight: f64) {
@@ -184,7 +231,7 @@ mod tests {
             for (attribute, label, value) in *sentence {
                 let name = attribute.as_bytes();
                 builder.state(key_of(name), *value, |out| out.extend_from_slice(name));
-                builder.end_token(Some(label.as_bytes()));
+                builder.end_token(Some(Gold::Label(label.as_bytes())));
             }
             builder.end_sentence(1.0);
         }
@@ -195,8 +242,8 @@ mod tests {
     fn pieces_assemble_to_what_one_piece_gives() {
         let a: &[(&str, &str, f64)] = &[("x", "N", 1.0), ("y", "V", 1.0)];
         let b: &[(&str, &str, f64)] = &[("y", "A", 0.5), ("z", "N", 1.0)];
-        let one = Corpus::assemble(vec![build(&[a, b])]);
-        let two = Corpus::assemble(vec![build(&[a]), build(&[]), build(&[b])]);
+        let one = Corpus::assemble(vec![build(&[a, b])]).unwrap();
+        let two = Corpus::assemble(vec![build(&[a]), build(&[]), build(&[b])]).unwrap();
         for corpus in [&one, &two] {
             assert_eq!(corpus.states.ids, [0, 1, 1, 2]);
             assert_eq!(corpus.values, [1.0, 1.0, 0.5, 1.0]);
@@ -208,5 +255,31 @@ mod tests {
         let second = one.select(&[1]).unwrap();
         assert_eq!((second.states.ids.as_slice(), second.gold.as_slice()), ([1, 2].as_slice(), [1, 0].as_slice()));
         assert!(one.select(&[2]).is_err());
+    }
+
+    #[test]
+    fn sets_of_labels_are_joined_and_renumbered() {
+        let sentence = |labels: &[Gold<'_>]| {
+            let mut builder = Builder::default();
+            labels.iter().for_each(|label| builder.end_token(Some(label.clone())));
+            builder.end_sentence(1.0);
+            builder
+        };
+        let (a, b, c) = (b"a".as_slice(), b"b".as_slice(), b"c".as_slice());
+        let first = [Gold::OneOf(vec![c, a]), Gold::Label(b), Gold::OneOf(vec![b, b])];
+        let second = [Gold::Unknown, Gold::OneOf(vec![b, a]), Gold::OneOf(vec![a, c])];
+        let two = Corpus::assemble(vec![sentence(&first), sentence(&second)]).unwrap();
+        // Only `b` stands alone; `a` and `c` follow in byte order.
+        assert_eq!(*two.labels, ["b", "a", "c"]);
+        assert_eq!(two.gold, [FIRST_SET, 0, 0, UNKNOWN, FIRST_SET + 1, FIRST_SET]);
+        assert_eq!(*two.label_sets, [[1, 2], [0, 1]]);
+        assert_eq!(two.named_labels(0), [1, 2]);
+        assert_eq!(two.named_labels(1), [0]);
+        assert_eq!(two.named_labels(3), [0; 0]);
+        let chosen = two.select(&[1]).unwrap();
+        assert_eq!((chosen.first_partial(), chosen.named_labels(1)), (Some((0, 0)), [0, 1].as_slice()));
+        let one = Corpus::assemble(vec![sentence(&[&first[..], &second[..]].concat())]).unwrap();
+        assert_eq!((&one.gold, &one.label_sets, &one.labels), (&two.gold, &two.label_sets, &two.labels));
+        assert_eq!(Corpus::assemble(vec![sentence(&first[1..])]).unwrap().first_partial(), None);
     }
 }

@@ -11,6 +11,11 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Entries of `Corpus::gold` from this number on are no labels: `FIRST_SET + k` stands for one of the labels `label_sets[k]`.
+pub const FIRST_SET: u32 = 1 << 24;
+/// The entry of `Corpus::gold` for a token of which no label is known.
+pub const UNKNOWN: u32 = u32::MAX;
+
 /// Rows of ids of any lengths, one after the other.
 #[derive(Clone, Default)]
 pub struct Rows {
@@ -58,8 +63,10 @@ pub struct Corpus {
     pub values: Vec<f64>,
     /// Token -> bigram attributes; empty if there are none.
     pub bigrams: Rows,
-    /// Token -> label; empty if the data has no labels.
+    /// Token -> label, or `FIRST_SET + k`, or `UNKNOWN`; empty if the data has no labels.
     pub gold: Vec<u32>,
+    /// The sets of labels of tokens whose label is one of several, each set once: ascending labels, at least 2.
+    pub label_sets: Arc<Vec<Vec<u32>>>,
     /// Sentence -> weight; empty if all are 1.
     pub weights: Vec<f64>,
     /// Whether label bigrams are features: always, except with a template that has no `B` line.
@@ -92,6 +99,28 @@ impl Corpus {
         self.weights.get(sentence).copied().unwrap_or(1.0)
     }
 
+    /// The labels that the data name for a token: its label, or several, one of which it is; none if its label is unknown.
+    #[inline(always)]
+    pub fn named_labels(&self, token: usize) -> &[u32] {
+        match &self.gold[token] {
+            label if *label < FIRST_SET => std::slice::from_ref(label),
+            &UNKNOWN => &[],
+            set => &self.label_sets[(set - FIRST_SET) as usize],
+        }
+    }
+
+    /// The sentence and the place in it of the first token that has not a single label.
+    pub fn first_partial(&self) -> Option<(usize, usize)> {
+        let token = self.gold.iter().position(|&label| label >= FIRST_SET)?;
+        let sentence = self.sentence_ends.partition_point(|&end| end <= token);
+        Some((sentence, token - self.tokens(sentence).start))
+    }
+
+    /// Whether some tokens have not a single label.
+    pub fn is_partial(&self) -> bool {
+        self.first_partial().is_some()
+    }
+
     /// Bytes of memory taken by the encoded data.
     pub fn n_bytes(&self) -> usize {
         let rows = |rows: &Rows| size_of_val(rows.ids.as_slice()) + size_of_val(rows.ends.as_slice());
@@ -119,6 +148,7 @@ impl Corpus {
         let mut chosen = Corpus {
             attributes: Arc::clone(&self.attributes),
             labels: Arc::clone(&self.labels),
+            label_sets: Arc::clone(&self.label_sets),
             transitions: self.transitions,
             triples: self.triples,
             labelled: self.labelled,
@@ -209,6 +239,7 @@ impl Corpus {
             values: Vec::new(),
             bigrams: Rows::default(),
             gold: Vec::new(),
+            label_sets: Arc::default(),
             weights: Vec::new(),
             transitions: true,
             triples: false,

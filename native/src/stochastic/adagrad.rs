@@ -84,7 +84,7 @@ impl Visitor for &mut Pass<'_> {
     #[inline(always)]
     fn visit<S: Simd>(&mut self, simd: S, _: usize, sample: Sample<'_>) {
         self.inference.bigrams(sample, &mut self.bigrams);
-        if !sample.tokens().is_empty() {
+        if !sample.is_empty() {
             self.catch_up(sample);
             self.inference.evaluate(simd, &self.weights, 1.0, sample);
             self.inference.gradient(simd, sample);

@@ -2,6 +2,7 @@
 
 use crate::chain::features::Features;
 use crate::chain::inference::{Lattice, PairCounts, Transitions};
+use crate::chain::masks::Known;
 use crate::chain::objective::ChainObjective;
 use crate::chain::pass::fill_edges;
 use crate::chain::states::{First, Read, Stored, fill_scores};
@@ -17,13 +18,24 @@ pub struct Inference<'a> {
     pub lattice: Lattice,
     /// After `gradient`, `direct` is the gradient of the transitions.
     pub expected: PairCounts,
+    /// The sample over the labellings that agree with what is known of its labels, where they are known in part.
+    clamped: Lattice,
+    clamped_counts: PairCounts,
 }
 
 impl<'a> Inference<'a> {
     /// Buffers for the samples of an objective.
     pub fn new(objective: &'a ChainObjective) -> Self {
-        let transitions = Transitions::new(objective.features.n_labels);
-        Inference { objective, lattice: Lattice::default(), expected: PairCounts::new(&transitions), transitions }
+        let mut transitions = Transitions::new(objective.features.n_labels);
+        transitions.constrain(objective.masks.constraints.clone());
+        Inference {
+            objective,
+            lattice: Lattice::default(),
+            expected: PairCounts::new(&transitions),
+            clamped: Lattice::default(),
+            clamped_counts: PairCounts::new(&transitions),
+            transitions,
+        }
     }
 
     /// The features of the objective.
@@ -63,9 +75,21 @@ impl<'a> Inference<'a> {
             lattice.scores.iter_mut().for_each(|score| *score *= scale);
             lattice.edges.iter_mut().for_each(|edge| edge.score *= scale);
         }
+        let masks = &self.objective.masks;
+        masks.rows(sample.free).for_each(|(token, row)| lattice.mask.push(token * width, row));
+        if sample.known == Known::Some {
+            let clamped = &mut self.clamped;
+            if has_bigrams {
+                clamped.prepare(&self.transitions);
+            }
+            clamped.begin(sample.tokens().len(), &self.transitions);
+            clamped.take_scores(lattice);
+            masks.rows(sample.clamped).for_each(|(token, row)| clamped.mask.push(token * width, row));
+        }
     }
 
-    /// Computes the sample's scores at `scale` times the weights stored, then the forward recursion; returns -log p(y|x).
+    /// Computes the sample's scores at `scale` times the weights stored, then the forward recursion; returns -log p(y|x), y being
+    /// what is known of the labels.
     #[inline(always)]
     pub fn evaluate<S: Simd>(&mut self, simd: S, weights: &Weights<'_>, scale: f64, sample: Sample<'_>) -> f64 {
         self.transitions.update(simd, &weights.pairs.values, weights.pairs.stride(), scale);
@@ -76,7 +100,10 @@ impl<'a> Inference<'a> {
     /// After `scores`: the forward recursion; returns -log p(y|x).
     #[inline(always)]
     pub fn nll<S: Simd>(&mut self, simd: S, sample: Sample<'_>) -> f64 {
-        let score = self.lattice.score(&self.transitions, sample.gold.iter().copied());
+        let score = match sample.known {
+            Known::All => self.lattice.score(&self.transitions, sample.gold.iter().copied()),
+            _ => self.clamped.forward(simd, &self.transitions),
+        };
         self.lattice.forward(simd, &self.transitions) - score
     }
 
@@ -85,18 +112,18 @@ impl<'a> Inference<'a> {
     pub fn gradient<S: Simd>(&mut self, simd: S, sample: Sample<'_>) {
         self.expected.clear();
         self.lattice.backward(simd, &self.transitions, sample.weight, &mut self.expected);
+        if sample.known == Known::Some {
+            self.subtract_clamped(simd, sample.weight);
+            return;
+        }
         let gold = sample.gold;
         let width = self.lattice.width();
         for (marginals, &label) in self.lattice.marginals.chunks_exact_mut(width).zip(gold) {
             marginals.iter_mut().for_each(|p| *p = -*p);
             marginals[label as usize] += sample.weight;
         }
-        let counts = self.expected.direct.iter_mut().zip(&*self.expected.outer).zip(&*self.transitions.exp);
-        for ((direct, &outer), &exp) in counts {
-            // Where exp is infinite, outer is 0.
-            let outer = if outer == 0.0 { 0.0 } else { outer * exp };
-            *direct = -(*direct + outer);
-        }
+        self.expected.multiply_out(&self.transitions);
+        self.expected.direct.iter_mut().for_each(|direct| *direct = -*direct);
         for pair in gold.windows(2) {
             self.expected.direct[pair[0] as usize * width + pair[1] as usize] += sample.weight;
         }
@@ -106,6 +133,22 @@ impl<'a> Inference<'a> {
                 let is_gold = (edge.from, edge.to) == (gold[token - 1], gold[token]);
                 edge.marginal = if is_gold { sample.weight } else { 0.0 } - edge.marginal;
             }
+        }
+    }
+
+    /// Makes of the expected counts over all labellings those over the labellings that agree with what is known, less the former.
+    #[inline(always)]
+    fn subtract_clamped<S: Simd>(&mut self, simd: S, weight: f64) {
+        let Inference { lattice, clamped, expected, clamped_counts, transitions, .. } = self;
+        clamped_counts.clear();
+        clamped.backward(simd, transitions, weight, clamped_counts);
+        expected.multiply_out(transitions);
+        clamped_counts.multiply_out(transitions);
+        let pairs = expected.direct.iter_mut().zip(&*clamped_counts.direct);
+        let states = lattice.marginals.iter_mut().zip(&*clamped.marginals);
+        pairs.chain(states).for_each(|(free, &clamped)| *free = clamped - *free);
+        for (free, clamped) in lattice.edges.iter_mut().zip(&clamped.edges) {
+            free.marginal = clamped.marginal - free.marginal;
         }
     }
 

@@ -141,7 +141,7 @@ impl Pass<'_> {
     fn visit<S: Simd>(&mut self, simd: S, draw: Draw, sample: Sample<'_>, settings: &Settings<'_>) {
         let Draw { sample: i, probability } = draw;
         let (mut l, searches) = self.sampler.visit(i);
-        if sample.tokens().is_empty() {
+        if sample.is_empty() {
             self.inference.nothing();
         } else {
             if let Some(proximal) = &mut self.proximal {

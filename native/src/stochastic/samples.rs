@@ -1,6 +1,7 @@
 //! The samples of an objective over chains as solvers visit them one by one, in any sequence.
 
 use crate::chain::layout::{Block, KINDS, SentenceEntries};
+use crate::chain::masks::{Known, Masked};
 use crate::chain::objective::ChainObjective;
 use crate::numeric;
 use crate::stochastic::marks::Marks;
@@ -24,7 +25,7 @@ impl SamplePasses {
 
     /// All samples, in the sequence of the corpus.
     pub fn samples(&self) -> Vec<Sample<'_>> {
-        let corpus = &self.objective.corpus;
+        let (corpus, masks) = (&self.objective.corpus, &self.objective.masks);
         let mut samples = Vec::with_capacity(corpus.n_sentences());
         for (block, marks) in self.objective.blocks.iter().zip(&self.marks) {
             let mut sequence: Vec<_> = block.sentences.iter().enumerate().collect();
@@ -41,6 +42,9 @@ impl SamplePasses {
                     first_token: sentence.tokens.start,
                     end_token: sentence.tokens.end,
                     gold: &corpus.gold[corpus.tokens(sentence.number)],
+                    known: masks.known(sentence.number),
+                    free: masks.free(sentence.number),
+                    clamped: masks.clamped(sentence.number),
                     weight: self.objective.weight(sentence.number),
                     parts: Parts {
                         rows: block.rows.each_ref().map(part),
@@ -65,6 +69,11 @@ pub struct Sample<'a> {
     end_token: usize,
     pub weight: f64,
     pub gold: &'a [u32],
+    pub known: Known,
+    /// The mask under the constraints.
+    pub free: &'a Masked,
+    /// The mask with what is known of the labels, where they are known in part.
+    pub clamped: &'a Masked,
     pub parts: Parts,
 }
 
@@ -81,6 +90,12 @@ impl Sample<'_> {
     #[inline(always)]
     pub fn tokens(&self) -> Range<usize> {
         self.first_token..self.end_token
+    }
+
+    /// Whether the sample contributes nothing: it has no tokens, or nothing is known of its labels.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.tokens().is_empty() || self.known == Known::Nothing
     }
 
     /// Prefetches the sample's entries, marks and gold labels.

@@ -60,7 +60,7 @@ struct Pass<'a> {
 impl Pass<'_> {
     #[inline(always)]
     fn update<S: Simd>(&mut self, simd: S, sample: Sample<'_>, alpha: f64, l2: f64) {
-        if sample.tokens().is_empty() {
+        if sample.is_empty() {
             self.inference.nothing();
         } else {
             self.inference.evaluate(simd, &self.weights, self.scale, sample);

@@ -61,7 +61,7 @@ impl Visitor for Run<'_, '_> {
         let Run { pass, settings } = self;
         let scheduled = settings.rates[k];
         pass.inference.bigrams(sample, &mut pass.bigrams);
-        if sample.tokens().is_empty() {
+        if sample.is_empty() {
             pass.inference.nothing();
             pass.update(simd, sample, settings, scheduled);
             return;

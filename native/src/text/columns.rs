@@ -1,8 +1,10 @@
 //! Column files: a token a line, cells between runs of spaces or tabs, the label last, a blank line between sentences.
 
+use crate::corpus::sink::Gold;
 use crate::error::Located;
 use crate::text::cells::Cells;
 use crate::text::input::{check_utf8, lines};
+use crate::text::labels::Labels;
 use std::ops::Range;
 
 /// The columns of every line of a column file.
@@ -12,8 +14,8 @@ pub struct Shape {
     pub columns: usize,
     /// Cells that the template may look at, the first ones of a line.
     pub inputs: usize,
-    /// Whether the last cell is the label.
-    pub labelled: bool,
+    /// How to take the last cell, the label; `Ignored` if it is none.
+    pub labels: Labels,
 }
 
 /// A sentence of a column file.
@@ -21,7 +23,7 @@ pub struct Shape {
 pub struct ColumnSentence<'t> {
     pub cells: Cells<'t>,
     /// Token -> label; empty in unlabelled files.
-    pub labels: Vec<&'t [u8]>,
+    pub labels: Vec<Gold<'t>>,
     /// Token -> the bytes of its line in the text.
     pub lines: Vec<Range<usize>>,
 }
@@ -64,8 +66,9 @@ pub fn read<'t>(
             if found <= shape.inputs {
                 sentence.cells.cells.push(cell);
             }
-            if found == shape.columns && shape.labelled {
-                sentence.labels.push(cell);
+            if found == shape.columns {
+                let label = shape.labels.parse(cell).map_err(|message| Located::new(start, message))?;
+                sentence.labels.extend(label);
             }
         }
         if found != shape.columns {
@@ -91,7 +94,7 @@ fn end<'t>(sentence: &mut ColumnSentence<'t>, each: &mut impl FnMut(&ColumnSente
 fn wrong_count(found: usize, shape: Shape) -> String {
     let plural = if found == 1 { "" } else { "s" };
     let expected = shape.columns;
-    let label = if shape.labelled { ", the last of them the label" } else { "" };
+    let label = if shape.labels.given() { ", the last of them the label" } else { "" };
     format!(
         "{found} column{plural} where the first line of the data has {expected}{label}; every line needs the same number"
     )
@@ -101,13 +104,14 @@ fn wrong_count(found: usize, shape: Shape) -> String {
 mod tests {
     use super::*;
 
-    const SHAPE: Shape = Shape { columns: 3, inputs: 2, labelled: true };
+    const SHAPE: Shape = Shape { columns: 3, inputs: 2, labels: Labels::Whole };
 
     fn sentences(text: &str) -> Result<Vec<Vec<String>>, Located> {
         let mut got = Vec::new();
         read(text.as_bytes(), 0..text.len(), SHAPE, |sentence| {
             let token = |i: usize| {
-                let cells = [sentence.cells.cell(i, 0), sentence.cells.cell(i, 1), sentence.labels[i]];
+                let Gold::Label(label) = sentence.labels[i] else { panic!("a label that is not whole") };
+                let cells = [sentence.cells.cell(i, 0), sentence.cells.cell(i, 1), label];
                 cells.map(|cell| String::from_utf8_lossy(cell).into_owned()).join("|")
             };
             got.push((0..sentence.cells.tokens()).map(token).collect());

@@ -3,10 +3,12 @@
 //!
 //! A template's column 0 is FORM, column 1 LEMMA, and so on to column 8, MISC: presets find the word where they look for it.
 
+use crate::corpus::sink::Gold;
 use crate::error::{Error, Located, Result};
 use crate::text::cells::Cells;
 use crate::text::columns::is_blank;
 use crate::text::input::{check_utf8, lines};
+use crate::text::labels::Labels;
 use crate::text::template::Template;
 use std::ops::Range;
 
@@ -54,6 +56,8 @@ pub struct Sentence<'t> {
     pub cells: Cells<'t>,
     /// Word -> the bytes of its label in the text.
     pub labels: Vec<Range<usize>>,
+    /// Word -> what its label says; empty if labels are passed over.
+    pub gold: Vec<Gold<'t>>,
 }
 
 /// What a line with cells stands for.
@@ -64,13 +68,13 @@ enum Kind {
 }
 
 /// Calls `each` for every sentence of `text[range]`, with the first `inputs` cells of each word from FORM on. Every word has to
-/// have a label if `labelled`. Offsets in errors count from the beginning of `text`.
+/// have a label unless labels are passed over. Offsets in errors count from the beginning of `text`.
 pub fn read<'t>(
     text: &'t [u8],
     range: Range<usize>,
     inputs: usize,
     label: Label,
-    labelled: bool,
+    labels: Labels,
     mut each: impl FnMut(&Sentence<'t>),
 ) -> std::result::Result<(), Located> {
     let piece = &text[range.clone()];
@@ -82,7 +86,7 @@ pub fn read<'t>(
         if is_blank(line) {
             end(&mut sentence, &mut each);
         } else if !line.starts_with(b"#") {
-            word(line, start, label, labelled, &mut sentence).map_err(|message| Located::new(start, message))?;
+            word(line, start, label, labels, &mut sentence).map_err(|message| Located::new(start, message))?;
         }
     }
     end(&mut sentence, &mut each);
@@ -94,7 +98,7 @@ fn word<'t>(
     line: &'t [u8],
     start: usize,
     label: Label,
-    labelled: bool,
+    labels: Labels,
     sentence: &mut Sentence<'t>,
 ) -> std::result::Result<(), String> {
     let found = line.iter().filter(|&&byte| byte == b'\t').count() + 1;
@@ -115,12 +119,13 @@ fn word<'t>(
             sentence.cells.cells.push(cell);
         }
         if index == label as usize {
-            if labelled && (cell.is_empty() || (cell == b"_" && label != Label::Feats)) {
+            if labels.given() && (cell.is_empty() || (cell == b"_" && label != Label::Feats)) {
                 let other = if label == Label::Upos { "xpos" } else { "upos" };
                 let name = label.name();
                 return Err(format!("no {name}, the label; --format conllu:{other} takes labels from another column"));
             }
             sentence.labels.push(at..at + cell.len());
+            sentence.gold.extend(labels.parse(cell)?);
         }
         at += cell.len() + 1;
     }
@@ -143,6 +148,7 @@ fn end<'t>(sentence: &mut Sentence<'t>, each: &mut impl FnMut(&Sentence<'t>)) {
         each(sentence);
         sentence.cells.clear();
         sentence.labels.clear();
+        sentence.gold.clear();
     }
 }
 
@@ -157,7 +163,7 @@ mod tests {
     fn words(text: &str, label: &str) -> std::result::Result<Vec<String>, Located> {
         let mut got = Vec::new();
         let label = Label::named(label).unwrap();
-        read(text.as_bytes(), 0..text.len(), 2, label, true, |sentence| {
+        read(text.as_bytes(), 0..text.len(), 2, label, Labels::Whole, |sentence| {
             let word = |i: usize| {
                 let cells = [sentence.cells.cell(i, 0), sentence.cells.cell(i, 1)];
                 let cells = cells.map(|cell| String::from_utf8_lossy(cell).into_owned()).join("|");

@@ -12,10 +12,11 @@ use crate::corpus::hash::key_of;
 use crate::corpus::sink::Sink;
 use crate::error::Located;
 use crate::text::input::{check_utf8, lines};
+use crate::text::labels::Labels;
 use std::ops::Range;
 
-/// Reads `text[range]` into a sink. The first field of a line is its label, which is ignored unless `labelled`.
-pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labelled: bool, sink: &mut S) -> Result<(), Located> {
+/// Reads `text[range]` into a sink. The first field of a line is its label.
+pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labels: Labels, sink: &mut S) -> Result<(), Located> {
     let piece = &text[range.clone()];
     check_utf8(piece, range.start)?;
     let (mut tokens, mut weight) = (0, 1.0);
@@ -30,7 +31,7 @@ pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labelled: bool, sink: &mu
             continue;
         }
         let mut fields = line.split(|&byte| byte == b'\t').filter(|field| !field.is_empty()).peekable();
-        while let Some(declaration) = fields.next_if(|field| field.starts_with(b"@") && labelled) {
+        while let Some(declaration) = fields.next_if(|field| field.starts_with(b"@") && labels.given()) {
             weight = parse_weight(declaration).map_err(|message| Located::new(start, message))?;
         }
         let Some(label) = fields.next() else { continue };
@@ -40,7 +41,7 @@ pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labelled: bool, sink: &mu
             })
             .map_err(|message| Located::new(start, message))?;
         }
-        sink.end_token(labelled.then_some(label));
+        sink.end_token(labels.parse(label).map_err(|message| Located::new(start, message))?);
         tokens += 1;
     }
     if tokens > 0 {
@@ -111,6 +112,7 @@ fn parse_value(value: &[u8], field: &[u8]) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::sink::Gold;
 
     fn attributes(field: &str) -> Result<Vec<(String, f64)>, String> {
         let mut got = Vec::new();
@@ -146,8 +148,11 @@ mod tests {
             self.1 += 1;
         }
         fn bigram(&mut self, _key: u64, _write: impl FnOnce(&mut Vec<u8>)) {}
-        fn end_token(&mut self, label: Option<&[u8]>) {
-            let label = label.map_or("-".into(), String::from_utf8_lossy);
+        fn end_token(&mut self, label: Option<Gold<'_>>) {
+            let label = match label {
+                Some(Gold::Label(label)) => String::from_utf8_lossy(label).into_owned(),
+                _ => "-".into(),
+            };
             self.0.push(format!("{label}{}", std::mem::take(&mut self.1)));
         }
         fn end_sentence(&mut self, weight: f64) {
@@ -155,19 +160,19 @@ mod tests {
         }
     }
 
-    fn read_all(text: &str, labelled: bool) -> Result<Vec<String>, Located> {
+    fn read_all(text: &str, labels: Labels) -> Result<Vec<String>, Located> {
         let mut sink = Summary::default();
-        read(text.as_bytes(), 0..text.len(), labelled, &mut sink)?;
+        read(text.as_bytes(), 0..text.len(), labels, &mut sink)?;
         Ok(sink.0)
     }
 
     #[test]
     fn sequences_weights_and_stray_tabs() {
         let text = "@weight:2\nA\tx\ty\n\t\nB\n\n\n@weight:0.5\tC\t\tz";
-        assert_eq!(read_all(text, true).unwrap(), ["A2", "B0", "end 2", "C1", "end 0.5"]);
-        assert_eq!(read_all("@x\ta\n", false).unwrap(), ["-1", "end 1"]);
-        let error = read_all("A\tx\n@home\tx\n", true).unwrap_err();
+        assert_eq!(read_all(text, Labels::Whole).unwrap(), ["A2", "B0", "end 2", "C1", "end 0.5"]);
+        assert_eq!(read_all("@x\ta\n", Labels::Ignored).unwrap(), ["-1", "end 1"]);
+        let error = read_all("A\tx\n@home\tx\n", Labels::Whole).unwrap_err();
         assert_eq!(error.offset, 4);
-        assert!(read_all("@weight:-1\nA\tx\n", true).is_err());
+        assert!(read_all("@weight:-1\nA\tx\n", Labels::Whole).is_err());
     }
 }

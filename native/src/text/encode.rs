@@ -6,6 +6,7 @@ use crate::corpus::sink::Sink;
 use crate::error::{Error, Located, Result};
 use crate::text::expand::Expander;
 use crate::text::input::{self, PIECE, Source, Windows};
+use crate::text::labels::Labels;
 use crate::text::template::Template;
 use crate::text::{columns, conllu, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
@@ -81,7 +82,7 @@ pub fn encode(
     source: Source,
     format: Format,
     template: Option<&Template>,
-    labelled: bool,
+    labels: Labels,
     interrupt: &Interrupt,
 ) -> Result<Corpus> {
     let template = format.check_template(template)?;
@@ -92,7 +93,7 @@ pub fn encode(
     while let Some(window) = windows.advance()? {
         let (name, content) = (&windows.source.name, window.bytes.as_slice());
         if let (None, Format::Columns, Some(template)) = (shape, format, template) {
-            shape = column_shape(name, content, template, labelled)?;
+            shape = column_shape(name, content, template, labels)?;
             if shape.is_none() {
                 continue;
             }
@@ -102,16 +103,16 @@ pub fn encode(
             .into_par_iter()
             .map(|range| {
                 interrupt.check()?;
-                encode_piece(content, range, format, template, shape, labelled)
+                encode_piece(content, range, format, template, shape, labels)
                     .map_err(|mistake| mistake.into_error(name, content, window.lines_before))
             })
             .collect();
         for builder in builders {
-            assembly.push(builder?);
+            assembly.push(builder?)?;
         }
     }
     let mut corpus = assembly.finish();
-    corpus.labelled = labelled;
+    corpus.labelled = labels.given();
     corpus.transitions = template.is_none_or(|template| template.transitions);
     corpus.triples = template.is_some_and(|template| template.triples);
     if corpus.n_sentences() == 0 {
@@ -128,48 +129,47 @@ fn encode_piece(
     format: Format,
     template: Option<&Template>,
     shape: Option<columns::Shape>,
-    labelled: bool,
+    labels: Labels,
 ) -> std::result::Result<Builder, Located> {
     let mut builder = Builder::default();
     let mut expander = template.map(Expander::new);
     match (format, &mut expander, shape) {
         (Format::Columns, Some(expander), Some(shape)) => columns::read(content, range, shape, |sentence| {
-            expander.expand(&sentence.cells, &mut builder, |token| sentence.labels.get(token).copied());
+            expander.expand(&sentence.cells, &mut builder, |token| sentence.labels.get(token).cloned());
             builder.end_sentence(1.0);
         })?,
         (Format::Conllu(label), Some(expander), _) => {
             let inputs = template.map_or(0, |template| template.columns);
-            conllu::read(content, range, inputs, label, labelled, |sentence| {
-                let label_of = |token: usize| labelled.then(|| &content[sentence.labels[token].clone()]);
-                expander.expand(&sentence.cells, &mut builder, label_of);
+            conllu::read(content, range, inputs, label, labels, |sentence| {
+                expander.expand(&sentence.cells, &mut builder, |token| sentence.gold.get(token).cloned());
                 builder.end_sentence(1.0);
             })?;
         }
         (Format::Jsonl, expander, _) => {
             let inputs = template.map_or(0, |template| template.columns);
-            jsonl::read(content, range, labelled, expander.as_mut(), inputs, &mut builder)?;
+            jsonl::read(content, range, labels, expander.as_mut(), inputs, &mut builder)?;
         }
-        (Format::Svmlight, ..) => svmlight::read(content, range, labelled, &mut builder)?,
-        _ => crfsuite::read(content, range, labelled, &mut builder)?,
+        (Format::Svmlight, ..) => svmlight::read(content, range, labels, &mut builder)?,
+        _ => crfsuite::read(content, range, labels, &mut builder)?,
     }
     Ok(builder)
 }
 
 /// The shape of a column file, read off its first line; none if all lines are blank. Fails if the template needs more columns.
-pub fn column_shape(name: &str, content: &[u8], template: &Template, labelled: bool) -> Result<Option<columns::Shape>> {
+pub fn column_shape(name: &str, content: &[u8], template: &Template, labels: Labels) -> Result<Option<columns::Shape>> {
     let Some(found) = columns::count_columns(content) else { return Ok(None) };
-    let inputs = found - usize::from(labelled);
-    if labelled && inputs == 0 {
+    let inputs = found - usize::from(labels.given());
+    if labels.given() && inputs == 0 {
         let message = format!("{name}: one column; labelled data needs at least two, the label last");
         return Err(Error::Data(message));
     }
     if inputs < template.columns {
-        let beside = if labelled { " beside the label" } else { "" };
+        let beside = if labels.given() { " beside the label" } else { "" };
         return Err(Error::Template(format!(
             "the template looks at column {} (counted from 0), but {name} has {inputs} column{}{beside}",
             template.columns - 1,
             if inputs == 1 { "" } else { "s" },
         )));
     }
-    Ok(Some(columns::Shape { columns: found, inputs: template.columns, labelled }))
+    Ok(Some(columns::Shape { columns: found, inputs: template.columns, labels }))
 }

@@ -1,7 +1,7 @@
 //! Templates applied to sentences: attributes are hashed from the hashes of their parts, without building strings.
 
 use crate::corpus::hash::Piece;
-use crate::corpus::sink::Sink;
+use crate::corpus::sink::{Gold, Sink};
 use crate::text::cells::Cells;
 use crate::text::template::{Line, Part, Row, Template};
 use crate::text::view::text_of;
@@ -64,7 +64,7 @@ impl<'t> Expander<'t> {
         &mut self,
         cells: &Cells<'_>,
         sink: &mut S,
-        label_of: impl Fn(usize) -> Option<&'l [u8]>,
+        label_of: impl Fn(usize) -> Option<Gold<'l>>,
     ) {
         let tokens = cells.tokens();
         let template = self.template;
@@ -176,7 +176,7 @@ mod tests {
         fn bigram(&mut self, key: u64, write: impl FnOnce(&mut Vec<u8>)) {
             self.add("bigram ", key, write);
         }
-        fn end_token(&mut self, _label: Option<&[u8]>) {
+        fn end_token(&mut self, _label: Option<Gold<'_>>) {
             self.tokens.push(std::mem::take(&mut self.current));
         }
         fn end_sentence(&mut self, _weight: f64) {}

@@ -2,21 +2,24 @@
 //!
 //! A token is a string, a list of strings, or a dictionary of attributes. With a template, strings and lists are raw columns;
 //! without one they are attributes. Dictionaries are always attributes, named as python-crfsuite names them (`items`).
+//!
+//! A label is a string, a list of strings, one of which it is, or null, which stands for any label.
 
-use crate::corpus::sink::Sink;
+use crate::corpus::sink::{Gold, Sink};
 use crate::error::Located;
 use crate::text::cells::Cells;
 use crate::text::expand::Expander;
 use crate::text::input::lines;
 use crate::text::items::Items;
+use crate::text::labels::Labels;
 use serde_json::Value;
 use std::ops::Range;
 
-/// Reads `text[range]` into a sink. Every sentence has to have labels if `labelled`.
+/// Reads `text[range]` into a sink. Every sentence has to have labels unless they are passed over.
 pub fn read<S: Sink>(
     text: &[u8],
     range: Range<usize>,
-    labelled: bool,
+    labels: Labels,
     mut expander: Option<&mut Expander<'_>>,
     columns: usize,
     sink: &mut S,
@@ -25,7 +28,7 @@ pub fn read<S: Sink>(
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        sentence(line, labelled, expander.as_deref_mut(), columns, sink)
+        sentence(line, labels, expander.as_deref_mut(), columns, sink)
             .map_err(|message| Located::new(range.start + start, message))?;
     }
     Ok(())
@@ -34,7 +37,7 @@ pub fn read<S: Sink>(
 /// Reads the sentence of a line into a sink.
 fn sentence<S: Sink>(
     line: &[u8],
-    labelled: bool,
+    labels: Labels,
     expander: Option<&mut Expander<'_>>,
     columns: usize,
     sink: &mut S,
@@ -49,7 +52,7 @@ fn sentence<S: Sink>(
         .and_then(Value::as_array)
         .ok_or("no \"tokens\" list; a line looks like {\"tokens\": [...], \"labels\": [...]}")?;
     let labels = match value.get("labels") {
-        _ if !labelled => None,
+        _ if !labels.given() => None,
         Some(Value::Array(labels)) => Some(labels),
         _ => return Err("no \"labels\" list, which training and evaluation need".into()),
     };
@@ -58,11 +61,7 @@ fn sentence<S: Sink>(
     {
         return Err(format!("{} tokens but {} labels", tokens.len(), labels.len()));
     }
-    let label_of = |token: usize| -> Result<Option<&[u8]>, String> {
-        labels
-            .map(|labels| labels[token].as_str().map(str::as_bytes).ok_or(format!("label {token} is not a string")))
-            .transpose()
-    };
+    let gold: Vec<Gold<'_>> = labels.into_iter().flatten().enumerate().map(gold_of).collect::<Result<_, _>>()?;
     let weight = value.get("weight").map_or(Some(1.0), Value::as_f64).filter(|weight| *weight >= 0.0);
     let weight = weight.ok_or("\"weight\" is not a number of at least 0")?;
     if tokens.is_empty() {
@@ -72,7 +71,6 @@ fn sentence<S: Sink>(
         Some(expander) => {
             let mut cells = Cells { columns, cells: Vec::with_capacity(tokens.len() * columns) };
             for (index, token) in tokens.iter().enumerate() {
-                label_of(index)?;
                 let found = push_cells(token, &mut cells)
                     .ok_or(format!("token {index}: a template needs a string or a list of strings"))?;
                 if found < columns {
@@ -81,18 +79,38 @@ fn sentence<S: Sink>(
                     ));
                 }
             }
-            expander.expand(&cells, sink, |token| label_of(token).ok().flatten());
+            expander.expand(&cells, sink, |token| gold.get(token).cloned());
         }
         None => {
             let mut items = Items::default();
             for (index, token) in tokens.iter().enumerate() {
                 attributes(token, &mut items, sink).map_err(|message| format!("token {index}: {message}"))?;
-                sink.end_token(label_of(index)?);
+                sink.end_token(gold.get(index).cloned());
             }
         }
     }
     sink.end_sentence(weight);
     Ok(())
+}
+
+/// What an entry of `labels` says of the label of the token with this index.
+fn gold_of((index, label): (usize, &Value)) -> Result<Gold<'_>, String> {
+    match label {
+        Value::String(name) => Ok(Gold::Label(name.as_bytes())),
+        Value::Null => Ok(Gold::Unknown),
+        Value::Array(names) if names.is_empty() => {
+            Err(format!("label {index} is an empty list; list the labels that are possible, or write null for any"))
+        }
+        Value::Array(names) => names
+            .iter()
+            .map(|name| name.as_str().map(str::as_bytes))
+            .collect::<Option<_>>()
+            .map(Gold::OneOf)
+            .ok_or_else(|| {
+                format!("label {index} is a list of other things than strings; list the labels that are possible")
+            }),
+        _ => Err(format!("label {index} is not a string; a list of strings is one of several labels, null any label")),
+    }
 }
 
 /// Appends at most `cells.columns` cells of a token; returns the number of its cells, none if it is a dictionary or no token.

@@ -9,6 +9,7 @@ pub mod expand;
 pub mod input;
 pub mod items;
 pub mod jsonl;
+pub mod labels;
 pub mod pattern;
 pub mod svmlight;
 pub mod template;

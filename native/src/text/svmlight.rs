@@ -8,11 +8,11 @@ use crate::corpus::hash::key_of;
 use crate::corpus::sink::Sink;
 use crate::error::Located;
 use crate::text::input::{check_utf8, lines};
+use crate::text::labels::Labels;
 use std::ops::Range;
 
-/// Reads `text[range]` into a sink; each sample is a sentence of one token. The first field of a line is its label, which is
-/// ignored unless `labelled`.
-pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labelled: bool, sink: &mut S) -> Result<(), Located> {
+/// Reads `text[range]` into a sink; each sample is a sentence of one token. The first field of a line is its label.
+pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labels: Labels, sink: &mut S) -> Result<(), Located> {
     let piece = &text[range.clone()];
     check_utf8(piece, range.start)?;
     for (start, line) in lines(piece) {
@@ -29,7 +29,8 @@ pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labelled: bool, sink: &mu
                 sink.state(key_of(index), value, |out| out.extend_from_slice(index));
             }
         }
-        sink.end_token(labelled.then(|| label.strip_prefix(b"+").filter(|rest| !rest.is_empty()).unwrap_or(label)));
+        let label = label.strip_prefix(b"+").filter(|rest| !rest.is_empty()).unwrap_or(label);
+        sink.end_token(labels.parse(label).map_err(failed)?);
         sink.end_sentence(1.0);
     }
     Ok(())
@@ -53,6 +54,7 @@ fn pair(field: &[u8]) -> Result<(&[u8], f64), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::sink::Gold;
 
     /// Attributes with their values, and labels.
     #[derive(Default)]
@@ -65,29 +67,32 @@ mod tests {
             self.0.push(format!("{}={value}", String::from_utf8_lossy(&name)));
         }
         fn bigram(&mut self, _key: u64, _write: impl FnOnce(&mut Vec<u8>)) {}
-        fn end_token(&mut self, label: Option<&[u8]>) {
-            self.0.push(label.map_or("-".into(), |label| String::from_utf8_lossy(label).into_owned()));
+        fn end_token(&mut self, label: Option<Gold<'_>>) {
+            self.0.push(match label {
+                Some(Gold::Label(label)) => String::from_utf8_lossy(label).into_owned(),
+                _ => "-".into(),
+            });
         }
         fn end_sentence(&mut self, _weight: f64) {}
     }
 
-    fn read_all(text: &str, labelled: bool) -> Result<Vec<String>, Located> {
+    fn read_all(text: &str, labels: Labels) -> Result<Vec<String>, Located> {
         let mut sink = Names::default();
-        read(text.as_bytes(), 0..text.len(), labelled, &mut sink)?;
+        read(text.as_bytes(), 0..text.len(), labels, &mut sink)?;
         Ok(sink.0)
     }
 
     #[test]
     fn samples_comments_and_odd_spaces() {
         let text = "# head\n+1 1:0.5\t07:2 # tail\n\n-1 qid:3 0:1 2:0 00:3\r\n2\n";
-        assert_eq!(read_all(text, true).unwrap(), ["1=0.5", "7=2", "1", "0=1", "0=3", "-1", "2"]);
-        assert_eq!(read_all("0 3:1\n", false).unwrap(), ["3=1", "-"]);
+        assert_eq!(read_all(text, Labels::Whole).unwrap(), ["1=0.5", "7=2", "1", "0=1", "0=3", "-1", "2"]);
+        assert_eq!(read_all("0 3:1\n", Labels::Ignored).unwrap(), ["3=1", "-"]);
     }
 
     #[test]
     fn mistakes_have_a_place() {
         for bad in ["1 a:1", "1 :1", "1 1", "1 1:x", "1 1:nan", "1:2 3:4", "1 -3:1"] {
-            let error = read_all(&format!("1 1:1\n{bad}\n"), true).unwrap_err();
+            let error = read_all(&format!("1 1:1\n{bad}\n"), Labels::Whole).unwrap_err();
             assert_eq!(error.offset, 6, "{bad}");
         }
     }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +17,7 @@ from ..models import network_file
 from ..models.network import PairwiseMRF
 from ..models.settings import plain
 from .options import flag
+from .reading import naming
 
 __all__ = ["Edge", "evaluate", "inspect", "ranked_edges", "tag"]
 
@@ -108,21 +107,11 @@ def _known(column: npt.NDArray[np.object_], states: list[Any]) -> npt.NDArray[np
     return found
 
 
-@contextmanager
-def _named(path: str) -> Iterator[None]:
-    """Put the name of a file before what is wrong with its values."""
-    try:
-        yield
-    except DataError as error:
-        message = f"{path}: {error}"
-        raise DataError(message) from error
-
-
 def evaluate(arguments: Namespace) -> None:
     """Print the log-likelihood of a table, and whether it is exact or an estimate between bounds."""
     _refuse(arguments, "format", "output", "scheme", "calibration")
     network, _, samples = _opened(arguments)
-    with _named(arguments.file):
+    with naming(arguments.file):
         found = network.log_likelihood(samples)
     n, needed = samples.n_samples, _needed(network)
     asked = zip(samples.names, samples.columns, strict=True)
@@ -157,7 +146,7 @@ def tag(arguments: Namespace) -> None:
     needed = _needed(network)
     gaps = {name: _gaps(column) for name, column in zip(samples.names, samples.columns, strict=True) if name in needed}
     columns, sure = list(table.columns), {}
-    with _named(arguments.file):
+    with naming(arguments.file):
         found = network.predict_proba(samples)
     for i, name in enumerate(samples.names):
         if name in needed and gaps[name].size:

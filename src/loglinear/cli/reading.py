@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError
+from ..errors import DataError, OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..data.corpus import Corpus
     from ..models.chain_file import ChainModel
     from ..models.chain_training import DevSet
     from ..models.options import DevOptions
     from .progress import Progress
 
-__all__ = ["check_joint", "model_format", "open_model", "read_sentences", "read_template"]
+__all__ = ["check_joint", "model_format", "naming", "open_model", "read_sentences", "read_template"]
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Put the name of a file before what is wrong with its data."""
+    try:
+        yield
+    except DataError as error:
+        message = f"{path}: {error}"
+        raise DataError(message) from error
 
 
 def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
@@ -79,6 +92,7 @@ def read_sentences(
     threads: int,
     progress: Progress,
     use: DevOptions | None = None,
+    partial: bool = False,
 ) -> tuple[Corpus, DevSet | None]:
     """Read the training data of a chain and, if there are any, the development data; say what was found."""
     from ..data.corpus import Corpus
@@ -88,15 +102,17 @@ def read_sentences(
     from .output import say
 
     text = read_template(preset, template)
-    corpus = Corpus.read(train, format=format, template=text, threads=threads)
+    corpus = Corpus.read(train, format=format, template=text, partial=partial, threads=threads)
     progress.note(
         f"{train}: {len(corpus):,} sentences, {corpus.n_tokens:,} tokens, "
         f"{corpus.n_attributes:,} attributes, {len(corpus.labels)} labels"
     )
     if dev is None:
         return corpus, None
-    found = Corpus.read(dev, format=format or format_of(dev, corpus.format), template=text, threads=threads)
-    scored = DevSet(found, use or DevOptions(), threads=threads)
+    dev_format = format or format_of(dev, corpus.format)
+    found = Corpus.read(dev, format=dev_format, template=text, partial=partial, threads=threads)
+    with naming(dev):
+        scored = DevSet(found, use or DevOptions(), threads=threads)
     unknown = scored.unknown_labels(corpus.labels)
     if unknown:
         say(f"warning: {dev} has labels that {train} has not, which can never be predicted: {', '.join(unknown)}")

@@ -57,6 +57,7 @@ class Corpus:
         format: str | None = None,
         template: str | None = None,
         labelled: bool = True,
+        partial: bool = False,
         threads: int = 0,
     ) -> Corpus:
         """Read a file, in parallel; gzip and xz are recognised, `-` is standard input.
@@ -69,6 +70,8 @@ class Corpus:
                 extension, such as .conllu, .crfsuite, .jsonl, .svm, also before .gz and .xz; else `columns`.
             template: name of a preset or text of a template; needed for columns and CoNLL-U.
             labelled: whether the data has labels: the last column, the first field, `labels`, or the column of CoNLL-U.
+            partial: whether labels may be known in part only: `?` is then an unknown label, and `A|B` one of several.
+                JSON lines have `null` and lists of labels for these, which need no asking.
             threads: number of threads; 0 for all cores.
 
         Raises:
@@ -78,7 +81,7 @@ class Corpus:
         """
         text = template_text(template)
         format = format_of(path) if format is None else format
-        core = _core.Corpus.read(os.fspath(path), format, text, labelled=labelled, threads=threads)
+        core = _core.Corpus.read(os.fspath(path), format, text, labelled=labelled, partial=partial, threads=threads)
         return cls(core, text, format)
 
     @classmethod
@@ -98,13 +101,14 @@ class Corpus:
                 python-crfsuite takes them (number or bool: the value of attribute `key`; str: the attribute
                 `key:value`; collection: its names after `key:`).
             y: a sequence of labels for every sentence; None for unlabelled data. Labels are all strings, all integers
-                or all truth values; those of NumPy become Python's.
+                or all truth values; those of NumPy become Python's. In place of a label, None says that it is
+                unknown, and a set of labels that it is one of them.
             template: name of a preset or text of a template.
             sample_weight: a weight of at least 0 for every sentence.
 
         Raises:
             DataError: lengths differ, a value is not finite, a token or a label has another type, or a sentence or its
-                labels have no order, as in a set; names the sentence.
+                labels have no order, as in a set, or the set of a token's labels is empty; names the sentence.
         """
         text = template_text(template)
         weights = None if sample_weight is None else checked_weights(sample_weight)
@@ -130,7 +134,8 @@ class Corpus:
             names: names of the columns; x0, x1, ... by default.
 
         Raises:
-            DataError: a value is not finite, sizes do not fit, or two columns have the same name.
+            DataError: a value is not finite, sizes do not fit, two columns have the same name, or a label is known in
+                part only.
         """
         import numpy as np
         import scipy.sparse
@@ -146,9 +151,13 @@ class Corpus:
             raise DataError(message)
         labels, label_names = None, LabelNames([] if y is None else [y])
         for row_names in label_names:
-            found = sorted({*row_names}, key=str.encode)
+            known = [name for name in row_names if isinstance(name, str)]
+            if len(known) < len(row_names):
+                message = "a row has no single label; partly known labels need sentences: Corpus.encode"
+                raise DataError(message)
+            found = sorted({*known}, key=str.encode)
             numbers = {label: number for number, label in enumerate(found)}
-            labels = (found, np.array([numbers[label] for label in row_names], np.uint32))
+            labels = (found, np.array([numbers[label] for label in known], np.uint32))
         core = _core.Corpus.of_matrix(
             matrix.indptr[1:].astype(np.uint64),
             matrix.indices.astype(np.uint32),
@@ -219,7 +228,7 @@ class Corpus:
         return typed([self.core.labels], self.label_type)[0]
 
     def gold(self) -> list[list[Any]]:
-        """The labels of every sentence.
+        """The labels of every sentence; of a token whose label is unknown None, of one of several a frozenset of them.
 
         Raises:
             DataError: the data has no labels.
@@ -229,6 +238,21 @@ class Corpus:
             message = "the data has no labels"
             raise DataError(message)
         return typed(gold, self.label_type)
+
+    def true_labels(self) -> list[list[Any]]:
+        """The labels of every sentence, as `gold`, after a check that each token has a single label.
+
+        Raises:
+            DataError: the data has no labels, or only part of a label is known; names sentence and token.
+        """
+        self.check_whole("evaluation needs the true labels: leave such sentences out")
+        return self.gold()
+
+    def check_whole(self, reason: str) -> None:
+        """Raise DataError if only part of a token's label is known, with the reason why that is not enough."""
+        if (place := self.core.first_partial()) is not None:
+            message = f"sentence {place[0]}, token {place[1]}: the label is known in part only; {reason}"
+            raise DataError(message)
 
 
 def _ordered(X: Iterable[Any]) -> Iterator[Any]:

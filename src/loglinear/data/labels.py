@@ -36,7 +36,8 @@ class LabelSequences(list[list[Any]]):
 class LabelNames:
     """Sequences of labels as sequences of names, for one iteration.
 
-    Labels are strings, integers, or truth values, of Python or NumPy, and all of the same type.
+    Labels are strings, integers, or truth values, of Python or NumPy, and all of the same type. In place of a label,
+    None says that it is unknown, and a set of labels that it is one of them.
 
     Args:
         sequences: a sequence of labels for each sentence.
@@ -51,12 +52,12 @@ class LabelNames:
         self._known: dict[type, str] = {}
         self.type = "str"
 
-    def __iter__(self) -> Iterator[Sequence[str]]:
-        """Yield the names of each sentence's labels.
+    def __iter__(self) -> Iterator[Sequence[str | tuple[str, ...] | None]]:
+        """Yield the names of each sentence's labels: a tuple for a set, None for an unknown label.
 
         Raises:
-            DataError: the labels of a sentence have no order or are a string, a label has another type, or two labels
-                have different types; names the sentence.
+            DataError: the labels of a sentence have no order or are a string, a label has another type, two labels have
+                different types, or a set is empty; names the sentence, and the token with the set.
         """
         only_str = {str}
         for sentence, labels in enumerate(self._sequences):
@@ -66,9 +67,25 @@ class LabelNames:
             where = f"labels of sentence {sentence}"
             check_ordered(labels, where)
             listed = list(labels.tolist() if hasattr(labels, "tolist") else labels)
-            for label in listed if {*map(type, listed)} - self._known.keys() else ():
-                self._learn(label, where)
-            yield listed if self.type == "str" else list(map(str, listed))
+            if {*map(type, listed)} <= self._known.keys():
+                yield listed if self.type == "str" else list(map(str, listed))
+            else:
+                yield [self._name(label, token, where) for token, label in enumerate(listed)]
+
+    def _name(self, label: Any, token: int, where: str) -> str | tuple[str, ...] | None:
+        """Return the name of a label, the names of a set of labels, or None."""
+        if label is None:
+            return None
+        if not isinstance(label, Set):
+            self._learn(label, where)
+            return label if self.type == "str" else str(label)
+        where += f", token {token}"
+        if not label:
+            message = f"{where}: an empty set; give the labels that are possible, or None if any is"
+            raise DataError(message)
+        for each in label:
+            self._learn(each, f"{where}, in a set")
+        return tuple(label if self.type == "str" else map(str, label))
 
     def _learn(self, label: Any, where: str) -> None:
         name = _type_name(type(label))
@@ -123,12 +140,19 @@ def check_classes(y: Any) -> None:
         raise DataError(message)
 
 
-def typed(sequences: list[list[str]], label_type: str) -> list[list[Any]]:
-    """Return names as labels of a type ("str", "int" or "bool"); names themselves are not copied."""
+def typed(sequences: list[list[Any]], label_type: str) -> list[list[Any]]:
+    """Return names as labels of a type ("str", "int" or "bool"), with sets of names and None for partly known labels.
+
+    Names themselves are not copied.
+    """
     if label_type == "str":
         return sequences
     label_of = _OF_NAME[label_type]
-    return [[label_of(name) for name in names] for names in sequences]
+
+    def known(names: frozenset[str] | None) -> frozenset[Any] | None:
+        return None if names is None else frozenset(map(label_of, names))
+
+    return [[label_of(name) if type(name) is str else known(name) for name in names] for names in sequences]
 
 
 def _type_name(kind: type) -> str | None:

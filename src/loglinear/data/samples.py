@@ -60,11 +60,12 @@ def labels_and_weights(corpus: Corpus, y: Any, sample_weight: Any) -> tuple[npt.
     """Return the label of each token, and the weight of each, None if all are 1.
 
     Raises:
-        DataError: the corpus has no labels, or y or sample_weight is given besides.
+        DataError: the corpus has no labels, or only part of one is known, or y or sample_weight is given besides.
     """
     if y is not None or sample_weight is not None:
         message = "a Corpus holds its labels and weights already; leave out y and sample_weight"
         raise DataError(message)
+    corpus.check_whole("a classifier needs the label of every sample: leave such samples out")
     targets, weights = corpus.core.targets(), corpus.core.weights()
     if targets.size == 0:
         message = "the data has no labels"

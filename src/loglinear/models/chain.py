@@ -5,18 +5,20 @@ A program that loads a model and labels text imports neither NumPy nor what only
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Sequence
 from operator import eq
 from typing import TYPE_CHECKING, Any
 
+from ..constraints import check_constraints, resolved
 from ..data.corpus import Corpus, checked_weights
 from ..data.labels import LabelSequences, typed
 from ..data.templates import TemplateText
 from ..errors import DataError, OptionError
 from ..objectives.chain import ChainFeatures
 from ..options import one_of
-from .chain_file import ChainModel, open_model
+from .chain_file import ChainModel, constrained, open_model
 from .estimator import Estimator, check_end, check_fitted
 from .settings import check_kind
 from .tagging import DECODE, Tagging, tag_corpus
@@ -217,7 +219,7 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         import numpy as np
 
         model, corpus = self._inputs(X, y)
-        corpus.gold()
+        corpus.true_labels()
         pairs = model.log_partition(corpus.core, threads=self._threads)
         return np.array([score - z for z, score in pairs])
 
@@ -247,7 +249,10 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
             message = "metric='f1' counts chunks, which have no weights; leave out sample_weight"
             raise OptionError(message)
         model, corpus = self._inputs(X, y)
-        gold, predicted = corpus.gold(), typed(model.predict(corpus.core, threads=self._threads), corpus.label_type)
+        gold, predicted = (
+            corpus.true_labels(),
+            typed(model.predict(corpus.core, threads=self._threads), corpus.label_type),
+        )
         if metric == "f1":
             from ..metrics import chunk_f1
 
@@ -324,11 +329,22 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         return type(self.classes_[0]).__name__
 
     def _inputs(self, X: Any, y: Labels | None = None) -> tuple[ChainModel, Corpus]:
-        check_fitted(self, "model_")
-        template = self.model_.template
+        model = self._constrained_model
+        template = model.template
         corpus = self._corpus(X, y, None if template is None else TemplateText(template))
         _check_label_type(corpus, self._label_type)
-        return self.model_, corpus
+        return model, corpus
+
+    @property
+    def _constrained_model(self) -> ChainModel:
+        """The native model under the constraints that the parameter names now, after training as well."""
+        check_fitted(self, "model_")
+        check_constraints("constraints", self.constraints)
+        trained = json.loads(self.model_.settings).get("constraints")
+        if trained is not None and str(self.constraints).lower() == "auto":
+            return self.model_
+        wanted = resolved(self.constraints, self.classes_)
+        return self.model_ if wanted == trained else constrained(self.model_, wanted)
 
     @staticmethod
     def _corpus(X: Any, y: Labels | None, template: str | None, sample_weight: Iterable[float] | None = None) -> Corpus:

@@ -14,7 +14,7 @@ from .._core import ChainModel
 if TYPE_CHECKING:
     from ..data.features import Feature
 
-__all__ = ["ChainModel", "open_model", "weighted_features"]
+__all__ = ["ChainModel", "constrained", "open_model", "weighted_features"]
 
 
 def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
@@ -25,7 +25,21 @@ def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
         OSError: the file cannot be read.
     """
     model = ChainModel.open(path)
-    return model, json.loads(model.settings)
+    settings = json.loads(model.settings)
+    return constrained(model, settings.get("constraints")), settings
+
+
+def constrained(model: ChainModel, constraints: Any) -> ChainModel:
+    """Return a model under constraints (see `loglinear.constraints.resolved`), or under none.
+
+    Raises:
+        OptionError: the constraints do not fit the model's labels.
+    """
+    if constraints is None:
+        return model.constrained(None) if model.is_constrained else model
+    from ..constraints import forbidden_pairs
+
+    return model.constrained(forbidden_pairs(constraints, model.labels))
 
 
 def weighted_features(model: ChainModel) -> Iterator[tuple[Feature, float]]:

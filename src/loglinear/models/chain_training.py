@@ -85,7 +85,7 @@ def chain_model(
 
 def evaluate_model(model: ChainModel, corpus: Corpus, *, threads: int = 0) -> Evaluation:
     """Compare a model's labels with the labels of a corpus; a label the model does not know counts as missed."""
-    return evaluate(corpus.gold(), typed(model.predict(corpus.core, threads=threads), corpus.label_type))
+    return evaluate(corpus.true_labels(), typed(model.predict(corpus.core, threads=threads), corpus.label_type))
 
 
 class DevSet:
@@ -95,9 +95,13 @@ class DevSet:
         corpus: labelled sentences.
         options: their use.
         threads: 0 for all cores.
+
+    Raises:
+        DataError: only part of a label is known.
     """
 
     def __init__(self, corpus: Corpus, options: DevOptions = DevOptions(), *, threads: int = 0) -> None:
+        corpus.check_whole("scores on development data need the true labels: leave such sentences out")
         self.corpus, self.options, self.threads = corpus, options, threads
 
     def of(self, objective: ChainObjective) -> DevData:

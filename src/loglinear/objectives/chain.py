@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _core
+from ..constraints import check_constraints, forbidden_pairs, resolved
 from ..data.corpus import Corpus
 from ..data.features import Feature
 from ..options import check_options, option, truth_value, whole_number
@@ -23,9 +25,9 @@ __all__ = ["ChainFeatures", "ChainObjective", "FeatureCounts"]
 
 @dataclass(frozen=True)
 class ChainFeatures:
-    """Which features a linear chain has.
+    """Which features a linear chain has, and which labellings.
 
-    This is the one place where they are defined: the parameters of `ChainCRF`, the flags of the command line, the
+    This is the one place where both are defined: the parameters of `ChainCRF`, the flags of the command line, the
     settings in model files and the native objective derive from these fields.
 
     Raises:
@@ -53,6 +55,13 @@ class ChainFeatures:
         "for. 2 needs a batch solver and at most 256 labels. With a template, its lines decide what there is: a T line "
         "asks for triples with order 1 too, and a template with neither a T nor a plain B line has none.",
         lambda name, value: whole_number(name, value, 1, 2),
+    )
+    constraints: str | Sequence[tuple[Any, Any]] | None = option(
+        None,
+        "labellings that are allowed, in training and afterwards: a tagging scheme (BIO, IOB1, IOBES, BILOU or BMES), "
+        "or auto for the scheme of the labels. A list of pairs (from, to) forbids these labels in a row; None stands "
+        "for the start or the end of a sentence.",
+        check_constraints,
     )
 
     def __post_init__(self) -> None:
@@ -109,7 +118,11 @@ class ChainObjective:
     """
 
     def __init__(self, corpus: Corpus, features: ChainFeatures = ChainFeatures(), *, threads: int = 0) -> None:
-        self._set(corpus, features, _core.ChainObjective(corpus.core, features, threads=threads))
+        is_auto = str(features.constraints).lower() == "auto"
+        found = resolved(features.constraints, corpus.labels, corpus.gold() if is_auto else None)
+        forbidden = forbidden_pairs(found, corpus.labels)
+        core = _core.ChainObjective(corpus.core, features, forbidden=forbidden, threads=threads)
+        self._set(corpus, replace(features, constraints=found), core)
 
     def _set(self, corpus: Corpus, features: ChainFeatures, core: _core.ChainObjective) -> None:
         self.corpus, self.features, self.core = corpus, features, core
@@ -128,6 +141,16 @@ class ChainObjective:
     def n_samples(self) -> int:
         """Number of sentences."""
         return self.core.n_samples
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether labels are known in part: the objective is then not convex."""
+        return self.core.is_partial
+
+    @property
+    def n_unknown(self) -> int:
+        """Number of sentences of whose labels nothing is known; they contribute nothing."""
+        return self.core.n_unknown
 
     @property
     def n_threads(self) -> int:
@@ -211,7 +234,9 @@ class ChainObjective:
             w: float64, shape (n_features,).
             settings: what the model's file says of it, JSON.
         """
-        return self.core.model(w, settings, self.corpus.template)
+        model = self.core.model(w, settings, self.corpus.template)
+        constraints = self.features.constraints
+        return model if constraints is None else model.constrained(forbidden_pairs(constraints, model.labels))
 
     def per_sample(self) -> _core.SamplePasses:
         """Return the same problem for solvers that go sample by sample.

@@ -20,7 +20,7 @@ from ..problem import PerSample, Problem, SamplePasses
 from ..result import Status
 from ..vectors import Vector
 from .parts.memory import memory_of_machine
-from .parts.needs import Needs, check, intercept_alone_is_spared
+from .parts.needs import Needs, check, convex, intercept_alone_is_spared
 from .parts.per_sample import PassState, after_pass, measured, sample_passes
 
 __all__ = ["SAG", "SAGPasses", "SAGState"]
@@ -132,7 +132,9 @@ class SAG:
     tolerance: float = 1e-4
     seed: int = 0
 
-    needs: ClassVar[Needs] = Needs(objective=(PerSample,), passes=(SAGPasses,), conditions=(intercept_alone_is_spared,))
+    needs: ClassVar[Needs] = Needs(
+        objective=(PerSample,), passes=(SAGPasses,), conditions=(intercept_alone_is_spared, convex)
+    )
 
     def __post_init__(self) -> None:
         one_of("sampling", self.sampling, SAMPLINGS)

@@ -14,7 +14,7 @@ import numpy as np
 from ..options import whole_number
 from ..problem import Numbers, PerSample, Problem, SamplePasses
 from ..vectors import Vector
-from .parts.needs import Needs, check, intercept_alone_is_spared, no_l1, with_l2
+from .parts.needs import Needs, check, convex, intercept_alone_is_spared, no_l1, with_l2
 from .parts.per_sample import (
     MOST_PASSES,
     PassState,
@@ -151,6 +151,7 @@ class ASG(SG):
         'PASSES_MADE'
     """
 
+    needs: ClassVar[Needs] = SG.needs | Needs(conditions=(convex,))
     averages: ClassVar[bool] = True
 
 
@@ -170,7 +171,7 @@ class Pegasos(SG):
         'PASSES_MADE'
     """
 
-    needs: ClassVar[Needs] = SG.needs | Needs(conditions=(with_l2,))
+    needs: ClassVar[Needs] = SG.needs | Needs(conditions=(with_l2, convex))
 
     def step_sizes(self, learning_rate: float, t: Vector, l2: float) -> Vector:
         """Return alpha_t."""

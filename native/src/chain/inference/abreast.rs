@@ -20,7 +20,8 @@
 
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::links::{BUNDLE, BundleLinks, BundledLists, Links};
-use crate::chain::inference::scaled::{LogProduct, stays_in_range};
+use crate::chain::inference::mask::Mask;
+use crate::chain::inference::scaled::{self, LogProduct, stays_in_range};
 use crate::numeric::aligned::Aligned;
 use crate::numeric::{self, LANES};
 use pulp::Simd;
@@ -36,6 +37,8 @@ pub struct Abreast {
     starts: [usize; LANES],
     /// Tokens of the longest sentence.
     tokens: usize,
+    /// Labels that tokens may not have; the places are in `rows`.
+    mask: Mask,
     /// Sentence behind sentence, tokens x width log potentials of the states, and after `backward` the marginals times the factor
     /// given. The last row is zeros: tokens beyond the end of a sentence are read from it. Padding is 0.
     rows: Aligned,
@@ -104,6 +107,24 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
             c[n] = self.0.mul_add_e_f64s(a[n], b[n], c[n]);
         }
         c
+    }
+
+    /// The lesser of `least` and a forward variable whose potential is not 0.
+    #[inline(always)]
+    fn least_allowed(self, mut least: [S::f64s; N], alpha: [S::f64s; N], potential: [S::f64s; N]) -> [S::f64s; N] {
+        let (simd, zero) = (self.0, self.0.splat_f64s(0.0));
+        for n in 0..N {
+            let allowed = simd.select_f64s(simd.equal_f64s(potential[n], zero), least[n], alpha[n]);
+            least[n] = simd.min_f64s(least[n], allowed);
+        }
+        least
+    }
+
+    /// Whether all lanes are at least `bound`.
+    #[inline(always)]
+    fn is_least(self, lanes: [S::f64s; N], bound: f64) -> bool {
+        let lanes: &[f64] = pulp::bytemuck::cast_slice(&lanes);
+        lanes.iter().all(|&lane| lane >= bound)
     }
 
     #[inline(always)]
@@ -230,6 +251,7 @@ impl Abreast {
         }
         self.tokens = self.lengths.into_iter().max().unwrap_or(0);
         zero(&mut self.rows, end + links.width);
+        self.mask.clear();
         self.counts.resize(links.out.n_places() * LANES, 0.0);
     }
 
@@ -239,45 +261,66 @@ impl Abreast {
         &mut self.rows[self.starts[lane]..][..self.lengths[lane] * links.width]
     }
 
+    /// Forbids labels of a token of a sentence: those with 0 in `row`, which has 1 for the others.
+    #[inline(always)]
+    pub fn forbid(&mut self, lane: usize, token: usize, row: &[f64]) {
+        self.mask.push(self.starts[lane] + token * row.len(), row);
+    }
+
     /// Whether scaled probabilities stay within the range of a double, and alpha within `MOST`.
     #[inline(always)]
-    pub fn fits<S: Simd>(&self, simd: S, links: &Links) -> bool {
+    pub fn fits<S: Simd>(&mut self, simd: S, links: &Links) -> bool {
+        self.mask.multiply(simd, &mut self.rows);
         let most = numeric::max_abs(simd, &self.rows) + links.max_abs;
         stays_in_range(most, links.second_order) && self.tokens * links.n_nodes() * LANES <= MOST
     }
 
-    /// Forward recursion; returns log Z of each sentence.
+    /// Forward recursion; returns log Z of each sentence, or None if a number leaves the range of a double.
     #[inline(always)]
-    pub fn forward<S: Simd>(&mut self, simd: S, links: &Links) -> [f64; LANES] {
-        match (S::F64_LANES, links.second_order) {
-            (8, false) => self.forward_in::<S, 1, false>(Lanes(simd), links),
-            (8, true) => self.forward_in::<S, 1, true>(Lanes(simd), links),
-            (4, false) => self.forward_in::<S, 2, false>(Lanes(simd), links),
-            (4, true) => self.forward_in::<S, 2, true>(Lanes(simd), links),
-            (2, false) => self.forward_in::<S, 4, false>(Lanes(simd), links),
-            (2, true) => self.forward_in::<S, 4, true>(Lanes(simd), links),
-            (_, false) => self.forward_in::<S, 8, false>(Lanes(simd), links),
-            (_, true) => self.forward_in::<S, 8, true>(Lanes(simd), links),
+    pub fn forward<S: Simd>(&mut self, simd: S, links: &Links) -> Option<[f64; LANES]> {
+        let in_range = match S::F64_LANES {
+            8 => self.forward_of::<S, 1>(simd, links),
+            4 => self.forward_of::<S, 2>(simd, links),
+            2 => self.forward_of::<S, 4>(simd, links),
+            _ => self.forward_of::<S, 8>(simd, links),
+        };
+        if !in_range {
+            return None;
         }
         let mut products: [LogProduct; LANES] = Default::default();
         for totals in self.totals.as_chunks::<LANES>().0 {
             products.iter_mut().zip(totals).for_each(|(product, &total)| product.multiply(total));
         }
-        products.map(|product| product.log())
+        Some(products.map(|product| product.log()))
     }
 
     /// After `forward`: leaves factor * p(y_t = j) of each sentence in its rows, and counts transitions and triples.
     #[inline(always)]
     pub fn backward<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) {
-        match (S::F64_LANES, links.second_order) {
-            (8, false) => self.backward_in::<S, 1, false>(Lanes(simd), links, factors),
-            (8, true) => self.backward_in::<S, 1, true>(Lanes(simd), links, factors),
-            (4, false) => self.backward_in::<S, 2, false>(Lanes(simd), links, factors),
-            (4, true) => self.backward_in::<S, 2, true>(Lanes(simd), links, factors),
-            (2, false) => self.backward_in::<S, 4, false>(Lanes(simd), links, factors),
-            (2, true) => self.backward_in::<S, 4, true>(Lanes(simd), links, factors),
-            (_, false) => self.backward_in::<S, 8, false>(Lanes(simd), links, factors),
-            (_, true) => self.backward_in::<S, 8, true>(Lanes(simd), links, factors),
+        match S::F64_LANES {
+            8 => self.backward_of::<S, 1>(simd, links, factors),
+            4 => self.backward_of::<S, 2>(simd, links, factors),
+            2 => self.backward_of::<S, 4>(simd, links, factors),
+            _ => self.backward_of::<S, 8>(simd, links, factors),
+        }
+    }
+
+    #[inline(always)]
+    fn forward_of<S: Simd, const N: usize>(&mut self, simd: S, links: &Links) -> bool {
+        match (links.second_order, links.constrained) {
+            (false, false) => self.forward_in::<S, N, false, false>(Lanes(simd), links),
+            (false, true) => self.forward_in::<S, N, false, true>(Lanes(simd), links),
+            (true, false) => self.forward_in::<S, N, true, false>(Lanes(simd), links),
+            (true, true) => self.forward_in::<S, N, true, true>(Lanes(simd), links),
+        }
+    }
+
+    #[inline(always)]
+    fn backward_of<S: Simd, const N: usize>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) {
+        match (links.second_order, links.constrained) {
+            (false, false) => self.backward_in::<S, N, false, false>(Lanes(simd), links, factors),
+            (false, true) => self.backward_in::<S, N, false, true>(Lanes(simd), links, factors),
+            (true, _) => self.backward_in::<S, N, true, false>(Lanes(simd), links, factors),
         }
     }
 
@@ -314,6 +357,7 @@ impl Abreast {
     fn fill_potentials<S: Simd>(&mut self, simd: S, links: &Links) {
         let beyond = self.rows.len() - links.width;
         numeric::exp_in_place(simd, &mut self.rows[..beyond]);
+        self.mask.multiply(simd, &mut self.rows);
         self.potentials.resize(self.tokens * links.width * LANES, 0.0);
         let (eights, _) = self.rows.as_chunks::<LANES>();
         for token in 0..self.tokens {
@@ -351,7 +395,11 @@ impl Abreast {
     }
 
     #[inline(always)]
-    fn forward_in<S: Simd, const N: usize, const SECOND: bool>(&mut self, simd: Lanes<S, N>, links: &Links) {
+    fn forward_in<S: Simd, const N: usize, const SECOND: bool, const CONSTRAINED: bool>(
+        &mut self,
+        simd: Lanes<S, N>,
+        links: &Links,
+    ) -> bool {
         self.fill_potentials(simd.0, links);
         self.begin_forward::<S, N, SECOND>(simd, links);
         let (labels, nodes, steps) = (links.labels, links.n_nodes(), self.steps(links));
@@ -361,6 +409,7 @@ impl Abreast {
         let (bases, next) = (simd.of_mut(&mut self.bases), simd.of_mut(&mut self.next));
         let sums = simd.of_mut(&mut self.sums);
         let rest = simd.all(links.rest);
+        let mut least = simd.all(1.0);
         for step in 1..=steps {
             let token = step - usize::from(!SECOND);
             let rescale = simd.divide(simd.all(1.0), totals[step - 1]);
@@ -372,10 +421,24 @@ impl Abreast {
                 let base = simd.multiply(bases[group], rescale);
                 for label in 0..labels {
                     let node = group * labels + label;
+                    let mut base = base;
+                    // Every label that may begin a sentence follows its edge.
+                    if CONSTRAINED && !SECOND && step > 1 {
+                        base = simd.multiply(simd.all(links.rests[node]), base);
+                    }
                     let mut value = simd.multiply(simd.multiply_add(sums[node], rescale, base), states[label]);
+                    let mut potential = states[label];
                     if SECOND {
-                        value = simd.multiply(value, simd.all(links.factors[node]));
+                        let factor = simd.all(links.factors[node]);
+                        value = simd.multiply(value, factor);
                         next[label] = simd.add(next[label], value);
+                        if CONSTRAINED {
+                            potential = simd.multiply(potential, factor);
+                            potential = simd.multiply(potential, potentials[(token - 1) * links.width + group]);
+                        }
+                    }
+                    if CONSTRAINED {
+                        least = simd.least_allowed(least, value, potential);
                     }
                     row[node] = value;
                 }
@@ -388,10 +451,11 @@ impl Abreast {
                 bases[group] = simd.multiply(rest, next[group]);
             }
         }
+        !CONSTRAINED || simd.is_least(least, scaled::LEAST)
     }
 
     #[inline(always)]
-    fn backward_in<S: Simd, const N: usize, const SECOND: bool>(
+    fn backward_in<S: Simd, const N: usize, const SECOND: bool, const CONSTRAINED: bool>(
         &mut self,
         simd: Lanes<S, N>,
         links: &Links,
@@ -414,7 +478,7 @@ impl Abreast {
         for step in (1..=self.steps(links)).rev() {
             let token = step - usize::from(!SECOND);
             let ends = simd.where_last(&lengths, token, &scales);
-            self.step_back::<S, N, SECOND>(simd, links, step, ends);
+            self.step_back::<S, N, SECOND, CONSTRAINED>(simd, links, step, ends);
             self.put_marginals(simd.0, token, links.width);
         }
         if SECOND {
@@ -430,7 +494,7 @@ impl Abreast {
     /// Goes from the step behind to this one: computes marginals, counts, and beta times potentials. `ends` is factor / Z in the
     /// lanes whose sentences end here.
     #[inline(always)]
-    fn step_back<S: Simd, const N: usize, const SECOND: bool>(
+    fn step_back<S: Simd, const N: usize, const SECOND: bool, const CONSTRAINED: bool>(
         &mut self,
         simd: Lanes<S, N>,
         links: &Links,
@@ -467,7 +531,11 @@ impl Abreast {
                     marginals[label] = marginal;
                 }
                 incoming[node] = onward;
-                total = simd.add(total, onward);
+                total = if CONSTRAINED {
+                    simd.multiply_add(simd.all(links.rests[node]), onward, total)
+                } else {
+                    simd.add(total, onward)
+                };
             }
             *next = total;
         }

@@ -63,6 +63,16 @@ impl PairCounts {
         self.triples.add(&other.triples);
     }
 
+    /// Makes all counts of transitions probabilities, in `direct`.
+    pub fn multiply_out(&mut self, transitions: &Transitions) {
+        let counts = self.direct.iter_mut().zip(&mut *self.outer).zip(&*transitions.exp);
+        for ((direct, outer), &exp) in counts {
+            // Where exp is infinite, outer is 0.
+            *direct += if *outer == 0.0 { 0.0 } else { *outer * exp };
+            *outer = 0.0;
+        }
+    }
+
     /// The expected count of the transition at from * width + to.
     pub fn expected(&self, transitions: &Transitions, at: usize) -> f64 {
         // Where exp is infinite, no sentence was scaled, and the sum is 0.

@@ -5,13 +5,16 @@ use crate::chain::inference::lattice::Lattice;
 use crate::chain::inference::scaled::stays_in_range;
 use crate::chain::inference::transitions::Transitions;
 use crate::chain::inference::triples::Triples;
+use crate::corpus::UNKNOWN;
 use crate::numeric;
 use pulp::{Simd, WithSimd};
 
 impl Lattice {
-    /// Forward recursion; returns log Z. It runs on scaled probabilities where the scores allow it, else in log space.
+    /// Forward recursion; returns log Z, -inf if every labelling is forbidden. It runs on scaled probabilities where the scores
+    /// allow it, else in log space.
     #[inline(always)]
     pub fn forward<S: Simd>(&mut self, simd: S, transitions: &Transitions) -> f64 {
+        self.mask.multiply(simd, &mut self.scores);
         let mut most = numeric::max_abs(simd, &self.scores) + transitions.max_abs;
         if !self.edges.is_empty() {
             let largest = self.edges.iter().fold(0.0f64, |most, edge| most.max(edge.score.abs()));
@@ -20,21 +23,38 @@ impl Lattice {
         let triples = transitions.triples_of(self.tokens);
         most += triples.map_or(0.0, Triples::max_abs);
         self.log_space = !stays_in_range(most, triples.is_some());
+        if !self.log_space {
+            let log_z = match triples {
+                Some(triples) => simd.vectorize(Forward(self, transitions, triples)),
+                None => self.forward_scaled(simd, transitions),
+            };
+            match log_z {
+                Some(log_z) => self.log_z = log_z,
+                None => {
+                    self.log_space = true;
+                    // The forward recursion has put exp of the scores in their place.
+                    self.scores.iter_mut().for_each(|score| *score = score.ln());
+                }
+            }
+        }
         if self.log_space {
             self.patched.copy(transitions);
+            self.mask.forbid(self.labels, &mut self.scores);
+            self.log_z = self.forward_log(transitions, triples);
         }
-        self.log_z = match triples {
-            _ if self.log_space => self.forward_log(transitions, triples),
-            Some(triples) => simd.vectorize(Forward(self, transitions, triples)),
-            None => self.forward_scaled(simd, transitions),
-        };
         self.log_z
     }
 
     /// After `forward`: leaves factor * p(y_t = j) in `marginals` and factor * p(edge) in the edges, and adds the expected counts
-    /// of transitions and triples to `pairs`.
+    /// of transitions and triples to `pairs`. All of them are 0 if every labelling is forbidden.
     #[inline(always)]
     pub fn backward<S: Simd>(&mut self, simd: S, transitions: &Transitions, factor: f64, pairs: &mut PairCounts) {
+        if self.log_z == f64::NEG_INFINITY {
+            self.marginals.clear();
+            self.marginals.resize(self.tokens * self.width, 0.0);
+            self.edges.iter_mut().for_each(|edge| edge.marginal = 0.0);
+            return;
+        }
         match transitions.triples_of(self.tokens) {
             triples if self.log_space => self.backward_log(transitions, triples, factor, pairs, |_| {}),
             Some(triples) => simd.vectorize(Backward { lattice: self, transitions, triples, factor, counts: pairs }),
@@ -53,22 +73,32 @@ impl Lattice {
             counts.clear();
         };
         let triples = transitions.triples_of(self.tokens);
+        self.mask.forbid(self.labels, &mut self.scores);
         self.log_z = self.forward_log(transitions, triples);
+        if self.log_z == f64::NEG_INFINITY {
+            return vec![0.0; (self.tokens - 1) * square];
+        }
         self.backward_log(transitions, triples, 1.0, &mut pairs, collect);
         // The recursion goes from the last token to the first.
         all.reverse();
         all
     }
 
-    /// Writes the best labelling to `path`; returns its score. Needs log potentials, which `forward` overwrites.
+    /// Writes the best labelling to `path`; returns its score. Needs log potentials, which `forward` overwrites. If every labelling
+    /// is forbidden, the score is -inf and the labels are `UNKNOWN`.
     #[inline(always)]
     pub fn viterbi<S: Simd>(&mut self, simd: S, transitions: &Transitions, path: &mut Vec<u32>) -> f64 {
         path.clear();
         path.resize(self.tokens, 0);
-        match transitions.triples_of(self.tokens) {
+        self.mask.forbid(self.labels, &mut self.scores);
+        let score = match transitions.triples_of(self.tokens) {
             Some(triples) => simd.vectorize(Viterbi(self, transitions, triples, path)),
             None => self.viterbi_labels(simd, transitions, path),
+        };
+        if score == f64::NEG_INFINITY {
+            path.fill(UNKNOWN);
         }
+        score
     }
 }
 
@@ -76,10 +106,10 @@ impl Lattice {
 struct Forward<'a>(&'a mut Lattice, &'a Transitions, &'a Triples);
 
 impl WithSimd for Forward<'_> {
-    type Output = f64;
+    type Output = Option<f64>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+    fn with_simd<S: Simd>(self, simd: S) -> Option<f64> {
         let Forward(lattice, transitions, triples) = self;
         lattice.forward_pairs(simd, transitions, triples)
     }

@@ -1,5 +1,6 @@
 //! The scores of one sentence, and the buffers that inference works in.
 
+use crate::chain::inference::mask::Mask;
 use crate::chain::inference::second::buffers::Buffers;
 use crate::chain::inference::transitions::{Edge, Patched, Transitions};
 use crate::numeric::aligned::Aligned;
@@ -22,6 +23,8 @@ pub struct Lattice {
     pub edge_ends: Vec<usize>,
     /// The largest number of edges from one label to one other at one token.
     pub overlap: usize,
+    /// Labels that the tokens may not have.
+    pub mask: Mask,
     /// Factors 1 / sum(alpha) by which the scaled recursions are kept in range.
     pub(super) rescale: Vec<f64>,
     pub(super) backward: Aligned,
@@ -45,6 +48,7 @@ impl Lattice {
         self.scores.fill(0.0);
         self.edges.clear();
         self.edge_ends.clear();
+        self.mask.clear();
         self.overlap = 1;
     }
 
@@ -52,6 +56,19 @@ impl Lattice {
     /// a pass and, if there are edges, whenever the transitions have changed.
     pub fn prepare(&mut self, transitions: &Transitions) {
         self.patched.copy(transitions);
+    }
+
+    /// Takes over the scores and edges of another sentence of the same length.
+    pub fn take_scores(&mut self, other: &Lattice) {
+        self.scores.copy_from_slice(&other.scores);
+        self.edges.extend_from_slice(&other.edges);
+        self.edge_ends.extend_from_slice(&other.edge_ends);
+        self.overlap = other.overlap;
+    }
+
+    /// Whether the last recursion ran in log space.
+    pub fn is_in_log_space(&self) -> bool {
+        self.log_space
     }
 
     /// The length of a token's row: the number of labels, padded.

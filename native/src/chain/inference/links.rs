@@ -27,10 +27,15 @@ pub struct Links {
     /// Length of a row of labels: the labels, padded.
     pub width: usize,
     pub second_order: bool,
+    /// Whether some pairs of labels are forbidden.
+    pub constrained: bool,
     /// Whether sentences should go abreast; if not, the lists are empty.
     pub are_few: bool,
     /// The factor of a link that is in no list: 1, or 0 if all links are listed.
     pub rest: f64,
+    /// In first order under constraints, for each node the factor of the links into it that are in no list: `rest`, or 0 where some
+    /// links are forbidden, for then the others are listed. Else empty.
+    pub rests: Vec<f64>,
     /// For each node the links that enter it.
     pub into: BundledLists,
     /// For each node the links that leave it.
@@ -132,8 +137,10 @@ impl Links {
             labels,
             width: transitions.width,
             second_order: false,
+            constrained: transitions.constraints.is_some(),
             are_few: false,
             rest: 1.0,
+            rests: Vec::new(),
             into: BundledLists::new(0, &[]),
             out: BundledLists::new(0, &[]),
             factors: Vec::new(),
@@ -141,8 +148,17 @@ impl Links {
         };
         let Some(scores) = &transitions.triples else {
             let link = |(from, to)| (from as u32, to as u32, score(from, to));
-            let few = pairs.iter().map(|&(from, to)| link((from.into(), to.into()))).collect();
-            links.set(labels, labels * labels, few, || all().map(link).collect());
+            let featured = pairs.iter().map(|&(from, to)| (usize::from(from), usize::from(to)));
+            let Some(constraints) = &transitions.constraints else {
+                links.set(labels, labels * labels, featured.map(link).collect(), || all().map(link).collect());
+                return links;
+            };
+            let mut is_free = vec![true; labels];
+            constraints.forbidden_transitions().for_each(|(_, to)| is_free[to] = false);
+            let allowed = || all().filter(|&(from, to)| constraints.allows(from, to));
+            let listed = featured.filter(|&(_, to)| is_free[to]).chain(allowed().filter(|&(_, to)| !is_free[to]));
+            links.rests = is_free.iter().map(|&free| if free { 1.0 } else { 0.0 }).collect();
+            links.set(labels, labels * labels, listed.map(link).collect(), || allowed().map(link).collect());
             return links;
         };
         links.second_order = true;
@@ -159,7 +175,9 @@ impl Links {
 
     /// Makes the lists: of the `few` links with features where that is cheaper and as exact, else of `all` links.
     fn set(&mut self, nodes: usize, possible: usize, few: Vec<Link>, all: impl FnOnce() -> Vec<Link>) {
-        let sparse = 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= LEAST);
+        // The links into a node that has no links but these keep all their digits.
+        let is_alone = |link: &Link| self.rests.get(link.1 as usize) == Some(&0.0);
+        let sparse = 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= LEAST || is_alone(link));
         let most = if self.second_order { MOST_SECOND } else { MOST };
         self.are_few = if sparse { few.len() } else { possible } <= most;
         if !self.are_few {
@@ -167,7 +185,9 @@ impl Links {
         }
         self.rest = if sparse { 1.0 } else { 0.0 };
         let mut links = if sparse { few } else { all() };
-        links.iter_mut().for_each(|link| link.2 = if sparse { link.2.exp_m1() } else { link.2.exp() });
+        let weight = |link: &Link| if sparse && !is_alone(link) { link.2.exp_m1() } else { link.2.exp() };
+        links.iter_mut().for_each(|link| link.2 = weight(link));
+        self.rests.iter_mut().for_each(|rest| *rest *= self.rest);
         links.sort_by_key(|link| link.0);
         self.out = BundledLists::new(nodes, &links);
         links.iter_mut().for_each(|link| (link.0, link.1) = (link.1, link.0));

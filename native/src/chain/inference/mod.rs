@@ -7,14 +7,20 @@
 //!   scores too large for them, `viterbi` or `second::viterbi` for the best labelling.
 //! - `spans` asks for the probability of a chunk, read from labels by the rule in `chunks`.
 //! - `abreast` takes eight sentences at once, over the transitions that `links` lists.
+//!
+//! `Constraints` forbid transitions, and a `Mask` forbids labels of single tokens. What is forbidden has the potential 0, takes no
+//! part in the choice of a recursion, and keeps no sentence off the fast recursions.
 
 mod abreast;
 mod chunks;
+mod constraints;
 mod counts;
 mod dispatch;
+mod label_sets;
 mod lattice;
 mod links;
 mod log_space;
+mod mask;
 mod max_plus;
 mod scaled;
 mod second;
@@ -25,12 +31,17 @@ mod viterbi;
 
 pub use abreast::Abreast;
 pub use chunks::{ChunkRule, Span};
+pub use constraints::{Constraints, Pair};
 pub use counts::PairCounts;
+pub use label_sets::LabelSets;
 pub use lattice::Lattice;
 pub use links::Links;
+pub use mask::Mask;
 pub use spans::SpanProbabilities;
 pub use transitions::{Edge, Transitions};
 pub use triples::Triples;
 
+#[cfg(test)]
+mod masked_tests;
 #[cfg(test)]
 mod tests;

@@ -23,12 +23,23 @@ pub(super) fn stays_in_range(most: f64, second_order: bool) -> bool {
     most <= if second_order { MOST_SECOND } else { MOST }
 }
 
+/// The least forward variable of scaled recursions. Where each label can follow each other, no forward variable is below exp(-600).
+/// Constraints can keep labels apart for many tokens, so that a forward variable becomes smaller at every token.
+pub(super) const LEAST: f64 = 1e-280;
+
+/// Whether a forward variable is too small, and not just forbidden as its potential is.
+#[inline(always)]
+pub(super) fn has_vanished((&alpha, &potential): (&f64, &f64)) -> bool {
+    !(alpha >= LEAST) && potential != 0.0
+}
+
 impl Lattice {
-    /// Forward recursion; returns log Z. Exponentiates the scores in place.
+    /// Forward recursion; returns log Z, or None if a number leaves the range of a double. Exponentiates the scores in place.
     #[inline(always)]
-    pub(super) fn forward_scaled<S: Simd>(&mut self, simd: S, transitions: &Transitions) -> f64 {
+    pub(super) fn forward_scaled<S: Simd>(&mut self, simd: S, transitions: &Transitions) -> Option<f64> {
         let width = self.width;
         numeric::exp_in_place(simd, &mut self.scores);
+        self.mask.multiply(simd, &mut self.scores);
         self.alpha.resize(self.tokens * width, 0.0);
         self.rescale.resize(self.tokens.max(1), 1.0);
         multiply(simd, &mut self.alpha[..width], &self.scores[..width], &transitions.ones, 1.0);
@@ -51,9 +62,13 @@ impl Lattice {
                 self.patched.restore(&self.edges[edges], transitions);
             }
             multiply_in_place(simd, current, potentials, rescale);
+            if transitions.constraints.is_some() && current[..self.labels].iter().zip(potentials).any(has_vanished) {
+                return None;
+            }
         }
         self.last_sum = numeric::sum(simd, &self.alpha[(self.tokens - 1) * width..]);
-        product.log() + self.last_sum.ln()
+        // If every labelling is forbidden, the sum is 0 or no number.
+        (self.last_sum > 0.0).then(|| product.log() + self.last_sum.ln())
     }
 
     /// After `forward_scaled`: leaves factor * marginals, and adds the counts of transitions. Overwrites the scores.

@@ -1,9 +1,11 @@
 //! Transition scores, padded and exponentiated once for all sentences.
 
+use crate::chain::inference::constraints::Constraints;
 use crate::chain::inference::triples::Triples;
 use crate::numeric::aligned::Aligned;
 use crate::numeric::{self, padded};
 use pulp::Simd;
+use std::sync::Arc;
 
 /// The largest argument of `numeric::exp_in_place`.
 const MOST_FOR_EXP: f64 = 700.0;
@@ -13,17 +15,20 @@ pub struct Transitions {
     pub labels: usize,
     /// Labels padded to a multiple of `numeric::LANES`: the length of a row.
     pub width: usize,
-    /// labels x width, a row for the label that a transition leaves; padding is -inf.
+    /// labels x width, a row for the label that a transition leaves; padding and forbidden transitions are -inf.
     pub scores: Aligned,
-    /// exp(scores); padding is 0.
+    /// exp(scores); padding and forbidden transitions are 0.
     pub exp: Aligned,
     /// exp(scores) transposed: a row for the label that a transition enters.
     pub exp_transposed: Aligned,
     /// 1 for labels, 0 for padding.
     pub ones: Aligned,
-    /// The largest |score|.
+    /// The largest |score| of the transitions that are allowed.
     pub max_abs: f64,
     pub triples: Option<Triples>,
+    pub constraints: Option<Arc<Constraints>>,
+    /// Where the forbidden transitions are in `scores` and `exp`.
+    forbidden: Vec<u32>,
 }
 
 impl Transitions {
@@ -39,10 +44,19 @@ impl Transitions {
             ones: Aligned::new(width, 0.0),
             max_abs: 0.0,
             triples: None,
+            constraints: None,
+            forbidden: Vec::new(),
         };
         transitions.ones[..labels].fill(1.0);
         transitions.set(std::iter::empty());
         transitions
+    }
+
+    /// Forbids what constraints forbid, from the next time on that scores are set.
+    pub fn constrain(&mut self, constraints: Option<Arc<Constraints>>) {
+        let pairs = constraints.iter().flat_map(|constraints| constraints.forbidden_transitions());
+        self.forbidden = pairs.map(|(from, to)| (from * self.width + to) as u32).collect();
+        self.constraints = constraints;
     }
 
     /// Sets the scores given as (from, to, score), and all other scores to 0.
@@ -54,11 +68,14 @@ impl Transitions {
         for (from, to, score) in scores {
             self.scores[from * width + to] = score;
         }
+        self.forbidden.iter().for_each(|&place| self.scores[place as usize] = f64::NEG_INFINITY);
         self.max_abs = 0.0;
         for from in 0..labels {
             for to in 0..labels {
                 let score = self.scores[from * width + to];
-                self.max_abs = self.max_abs.max(score.abs());
+                if score != f64::NEG_INFINITY {
+                    self.max_abs = self.max_abs.max(score.abs());
+                }
                 self.exp[from * width + to] = score.exp();
                 self.exp_transposed[to * width + from] = score.exp();
             }
@@ -104,6 +121,7 @@ impl Transitions {
             numeric::scale_into(simd, exp, scale, &given[..width]);
             score[..labels].copy_from_slice(&exp[..labels]);
         }
+        self.forbidden.iter().for_each(|&place| self.exp[place as usize] = 0.0);
         // Padding is 0 up to this line.
         self.max_abs = numeric::max_abs(simd, &self.exp);
         if self.max_abs <= MOST_FOR_EXP {
@@ -112,6 +130,9 @@ impl Transitions {
             self.exp.iter_mut().for_each(|exp| *exp = exp.exp());
         }
         self.exp.chunks_exact_mut(width).for_each(|row| row[labels..].fill(0.0));
+        for &place in &self.forbidden {
+            (self.scores[place as usize], self.exp[place as usize]) = (f64::NEG_INFINITY, 0.0);
+        }
     }
 }
 

@@ -197,6 +197,8 @@ impl<'a> LineSearch<'a> {
         lattice.edge_ends.clone_from(&here.lattice.edge_ends);
         lattice.edges.clone_from(&here.lattice.edges);
         lattice.edges.iter_mut().for_each(|edge| edge.score += step * self.bigrams[edge.feature as usize]);
+        let (masks, width) = (&trial.objective.masks, lattice.width());
+        masks.rows(sample.free).for_each(|(token, row)| lattice.mask.push(token * width, row));
         trial.nll(simd, sample)
     }
 }

@@ -19,7 +19,7 @@ from ...errors import OptionError
 from ...models.settings import kind_of
 from ..options import add_format, add_json, add_model, add_threads
 from ..output import say
-from ..reading import check_joint, model_format, open_model
+from ..reading import check_joint, model_format, naming, open_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,16 +139,18 @@ def _sentences(arguments: Namespace, model: ChainModel, format: str, *, spans: b
 
     template = None if model.template is None else TemplateText(model.template)
     corpus = Corpus.read(arguments.file, format=format, template=template, threads=arguments.threads)
+    with naming(arguments.file):
+        gold = corpus.true_labels()
     unknown = sorted(set(corpus.labels) - set(model.labels))
     if unknown:
         names = ", ".join(unknown)
         say(f"warning: {arguments.file} has labels that the model does not know, which count as missed: {names}")
     if arguments.calibration is None:
-        return _Answers(corpus.gold(), model.predict(corpus.core, threads=arguments.threads), None)
+        return _Answers(gold, model.predict(corpus.core, threads=arguments.threads), None)
     from ...models.tagging import tag_corpus
 
     taggings = tag_corpus(model, corpus, spans=spans, threads=arguments.threads)
-    return _Answers(corpus.gold(), [each.labels for each in taggings], taggings)
+    return _Answers(gold, [each.labels for each in taggings], taggings)
 
 
 def _texts(arguments: Namespace) -> _Answers:

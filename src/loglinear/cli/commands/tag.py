@@ -40,6 +40,8 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--marginals", action="store_true", help=marginals)
     probabilities = "add the probability of each label, of the span that each token is in, or of each labelling"
     parser.add_argument("--probabilities", choices=("token", "span", "sequence"), help=probabilities)
+    constraints = "labellings that are allowed: BIO, IOB1, IOBES, BILOU, BMES, auto or none; by default the model's own"
+    parser.add_argument("--constraints", metavar="NAME", help=constraints)
     add_format(parser)
     add_threads(parser)
 
@@ -59,6 +61,8 @@ def run(arguments: Namespace) -> None:
     if format == "text":
         _tag_texts(arguments)
         return
+    if arguments.constraints is not None:
+        model = _constrained(model, arguments.constraints)
     model.tag_file(
         arguments.file,
         arguments.output,
@@ -92,6 +96,13 @@ def _chunk_rule(arguments: Namespace, model: ChainModel, settings: dict[str, Any
         message += "B-PER, I-PER, O, and form no spans; give --probabilities token"
         raise OptionError(message)
     return rule
+def _constrained(model: ChainModel, constraints: str) -> ChainModel:
+    """Return the model under the constraints that --constraints names."""
+    from ...constraints import check_constraints, resolved
+    from ...models.chain_file import constrained
+
+    check_constraints("--constraints", constraints)
+    return constrained(model, resolved(constraints, model.labels))
 
 
 def _tag_texts(arguments: Namespace) -> None:

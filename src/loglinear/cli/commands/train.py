@@ -43,6 +43,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--tfidf", action="store_true", help="with --format text: weigh words by their rarity")
     multi_class = "of a classifier: softmax (the default), or ovr, each class against the rest"
     add("--multi-class", default="softmax", metavar="KIND", help=multi_class)
+    add("--partial", action="store_true", help="labels may be known in part: ? is any label, A|B one of several")
     add_templates(parser)
     add_options(parser, SolverOptions)
     add_features(parser)
@@ -75,7 +76,7 @@ def run(arguments: Namespace) -> None:
         raise OptionError(message)
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
         if arguments.model_type == "chain":
-            shared = ("preset", "template", "format", "dev", "trace", "threads")
+            shared = ("preset", "template", "format", "partial", "dev", "trace", "threads")
             data = {name: getattr(arguments, name) for name in shared}
             results = [train(arguments.train, arguments.model, features, options, progress=progress, use=use, **data)]
         else:
@@ -123,6 +124,7 @@ def train(
     preset: str | None = None,
     template: str | None = None,
     format: str | None = None,
+    partial: bool = False,
     dev: str | None = None,
     use: DevOptions | None = None,
     trace: str | None = None,
@@ -134,9 +136,8 @@ def train(
     from ..reading import read_sentences
 
     _check(options, model_path, trace)
-    corpus, scored = read_sentences(
-        data, dev, preset=preset, template=template, format=format, threads=threads, progress=progress, use=use
-    )
+    given: dict[str, Any] = {"preset": preset, "template": template, "format": format, "partial": partial}
+    corpus, scored = read_sentences(data, dev, **given, threads=threads, progress=progress, use=use)
     callbacks = _callbacks(progress, trace)
     model, result = train_chain(corpus, features, options, threads=threads, callbacks=callbacks, dev=scored)
     model.save(model_path)
@@ -155,6 +156,9 @@ def _train_classifier(
     from ...models.maxent import MaxEnt
 
     _check(options, arguments.model, arguments.trace)
+    if arguments.partial:
+        message = "--partial is for chains; a classifier needs the label of every sample"
+        raise OptionError(message)
     if replace(features, min_count=1) != type(features)():
         *others, last = (flag(each.name) for each in fields(features) if each.name != "min_count")
         message = f"{', '.join(others)} and {last} are for chains; a classifier has all weights there are"

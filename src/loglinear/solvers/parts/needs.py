@@ -24,6 +24,7 @@ __all__ = [
     "Solver",
     "Tolerant",
     "check",
+    "convex",
     "default_solver",
     "intercept_alone_is_spared",
     "is_solver",
@@ -254,6 +255,12 @@ def intercept_alone_is_spared(problem: Problem) -> str:
     if spared == intercept:
         return ""
     return f"can spare the {intercept} weights of the intercept only, and unpenalised={spared}"
+
+
+def convex(problem: Problem) -> str:
+    """The objective is convex: no label is known in part."""
+    partial = getattr(problem.objective, "is_partial", False)
+    return "needs a convex objective, and labels that are known in part make it one that is not" if partial else ""
 
 
 def two_classes(problem: Problem) -> str:

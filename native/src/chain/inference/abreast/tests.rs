@@ -107,7 +107,7 @@ impl Problem {
                 fill(abreast.rows(lane, &links), states, l, transitions.width);
             }
             assert!(abreast.fits(simd, &links));
-            let log_z = abreast.forward(simd, &links);
+            let log_z = abreast.forward(simd, &links).expect("no number leaves the range");
             counts.clear();
             abreast.backward(simd, &links, std::array::from_fn(Problem::factor));
             abreast.take_counts(&links, &mut counts);

@@ -2,7 +2,9 @@
 
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::lattice::Lattice;
-use crate::chain::inference::scaled::{LogProduct, multiply, multiply_in_place, transposed_product, vector_matrix};
+use crate::chain::inference::scaled::{
+    LogProduct, has_vanished, multiply, multiply_in_place, transposed_product, vector_matrix,
+};
 use crate::chain::inference::second::buffers::Buffers;
 use crate::chain::inference::transitions::Transitions;
 use crate::chain::inference::triples::Triples;
@@ -10,21 +12,23 @@ use crate::numeric;
 use pulp::Simd;
 
 impl Lattice {
-    /// Forward recursion; returns log Z. Exponentiates the scores in place.
+    /// Forward recursion; returns log Z, or None if a number leaves the range of a double. Exponentiates the scores in place.
     #[inline(always)]
     pub(in crate::chain::inference) fn forward_pairs<S: Simd>(
         &mut self,
         simd: S,
         transitions: &Transitions,
         triples: &Triples,
-    ) -> f64 {
+    ) -> Option<f64> {
         let mut buffers = std::mem::take(&mut self.second);
         buffers.begin(self.tokens, self.labels, self.width);
         numeric::exp_in_place(simd, &mut self.scores);
+        self.mask.multiply(simd, &mut self.scores);
         self.rescale.resize(self.tokens, 1.0);
         let width = self.width;
         let mut product = LogProduct::default();
         let mut total: f64 = self.scores[..self.labels].iter().sum();
+        let (is_constrained, mut in_range) = (transitions.constraints.is_some(), true);
         for pair in 0..buffers.pairs {
             let token = pair + 1;
             product.multiply(total);
@@ -44,6 +48,10 @@ impl Lattice {
                     multiply_in_place(simd, &mut buffers.row, states, 1.0);
                 }
                 numeric::add(simd, &mut buffers.total, &buffers.row);
+                if is_constrained && self.scores[pair * width + label] != 0.0 {
+                    let potentials = row[..self.labels].iter().zip(states).map(|(row, state)| row * state);
+                    in_range &= !buffers.row.iter().zip(potentials).any(|(alpha, psi)| has_vanished((alpha, &psi)));
+                }
                 buffers.scatter(label, pair);
             }
             self.patched.restore(&self.edges[edges], transitions);
@@ -51,7 +59,8 @@ impl Lattice {
         }
         self.last_sum = total;
         self.second = buffers;
-        product.log() + total.ln()
+        // If every labelling is forbidden, the total is 0 or no number.
+        (in_range && total > 0.0).then(|| product.log() + total.ln())
     }
 
     /// After `forward_pairs`: leaves factor * marginals, and adds the counts of transitions and triples.

@@ -31,14 +31,14 @@ mod tests;
 pub struct SpanProbabilities<'a> {
     transitions: &'a Transitions,
     rule: &'a ChunkRule,
-    /// Marginals of neighbouring labels, (tokens - 1) x labels x labels, in second order; empty in first.
+    /// Marginals of neighbouring labels, (tokens - 1) x labels x labels, in log space of second order; empty elsewhere.
     pairs: Vec<f64>,
     pub log_z: f64,
 }
 
 impl Lattice {
     /// Forward-backward for spans; leaves marginals. Needs log potentials, which are overwritten, and a `prepare`d lattice of at
-    /// least one token. Second order takes the recursion in log space.
+    /// least one token.
     #[inline(always)]
     pub fn infer_spans<'a, S: Simd>(
         &mut self,
@@ -47,10 +47,10 @@ impl Lattice {
         rule: &'a ChunkRule,
     ) -> SpanProbabilities<'a> {
         let mut pairs = Vec::new();
-        if transitions.triples_of(self.tokens).is_some() {
+        self.forward(simd, transitions);
+        if self.log_space && transitions.triples_of(self.tokens).is_some() {
             pairs = self.pair_marginals(transitions);
         } else {
-            self.forward(simd, transitions);
             self.backward(simd, transitions, 1.0, &mut PairCounts::without_triples(transitions));
         }
         SpanProbabilities { transitions, rule, pairs, log_z: self.log_z }
@@ -61,7 +61,7 @@ impl SpanProbabilities<'_> {
     /// The probability that a span is a chunk of its type; 0 where every labelling is forbidden. The lattice is as `infer_spans`
     /// has left it.
     pub fn of(&self, lattice: &mut Lattice, span: Span) -> f64 {
-        if !self.log_z.is_finite() {
+        if self.log_z == f64::NEG_INFINITY {
             return 0.0;
         }
         match self.transitions.triples_of(lattice.tokens) {
@@ -105,7 +105,8 @@ impl SpanProbabilities<'_> {
             lattice.patched.restore(&lattice.edges[edges], self.transitions);
             std::mem::swap(&mut held, &mut next);
         }
-        mean(&held, &lattice.marginals[last * width..][..labels])
+        let marginals = &lattice.marginals[last * width..][..labels];
+        held.iter().zip(marginals).map(|(held, p)| held * p).sum::<f64>().min(1.0)
     }
 
     /// The probability in second order.
@@ -134,7 +135,12 @@ impl SpanProbabilities<'_> {
             }
             std::mem::swap(&mut held, &mut next);
         }
-        mean(&held, &self.pairs[(last - 1) * nodes..][..nodes])
+        let nodes = (0..nodes).filter(|&node| held[node] > 0.0);
+        let marginal = |node: usize| match self.pairs.is_empty() {
+            true => lattice.pair_marginal(triples, last - 1, [node / labels, node % labels]),
+            false => self.pairs[(last - 1) * labels * labels + node],
+        };
+        nodes.map(|node| held[node] * marginal(node)).sum::<f64>().min(1.0)
     }
 }
 
@@ -156,15 +162,38 @@ impl Lattice {
         normalise(out, self.log_space);
     }
 
-    /// After `pair_marginals`: writes p(y_{t-2} = i | y_{t-1} = middle, y_t = label) for all labels i to `out`.
+    /// Writes p(y_{t-2} = i | y_{t-1} = middle, y_t = label) for all labels i to `out`.
     fn labels_before_pair(&self, triples: &Triples, token: usize, [middle, label]: [usize; 2], out: &mut [f64]) {
-        let nodes = self.labels * self.labels;
-        // In log space the pair of tokens t - 2 and t - 1 is step t - 2.
-        let alpha = self.alpha[(token - 2) * nodes + middle..].iter().step_by(self.labels);
-        for (first, (out, alpha)) in out.iter_mut().zip(alpha).enumerate() {
-            *out = alpha + triples.score([first, middle, label]);
+        let place = |first: usize| triples.at([first, middle, label]);
+        // The pair of tokens t - 2 and t - 1 is step t - 2 in log space, and pair t - 2 elsewhere.
+        if self.log_space {
+            let nodes = self.labels * self.labels;
+            let alpha = self.alpha[(token - 2) * nodes + middle..].iter().step_by(self.labels);
+            let weights = alpha.enumerate().map(|(first, alpha)| alpha + triples.scores[place(first)]);
+            out.iter_mut().zip(weights).for_each(|(out, weight)| *out = weight);
+        } else {
+            let alpha = &self.second.alpha[self.second.at(middle, token - 2)..];
+            let weights = alpha.iter().enumerate().map(|(first, alpha)| alpha * triples.exp[place(first)]);
+            out.iter_mut().zip(weights).for_each(|(out, weight)| *out = weight);
         }
-        normalise(out, true);
+        normalise(out, self.log_space);
+    }
+
+    /// After `backward` of second order on probabilities: p(y_t = first, y_{t+1} = second), t being the number of the pair.
+    fn pair_marginal(&self, triples: &Triples, pair: usize, [first, second]: [usize; 2]) -> f64 {
+        let buffers = &self.second;
+        let alpha = |pair: usize, earlier: usize, later: usize| buffers.alpha[buffers.at(later, pair) + earlier];
+        // Beta times potentials of a pair that is not the first.
+        let incoming = |pair: usize, earlier: usize, later: usize| {
+            buffers.incoming[(earlier * (buffers.pairs - 1) + pair - 1) * self.width + later]
+        };
+        let exp = |labels: [usize; 3]| triples.exp[triples.at(labels)];
+        if pair == 0 {
+            let beta = (0..self.labels).map(|third| exp([first, second, third]) * incoming(1, second, third));
+            return alpha(0, first, second) * beta.sum::<f64>();
+        }
+        let paths = (0..self.labels).map(|before| alpha(pair - 1, before, first) * exp([before, first, second]));
+        paths.sum::<f64>() * incoming(pair, first, second)
     }
 }
 
@@ -179,10 +208,4 @@ fn normalise(weights: &mut [f64], logarithms: bool) {
     if total > 0.0 {
         weights.iter_mut().for_each(|weight| *weight /= total);
     }
-}
-
-/// The mean of values under a distribution, at most 1 in spite of rounding.
-fn mean(values: &[f64], distribution: &[f64]) -> f64 {
-    let sum: f64 = values.iter().zip(distribution).map(|(value, p)| value * p).sum();
-    sum.min(1.0)
 }

@@ -1,0 +1,176 @@
+//! The allowed labellings of an objective's sentences: under its constraints, and with what is known of their labels.
+
+use crate::chain::inference::{Constraints, LabelSets};
+use crate::corpus::{Corpus, FIRST_SET, UNKNOWN};
+use crate::error::{Error, Result};
+use crate::numeric::aligned::Aligned;
+use crate::numeric::padded;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What is known of a sentence's labels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Known {
+    /// Each label.
+    All,
+    /// Something that tells allowed labellings from others.
+    Some,
+    /// Nothing: every allowed labelling is as good as any other.
+    Nothing,
+}
+
+/// Tokens of a sentence that may not have every label, each with the number of its row.
+pub type Masked = [(u32, u32)];
+
+/// The tokens that may not have every label, sentence by sentence; by default every labelling is allowed, and every label known.
+#[derive(Default)]
+pub struct Masks {
+    pub constraints: Option<Arc<Constraints>>,
+    width: usize,
+    /// Rows of 1 for labels that are allowed and 0 for others, each once.
+    rows: Aligned,
+    /// Under the constraints alone.
+    free: Lists,
+    /// With what is known of the labels as well; empty for sentences whose labels are all known.
+    clamped: Lists,
+    known: Vec<Known>,
+}
+
+/// Lists, one after the other.
+#[derive(Default)]
+struct Lists {
+    entries: Vec<(u32, u32)>,
+    ends: Vec<usize>,
+}
+
+impl Lists {
+    fn get(&self, at: usize) -> &Masked {
+        let end = |at: usize| self.ends.get(at).copied().unwrap_or(0);
+        &self.entries[at.checked_sub(1).map_or(0, end)..end(at)]
+    }
+}
+
+impl Masks {
+    /// The masks of the sentences of a labelled corpus. Error: no labelling of a sentence is allowed.
+    pub fn new(corpus: &Corpus, constraints: Option<Arc<Constraints>>) -> Result<Masks> {
+        if constraints.is_none() && !corpus.is_partial() {
+            return Ok(Masks::default());
+        }
+        let labels = corpus.labels.len();
+        let mut maker = Maker { width: padded(labels), rows: Aligned::default(), numbers: HashMap::new() };
+        let (mut free, mut clamped, mut known) = (Lists::default(), Lists::default(), Vec::new());
+        let mut sets = LabelSets::default();
+        for sentence in 0..corpus.n_sentences() {
+            let gold = corpus.gold.get(corpus.tokens(sentence)).unwrap_or(&[]);
+            let (mut is_allowed, mut knowledge) = (true, Known::All);
+            if let Some(constraints) = &constraints {
+                sets.fill(gold.len(), labels);
+                is_allowed = constraints.prune(&mut sets);
+                maker.add(&sets, &mut free.entries);
+            }
+            if gold.iter().any(|&label| label >= FIRST_SET) {
+                let at = clamped.entries.len();
+                sets.fill(gold.len(), labels);
+                gold.iter().enumerate().for_each(|(token, &label)| restrict(&mut sets, token, label, corpus));
+                is_allowed &= constraints.as_ref().is_none_or(|constraints| constraints.prune(&mut sets));
+                maker.add(&sets, &mut clamped.entries);
+                let unclamped = &free.entries[free.ends.last().copied().unwrap_or(0)..];
+                knowledge = if clamped.entries[at..] == *unclamped { Known::Nothing } else { Known::Some };
+            } else if let Some(constraints) = &constraints {
+                is_allowed &= constraints.first_mistake(gold).is_none();
+            }
+            if !is_allowed {
+                return Err(forbidden(corpus, sentence, constraints.as_deref()));
+            }
+            free.ends.push(free.entries.len());
+            clamped.ends.push(clamped.entries.len());
+            known.push(knowledge);
+        }
+        let Maker { width, rows, .. } = maker;
+        Ok(Masks { constraints, width, rows, free, clamped, known })
+    }
+
+    /// What is known of a sentence's labels.
+    pub fn known(&self, sentence: usize) -> Known {
+        self.known.get(sentence).copied().unwrap_or(Known::All)
+    }
+
+    /// The number of sentences with tokens of whose labels nothing is known: they contribute nothing.
+    pub fn n_unknown(&self) -> usize {
+        self.known.iter().filter(|&&known| known == Known::Nothing).count()
+    }
+
+    /// Whether a sentence's labels are partly known: the objective is then not convex.
+    pub fn is_partial(&self) -> bool {
+        self.known.contains(&Known::Some)
+    }
+
+    /// The mask of a sentence under the constraints.
+    pub fn free(&self, sentence: usize) -> &Masked {
+        self.free.get(sentence)
+    }
+
+    /// The mask of a sentence of whose labels something is known.
+    pub fn clamped(&self, sentence: usize) -> &Masked {
+        self.clamped.get(sentence)
+    }
+
+    /// The tokens of a mask with their rows.
+    #[inline(always)]
+    pub fn rows<'a>(&'a self, masked: &'a Masked) -> impl Iterator<Item = (usize, &'a [f64])> {
+        masked.iter().map(|&(token, row)| (token as usize, &self.rows[row as usize * self.width..][..self.width]))
+    }
+}
+
+/// Keeps the labels that a token of a corpus may have.
+fn restrict(sets: &mut LabelSets, token: usize, label: u32, corpus: &Corpus) {
+    match label {
+        UNKNOWN => (),
+        FIRST_SET.. => sets.set(token, corpus.label_sets[(label - FIRST_SET) as usize].iter().copied()),
+        _ => sets.set(token, [label]),
+    }
+}
+
+struct Maker {
+    width: usize,
+    rows: Aligned,
+    /// Allowed labels -> number of their row.
+    numbers: HashMap<Vec<usize>, u32>,
+}
+
+impl Maker {
+    /// Appends the tokens that may not have every label.
+    fn add(&mut self, sets: &LabelSets, entries: &mut Vec<(u32, u32)>) {
+        for token in (0..sets.len()).filter(|&token| !sets.is_full(token)) {
+            let labels: Vec<usize> = sets.labels(token).collect();
+            let next = self.numbers.len() as u32;
+            let row = *self.numbers.entry(labels).or_insert(next);
+            if row == next {
+                let start = self.rows.len();
+                self.rows.resize(start + self.width, 0.0);
+                sets.labels(token).for_each(|label| self.rows[start + label] = 1.0);
+            }
+            entries.push((token as u32, row));
+        }
+    }
+}
+
+/// The error of a sentence none of whose labellings is allowed.
+fn forbidden(corpus: &Corpus, sentence: usize, constraints: Option<&Constraints>) -> Error {
+    let gold = &corpus.gold[corpus.tokens(sentence)];
+    let name = |label: u32| corpus.labels[label as usize].as_str();
+    let remedy = "mend the labels, or choose other constraints";
+    if gold.iter().any(|&label| label >= FIRST_SET) {
+        let message =
+            format!("sentence {sentence}: the constraints forbid every labelling that its labels leave; {remedy}");
+        return Error::Data(message);
+    }
+    let token = constraints.and_then(|constraints| constraints.first_mistake(gold)).unwrap_or(0);
+    let what = match (token.checked_sub(1).map(|before| name(gold[before])), gold.get(token).map(|&label| name(label)))
+    {
+        (Some(before), Some(label)) => format!("token {token}: the constraints forbid {label} after {before}"),
+        (None, Some(label)) => format!("token {token}: the constraints forbid {label} at the start of a sentence"),
+        (before, None) => format!("the constraints forbid {} at the end of a sentence", before.unwrap_or("a label")),
+    };
+    Error::Data(format!("sentence {sentence}, {what}; {remedy}"))
+}

@@ -1,0 +1,81 @@
+//! The labels of column and attribute files, where a cell may say that a token's label is only partly known.
+
+use crate::corpus::sink::Gold;
+
+/// How a reader takes the labels of a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Labels {
+    /// There are none, or they are passed over.
+    Ignored,
+    /// A cell is a label.
+    Whole,
+    /// A cell `?` is an unknown label, and a cell `A|B` is one of several; other cells are labels. JSON lines have `null` and
+    /// lists instead, whether asked for or not.
+    Partial,
+}
+
+impl Labels {
+    /// Labels that are read, partly known ones if there may be any.
+    pub fn read(partial: bool) -> Labels {
+        if partial { Labels::Partial } else { Labels::Whole }
+    }
+
+    /// Whether the text has labels to read.
+    pub fn given(self) -> bool {
+        self != Labels::Ignored
+    }
+
+    /// What a cell says of a token's label; nothing if labels are passed over.
+    #[inline(always)]
+    pub fn parse(self, cell: &[u8]) -> Result<Option<Gold<'_>>, String> {
+        match self {
+            Labels::Ignored => Ok(None),
+            Labels::Whole => Ok(Some(Gold::Label(cell))),
+            Labels::Partial => parse_partial(cell).map(Some),
+        }
+    }
+}
+
+/// What a cell of partly known labels says.
+fn parse_partial(cell: &[u8]) -> Result<Gold<'_>, String> {
+    if cell == b"?" {
+        return Ok(Gold::Unknown);
+    }
+    if !cell.contains(&b'|') {
+        return Ok(Gold::Label(cell));
+    }
+    let names: Vec<&[u8]> = cell.split(|&byte| byte == b'|').collect();
+    let message = if names.contains(&b"".as_slice()) {
+        "a label is missing beside a bar"
+    } else if names.contains(&b"?".as_slice()) {
+        "a question mark stands for any label, and has to stand alone"
+    } else {
+        return Ok(Gold::OneOf(names));
+    };
+    let cell = String::from_utf8_lossy(cell);
+    Err(format!(
+        "label '{cell}': {message}; partly known labels are written A|B, one of several, or ?, any \
+         (labels that hold bars themselves need JSON lines)"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_say_what_is_known() {
+        let parse = |cell: &'static str| Labels::Partial.parse(cell.as_bytes());
+        assert_eq!(parse("?"), Ok(Some(Gold::Unknown)));
+        assert_eq!(parse("A"), Ok(Some(Gold::Label(b"A"))));
+        assert_eq!(parse("A?"), Ok(Some(Gold::Label(b"A?"))));
+        assert_eq!(parse("A|B|A"), Ok(Some(Gold::OneOf(vec![b"A", b"B", b"A"]))));
+        assert_eq!(Labels::Whole.parse(b"A|"), Ok(Some(Gold::Label(b"A|"))));
+        assert_eq!(Labels::Whole.parse(b"?"), Ok(Some(Gold::Label(b"?"))));
+        assert_eq!(Labels::Ignored.parse(b"A|"), Ok(None));
+        for bad in ["A|", "|", "|A", "A||B", "?|A"] {
+            let message = parse(bad).unwrap_err();
+            assert!(message.contains(bad) && message.contains("A|B"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+"""Chains under constraints and with partly known labels: against enumeration of the labellings that are allowed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loglinear import ChainCRF, ChainFeatures, ChainObjective, Corpus, ElasticNet, Problem, minimize
+from loglinear.errors import DataError, OptionError
+from loglinear.minimize import Stop
+from loglinear.solvers import SOLVERS, make_solver
+from loglinear.solvers.parts.needs import check
+
+LABELS = ["O", "B", "I"]
+ATTRIBUTES = ["a", "b", "c"]
+EDGE = None
+
+
+def labellings(length, forbidden):
+    """All labellings in which no pair is forbidden."""
+    for labelling in itertools.product(LABELS, repeat=length):
+        if not any(pair in forbidden for pair in itertools.pairwise([EDGE, *labelling, EDGE])):
+            yield labelling
+
+
+def agrees(labelling, known):
+    return all(k is None or label == k or (isinstance(k, frozenset) and label in k) for label, k in zip(labelling, known, strict=True))
+
+
+def log_sum_exp(values):
+    values = list(values)
+    return max(values) + math.log(math.fsum(math.exp(v - max(values)) for v in values))
+
+
+def brute_force(objective, X, y, weights, w, forbidden):
+    """The sum over sentences of weight (log Z of what is allowed - log Z of what agrees with y)."""
+    named = {(each.attribute, *each.labels): weight for each, weight in zip(objective.feature_names(np.arange(len(w))), w, strict=True)}
+
+    def score(sentence, labelling):
+        states = (named.get((a, label), 0.0) for token, label in zip(sentence, labelling, strict=True) for a in token)
+        pairs = (named.get((None, *pair), 0.0) for pair in itertools.pairwise(labelling))
+        triples = (named.get((None, *labelling[t : t + 3]), 0.0) for t in range(len(labelling) - 2))
+        return math.fsum([*states, *pairs, *triples])
+
+    total = 0.0
+    for sentence, known, weight in zip(X, y, weights, strict=True):
+        allowed = list(labellings(len(sentence), forbidden))
+        agreeing = [labelling for labelling in allowed if agrees(labelling, known)]
+        total += weight * (log_sum_exp(score(sentence, each) for each in allowed) - log_sum_exp(score(sentence, each) for each in agreeing))
+    return total
+
+
+@st.composite
+def problems(draw, most=4):
+    """Sentences with labels that are known, partly known or not known, and that the constraints leave possible."""
+    forbidden = set(draw(st.sampled_from([[], [("O", "I"), (EDGE, "I")], [("B", "B"), ("I", EDGE)], [("I", "O")]])))
+    X, y = [[["a"], ["b", "c"], ["c"]]], [["B", "I", "O"] if ("I", "O") not in forbidden else ["B", "O", "O"]]
+    for _ in range(draw(st.integers(1, most))):
+        length = draw(st.integers(1, 4))
+        sentence = [draw(st.lists(st.sampled_from(ATTRIBUTES), max_size=2)) for _ in range(length)]
+        allowed = list(labellings(length, forbidden))
+        true = draw(st.sampled_from(allowed))
+        kinds = [draw(st.sampled_from(["known", "known", "set", "unknown"])) for _ in range(length)]
+        other = [draw(st.sampled_from(LABELS)) for _ in range(length)]
+        known = [{"known": t, "set": frozenset({t, o}), "unknown": None}[kind] for t, o, kind in zip(true, other, kinds, strict=True)]
+        X.append(sentence)
+        y.append([next(iter(k)) if isinstance(k, frozenset) and len(k) == 1 else k for k in known])
+    weights = draw(st.lists(st.sampled_from([1.0, 0.5, 2.0, 0.0]), min_size=len(X), max_size=len(X)))
+    return X, y, weights, forbidden, draw(st.sampled_from([1, 2])), draw(st.integers(0, 2**16))
+
+
+def made(problem):
+    X, y, weights, forbidden, order, seed = problem
+    corpus = Corpus.encode(X, y, sample_weight=weights)
+    features = ChainFeatures(order=order, all_states=True, all_transitions=True, constraints=sorted(forbidden, key=str) or None)
+    objective = ChainObjective(corpus, features, threads=1)
+    return objective, np.random.default_rng(seed).normal(size=objective.n_features)
+
+
+@given(problem=problems())
+def test_the_value_is_that_of_enumeration_and_the_gradient_its_slope(problem):
+    X, y, weights, forbidden, *_ = problem
+    objective, w = made(problem)
+    value, gradient = objective.value_and_gradient(w)
+    assert value == pytest.approx(brute_force(objective, X, y, weights, w, forbidden), abs=1e-9)
+    for j in range(0, len(w), 5):
+        step = np.zeros_like(w)
+        step[j] = 1e-5
+        slope = (objective.value_and_gradient(w + step)[0] - objective.value_and_gradient(w - step)[0]) / 2e-5
+        assert gradient[j] == pytest.approx(slope, abs=1e-7)
+
+
+@given(problem=problems())
+def test_large_weights_are_right_as_well(problem):
+    X, y, weights, forbidden, *_ = problem
+    objective, w = made(problem)
+    value, _ = objective.value_and_gradient(300 * w)
+    assert value == pytest.approx(brute_force(objective, X, y, weights, 300 * w, forbidden), rel=1e-9, abs=1e-7)
+
+
+def data(partial, constraints):
+    """A small problem whose tags follow BIO."""
+    rng = np.random.default_rng(5)
+    X, y = [], []
+    for _ in range(12):
+        labels, before = [], "O"
+        for _ in range(int(rng.integers(1, 7))):
+            before = str(rng.choice([each for each in LABELS if each != "I" or before != "O"]))
+            labels.append(before)
+        X.append([[f"is={label}" if rng.random() < 0.7 else "is=?", f"r={rng.integers(3)}"] for label in labels])
+        hidden = {"O": None, "B": frozenset({"B", "I"}), "I": "I"}
+        y.append([hidden[label] if partial and rng.random() < 0.4 else label for label in labels])
+    features = ChainFeatures(all_states=True, all_transitions=True, constraints=constraints)
+    return ChainObjective(Corpus.encode(X, y), features, threads=1)
+
+
+SUITED = [
+    name for name in SOLVERS if not {"dual_cd", "iis", "prox_newton"} & {name}
+]
+
+
+@pytest.mark.parametrize("name", SUITED)
+def test_every_solver_finds_the_optimum_under_constraints(name):
+    objective = data(partial=False, constraints="BIO")
+    for penalty in (ElasticNet(l1=0.3, l2=0.3), ElasticNet(l2=0.3)):
+        problem = Problem(objective, penalty)
+        try:
+            check(make_solver(name), problem)
+        except OptionError:
+            continue
+        best = minimize(problem, make_solver("owlqn" if penalty.l1 else "lbfgs", tolerance=1e-12), stop=Stop(max_iterations=2000))
+        found = minimize(problem, make_solver(name), stop=Stop(max_iterations=400))
+        assert found.objective <= best.objective * 1.02
+        return
+    raise AssertionError(name)
+
+
+CONVEX_ONLY = {"sag", "asg", "pegasos"}
+
+
+@pytest.mark.parametrize("name", SUITED)
+def test_solvers_that_need_no_convexity_learn_from_partly_known_labels(name):
+    objective = data(partial=True, constraints=None)
+    assert objective.is_partial
+    l1 = 0.0 if name in ("lbfgs", "bfgs", "sg", "adagrad", "hybrid", *CONVEX_ONLY) else 0.2
+    problem = Problem(objective, ElasticNet(l1=l1, l2=0.3))
+    if name in CONVEX_ONLY:
+        with pytest.raises(OptionError, match="needs a convex objective, and labels that are known in part"):
+            check(make_solver(name), problem)
+        return
+    start, found = problem.objective.value_and_gradient(np.zeros(problem.n_features))[0], minimize(problem, make_solver(name), stop=Stop(max_iterations=400))
+    best = minimize(problem, make_solver("owlqn" if l1 else "lbfgs", tolerance=1e-12), stop=Stop(max_iterations=2000))
+    assert found.objective <= best.objective + 0.1 * (start - best.objective)
+
+
+def test_wholly_unlabelled_sentences_contribute_nothing():
+    X, y = [[["a"], ["b"]], [["b"], ["a"], ["a"]]], [["B", "O"], [None, None, None]]
+    with_it, without = ChainObjective(Corpus.encode(X, y)), ChainObjective(Corpus.encode(X[:1], y[:1]))
+    assert (with_it.n_unknown, without.n_unknown, with_it.is_partial) == (1, 0, False)
+    w = np.linspace(-1.0, 1.0, with_it.n_features)
+    assert with_it.value_and_gradient(w)[0] == without.value_and_gradient(w)[0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "what"),
+    [
+        (["O", "I"], r"sentence 1, token 1: the constraints forbid I after O"),
+        (["I", "I"], r"sentence 1, token 0: the constraints forbid I at the start of a sentence"),
+        (["O", frozenset({"I"})], r"sentence 1, token 1: the constraints forbid I after O"),
+        ([frozenset({"I", "O"}), "I", "O"][:2], None),
+    ],
+)
+def test_labels_that_the_constraints_forbid_are_named(labels, what):
+    X, y = [[["a"], ["b"]], [["a"], ["b"]]], [["B", "I"], labels]
+    if what is None:
+        what = r"sentence 1: the constraints forbid every labelling that its labels leave"
+    with pytest.raises(DataError, match=what):
+        ChainCRF(constraints="BIO").fit(X, y)
+    with pytest.raises(DataError, match=r"forbid B at the end of a sentence"):
+        ChainCRF(constraints=[("B", None)]).fit(X, [["I", "B"], ["B", "I"]])
+
+
+def random_crf(scheme, seed, **options):
+    labels = {"BIO": ["O", "B-X", "I-X", "B-Y", "I-Y"], "IOBES": ["O", "B-X", "I-X", "E-X", "S-X"]}[scheme]
+    rng = np.random.default_rng(seed)
+    valid = {"BIO": ["B-X", "I-X", "O", "B-Y", "I-Y"], "IOBES": ["B-X", "I-X", "E-X", "S-X", "O"]}[scheme]
+    X = [[[f"a{rng.integers(4)}"] for _ in valid] for _ in range(3)]
+    assert set(valid) == set(labels)
+    crf = ChainCRF(constraints=scheme, all_states=True, max_iterations=3, l2=1e-3, **options)
+    with pytest.warns(match="not finished|iterations"):
+        crf.fit(X, [valid] * 3)
+    return crf
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("scheme", ["BIO", "IOBES"])
+def test_answers_respect_the_constraints_and_a_file_keeps_them(scheme, order, tmp_path):
+    crf = random_crf(scheme, 1, order=order)
+    rng = np.random.default_rng(2)
+    X = [[[f"a{rng.integers(5)}"] for _ in range(rng.integers(1, 9))] for _ in range(200)]
+    crf.save(tmp_path / "m")
+    loaded = ChainCRF.load(tmp_path / "m")
+    assert loaded.constraints == scheme
+    for model in (crf, loaded):
+        predicted = model.predict(X)
+        # The strict reading finds a chunk at every token that is not O.
+        assert np.isfinite(model.log_probability(X, predicted)).all()
+        for pair in itertools.chain(*(itertools.pairwise(labels) for labels in predicted)):
+            assert pair not in {("O", "I-X"), ("O", "E-X"), ("B-X", "O"), ("I-X", "B-X")} - ({("B-X", "O"), ("I-X", "B-X")} if scheme == "BIO" else set())
+        assert all(labels[0][0] not in "IE" for labels in predicted)
+    free = ChainCRF.load(tmp_path / "m").set_params(constraints=None)
+    assert (free.log_partition(X) >= loaded.log_partition(X)).all()
+    assert (free.log_partition(X) > loaded.log_partition(X)).any()
+    assert [each.sum(axis=1) for each in loaded.marginals(X)][0] == pytest.approx(1.0)
+
+
+def test_a_sentence_in_which_every_labelling_is_forbidden_has_no_labels():
+    crf = ChainCRF(constraints=[(None, None)][:0] or [("A", "A"), ("B", "A"), ("B", "B")]).fit([[["a"], ["b"]]], [["A", "B"]])
+    X = [[["a"]] * 3, [["a"], ["b"]]]
+    assert crf.predict(X) == [[None, None, None], ["A", "B"]]
+    assert crf.log_partition(X)[0] == -np.inf
+    assert not np.isnan(crf.marginals(X)[0]).any()
