@@ -47,13 +47,13 @@ impl Lattice {
         rule: &'a ChunkRule,
     ) -> SpanProbabilities<'a> {
         let mut pairs = Vec::new();
-        self.forward(simd, transitions);
-        if self.log_space && transitions.triples_of(self.tokens).is_some() {
+        let log_z = self.forward(simd, transitions);
+        if self.log_space && log_z > f64::NEG_INFINITY && transitions.triples_of(self.tokens).is_some() {
             pairs = self.pair_marginals(transitions);
         } else {
             self.backward(simd, transitions, 1.0, &mut PairCounts::without_triples(transitions));
         }
-        SpanProbabilities { transitions, rule, pairs, log_z: self.log_z }
+        SpanProbabilities { transitions, rule, pairs, log_z }
     }
 }
 

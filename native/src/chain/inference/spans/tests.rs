@@ -1,10 +1,11 @@
 //! Probabilities of spans against enumeration of every labelling, in both orders.
 
-use crate::chain::inference::{ChunkRule, Edge, Lattice, Span, Transitions, Triples};
+use crate::chain::inference::{ChunkRule, Constraints, Edge, LabelSets, Lattice, Span, Transitions, Triples};
 use crate::numeric::log_sum_exp;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use pulp::{Arch, Simd, WithSimd};
+use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 struct Problem {
@@ -22,7 +23,7 @@ struct Problem {
     begins: Vec<bool>,
 }
 
-/// Problems of which a share of the scores of states and transitions is -inf.
+/// Problems of which a share of the scores of states and transitions is -inf: forbidden.
 fn problem(scale: f64, forbidden: f64) -> impl Strategy<Value = Problem> {
     (1usize..4, 1usize..6, any::<bool>()).prop_flat_map(move |(labels, tokens, second)| {
         let share = prop::bool::weighted(forbidden);
@@ -110,7 +111,13 @@ impl Problem {
     fn infer_with<S: Simd>(&self, simd: S) -> (Vec<f64>, Vec<f64>) {
         let l = self.labels;
         let mut transitions = Transitions::new(l);
-        transitions.set((0..l * l).map(|at| (at / l, at % l, self.transitions[at])));
+        let is_forbidden = |score: &f64| *score == f64::NEG_INFINITY;
+        let pairs = (0..l * l).filter(|&at| is_forbidden(&self.transitions[at]));
+        let pairs = pairs.map(|at| (Some((at / l) as u32), Some((at % l) as u32)));
+        let constraints = Arc::new(Constraints::new(l, pairs.collect()));
+        transitions.constrain(Some(constraints.clone()));
+        let score = |at: usize| if is_forbidden(&self.transitions[at]) { 0.0 } else { self.transitions[at] };
+        transitions.set((0..l * l).map(|at| (at / l, at % l, score(at))));
         if !self.triples.is_empty() {
             let labels = |at: usize| [at / (l * l), at / l % l, at % l];
             transitions.triples = Some(Triples::new(l, (0..l * l * l).map(|at| (labels(at), self.triples[at]))));
@@ -119,13 +126,22 @@ impl Problem {
         lattice.prepare(&transitions);
         lattice.begin(self.tokens, &transitions);
         lattice.overlap = self.edges.len();
+        let mut allowed = LabelSets::full(self.tokens, l);
         for t in 0..self.tokens {
-            lattice.scores[t * transitions.width..][..l].copy_from_slice(&self.states[t * l..][..l]);
+            for (label, score) in self.states[t * l..][..l].iter().enumerate() {
+                if is_forbidden(score) {
+                    allowed.remove(t, label);
+                } else {
+                    lattice.scores[t * transitions.width + label] = *score;
+                }
+            }
             for &(_, from, to, score) in self.edges.iter().filter(|e| e.0 == t) {
                 lattice.edges.push(Edge { from, to, score, feature: 0, place: 0, marginal: 0.0 });
             }
             lattice.edge_ends.push(lattice.edges.len());
         }
+        constraints.prune(&mut allowed);
+        lattice.mask.add(&allowed, transitions.width);
         let names: Vec<Option<String>> = self.types.iter().map(|&each| (each > 0).then(|| each.to_string())).collect();
         let rule = ChunkRule::new(&names, self.begins.clone()).expect("a rule for the labels");
         let found = lattice.infer_spans(simd, &transitions, &rule);
