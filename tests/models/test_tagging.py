@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -110,6 +111,35 @@ def test_answers_agree_with_the_other_methods(order):
     assert crf.tag(Corpus.encode(X)) == crf.tag(X)
     assert crf.tag([]) == []
     assert crf.tag([[]]) == [Tagging([], [], [], 0.0)]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@given(sentences, st.integers(0, 10**6), st.sampled_from(["viterbi", "marginal"]))
+def test_constraints_leave_the_probabilities_of_what_they_allow(order, sentence, seed, decode):
+    crf = random_crf(SCHEMES["IOB"], order, 1.0, seed)
+    crf.constraints = "BIO"
+    (tagging,) = crf.tag([sentence], decode=decode)
+    chain = Chain(crf.classes_, named_features(crf.model_))
+    labellings, p = chain.labellings(len(sentence)), chain.probabilities(tokens_of(sentence))
+    p *= [all(each[0] != "I" or before[1:] == each[1:] for before, each in pairwise(("O", *y))) for y in labellings]
+    p /= p.sum()
+    assert tagging.probability == pytest.approx(p[labellings.index(tuple(tagging.labels))], abs=1e-12)
+    found = [set(chunks(labels, "IOB")) for labels in labellings]
+    expected = [sum(p[at] for at, inside in enumerate(found) if span[:3] in inside) for span in tagging.spans]
+    assert [span.probability for span in tagging.spans] == pytest.approx(expected, abs=1e-12)
+    at = [sum(p[k] for k, y in enumerate(labellings) if y[t] == label) for t, label in enumerate(tagging.labels)]
+    assert tagging.probabilities == pytest.approx(at, abs=1e-12)
+
+
+def test_a_sentence_without_an_allowed_labelling_has_no_labels_and_probability_zero():
+    forbidden = [("O", "O"), ("B-X", "O"), ("B-X", "B-X")]
+    crf = ChainCRF(constraints=forbidden).fit([[["a"], ["b"]]], [["O", "B-X"]])
+    X = [[["a"]] * 3]
+    for decode in ("viterbi", "marginal"):
+        assert crf.predict(X, decode=decode) == [[None] * 3]
+        (tagging,) = crf.tag(X, decode=decode)
+        assert tagging == Tagging([None] * 3, [0.0] * 3, [], -math.inf)
+        assert tagging.probability == 0.0
 
 
 def test_a_span_of_one_type_is_a_tuple_with_names():

@@ -96,6 +96,8 @@ def _chunk_rule(arguments: Namespace, model: ChainModel, settings: dict[str, Any
         message += "B-PER, I-PER, O, and form no spans; give --probabilities token"
         raise OptionError(message)
     return rule
+
+
 def _constrained(model: ChainModel, constraints: str) -> ChainModel:
     """Return the model under the constraints that --constraints names."""
     from ...constraints import check_constraints, resolved
