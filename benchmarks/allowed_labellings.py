@@ -2,9 +2,9 @@
 
     LOGLINEAR_DATA=/path/to/data python benchmarks/allowed_labellings.py [--repeats 15] [--quality]
 
-An evaluation on CoNLL-2000 chunking without a mask, under BIO, and with a share of the labels hidden, in alternation, at the
-same trained weights; medians count. With --quality: F on Dutch entities (CoNLL-2002) with and without constraints, and F on
-chunking where labels are hidden or ambiguous.
+An evaluation on CoNLL-2000 chunking without a mask, under BIO, and with half of the labels hidden, in alternation, at
+the same trained weights; medians count. With --quality: F on Dutch entities (CoNLL-2002) with and without constraints,
+and F on chunking where labels are hidden or ambiguous.
 """
 
 from __future__ import annotations
@@ -95,7 +95,11 @@ def entities() -> None:
     for l2 in (0.1, 1.0):
         free = ChainCRF(l2=l2, template=None).fit(train)
         bound = ChainCRF(l2=l2, constraints="BIO").fit(train)
-        for name, crf in (("none", free), ("when tagging", ChainCRF(l2=l2, constraints="BIO")), ("in training too", bound)):
+        for name, crf in (
+            ("none", free),
+            ("when tagging", ChainCRF(l2=l2, constraints="BIO")),
+            ("in training too", bound),
+        ):
             if name == "when tagging":
                 crf.__dict__.update(model_=free.model_, classes_=free.classes_)
             predicted = crf.predict([[row[:1] for row in sentence] for sentence in X])

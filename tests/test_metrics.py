@@ -11,7 +11,7 @@ from seqeval.metrics import sequence_labeling as seqeval
 from seqeval.metrics import v1 as strict_seqeval
 
 from loglinear.errors import DataError, OptionError
-from loglinear.metrics import chunk_f1_scorer, chunks, detect_scheme, evaluate
+from loglinear.metrics import chunk_f1, chunk_f1_scorer, chunks, detect_scheme, evaluate
 
 TYPES = ("LOC", "some-type", "X")
 
@@ -69,7 +69,7 @@ def assert_equals_seqeval(gold, predicted):
     ours = evaluate(gold, predicted)
     assert (ours.precision, ours.recall, ours.f1) == pytest.approx(micro[:3])
     assert [[(t or "_", a, b - 1) for t, a, b in chunks(s)] for s in gold] == entities
-    assert sorted(t or "_" for t in ours.per_type) == names
+    assert list(ours.per_type) == sorted("" if name == "_" else name for name in names)
     for name, *expected in zip(names, *by_type, strict=True):
         score = ours.per_type["" if name == "_" else name]
         assert [score["precision"], score["recall"], score["f1"], score["support"]] == pytest.approx(expected)
@@ -119,6 +119,9 @@ def test_strict_mode_counts_well_formed_chunks_alone():
     strict = evaluate(gold, predicted, mode="strict")
     assert (strict.precision, strict.recall, strict.mode, strict.scheme) == (1.0, 0.5, "strict", "IOB2")
     assert evaluate([["I-PER"]], [["I-PER"]], mode="strict")[2:5] == (1.0, 1.0, 1.0)  # IOB1
+    both = evaluate([["I-PER"]], [["B-PER"]], mode="strict")
+    assert (both.scheme, both.per_type["PER"]["support"], both.per_type["PER"]["predicted"]) == ("IOB2", 0, 1)
+    assert evaluate([["O"]], [["O"]], mode="strict").scheme == "IOB2"
     assert chunks(["B", "M", "E", "B"], mode="strict") == [("", 0, 3)]
     assert evaluate([["NN"]], [["NN"]], mode="strict").f1 is None
     with pytest.raises(OptionError, match="mode='lenient' is none of conlleval, strict"):
@@ -231,8 +234,8 @@ def test_labels_without_scheme_have_no_chunk_scores():
     assert result.per_label["NOUN"] == pytest.approx(
         {"precision": 0.5, "recall": 1, "f1": 2 / 3, "support": 1, "predicted": 2, "correct": 1}
     )
-    with pytest.raises(DataError, match="'NOUN'"):
-        chunks(["NOUN"])
+    with pytest.raises(DataError, match="the labels 'NOUN', 'VERB' follow no chunk tagging scheme"):
+        chunks(["VERB", "NOUN"])
 
 
 def test_a_late_label_without_scheme_withdraws_the_chunk_scores():
@@ -242,6 +245,7 @@ def test_a_late_label_without_scheme_withdraws_the_chunk_scores():
 def test_sentence_accuracy_of_sequences_of_equal_length_is_a_fraction():
     assert evaluate([["a", "b"], ["a", "b"]], [["a", "b"], ["a", "b"]]).sentence_accuracy == 1.0
     assert evaluate([["a", "b"], ["a", "b"]], [["a", "b"], ["b", "b"]]).sentence_accuracy == 0.5
+    assert evaluate([[], ["a"]], [[], ["b"]]).sentence_accuracy == 0.5
 
 
 def test_nothing_to_count_gives_zero():
@@ -260,9 +264,12 @@ def test_nothing_to_count_gives_zero():
         "scheme": None,
         "mode": None,
     }
-    assert evaluate([], []).report().splitlines()[0] == "0 sentences, 0 tokens"
+    nothing = ["0 sentences, 0 tokens", "accuracy             0.00", "sentence accuracy    0.00"]
+    assert evaluate([], []).report().splitlines() == nothing
     without_chunks = evaluate([["O"]], [["O"]])
     assert (without_chunks.accuracy, without_chunks.f1) == (1.0, 0.0)
+    assert "overall" in without_chunks.report()
+    assert chunk_f1([], []) == chunk_f1([["O"]], [["O"]]) == 0.0
     never_predicted = evaluate([["B-X"]], [["O"]]).per_type["X"]
     assert never_predicted == {"precision": 0, "recall": 0, "f1": 0, "support": 1, "predicted": 0, "correct": 0}
 
@@ -280,6 +287,7 @@ def test_generators_and_json_are_welcome():
         ([["O"]], [["O"], ["O"], ["O"]], "sentence 2: gold has no more"),
         (["O"], ["O"], "sentence 1 is a string"),
         ([{"O"}], [["O"]], "sentence 1 is {'O'}; evaluate takes sequences"),
+        ([["O"]], [{"O": 1}], "sentence 1 is {'O': 1}; evaluate takes sequences"),
         ([["O"], 3], [["O"], 3], "sentence 2 is 3; evaluate takes sequences"),
         ([[0, 1]], [["0", "1"]], "several types, which never match: 0 .int., '0' .str."),
     ],
@@ -296,6 +304,17 @@ def test_a_given_scheme_is_binding():
     with pytest.raises(OptionError, match="unknown tagging scheme 'BIOX'"):
         chunks(["O"], "BIOX")
     assert evaluate([["B-X"]], [["B-X"]], scheme="bilou").scheme == "BILOU"
+
+
+@pytest.mark.parametrize(
+    ("mode", "names"),
+    [
+        ("conlleval", {"bio": "IOB", "IOB1": "IOB", "IOE2": "IOBES", "bioes": "IOBES", "BMES6": "BMES"}),
+        ("strict", {"bio": "IOB2", "IOB": "IOB2", "IOB1": "IOB1", "IOE2": "IOE2", "bioes": "IOBES", "BMES6": "BMES"}),
+    ],
+)
+def test_a_scheme_has_other_names(mode, names):
+    assert {name: evaluate([["O"]], [["O"]], scheme=name, mode=mode).scheme for name in names} == names
 
 
 def flat(sentences):
@@ -315,6 +334,8 @@ def test_scores_of_labels_and_confusions_are_scikit_learns(sentences):
         expected = {name: report[f"{average} avg"][names[name]] for name in ("precision", "recall", "f1")}
         assert ours.averages[average] == pytest.approx(expected)
     labels = list(ours.per_label)
+    assert [*ours.confusion] == sorted(ours.confusion)
+    assert all([*row] == sorted(row) for row in ours.confusion.values())
     matrix = [[ours.confusion.get(g, {}).get(p, 0) for p in labels] for g in labels]
     assert matrix == sklearn.metrics.confusion_matrix(flat(gold), flat(predicted), labels=labels).tolist()
 
@@ -331,25 +352,41 @@ def test_integers_are_labels_and_come_back_as_integers(kind):
 
 def test_tags_can_be_declared_to_be_no_chunks():
     result = evaluate([["B", "I"]], [["B", "B"]], scheme="none")
+    assert result == evaluate([["B", "I"]], [["B", "B"]], scheme="None")
     assert (result.f1, result.scheme, result.mode, result.per_type) == (None, None, None, {})
 
 
 def test_report_has_a_matrix_where_it_fits_and_else_the_most_frequent_confusions():
-    gold, predicted = [["NOUN"] * 5 + ["VERB"] * 2], [["NOUN"] * 4 + ["VERB"] * 2 + ["NOUN"]]
+    gold, predicted = [["NOUN"] * 5 + ["VERB"] * 3], [["NOUN"] * 4 + ["VERB"] + ["NOUN"] * 3]
     lines = evaluate(gold, predicted).report().splitlines()
-    assert lines[:3] == ["1 sentences, 7 tokens", "accuracy            71.43", "sentence accuracy    0.00"]
-    assert ["NOUN", "80.00", "80.00", "80.00", "5"] in [line.split() for line in lines]
-    assert [line.split() for line in lines[-3:]] == [["NOUN", "VERB"], ["NOUN", "4", "1"], ["VERB", "1", "1"]]
-    samples = evaluate(gold, predicted).report(samples=True, width=10).splitlines()
-    assert samples[0] == "7 samples"
+    assert lines[:3] == ["1 sentences, 8 tokens", "accuracy            50.00", "sentence accuracy    0.00"]
+    rows = [line.split() for line in lines]
+    assert ["NOUN", "57.14", "80.00", "66.67", "5"] in rows
+    assert ["macro", "average", "28.57", "40.00", "33.33", "8"] in rows
+    assert ["weighted", "average", "35.71", "50.00", "41.67", "8"] in rows
+    assert rows[-3:] == [["NOUN", "VERB"], ["NOUN", "4", "1"], ["VERB", "3", "."]]
+    widest = max(map(len, lines[-4:]))
+    assert evaluate(gold, predicted).report(width=widest).splitlines() == lines
+    samples = evaluate(gold, predicted).report(samples=True, width=widest - 1).splitlines()
+    assert samples[0] == "8 samples"
     assert not any("sentence" in line for line in samples)
-    assert [line.split() for line in samples[-3:]] == [
+    assert [line.split() for line in samples[-4:]] == [
+        ["confusions:", "4", "of", "4", "errors"],
         ["gold", "predicted", "number"],
+        ["VERB", "NOUN", "3"],
         ["NOUN", "VERB", "1"],
-        ["VERB", "NOUN", "1"],
     ]
     assert evaluate(gold, predicted).to_dict(samples=True).keys() >= {"n_samples", "accuracy", "confusion"}
     assert not evaluate(gold, predicted).to_dict(samples=True).keys() & {"n_sentences", "n_tokens", "sentence_accuracy"}
+
+
+def test_report_is_aligned_and_has_no_confusions_without_errors():
+    labels = [["a name of more than eighteen letters", "a\tb\nc"]]
+    accuracies, table, matrix = evaluate(labels, labels).report(width=120).split("\n\n")
+    assert len({len(line) for line in table.splitlines()}) == 1
+    assert table.splitlines()[1].startswith(r"a\tb\nc  ")
+    assert len({len(line) for line in matrix.splitlines()[1:]}) == 1
+    assert evaluate(labels, labels).report(width=10).split("\n\n") == [accuracies, table]
 
 
 def test_report_of_many_labels_shows_the_most_frequent_confusions_first():
@@ -376,3 +413,6 @@ def test_chunk_f1_scorer_is_the_f1_of_an_estimators_predictions():
     assert chunk_f1_scorer(Constant(), X, y) == pytest.approx(2 / 3)
     with pytest.raises(DataError, match="needs tags such as B-PER, I-PER and O; the labels are 'B-X', 'NN', 'O'"):
         chunk_f1_scorer(Constant(), X, [["NN", "O"], ["NN"]])
+    parts = [["A", "B", "C", "D", "E", "F", "G", "H", "I"]]
+    with pytest.raises(DataError, match=r"'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', \.\.\.$"):
+        chunk_f1(parts, parts)

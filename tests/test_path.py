@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -9,7 +11,7 @@ import scipy.sparse
 from loglinear import ClassifierObjective, ElasticNet, Problem
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
-from loglinear.path import falling, largest_l1, path
+from loglinear.path import Path, PathPoint, falling, largest_l1, onward, path, warn_if_best_is_last
 from loglinear.solvers import OWLQN, GraftingLight
 
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-7}
@@ -82,6 +84,28 @@ def test_a_path_goes_on_until_the_score_has_turned():
     assert len(path(given, 3, ratio=0.5, score=lambda w: 0.0, further=False).points) == 3
 
 
+@pytest.mark.parametrize(
+    ("points", "following"),
+    [
+        # l1, NLL and score of each point.
+        ([(8.0, 9.0, 0.5)], None),
+        ([(8.0, 9.0, 0.5), (4.0, 8.0, 0.6), (3.0, 7.0, 0.7)], 2.25),
+        ([(8.0, 9.0, 0.7), (2.1, 8.0, 0.6)], 0.55125),
+        ([(8.0, 9.0, 0.7), (2.0, 8.0, 0.6)], None),
+        ([(8.0, 9.0, 0.7), (2.0, 8.0, 0.7)], 0.5),
+        ([(8.0, 10.0, 0.5), (4.0, 5.0, 0.6), (2.0, 4.9998, 0.7)], 1.0),
+        ([(8.0, 10.0, 0.5), (4.0, 5.0, 0.6), (2.0, 4.99991, 0.7)], None),
+        ([(8.0, 10.0, 0.5), (4.0, 0.0011, 0.6)], 2.0),
+        ([(8.0, 10.0, 0.5), (4.0, 0.0009, 0.6)], None),
+        ([(8.0, 10.0, 0.5), (4.0, np.nan, 0.6)], None),
+    ],
+)
+def test_a_smaller_strength_follows_unless_the_score_has_turned_or_the_objective_is_at_its_limit(points, following):
+    done = [PathPoint(l1, SimpleNamespace(nll=nll), 1, score) for l1, nll, score in points]
+    assert next(onward([], done, further=True), None) == pytest.approx(following)
+    assert next(onward([], done, further=False), None) is None
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_path_whose_score_never_turns_ends_where_the_objective_does_and_warns(n_classes):
     given, calls = problem(n_classes), []
@@ -94,10 +118,12 @@ def test_a_path_whose_score_never_turns_ends_where_the_objective_does_and_warns(
 
 
 def test_a_path_of_given_strengths_ends_there_and_warns_if_the_best_is_the_last():
-    with pytest.warns(UserWarning, match="l1 1: smaller strengths may be better still"):
+    with pytest.warns(UserWarning, match="l1 1: smaller strengths may be better still") as caught:
         found = path(problem(), [4.0, 2.0, 1.0], score=np.count_nonzero)
     assert [point.l1 for point in found.points] == [4.0, 2.0, 1.0]
+    assert caught[0].filename == __file__
     assert not path(problem(), [4.0], score=np.count_nonzero).best_is_last
+    warn_if_best_is_last(Path(found.points, interrupted=True))
 
 
 # By day after a few of the evaluations, at night after each.
@@ -157,6 +183,7 @@ def test_callbacks_see_every_point_from_its_start_and_may_end_it():
         ([1.0, 0.0], {}, "finite numbers > 0"),
         ([], {}, "one at least"),
         (1, {}, "l1=1"),
+        (True, {}, "l1=True"),
         ("much", {}, "neither a number"),
         (5, {"ratio": 1.0}, "ratio"),
     ],
@@ -166,10 +193,17 @@ def test_bad_options(l1, options, message):
         path(problem(), l1, **options)
 
 
+def test_a_number_of_strengths_may_be_numpys_and_needs_something_to_select():
+    assert len(path(problem(), np.int64(2)).points) == 2
+    nothing = ClassifierObjective(np.zeros((4, 1)), [0, 1, 0, 1], n_classes=2)
+    with pytest.raises(OptionError, match="nothing to select; give strengths of l1"):
+        path(Problem(nothing, ElasticNet(0.0, 0.0, nothing.n_unpenalised)))
+
+
 def test_strengths_fall_in_equal_ratios_from_the_largest_to_the_last():
     for strengths in (falling(8.0, 4, 0.125), falling(8.0, 4, last=1.0)):
         np.testing.assert_allclose(strengths, [8.0, 4.0, 2.0, 1.0])
-    assert falling(0.3, 7, last=0.1)[-1] == 0.1
+    assert falling(49.0, 3, last=1.0)[-1] == 1.0 != 49.0 * (1.0 / 49.0)
     for wrong in ({"number": 1}, {"number": 2.5}, {"number": 3, "ratio": 1.0}, {"number": 3, "ratio": 0.0}):
         with pytest.raises(OptionError):
             falling(1.0, **wrong)

@@ -1,4 +1,4 @@
-"""Constraints: which labels may follow each other, begin a sentence and end it, by a tagging scheme or by pairs of labels.
+"""Constraints: which labels may follow each other, and begin and end a sentence, by a tagging scheme or by pairs.
 
 The module imports the standard library alone, to load fast.
 """
@@ -47,7 +47,9 @@ def check_constraints(name: str, value: Any) -> None:
         raise OptionError(message)
 
 
-def resolved(value: Constraints, labels: Sequence[Any], sequences: Iterable[Sequence[Any]] | None = None) -> Constraints:
+def resolved(
+    value: Constraints, labels: Sequence[Any], sequences: Iterable[Sequence[Any]] | None = None
+) -> Constraints:
     """Return constraints as a scheme's name other than "auto", as a list of pairs, or as None for no constraints.
 
     "auto" is the scheme that the labels follow, and no constraints if they follow none. IOB1 and IOB2 (BIO) have the
@@ -60,7 +62,8 @@ def resolved(value: Constraints, labels: Sequence[Any], sequences: Iterable[Sequ
         sequences: labels of sentences; labels that are not known, or known in part, are passed over.
     """
     if not isinstance(value, str):
-        return None if value is None else [[before, after] for before, after in value]
+        # Lists, as JSON has them: constraints are compared with those of a model's file.
+        return None if value is None else [[before, after] for before, after in value]  # type: ignore[misc]
     if value.lower() == "none":
         return None
     if value.lower() != "auto":

@@ -228,7 +228,7 @@ def falling(largest: float, number: int, ratio: float = 0.01, *, last: float | N
 
 
 def _is_number(l1: int | npt.ArrayLike) -> TypeGuard[int]:
-    return isinstance(l1, (int, np.integer)) and not isinstance(l1, bool)
+    return isinstance(l1, (int, np.integer))
 
 
 def _strengths(problem: Problem, l1: int | npt.ArrayLike, ratio: float) -> list[float]:
@@ -237,7 +237,7 @@ def _strengths(problem: Problem, l1: int | npt.ArrayLike, ratio: float) -> list[
         if largest == 0.0:
             message = "no weight has a derivative where all are 0: there is nothing to select; give strengths of l1"
             raise OptionError(message)
-        return [float(strength) for strength in falling(largest, int(l1), ratio)]
+        return [float(strength) for strength in falling(largest, l1, ratio)]
     try:
         given = np.sort(np.asarray(l1, dtype=np.float64).ravel())[::-1]
     except (TypeError, ValueError) as error:

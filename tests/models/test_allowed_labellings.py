@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from loglinear import ChainCRF, ChainFeatures, ChainObjective, Corpus, ElasticNet, Problem, minimize
 from loglinear.errors import DataError, OptionError
+from loglinear.metrics import chunks
 from loglinear.minimize import Stop
 from loglinear.solvers import SOLVERS, make_solver
 from loglinear.solvers.parts.needs import check
@@ -29,7 +30,10 @@ def labellings(length, forbidden):
 
 
 def agrees(labelling, known):
-    return all(k is None or label == k or (isinstance(k, frozenset) and label in k) for label, k in zip(labelling, known, strict=True))
+    return all(
+        k is None or label == k or (isinstance(k, frozenset) and label in k)
+        for label, k in zip(labelling, known, strict=True)
+    )
 
 
 def log_sum_exp(values):
@@ -39,7 +43,10 @@ def log_sum_exp(values):
 
 def brute_force(objective, X, y, weights, w, forbidden):
     """The sum over sentences of weight (log Z of what is allowed - log Z of what agrees with y)."""
-    named = {(each.attribute, *each.labels): weight for each, weight in zip(objective.feature_names(np.arange(len(w))), w, strict=True)}
+    named = {
+        (each.attribute, *each.labels): weight
+        for each, weight in zip(objective.feature_names(np.arange(len(w))), w, strict=True)
+    }
 
     def score(sentence, labelling):
         states = (named.get((a, label), 0.0) for token, label in zip(sentence, labelling, strict=True) for a in token)
@@ -51,7 +58,10 @@ def brute_force(objective, X, y, weights, w, forbidden):
     for sentence, known, weight in zip(X, y, weights, strict=True):
         allowed = list(labellings(len(sentence), forbidden))
         agreeing = [labelling for labelling in allowed if agrees(labelling, known)]
-        total += weight * (log_sum_exp(score(sentence, each) for each in allowed) - log_sum_exp(score(sentence, each) for each in agreeing))
+        total += weight * (
+            log_sum_exp(score(sentence, each) for each in allowed)
+            - log_sum_exp(score(sentence, each) for each in agreeing)
+        )
     return total
 
 
@@ -59,7 +69,7 @@ def brute_force(objective, X, y, weights, w, forbidden):
 def problems(draw, most=4):
     """Sentences with labels that are known, partly known or not known, and that the constraints leave possible."""
     forbidden = set(draw(st.sampled_from([[], [("O", "I"), (EDGE, "I")], [("B", "B"), ("I", EDGE)], [("I", "O")]])))
-    X, y = [[["a"], ["b", "c"], ["c"]]], [["B", "I", "O"] if ("I", "O") not in forbidden else ["B", "O", "O"]]
+    X, y = [[["a"], ["b", "c"], ["c"]]], [["B", "I", "O"] if ("I", "O") not in forbidden else ["O", "B", "I"]]
     for _ in range(draw(st.integers(1, most))):
         length = draw(st.integers(1, 4))
         sentence = [draw(st.lists(st.sampled_from(ATTRIBUTES), max_size=2)) for _ in range(length)]
@@ -67,7 +77,10 @@ def problems(draw, most=4):
         true = draw(st.sampled_from(allowed))
         kinds = [draw(st.sampled_from(["known", "known", "set", "unknown"])) for _ in range(length)]
         other = [draw(st.sampled_from(LABELS)) for _ in range(length)]
-        known = [{"known": t, "set": frozenset({t, o}), "unknown": None}[kind] for t, o, kind in zip(true, other, kinds, strict=True)]
+        known = [
+            {"known": t, "set": frozenset({t, o}), "unknown": None}[kind]
+            for t, o, kind in zip(true, other, kinds, strict=True)
+        ]
         X.append(sentence)
         y.append([next(iter(k)) if isinstance(k, frozenset) and len(k) == 1 else k for k in known])
     weights = draw(st.lists(st.sampled_from([1.0, 0.5, 2.0, 0.0]), min_size=len(X), max_size=len(X)))
@@ -77,7 +90,9 @@ def problems(draw, most=4):
 def made(problem):
     X, y, weights, forbidden, order, seed = problem
     corpus = Corpus.encode(X, y, sample_weight=weights)
-    features = ChainFeatures(order=order, all_states=True, all_transitions=True, constraints=sorted(forbidden, key=str) or None)
+    features = ChainFeatures(
+        order=order, all_states=True, all_transitions=True, constraints=sorted(forbidden, key=str) or None
+    )
     objective = ChainObjective(corpus, features, threads=1)
     return objective, np.random.default_rng(seed).normal(size=objective.n_features)
 
@@ -119,43 +134,37 @@ def data(partial, constraints):
     return ChainObjective(Corpus.encode(X, y), features, threads=1)
 
 
-SUITED = [
-    name for name in SOLVERS if not {"dual_cd", "iis", "prox_newton"} & {name}
-]
-
-
-@pytest.mark.parametrize("name", SUITED)
-def test_every_solver_finds_the_optimum_under_constraints(name):
-    objective = data(partial=False, constraints="BIO")
-    for penalty in (ElasticNet(l1=0.3, l2=0.3), ElasticNet(l2=0.3)):
-        problem = Problem(objective, penalty)
-        try:
-            check(make_solver(name), problem)
-        except OptionError:
-            continue
-        best = minimize(problem, make_solver("owlqn" if penalty.l1 else "lbfgs", tolerance=1e-12), stop=Stop(max_iterations=2000))
-        found = minimize(problem, make_solver(name), stop=Stop(max_iterations=400))
-        assert found.objective <= best.objective * 1.02
-        return
-    raise AssertionError(name)
+SUITED = [name for name in SOLVERS if name not in ("dual_cd", "iis", "prox_newton")]
 
 
 CONVEX_ONLY = {"sag", "asg", "pegasos"}
+
+
+def raced(name, objective):
+    """Where a solver ends between the start and the optimum of a batch solver: 0 is the optimum, 1 the start."""
+    takes_l1 = "no_l1" not in {each.__name__ for each in SOLVERS[name].needs.conditions}
+    problem = Problem(objective, ElasticNet(l1=0.2 if takes_l1 else 0.0, l2=0.3))
+    found = minimize(problem, make_solver(name), stop=Stop(max_iterations=400))
+    solver = make_solver("owlqn" if takes_l1 else "lbfgs", tolerance=1e-12)
+    best = minimize(problem, solver, stop=Stop(max_iterations=2000))
+    start = found.trace[0].objective
+    return (found.objective - best.objective) / (start - best.objective)
+
+
+@pytest.mark.parametrize("name", SUITED)
+def test_every_solver_learns_under_constraints(name):
+    assert -1e-6 < raced(name, data(partial=False, constraints="BIO")) < 0.1
 
 
 @pytest.mark.parametrize("name", SUITED)
 def test_solvers_that_need_no_convexity_learn_from_partly_known_labels(name):
     objective = data(partial=True, constraints=None)
     assert objective.is_partial
-    l1 = 0.0 if name in ("lbfgs", "bfgs", "sg", "adagrad", "hybrid", *CONVEX_ONLY) else 0.2
-    problem = Problem(objective, ElasticNet(l1=l1, l2=0.3))
     if name in CONVEX_ONLY:
         with pytest.raises(OptionError, match="needs a convex objective, and labels that are known in part"):
-            check(make_solver(name), problem)
-        return
-    start, found = problem.objective.value_and_gradient(np.zeros(problem.n_features))[0], minimize(problem, make_solver(name), stop=Stop(max_iterations=400))
-    best = minimize(problem, make_solver("owlqn" if l1 else "lbfgs", tolerance=1e-12), stop=Stop(max_iterations=2000))
-    assert found.objective <= best.objective + 0.1 * (start - best.objective)
+            check(make_solver(name), Problem(objective, ElasticNet(l2=0.3)))
+    else:
+        assert -0.1 < raced(name, objective) < 0.1
 
 
 def test_wholly_unlabelled_sentences_contribute_nothing():
@@ -206,21 +215,22 @@ def test_answers_respect_the_constraints_and_a_file_keeps_them(scheme, order, tm
     crf.save(tmp_path / "m")
     loaded = ChainCRF.load(tmp_path / "m")
     assert loaded.constraints == scheme
+    strict = {"BIO": "IOB2"}.get(scheme, scheme)
     for model in (crf, loaded):
         predicted = model.predict(X)
-        # The strict reading finds a chunk at every token that is not O.
         assert np.isfinite(model.log_probability(X, predicted)).all()
-        for pair in itertools.chain(*(itertools.pairwise(labels) for labels in predicted)):
-            assert pair not in {("O", "I-X"), ("O", "E-X"), ("B-X", "O"), ("I-X", "B-X")} - ({("B-X", "O"), ("I-X", "B-X")} if scheme == "BIO" else set())
-        assert all(labels[0][0] not in "IE" for labels in predicted)
+        for labels in predicted:
+            inside = sum(end - start for _, start, end in chunks(labels, strict, mode="strict"))
+            assert inside == sum(label != "O" for label in labels)
     free = ChainCRF.load(tmp_path / "m").set_params(constraints=None)
     assert (free.log_partition(X) >= loaded.log_partition(X)).all()
     assert (free.log_partition(X) > loaded.log_partition(X)).any()
-    assert [each.sum(axis=1) for each in loaded.marginals(X)][0] == pytest.approx(1.0)
+    assert np.concatenate(loaded.marginals(X)).sum(axis=1) == pytest.approx(1.0)
 
 
 def test_a_sentence_in_which_every_labelling_is_forbidden_has_no_labels():
-    crf = ChainCRF(constraints=[(None, None)][:0] or [("A", "A"), ("B", "A"), ("B", "B")]).fit([[["a"], ["b"]]], [["A", "B"]])
+    forbidden = [("A", "A"), ("B", "A"), ("B", "B")]
+    crf = ChainCRF(constraints=forbidden).fit([[["a"], ["b"]]], [["A", "B"]])
     X = [[["a"]] * 3, [["a"], ["b"]]]
     assert crf.predict(X) == [[None, None, None], ["A", "B"]]
     assert crf.log_partition(X)[0] == -np.inf

@@ -507,6 +507,7 @@ BAD = {
     "labels of no order": (X, {tuple(Y[0]), tuple(Y[1])}, "labels of all sentences: expected a sequence.* set"),
     "sentence of no order": ([set("ab"), X[1]], [["N", "V"], Y[1]], "sentence 0: expected a sequence.* set"),
     "labels of two types": (X, [Y[0], [*Y[1][:-1], 3]], "sentence 1: 3 is of type int, and labels before it .* str"),
+    "integers after strings": (X, [Y[0], [1, 2, 3]], "sentence 1: 1 is of type int, and labels before it .* str"),
     "strings after integers": (X, [[1, 2], Y[1]], "sentence 1: '.' is of type str, and labels before it .* int"),
     "integers and truth values": (X, [[1, 0], [True, False, 1]], "sentence 1: True is of type bool, .* type int"),
     "float as a label": (X, [[0.5, 1], Y[1]], "sentence 0: 0.5 is of type float; labels are str, int or bool"),

@@ -11,18 +11,19 @@ import subprocess
 import sys
 from dataclasses import fields, replace
 
+import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
-from loglinear import ChainCRF, ChainFeatures, GraphCRF, MaxEnt, OptionError, PairwiseMRF
+from loglinear import ChainCRF, ChainFeatures, ElasticNet, GraphCRF, MaxEnt, OptionError, PairwiseMRF
 from loglinear.cli.commands import select, structure, train
 from loglinear.models.chain_file import open_model
 from loglinear.models.estimator import Estimator
-from loglinear.models.options import SolverOptions
+from loglinear.models.options import SolverOptions, thread_count
 from loglinear.models.structure import NetworkOptions
-from loglinear.solvers import SOLVERS
+from loglinear.solvers import LBFGS, SOLVERS
 
 ESTIMATORS = [ChainCRF, MaxEnt, GraphCRF, PairwiseMRF]
 OPTIONS = [each for kind in (SolverOptions, ChainFeatures) for each in fields(kind)]
@@ -39,6 +40,7 @@ OTHERS = {
     "all_transitions": True,
     "min_count": 2,
     "order": 2,
+    "constraints": [["A", "A"]],
 }
 X = [["a", "b", "a"], ["b", "a"], ["c", "a", "b"]]
 Y = [["A", "B", "A"], ["B", "A"], ["B", "A", "B"]]
@@ -124,7 +126,9 @@ def test_the_native_objective_reads_every_option_of_features(option):
 
     corpus = Corpus.encode([[[word] for word in sentence] for sentence in X], Y)
     features = replace(ChainFeatures(), **{option.name: OTHERS[option.name]})
-    assert ChainObjective(corpus, features).feature_counts != ChainObjective(corpus).feature_counts
+    made = [ChainObjective(corpus, features), ChainObjective(corpus)]
+    seen = [(each.feature_counts, each.value_and_gradient(np.zeros(each.n_features))[0]) for each in made]
+    assert seen[0] != seen[1]
 
 
 def test_the_help_of_train_has_a_line_for_every_solver():
@@ -138,10 +142,14 @@ def test_the_help_of_train_has_a_line_for_every_solver():
 def test_parameters_can_be_read_set_cloned_pickled_and_printed(kind):
     estimator = kind(l1=0.5, max_iterations=7)
     assert estimator.get_params() == {**kind().get_params(), "l1": 0.5, "max_iterations": 7}
+    assert list(estimator.get_params()) == sorted(estimator.get_params())
+    for deep in (False, True):
+        assert ("solver__l1" in kind(solver=ChainCRF()).get_params(deep=deep)) is deep
     assert set(inspect.signature(kind).parameters) == set(estimator.get_params())
     assert clone(estimator).get_params() == estimator.get_params()
     assert pickle.loads(pickle.dumps(estimator)).get_params() == estimator.get_params()
     assert repr(estimator) == f"{kind.__name__}(l1=0.5, max_iterations=7)"
+    assert repr(kind(l1=np.array([0.5, 1.0]))) == f"{kind.__name__}(l1=array([0.5, 1. ]))"
     assert estimator.set_params(l1=1.5).l1 == 1.5
 
 
@@ -156,6 +164,8 @@ def test_every_parameter_is_documented(kind):
 def test_an_unknown_parameter_is_a_type_error_that_names_it(kind):
     with pytest.raises(TypeError, match=rf"{kind.__name__}.*'typo'"):
         kind(typo=1)
+    with pytest.raises(TypeError, match="unexpected keyword arguments 'typo', 'other'"):
+        kind(typo=1, other=2)
     with pytest.raises(TypeError):
         kind(1.0)
 
@@ -163,6 +173,17 @@ def test_an_unknown_parameter_is_a_type_error_that_names_it(kind):
 def test_an_estimators_own_default_wins_over_the_options():
     assert PairwiseMRF().l1 == "ebic"
     assert ChainCRF().l1 == 0.0
+
+
+def test_an_estimator_can_leave_out_an_option():
+    assert "random_state" in ChainCRF().get_params()
+    assert "random_state" not in GraphCRF().get_params()
+
+
+def test_estimators_need_no_docstrings():
+    program = "from loglinear import ChainCRF; print(ChainCRF.__doc__, ChainCRF().l1)"
+    found = subprocess.run([sys.executable, "-OO", "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout == "None 0.0\n"
 
 
 def test_a_subclass_inherits_the_parameters_or_has_a_constructor_of_its_own():
@@ -228,6 +249,41 @@ def test_the_default_solvers_are_those_that_the_docstring_names(tmp_path):
     assert "The default needs an l1 > 0" in " ".join(PairwiseMRF.__doc__.split())
 
 
+def test_options_that_are_not_given_are_filled_in_and_0_is_given():
+    assert SolverOptions().penalty() == ElasticNet(0.0, 1.0)
+    assert SolverOptions(l1=0.5).penalty() == ElasticNet(0.5, 0.0)
+    assert SolverOptions(l1=0.5, l2=0.25).penalty() == ElasticNet(0.5, 0.25)
+    assert SolverOptions(l2=0.0).penalty() == ElasticNet(0.0, 0.0)
+    assert SolverOptions(solver="lbfgs", tolerance=0.0).make_solver() == ("lbfgs", LBFGS(tolerance=0.0))
+    assert SolverOptions(solver="sag", random_state=7, solver_options={"seed": 3}).make_solver()[1].seed == 3
+    given = SolverOptions(solver="sag", random_state=7, max_iterations=None)
+    assert given.make_solver()[1].seed == 7
+    assert given.settings()["max_iterations"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"l1": -1.0, "solver": "lbfgs"}, "l1=-1.0 is not a penalty"),
+        ({"max_iterations": -1}, "max_iterations=-1 is not a limit"),
+        ({"solver": "nothing"}, "'nothing'"),
+        ({"solver": 3}, "solver=3 is neither the name of a solver nor an object with init and step"),
+        ({"solver": "sag", "solver_options": [1]}, "no mapping of names to values"),
+        ({"solver": LBFGS(), "solver_options": {"memory": 3}}, "give them to the object"),
+    ],
+)
+def test_options_of_solvers_are_checked_before_data_are_read(options, said):
+    with pytest.raises(OptionError, match=said):
+        SolverOptions(**options).check()
+
+
+def test_a_number_of_threads_is_a_whole_one_and_none_stands_for_all():
+    assert [thread_count(n_jobs) for n_jobs in (None, -1, 1, 3)] == [0, 0, 1, 3]
+    for wrong in (0, -2, 1.5, True):
+        with pytest.raises(OptionError, match="n_jobs"):
+            thread_count(wrong)
+
+
 def test_a_chain_labels_text_without_numpy_and_is_trained_without_scikit_learn(tmp_path):
     X, y = [[["a"], ["b"]]] * 2, [["A", "B"]] * 2
     ChainCRF(l1=0.01).fit(X, y).save(tmp_path / "m")
@@ -254,6 +310,9 @@ def test_what_scikit_learn_asks_of_a_light_estimator_it_answers_itself():
     assert repr(crf) == "ChainCRF(l1=0.5, n_jobs=2)"
     assert get_tags(crf).requires_fit
     assert clone(crf).get_params() == crf.get_params()
+    assert crf._doc_link_module == BaseEstimator._doc_link_module
+    with pytest.raises(NotFittedError, match="this ChainCRF is not fitted yet"):
+        _ = crf.state_features_
     with pytest.raises(AttributeError, match="has no attribute 'no_such_thing'"):
         _ = crf.no_such_thing
     with pytest.raises(NotFittedError, match="this ChainCRF is not fitted yet; call fit first, or load a model"):

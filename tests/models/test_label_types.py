@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 
 from loglinear import ChainCRF, ChainObjective, Corpus, DataError, MaxEnt, evaluate
+from loglinear.data.labels import typed
 from loglinear.models.settings import settings_text
 
 X = [[["a"], ["b", "x"], ["a"]], [["b"], ["c"]], [["c", "x"], ["a"], ["b"]], [["c"]]]
@@ -102,6 +103,13 @@ def test_saving_and_pickling_keep_the_labels_type(values, tmp_path):
         assert other.predict_marginals(X) == crf.predict_marginals(X)
     assert json.loads(crf.model_.settings)["label_type"] == type(values["N"]).__name__
     assert json.loads(ChainCRF().fit(X, Y).model_.settings)["label_type"] == "str"
+
+
+def test_names_are_not_copied():
+    names = [["3", "0"], ["-1"]]
+    assert typed(names, "str") is names
+    assert typed(names, "int") == [[3, 0], [-1]]
+    assert typed([["True", "False"]], "bool") == [[True, False]]
 
 
 def test_a_model_file_without_the_setting_has_strings(tmp_path):

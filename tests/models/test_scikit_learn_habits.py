@@ -154,11 +154,22 @@ TRANSLATED = [
     (ChainCRF, {"all_possible_states": True}, "all_possible_states=True is all_states=True$"),
     (ChainCRF, {"all_possible_transitions": True}, "all_possible_transitions=True is all_transitions=True$"),
     (ChainCRF, {"num_memories": 3, "delta": 1e-5}, "solver_options={'memory': 3}; delta=1e-05 is tolerance=1e-06$"),
+    (ChainCRF, {"delta": 1e-5, "period": 0}, "delta=1e-05 is tolerance='delta / period'; period=0 is left out, as "),
+    (ChainCRF, {"delta": "small"}, "delta='small' is tolerance='delta / period'$"),
+    (ChainCRF, {"c2": True}, "c2=True is l2='2 \\* c2'$"),
+    (ChainCRF, {"min_freq": 2}, "min_freq=2 is min_count=2, which counts the tokens of an attribute, "),
+    (ChainCRF, {"c1": 0.0}, "c1=0.0 is l1=0.0$"),
+    (ChainCRF, {"C": 10}, "argument 'C'$"),
     (GraphCRF, {"c2": 1}, "c2=1 is l2=2.0$"),
     (MaxEnt, {"C": 10}, "C=10 is l2=0.1$"),
+    (MaxEnt, {"C": 0}, "C=0 is l2='1 / C'$"),
+    (MaxEnt, {"C": "10"}, "C='10' is l2='1 / C'$"),
     (MaxEnt, {"C": 10, "penalty": "l1"}, "C=10, penalty='l1' are l1=0.1$"),
     (MaxEnt, {"C": 2, "penalty": "elasticnet", "l1_ratio": 0.25}, "l1=0.125, l2=0.375$"),
     (MaxEnt, {"penalty": None}, "penalty=None is l2=0.0$"),
+    (MaxEnt, {"dual": True}, "dual=True is solver='dual_cd', fit_intercept=False$"),
+    (MaxEnt, {"dual": False}, "argument 'dual'$"),
+    (MaxEnt, {"tol": 1e-3}, "tol=0.001 is tolerance=0.001, but of the relative decrease of the objective$"),
     (MaxEnt, {"max_iter": 50}, "max_iter=50 is max_iterations=50$"),
     (MaxEnt, {"all_possible_states": True}, "argument 'all_possible_states'$"),
 ]
@@ -173,5 +184,7 @@ def test_parameters_of_other_programs_are_translated(kind, given, words):
 def test_parameters_of_other_programs_are_translated_in_a_search():
     with pytest.raises(OptionError, match=r"ChainCRF has no parameter 'c2'; here c2=0\.5 is l2=1\.0"):
         GridSearchCV(ChainCRF(), {"c2": [0.5]}, cv=2).fit(X, Y)
+    with pytest.raises(OptionError, match="has no parameter 'c2'; here"):
+        ChainCRF().set_params(l1=0.1, c2=0.5)
     with pytest.raises(ValueError, match="Invalid parameter 'typo'"):
         ChainCRF().set_params(typo=1)

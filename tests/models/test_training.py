@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import json
+import sys
 import threading
 
 import numpy as np
@@ -53,6 +54,22 @@ def test_ctrl_c_ends_fit_like_any_other_function_and_the_weights_reached_are_kep
     assert result.status is Status.INTERRUPTED
     assert np.isfinite(result.objective)
     assert len(estimator.predict(data[0])) == len(data[0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "data"),
+    [
+        (ChainCRF, {}, (SENTENCES, LABELS)),
+        (MaxEnt, {}, (X, y)),
+        (GraphCRF, {"inference": "loopy_bp"}, (GRAPHS, [y[:4]] * 3)),
+        (PairwiseMRF, {"l1": 0.1, "objective": "pseudolikelihood"}, (X > 0,)),
+    ],
+)
+def test_a_warning_of_fit_names_the_line_that_calls_fit(kind, options, data):
+    with pytest.warns(ConvergenceWarning, match="limit on iterations.*; see result_") as caught:
+        kind(max_iterations=1, **options).fit(*data)
+    assert caught[0].filename == __file__
+    assert str(caught[0].message).endswith("kinks: raise l2" if kind is GraphCRF else "see result_")
 
 
 def test_ctrl_c_ends_a_grid_search():
@@ -126,6 +143,33 @@ def test_every_line_that_is_shown_has_a_score(corpora, capsys):
     assert len(lines) == len(crf.result_.trace) > 10
     for line, record in zip(lines, crf.result_.trace, strict=True):
         assert line.endswith(f"dev accuracy {record.dev['accuracy']:.4f}")
+    ChainCRF(verbose=True).fit(train, callbacks=[lambda record, state: print("callback", file=sys.stderr)])
+    lines = capsys.readouterr().err.splitlines()
+    assert set(lines[::2]) == {"callback"}
+    assert "callback" not in lines[1::2]
+
+
+def test_callbacks_see_the_score_of_the_last_record_and_of_each_that_one_of_them_shows(corpora):
+    train, dev = corpora
+    seen = []
+    ChainCRF(tolerance=2e-2).fit(train, X_dev=dev, callbacks=[lambda record, state: seen.append(record.dev)])
+    assert (len(seen) - 1) % 10 != 0
+    assert [at for at, scores in enumerate(seen) if scores] == [*range(0, len(seen), 10), len(seen) - 1]
+
+    class Shows:
+        def __init__(self, at):
+            self.at, self.asked = at, []
+
+        def shows(self, record):
+            self.asked.append(record.iteration)
+            return record.iteration == self.at
+
+        def __call__(self, record, state):
+            assert record.dev or record.iteration != self.at
+
+    watchers = [Shows(3), Shows(4)]
+    crf = ChainCRF(tolerance=2e-2).fit(train, X_dev=dev, callbacks=watchers)
+    assert watchers[0].asked == watchers[1].asked == [record.iteration for record in crf.result_.trace]
 
 
 def test_the_best_weights_are_kept_if_asked_for(corpora, tmp_path):
@@ -139,7 +183,9 @@ def test_the_best_weights_are_kept_if_asked_for(corpora, tmp_path):
     assert best.result_.kept == scores.index(max(scores)) < 60
     assert accuracy(best, dev) == max(scores) > accuracy(last, dev) == scores[-1]
     record = best.result_.trace[best.result_.kept]
-    assert (best.result_.objective, best.result_.violation) == (record.objective, record.violation)
+    names = ("objective", "nll", "violation")
+    assert [getattr(best.result_, name) for name in names] == [getattr(record, name) for name in names]
+    assert best.result_.state is None
     assert best.result_.record is record
     # The result's weights are the model's.
     assert np.count_nonzero(best.result_.w) == best.model_.n_features
@@ -159,6 +205,18 @@ def test_training_stops_when_the_score_has_not_risen_for_a_while(corpora, keep):
     scores = [record.dev["accuracy"] for record in crf.result_.trace]
     assert scores.index(max(scores)) == len(scores) - 1 - 4 < 56
     assert accuracy(crf, dev) == (scores[-1] if keep == "last" else max(scores))
+    # A limit that is reached in the same step is the reason that is given.
+    options = SOON_LEARNT | {"max_iterations": len(scores) - 1}
+    with pytest.warns(ConvergenceWarning, match="limit on iterations"):
+        ChainCRF(patience=4, keep=keep, **options).fit(train, X_dev=dev)
+
+
+def test_the_last_weights_are_kept_where_they_are_the_best():
+    with pytest.warns(ConvergenceWarning):
+        crf = ChainCRF(keep="best", max_iterations=1).fit(SENTENCES, LABELS, X_dev=SENTENCES, y_dev=LABELS)
+    first, last = (record.dev["accuracy"] for record in crf.result_.trace)
+    assert first < last
+    assert crf.result_.kept is None
 
 
 def test_classifiers_keep_the_best_and_stop_early():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from loglinear.networks.binning import bin_edges, bin_labels, bins_of, numbers
@@ -21,10 +21,16 @@ def test_bins_hold_about_equally_many_values(bins, draw):
 
 def test_edges_have_few_digits():
     values = np.random.default_rng(0).normal(10.0, 3.0, size=1000)
-    assert all(len(repr(edge)) <= 6 for edge in bin_edges(values, 4).tolist())
+    assert all(len(f"{edge:g}") <= 4 for edge in bin_edges(values, 4).tolist())
+
+
+def test_edges_have_as_many_digits_as_the_values_ask_for():
+    values = np.random.default_rng(0).normal(100.3, 1.0, size=1000)
+    assert abs(np.bincount(bins_of(values, bin_edges(values, 2))) - 500).max() <= 10
 
 
 @given(st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=2, max_size=40), st.integers(2, 9))
+@example([0.0] * 33 + [1.0001] + [1.0002] * 66, 3)
 def test_every_bin_has_a_value_and_no_bin_is_everything(values, bins):
     values = np.array(values)
     if np.unique(values).size < 2:
@@ -49,5 +55,5 @@ def test_labels_say_what_is_in_a_bin():
 
 def test_numbers_are_told_from_codes():
     assert numbers([1, 2.5, "3e2", " -4.0", np.float32(0.5)]).tolist() == [1.0, 2.5, 300.0, -4.0, 0.5]
-    for other in ("x", "007", "-01", True, None, "1,5"):
+    for other in ("x", "007", " -01", "+01", True, np.True_, None, "1,5", 10**400):
         assert numbers([1.0, other]) is None

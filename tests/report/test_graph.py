@@ -16,7 +16,7 @@ from loglinear.datasets import make_network
 from loglinear.report import graph
 from loglinear.report.figure import new_figure
 from loglinear.report.graph import _Picture, drawn, n_shown
-from loglinear.report.labels import place_labels, wrapped
+from loglinear.report.labels import LINE, place_labels, wrapped
 from loglinear.report.positions import positions
 
 NAMES = ["age", "smoker", "region", "income", "a & b", "$x$"]
@@ -214,6 +214,17 @@ def test_a_name_without_room_has_no_place():
     assert labels[0] is None
     assert labels[5] is not None
     assert place_labels(["a name"] * 6, points, edges, size=9.0, radius=4.0) is None
+
+
+def test_a_name_lies_off_the_edges_and_may_come_nearer_at_a_corner_of_its_dot():
+    points = np.array([[0.0, 0.0], [0.0, 200.0]])
+    low, high = place_labels(["a", "b"], points, np.array([[0, 1]]), size=9.0, radius=4.0)
+    assert (low.x, high.x) == (0.0, 0.0)
+    assert (low.y < 0.0, high.y > 200.0) == (True, True)
+    # Only the corner above on the right is free, where the name's box and its dot's overlap.
+    points = np.array([[0.0, 0.0], [-4.0, 14.0], [-4.0, -14.0], [18.0, -6.0], [-12.0, 0.0]])
+    (corner,) = place_labels(["name"], points, np.empty((0, 2), int), size=9.0, radius=4.0)
+    assert 0.0 < corner.y - 0.5 * LINE * 9.0 < 4.0
 
 
 def test_long_parts_lie_on_their_side():

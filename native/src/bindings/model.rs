@@ -4,19 +4,19 @@ use crate::bindings::data::{Corpus, label_lists};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::{interruptible, read_stdin};
 use crate::chain::confidence::{Decode, Probabilities};
-use crate::chain::inference::{ChunkRule, Constraints, Pair, Span};
+use crate::chain::inference::{ChunkRule, Constraints, Labelling, Pair, Span};
 use crate::chain::model::{Model, Source as Trained};
-use crate::chain::tagger::{self, Wanted};
+use crate::chain::tagger::{self, Answer};
 use crate::files::atomic::write_atomically;
 use crate::text::encode::Format;
 use crate::text::input::Source;
 use crate::text::template::Template;
 use crate::threads;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyString};
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// A rule by which chunks are read: the type of each label, and whether a label begins a chunk, row by row for the start of the
@@ -35,7 +35,7 @@ pub fn constraints(labels: usize, forbidden: Vec<Pair>) -> PyResult<Constraints>
 /// A trained chain model.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ChainModel {
-    inner: Model,
+    pub inner: Model,
 }
 
 impl ChainModel {
@@ -204,6 +204,27 @@ impl ChainModel {
         PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
     }
 
+    /// For every sentence at most n labellings with their log-probabilities, best first.
+    #[pyo3(signature = (corpus, n, *, threads=0))]
+    fn n_best<'py>(
+        &self,
+        py: Python<'py>,
+        corpus: &Corpus,
+        n: NonZeroUsize,
+        threads: usize,
+    ) -> PyResult<Vec<Vec<(Bound<'py, PyAny>, f64)>>> {
+        let found = self.run(py, threads, |interrupt| self.inner.n_best(&corpus.inner, n, interrupt))?;
+        let sequences = found.iter().flatten().map(|labelling| labelling.labels.as_slice());
+        let lists = label_lists(py, &self.inner.labels, &[], sequences)?;
+        let mut lists = lists.iter();
+        // The lists go second: of two iterators a zip takes one item too many from the first.
+        let of_sentence = |found: &Vec<Labelling>| {
+            let probabilities = found.iter().map(|labelling| labelling.log_probability);
+            probabilities.zip(&mut lists).map(|(probability, labels)| (labels, probability)).collect()
+        };
+        Ok(found.iter().map(of_sentence).collect())
+    }
+
     /// For every sentence tokens x labels probabilities, row by row.
     #[pyo3(signature = (corpus, *, threads=0))]
     fn marginals(&self, py: Python<'_>, corpus: &Corpus, threads: usize) -> PyResult<Vec<Vec<f64>>> {
@@ -223,7 +244,7 @@ impl ChainModel {
     }
 
     /// Labels a file (`-` is stdin) and writes the result to a file, or to stdout for `-`. Returns the number of bytes written.
-    #[pyo3(signature = (path, output=PathBuf::from("-"), *, format="columns", marginals=false, probabilities=None, rule=None, threads=0))]
+    #[pyo3(signature = (path, output=PathBuf::from("-"), *, format="columns", marginals=false, n_best=None, probabilities=None, rule=None, threads=0))]
     #[allow(clippy::too_many_arguments)]
     fn tag_file(
         &self,
@@ -232,6 +253,7 @@ impl ChainModel {
         output: PathBuf,
         format: &str,
         marginals: bool,
+        n_best: Option<NonZeroUsize>,
         probabilities: Option<&str>,
         rule: Option<Rule>,
         threads: usize,
@@ -239,7 +261,7 @@ impl ChainModel {
         let format: Format = format.parse()?;
         let rule = rule.map(|rule| self.rule(rule)).transpose()?;
         let probabilities = probabilities.map(|name| Probabilities::new(name, rule.as_ref())).transpose()?;
-        let wanted = Wanted { marginals, probabilities };
+        let answer = Answer::new(marginals, n_best, probabilities)?;
         let piped = if path.as_os_str() == "-" { Some(read_stdin(py)?) } else { None };
         let tagged = self.run(py, threads, |interrupt| {
             let source = match piped {
@@ -247,7 +269,7 @@ impl ChainModel {
                 None => Source::open(&path)?,
             };
             let text = source.text()?;
-            tagger::tag(&self.inner, &text, format, wanted, interrupt)
+            tagger::tag(&self.inner, &text, format, answer, interrupt)
         })?;
         write_output(py, output, &tagged)?;
         Ok(tagged.len())
@@ -262,7 +284,7 @@ impl ChainModel {
     fn rule(&self, (types, begins): Rule) -> PyResult<ChunkRule> {
         let rule = ChunkRule::new(&types, begins.iter().map(|&byte| byte != 0).collect());
         rule.filter(|rule| rule.labels() == self.inner.labels.len())
-            .ok_or_else(|| PyValueError::new_err("the rule of chunks is not for the labels of this model"))
+            .ok_or_else(|| OptionError::new_err("the rule of chunks is not for the labels of this model"))
     }
 
     fn run<T: Send>(

@@ -7,7 +7,6 @@ use crate::error::{Error, Result};
 use crate::threads::Interrupt;
 use pulp::{Arch, Simd, WithSimd};
 use serde_json::{Map, Value, json};
-use std::io::Write;
 use std::str::FromStr;
 
 /// Which labelling is predicted.
@@ -54,7 +53,8 @@ impl<'a> Probabilities<'a> {
         }
     }
 
-    fn rule(self) -> Option<&'a ChunkRule> {
+    /// The rule by which spans are read, where they are wanted.
+    pub fn rule(self) -> Option<&'a ChunkRule> {
         if let Probabilities::Span(rule) = self { Some(rule) } else { None }
     }
 }
@@ -92,11 +92,6 @@ impl Model {
         interrupt: &Interrupt,
     ) -> Result<Vec<Tagging>> {
         self.each_sentence(corpus, interrupt, |lattice, _| self.tag_lattice(lattice, decode, rule))
-    }
-
-    /// The most probable labelling of a sentence with what is to be written beside it.
-    pub fn tag_for(&self, lattice: &mut Lattice, probabilities: Option<Probabilities<'_>>) -> Tagging {
-        self.tag_lattice(lattice, Decode::Viterbi, probabilities.and_then(Probabilities::rule))
     }
 
     /// Labels and probabilities of a sentence whose scores are in a lattice; inference overwrites them.
@@ -167,83 +162,25 @@ impl Tagging {
     }
 
     /// The probability beside the label of a token: of the span that the token is in, else of its label.
-    fn beside(&self, token: usize) -> f64 {
+    pub fn beside(&self, token: usize) -> f64 {
         let at = self.spans.partition_point(|(span, _)| span.end <= token);
         let around = self.spans.get(at).filter(|(span, _)| span.start <= token);
         around.map_or(self.probabilities[token], |&(_, p)| p)
     }
 
-    /// Writes what stands behind the label of a token.
-    pub fn print_behind(&self, probabilities: Option<Probabilities<'_>>, token: usize, out: &mut Vec<u8>) {
-        match probabilities {
-            None | Some(Probabilities::Sequence) => Ok(()),
-            Some(Probabilities::Token | Probabilities::Span(_)) => write!(out, "\t{:.6}", self.beside(token)),
-        }
-        .expect("writing to memory");
-    }
-
-    /// Writes the line that stands before a sentence, as CRF++ does.
-    pub fn print_before(&self, probabilities: Option<Probabilities<'_>>, out: &mut Vec<u8>) {
-        if let Some(Probabilities::Sequence) = probabilities {
-            writeln!(out, "# {}", significant(self.log_probability.exp())).expect("writing to memory");
-        }
-    }
-
-    /// Adds the fields of a sentence in JSON.
-    pub fn add_fields(&self, probabilities: Option<Probabilities<'_>>, sentence: &mut Map<String, Value>) {
-        match probabilities {
-            None => {}
-            Some(Probabilities::Token) => {
-                sentence.insert("probabilities".into(), self.probabilities.clone().into());
+    /// Adds the probabilities to a sentence in JSON.
+    pub fn add_field(&self, probabilities: Probabilities<'_>, sentence: &mut Map<String, Value>) {
+        let (name, value) = match probabilities {
+            Probabilities::Token => ("probabilities", self.probabilities.clone().into()),
+            Probabilities::Sequence => ("probability", self.log_probability.exp().into()),
+            Probabilities::Span(rule) => {
+                let one = |&(span, p): &(Span, f64)| {
+                    let kind = &rule.types[span.kind as usize];
+                    json!({"type": kind, "start": span.start, "end": span.end, "probability": p})
+                };
+                ("spans", self.spans.iter().map(one).collect())
             }
-            Some(Probabilities::Span(rule)) => {
-                let field = |&(span, p): &(Span, f64)| json!({"type": rule.types[span.kind as usize], "start": span.start, "end": span.end, "probability": p});
-                sentence.insert("spans".into(), self.spans.iter().map(field).collect());
-            }
-            Some(Probabilities::Sequence) => {
-                sentence.insert("probability".into(), self.log_probability.exp().into());
-            }
-        }
-    }
-}
-
-/// A number with six significant digits, as C's `%g` and the streams of C++ write it.
-pub fn significant(number: f64) -> String {
-    let scientific = format!("{number:.5e}");
-    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
-    let exponent: i32 = exponent.parse().expect("an exponent");
-    let short = |digits: &str| digits.trim_end_matches('0').trim_end_matches('.').to_owned();
-    match exponent {
-        -4..6 => match format!("{number:.*}", (5 - exponent) as usize) {
-            whole if !whole.contains('.') => whole,
-            fraction => short(&fraction),
-        },
-        _ => format!("{}e{}{:02}", short(mantissa), if exponent < 0 { '-' } else { '+' }, exponent.abs()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::significant;
-
-    #[test]
-    fn six_significant_digits_are_written_as_c_writes_them() {
-        let written = [
-            (0.478_113_2, "0.478113"),
-            (1.0, "1"),
-            (0.0, "0"),
-            (0.5, "0.5"),
-            (0.999_999_7, "1"),
-            (1.234_567e-4, "0.000123457"),
-            (1.234_567e-5, "1.23457e-05"),
-            (9.999_999_9e-5, "0.0001"),
-            (1e-300, "1e-300"),
-            (123_456.0, "123456"),
-            (100_000.0, "100000"),
-            (1e6, "1e+06"),
-        ];
-        for (number, text) in written {
-            assert_eq!(significant(number), text);
-        }
+        };
+        sentence.insert(name.into(), value);
     }
 }

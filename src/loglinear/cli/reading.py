@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..models.chain_file import ChainModel
     from ..models.chain_training import DevSet
     from ..models.options import DevOptions
+    from ..models.start import Start
     from .progress import Progress
 
 __all__ = ["check_joint", "model_format", "naming", "open_model", "read_sentences", "read_template"]
@@ -93,20 +94,26 @@ def read_sentences(
     progress: Progress,
     use: DevOptions | None = None,
     partial: bool = False,
+    start: Start | None = None,
 ) -> tuple[Corpus, DevSet | None]:
     """Read the training data of a chain and, if there are any, the development data; say what was found."""
     from ..data.corpus import Corpus
-    from ..data.formats import format_of
+    from ..data.formats import format_of, takes_template
     from ..models.chain_training import DevSet
     from ..models.options import DevOptions
     from .output import say
 
     text = read_template(preset, template)
+    if text is None and start is not None and takes_template(format or format_of(train)):
+        text = start.template
     corpus = Corpus.read(train, format=format, template=text, partial=partial, threads=threads)
     progress.note(
         f"{train}: {len(corpus):,} sentences, {corpus.n_tokens:,} tokens, "
         f"{corpus.n_attributes:,} attributes, {len(corpus.labels)} labels"
     )
+    if start is not None:
+        with naming(train):
+            start.check(corpus)
     if dev is None:
         return corpus, None
     dev_format = format or format_of(dev, corpus.format)

@@ -17,6 +17,7 @@ from ..vectors import Vector
 from .chain_file import ChainModel
 from .options import DevOptions, SolverOptions
 from .settings import settings_text, training_summary
+from .start import Start
 from .training import DevData, train
 
 __all__ = ["DevSet", "chain_model", "evaluate_model", "train_chain"]
@@ -30,6 +31,7 @@ def train_chain(
     threads: int = 0,
     callbacks: Iterable[Callback] = (),
     dev: DevSet | None = None,
+    start: Start | None = None,
 ) -> tuple[ChainModel, Result]:
     """Train a linear-chain CRF.
 
@@ -42,6 +44,7 @@ def train_chain(
         threads: 0 for all cores. The weights do not depend on it.
         callbacks: see `minimize`.
         dev: development data; see `train`.
+        start: trained chain whose weights the training starts at.
 
     Raises:
         OptionError: an option is out of its range.
@@ -50,7 +53,11 @@ def train_chain(
     options.check()
     objective = ChainObjective(corpus, features, threads=threads)
     data = None if dev is None else dev.of(objective)
-    result = train(objective, options, callbacks=callbacks, dev=data)
+    if start is None:
+        result = train(objective, options, callbacks=callbacks, dev=data)
+    else:
+        w0, account = start.weights(objective)
+        result = replace(train(objective, options, callbacks=callbacks, dev=data, w0=w0), start=account)
     return chain_model(objective, options, result, DevOptions() if dev is None else dev.options), result
 
 

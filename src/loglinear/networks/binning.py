@@ -26,7 +26,7 @@ def numbers(values: Iterable[Any]) -> Vector | None:
     found = []
     for value in values:
         text = isinstance(value, str)
-        if isinstance(value, (bool, np.bool_)) or (text and re.match(r"\s*[+-]?0\d", value)):
+        if isinstance(value, bool) or (text and re.match(r"\s*[+-]?0\d", value)):
             return None
         if not (text or isinstance(value, (int, float, np.integer, np.floating))):
             return None

@@ -50,7 +50,7 @@ class Label:
 
 def wrapped(name: str) -> str:
     """Return a name in lines of at most 22 characters; a name of more than four lines is cut."""
-    return "\n".join(textwrap.wrap(name, _WIDTH, max_lines=_LINES, placeholder=" …")) or name
+    return "\n".join(textwrap.wrap(name, _WIDTH, max_lines=_LINES, placeholder=" …"))
 
 
 def place_labels(

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from loglinear.solvers import OWLQN, SAG, SOLVERS, option_names
+from loglinear import ElasticNet
+from loglinear.solvers import OWLQN, SAG, SOLVERS, default_solver, option_names
 
 
 def test_every_solver_is_listed_with_what_it_needs(done):
@@ -25,6 +26,15 @@ def test_every_solver_is_listed_with_what_it_needs(done):
     assert found["iis"]["models"] == ["classifiers"]
     assert found["sag"]["models"] == ["chains", "classifiers"]
     assert "all others" in found["owlqn"]["models"]
+    lines = [line.strip() for line in shown.splitlines()]
+    needs = [line for line in lines if line.startswith("penalty: ")]
+    assert needs == [done("solvers", name).stdout.splitlines()[1] for name in found]
+    assert needs[list(found).index("owlqn")] == "penalty: L1, L2, elastic net, none; all models"
+    expected = "penalty: L1, L2, elastic net, none; chains, classifiers; sample by sample"
+    assert needs[list(found).index("sag")] == expected
+    with_l1, without = (default_solver(ElasticNet(l1=l1)) for l1 in (1.0, 0.0))
+    assert lines[-2].startswith(f"By default {with_l1} with an L1 penalty, ")
+    assert lines[-2].endswith(f", {without} without.")
     by_sample = {name for name, each in found.items() if each["sample_by_sample"]}
     assert by_sample == {"adagrad", "asg", "dual_cd", "pegasos", "sag", "sg", "sgd_l1", "two_stage"}
 
@@ -45,6 +55,9 @@ def test_defaults_are_those_of_the_code(done):
     assert "  sampling=nus_star  str    " in done("solvers", "sag").stdout
     found = {each["name"]: each for each in json.loads(done("solvers", "sag", "--json").stdout)["options"]}
     assert {name: each["default"] for name, each in found.items()} == vars(SAG())
+    lines = [line.split("=")[0].strip() for line in done("solvers", "grafting").stdout.splitlines()]
+    assert lines.index("options, with their defaults:") < lines.index("select") == 4
+    assert lines.index("max_features") < lines.index("options of the OWLQN within:") == lines.index("memory") - 1
     # An inner solver has the defaults that the outer one gives it.
     found = {each["name"]: each for each in json.loads(done("solvers", "grafting", "--json").stdout)["options"]}
     assert (found["memory"]["inner"], found["memory"]["default"], OWLQN().memory) == ("OWLQN", 40, 20)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import lzma
+import math
 import os
+import re
 import subprocess
 import sys
 
@@ -102,6 +104,80 @@ def test_marginals_sum_to_one_and_are_those_of_python(done, sample, kind):
         for token, probabilities in zip(sentence, wanted, strict=True):
             assert token == pytest.approx(probabilities, abs=1e-12 if exact else 5.1e-7)
             assert sum(token.values()) == pytest.approx(1.0, abs=1e-9 if exact else 1e-5)
+
+
+def n_best_of(text, kind):
+    """The labellings of each sentence, with their probabilities, in what `tag --n-best` prints."""
+    if kind == "jsonl":
+        every = [json.loads(line)["n_best"] for line in text.splitlines()]
+        return [[(found["labels"], found["probability"]) for found in labellings] for labellings in every]
+    sentences = []
+    for block in text.removesuffix("\n\n").split("\n\n"):
+        head, *rows = block.split("\n")
+        mark, rank, probability = head.split(" ")
+        assert mark == "#"
+        if rank == "0":
+            sentences.append([])
+        assert int(rank) == len(sentences[-1])
+        sentences[-1].append(([row.split("\t")[-1] for row in rows], float(probability)))
+    return sentences
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_the_best_labellings_are_those_of_python_with_their_probabilities(done, sample, kind):
+    printed = done("tag", "-m", sample.models[kind], sample.path("test", kind), "--n-best", "3").stdout
+    found = n_best_of(printed, kind)
+    expected = loglinear.ChainCRF.load(sample.models[kind]).predict(unlabelled(sample, "test", kind), n_best=3)
+    for labellings, wanted in zip(found, expected, strict=True):
+        assert [labels for labels, _ in labellings] == [labels for labels, _ in wanted]
+        tolerance = 1e-12 if kind == "jsonl" else 5.1e-6
+        assert [p for _, p in labellings] == pytest.approx([math.exp(p) for _, p in wanted], rel=tolerance)
+    best = labels_of(done("tag", "-m", sample.models[kind], sample.path("test", kind)).stdout, kind)
+    assert [labellings[0][0] for labellings in found] == best
+    if kind == "jsonl":
+        assert labels_of(printed, kind) == best
+
+
+def test_the_layout_of_several_labellings_is_that_of_crfpp(done, sample):
+    one = done("tag", "-m", sample.model, input="the  DT\t x \t\r\n\nit PRP z").stdout.splitlines()
+    printed = done("tag", "-m", sample.model, "--n-best", "2", input="the  DT\t x \t\r\n\nit PRP z").stdout
+    rows = printed.split("\n")
+    assert [row.rsplit("\t", 1)[0] for row in rows[1::3]] == ["the  DT\t x"] * 2 + ["it PRP z"] * 2
+    assert (rows[1], rows[7]) == (one[0], one[2])
+    assert rows[2::3] == [""] * 4
+    assert [row.split(" ")[:2] for row in rows[::3][:4]] == [["#", "0"], ["#", "1"]] * 2
+    # Six significant digits, as C++ writes them, of small probabilities as well.
+    large = done("tag", "-m", sample.model, "--n-best", "1", input="lorem ipsum\n" * 60).stdout.split("\n")[0]
+    assert re.fullmatch(r"# 0 \d(\.\d{1,4}[1-9])?e-\d\d+", large), large
+
+
+def test_there_are_no_more_labellings_than_a_sentence_has(done, sample, tmp_path):
+    n_labels = len(loglinear.ChainCRF.load(sample.model).classes_)
+    printed = done("tag", "-m", sample.model, "--n-best", "1000", input="dog\n\n").stdout
+    [labellings] = n_best_of(printed, "columns")
+    assert len({labels for [labels], _ in labellings}) == n_labels
+    assert sum(p for _, p in labellings) == pytest.approx(1.0, abs=1e-5)
+    line = done("tag", "-m", sample.models["jsonl"], "--n-best", "2", input='{"tokens": []}\n').stdout
+    assert json.loads(line) == {"tokens": [], "predicted": [], "n_best": [{"labels": [], "probability": 1.0}]}
+
+
+def test_threads_do_not_change_the_best_labellings(done, sample, tmp_path):
+    large = tmp_path / "large"
+    large.write_text(sample.test.read_text() * 60)
+    one, two = (done("tag", "-m", sample.model, large, "-j", str(n), "--n-best", "2").stdout for n in (1, 2))
+    assert one == two == done("tag", "-m", sample.model, sample.test, "--n-best", "2").stdout * 60
+
+
+@pytest.mark.parametrize("n_best", ["0", "-3", "10001"])
+def test_what_is_no_number_of_labellings_is_refused(misuse, sample, n_best):
+    said = misuse("tag", "-m", sample.model, sample.test, "--n-best", n_best)
+    assert f"--n-best={n_best} is not a whole number of at least 1" in said
+    assert "leave it out for the best labelling alone" in said
+
+
+def test_labellings_and_marginals_do_not_go_together(misuse, sample):
+    said = misuse("tag", "-m", sample.model, sample.test, "--n-best", "2", "--marginals")
+    assert "leave out --marginals or --n-best" in said
 
 
 def test_a_second_order_model_tags_as_it_predicts_in_python(done, sample, tmp_path):
@@ -262,6 +338,11 @@ def test_conllu_comes_back_with_its_labels_filled_in_and_all_else_as_it_was(done
 def test_conllu_has_no_place_for_marginals(misuse, sample, tmp_path):
     (tmp_path / "new.conllu").write_text(CONLLU)
     assert "leave out --marginals" in misuse("tag", "-m", sample.model, tmp_path / "new.conllu", "--marginals")
+
+
+def test_conllu_has_no_place_for_several_labellings(misuse, sample, tmp_path):
+    (tmp_path / "new.conllu").write_text(CONLLU)
+    assert "leave out --n-best" in misuse("tag", "-m", sample.model, tmp_path / "new.conllu", "--n-best", "2")
 
 
 def as_conllu(data):

@@ -4,7 +4,7 @@
 //! Scores of triples in the transitions make the chain one of second order.
 //!
 //! - `dispatch` picks the recursion for a sentence by itself: `scaled` or `second::scaled` on probabilities, `log_space` for
-//!   scores too large for them, `viterbi` or `second::viterbi` for the best labelling.
+//!   scores too large for them, `viterbi` or `second::viterbi` for the best labelling, `n_best` for the next ones.
 //! - `spans` asks for the probability of a chunk, read from labels by the rule in `chunks`.
 //! - `abreast` takes eight sentences at once, over the transitions that `links` lists.
 //!
@@ -22,6 +22,7 @@ mod links;
 mod log_space;
 mod mask;
 mod max_plus;
+mod n_best;
 mod scaled;
 mod second;
 mod spans;
@@ -37,6 +38,7 @@ pub use label_sets::LabelSets;
 pub use lattice::Lattice;
 pub use links::Links;
 pub use mask::Mask;
+pub use n_best::Labelling;
 pub use spans::SpanProbabilities;
 pub use transitions::{Edge, Transitions};
 pub use triples::Triples;

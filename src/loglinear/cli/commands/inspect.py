@@ -19,7 +19,7 @@ EXAMPLE = "example: loglinear inspect chunker.loglinear --top 10"
 
 
 # What the training's summary tells where it applies.
-_KNOWN = ("n_sentences", "n_tokens", "n_samples", "dev", "kept")
+_KNOWN = ("n_sentences", "n_tokens", "n_samples", "start", "dev", "kept")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -83,6 +83,10 @@ def render(report: dict[str, Any]) -> str:
             f"{report['passes']:g} passes, {report['seconds']:.1f} s",
             f"                 objective {report['objective']:.4f}, violation {report['violation']:.3g}",
         ]
+    if "start" in report:
+        from ...result import WarmStart
+
+        lines.append(f"start            {WarmStart(**report['start'])}")
     if "dev" in report:
         kept = f"; of iteration {report['kept']}" if "kept" in report else ""
         lines.append(f"dev              {scores_text(report['dev'])}{kept}")

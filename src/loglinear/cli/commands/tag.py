@@ -1,7 +1,9 @@
 """Label a file: the input columns, and the predicted label behind them.
 
-Attribute files and texts give the label alone; JSON lines get a field `predicted` (and `marginals`). A CoNLL-U file
-comes back as it was, with the labels in the column of the training data's labels, or in UPOS.
+Attribute files and texts give the label alone; JSON lines get a field `predicted` (and `marginals`, or `n_best`). A
+CoNLL-U file comes back as it was, with the labels in the column of the training data's labels, or in UPOS. With
+--n-best a sentence is written once for each of its most probable labellings, as CRF++ does: a line with # and the
+rank, from 0 on, and the probability; the tokens; an empty line. There are fewer where a sentence has fewer labellings.
 The model of a network fills the missing cells of a table, each with its most probable state.
 
 --probabilities says how sure the model of a chain is of its labels:
@@ -40,6 +42,8 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--marginals", action="store_true", help=marginals)
     probabilities = "add the probability of each label, of the span that each token is in, or of each labelling"
     parser.add_argument("--probabilities", choices=("token", "span", "sequence"), help=probabilities)
+    n_best = "write the N most probable labellings of each sentence, with their probabilities"
+    parser.add_argument("--n-best", type=int, metavar="N", help=n_best)
     constraints = "labellings that are allowed: BIO, IOB1, IOBES, BILOU, BMES, auto or none; by default the model's own"
     parser.add_argument("--constraints", metavar="NAME", help=constraints)
     add_format(parser)
@@ -53,12 +57,19 @@ def run(arguments: Namespace) -> None:
 
         tag(arguments)
         return
+    from ...models.chain_file import checked_n_best
+
     model, settings = open_model(arguments.model)
     format = model_format(arguments.file, arguments.format, settings, model.template)
-    if arguments.marginals:
-        check_joint(model, settings, "--marginals")
+    n_best = None if arguments.n_best is None else checked_n_best("--n-best", arguments.n_best)
+    wanted = "--marginals" if arguments.marginals else "--n-best" if n_best is not None else None
+    if wanted is not None:
+        check_joint(model, settings, wanted)
     rule = _chunk_rule(arguments, model, settings)
     if format == "text":
+        if n_best is not None:
+            message = "a text has a single label, whose probability --marginals shows; leave out --n-best"
+            raise OptionError(message)
         _tag_texts(arguments)
         return
     if arguments.constraints is not None:
@@ -68,6 +79,7 @@ def run(arguments: Namespace) -> None:
         arguments.output,
         format=format,
         marginals=arguments.marginals,
+        n_best=n_best,
         probabilities=arguments.probabilities,
         rule=rule,
         threads=arguments.threads,
