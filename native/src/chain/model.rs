@@ -131,7 +131,7 @@ impl Model {
     }
 
     /// Calls `infer` with the lattice and the number of every sentence, in parallel; returns the results by sentence.
-    fn each_sentence<T, F>(&self, corpus: &Corpus, interrupt: &Interrupt, infer: F) -> Result<Vec<T>>
+    pub(super) fn each_sentence<T, F>(&self, corpus: &Corpus, interrupt: &Interrupt, infer: F) -> Result<Vec<T>>
     where
         T: Send,
         F: Fn(&mut Lattice, usize) -> T + Sync,

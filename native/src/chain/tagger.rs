@@ -1,5 +1,6 @@
 //! From text to labels: attributes are hashed, looked up and added to the scores while they are read, and never stored.
 
+use crate::chain::confidence::{Decode, Probabilities, Tagging};
 use crate::chain::inference::{LabelSets, Labelling, Lattice};
 use crate::chain::model::{Model, ModelWeights, Viterbi};
 use crate::corpus::UNKNOWN;
@@ -23,25 +24,39 @@ const NONE: &str = "?";
 
 /// What is written for a sentence.
 #[derive(Clone, Copy)]
-pub enum Answer {
+pub enum Answer<'a> {
     /// The best labelling.
     Best,
     /// The best labelling, and the probability of every label of each token.
     Marginals,
     /// So many labellings with their probabilities, best first.
     NBest(NonZeroUsize),
+    /// The best labelling, and how probable its parts are, or all of it.
+    Confident(Probabilities<'a>),
 }
 
-impl Answer {
-    /// The answer that two options ask for. Error: both are given.
-    pub fn new(marginals: bool, n_best: Option<NonZeroUsize>) -> Result<Answer> {
-        match n_best {
-            Some(_) if marginals => Err(Error::Option(
+impl<'a> Answer<'a> {
+    /// The answer that three options ask for. Error: two of them are given.
+    pub fn new(
+        marginals: bool,
+        n_best: Option<NonZeroUsize>,
+        probabilities: Option<Probabilities<'a>>,
+    ) -> Result<Answer<'a>> {
+        match (marginals, n_best, probabilities) {
+            (false, None, None) => Ok(Answer::Best),
+            (true, None, None) => Ok(Answer::Marginals),
+            (false, Some(n), None) => Ok(Answer::NBest(n)),
+            (false, None, Some(probabilities)) => Ok(Answer::Confident(probabilities)),
+            (true, Some(_), _) => Err(Error::Option(
                 "marginals belong to tokens and n-best probabilities to labellings; leave out --marginals or --n-best"
                     .into(),
             )),
-            Some(n) => Ok(Answer::NBest(n)),
-            None => Ok(if marginals { Answer::Marginals } else { Answer::Best }),
+            (_, _, Some(_)) => {
+                let other = if marginals { "--marginals" } else { "--n-best" };
+                Err(Error::Option(format!(
+                    "{other} has probabilities of its own; leave out {other} or --probabilities"
+                )))
+            }
         }
     }
 
@@ -51,6 +66,7 @@ impl Answer {
             Answer::Best => None,
             Answer::Marginals => Some("--marginals"),
             Answer::NBest(_) => Some("--n-best"),
+            Answer::Confident(_) => Some("--probabilities"),
         }
     }
 }
@@ -65,9 +81,9 @@ struct Scorer<'m> {
     tokens: usize,
     overlap: usize,
     path: Vec<u32>,
-    answer: Answer,
-    /// Tokens x labels, where marginals are wanted.
-    marginals: Vec<f64>,
+    answer: Answer<'m>,
+    /// The labels with probabilities, where those of single labels, of spans or of the best labelling are wanted.
+    tagging: Tagging,
     /// The best labellings, where several are wanted.
     labellings: Vec<Labelling>,
     out: Vec<u8>,
@@ -114,7 +130,7 @@ impl Sink for Scorer<'_> {
 }
 
 impl<'m> Scorer<'m> {
-    fn new(model: &'m Model, answer: Answer) -> Self {
+    fn new(model: &'m Model, answer: Answer<'m>) -> Self {
         let mut lattice = Lattice::default();
         lattice.prepare(&model.transitions);
         lattice.begin(1, &model.transitions);
@@ -127,7 +143,7 @@ impl<'m> Scorer<'m> {
             overlap: 0,
             path: Vec::new(),
             answer,
-            marginals: Vec::new(),
+            tagging: Tagging::default(),
             labellings: Vec::new(),
             out: Vec::new(),
             closing: None,
@@ -144,29 +160,39 @@ impl<'m> Scorer<'m> {
         }
         self.path.clear();
         self.model.mask(&mut self.lattice, &mut self.sets);
-        if let Answer::NBest(n) = self.answer {
-            self.labellings = self.model.best_labellings(&mut self.lattice, n);
-            match self.labellings.first() {
-                Some(first) => self.path.clone_from(&first.labels),
-                None => self.path.resize(self.tokens, UNKNOWN),
+        match self.answer {
+            Answer::NBest(n) => {
+                self.labellings = self.model.best_labellings(&mut self.lattice, n);
+                match self.labellings.first() {
+                    Some(first) => self.path.clone_from(&first.labels),
+                    None => self.path.resize(self.tokens, UNKNOWN),
+                }
             }
-        } else if self.tokens > 0 {
-            Arch::new().dispatch(Viterbi { lattice: &mut self.lattice, transitions, path: &mut self.path });
-            if matches!(self.answer, Answer::Marginals) {
-                self.model.infer(&mut self.lattice);
-                self.marginals = self.model.unpadded(&self.lattice);
+            Answer::Marginals | Answer::Confident(_) => {
+                let rule = if let Answer::Confident(probabilities) = self.answer { probabilities.rule() } else { None };
+                self.tagging = self.model.tag_lattice(&mut self.lattice, Decode::Viterbi, rule);
+                self.path.clone_from(&self.tagging.labels);
             }
+            Answer::Best if self.tokens > 0 => {
+                Arch::new().dispatch(Viterbi { lattice: &mut self.lattice, transitions, path: &mut self.path });
+            }
+            Answer::Best => {}
         }
         self.tokens = 0;
         self.lattice.begin(1, transitions);
     }
 
-    /// Calls `print` with the best labelling in `path`; where several are wanted, with each of them, behind a line that says its rank
-    /// and its probability, as CRF++ writes them, or that there is none.
+    /// Calls `print` with the best labelling in `path`, behind a line that says its probability if that is wanted; where several are
+    /// wanted, with each of them, behind a line that says its rank and its probability, as CRF++ writes them, or that there is none.
     fn print_labellings(&mut self, print: impl Fn(&mut Self)) {
         if self.labellings.is_empty() {
-            if matches!(self.answer, Answer::NBest(_)) {
-                self.out.extend_from_slice(b"# none\n");
+            match self.answer {
+                Answer::NBest(_) => self.out.extend_from_slice(b"# none\n"),
+                Answer::Confident(Probabilities::Sequence) => {
+                    let probability = six_digits(self.tagging.log_probability.exp());
+                    writeln!(self.out, "# {probability}").expect("writing to memory");
+                }
+                _ => {}
             }
             return print(self);
         }
@@ -178,16 +204,19 @@ impl<'m> Scorer<'m> {
         }
     }
 
-    /// Writes the label of a token, and its marginals where they are wanted.
+    /// Writes the label of a token, and its probability or its marginals where they are wanted.
     fn print_label(&mut self, token: usize) {
         let labels = &self.model.labels;
         let label = labels.get(self.path[token] as usize).map_or(NONE, String::as_str);
         self.out.extend_from_slice(label.as_bytes());
         if matches!(self.answer, Answer::Marginals) {
-            let row = &self.marginals[token * labels.len()..][..labels.len()];
+            let row = &self.tagging.marginals[token * labels.len()..][..labels.len()];
             for (label, p) in labels.iter().zip(row) {
                 write!(self.out, "\t{label}:{p:.6}").expect("writing to memory");
             }
+        }
+        if let Answer::Confident(Probabilities::Token | Probabilities::Span(_)) = self.answer {
+            write!(self.out, "\t{:.6}", self.tagging.beside(token)).expect("writing to memory");
         }
     }
 }
@@ -209,9 +238,9 @@ fn six_digits(probability: f64) -> String {
 const PIECE: usize = 64 << 10;
 
 /// Labels a text. Column files come back line by line with a column more (and the marginals behind it, as `label:probability`);
-/// attribute files give the label alone; JSON lines get a field `predicted` (and `marginals`, or `n_best`); in CoNLL-U files the cells
+/// attribute files give the label alone; JSON lines get a field `predicted` (and one of `marginals`, `n_best`, `probabilities`, `spans`, `probability`); in CoNLL-U files the cells
 /// of the labels are filled in, and all other bytes are the same.
-pub fn tag(model: &Model, text: &Text, format: Format, answer: Answer, interrupt: &Interrupt) -> Result<Vec<u8>> {
+pub fn tag(model: &Model, text: &Text, format: Format, answer: Answer<'_>, interrupt: &Interrupt) -> Result<Vec<u8>> {
     let content = text.content();
     let template = format.check_template(model.template.as_deref())?;
     if let (Some(option), Format::Conllu(_)) = (answer.option(), format) {
@@ -246,7 +275,7 @@ fn tag_piece(
     range: Range<usize>,
     format: Format,
     shape: Option<columns::Shape>,
-    answer: Answer,
+    answer: Answer<'_>,
 ) -> std::result::Result<Vec<u8>, Located> {
     let mut scorer = Scorer::new(model, answer);
     let mut expander = model.template.as_deref().map(Expander::new);
@@ -283,6 +312,7 @@ fn tag_piece(
             for (start, line) in input::lines(&content[range.clone()]) {
                 let start = range.start + start;
                 scorer.path.clear();
+                scorer.tagging = Tagging::default();
                 if line.iter().all(u8::is_ascii_whitespace) {
                     continue;
                 }
@@ -315,7 +345,7 @@ fn print_json(scorer: &mut Scorer<'_>, line: &[u8]) {
         Answer::Best => {}
         Answer::Marginals => {
             let row = |row: &[f64]| labels.iter().cloned().zip(row.iter().copied().map(Value::from)).collect();
-            let tokens = scorer.marginals.chunks_exact(labels.len()).take(predicted.len());
+            let tokens = scorer.tagging.marginals.chunks_exact(labels.len()).take(predicted.len());
             let rows: Vec<Value> = tokens.map(|token| Value::Object(row(token))).collect();
             sentence.insert("marginals".into(), rows.into());
         }
@@ -326,6 +356,7 @@ fn print_json(scorer: &mut Scorer<'_>, line: &[u8]) {
             let empty = scorer.path.is_empty().then_some(&empty);
             sentence.insert("n_best".into(), labellings.iter().chain(empty).map(one).collect());
         }
+        Answer::Confident(probabilities) => scorer.tagging.add_field(probabilities, &mut sentence),
     }
     sentence.insert("predicted".into(), predicted.into());
     serde_json::to_writer(&mut scorer.out, &sentence).expect("writing to memory");

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..models.start import Start
     from .progress import Progress
 
-__all__ = ["model_format", "naming", "open_model", "read_sentences", "read_template"]
+__all__ = ["check_joint", "model_format", "naming", "open_model", "read_sentences", "read_template"]
 
 
 @contextmanager
@@ -46,6 +46,13 @@ def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
     from ..models import chain_file
 
     return chain_file.open_model(path)
+
+
+def check_joint(model: ChainModel, settings: dict[str, Any], option: str) -> None:
+    """Raise OptionError if an option asks for probabilities of classes that a model scores apart from one another."""
+    if settings.get("multi_class") == "ovr" and len(model.labels) > 2:
+        message = f"one-vs-rest models score each class apart and have no joint probabilities; leave out {option}"
+        raise OptionError(message)
 
 
 def model_format(path: str, format: str | None, settings: dict[str, Any], template: str | None) -> str:

@@ -21,6 +21,7 @@ from ..options import one_of
 from .chain_file import ChainModel, checked_n_best, constrained, open_model
 from .estimator import Estimator, check_end, check_fitted
 from .settings import check_kind
+from .tagging import DECODE, Tagging, tag_corpus
 
 if TYPE_CHECKING:
     import numpy as np
@@ -151,19 +152,22 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         return self
 
     @overload
-    def predict(self, X: Any, *, n_best: None = None) -> list[list[Any]]: ...
+    def predict(self, X: Any, *, decode: str = "viterbi", n_best: None = None) -> list[list[Any]]: ...
 
     @overload
-    def predict(self, X: Any, *, n_best: int) -> list[list[tuple[list[Any], float]]]: ...
+    def predict(self, X: Any, *, decode: str = "viterbi", n_best: int) -> list[list[tuple[list[Any], float]]]: ...
 
-    def predict(self, X: Any, *, n_best: int | None = None) -> list[list[Any]]:
-        """The most probable labelling of each sentence (Viterbi), or the most probable ones.
+    def predict(self, X: Any, *, decode: str = "viterbi", n_best: int | None = None) -> list[list[Any]]:
+        """The labels of each sentence, or its most probable labellings.
 
         The search for n labellings is exact (Soong & Huang 1991; Nagata 1994). For T tokens and L labels it costs
         O(n T L) besides the O(T L^2) of Viterbi and of the probabilities.
 
         Args:
             X: sentences, or a Corpus.
+            decode: "viterbi", the most probable labelling; "marginal", the most probable label at each token, of
+                equally probable ones the first in `classes_`. The second makes the fewest wrong labels to be expected
+                (minimum Bayes risk), but may combine labels that do not go together.
             n_best: how many labellings of each sentence to give; None for one, without its probability.
 
         Returns:
@@ -175,7 +179,8 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
             where they differ, the label that `classes_` has first.
 
         Raises:
-            OptionError: n_best is no whole number of at least 1.
+            OptionError: there is no such way to decode; n_best is no whole number of at least 1, or stands beside
+                decode="marginal".
             DataError: sentences that cannot be used; names the sentence.
 
         Example:
@@ -187,12 +192,52 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
             ['DET', 'NOUN'] 0.866
             ['NOUN', 'NOUN'] 0.085
         """
+        one_of("decode", decode, DECODE)
         model, corpus = self._inputs(X)
         if n_best is None:
-            return LabelSequences(typed(model.predict(corpus.core, threads=self._threads), self._label_type))
+            names = model.predict(corpus.core, decode=decode, threads=self._threads)
+            return LabelSequences(typed(names, self._label_type))
+        if decode != "viterbi":
+            message = f"n_best gives the most probable labellings; leave out n_best or decode={decode!r}"
+            raise OptionError(message)
         found = model.n_best(corpus.core, checked_n_best("n_best", n_best), threads=self._threads)
         kind = self._label_type
         return [[(typed([labels], kind)[0], log_p) for labels, log_p in labellings] for labellings in found]
+
+    def tag(self, X: Any, *, decode: str = "viterbi") -> list[Tagging]:
+        """The labels of each sentence, and the probabilities of single labels, of spans and of the whole labelling.
+
+        A span is a chunk in the labels, where the labels of the model follow a tagging scheme (see
+        `loglinear.metrics.chunks`). Its probability is the sum over all labellings in which a chunk of its type starts
+        at its first token, goes on through its last token and does not go on behind it. The spans that cover a token,
+        and the label O at this token, exclude one another: their probabilities add up to 1.
+
+        Source: Culotta & McCallum, HLT-NAACL 2004 (constrained forward-backward).
+        Cost: forward-backward, and O(tokens of the span * L^2) a span for L labels; O(tokens of the span * L^3) with
+        order=2.
+
+        Args:
+            X: sentences or a Corpus.
+            decode: "viterbi" or "marginal", as in `predict`.
+
+        Returns:
+            A `Tagging` for each sentence.
+
+        Raises:
+            OptionError: there is no such way to decode.
+
+        Example:
+            >>> from loglinear import ChainCRF
+            >>> X, y = [[["Ada"], ["Lovelace"], ["wrote"]]], [["B-PER", "I-PER", "O"]]
+            >>> (tagging,) = ChainCRF(l2=0.1).fit(X, y).tag(X)
+            >>> tagging.labels, [round(p, 2) for p in tagging.probabilities], round(tagging.probability, 2)
+            (['B-PER', 'I-PER', 'O'], [0.87, 0.91, 0.87], 0.74)
+            >>> [(span.type, span.start, span.end, round(span.probability, 2)) for span in tagging.spans]
+            [('PER', 0, 2, 0.82)]
+        """
+        one_of("decode", decode, DECODE)
+        model, corpus = self._inputs(X)
+        return tag_corpus(model, corpus, decode=decode, label_type=self._label_type, threads=self._threads)
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
         """For each token of each sentence p(label | sentence) by label."""

@@ -432,3 +432,111 @@ def test_labels_that_constraints_forbid_are_named_by_their_line(misuse, entities
     train = ("train", str(entities), "--template", str(template), "--quiet", "--model", str(tmp_path / "m"))
     message = misuse(*train, "--constraints", "BIO")
     assert f"{entities}, line 5: sentence 1, token 0: the constraints forbid I-PER at the start" in message
+
+
+# Probabilities: the chunker's labels follow a scheme, the sample's do not.
+
+
+@pytest.fixture(scope="module")
+def tagged(chunker):
+    """What Python says of the chunker's test data."""
+    crf = loglinear.ChainCRF.load(chunker.model)
+    return crf.tag([[row[:2] for row in sentence] for sentence in read_columns(chunker.test.read_text())])
+
+
+def significant(number):
+    """A number as C++ prints it."""
+    return f"{number:.6g}"
+
+
+def test_token_probabilities_stand_behind_the_labels(done, chunker, tagged):
+    rows = read_columns(done("tag", "-m", chunker.model, chunker.test, "--probabilities", "token").stdout)
+    given = read_columns(chunker.test.read_text())
+    assert [[row[:-2] for row in sentence] for sentence in rows] == given
+    assert [[row[-2] for row in sentence] for sentence in rows] == [each.labels for each in tagged]
+    expected = [[f"{p:.6f}" for p in each.probabilities] for each in tagged]
+    assert [[row[-1] for row in sentence] for sentence in rows] == expected
+
+
+def test_span_probabilities_stand_on_each_token_of_the_span(done, chunker, tagged):
+    rows = read_columns(done("tag", "-m", chunker.model, chunker.test, "--probabilities", "span").stdout)
+    for sentence, each in zip(rows, tagged, strict=True):
+        expected = list(each.probabilities)
+        for span in each.spans:
+            expected[span.start : span.end] = [span.probability] * (span.end - span.start)
+        assert [row[-1] for row in sentence] == [f"{p:.6f}" for p in expected]
+    assert any(span.end - span.start > 1 for each in tagged for span in each.spans)
+
+
+def test_the_probability_of_a_sentence_stands_before_it_as_in_crfpp(done, chunker, tagged):
+    plain = done("tag", "-m", chunker.model, chunker.test).stdout
+    printed = done("tag", "-m", chunker.model, chunker.test, "--probabilities", "sequence").stdout
+    blocks = [f"# {significant(each.probability)}\n{block}" for each, block in
+              zip(tagged, plain.removesuffix("\n\n").split("\n\n"), strict=True)]  # fmt: skip
+    assert printed == "".join(f"{block}\n\n" for block in blocks)
+
+
+def test_json_lines_get_fields_of_probabilities(done, sample):
+    crf = loglinear.ChainCRF.load(sample.models["jsonl"])
+    path = sample.path("test", "jsonl")
+    expected = crf.tag(unlabelled(sample, "test", "jsonl"))
+
+    def lines(kind):
+        printed = done("tag", "-m", sample.models["jsonl"], path, "--probabilities", kind).stdout
+        return [json.loads(line) for line in printed.splitlines()]
+
+    for name, kind in (("probabilities", "token"), ("probability", "sequence")):
+        assert [line[name] for line in lines(kind)] == [pytest.approx(getattr(each, name)) for each in expected]
+        assert [line["predicted"] for line in lines(kind)] == [each.labels for each in expected]
+
+
+def test_spans_of_json_lines_have_type_bounds_and_probability(done, chunker, tagged):
+    tokens = [[row[:2] for row in sentence] for sentence in read_columns(chunker.test.read_text())]
+    text = "".join(json.dumps({"tokens": each}) + "\n" for each in [*tokens, []])
+    arguments = ("tag", "-m", chunker.model, "-f", "jsonl", "--probabilities", "span")
+    *lines, empty = map(json.loads, done(*arguments, input=text).stdout.splitlines())
+    for line, each in zip(lines, tagged, strict=True):
+        spans = [(span["type"], span["start"], span["end"], span["probability"]) for span in line["spans"]]
+        assert spans == [(*span[:3], pytest.approx(span.probability)) for span in each.spans]
+    assert empty["spans"] == []
+
+
+def test_attribute_files_give_label_and_probability(done, sample):
+    path, model = sample.path("test", "crfsuite"), sample.models["crfsuite"]
+    tagged = loglinear.ChainCRF.load(model).tag(unlabelled(sample, "test", "crfsuite"))
+    printed = done("tag", "-m", model, path, "--probabilities", "token").stdout
+    assert [[row.split("\t") for row in block.split("\n")] for block in printed.removesuffix("\n\n").split("\n\n")] == [
+        [[label, f"{p:.6f}"] for label, p in zip(each.labels, each.probabilities, strict=True)] for each in tagged
+    ]
+    printed = done("tag", "-m", model, path, "--probabilities", "sequence").stdout
+    firsts = [block.split("\n")[0] for block in printed.removesuffix("\n\n").split("\n\n")]
+    assert firsts == [f"# {significant(each.probability)}" for each in tagged]
+
+
+def test_probabilities_and_marginals_may_both_be_wanted(done, chunker):
+    both = done("tag", "-m", chunker.model, chunker.test, "--probabilities", "token", "--marginals").stdout
+    for sentence in read_columns(both):
+        for row in sentence:
+            *_, label, p = (
+                row[: -len(cells)] if (cells := [cell for cell in row if ":" in cell and "." in cell]) else row
+            )
+            assert f"{label}:{p}" in cells
+
+
+@pytest.mark.parametrize("kind", ["token", "span", "sequence"])
+def test_probabilities_that_have_no_place_are_refused(done, misuse, sample, chunker, tmp_path, kind):
+    (tmp_path / "new.conllu").write_text(CONLLU)
+    message = misuse("tag", "-m", chunker.model, tmp_path / "new.conllu", "--probabilities", kind)
+    assert "CoNLL-U has no column for probabilities" in message
+    done("train", sample.train, "--template", sample.template, "--model-type", "maxent", "-m", tmp_path / "m", "-q",
+         "--max-iterations", "2")  # fmt: skip
+    message = misuse("tag", "-m", tmp_path / "m", sample.test, "--probabilities", kind)
+    assert "is a classifier" in message
+    assert "--marginals" in message
+
+
+def test_spans_need_a_scheme_and_probabilities_a_known_name(misuse, sample):
+    message = misuse("tag", "-m", sample.model, sample.test, "--probabilities", "span")
+    assert "follow no tagging scheme" in message
+    assert "--probabilities token" in message
+    assert "choose from" in misuse("tag", "-m", sample.model, sample.test, "--probabilities", "all", usage=True)

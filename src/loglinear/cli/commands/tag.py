@@ -5,20 +5,28 @@ CoNLL-U file comes back as it was, with the labels in the column of the training
 --n-best a sentence is written once for each of its most probable labellings, as CRF++ does: a line with # and the
 rank, from 0 on, and the probability; the tokens; an empty line. There are fewer where a sentence has fewer labellings.
 The model of a network fills the missing cells of a table, each with its most probable state.
+
+--probabilities says how sure the model of a chain is of its labels:
+  token     a column behind the label: the probability of this label. JSON lines get `probabilities`.
+  span      a column behind the label: in a span, such as an entity, the probability that exactly this span is there,
+            with its type, on each of its tokens; at O the probability of this label. JSON lines get `spans`.
+  sequence  a line `# 0.478113` before each sentence: the probability of all its labels together. JSON lines get
+            `probability`.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import OptionError
 from ...models.settings import kind_of
 from ..options import add_format, add_model, add_threads
-from ..reading import model_format, open_model
+from ..reading import check_joint, model_format, open_model
 
 if TYPE_CHECKING:
     from ...models.chain_file import ChainModel
+    from ...schemes import ChunkRule
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag --model pos.loglinear"
 
@@ -32,6 +40,8 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="file to write; stdout by default")
     marginals = "add the probability of every label, as label:probability"
     parser.add_argument("--marginals", action="store_true", help=marginals)
+    probabilities = "add the probability of each label, of the span that each token is in, or of each labelling"
+    parser.add_argument("--probabilities", choices=("token", "span", "sequence"), help=probabilities)
     n_best = "write the N most probable labellings of each sentence, with their probabilities"
     parser.add_argument("--n-best", type=int, metavar="N", help=n_best)
     constraints = "labellings that are allowed: BIO, IOB1, IOBES, BILOU, BMES, auto or none; by default the model's own"
@@ -53,9 +63,9 @@ def run(arguments: Namespace) -> None:
     format = model_format(arguments.file, arguments.format, settings, model.template)
     n_best = None if arguments.n_best is None else checked_n_best("--n-best", arguments.n_best)
     wanted = "--marginals" if arguments.marginals else "--n-best" if n_best is not None else None
-    if wanted is not None and settings.get("multi_class") == "ovr" and len(model.labels) > 2:
-        message = f"one-vs-rest models score each class apart and have no joint probabilities; leave out {wanted}"
-        raise OptionError(message)
+    if wanted is not None:
+        check_joint(model, settings, wanted)
+    rule = _chunk_rule(arguments, model, settings)
     if format == "text":
         if n_best is not None:
             message = "a text has a single label, whose probability --marginals shows; leave out --n-best"
@@ -70,8 +80,34 @@ def run(arguments: Namespace) -> None:
         format=format,
         marginals=arguments.marginals,
         n_best=n_best,
+        probabilities=arguments.probabilities,
+        rule=rule,
         threads=arguments.threads,
     )
+
+
+def _chunk_rule(arguments: Namespace, model: ChainModel, settings: dict[str, Any]) -> ChunkRule | None:
+    """Return the rule by which spans are read, if their probabilities are wanted.
+
+    Raises:
+        OptionError: the model has no probabilities of the kind wanted.
+    """
+    wanted = arguments.probabilities
+    if wanted is not None and settings.get("model") != "chain":
+        message = f"--probabilities {wanted}: {arguments.model} is a classifier, whose samples stand alone; "
+        message += "--marginals gives the probability of every class"
+        raise OptionError(message)
+    if wanted != "span":
+        return None
+    from ...schemes import chunk_rule
+
+    labels = model.labels
+    if (rule := chunk_rule(tuple(labels))) is None:
+        named = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
+        message = f"--probabilities span: the labels of {arguments.model} ({named}) follow no tagging scheme such as "
+        message += "B-PER, I-PER, O, and form no spans; give --probabilities token"
+        raise OptionError(message)
+    return rule
 
 
 def _constrained(model: ChainModel, constraints: str) -> ChainModel:
