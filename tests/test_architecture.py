@@ -24,7 +24,7 @@ PYTHON_FLOORS = (
     ("solvers",),
     ("minimize",),
     ("path",),
-    ("data", "metrics", "schemes", "constraints"),
+    ("data", "calibration", "metrics", "schemes", "constraints"),
     ("networks",),
     ("objectives", "datasets"),
     ("models",),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .models.graph import GraphCRF
     from .models.maxent import MaxEnt
     from .models.network import PairwiseMRF
+    from .models.tagging import Span, Tagging
     from .objectives.chain import ChainFeatures, ChainObjective
     from .objectives.classifier import ClassifierObjective
     from .path import path
@@ -50,6 +51,8 @@ _HOME = {
     "GraphCRF": "models.graph",
     "MaxEnt": "models.maxent",
     "PairwiseMRF": "models.network",
+    "Span": "models.tagging",
+    "Tagging": "models.tagging",
     "grid_edges": "data.graphs",
     "path": "path",
     "ElasticNet": "penalty",
@@ -87,8 +90,10 @@ __all__ = [
     "PairwiseMRF",
     "Problem",
     "Result",
+    "Span",
     "Status",
     "Stop",
+    "Tagging",
     "TemplateError",
     "Trace",
     "TraceRecord",

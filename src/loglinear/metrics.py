@@ -1,6 +1,7 @@
 """Accuracy, precision, recall and F1 of labels and of chunks, and the confusions between labels.
 
-The module imports the standard library alone, to load fast. `loglinear.schemes` says how chunks are read.
+The module imports the standard library alone, to load fast. `loglinear.schemes` says how chunks are read,
+`loglinear.calibration` compares confidences with what is right.
 """
 
 from __future__ import annotations
@@ -10,6 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import zip_longest
 from typing import Any, NamedTuple, TypedDict
 
+from loglinear.calibration import (
+    Calibration,
+    CalibrationBin,
+    TaggingCalibration,
+    calibration,
+    tagging_calibration,
+)
 from loglinear.errors import DataError
 from loglinear.schemes import (
     Chunk,
@@ -22,7 +30,21 @@ from loglinear.schemes import (
     read_chunks,
 )
 
-__all__ = ["Chunk", "Evaluation", "Score", "chunk_f1", "chunk_f1_scorer", "chunks", "detect_scheme", "evaluate"]
+__all__ = [
+    "Calibration",
+    "CalibrationBin",
+    "Chunk",
+    "Evaluation",
+    "Score",
+    "TaggingCalibration",
+    "calibration",
+    "chunk_f1",
+    "chunk_f1_scorer",
+    "chunks",
+    "detect_scheme",
+    "evaluate",
+    "tagging_calibration",
+]
 
 # Confusions that a report names where the matrix is wider than the report.
 _N_CONFUSIONS = 20

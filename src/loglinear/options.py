@@ -60,8 +60,15 @@ def truth_value(name: str, value: Any) -> None:
         raise OptionError(message)
 
 
-def whole_number(name: str, value: Any, least: int, most: int) -> int:
+def whole_number(name: str, value: Any, least: int, most: int, remedy: str = "") -> int:
     """Return the value of an option, an integer of Python or NumPy, as an int.
+
+    Args:
+        name: name of the option.
+        value: value of the option.
+        least: the smallest that it may be.
+        most: the largest that it may be.
+        remedy: more advice, for the message.
 
     Raises:
         OptionError: the value is no integer, or out of its range.
@@ -72,6 +79,7 @@ def whole_number(name: str, value: Any, least: int, most: int) -> int:
         number = least - 1
     if isinstance(value, bool) or not least <= number <= most:
         message = f"{name}={value!r} is not a whole number of at least {least} and at most {most}"
+        message += f"; {remedy}" if remedy else ""
         raise OptionError(message)
     return number
 

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from .trace import Trace, TraceRecord
 from .vectors import Vector
 
-__all__ = ["OnSome", "Result", "State", "Status"]
+__all__ = ["OnSome", "Result", "State", "Status", "WarmStart"]
 
 # Last steps whose mean decrease is told.
 _WINDOW = 5
@@ -106,6 +106,34 @@ class OnSome(Protocol):
         """Whether the violation is that of a smaller problem, and so cannot stop the loop."""
 
 
+@dataclass(frozen=True)
+class WarmStart:
+    """What a training has taken over from a model.
+
+    Attributes:
+        model: the model's name, such as its path.
+        n_shared: number of features that started at a weight of the model; all others started at 0.
+        n_features: number of features.
+        new_labels: names of the labels that the model does not have.
+
+    Example:
+        >>> from loglinear.result import WarmStart
+        >>> print(WarmStart("old.loglinear", 12345, 20000, ["B-ORG"]))
+        12,345 of 20,000 features have weights of old.loglinear; 1 label is new
+    """
+
+    model: str
+    n_shared: int
+    n_features: int
+    new_labels: list[str]
+
+    def __str__(self) -> str:
+        """Return a line for people."""
+        count = len(self.new_labels)
+        new = f"; {count} label{' is' if count == 1 else 's are'} new" if count else ""
+        return f"{self.n_shared:,} of {self.n_features:,} features have weights of {self.model}{new}"
+
+
 @dataclass
 class Result:
     """The end of a minimisation.
@@ -123,6 +151,7 @@ class Result:
         seconds: solver time of this call, without traces and callbacks.
         state: the solver's final state: a checkpoint, picklable, that ``minimize(..., state=state)`` continues exactly.
         kept: the iteration that w, objective, nll and violation are of, if it is not the last one.
+        start: what the starting weights have taken over from a model, if the training began with one.
 
     Example:
         >>> from loglinear import LBFGS, ClassifierObjective, ElasticNet, Problem, minimize
@@ -144,6 +173,7 @@ class Result:
     seconds: float
     state: State = field(repr=False)
     kept: int | None = None
+    start: WarmStart | None = None
 
     @property
     def record(self) -> TraceRecord:

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import groupby
+from typing import NamedTuple
 
 from loglinear.errors import DataError, OptionError
 
@@ -132,6 +134,37 @@ def chunks(labels: Sequence[str], scheme: str | None = None, *, mode: str = "con
         message = f"the labels {named} follow no chunk tagging scheme ({', '.join(_DETECTED)})"
         raise DataError(message)
     return read_chunks([parsed_tag(label) for label in labels], found or "IOB", mode)
+
+
+class ChunkRule(NamedTuple):
+    """How mode "conlleval" reads chunks, as conditions on neighbouring labels out of a set.
+
+    A chunk goes on from one token to the next if the next label has the same type and does not begin a chunk behind the
+    label before it.
+
+    Attributes:
+        types: the type of each label; None for a label outside every chunk.
+        begins: a byte for every pair of labels in a row, 1 if the second begins a chunk: first a byte for each label at
+            the start of a sentence, then, for each label, a byte for each label behind it.
+    """
+
+    types: tuple[str | None, ...]
+    begins: bytes
+
+
+@lru_cache(maxsize=32)
+def chunk_rule(labels: tuple[str, ...]) -> ChunkRule | None:
+    """Return the rule by which mode "conlleval" reads chunks from these labels; None if they follow no scheme."""
+    if detect_scheme(labels) is None:
+        return None
+    parsed = [parsed_tag(label) for label in labels]
+
+    def begins(*tags: tuple[str, str]) -> bool:
+        return any(start == len(tags) - 1 for _, start, _ in _lenient(tags))
+
+    firsts = [begins(tag) for tag in parsed]
+    behind = [begins(before, tag) for before in parsed for tag in parsed]
+    return ChunkRule(tuple(None if role == "O" else type_ for role, type_ in parsed), bytes([*firsts, *behind]))
 
 
 def check_mode(mode: str) -> None:

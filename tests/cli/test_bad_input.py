@@ -104,7 +104,9 @@ def test_partly_known_labels_are_refused_where_single_ones_are_needed(misuse, tr
     place = "sentence 0, token 1: the label is known in part only; "
     assert f"{data}: {place}" in misuse(*train(whole, *preset, "--dev", data))
     assert misuse("evaluate", "-m", sample.model, json_lines).startswith(f"{json_lines}: {place}evaluation needs")
-    assert "--partial is for chains" in misuse(*train(whole, *preset, "--model-type", "maxent"))
+    assert "a classifier needs the label of every sample" in misuse(*train(whole, *preset, "--model-type", "maxent"))
+    assert "a classifier starts at weights of 0" in misuse(*train(whole, "--start", whole, "--model-type", "maxent"))
+    assert f"{whole}: " in misuse(*train(whole, "--preset", "pos", "--start", whole))
     message = misuse(*train(json_lines, "--preset", "pos", "--model-type", "maxent"))
     assert f"{place}a classifier needs the label of every sample" in message
 

@@ -117,6 +117,11 @@ def test_marginals_are_the_probabilities_of_what_was_filled_in(trained, done):
             assert after[at] == expected
 
 
+def test_a_network_has_no_several_labellings(trained, misuse):
+    data, model = trained
+    assert "--n-best" in misuse("tag", "-m", model, "--n-best", "2", data)
+
+
 def test_other_tables_may_have_more_columns_in_any_order_and_lack_constant_ones(trained, done, tmp_path):
     _, model = trained
     lines = [[f"id{k}", *line[:3], line[4]][::-1] for k, line in enumerate(rows(20, seed=1))]

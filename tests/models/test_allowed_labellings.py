@@ -69,7 +69,7 @@ def brute_force(objective, X, y, weights, w, forbidden):
 def problems(draw, most=4):
     """Sentences with labels that are known, partly known or not known, and that the constraints leave possible."""
     forbidden = set(draw(st.sampled_from([[], [("O", "I"), (EDGE, "I")], [("B", "B"), ("I", EDGE)], [("I", "O")]])))
-    X, y = [[["a"], ["b", "c"], ["c"]]], [["B", "I", "O"] if ("I", "O") not in forbidden else ["B", "O", "O"]]
+    X, y = [[["a"], ["b", "c"], ["c"]]], [["B", "I", "O"] if ("I", "O") not in forbidden else ["O", "B", "I"]]
     for _ in range(draw(st.integers(1, most))):
         length = draw(st.integers(1, 4))
         sentence = [draw(st.lists(st.sampled_from(ATTRIBUTES), max_size=2)) for _ in range(length)]
@@ -137,43 +137,34 @@ def data(partial, constraints):
 SUITED = [name for name in SOLVERS if name not in ("dual_cd", "iis", "prox_newton")]
 
 
-@pytest.mark.parametrize("name", SUITED)
-def test_every_solver_finds_the_optimum_under_constraints(name):
-    objective = data(partial=False, constraints="BIO")
-    for penalty in (ElasticNet(l1=0.3, l2=0.3), ElasticNet(l2=0.3)):
-        problem = Problem(objective, penalty)
-        try:
-            check(make_solver(name), problem)
-        except OptionError:
-            continue
-        best = minimize(
-            problem, make_solver("owlqn" if penalty.l1 else "lbfgs", tolerance=1e-12), stop=Stop(max_iterations=2000)
-        )
-        found = minimize(problem, make_solver(name), stop=Stop(max_iterations=400))
-        assert found.objective <= best.objective * 1.02
-        return
-    raise AssertionError(name)
-
-
 CONVEX_ONLY = {"sag", "asg", "pegasos"}
+
+
+def raced(name, objective):
+    """Where a solver ends between the start and the optimum of a batch solver: 0 is the optimum, 1 the start."""
+    takes_l1 = "no_l1" not in {each.__name__ for each in SOLVERS[name].needs.conditions}
+    problem = Problem(objective, ElasticNet(l1=0.2 if takes_l1 else 0.0, l2=0.3))
+    found = minimize(problem, make_solver(name), stop=Stop(max_iterations=400))
+    solver = make_solver("owlqn" if takes_l1 else "lbfgs", tolerance=1e-12)
+    best = minimize(problem, solver, stop=Stop(max_iterations=2000))
+    start = found.trace[0].objective
+    return (found.objective - best.objective) / (start - best.objective)
+
+
+@pytest.mark.parametrize("name", SUITED)
+def test_every_solver_learns_under_constraints(name):
+    assert -1e-6 < raced(name, data(partial=False, constraints="BIO")) < 0.1
 
 
 @pytest.mark.parametrize("name", SUITED)
 def test_solvers_that_need_no_convexity_learn_from_partly_known_labels(name):
     objective = data(partial=True, constraints=None)
     assert objective.is_partial
-    l1 = 0.0 if name in ("lbfgs", "bfgs", "sg", "adagrad", "hybrid", *CONVEX_ONLY) else 0.2
-    problem = Problem(objective, ElasticNet(l1=l1, l2=0.3))
     if name in CONVEX_ONLY:
         with pytest.raises(OptionError, match="needs a convex objective, and labels that are known in part"):
-            check(make_solver(name), problem)
-        return
-    start, found = (
-        problem.objective.value_and_gradient(np.zeros(problem.n_features))[0],
-        minimize(problem, make_solver(name), stop=Stop(max_iterations=400)),
-    )
-    best = minimize(problem, make_solver("owlqn" if l1 else "lbfgs", tolerance=1e-12), stop=Stop(max_iterations=2000))
-    assert found.objective <= best.objective + 0.1 * (start - best.objective)
+            check(make_solver(name), Problem(objective, ElasticNet(l2=0.3)))
+    else:
+        assert -0.1 < raced(name, objective) < 0.1
 
 
 def test_wholly_unlabelled_sentences_contribute_nothing():
@@ -244,3 +235,12 @@ def test_a_sentence_in_which_every_labelling_is_forbidden_has_no_labels():
     assert crf.predict(X) == [[None, None, None], ["A", "B"]]
     assert crf.log_partition(X)[0] == -np.inf
     assert not np.isnan(crf.marginals(X)[0]).any()
+
+
+def test_what_a_training_cannot_use_is_said():
+    X = [[["a"], ["b"]], [["a"]], [["b"]]]
+    with pytest.warns(UserWarning, match="2 of 3 sentences have no known label; they contribute nothing") as caught:
+        ChainCRF().fit(X, [["O", "B"], [None], [None]])
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="constraints='auto': the labels follow no tagging scheme"):
+        ChainCRF(constraints="auto").fit(X[:1], [["DET", "NOUN"]])

@@ -11,6 +11,7 @@ use crate::chain::features::Selection;
 use crate::chain::inference::Pair;
 use crate::chain::model::Source;
 use crate::chain::objective as chain;
+use crate::chain::start::start_weights;
 use crate::stochastic::samples;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -168,6 +169,14 @@ impl ChainObjective {
         let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let names = feature_names(&self.inner.features, &corpus.attributes, &numbers);
         Ok(names.iter().map(|name| (name.attribute.map(text), name.labels.iter().map(label).collect())).collect())
+    }
+
+    /// The weights that a model has for the features, 0 where it has none, and how many features it has weights for.
+    fn start_weights<'py>(&self, py: Python<'py>, model: &ChainModel) -> (Bound<'py, PyArray1<f64>>, usize) {
+        let (corpus, features) = (&self.inner.corpus, &self.inner.features);
+        let mut w = vec![0.0; features.len()];
+        let shared = py.detach(|| start_weights(&model.inner, corpus, features, &mut w));
+        (PyArray1::from_vec(py, w), shared)
     }
 
     /// The model of the features whose weights are not 0, with its settings (JSON) and the template that it reads text with.

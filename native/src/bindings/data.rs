@@ -241,7 +241,7 @@ pub fn label_lists<'py, 'a>(
     py: Python<'py>,
     labels: &[String],
     sets: &[Vec<u32>],
-    sequences: impl ExactSizeIterator<Item = &'a [u32]>,
+    sequences: impl Iterator<Item = &'a [u32]>,
 ) -> PyResult<Bound<'py, PyList>> {
     let names: Vec<Bound<'py, PyString>> = labels.iter().map(|label| PyString::intern(py, label)).collect();
     let in_set = |set: &Vec<u32>| PyFrozenSet::new(py, set.iter().map(|&label| &names[label as usize]));

@@ -3,18 +3,25 @@
 use crate::bindings::data::{Corpus, label_lists};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::{interruptible, read_stdin};
-use crate::chain::inference::{Constraints, Pair};
+use crate::chain::confidence::{Decode, Probabilities};
+use crate::chain::inference::{ChunkRule, Constraints, Labelling, Pair, Span};
 use crate::chain::model::{Model, Source as Trained};
-use crate::chain::tagger;
+use crate::chain::tagger::{self, Answer};
 use crate::files::atomic::write_atomically;
 use crate::text::encode::Format;
 use crate::text::input::Source;
 use crate::text::template::Template;
 use crate::threads;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyList, PyString};
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+
+/// A rule by which chunks are read: the type of each label, and whether a label begins a chunk, row by row for the start of the
+/// sentence and each label before.
+type Rule = (Vec<Option<String>>, PyBackedBytes);
 
 /// Constraints that forbid these pairs of labels. Error: a number belongs to no label.
 pub fn constraints(labels: usize, forbidden: Vec<Pair>) -> PyResult<Constraints> {
@@ -28,7 +35,7 @@ pub fn constraints(labels: usize, forbidden: Vec<Pair>) -> PyResult<Constraints>
 /// A trained chain model.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ChainModel {
-    inner: Model,
+    pub inner: Model,
 }
 
 impl ChainModel {
@@ -156,10 +163,66 @@ impl ChainModel {
         all
     }
 
-    #[pyo3(signature = (corpus, *, threads=0))]
-    fn predict<'py>(&self, py: Python<'py>, corpus: &Corpus, threads: usize) -> PyResult<Bound<'py, PyList>> {
-        let paths = self.run(py, threads, |interrupt| self.inner.predict(&corpus.inner, interrupt))?;
+    #[pyo3(signature = (corpus, *, decode="viterbi", threads=0))]
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        corpus: &Corpus,
+        decode: &str,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let decode: Decode = decode.parse()?;
+        let paths = self.run(py, threads, |interrupt| match decode {
+            Decode::Viterbi => self.inner.predict(&corpus.inner, interrupt),
+            Decode::Marginal => self.inner.predict_tokens(&corpus.inner, interrupt),
+        })?;
         label_lists(py, &self.inner.labels, &[], paths.iter().map(Vec::as_slice))
+    }
+
+    /// For every sentence its labels, the probability of each, the spans as (type, start, end, probability), and the log-probability
+    /// of the labelling. Spans are read by a rule: the types of the labels, and the bytes of `begins`.
+    #[pyo3(signature = (corpus, *, decode="viterbi", rule=None, threads=0))]
+    fn tag<'py>(
+        &self,
+        py: Python<'py>,
+        corpus: &Corpus,
+        decode: &str,
+        rule: Option<Rule>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let (decode, rule) = (decode.parse()?, rule.map(|rule| self.rule(rule)).transpose()?);
+        let tagged =
+            self.run(py, threads, |interrupt| self.inner.tag(&corpus.inner, decode, rule.as_ref(), interrupt))?;
+        let labels = label_lists(py, &self.inner.labels, &[], tagged.iter().map(|each| each.labels.as_slice()))?;
+        let types: Vec<Bound<'py, PyString>> =
+            rule.iter().flat_map(|rule| &rule.types).map(|name| PyString::intern(py, name)).collect();
+        let rows = tagged.into_iter().zip(labels).map(|(each, labels)| {
+            let named = |&(span, p): &(Span, f64)| (&types[span.kind as usize], span.start, span.end, p);
+            let spans: Vec<_> = each.spans.iter().map(named).collect();
+            (labels, each.probabilities, spans, each.log_probability).into_pyobject(py)
+        });
+        PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// For every sentence at most n labellings with their log-probabilities, best first.
+    #[pyo3(signature = (corpus, n, *, threads=0))]
+    fn n_best<'py>(
+        &self,
+        py: Python<'py>,
+        corpus: &Corpus,
+        n: NonZeroUsize,
+        threads: usize,
+    ) -> PyResult<Vec<Vec<(Bound<'py, PyAny>, f64)>>> {
+        let found = self.run(py, threads, |interrupt| self.inner.n_best(&corpus.inner, n, interrupt))?;
+        let sequences = found.iter().flatten().map(|labelling| labelling.labels.as_slice());
+        let lists = label_lists(py, &self.inner.labels, &[], sequences)?;
+        let mut lists = lists.iter();
+        // The lists go second: of two iterators a zip takes one item too many from the first.
+        let of_sentence = |found: &Vec<Labelling>| {
+            let probabilities = found.iter().map(|labelling| labelling.log_probability);
+            probabilities.zip(&mut lists).map(|(probability, labels)| (labels, probability)).collect()
+        };
+        Ok(found.iter().map(of_sentence).collect())
     }
 
     /// For every sentence tokens x labels probabilities, row by row.
@@ -181,7 +244,8 @@ impl ChainModel {
     }
 
     /// Labels a file (`-` is stdin) and writes the result to a file, or to stdout for `-`. Returns the number of bytes written.
-    #[pyo3(signature = (path, output=PathBuf::from("-"), *, format="columns", marginals=false, threads=0))]
+    #[pyo3(signature = (path, output=PathBuf::from("-"), *, format="columns", marginals=false, n_best=None, probabilities=None, rule=None, threads=0))]
+    #[allow(clippy::too_many_arguments)]
     fn tag_file(
         &self,
         py: Python<'_>,
@@ -189,9 +253,15 @@ impl ChainModel {
         output: PathBuf,
         format: &str,
         marginals: bool,
+        n_best: Option<NonZeroUsize>,
+        probabilities: Option<&str>,
+        rule: Option<Rule>,
         threads: usize,
     ) -> PyResult<usize> {
         let format: Format = format.parse()?;
+        let rule = rule.map(|rule| self.rule(rule)).transpose()?;
+        let probabilities = probabilities.map(|name| Probabilities::new(name, rule.as_ref())).transpose()?;
+        let answer = Answer::new(marginals, n_best, probabilities)?;
         let piped = if path.as_os_str() == "-" { Some(read_stdin(py)?) } else { None };
         let tagged = self.run(py, threads, |interrupt| {
             let source = match piped {
@@ -199,7 +269,7 @@ impl ChainModel {
                 None => Source::open(&path)?,
             };
             let text = source.text()?;
-            tagger::tag(&self.inner, &text, format, marginals, interrupt)
+            tagger::tag(&self.inner, &text, format, answer, interrupt)
         })?;
         write_output(py, output, &tagged)?;
         Ok(tagged.len())
@@ -209,6 +279,12 @@ impl ChainModel {
 impl ChainModel {
     fn label(&self, id: u16) -> &str {
         &self.inner.labels[usize::from(id)]
+    }
+
+    fn rule(&self, (types, begins): Rule) -> PyResult<ChunkRule> {
+        let rule = ChunkRule::new(&types, begins.iter().map(|&byte| byte != 0).collect());
+        rule.filter(|rule| rule.labels() == self.inner.labels.len())
+            .ok_or_else(|| OptionError::new_err("the rule of chunks is not for the labels of this model"))
     }
 
     fn run<T: Send>(

@@ -1,6 +1,7 @@
 //! Linear chains: features and their layout, value and gradient, inference, trained models and labelling text with them.
 
 mod aggregate;
+pub mod confidence;
 mod counts;
 pub mod feature_names;
 pub mod features;
@@ -13,6 +14,8 @@ mod model_weights;
 pub mod objective;
 pub(crate) mod pass;
 pub mod restrict;
+mod seen;
+pub mod start;
 pub(crate) mod states;
 mod sums;
 pub mod tagger;

@@ -1,6 +1,6 @@
 //! A trained chain model: the features whose weights are not 0, found by attribute.
 
-use crate::chain::inference::{Constraints, LabelSets, Lattice, PairCounts, Transitions, Triples};
+use crate::chain::inference::{Constraints, LabelSets, Labelling, Lattice, PairCounts, Transitions, Triples};
 use crate::chain::model_encoding::encode;
 use crate::chain::model_weights::{TENSORS, TRIPLES, check};
 use crate::corpus::Corpus;
@@ -12,6 +12,7 @@ use crate::threads::Interrupt;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -130,7 +131,7 @@ impl Model {
     }
 
     /// Calls `infer` with the lattice and the number of every sentence, in parallel; returns the results by sentence.
-    fn each_sentence<T, F>(&self, corpus: &Corpus, interrupt: &Interrupt, infer: F) -> Result<Vec<T>>
+    pub(super) fn each_sentence<T, F>(&self, corpus: &Corpus, interrupt: &Interrupt, infer: F) -> Result<Vec<T>>
     where
         T: Send,
         F: Fn(&mut Lattice, usize) -> T + Sync,
@@ -186,6 +187,16 @@ impl Model {
             }
             path
         })
+    }
+
+    /// The n best labellings of every sentence, as `Lattice::n_best` gives them.
+    pub fn n_best(&self, corpus: &Corpus, n: NonZeroUsize, interrupt: &Interrupt) -> Result<Vec<Vec<Labelling>>> {
+        self.each_sentence(corpus, interrupt, |lattice, _| self.best_labellings(lattice, n))
+    }
+
+    /// `Lattice::n_best` of the sentence in a lattice.
+    pub fn best_labellings(&self, lattice: &mut Lattice, n: NonZeroUsize) -> Vec<Labelling> {
+        Arch::new().dispatch(NBest { lattice, transitions: &self.transitions, n })
     }
 
     /// p(label | sentence) of every token: tokens x labels for every sentence.
@@ -264,6 +275,21 @@ impl WithSimd for Viterbi<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         self.lattice.viterbi(simd, self.transitions, self.path)
+    }
+}
+
+struct NBest<'a> {
+    lattice: &'a mut Lattice,
+    transitions: &'a Transitions,
+    n: NonZeroUsize,
+}
+
+impl WithSimd for NBest<'_> {
+    type Output = Vec<Labelling>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<Labelling> {
+        self.lattice.n_best(simd, self.transitions, self.n)
     }
 }
 

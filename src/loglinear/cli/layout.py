@@ -31,12 +31,12 @@ def warn_of_whole_sentences(path: str, model: ChainModel, settings: dict[str, An
         model: a chain or a classifier.
         settings: of the model.
     """
-    from .._core import check_template
+    from ..data.formats import n_columns
 
     training = settings.get("training", {})
     if model.template is None or not training.get("n_tokens", 0) > training.get("n_sentences", 0):
         return
-    columns = check_template(model.template)
+    columns = n_columns(model.template)
     start = _start_of_stdin() if path == "-" else _start_of(path)
     if start.startswith(_COMPRESSED):
         return

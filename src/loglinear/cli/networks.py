@@ -113,7 +113,7 @@ def _known(column: npt.NDArray[np.object_], states: list[Any]) -> npt.NDArray[np
 
 def evaluate(arguments: Namespace) -> None:
     """Print the log-likelihood of a table, and whether it is exact or an estimate between bounds."""
-    _refuse(arguments, "format", "output", "scheme")
+    _refuse(arguments, "format", "output", "scheme", "calibration")
     network, _, samples = _opened(arguments)
     with naming(arguments.file):
         found = network.log_likelihood(samples)
@@ -145,7 +145,7 @@ def tag(arguments: Namespace) -> None:
     With --marginals, a column p(NAME) follows for each variable that had missing values: the probability of the state
     that was filled in, and nothing where the value was there.
     """
-    _refuse(arguments, "format")
+    _refuse(arguments, "format", "n_best", "probabilities")
     network, table, samples = _opened(arguments)
     needed = _needed(network)
     gaps = {name: _gaps(column) for name, column in zip(samples.names, samples.columns, strict=True) if name in needed}

@@ -24,17 +24,17 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
 
     Raises:
         OptionError: two arguments are the same file.
-        DataError: a file to read, other than the argument `model`, is a model.
+        DataError: a file to read, other than the arguments `model` and `start`, is a model.
     """
     spelt = {each.dest: each.option_strings[-1] if each.option_strings else each.metavar for each in parser._actions}
     seen = [(name, path) for name in reads if (path := getattr(arguments, name)) is not None]
     for name, path in seen:
-        if name != "model" and os.path.isfile(path) and kind_of(path) is not None:
+        if name not in ("model", "start") and os.path.isfile(path) and kind_of(path) is not None:
             message = f"{path}: this is a loglinear model, not data"
             raise DataError(message)
     for name in writes:
         path = getattr(arguments, name)
-        if path in (None, "-"):
+        if path in (None, "-", ""):
             continue
         for other, place in seen:
             if _is_same(path, place):

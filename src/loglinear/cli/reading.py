@@ -14,18 +14,30 @@ if TYPE_CHECKING:
     from ..models.chain_file import ChainModel
     from ..models.chain_training import DevSet
     from ..models.options import DevOptions
+    from ..models.start import Start
     from .progress import Progress
 
-__all__ = ["check_format", "model_format", "naming", "open_model", "read_sentences", "read_template"]
+__all__ = ["check_format", "check_joint", "model_format", "naming", "open_model", "read_sentences", "read_template"]
 
 
 @contextmanager
-def naming(path: str) -> Iterator[None]:
-    """Put the name of a file before what is wrong with its data."""
+def naming(path: str, format: str | None = None) -> Iterator[None]:
+    """Put the name of a file before what is wrong with its data, and the line, if a message begins with the sentence.
+
+    Args:
+        path: the file.
+        format: its format, if it has sentences.
+    """
     try:
         yield
     except DataError as error:
-        message = f"{path}: {error}"
+        import re
+
+        from ..data.lines import file_name, line_of
+
+        place = re.match(r"sentence (\d+)(?:, token (\d+))?", str(error)) if format else None
+        line = place and line_of(path, str(format), int(place[1]), int(place[2] or 0))
+        message = f"{file_name(path)}{f', line {line}' if line else ''}: {error}"
         raise DataError(message) from error
 
 
@@ -43,6 +55,13 @@ def check_format(format: str | None) -> None:
     if format is not None and format.partition(":")[0] not in (*FORMATS, "text"):
         kinds = ", ".join(FORMATS).replace("conllu", "conllu (conllu:xpos, conllu:feats, conllu:deprel)")
         message = f"format {format!r} is unknown; choose {kinds} or text"
+        raise OptionError(message)
+
+
+def check_joint(model: ChainModel, settings: dict[str, Any], option: str) -> None:
+    """Raise OptionError if an option asks for probabilities of classes that a model scores apart from one another."""
+    if settings.get("multi_class") == "ovr" and len(model.labels) > 2:
+        message = f"one-vs-rest models score each class apart and have no joint probabilities; leave out {option}"
         raise OptionError(message)
 
 
@@ -106,20 +125,26 @@ def read_sentences(
     progress: Progress,
     use: DevOptions | None = None,
     partial: bool = False,
+    start: Start | None = None,
 ) -> tuple[Corpus, DevSet | None]:
     """Read the training data of a chain and, if there are any, the development data; say what was found."""
     from ..data.corpus import Corpus
-    from ..data.formats import format_of
+    from ..data.formats import format_of, takes_template
     from ..models.chain_training import DevSet
     from ..models.options import DevOptions
     from .output import say
 
     text = read_template(preset, template)
+    if text is None and start is not None and takes_template(format or format_of(train)):
+        text = start.template
     corpus = Corpus.read(train, format=format, template=text, partial=partial, threads=threads)
     progress.note(
         f"{train}: {len(corpus):,} sentences, {corpus.n_tokens:,} tokens, "
         f"{corpus.n_attributes:,} attributes, {len(corpus.labels)} labels"
     )
+    if start is not None:
+        with naming(train):
+            start.check(corpus)
     if dev is None:
         return corpus, None
     dev_format = format or format_of(dev, corpus.format)

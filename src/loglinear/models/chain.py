@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from operator import eq
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ..constraints import check_constraints, resolved
 from ..data.corpus import Corpus, checked_weights
@@ -18,9 +18,10 @@ from ..data.templates import TemplateText
 from ..errors import DataError, OptionError
 from ..objectives.chain import ChainFeatures
 from ..options import one_of
-from .chain_file import ChainModel, constrained, open_model
+from .chain_file import ChainModel, checked_n_best, constrained, open_model
 from .estimator import Estimator, check_end, check_fitted
 from .settings import check_kind
+from .tagging import DECODE, Tagging, tag_corpus
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..minimize import Callback
     from ..result import Result
+    from .start import Start
 from .options import DevOptions, SolverOptions
 
 __all__ = ["ChainCRF"]
@@ -86,6 +88,7 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         sample_weight: Iterable[float] | None = None,
         X_dev: Any = None,
         y_dev: Labels | None = None,
+        start: ChainCRF | str | os.PathLike[str] | None = None,
         callbacks: Iterable[Callback] = (),
     ) -> ChainCRF:
         """Train on sentences and their labels.
@@ -97,22 +100,41 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
             X_dev: development data: sentences to score on. The scores are in the trace, of every tenth step and the
                 last one, or of every step where ``keep`` or ``patience`` choose by them.
             y_dev: labels of the sentences in X_dev.
+            start: trained model, or the path of its file, such as a model of older data. Features of the same names
+                start at its weights, others at 0, and `result_.start` says how many. Sentences are encoded with its
+                template if the estimator has none. The optimum is the same as from 0, unless labels are known in part.
+                Batch solvers gain most: a pass sample by sample leads away first, and `sag` forgets where it started.
             callbacks: called as callback(record, state) after every step; True stops.
 
         Raises:
             OptionError: an option is out of its range.
-            DataError: data that cannot be used; names the sentence.
+            DataError: data that cannot be used; names the sentence. The model to start at has labels of another type.
+            ModelFileError: the file to start at is damaged or of another kind.
             ObjectiveError: a stochastic solver diverged.
             KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
+
+        Warns:
+            UserWarning: the model to start at has another template.
+
+        Example:
+            >>> from loglinear import ChainCRF
+            >>> old = ChainCRF().fit([[["w=Dogs"], ["w=bark"]]], [["NOUN", "VERB"]])
+            >>> new = ChainCRF().fit([[["w=Dogs"], ["w=again"]]], [["NOUN", "ADV"]], start=old)
+            >>> print(new.result_.start)
+            1 of 3 features have weights of the model to start at; 1 label is new
         """
         from .chain_training import DevSet, train_chain
 
         use = self._options(DevOptions)
         use.check(given=X_dev is not None)
-        corpus = self._corpus(X, y, self.template, sample_weight)
+        begun = None if start is None else _opened(start)
+        template = self.template if begun is None or self.template is not None else begun.template
+        corpus = self._corpus(X, y, template, sample_weight)
+        if begun is not None:
+            begun.check(corpus, stacklevel=3)
         dev = None
         if X_dev is not None:
-            dev_corpus = self._corpus(X_dev, y_dev, self.template)
+            dev_corpus = self._corpus(X_dev, y_dev, template)
             _check_label_type(dev_corpus, corpus.label_type)
             dev = DevSet(dev_corpus, use, threads=self._threads)
         model, result = train_chain(
@@ -122,20 +144,100 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
             threads=self._threads,
             callbacks=self._observers(callbacks),
             dev=dev,
+            start=begun,
         )
         self.model_, self.classes_ = model, typed([model.labels], corpus.label_type)[0]
         self.result_: Result | None = result
         check_end(result)
         return self
 
-    def predict(self, X: Any) -> list[list[Any]]:
-        """The most probable labelling of each sentence (Viterbi).
+    @overload
+    def predict(self, X: Any, *, decode: str = "viterbi", n_best: None = None) -> list[list[Any]]: ...
+
+    @overload
+    def predict(self, X: Any, *, decode: str = "viterbi", n_best: int) -> list[list[tuple[list[Any], float]]]: ...
+
+    def predict(self, X: Any, *, decode: str = "viterbi", n_best: int | None = None) -> list[list[Any]]:
+        """The labels of each sentence, or its most probable labellings.
+
+        The search for n labellings is exact (Soong & Huang 1991; Nagata 1994). For T tokens and L labels it costs
+        O(n T L) besides the O(T L^2) of Viterbi and of the probabilities.
+
+        Args:
+            X: sentences, or a Corpus.
+            decode: "viterbi", the most probable labelling; "marginal", the most probable label at each token, of
+                equally probable ones the first in `classes_`. The second makes the fewest wrong labels to be expected
+                (minimum Bayes risk), but may combine labels that do not go together.
+            n_best: how many labellings of each sentence to give; None for one, without its probability.
 
         Returns:
             A list of labels for each sentence. NumPy makes of it an array of lists, shape (sentences,).
+
+            With n_best, for each sentence a list of pairs of labels and log p(labels | sentence), in nats, the most
+            probable ones first; fewer than n_best where there are no more labellings. The first has the labels that
+            are given without n_best. Of labellings with equal scores the one comes first that has, at the last token
+            where they differ, the label that `classes_` has first.
+
+        Raises:
+            OptionError: there is no such way to decode; n_best is no whole number of at least 1, or stands beside
+                decode="marginal".
+            DataError: sentences that cannot be used; names the sentence.
+
+        Example:
+            >>> import math
+            >>> from loglinear import ChainCRF
+            >>> crf = ChainCRF(l2=0.1).fit([[["the"], ["dog"]], [["dog"]]], [["DET", "NOUN"], ["NOUN"]])
+            >>> for labels, log_probability in crf.predict([[["the"], ["dog"]]], n_best=2)[0]:
+            ...     print(labels, f"{math.exp(log_probability):.3f}")
+            ['DET', 'NOUN'] 0.866
+            ['NOUN', 'NOUN'] 0.085
         """
+        one_of("decode", decode, DECODE)
         model, corpus = self._inputs(X)
-        return LabelSequences(typed(model.predict(corpus.core, threads=self._threads), self._label_type))
+        if n_best is None:
+            names = model.predict(corpus.core, decode=decode, threads=self._threads)
+            return LabelSequences(typed(names, self._label_type))
+        if decode != "viterbi":
+            message = f"n_best gives the most probable labellings; leave out n_best or decode={decode!r}"
+            raise OptionError(message)
+        found = model.n_best(corpus.core, checked_n_best("n_best", n_best), threads=self._threads)
+        kind = self._label_type
+        return [[(typed([labels], kind)[0], log_p) for labels, log_p in labellings] for labellings in found]
+
+    def tag(self, X: Any, *, decode: str = "viterbi") -> list[Tagging]:
+        """The labels of each sentence, and the probabilities of single labels, of spans and of the whole labelling.
+
+        A span is a chunk in the labels, where the labels of the model follow a tagging scheme (see
+        `loglinear.metrics.chunks`). Its probability is the sum over all labellings in which a chunk of its type starts
+        at its first token, goes on through its last token and does not go on behind it. The spans that cover a token,
+        and the label O at this token, exclude one another: their probabilities add up to 1.
+
+        Source: Culotta & McCallum, HLT-NAACL 2004 (constrained forward-backward).
+        Cost: forward-backward, and O(tokens of the span * L^2) a span for L labels; O(tokens of the span * L^3) with
+        order=2.
+
+        Args:
+            X: sentences or a Corpus.
+            decode: "viterbi" or "marginal", as in `predict`.
+
+        Returns:
+            A `Tagging` for each sentence.
+
+        Raises:
+            OptionError: there is no such way to decode.
+
+        Example:
+            >>> from loglinear import ChainCRF
+            >>> X, y = [[["Ada"], ["Lovelace"], ["wrote"]]], [["B-PER", "I-PER", "O"]]
+            >>> (tagging,) = ChainCRF(l2=0.1).fit(X, y).tag(X)
+            >>> tagging.labels, [round(p, 2) for p in tagging.probabilities], round(tagging.probability, 2)
+            (['B-PER', 'I-PER', 'O'], [0.87, 0.91, 0.87], 0.74)
+            >>> [(span.type, span.start, span.end, round(span.probability, 2)) for span in tagging.spans]
+            [('PER', 0, 2, 0.82)]
+        """
+        one_of("decode", decode, DECODE)
+        model, corpus = self._inputs(X)
+        return tag_corpus(model, corpus, decode=decode, label_type=self._label_type, threads=self._threads)
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
         """For each token of each sentence p(label | sentence) by label."""
@@ -307,6 +409,16 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
             message = "a Corpus holds its labels and weights already; leave out y and sample_weight"
             raise DataError(message)
         return X
+
+
+def _opened(start: ChainCRF | str | os.PathLike[str]) -> Start:
+    """Return the model to start a training at."""
+    from .start import Start
+
+    if not isinstance(start, ChainCRF):
+        return Start.open(start)
+    check_fitted(start, "model_")
+    return Start(start.model_, start._label_type, "the model to start at")
 
 
 def _check_label_type(corpus: Corpus, label_type: str) -> None:

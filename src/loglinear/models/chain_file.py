@@ -14,7 +14,10 @@ from .._core import ChainModel
 if TYPE_CHECKING:
     from ..data.features import Feature
 
-__all__ = ["ChainModel", "constrained", "open_model", "weighted_features"]
+__all__ = ["ChainModel", "checked_n_best", "constrained", "open_model", "weighted_features"]
+
+# The most labellings of a sentence: the time to find them grows with the square of their number.
+_MOST_LABELLINGS = 10_000
 
 
 def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
@@ -40,6 +43,21 @@ def constrained(model: ChainModel, constraints: Any) -> ChainModel:
     from ..constraints import forbidden_pairs
 
     return model.constrained(forbidden_pairs(constraints, model.labels))
+
+
+def checked_n_best(name: str, value: Any) -> int:
+    """Return the number of labellings to find of each sentence.
+
+    Args:
+        name: of the option, for the message.
+        value: of the option.
+
+    Raises:
+        OptionError: the value is no whole number, or out of range.
+    """
+    from ..options import whole_number
+
+    return whole_number(name, value, 1, _MOST_LABELLINGS, remedy="leave it out for the best labelling alone")
 
 
 def weighted_features(model: ChainModel) -> Iterator[tuple[Feature, float]]:

@@ -18,6 +18,7 @@ from ..vectors import Vector
 from .chain_file import ChainModel
 from .options import DevOptions, SolverOptions
 from .settings import settings_text, training_summary
+from .start import Start
 from .training import DevData, train
 
 __all__ = ["DevSet", "chain_model", "evaluate_model", "train_chain"]
@@ -31,6 +32,7 @@ def train_chain(
     threads: int = 0,
     callbacks: Iterable[Callback] = (),
     dev: DevSet | None = None,
+    start: Start | None = None,
 ) -> tuple[ChainModel, Result]:
     """Train a linear-chain CRF.
 
@@ -43,23 +45,42 @@ def train_chain(
         threads: 0 for all cores. The weights do not depend on it.
         callbacks: see `minimize`.
         dev: development data; see `train`.
+        start: trained chain whose weights the training starts at.
 
     Raises:
         OptionError: an option is out of its range.
-        DataError: the corpus has no labels or yields no feature.
+        DataError: the corpus has no labels or yields no feature, or the constraints forbid a sentence's labels.
 
     Warns:
-        UserWarning: the L1 penalty or ``min_count`` has left no feature.
+        UserWarning: nothing is known of some sentences' labels; the labels follow no scheme that "auto" could find; the
+            L1 penalty or ``min_count`` has left no feature.
     """
     options.check()
     objective = ChainObjective(corpus, features, threads=threads)
-    counts = objective.feature_counts
-    if features.min_count > 1 and corpus.n_attributes and not counts.states + counts.bigrams:
-        message = f"no attribute is left: none is on {features.min_count} tokens or more; lower min_count (--min-count)"
-        warnings.warn(message, UserWarning, stacklevel=3)
+    _warn_of_little(objective, features)
     data = None if dev is None else dev.of(objective)
-    result = train(objective, options, callbacks=callbacks, dev=data)
+    if start is None:
+        result = train(objective, options, callbacks=callbacks, dev=data)
+    else:
+        w0, account = start.weights(objective)
+        result = replace(train(objective, options, callbacks=callbacks, dev=data, w0=w0), start=account)
     return chain_model(objective, options, result, DevOptions() if dev is None else dev.options), result
+
+
+def _warn_of_little(objective: ChainObjective, features: ChainFeatures) -> None:
+    """Warn of data and options that teach a chain less than was meant."""
+    if objective.n_unknown:
+        message = (
+            f"{objective.n_unknown} of {len(objective.corpus)} sentences have no known label; they contribute nothing"
+        )
+        warnings.warn(message, stacklevel=4)
+    if str(features.constraints).lower() == "auto" and objective.features.constraints is None:
+        message = "constraints='auto': the labels follow no tagging scheme, so that there are no constraints"
+        warnings.warn(message, stacklevel=4)
+    counts = objective.feature_counts
+    if features.min_count > 1 and objective.corpus.n_attributes and not counts.states + counts.bigrams:
+        message = f"no attribute is left: none is on {features.min_count} tokens or more; lower min_count (--min-count)"
+        warnings.warn(message, UserWarning, stacklevel=4)
 
 
 def chain_model(

@@ -50,7 +50,9 @@ def kind_of(path: str) -> str | None:
 def training_summary(results: Sequence[Result]) -> dict[str, Any]:
     """Return the part of the settings that tells of a training, of one problem or of several, one after the other."""
     last = worst(results)
-    chosen = {"kept": last.kept, "dev": last.record.dev} if last.trace else {}
+    chosen: dict[str, Any] = {"kept": last.kept, "dev": last.record.dev} if last.trace else {}
+    if last.start is not None:
+        chosen["start"] = vars(last.start)
     return {
         "status": last.status.name.lower(),
         "objective": sum(result.objective for result in results),

@@ -49,6 +49,7 @@ def train(
     unpenalised: int = 0,
     callbacks: Iterable[Callback] = (),
     dev: DevData | None = None,
+    w0: Vector | None = None,
 ) -> Result:
     """Minimise an objective with its penalty.
 
@@ -59,6 +60,7 @@ def train(
         callbacks: see `minimize`.
         dev: development data. They are scored before the callbacks see a record: every tenth record, each record that
             a callback shows, the last one; each record if weights are chosen by the score.
+        w0: starting weights, shape (n_features,); zeros by default.
 
     Returns:
         The result without the solver's state, which is as large as its history; call `minimize` to resume.
@@ -75,7 +77,7 @@ def train(
     watchers: list[Any] = [each for each in observers if isinstance(each, Shows)]
     scores = None if dev is None else DevScores(dev, stop, watchers)
     first = () if scores is None else (scores,)
-    result = minimize(problem, options.make_solver()[1], stop=stop, callbacks=(*first, *observers))
+    result = minimize(problem, options.make_solver()[1], w0, stop=stop, callbacks=(*first, *observers))
     result = replace(result, state=None)  # type: ignore[arg-type]
     _warn_if_empty(problem, result)
     return result if scores is None else scores.concluded(result)

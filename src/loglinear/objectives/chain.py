@@ -238,6 +238,17 @@ class ChainObjective:
         constraints = self.features.constraints
         return model if constraints is None else model.constrained(forbidden_pairs(constraints, model.labels))
 
+    def start_weights(self, model: _core.ChainModel) -> tuple[Vector, int]:
+        """Return the weights that a model has for features of the same names, and the number of these features.
+
+        Args:
+            model: of any chain.
+
+        Returns:
+            Weights, shape (n_features,), 0 for features that the model does not have, and the number of the others.
+        """
+        return self.core.start_weights(model)
+
     def per_sample(self) -> _core.SamplePasses:
         """Return the same problem for solvers that go sample by sample.
 

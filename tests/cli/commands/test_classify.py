@@ -161,9 +161,15 @@ def test_one_against_the_rest_has_no_joint_probabilities(done, run, data):
     (data / "three.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in rows))
     model = train(done, data, "-f", "text", "--multi-class", "ovr", file="three.tsv")
     assert done("tag", "-m", model, input="we have seen and now ball goal team match\n").stdout == "sport\n"
-    refused = run("tag", "-m", model, "--marginals", input="ball goal\n")
-    assert refused.returncode == 2
-    assert "leave out --marginals" in refused.stderr
+    for option in (["--marginals"], ["--n-best", "2"]):
+        refused = run("tag", "-m", model, *option, input="ball goal\n")
+        assert refused.returncode == 2
+        assert f"leave out {option[0]}" in refused.stderr
+
+
+def test_a_text_has_no_several_labellings(done, misuse, data):
+    model = train(done, data, "-f", "text")
+    assert "leave out --n-best" in misuse("tag", "-m", model, "--n-best", "2", input="ball goal\n")
 
 
 BAD = {

@@ -7,6 +7,8 @@ import json
 import pytest
 
 import loglinear
+import loglinear.models.text_classifier
+from loglinear.metrics import tagging_calibration
 from oracles.command_line import read_columns
 
 
@@ -199,3 +201,60 @@ def test_words_of_a_segmentation_have_no_type(done, tmp_path):
     assert scores["f1"] == 1.0
     assert scores["per_type"][""]["support"] == 4
     assert "words" in done("evaluate", "-m", tmp_path / "m", data).stdout
+
+
+def test_calibration_is_that_of_python(done, chunker):
+    plain = json.loads(done("evaluate", "-m", chunker.model, chunker.test, "--json").stdout)
+    scores = json.loads(done("evaluate", "-m", chunker.model, chunker.test, "--json", "--calibration").stdout)
+    rows = read_columns(chunker.test.read_text())
+    taggings = loglinear.ChainCRF.load(chunker.model).tag([[row[:2] for row in sentence] for sentence in rows])
+    tokens, spans = tagging_calibration([[row[-1] for row in sentence] for sentence in rows], taggings)
+    assert scores.pop("calibration") == {"tokens": tokens.to_dict(), "spans": spans.to_dict()}
+    assert scores == plain
+    assert 0.0 < tokens.expected_error < 0.2
+    shown = done("evaluate", "-m", chunker.model, chunker.test, "--calibration").stdout
+    table = done("evaluate", "-m", chunker.model, chunker.test).stdout.rstrip("\n")
+    assert shown == f"{table}\n\n{tokens.report('tokens')}\n\n{spans.report('spans')}\n"
+
+
+def test_calibration_is_drawn(done, chunker, tmp_path):
+    for name, first in (("a.svg", b"<?xml"), ("a.png", b"\x89PNG")):
+        done("evaluate", "-m", chunker.model, chunker.test, "--calibration", tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(first)
+
+
+def test_without_a_scheme_only_tokens_are_calibrated(done, sample, chunker):
+    scores = json.loads(done("evaluate", "-m", sample.model, sample.test, "--json", "--calibration").stdout)
+    assert set(scores["calibration"]) == {"tokens"}
+    arguments = ("evaluate", "-m", chunker.model, chunker.test, "--json", "--scheme", "none", "--calibration")
+    assert set(json.loads(done(*arguments).stdout)["calibration"]) == {"tokens"}
+
+
+def test_calibration_of_classifiers_is_of_samples(done, misuse, sample, tmp_path):
+    train = ("train", sample.train, "--template", sample.template, "--model-type", "maxent", "-m", tmp_path / "m", "-q")
+    done(*train, "--max-iterations", "5")
+    scores = json.loads(done("evaluate", "-m", tmp_path / "m", sample.test, "--json", "--calibration").stdout)
+    assert scores["calibration"]["samples"]["n"] == scores["n_samples"]
+    right = sum(each["n"] * each["accuracy"] for each in scores["calibration"]["samples"]["bins"] if each["n"])
+    assert right / scores["n_samples"] == pytest.approx(scores["accuracy"])
+    done(*train, "--max-iterations", "5", "--multi-class", "ovr")
+    assert "leave out --calibration" in misuse("evaluate", "-m", tmp_path / "m", sample.test, "--calibration")
+
+
+def test_calibration_of_texts(done, tmp_path):
+    (tmp_path / "mails.tsv").write_text("spam\tbuy now\nham\tsee you\nspam\tbuy you\n")
+    done("train", tmp_path / "mails.tsv", "--model-type", "maxent", "--format", "text", "-m", tmp_path / "m", "-q")
+    scores = json.loads(
+        done("evaluate", "-m", tmp_path / "m", tmp_path / "mails.tsv", "--json", "--calibration").stdout
+    )
+    classifier = loglinear.models.text_classifier.TextClassifier.load(tmp_path / "m")
+    sure = [max(row.values()) for row in classifier.predict_proba(["buy now", "see you", "buy you"])]
+    filled = [each for each in scores["calibration"]["samples"]["bins"] if each["n"]]
+    assert sum(each["n"] * each["confidence"] for each in filled) == pytest.approx(sum(sure))
+
+
+def test_calibration_that_cannot_be_is_refused(misuse, chunker, tmp_path):
+    arguments = ("evaluate", "-m", chunker.model, chunker.test)
+    assert "leave out --mode strict" in misuse(*arguments, "--mode", "strict", "--calibration")
+    assert "has to end in .svg" in misuse(*arguments, "--calibration", tmp_path / "picture")
+    assert "folder does not exist" in misuse(*arguments, "--calibration", tmp_path / "no" / "a.svg")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import lzma
+import math
 import os
+import re
 import subprocess
 import sys
 
@@ -102,6 +104,91 @@ def test_marginals_sum_to_one_and_are_those_of_python(done, sample, kind):
         for token, probabilities in zip(sentence, wanted, strict=True):
             assert token == pytest.approx(probabilities, abs=1e-12 if exact else 5.1e-7)
             assert sum(token.values()) == pytest.approx(1.0, abs=1e-9 if exact else 1e-5)
+
+
+def n_best_of(text, kind):
+    """The labellings of each sentence, with their probabilities, in what `tag --n-best` prints."""
+    if kind == "jsonl":
+        every = [json.loads(line)["n_best"] for line in text.splitlines()]
+        return [[(found["labels"], found["probability"]) for found in labellings] for labellings in every]
+    sentences = []
+    for block in text.removesuffix("\n\n").split("\n\n"):
+        head, *rows = block.split("\n")
+        mark, rank, probability = head.split(" ")
+        assert mark == "#"
+        if rank == "0":
+            sentences.append([])
+        assert int(rank) == len(sentences[-1])
+        sentences[-1].append(([row.split("\t")[-1] for row in rows], float(probability)))
+    return sentences
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_the_best_labellings_are_those_of_python_with_their_probabilities(done, sample, kind):
+    printed = done("tag", "-m", sample.models[kind], sample.path("test", kind), "--n-best", "3").stdout
+    found = n_best_of(printed, kind)
+    expected = loglinear.ChainCRF.load(sample.models[kind]).predict(unlabelled(sample, "test", kind), n_best=3)
+    for labellings, wanted in zip(found, expected, strict=True):
+        assert [labels for labels, _ in labellings] == [labels for labels, _ in wanted]
+        tolerance = 1e-12 if kind == "jsonl" else 5.1e-6
+        assert [p for _, p in labellings] == pytest.approx([math.exp(p) for _, p in wanted], rel=tolerance)
+    best = labels_of(done("tag", "-m", sample.models[kind], sample.path("test", kind)).stdout, kind)
+    assert [labellings[0][0] for labellings in found] == best
+    if kind == "jsonl":
+        assert labels_of(printed, kind) == best
+
+
+def test_the_layout_of_several_labellings_is_that_of_crfpp(done, sample):
+    one = done("tag", "-m", sample.model, input="the  DT\t x \t\r\n\nit PRP z").stdout.splitlines()
+    printed = done("tag", "-m", sample.model, "--n-best", "2", input="the  DT\t x \t\r\n\nit PRP z").stdout
+    rows = printed.split("\n")
+    assert [row.rsplit("\t", 1)[0] for row in rows[1::3]] == ["the  DT\t x"] * 2 + ["it PRP z"] * 2
+    assert (rows[1], rows[7]) == (one[0], one[2])
+    assert rows[2::3] == [""] * 4
+    assert [row.split(" ")[:2] for row in rows[::3][:4]] == [["#", "0"], ["#", "1"]] * 2
+    # Six significant digits, as C++ writes them, of small probabilities as well.
+    large = done("tag", "-m", sample.model, "--n-best", "1", input="lorem ipsum\n" * 60).stdout.split("\n")[0]
+    assert re.fullmatch(r"# 0 \d(\.\d{1,4}[1-9])?e-\d\d+", large), large
+
+
+def test_there_are_no_more_labellings_than_a_sentence_has(done, sample, tmp_path):
+    n_labels = len(loglinear.ChainCRF.load(sample.model).classes_)
+    printed = done("tag", "-m", sample.model, "--n-best", "1000", input="dog\n\n").stdout
+    [labellings] = n_best_of(printed, "columns")
+    assert len({labels for [labels], _ in labellings}) == n_labels
+    assert sum(p for _, p in labellings) == pytest.approx(1.0, abs=1e-5)
+    line = done("tag", "-m", sample.models["jsonl"], "--n-best", "2", input='{"tokens": []}\n').stdout
+    assert json.loads(line) == {"tokens": [], "predicted": [], "n_best": [{"labels": [], "probability": 1.0}]}
+
+
+def test_a_sentence_that_may_not_have_any_labels_says_so(done, tmp_path):
+    crf = loglinear.ChainCRF(template="U:%x[0,0]\nB\n", constraints=[("A", "A"), ("B", "A"), ("B", "B")])
+    crf.fit([["a", "b"]], [["A", "B"]]).save(tmp_path / "m")
+    command, columns = ("tag", "-m", tmp_path / "m"), "a\na\na\n\na\nb\n"
+    assert done(*command, "-f", "columns", input=columns).stdout == "a\t?\na\t?\na\t?\n\na\tA\nb\tB\n\n"
+    several = done(*command, "-f", "columns", "--n-best", "2", input=columns).stdout
+    assert several == "# none\na\t?\na\t?\na\t?\n\n# 0 1\na\tA\nb\tB\n\n"
+    line = done(*command, "-f", "jsonl", "--n-best", "2", input='{"tokens": ["a", "a", "a"]}\n').stdout
+    assert json.loads(line) == {"tokens": ["a"] * 3, "predicted": [None] * 3, "n_best": []}
+    sure = done(*command, "-f", "columns", "--marginals", input="a\nb\n").stdout
+    assert sure == "a\tA\tA:1.000000\tB:0.000000\nb\tB\tA:0.000000\tB:1.000000\n\n"
+
+
+def test_threads_do_not_change_the_best_labellings(done, sample, tmp_path):
+    large = tmp_path / "large"
+    large.write_text(sample.test.read_text() * 60)
+    one, two = (done("tag", "-m", sample.model, large, "-j", str(n), "--n-best", "2").stdout for n in (1, 2))
+    assert one == two == done("tag", "-m", sample.model, sample.test, "--n-best", "2").stdout * 60
+
+
+@pytest.mark.parametrize("options", [["0"], ["-3"], ["10001"], ["2", "--marginals"]])
+def test_what_is_no_number_of_labellings_is_refused(misuse, sample, options):
+    said = misuse("tag", "-m", sample.model, sample.test, "--n-best", *options)
+    what, remedy = (
+        f"--n-best={options[0]} is not a whole number of at least 1",
+        "leave it out for the best labelling alone",
+    )
+    assert all(text in said for text in (["--marginals or --n-best"] if options[1:] else [what, remedy]))
 
 
 def test_a_second_order_model_tags_as_it_predicts_in_python(done, sample, tmp_path):
@@ -259,9 +346,10 @@ def test_conllu_comes_back_with_its_labels_filled_in_and_all_else_as_it_was(done
     assert done("tag", "-m", sample.model, path, "-j", "2").stdout == (tagged + "\n\n") * 3_000
 
 
-def test_conllu_has_no_place_for_marginals(misuse, sample, tmp_path):
+@pytest.mark.parametrize("option", [["--marginals"], ["--n-best", "2"]])
+def test_conllu_has_no_place_for_probabilities(misuse, sample, tmp_path, option):
     (tmp_path / "new.conllu").write_text(CONLLU)
-    assert "leave out --marginals" in misuse("tag", "-m", sample.model, tmp_path / "new.conllu", "--marginals")
+    assert f"leave out {option[0]}" in misuse("tag", "-m", sample.model, tmp_path / "new.conllu", *option)
 
 
 def as_conllu(data):
@@ -308,3 +396,147 @@ def test_training_on_conllu_takes_the_format_from_the_extension(done, sample, tm
     assert [row[3] for sentence in tagged for row in sentence] == right
     scores = done("evaluate", "-m", tmp_path / "x", tmp_path / "test.conllu", "--json").stdout
     assert json.loads(scores)["accuracy"] > 0.5
+
+
+@pytest.fixture
+def entities(tmp_path):
+    """A file of entities whose model, trained without constraints, tags a lone Lee as I-PER."""
+    path = tmp_path / "entities.txt"
+    path.write_text("Ann B-PER\nLee I-PER\nleft O\n\nLee I-PER\n\nLee I-PER\n\nBo B-PER\nsat O\n\n")
+    return path
+
+
+def test_constraints_are_kept_in_the_model_and_can_be_set_and_taken_off(done, misuse, entities, tmp_path):
+    template, words = tmp_path / "t", tmp_path / "words.txt"
+    template.write_text("U:%x[0,0]\nB\n")
+    words.write_text("Lee\n\n")
+    good = tmp_path / "good.txt"
+    good.write_text("Ann B-PER\nLee I-PER\nleft O\n\nBo B-PER\nsat O\n\n")
+    common = ("--template", str(template), "--quiet", "--l2", "0.1", "--model")
+    done("train", str(entities), *common, str(tmp_path / "free"))
+    done("train", str(good), *common, str(tmp_path / "bound"), "--constraints", "auto")
+    tag = ("tag", "--model")
+    assert done(*tag, str(tmp_path / "free"), str(words)).stdout.split() == ["Lee", "I-PER"]
+    assert done(*tag, str(tmp_path / "free"), str(words), "--constraints", "BIO").stdout.split() != ["Lee", "I-PER"]
+    assert done(*tag, str(tmp_path / "bound"), str(words)).stdout.split() != ["Lee", "I-PER"]
+    assert done(*tag, str(tmp_path / "bound"), str(words), "--constraints", "none").stdout.split() == ["Lee", "I-PER"]
+    assert "constraints      BIO\n" in done("inspect", str(tmp_path / "bound")).stdout
+    assert "--constraints='XYZ' stands for no constraints; give auto, BIO" in misuse(
+        *tag, str(tmp_path / "free"), str(words), "--constraints", "XYZ"
+    )
+
+
+def test_labels_that_constraints_forbid_are_named_by_their_line(misuse, entities, tmp_path):
+    template = tmp_path / "t"
+    template.write_text("U:%x[0,0]\nB\n")
+    train = ("train", str(entities), "--template", str(template), "--quiet", "--model", str(tmp_path / "m"))
+    message = misuse(*train, "--constraints", "BIO")
+    assert f"{entities}, line 5: sentence 1, token 0: the constraints forbid I-PER at the start" in message
+
+
+# Probabilities: the chunker's labels follow a scheme, the sample's do not.
+
+
+@pytest.fixture(scope="module")
+def tagged(chunker):
+    """What Python says of the chunker's test data."""
+    crf = loglinear.ChainCRF.load(chunker.model)
+    return crf.tag([[row[:2] for row in sentence] for sentence in read_columns(chunker.test.read_text())])
+
+
+def significant(number):
+    """A number as C++ prints it."""
+    return f"{number:.6g}"
+
+
+def test_token_probabilities_stand_behind_the_labels(done, chunker, tagged):
+    rows = read_columns(done("tag", "-m", chunker.model, chunker.test, "--probabilities", "token").stdout)
+    given = read_columns(chunker.test.read_text())
+    assert [[row[:-2] for row in sentence] for sentence in rows] == given
+    assert [[row[-2] for row in sentence] for sentence in rows] == [each.labels for each in tagged]
+    expected = [[f"{p:.6f}" for p in each.probabilities] for each in tagged]
+    assert [[row[-1] for row in sentence] for sentence in rows] == expected
+
+
+def test_span_probabilities_stand_on_each_token_of_the_span(done, chunker, tagged):
+    rows = read_columns(done("tag", "-m", chunker.model, chunker.test, "--probabilities", "span").stdout)
+    for sentence, each in zip(rows, tagged, strict=True):
+        expected = list(each.probabilities)
+        for span in each.spans:
+            expected[span.start : span.end] = [span.probability] * (span.end - span.start)
+        assert [row[-1] for row in sentence] == [f"{p:.6f}" for p in expected]
+    assert any(span.end - span.start > 1 for each in tagged for span in each.spans)
+
+
+def test_the_probability_of_a_sentence_stands_before_it_as_in_crfpp(done, chunker, tagged):
+    plain = done("tag", "-m", chunker.model, chunker.test).stdout
+    printed = done("tag", "-m", chunker.model, chunker.test, "--probabilities", "sequence").stdout
+    blocks = [f"# {significant(each.probability)}\n{block}" for each, block in
+              zip(tagged, plain.removesuffix("\n\n").split("\n\n"), strict=True)]  # fmt: skip
+    assert printed == "".join(f"{block}\n\n" for block in blocks)
+
+
+def test_json_lines_get_fields_of_probabilities(done, sample):
+    crf = loglinear.ChainCRF.load(sample.models["jsonl"])
+    path = sample.path("test", "jsonl")
+    expected = crf.tag(unlabelled(sample, "test", "jsonl"))
+
+    def lines(kind):
+        printed = done("tag", "-m", sample.models["jsonl"], path, "--probabilities", kind).stdout
+        return [json.loads(line) for line in printed.splitlines()]
+
+    for name, kind in (("probabilities", "token"), ("probability", "sequence")):
+        assert [line[name] for line in lines(kind)] == [pytest.approx(getattr(each, name)) for each in expected]
+        assert [line["predicted"] for line in lines(kind)] == [each.labels for each in expected]
+
+
+def test_spans_of_json_lines_have_type_bounds_and_probability(done, chunker, tagged):
+    tokens = [[row[:2] for row in sentence] for sentence in read_columns(chunker.test.read_text())]
+    text = "".join(json.dumps({"tokens": each}) + "\n" for each in [*tokens, []])
+    arguments = ("tag", "-m", chunker.model, "-f", "jsonl", "--probabilities", "span")
+    *lines, empty = map(json.loads, done(*arguments, input=text).stdout.splitlines())
+    for line, each in zip(lines, tagged, strict=True):
+        spans = [(span["type"], span["start"], span["end"], span["probability"]) for span in line["spans"]]
+        assert spans == [(*span[:3], pytest.approx(span.probability)) for span in each.spans]
+    assert empty["spans"] == []
+
+
+def test_attribute_files_give_label_and_probability(done, sample):
+    path, model = sample.path("test", "crfsuite"), sample.models["crfsuite"]
+    tagged = loglinear.ChainCRF.load(model).tag(unlabelled(sample, "test", "crfsuite"))
+    printed = done("tag", "-m", model, path, "--probabilities", "token").stdout
+    assert [[row.split("\t") for row in block.split("\n")] for block in printed.removesuffix("\n\n").split("\n\n")] == [
+        [[label, f"{p:.6f}"] for label, p in zip(each.labels, each.probabilities, strict=True)] for each in tagged
+    ]
+    printed = done("tag", "-m", model, path, "--probabilities", "sequence").stdout
+    firsts = [block.split("\n")[0] for block in printed.removesuffix("\n\n").split("\n\n")]
+    assert firsts == [f"# {significant(each.probability)}" for each in tagged]
+
+
+def test_probabilities_and_marginals_may_both_be_wanted(done, chunker):
+    both = done("tag", "-m", chunker.model, chunker.test, "--probabilities", "token", "--marginals").stdout
+    for sentence in read_columns(both):
+        for row in sentence:
+            *_, label, p = (
+                row[: -len(cells)] if (cells := [cell for cell in row if ":" in cell and "." in cell]) else row
+            )
+            assert f"{label}:{p}" in cells
+
+
+@pytest.mark.parametrize("kind", ["token", "span", "sequence"])
+def test_probabilities_that_have_no_place_are_refused(done, misuse, sample, chunker, tmp_path, kind):
+    (tmp_path / "new.conllu").write_text(CONLLU)
+    message = misuse("tag", "-m", chunker.model, tmp_path / "new.conllu", "--probabilities", kind)
+    assert "CoNLL-U has no column for probabilities" in message
+    done("train", sample.train, "--template", sample.template, "--model-type", "maxent", "-m", tmp_path / "m", "-q",
+         "--max-iterations", "2")  # fmt: skip
+    message = misuse("tag", "-m", tmp_path / "m", sample.test, "--probabilities", kind)
+    assert "is a classifier" in message
+    assert "--marginals" in message
+
+
+def test_spans_need_a_scheme_and_probabilities_a_known_name(misuse, sample):
+    message = misuse("tag", "-m", sample.model, sample.test, "--probabilities", "span")
+    assert "follow no tagging scheme" in message
+    assert "--probabilities token" in message
+    assert "choose from" in misuse("tag", "-m", sample.model, sample.test, "--probabilities", "all", usage=True)

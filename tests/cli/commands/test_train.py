@@ -434,3 +434,37 @@ def test_a_min_count_that_leaves_no_attribute_is_warned_of(done, tiny, tmp_path)
     said = done(*command, "--min-count", "1000").stderr
     assert said == ("warning: no attribute is left: none is on 1000 tokens or more; lower min_count (--min-count)\n")
     assert done(*command, "--min-count", "2").stderr == ""
+
+
+def test_training_starts_at_a_model(done, tiny, tmp_path):
+    done("train", tiny, "--preset", "pos", "-m", tmp_path / "old", "-q")
+    more = tmp_path / "more"
+    more.write_text(tiny.read_text() + "\nso XX X\n")
+    finished = done("train", more, "--start", tmp_path / "old", "-m", tmp_path / "new", "--trace", tmp_path / "trace")
+    model = _core.ChainModel.open(os.fspath(tmp_path / "new"))
+    start = json.loads(model.settings)["training"]["start"]
+    assert start["new_labels"] == ["X"]
+    line = (
+        f"start: {start['n_shared']:,} of {start['n_features']:,} features have weights of {tmp_path / 'old'}; 1 label"
+    )
+    assert line in finished.stderr
+    assert model.template == loglinear.data.templates.preset("pos")
+    begun = json.loads((tmp_path / "trace").read_text().splitlines()[0])
+    assert begun["nnz"] == start["n_shared"] == _core.ChainModel.open(os.fspath(tmp_path / "old")).n_features
+    assert line.replace("start: ", "start            ") in done("inspect", tmp_path / "new").stdout
+    # The model's template cannot read attribute files, which come with theirs.
+    attributes = tmp_path / "data.crfsuite"
+    attributes.write_text("X\tx\n")
+    finished = done("train", attributes, "--start", tmp_path / "old", "-m", tmp_path / "new", apart=True)
+    warning = f"warning: {tmp_path / 'old'} has a template, and the data are read without one; only attributes"
+    assert warning in finished.stderr
+
+
+def test_partly_known_labels_are_read_where_asked_for(done, tiny, tmp_path):
+    barred = tmp_path / "barred"
+    barred.write_text("a X N|V\nb X ?\n\nc X N\n")
+    done("train", barred, "--preset", "pos", "-m", tmp_path / "m", "-q")
+    assert sorted(_core.ChainModel.open(os.fspath(tmp_path / "m")).labels) == ["?", "N", "N|V"]
+    done("train", tiny, "--preset", "pos", "--partial", "-m", tmp_path / "m", "-q")
+    done("train", tiny, "--preset", "pos", "-m", tmp_path / "n", "-q")
+    assert features(tmp_path / "m") == features(tmp_path / "n")

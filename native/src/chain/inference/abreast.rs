@@ -421,11 +421,9 @@ impl Abreast {
                 let base = simd.multiply(bases[group], rescale);
                 for label in 0..labels {
                     let node = group * labels + label;
-                    let mut base = base;
-                    // Every label that may begin a sentence follows its edge.
-                    if CONSTRAINED && !SECOND && step > 1 {
-                        base = simd.multiply(simd.all(links.rests[node]), base);
-                    }
+                    // A label that can follow each other label never vanishes. Each can follow the edge of the sentence.
+                    let can_vanish = CONSTRAINED && (SECOND || links.rests[node] == 0.0);
+                    let base = if can_vanish && !SECOND && step > 1 { simd.all(0.0) } else { base };
                     let mut value = simd.multiply(simd.multiply_add(sums[node], rescale, base), states[label]);
                     let mut potential = states[label];
                     if SECOND {
@@ -437,7 +435,7 @@ impl Abreast {
                             potential = simd.multiply(potential, potentials[(token - 1) * links.width + group]);
                         }
                     }
-                    if CONSTRAINED {
+                    if can_vanish {
                         least = simd.least_allowed(least, value, potential);
                     }
                     row[node] = value;

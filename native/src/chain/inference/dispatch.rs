@@ -39,7 +39,7 @@ impl Lattice {
         }
         if self.log_space {
             self.patched.copy(transitions);
-            self.mask.forbid(self.labels, &mut self.scores);
+            self.mask.replace(self.labels, &mut self.scores, f64::NEG_INFINITY);
             self.log_z = self.forward_log(transitions, triples);
         }
         self.log_z
@@ -73,7 +73,7 @@ impl Lattice {
             counts.clear();
         };
         let triples = transitions.triples_of(self.tokens);
-        self.mask.forbid(self.labels, &mut self.scores);
+        self.mask.replace(self.labels, &mut self.scores, f64::NEG_INFINITY);
         self.log_z = self.forward_log(transitions, triples);
         if self.log_z == f64::NEG_INFINITY {
             return vec![0.0; (self.tokens - 1) * square];
@@ -90,15 +90,24 @@ impl Lattice {
     pub fn viterbi<S: Simd>(&mut self, simd: S, transitions: &Transitions, path: &mut Vec<u32>) -> f64 {
         path.clear();
         path.resize(self.tokens, 0);
-        self.mask.forbid(self.labels, &mut self.scores);
-        let score = match transitions.triples_of(self.tokens) {
-            Some(triples) => simd.vectorize(Viterbi(self, transitions, triples, path)),
-            None => self.viterbi_labels(simd, transitions, path),
-        };
+        self.best_scores(simd, transitions);
+        let score = self.trace_back(transitions, self.tokens, path, |_, _, _, _| {});
         if score == f64::NEG_INFINITY {
             path.fill(UNKNOWN);
         }
         score
+    }
+
+    /// Fills the table of best scores that `trace_back` goes through. Needs log potentials, and leaves 0 for labels that are
+    /// forbidden, as `forward` does.
+    #[inline(always)]
+    pub(super) fn best_scores<S: Simd>(&mut self, simd: S, transitions: &Transitions) {
+        self.mask.replace(self.labels, &mut self.scores, f64::NEG_INFINITY);
+        match transitions.triples_of(self.tokens) {
+            Some(triples) => simd.vectorize(BestScores(self, transitions, triples)),
+            None => self.best_of_labels(simd, transitions),
+        }
+        self.mask.replace(self.labels, &mut self.scores, 0.0);
     }
 }
 
@@ -133,14 +142,14 @@ impl WithSimd for Backward<'_> {
     }
 }
 
-struct Viterbi<'a>(&'a mut Lattice, &'a Transitions, &'a Triples, &'a mut [u32]);
+struct BestScores<'a>(&'a mut Lattice, &'a Transitions, &'a Triples);
 
-impl WithSimd for Viterbi<'_> {
-    type Output = f64;
+impl WithSimd for BestScores<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let Viterbi(lattice, transitions, triples, path) = self;
-        lattice.viterbi_pairs(simd, transitions, triples, path)
+    fn with_simd<S: Simd>(self, simd: S) {
+        let BestScores(lattice, transitions, triples) = self;
+        lattice.best_of_pairs(simd, transitions, triples);
     }
 }

@@ -55,12 +55,12 @@ impl Mask {
         }
     }
 
-    /// Sets what is forbidden to -inf, in the first `labels` numbers of a row.
-    pub fn forbid(&self, labels: usize, table: &mut [f64]) {
+    /// Sets what is forbidden to another score, in the first `labels` numbers of a row.
+    pub fn replace(&self, labels: usize, table: &mut [f64], other: f64) {
         if let Some(width) = self.rows.len().checked_div(self.places.len()) {
             for (&place, row) in self.places.iter().zip(self.rows.chunks_exact(width)) {
                 for (score, _) in table[place..][..labels].iter_mut().zip(row).filter(|(_, allowed)| **allowed == 0.0) {
-                    *score = f64::NEG_INFINITY;
+                    *score = other;
                 }
             }
         }

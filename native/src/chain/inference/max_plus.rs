@@ -3,6 +3,7 @@
 use pulp::Simd;
 
 /// The largest value and its place; the first place if there are several.
+#[inline(always)]
 pub(super) fn first_maximum(values: impl Iterator<Item = f64>) -> (usize, f64) {
     values.enumerate().fold((0, f64::NEG_INFINITY), |best, (at, value)| if value > best.1 { (at, value) } else { best })
 }

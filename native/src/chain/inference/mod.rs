@@ -4,13 +4,15 @@
 //! Scores of triples in the transitions make the chain one of second order.
 //!
 //! - `dispatch` picks the recursion for a sentence by itself: `scaled` or `second::scaled` on probabilities, `log_space` for
-//!   scores too large for them, `viterbi` or `second::viterbi` for the best labelling.
+//!   scores too large for them, `viterbi` or `second::viterbi` for the best labelling, `n_best` for the next ones.
+//! - `spans` asks for the probability of a chunk, read from labels by the rule in `chunks`.
 //! - `abreast` takes eight sentences at once, over the transitions that `links` lists.
 //!
 //! `Constraints` forbid transitions, and a `Mask` forbids labels of single tokens. What is forbidden has the potential 0, takes no
 //! part in the choice of a recursion, and keeps no sentence off the fast recursions.
 
 mod abreast;
+mod chunks;
 mod constraints;
 mod counts;
 mod dispatch;
@@ -20,19 +22,24 @@ mod links;
 mod log_space;
 mod mask;
 mod max_plus;
+mod n_best;
 mod scaled;
 mod second;
+mod spans;
 mod transitions;
 mod triples;
 mod viterbi;
 
 pub use abreast::Abreast;
+pub use chunks::{ChunkRule, Span};
 pub use constraints::{Constraints, Pair};
 pub use counts::PairCounts;
 pub use label_sets::LabelSets;
 pub use lattice::Lattice;
 pub use links::Links;
 pub use mask::Mask;
+pub use n_best::Labelling;
+pub use spans::SpanProbabilities;
 pub use transitions::{Edge, Transitions};
 pub use triples::Triples;
 

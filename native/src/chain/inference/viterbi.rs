@@ -1,4 +1,7 @@
-//! The best labelling (Viterbi 1967) in first order. Ties go to the label that comes first.
+//! The best labelling (Viterbi 1967): a table of best scores, and the way back through it. Ties go to the label that comes first.
+//!
+//! The table holds, for each node of each step, the best score of the labellings that end there: `best_of_labels` fills it in first
+//! order, `second::viterbi` in second. The way back is the same for both.
 
 use crate::chain::inference::lattice::{Lattice, edges_into};
 use crate::chain::inference::max_plus::{first_maximum, max_plus};
@@ -7,9 +10,9 @@ use crate::numeric;
 use pulp::Simd;
 
 impl Lattice {
-    /// Writes the best labelling to `path`; returns its score.
+    /// Fills the table of best scores, tokens x width.
     #[inline(always)]
-    pub(super) fn viterbi_labels<S: Simd>(&mut self, simd: S, transitions: &Transitions, path: &mut [u32]) -> f64 {
+    pub(super) fn best_of_labels<S: Simd>(&mut self, simd: S, transitions: &Transitions) {
         let (width, labels) = (self.width, self.labels);
         self.best.resize(self.tokens * width, 0.0);
         for (j, best) in self.best[..width].iter_mut().enumerate() {
@@ -29,20 +32,54 @@ impl Lattice {
             }
             numeric::add(simd, current, &self.scores[token * width..(token + 1) * width]);
         }
-        let last = (self.tokens - 1) * width;
-        let (mut label, score) = first_maximum(self.best[last..last + labels].iter().copied());
-        path[self.tokens - 1] = label as u32;
-        // The predecessors are found again on the way back: L additions a token, where storing them costs L^2.
-        for token in (1..self.tokens).rev() {
-            let edges = self.edges_into(token);
-            self.patched.apply(&self.edges[edges.clone()]);
-            let previous = &self.best[(token - 1) * width..][..labels];
-            let matrix = if edges.is_empty() { &transitions.scores } else { &self.patched.scores };
-            let candidates = previous.iter().enumerate().map(|(from, best)| best + matrix[from * width + label]);
-            label = first_maximum(candidates).0;
-            self.patched.restore(&self.edges[edges], transitions);
-            path[token - 1] = label as u32;
+    }
+
+    /// Goes back through the table of best scores: writes to `path` the best labels of the tokens before `end`, given its labels from
+    /// `end` on. Returns the best score up to there, which is the labelling's where `end` is the number of tokens. Calls `each` for
+    /// every token with its number, its label, the scores from `completions`, and the path.
+    #[inline(always)]
+    pub(super) fn trace_back(
+        &self,
+        transitions: &Transitions,
+        end: usize,
+        path: &mut [u32],
+        mut each: impl FnMut(usize, usize, &[f64], &[u32]),
+    ) -> f64 {
+        let mut scores = vec![0.0; self.labels];
+        let mut best = 0.0;
+        for token in (0..end).rev() {
+            self.completions(transitions, token, path, &mut scores);
+            let (label, score) = first_maximum(scores.iter().copied());
+            if token + 1 == end {
+                best = score;
+            }
+            path[token] = label as u32;
+            each(token, label, &scores, path);
         }
-        score
+        best
+    }
+
+    /// For every label of a token the best score of the labellings that have it there and the labels of `path` behind it, less a
+    /// term that all labels share: the scores of what is behind.
+    ///
+    /// The predecessors of a label are found again in this way, which costs L additions, where storing them costs L^2.
+    #[inline(always)]
+    fn completions(&self, transitions: &Transitions, token: usize, path: &[u32], scores: &mut [f64]) {
+        let (width, labels) = (self.width, self.labels);
+        if let Some(triples) = transitions.triples_of(self.tokens) {
+            self.second.completions(triples, token, path, scores);
+            return;
+        }
+        let best = &self.best[token * width..][..labels];
+        let Some(&behind) = path.get(token + 1) else {
+            scores.copy_from_slice(best);
+            return;
+        };
+        let column = transitions.scores[behind as usize..].iter().step_by(width);
+        scores.iter_mut().zip(column).for_each(|(score, link)| *score = *link);
+        for edge in self.edges[self.edges_into(token + 1)].iter().filter(|edge| edge.to == behind) {
+            scores[edge.from as usize] += edge.score;
+        }
+        scores.iter_mut().zip(best).for_each(|(score, best)| *score += best);
     }
 }

@@ -1,29 +1,32 @@
 """Compare a model's labels with the labels in a file: accuracy; precision, recall and F of chunks or of labels.
 
+With --calibration also: how often labels and spans are right, by how sure the model is of them.
 For the model of a network: the log-likelihood of a table.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import OptionError
 from ...models.settings import kind_of
 from ..options import add_format, add_json, add_model, add_threads
 from ..output import say
-from ..reading import model_format, naming, open_model
+from ..reading import check_joint, model_format, naming, open_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...metrics import Evaluation
+    from ...metrics import Calibration, Evaluation
     from ...models.chain_file import ChainModel
+    from ...models.tagging import Tagging
 
     Sequences = Sequence[Sequence[str]]
 
@@ -31,7 +34,7 @@ EXAMPLE = """example: loglinear evaluate --model chunker.loglinear test.txt
          loglinear evaluate --model chunker.loglinear test.txt --output - | perl conlleval.pl"""
 # Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ("file", "model")
-WRITES: tuple[str, ...] = ("output",)
+WRITES: tuple[str, ...] = ("output", "calibration")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -50,6 +53,11 @@ def configure(parser: ArgumentParser) -> None:
         "tagging scheme: IOB1, IOB2, IOE2, IOBES, BILOU, BMES, or none for no chunks; by default found in the labels"
     )
     parser.add_argument("--scheme", metavar="NAME", help=scheme)
+    calibration = (
+        "add how often tokens and spans are right, by how sure the model is of them, and the expected calibration "
+        "error; draw it to PICTURE, .svg, .png or .pdf, with matplotlib; stands behind FILE"
+    )
+    parser.add_argument("--calibration", nargs="?", const="", metavar="PICTURE", help=calibration)
     add_format(parser, "svmlight", "text")
     add_threads(parser)
 
@@ -74,16 +82,60 @@ def run(arguments: Namespace) -> None:
         raise OptionError(message)
     if arguments.output not in (None, "-"):
         check_writable(arguments.output)
-    gold, predicted = _texts(arguments) if format == "text" else _sentences(arguments, model, format)
+    if arguments.calibration is not None:
+        _check_calibration(arguments, model, settings)
+    samples = settings.get("model") == "maxent"
+    spans = scheme != "none" and not samples
+    answers = _texts(arguments) if format == "text" else _sentences(arguments, model, format, spans=spans)
+    gold, predicted = answers.gold, answers.predicted
     scores = evaluate(gold, predicted, scheme=scheme, mode=arguments.mode)
+    calibrations = _calibrations(answers, samples=samples)
+    if arguments.calibration:
+        from ...report.reliability import reliability_diagram
+
+        write_output(arguments.calibration, reliability_diagram(calibrations, arguments.calibration))
     if arguments.output:
         lines = _tagged(arguments, model) if format == "columns" else _numbered(gold, predicted, flat=scheme == "none")
         write_output(arguments.output, lines)
-    shown = _shown(scores, samples=settings.get("model") == "maxent", as_json=arguments.json)
+    shown = _shown(scores, calibrations, samples=samples, as_json=arguments.json)
     print(shown, file=sys.stderr if arguments.output == "-" else sys.stdout)
 
 
-def _sentences(arguments: Namespace, model: ChainModel, format: str) -> tuple[Sequences, Sequences]:
+class _Answers(NamedTuple):
+    """Gold and predicted labels; with --calibration also what tells how sure the model is of the latter."""
+
+    gold: Sequences
+    predicted: Sequences
+    taggings: list[Tagging] | None
+
+
+def _check_calibration(arguments: Namespace, model: ChainModel, settings: dict[str, Any]) -> None:
+    """Raise an error if the model has no probabilities to compare, or the picture cannot be drawn."""
+    from ...data.writing import check_writable
+
+    check_joint(model, settings, "--calibration")
+    if arguments.mode != "conlleval":
+        message = f"--calibration: the probabilities of spans are for mode conlleval; leave out --mode {arguments.mode}"
+        raise OptionError(message)
+    if arguments.calibration:
+        from ...report.figure import check_figure
+
+        check_figure(arguments.calibration)
+        check_writable(arguments.calibration)
+
+
+def _calibrations(answers: _Answers, *, samples: bool) -> dict[str, Calibration]:
+    """Return the calibration of each kind of answers, by name; nothing where it is not wanted."""
+    if answers.taggings is None:
+        return {}
+    from ...metrics import tagging_calibration
+
+    found = tagging_calibration(answers.gold, answers.taggings)
+    tokens = {"samples" if samples else "tokens": found.tokens}
+    return tokens if found.spans is None else tokens | {"spans": found.spans}
+
+
+def _sentences(arguments: Namespace, model: ChainModel, format: str, *, spans: bool) -> _Answers:
     """Return the gold and the predicted labels of sentences."""
     from ...data.corpus import Corpus
     from ...data.templates import TemplateText
@@ -96,17 +148,30 @@ def _sentences(arguments: Namespace, model: ChainModel, format: str) -> tuple[Se
     if unknown:
         names = ", ".join(unknown)
         say(f"warning: {arguments.file} has labels that the model does not know, which count as missed: {names}")
-    return gold, model.predict(corpus.core, threads=arguments.threads)
+    if arguments.calibration is None:
+        return _Answers(gold, model.predict(corpus.core, threads=arguments.threads), None)
+    from ...models.tagging import tag_corpus
+
+    taggings = tag_corpus(model, corpus, spans=spans, threads=arguments.threads)
+    return _Answers(gold, [each.labels for each in taggings], taggings)
 
 
-def _texts(arguments: Namespace) -> tuple[Sequences, Sequences]:
+def _texts(arguments: Namespace) -> _Answers:
     """Return the gold and the predicted labels of texts, each a sequence of its own."""
     from ...data.texts import read
     from ...models.text_classifier import TextClassifier
 
     found = read(arguments.file)
-    predicted = TextClassifier.load(arguments.model).predict(found.texts)
-    return [[label] for label in found.labels or []], [[label] for label in predicted]
+    classifier = TextClassifier.load(arguments.model)
+    predicted = classifier.predict(found.texts)
+    taggings = None
+    if arguments.calibration is not None:
+        from ...models.tagging import Tagging
+
+        rows = zip(predicted, classifier.predict_proba(found.texts), strict=True)
+        sure = [(label, min(row[label], 1.0)) for label, row in rows]
+        taggings = [Tagging([label], [p], None, math.log(p)) for label, p in sure]
+    return _Answers([[label] for label in found.labels or []], [[label] for label in predicted], taggings)
 
 
 def _tagged(arguments: Namespace, model: ChainModel) -> bytes:
@@ -141,8 +206,10 @@ def _numbered(gold: Sequences, predicted: Sequences, *, flat: bool) -> bytes:
     return "".join(line + "\n" for line in lines).encode()
 
 
-def _shown(scores: Evaluation, *, samples: bool, as_json: bool) -> str:
-    """Return the scores as JSON, or as tables that fit the terminal."""
+def _shown(scores: Evaluation, calibrations: dict[str, Calibration], *, samples: bool, as_json: bool) -> str:
+    """Return scores and calibrations as JSON, or as tables that fit the terminal."""
     if as_json:
-        return json.dumps(scores.to_dict(samples=samples))
-    return scores.report(samples=samples, width=shutil.get_terminal_size().columns)
+        found = {"calibration": {name: each.to_dict() for name, each in calibrations.items()}} if calibrations else {}
+        return json.dumps(scores.to_dict(samples=samples) | found)
+    tables = [scores.report(samples=samples, width=shutil.get_terminal_size().columns)]
+    return "\n\n".join(tables + [each.report(name) for name, each in calibrations.items()])

@@ -22,7 +22,7 @@ WRITES: tuple[str, ...] = ()
 
 
 # What the training's summary tells where it applies.
-_KNOWN = ("n_sentences", "n_tokens", "n_samples", "dev", "kept")
+_KNOWN = ("n_sentences", "n_tokens", "n_samples", "start", "dev", "kept")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -59,6 +59,7 @@ def run(arguments: Namespace) -> None:
         **{name: settings.get(name) for name in ("solver", "l1", "l2", "format", "tolerance", "min_count", "order")},
         **{name: training.get(name) for name in ("status", "objective", "nll", "violation", "iterations", "passes")},
         "seconds": training.get("seconds"),
+        "constraints": settings.get("constraints"),
         **{name: training[name] for name in _KNOWN if name in training},
         "template": opened.template,
         "top_states": _strongest(states, arguments.top),
@@ -86,6 +87,14 @@ def render(report: dict[str, Any]) -> str:
             f"{report['passes']:g} passes, {report['seconds']:.1f} s",
             f"                 objective {report['objective']:.4f}, violation {report['violation']:.3g}",
         ]
+    if report["constraints"] is not None:
+        named = isinstance(report["constraints"], str)
+        pairs = f"{len(report['constraints'])} pairs of labels are forbidden"
+        lines.append(f"constraints      {report['constraints'] if named else pairs}")
+    if "start" in report:
+        from ...result import WarmStart
+
+        lines.append(f"start            {WarmStart(**report['start'])}")
     if "dev" in report:
         kept = f"; of iteration {report['kept']}" if "kept" in report else ""
         lines.append(f"dev              {scores_text(report['dev'])}{kept}")

@@ -1,23 +1,33 @@
 """Label a file: the input columns, and the predicted label behind them.
 
-Attribute files and texts give the label alone; JSON lines get a field `predicted` (and `marginals`). A CoNLL-U file
-comes back as it was, with the labels in the column of the training data's labels, or in UPOS.
+Attribute files and texts give the label alone; JSON lines get a field `predicted` (and `marginals`, or `n_best`). A
+CoNLL-U file comes back as it was, with the labels in the column of the training data's labels, or in UPOS. With
+--n-best a sentence is written once for each of its most probable labellings, as CRF++ does: a line with # and the
+rank, from 0 on, and the probability; the tokens; an empty line. There are fewer where a sentence has fewer labellings.
 The model of a network fills the missing cells of a table, each with its most probable state.
+
+--probabilities says how sure the model of a chain is of its labels:
+  token     a column behind the label: the probability of this label. JSON lines get `probabilities`.
+  span      a column behind the label: in a span, such as an entity, the probability that exactly this span is there,
+            with its type, on each of its tokens; at O the probability of this label. JSON lines get `spans`.
+  sequence  a line `# 0.478113` before each sentence: the probability of all its labels together. JSON lines get
+            `probability`.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import OptionError
 from ...models.settings import kind_of
 from ..layout import warn_of_whole_sentences
 from ..options import add_format, add_model, add_threads
-from ..reading import model_format, open_model
+from ..reading import check_joint, model_format, open_model
 
 if TYPE_CHECKING:
     from ...models.chain_file import ChainModel
+    from ...schemes import ChunkRule
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag --model pos.loglinear"
 # Arguments that are files to read, and files to write.
@@ -34,6 +44,10 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="file to write; stdout by default")
     marginals = "add the probability of every label, as label:probability"
     parser.add_argument("--marginals", action="store_true", help=marginals)
+    probabilities = "add the probability of each label, of the span that each token is in, or of each labelling"
+    parser.add_argument("--probabilities", choices=("token", "span", "sequence"), help=probabilities)
+    n_best = "write the N most probable labellings of each sentence, with their probabilities"
+    parser.add_argument("--n-best", type=int, metavar="N", help=n_best)
     constraints = "labellings that are allowed: BIO, IOB1, IOBES, BILOU, BMES, auto or none; by default the model's own"
     parser.add_argument("--constraints", metavar="NAME", help=constraints)
     add_format(parser, "svmlight", "text")
@@ -47,12 +61,19 @@ def run(arguments: Namespace) -> None:
 
         tag(arguments)
         return
+    from ...models.chain_file import checked_n_best
+
     model, settings = open_model(arguments.model)
     format = model_format(arguments.file, arguments.format, settings, model.template)
-    if arguments.marginals and settings.get("multi_class") == "ovr" and len(model.labels) > 2:
-        message = "one-vs-rest models score each class apart and have no joint probabilities; leave out --marginals"
-        raise OptionError(message)
+    n_best = None if arguments.n_best is None else checked_n_best("--n-best", arguments.n_best)
+    wanted = "--marginals" if arguments.marginals else "--n-best" if n_best is not None else None
+    if wanted is not None:
+        check_joint(model, settings, wanted)
+    rule = _chunk_rule(arguments, model, settings)
     if format == "text":
+        if n_best is not None:
+            message = "a text has a single label, whose probability --marginals shows; leave out --n-best"
+            raise OptionError(message)
         _tag_texts(arguments)
         return
     if arguments.constraints is not None:
@@ -64,8 +85,35 @@ def run(arguments: Namespace) -> None:
         arguments.output,
         format=format,
         marginals=arguments.marginals,
+        n_best=n_best,
+        probabilities=arguments.probabilities,
+        rule=rule,
         threads=arguments.threads,
     )
+
+
+def _chunk_rule(arguments: Namespace, model: ChainModel, settings: dict[str, Any]) -> ChunkRule | None:
+    """Return the rule by which spans are read, if their probabilities are wanted.
+
+    Raises:
+        OptionError: the model has no probabilities of the kind wanted.
+    """
+    wanted = arguments.probabilities
+    if wanted is not None and settings.get("model") != "chain":
+        message = f"--probabilities {wanted}: {arguments.model} is a classifier, whose samples stand alone; "
+        message += "--marginals gives the probability of every class"
+        raise OptionError(message)
+    if wanted != "span":
+        return None
+    from ...schemes import chunk_rule
+
+    labels = model.labels
+    if (rule := chunk_rule(tuple(labels))) is None:
+        named = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
+        message = f"--probabilities span: the labels of {arguments.model} ({named}) follow no tagging scheme such as "
+        message += "B-PER, I-PER, O, and form no spans; give --probabilities token"
+        raise OptionError(message)
+    return rule
 
 
 def _constrained(model: ChainModel, constraints: str) -> ChainModel:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt
          loglinear train mails.tsv --model-type maxent --format text --ngrams 1-2 --tfidf --model spam.loglinear"""
 # Arguments that are files to read, and files to write.
-READS: tuple[str, ...] = ("train", "dev", "template")
+READS: tuple[str, ...] = ("train", "dev", "template", "start")
 WRITES: tuple[str, ...] = ("model", "trace")
 
 
@@ -51,6 +51,8 @@ def configure(parser: ArgumentParser) -> None:
     add("--multi-class", default="softmax", metavar="KIND", help=multi_class)
     add("--partial", action="store_true", help="labels may be known in part: ? is any label, A|B one of several")
     add_templates(parser)
+    start = "model to start at, such as one of older data; without a template, its template reads the data"
+    add("--start", metavar="MODEL", help=start)
     add_options(parser, SolverOptions)
     add_features(parser)
     add("--dev", metavar="FILE", help="labelled data to score now and then, and at the end")
@@ -84,7 +86,7 @@ def run(arguments: Namespace) -> None:
         raise OptionError(message)
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
         if arguments.model_type == "chain":
-            shared = ("preset", "template", "format", "partial", "dev", "trace", "threads")
+            shared = ("preset", "template", "format", "partial", "start", "dev", "trace", "threads")
             data = {name: getattr(arguments, name) for name in shared}
             results = [train(arguments.train, arguments.model, features, options, progress=progress, use=use, **data)]
         else:
@@ -116,6 +118,8 @@ def _account(results: list[Result]) -> list[str]:
     seconds, active = sum(each.seconds for each in results), sum(each.record.nnz for each in results)
     n_features = sum(each.w.size for each in results)
     lines.append(f"{iterations}, {seconds:.1f} s; {active:,} active features of {n_features:,}")
+    if result.start is not None:
+        lines.append(f"start: {result.start}")
     if result.record.dev is not None:
         kept = "" if result.kept is None else f" of iteration {result.kept}, the best of {result.iterations}, kept"
         lines.append(f"dev{kept}: {scores_text(result.record.dev)}")
@@ -143,6 +147,7 @@ def train(
     template: str | None = None,
     format: str | None = None,
     partial: bool = False,
+    start: str | None = None,
     dev: str | None = None,
     use: DevOptions | None = None,
     trace: str | None = None,
@@ -151,13 +156,16 @@ def train(
 ) -> Result:
     """Train a chain on a file and write the model; options and places are checked before the file is read."""
     from ...models.chain_training import train_chain
-    from ..reading import read_sentences
+    from ...models.start import Start
+    from ..reading import naming, read_sentences
 
     _check(options, model_path, trace)
+    begun = None if start is None else Start.open(start)
     given: dict[str, Any] = {"preset": preset, "template": template, "format": format, "partial": partial}
-    corpus, scored = read_sentences(data, dev, **given, threads=threads, progress=progress, use=use)
-    callbacks = _callbacks(progress, trace)
-    model, result = train_chain(corpus, features, options, threads=threads, callbacks=callbacks, dev=scored)
+    corpus, scored = read_sentences(data, dev, **given, start=begun, threads=threads, progress=progress, use=use)
+    shared: dict[str, Any] = {"callbacks": _callbacks(progress, trace), "dev": scored, "start": begun}
+    with naming(data, corpus.format):
+        model, result = train_chain(corpus, features, options, threads=threads, **shared)
     model.save(model_path)
     return result
 
@@ -174,8 +182,9 @@ def _train_classifier(
     from ...models.maxent import MaxEnt
 
     _check(options, arguments.model, arguments.trace)
-    if arguments.partial:
-        message = "--partial is for chains; a classifier needs the label of every sample"
+    if arguments.partial or arguments.start is not None:
+        reason = "needs the label of every sample" if arguments.partial else "starts at weights of 0"
+        message = f"--partial and --start are for chains; a classifier {reason}"
         raise OptionError(message)
     if replace(features, min_count=1) != type(features)():
         *others, last = (flag(each.name) for each in fields(features) if each.name != "min_count")

@@ -16,4 +16,4 @@ pub mod scaled;
 pub mod viterbi;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -6,17 +6,17 @@ use proptest::prelude::*;
 use pulp::{Arch, Simd, WithSimd};
 
 #[derive(Clone, Debug)]
-struct Problem {
-    labels: usize,
-    tokens: usize,
-    states: Vec<f64>,
-    transitions: Vec<f64>,
-    triples: Vec<f64>,
+pub struct Problem {
+    pub labels: usize,
+    pub tokens: usize,
+    pub states: Vec<f64>,
+    pub transitions: Vec<f64>,
+    pub triples: Vec<f64>,
     /// (token, from, to, score)
-    edges: Vec<(usize, u32, u32, f64)>,
+    pub edges: Vec<(usize, u32, u32, f64)>,
 }
 
-fn problem(scale: f64) -> impl Strategy<Value = Problem> {
+pub fn problem(scale: f64) -> impl Strategy<Value = Problem> {
     (1usize..5, 1usize..6).prop_flat_map(move |(labels, tokens)| {
         let score = -scale..scale;
         let edge = (0..tokens, 0..labels as u32, 0..labels as u32, -3.0..3.0f64);
@@ -48,22 +48,22 @@ struct Answers {
 }
 
 impl Problem {
-    fn triples(&self) -> Triples {
+    pub fn triples(&self) -> Triples {
         let l = self.labels;
         let of = |at: usize| [at / (l * l), at / l % l, at % l];
         Triples::new(l, self.triples.iter().enumerate().map(|(at, &score)| (of(at), score)))
     }
 
-    fn score(&self, path: &[usize]) -> f64 {
+    pub fn score(&self, path: &[usize]) -> f64 {
         let l = self.labels;
         let states = path.iter().enumerate().map(|(t, &label)| self.states[t * l + label]);
         let pairs = path.windows(2).map(|pair| self.transitions[pair[0] * l + pair[1]]);
-        let triples = path.windows(3).map(|triple| self.triples[(triple[0] * l + triple[1]) * l + triple[2]]);
+        let triples = path.windows(3).filter_map(|t| self.triples.get((t[0] * l + t[1]) * l + t[2]).copied());
         let edges = self.edges.iter().filter(|e| (path[e.0 - 1], path[e.0]) == (e.1 as usize, e.2 as usize));
         states.chain(pairs).chain(triples).sum::<f64>() + edges.map(|e| e.3).sum::<f64>()
     }
 
-    fn paths(&self) -> impl Iterator<Item = Vec<usize>> {
+    pub fn paths(&self) -> impl Iterator<Item = Vec<usize>> {
         let (l, tokens) = (self.labels, self.tokens as u32);
         (0..l.pow(tokens)).map(move |i| (0..tokens).map(|t| i / l.pow(t) % l).collect())
     }
@@ -110,7 +110,16 @@ impl Problem {
         Arch::new().dispatch(Run(self, triples))
     }
 
-    fn fill(&self, lattice: &mut Lattice, transitions: &Transitions) {
+    /// The scores of transitions, and of triples unless there are none.
+    pub fn scores_of_transitions(&self) -> Transitions {
+        let mut transitions = Transitions::new(self.labels);
+        let l = self.labels;
+        transitions.set((0..l * l).map(|at| (at / l, at % l, self.transitions[at])));
+        transitions.triples = (!self.triples.is_empty()).then(|| self.triples());
+        transitions
+    }
+
+    pub fn fill(&self, lattice: &mut Lattice, transitions: &Transitions) {
         let (l, width) = (self.labels, transitions.width);
         lattice.begin(self.tokens, transitions);
         lattice.overlap = self.edges.len();
@@ -126,8 +135,7 @@ impl Problem {
     #[inline(always)]
     fn infer_with<S: Simd>(&self, simd: S, triples: Option<Triples>) -> Answers {
         let l = self.labels;
-        let mut transitions = Transitions::new(l);
-        transitions.set((0..l * l).map(|at| (at / l, at % l, self.transitions[at])));
+        let mut transitions = self.scores_of_transitions();
         transitions.triples = triples;
         let width = transitions.width;
         let mut lattice = Lattice::default();

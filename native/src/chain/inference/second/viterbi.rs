@@ -1,22 +1,22 @@
-//! The best labelling under second-order scores. Ties go to the label that comes first.
+//! The table of best scores under second-order scores, and its columns for the way back.
 
 use crate::chain::inference::lattice::Lattice;
-use crate::chain::inference::max_plus::{first_maximum, max_plus};
+use crate::chain::inference::max_plus::max_plus;
+use crate::chain::inference::second::buffers::Buffers;
 use crate::chain::inference::transitions::Transitions;
 use crate::chain::inference::triples::Triples;
 use crate::numeric;
 use pulp::Simd;
 
 impl Lattice {
-    /// Writes the best labelling to `path`; returns its score.
+    /// Fills the table of best scores, of pairs: `Buffers::alpha`.
     #[inline(always)]
-    pub(in crate::chain::inference) fn viterbi_pairs<S: Simd>(
+    pub(in crate::chain::inference) fn best_of_pairs<S: Simd>(
         &mut self,
         simd: S,
         transitions: &Transitions,
         triples: &Triples,
-        path: &mut [u32],
-    ) -> f64 {
+    ) {
         let mut buffers = std::mem::take(&mut self.second);
         buffers.begin(self.tokens, self.labels, self.width);
         let (width, labels) = (self.width, self.labels);
@@ -38,19 +38,34 @@ impl Lattice {
             }
             self.patched.restore(&self.edges[edges], transitions);
         }
-        let best = |label: usize, pair: usize| &buffers.alpha[buffers.at(label, pair)..][..labels];
-        let last = (0..labels).flat_map(|label| best(label, buffers.pairs - 1)).copied();
-        let (at, score) = first_maximum(last);
-        let (mut middle, mut label) = (at % labels, at / labels);
-        (path[self.tokens - 2], path[self.tokens - 1]) = (middle as u32, label as u32);
-        // The predecessors are found again on the way back, as in first order.
-        for token in (0..self.tokens - 2).rev() {
-            let before = best(middle, token).iter().enumerate();
-            let candidates = before.map(|(first, score)| score + triples.score([first, middle, label]));
-            (middle, label) = (first_maximum(candidates).0, middle);
-            path[token] = middle as u32;
-        }
         self.second = buffers;
-        score
+    }
+}
+
+impl Buffers {
+    /// `Lattice::completions` in second order.
+    #[inline(always)]
+    pub(in crate::chain::inference) fn completions(
+        &self,
+        triples: &Triples,
+        token: usize,
+        path: &[u32],
+        scores: &mut [f64],
+    ) {
+        let best = |label: u32, pair: usize| &self.alpha[self.at(label as usize, pair)..][..self.labels];
+        match path[token + 1..] {
+            [] => {
+                for (label, score) in (0..).zip(scores) {
+                    *score = best(label, token - 1).iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                }
+            }
+            [behind] => scores.copy_from_slice(best(behind, token)),
+            [behind, last, ..] => {
+                let before = best(behind, token).iter().enumerate();
+                for ((first, best), score) in before.zip(scores) {
+                    *score = best + triples.score([first, behind as usize, last as usize]);
+                }
+            }
+        }
     }
 }

@@ -1,0 +1,53 @@
+"""Reliability diagrams: how often answers are right, by how sure the model is of them (DeGroot & Fienberg 1983)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..calibration import Calibration
+from .figure import new_figure, written
+
+__all__ = ["reliability_diagram"]
+
+
+def reliability_diagram(calibrations: Mapping[str, Calibration], path: str) -> bytes:
+    """Return the content of a figure's file with this name; equal numbers give equal files.
+
+    Each kind of answer has a column: above, a point for each bin at its mean confidence and its accuracy, beside the
+    diagonal on which a model is that is as sure as it is right; below, how many answers are in each bin.
+
+    Args:
+        calibrations: calibration by kind of answer ("tokens", "spans").
+        path: name of the figure's file; its extension decides the format.
+    """
+    with new_figure(0.4 + 3.4 * len(calibrations), 4.6) as figure:
+        rows = figure.subplots(2, len(calibrations), sharex=True, squeeze=False, height_ratios=(3.0, 1.0))
+        for above, below, (name, found) in zip(*rows, calibrations.items(), strict=True):
+            _draw_reliability(above, found)
+            above.set_title(f"{name}: expected calibration error {100.0 * found.expected_error:.2f} %", fontsize=9.0)
+            _draw_numbers(below, found)
+            below.set_xlabel("confidence")
+        rows[0][0].set_ylabel("accuracy")
+        rows[1][0].set_ylabel("number")
+        return written(figure, path)
+
+
+def _draw_reliability(axis: Any, found: Calibration) -> None:
+    filled = [(each.confidence, each.accuracy) for each in found.bins if each.n]
+    axis.plot((0.0, 1.0), (0.0, 1.0), color="0.5", linestyle="--", linewidth=1.0)
+    axis.vlines([x for x, _ in filled], [x for x, _ in filled], [y for _, y in filled], color="C3", linewidth=1.0)
+    axis.plot([x for x, _ in filled], [y for _, y in filled], marker="o", markersize=3.5, linewidth=1.2)
+    axis.set_xlim(-0.02, 1.02)
+    axis.set_ylim(-0.02, 1.02)
+    axis.set_xticks([k / 5 for k in range(6)])
+    axis.grid(alpha=0.3)
+
+
+def _draw_numbers(axis: Any, found: Calibration) -> None:
+    """Draw bars as high as the logarithms of the numbers: most answers of a good model are nearly certain."""
+    axis.bar([each.low for each in found.bins], [each.n for each in found.bins], width=0.1, align="edge", edgecolor="w")
+    axis.set_yscale("symlog", linthresh=1.0)
+    axis.set_ylim(0.0, 10.0 * max(1, *(each.n for each in found.bins)))
+    axis.yaxis.set_major_formatter("{x:,.0f}")
+    axis.grid(alpha=0.3, axis="y")

@@ -1,0 +1,92 @@
+"""Calibration: bins, the expected calibration error, and which spans are right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loglinear import ChainCRF, Span, Tagging
+from loglinear.errors import DataError
+from loglinear.metrics import calibration, chunks, evaluate, tagging_calibration
+
+answers = st.lists(st.tuples(st.floats(0.0, 1.0) | st.integers(0, 10).map(lambda k: k / 10), st.booleans()))
+
+
+@given(answers)
+def test_the_expected_error_is_its_definition(pairs):
+    confidences, correct = np.array([p for p, _ in pairs]), np.array([right for _, right in pairs], dtype=bool)
+    found = calibration(confidences, correct)
+    assert found.n == sum(each.n for each in found.bins) == len(pairs)
+    expected = 0.0
+    for at, each in enumerate(found.bins):
+        low, high = at / 10, (at + 1) / 10
+        assert (each.low, each.high) == (low, high)
+        inside = (confidences > low) & (confidences <= high) | ((confidences == 0.0) & (at == 0))
+        assert each.n == inside.sum()
+        if each.n:
+            assert each.accuracy == pytest.approx(correct[inside].mean())
+            assert each.confidence == pytest.approx(confidences[inside].mean())
+            expected += inside.mean() * abs(each.accuracy - each.confidence)
+        else:
+            assert each.accuracy is each.confidence is None
+    assert found.expected_error == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.integers(1, 9), st.integers(1, 9))
+def test_confidence_that_is_the_accuracy_has_no_error(right, wrong):
+    n = right + wrong
+    found = calibration([right / n] * n, [True] * right + [False] * wrong)
+    assert found.expected_error == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("confidence", [-0.1, 1.1, float("nan")])
+def test_a_confidence_that_is_no_probability_is_named(confidence):
+    with pytest.raises(DataError, match=r"answer 2: the confidence .* is not a probability"):
+        calibration([0.5, confidence], [True, True])
+
+
+@pytest.mark.parametrize(("confidences", "correct", "short"), [([0.5], [], "correct"), ([], [True], "confidences")])
+def test_answers_and_confidences_come_in_pairs(confidences, correct, short):
+    with pytest.raises(DataError, match=f"answer 1: {short} has no more values"):
+        calibration(confidences, correct)
+
+
+def test_a_table_shows_every_bin():
+    lines = calibration([0.75, 0.75, 1.0], [True, False, True]).report("spans").splitlines()
+    assert "confidence in spans" in lines[0]
+    assert lines[8].split() == ["70", "to", "80", "2", "75.00", "50.00"]
+    assert lines[1].split() == ["0", "to", "10", "0", ".", "."]
+    assert lines[-1].split() == ["expected", "calibration", "error", "16.67"]
+
+
+X = [[["w=Ada"], ["w=Lovelace"], ["w=wrote"]], [["w=She"], ["w=sang"]]]
+GOLD = [["B-PER", "I-PER", "O"], ["O", "O"]]
+
+
+def test_labels_are_right_as_in_the_accuracy_and_spans_as_in_the_precision():
+    crf = ChainCRF(l2=0.1).fit(X, GOLD)
+    gold = [["B-PER", "O", "O"], ["B-LOC", "O"]]
+    for decode in ("viterbi", "marginal"):
+        taggings = crf.tag(X, decode=decode)
+        found, scores = tagging_calibration(gold, taggings), evaluate(gold, [each.labels for each in taggings])
+        right = sum(each.n * each.accuracy for each in found.tokens.bins if each.n)
+        assert right / found.tokens.n == pytest.approx(scores.accuracy)
+        right = sum(each.n * each.accuracy for each in found.spans.bins if each.n)
+        assert right / found.spans.n == pytest.approx(scores.precision)
+        assert found.spans.n == sum(len(chunks(each.labels)) for each in taggings)
+
+
+def test_without_a_scheme_there_are_no_spans():
+    tagging = Tagging(["B-PER"], [0.9], [Span("PER", 0, 1, 0.9)], 0.0)
+    assert tagging_calibration([["B-PER"]], [tagging]).spans.n == 1
+    assert tagging_calibration([["NOUN"]], [tagging]).spans is None
+    assert tagging_calibration([["B-PER"]], [tagging._replace(spans=None)]).spans is None
+
+
+@pytest.mark.parametrize("gold", [[], [["O"], ["O"]], [["O", "O"]]])
+def test_sentences_that_do_not_match_are_named(gold):
+    tagging = Tagging(["O"], [0.9], [], 0.0)
+    with pytest.raises(DataError, match=r"sentence \d: \d gold labels, but \d predicted"):
+        tagging_calibration(gold, [tagging])
