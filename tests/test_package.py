@@ -63,3 +63,7 @@ def test_the_page_on_a_package_index_has_no_link_that_needs_the_repository():
     readme = of_toml("pyproject.toml")["project"]["readme"]
     text = (ROOT / readme).read_text(encoding="utf-8")
     assert [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith(("https://", "#"))] == []
+
+
+def test_wheels_have_no_bill_of_materials_that_names_the_build_machine():
+    assert of_toml("pyproject.toml")["tool"]["maturin"]["sbom"]["rust"] is False

@@ -289,9 +289,8 @@ def test_place_that_cannot_hold_another_output_is_named(misuse, sample, tmp_path
         message = misuse("train", sample.train, "--preset", "pos", "-m", tmp_path / "m", "-q", option, place)
     else:
         message = misuse("tag", "-m", sample.model, sample.test, option, place)
-    assert message.startswith(f"{place}: ")
-    assert "tmp" not in message.removeprefix(f"{place}")
-    assert "os error" not in message
+    remedy = {"nowhere/x": "its folder does not exist; make it first", "folder": "is a folder; give the name of a file"}
+    assert message == f"{place}: {remedy[name]}"
 
 
 @pytest.mark.skipif(os.name != "posix" or os.uname().sysname != "Linux", reason="file names that are no text")

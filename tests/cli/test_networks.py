@@ -185,3 +185,13 @@ def test_a_file_of_words_is_refused_without_flags_that_the_command_lacks(misuse,
         assert f"{model} is the model of a network, which reads tables" in said
         assert "--" not in said
     assert "--delimiter" in misuse("structure", words)
+
+
+def test_modes_are_for_sequences(misuse, trained):
+    data, model = trained
+    assert "--mode" in misuse("evaluate", "-m", model, data, "--mode", "strict")
+
+
+def test_the_end_of_a_networks_training_is_told_in_words(done, trained):
+    shown = done("inspect", trained[1]).stdout
+    assert "ended            converged by the solver's own criterion; " in shown

@@ -8,13 +8,14 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from ..errors import DataError, OptionError
-from ..models.settings import kind_of
 
 __all__ = ["check_places"]
 
 
 def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[str], writes: Sequence[str]) -> None:
-    """Check that no file is both read and written, or written twice, and that no model is given as data.
+    """Check files before the work is done.
+
+    No file may be both read and written, or written twice; a model is no data; outputs have to be writable.
 
     Args:
         parser: of the command; says what users call an argument.
@@ -23,9 +24,12 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
         writes: names of the arguments that hold a file to write, or `-` for standard output.
 
     Raises:
-        OptionError: two arguments are the same file.
+        OptionError: two arguments are the same file, or a file cannot be written.
         DataError: a file to read, other than the arguments `model` and `start`, is a model.
     """
+    from ..data.writing import check_writable
+    from ..models.settings import kind_of
+
     spelt = {each.dest: each.option_strings[-1] if each.option_strings else each.metavar for each in parser._actions}
     seen = [(name, path) for name in reads if (path := getattr(arguments, name)) is not None]
     for name, path in seen:
@@ -41,6 +45,7 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
                 does = "reads" if other in reads else "writes"
                 message = f"{spelt[name]} {path} would overwrite the file that {spelt[other]} {does}; give another name"
                 raise OptionError(message)
+        check_writable(path)
         seen.append((name, path))
 
 

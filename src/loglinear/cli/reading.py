@@ -126,21 +126,25 @@ def read_sentences(
     use: DevOptions | None = None,
     partial: bool = False,
     start: Start | None = None,
+    name: str | None = None,
 ) -> tuple[Corpus, DevSet | None]:
-    """Read the training data of a chain and, if there are any, the development data; say what was found."""
+    """Read the training data of a chain and, if there are any, the development data; say what was found.
+
+    The training data's name in the message is their path, unless another one is given.
+    """
     from ..data.corpus import Corpus
     from ..data.formats import format_of, takes_template
     from ..models.chain_training import DevSet
     from ..models.options import DevOptions
-    from .output import say
+    from .output import counted, say
 
     text = read_template(preset, template)
     if text is None and start is not None and takes_template(format or format_of(train)):
         text = start.template
     corpus = Corpus.read(train, format=format, template=text, partial=partial, threads=threads)
     progress.note(
-        f"{train}: {len(corpus):,} sentences, {corpus.n_tokens:,} tokens, "
-        f"{corpus.n_attributes:,} attributes, {len(corpus.labels)} labels"
+        f"{name or train}: {counted(len(corpus), 'sentence')}, {counted(corpus.n_tokens, 'token')}, "
+        f"{counted(corpus.n_attributes, 'attribute')}, {counted(len(corpus.labels), 'label')}"
     )
     if start is not None:
         with naming(train):

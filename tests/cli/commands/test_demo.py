@@ -18,6 +18,7 @@ def test_demo_is_accurate_and_its_model_tags(done, tmp_path, monkeypatch):
     accuracy = re.search(r"accuracy on [\d,]+ unseen words: ([\d.]+) %", finished.stdout)
     assert accuracy is not None, finished.stdout
     assert float(accuracy[1]) > 90.0
+    assert finished.stderr.startswith("ud-english-ewt-train.txt.xz: ")
     assert [path.name for path in tmp_path.iterdir()] == ["demo.loglinear"]
     lines = finished.stdout.splitlines()
     at = next(number for number, line in enumerate(lines) if line.strip().startswith("The quick"))

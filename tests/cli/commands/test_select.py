@@ -110,6 +110,12 @@ def test_a_round_says_what_stood_at_its_end(grown, problem):
     assert objectives[0] == pytest.approx(first.objective, rel=1e-9)
 
 
+def test_progress_shows_the_score_of_the_table(grown):
+    _, finished, rows = grown
+    lines = [line for line in finished.stderr.splitlines() if " iteration " in line]
+    assert lines[-1].endswith(f"dev f1 {float(rows[-1]['dev_f1']):.4f}")
+
+
 def test_the_model_has_the_weights_of_the_table_and_scores_as_it_says(done, chunker, grown):
     folder, _, rows = grown
     found = weights(folder / "m")

@@ -154,7 +154,7 @@ def test_columns_are_left_out_by_name(structure, known, tmp_path):
 def test_samples_without_any_value_are_left_out(structure, tmp_path):
     X = np.array([["a", "x"], ["b", "y"], [None, None], ["a", None]] * 50, dtype=object)
     done = structure(write(tmp_path / "d.csv", X, ["p", "q"]), "--l1", "1")
-    assert "2 variables, 150 samples, 150 missing values; 50 lines without any value are left out" in done.said
+    assert "2 variables, 150 samples, 150 missing values; left out: 50 lines without any value" in done.said
     assert [row[:4] for row in done.rows] == [("p", "q", "b", "y")]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 
 from ..options import add_threads
@@ -40,7 +41,16 @@ def run(arguments: Namespace) -> None:
     print("Part-of-speech tagging on English web text (a slice of UD English EWT, CC BY-SA 4.0)")
     options = SolverOptions(l1=0.5, tolerance=2e-3)
     with Progress(options.make_solver()[1]) as progress:
-        result = train_chain(train, model, ChainFeatures(), options, preset="pos", threads=threads, progress=progress)
+        result = train_chain(
+            train,
+            model,
+            ChainFeatures(),
+            options,
+            preset="pos",
+            threads=threads,
+            progress=progress,
+            name=os.path.basename(train),
+        )
     if result.status is Status.INTERRUPTED:
         raise Interrupted([model])
     opened, _ = open_model(model)

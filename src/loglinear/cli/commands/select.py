@@ -94,12 +94,10 @@ class Selected(NamedTuple):
 
 def run(arguments: Namespace) -> None:
     """Select, write the model, the figure and the table, say how it went."""
-    from ...data.writing import check_writable, write_output
+    from ...data.writing import write_output
 
     options = _options(arguments)
     places = [place for place in (arguments.model, arguments.plot, arguments.table) if place not in (None, "-")]
-    for place in places:
-        check_writable(place)
     if arguments.plot is not None:
         from ...report.figure import check_figure
 

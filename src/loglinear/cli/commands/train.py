@@ -153,16 +153,18 @@ def train(
     trace: str | None = None,
     threads: int = 0,
     progress: Progress,
+    name: str | None = None,
 ) -> Result:
-    """Train a chain on a file and write the model; options and places are checked before the file is read."""
+    """Train a chain on a file, of which people read a name, and write the model; options are checked before."""
     from ...models.chain_training import train_chain
     from ...models.start import Start
     from ..reading import naming, read_sentences
 
-    _check(options, model_path, trace)
+    options.check()
     begun = None if start is None else Start.open(start)
     given: dict[str, Any] = {"preset": preset, "template": template, "format": format, "partial": partial}
-    corpus, scored = read_sentences(data, dev, **given, start=begun, threads=threads, progress=progress, use=use)
+    given |= {"start": begun, "threads": threads, "progress": progress, "use": use, "name": name}
+    corpus, scored = read_sentences(data, dev, **given)
     shared: dict[str, Any] = {"callbacks": _callbacks(progress, trace), "dev": scored, "start": begun}
     with naming(data, corpus.format):
         model, result = train_chain(corpus, features, options, threads=threads, **shared)
@@ -181,7 +183,7 @@ def _train_classifier(
 
     from ...models.maxent import MaxEnt
 
-    _check(options, arguments.model, arguments.trace)
+    options.check()
     if arguments.partial or arguments.start is not None:
         reason = "needs the label of every sample" if arguments.partial else "starts at weights of 0"
         message = f"--partial and --start are for chains; a classifier {reason}"
@@ -221,7 +223,9 @@ def _fit_texts(classifier: Any, arguments: Namespace, progress: Progress, callba
         message = f"{arguments.train}: no words are left ({error}); lower --min-count, or look at the file"
         raise DataError(message) from error
     labels = len(set(found.labels or ()))
-    progress.note(f"{arguments.train}: {X.shape[0]:,} texts, {X.shape[1]:,} words, {labels} labels")
+    progress.note(
+        f"{arguments.train}: {counted(X.shape[0], 'text')}, {counted(X.shape[1], 'word')}, {counted(labels, 'label')}"
+    )
     dev = None if arguments.dev is None else read(arguments.dev)
     texts = TextClassifier(classifier, vectorizer)
     with keeping_reached(classifier):
@@ -248,7 +252,7 @@ def _fit_samples(classifier: Any, arguments: Namespace, progress: Progress, call
         raise OptionError(message)
     given: dict[str, Any] = {"template": template, "threads": arguments.threads}
     X = Corpus.read(arguments.train, format=format, **given)
-    size = f"{X.n_tokens:,} samples, {X.n_attributes:,} attributes, {len(X.labels)} labels"
+    size = f"{counted(X.n_tokens, 'sample')}, {counted(X.n_attributes, 'attribute')}, {counted(len(X.labels), 'label')}"
     progress.note(f"{arguments.train}: {size}")
     X_dev = None
     if arguments.dev is not None:
@@ -256,16 +260,6 @@ def _fit_samples(classifier: Any, arguments: Namespace, progress: Progress, call
     with keeping_reached(classifier):
         classifier.fit(X, X_dev=X_dev, callbacks=callbacks)
     classifier.save(arguments.model)
-
-
-def _check(options: SolverOptions, model_path: str, trace: str | None) -> None:
-    """Bad options are cheaper to find before the data is read than after."""
-    from ...data.writing import check_writable
-
-    options.check()
-    check_writable(model_path)
-    if trace is not None:
-        check_writable(trace)
 
 
 def _callbacks(progress: Progress, trace: str | None) -> list[Callback]:
