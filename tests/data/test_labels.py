@@ -137,6 +137,14 @@ def test_mistakes_in_files_name_file_and_line(format, bad, tmp_path):
         Corpus.read(path, format=format, template=template, partial=True)
 
 
+def test_a_missing_label_of_conllu_says_how_to_write_an_unknown_one(tmp_path):
+    (tmp_path / "data").write_text(conllu(1, "x", "A") + "\n" + conllu(2, "x", "_") + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"line 2: no UPOS.*; an unknown label is written .$"):
+        Corpus.read(tmp_path / "data", format="conllu", template=TEMPLATE, partial=True)
+    with pytest.raises(DataError, match=r"takes labels from another column$"):
+        Corpus.read(tmp_path / "data", format="conllu", template=TEMPLATE)
+
+
 @pytest.mark.parametrize(
     ("label", "message"),
     [

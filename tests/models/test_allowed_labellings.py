@@ -235,3 +235,12 @@ def test_a_sentence_in_which_every_labelling_is_forbidden_has_no_labels():
     assert crf.predict(X) == [[None, None, None], ["A", "B"]]
     assert crf.log_partition(X)[0] == -np.inf
     assert not np.isnan(crf.marginals(X)[0]).any()
+
+
+def test_what_a_training_cannot_use_is_said():
+    X = [[["a"], ["b"]], [["a"]], [["b"]]]
+    with pytest.warns(UserWarning, match="2 of 3 sentences have no known label; they contribute nothing") as caught:
+        ChainCRF().fit(X, [["O", "B"], [None], [None]])
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="constraints='auto': the labels follow no tagging scheme"):
+        ChainCRF(constraints="auto").fit(X[:1], [["DET", "NOUN"]])

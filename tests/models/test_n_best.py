@@ -96,6 +96,16 @@ def test_labels_come_back_as_they_were_given(labels, kind):
     assert found[0][0] == crf.predict([[["a"], ["b"]]])[0] == labels
 
 
+def test_forbidden_labellings_are_left_out_and_the_others_share_all_probability():
+    # Only A B, and A alone, are allowed.
+    crf = ChainCRF(constraints=[("A", "A"), ("B", "A"), ("B", "B"), (None, "B")])
+    crf.fit([[["a"], ["b"]], [["a"]]], [["A", "B"], ["A"]])
+    found = crf.predict([[["a"], ["b"]], [["a"]] * 3, [["b"]]], n_best=5)
+    assert found == [[(["A", "B"], pytest.approx(0.0))], [], [(["A"], pytest.approx(0.0))]]
+    free = ChainCRF().fit([[["a"], ["b"]], [["a"]]], [["A", "B"], ["A"]])
+    assert len(free.predict([[["a"]] * 3], n_best=100)[0]) == 8
+
+
 @pytest.mark.parametrize("n_best", [0, -1, True, False, 2.0, "5", 10_001])
 def test_what_is_no_number_of_labellings_is_refused_with_a_remedy(n_best):
     crf, _ = chain([1], 1)

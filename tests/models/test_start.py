@@ -126,8 +126,9 @@ def test_every_solver_starts_at_the_weights_given(name):
 def test_another_template_is_told():
     crf = ChainCRF(template=TEMPLATE).fit(*OLD)
     plain = ChainCRF().fit([[["U1:the"]], [["U1:dog"]]], [["D"], ["N"]])
-    with pytest.warns(UserWarning, match="the model to start at has another template .leave out the new one"):
+    with pytest.warns(UserWarning, match="the model to start at has another template .leave out the new one") as told:
         more = ChainCRF(template=TEMPLATE + "U9:%x[1,0]\n").fit(*NEW, start=crf)
+    assert told[0].filename == __file__
     assert more.result_.start.n_shared == ChainCRF().fit(*NEW, start=crf).result_.start.n_shared
     with pytest.warns(UserWarning, match="has no template, and the data are read with one"):
         assert ChainCRF(template=TEMPLATE).fit(*OLD, start=plain).result_.start.n_shared == 2

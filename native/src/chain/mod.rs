@@ -14,6 +14,7 @@ mod model_weights;
 pub mod objective;
 pub(crate) mod pass;
 pub mod restrict;
+mod seen;
 pub mod start;
 pub(crate) mod states;
 mod sums;

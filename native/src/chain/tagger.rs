@@ -351,7 +351,10 @@ fn print_json(scorer: &mut Scorer<'_>, line: &[u8]) {
         }
         Answer::NBest(_) => {
             let one = |one: &Labelling| json!({"labels": named(&one.labels), "probability": one.log_probability.exp()});
-            sentence.insert("n_best".into(), labellings.iter().map(one).collect());
+            // The reader leaves out sentences without tokens, which have the empty labelling.
+            let empty = Labelling { labels: Vec::new(), log_probability: 0.0 };
+            let empty = scorer.path.is_empty().then_some(&empty);
+            sentence.insert("n_best".into(), labellings.iter().chain(empty).map(one).collect());
         }
         Answer::Confident(probabilities) => scorer.tagging.add_field(probabilities, &mut sentence),
     }

@@ -122,7 +122,10 @@ fn word<'t>(
             if labels.given() && (cell.is_empty() || (cell == b"_" && label != Label::Feats)) {
                 let other = if label == Label::Upos { "xpos" } else { "upos" };
                 let name = label.name();
-                return Err(format!("no {name}, the label; --format conllu:{other} takes labels from another column"));
+                let unknown = if labels == Labels::Partial { "; an unknown label is written ?" } else { "" };
+                return Err(format!(
+                    "no {name}, the label; --format conllu:{other} takes labels from another column{unknown}"
+                ));
             }
             sentence.labels.push(at..at + cell.len());
             sentence.gold.extend(labels.parse(cell)?);

@@ -21,12 +21,23 @@ __all__ = ["check_joint", "model_format", "naming", "open_model", "read_sentence
 
 
 @contextmanager
-def naming(path: str) -> Iterator[None]:
-    """Put the name of a file before what is wrong with its data."""
+def naming(path: str, format: str | None = None) -> Iterator[None]:
+    """Put the name of a file before what is wrong with its data, and the line, if a message begins with the sentence.
+
+    Args:
+        path: the file.
+        format: its format, if it has sentences.
+    """
     try:
         yield
     except DataError as error:
-        message = f"{path}: {error}"
+        import re
+
+        from ..data.lines import file_name, line_of
+
+        place = re.match(r"sentence (\d+)(?:, token (\d+))?", str(error)) if format else None
+        line = place and line_of(path, str(format), int(place[1]), int(place[2] or 0))
+        message = f"{file_name(path)}{f', line {line}' if line else ''}: {error}"
         raise DataError(message) from error
 
 

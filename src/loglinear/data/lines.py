@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import DataError
 
-__all__ = ["file_name", "read_lines"]
+__all__ = ["file_name", "line_of", "read_lines"]
 
 
 def file_name(path: str) -> str:
@@ -31,6 +31,37 @@ def read_lines(path: str) -> Iterator[bytes]:
         return
     with open(path, "rb") as file:
         yield from _lines(file, path)
+
+
+def line_of(path: str, format: str, sentence: int, token: int) -> int | None:
+    """Return the number, from 1, of the line of a token in a file of sentences; None if it cannot be told.
+
+    Args:
+        path: the file; standard input cannot be read again.
+        format: columns, conllu, crfsuite or jsonl.
+        sentence: number of the sentence, from 0.
+        token: number of the token, from 0; a token behind the last one stands for the last one.
+    """
+    found, at, last = -1, 0, None
+    is_inside = False
+    for number, line in enumerate(read_lines(path) if path != "-" else (), start=1):
+        text = line.strip()
+        if format == "jsonl":
+            found += bool(text)
+            if text and found == sentence:
+                return number
+        elif not text:
+            is_inside = False
+            if last is not None:
+                return last
+        elif not (format.startswith("conllu") and not text.split(b"\t")[0].isdigit()):
+            found, at = (found, at + 1) if is_inside else (found + 1, 0)
+            is_inside = True
+            if found == sentence:
+                last = number
+                if at == token:
+                    return number
+    return last
 
 
 def _lines(file: Any, name: str) -> Iterator[bytes]:

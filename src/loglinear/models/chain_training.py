@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -48,10 +49,19 @@ def train_chain(
 
     Raises:
         OptionError: an option is out of its range.
-        DataError: the corpus has no labels or yields no feature.
+        DataError: the corpus has no labels or yields no feature, or the constraints forbid a sentence's labels.
+
+    Warns:
+        UserWarning: nothing is known of some sentences' labels; the labels follow no scheme that "auto" could find.
     """
     options.check()
     objective = ChainObjective(corpus, features, threads=threads)
+    if objective.n_unknown:
+        message = f"{objective.n_unknown} of {len(corpus)} sentences have no known label; they contribute nothing"
+        warnings.warn(message, stacklevel=3)
+    if str(features.constraints).lower() == "auto" and objective.features.constraints is None:
+        message = "constraints='auto': the labels follow no tagging scheme, so that there are no constraints"
+        warnings.warn(message, stacklevel=3)
     data = None if dev is None else dev.of(objective)
     if start is None:
         result = train(objective, options, callbacks=callbacks, dev=data)

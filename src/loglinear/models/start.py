@@ -77,7 +77,7 @@ class Start:
             raise DataError(message)
         if corpus.template != self.model.template:
             message = f"{self._other_template(corpus)}; only attributes of the same names start at its weights"
-            warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+            warnings.warn(message, UserWarning, stacklevel=stacklevel)
 
     def _other_template(self, corpus: Corpus) -> str:
         if corpus.template is None:

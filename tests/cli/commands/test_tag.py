@@ -161,6 +161,19 @@ def test_there_are_no_more_labellings_than_a_sentence_has(done, sample, tmp_path
     assert json.loads(line) == {"tokens": [], "predicted": [], "n_best": [{"labels": [], "probability": 1.0}]}
 
 
+def test_a_sentence_that_may_not_have_any_labels_says_so(done, tmp_path):
+    crf = loglinear.ChainCRF(template="U:%x[0,0]\nB\n", constraints=[("A", "A"), ("B", "A"), ("B", "B")])
+    crf.fit([["a", "b"]], [["A", "B"]]).save(tmp_path / "m")
+    command, columns = ("tag", "-m", tmp_path / "m"), "a\na\na\n\na\nb\n"
+    assert done(*command, "-f", "columns", input=columns).stdout == "a\t?\na\t?\na\t?\n\na\tA\nb\tB\n\n"
+    several = done(*command, "-f", "columns", "--n-best", "2", input=columns).stdout
+    assert several == "# none\na\t?\na\t?\na\t?\n\n# 0 1\na\tA\nb\tB\n\n"
+    line = done(*command, "-f", "jsonl", "--n-best", "2", input='{"tokens": ["a", "a", "a"]}\n').stdout
+    assert json.loads(line) == {"tokens": ["a"] * 3, "predicted": [None] * 3, "n_best": []}
+    sure = done(*command, "-f", "columns", "--marginals", input="a\nb\n").stdout
+    assert sure == "a\tA\tA:1.000000\tB:0.000000\nb\tB\tA:0.000000\tB:1.000000\n\n"
+
+
 def test_threads_do_not_change_the_best_labellings(done, sample, tmp_path):
     large = tmp_path / "large"
     large.write_text(sample.test.read_text() * 60)
@@ -168,16 +181,14 @@ def test_threads_do_not_change_the_best_labellings(done, sample, tmp_path):
     assert one == two == done("tag", "-m", sample.model, sample.test, "--n-best", "2").stdout * 60
 
 
-@pytest.mark.parametrize("n_best", ["0", "-3", "10001"])
-def test_what_is_no_number_of_labellings_is_refused(misuse, sample, n_best):
-    said = misuse("tag", "-m", sample.model, sample.test, "--n-best", n_best)
-    assert f"--n-best={n_best} is not a whole number of at least 1" in said
-    assert "leave it out for the best labelling alone" in said
-
-
-def test_labellings_and_marginals_do_not_go_together(misuse, sample):
-    said = misuse("tag", "-m", sample.model, sample.test, "--n-best", "2", "--marginals")
-    assert "leave out --marginals or --n-best" in said
+@pytest.mark.parametrize("options", [["0"], ["-3"], ["10001"], ["2", "--marginals"]])
+def test_what_is_no_number_of_labellings_is_refused(misuse, sample, options):
+    said = misuse("tag", "-m", sample.model, sample.test, "--n-best", *options)
+    what, remedy = (
+        f"--n-best={options[0]} is not a whole number of at least 1",
+        "leave it out for the best labelling alone",
+    )
+    assert all(text in said for text in (["--marginals or --n-best"] if options[1:] else [what, remedy]))
 
 
 def test_a_second_order_model_tags_as_it_predicts_in_python(done, sample, tmp_path):
@@ -335,14 +346,10 @@ def test_conllu_comes_back_with_its_labels_filled_in_and_all_else_as_it_was(done
     assert done("tag", "-m", sample.model, path, "-j", "2").stdout == (tagged + "\n\n") * 3_000
 
 
-def test_conllu_has_no_place_for_marginals(misuse, sample, tmp_path):
+@pytest.mark.parametrize("option", [["--marginals"], ["--n-best", "2"]])
+def test_conllu_has_no_place_for_probabilities(misuse, sample, tmp_path, option):
     (tmp_path / "new.conllu").write_text(CONLLU)
-    assert "leave out --marginals" in misuse("tag", "-m", sample.model, tmp_path / "new.conllu", "--marginals")
-
-
-def test_conllu_has_no_place_for_several_labellings(misuse, sample, tmp_path):
-    (tmp_path / "new.conllu").write_text(CONLLU)
-    assert "leave out --n-best" in misuse("tag", "-m", sample.model, tmp_path / "new.conllu", "--n-best", "2")
+    assert f"leave out {option[0]}" in misuse("tag", "-m", sample.model, tmp_path / "new.conllu", *option)
 
 
 def as_conllu(data):
@@ -389,6 +396,42 @@ def test_training_on_conllu_takes_the_format_from_the_extension(done, sample, tm
     assert [row[3] for sentence in tagged for row in sentence] == right
     scores = done("evaluate", "-m", tmp_path / "x", tmp_path / "test.conllu", "--json").stdout
     assert json.loads(scores)["accuracy"] > 0.5
+
+
+@pytest.fixture
+def entities(tmp_path):
+    """A file of entities whose model, trained without constraints, tags a lone Lee as I-PER."""
+    path = tmp_path / "entities.txt"
+    path.write_text("Ann B-PER\nLee I-PER\nleft O\n\nLee I-PER\n\nLee I-PER\n\nBo B-PER\nsat O\n\n")
+    return path
+
+
+def test_constraints_are_kept_in_the_model_and_can_be_set_and_taken_off(done, misuse, entities, tmp_path):
+    template, words = tmp_path / "t", tmp_path / "words.txt"
+    template.write_text("U:%x[0,0]\nB\n")
+    words.write_text("Lee\n\n")
+    good = tmp_path / "good.txt"
+    good.write_text("Ann B-PER\nLee I-PER\nleft O\n\nBo B-PER\nsat O\n\n")
+    common = ("--template", str(template), "--quiet", "--l2", "0.1", "--model")
+    done("train", str(entities), *common, str(tmp_path / "free"))
+    done("train", str(good), *common, str(tmp_path / "bound"), "--constraints", "auto")
+    tag = ("tag", "--model")
+    assert done(*tag, str(tmp_path / "free"), str(words)).stdout.split() == ["Lee", "I-PER"]
+    assert done(*tag, str(tmp_path / "free"), str(words), "--constraints", "BIO").stdout.split() != ["Lee", "I-PER"]
+    assert done(*tag, str(tmp_path / "bound"), str(words)).stdout.split() != ["Lee", "I-PER"]
+    assert done(*tag, str(tmp_path / "bound"), str(words), "--constraints", "none").stdout.split() == ["Lee", "I-PER"]
+    assert "constraints      BIO\n" in done("inspect", str(tmp_path / "bound")).stdout
+    assert "--constraints='XYZ' stands for no constraints; give auto, BIO" in misuse(
+        *tag, str(tmp_path / "free"), str(words), "--constraints", "XYZ"
+    )
+
+
+def test_labels_that_constraints_forbid_are_named_by_their_line(misuse, entities, tmp_path):
+    template = tmp_path / "t"
+    template.write_text("U:%x[0,0]\nB\n")
+    train = ("train", str(entities), "--template", str(template), "--quiet", "--model", str(tmp_path / "m"))
+    message = misuse(*train, "--constraints", "BIO")
+    assert f"{entities}, line 5: sentence 1, token 0: the constraints forbid I-PER at the start" in message
 
 
 # Probabilities: the chunker's labels follow a scheme, the sample's do not.

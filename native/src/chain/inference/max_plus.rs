@@ -8,15 +8,6 @@ pub(super) fn first_maximum(values: impl Iterator<Item = f64>) -> (usize, f64) {
     values.enumerate().fold((0, f64::NEG_INFINITY), |best, (at, value)| if value > best.1 { (at, value) } else { best })
 }
 
-/// Copies values, and returns the largest with its place; the first place if there are several.
-#[inline(always)]
-pub(super) fn copy_maximum(values: impl Iterator<Item = f64>, out: &mut [f64]) -> (usize, f64) {
-    first_maximum(values.zip(out).map(|(value, out)| {
-        *out = value;
-        value
-    }))
-}
-
 /// out(j) = max over i of vector(i) + matrix(i, j).
 #[inline(always)]
 pub(super) fn max_plus<S: Simd>(simd: S, vector: &[f64], matrix: &[f64], out: &mut [f64]) {

@@ -79,9 +79,10 @@ impl Lattice {
         let best = self.trace_back(transitions, self.tokens, &mut path, |token, label, scores, path| {
             search.open_deviations(0.0, token, label, scores, path);
         });
-        if best > f64::NEG_INFINITY {
-            search.found.push((path, 0.0));
+        if best == f64::NEG_INFINITY {
+            return (best, Vec::new());
         }
+        search.found.push((path, 0.0));
         while let Some(Deviation { loss, from, token, label }) = search.open.pop_front() {
             let mut path = search.found[from].0.clone();
             path[token] = label;

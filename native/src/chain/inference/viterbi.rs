@@ -4,7 +4,7 @@
 //! order, `second::viterbi` in second. The way back is the same for both.
 
 use crate::chain::inference::lattice::{Lattice, edges_into};
-use crate::chain::inference::max_plus::{copy_maximum, first_maximum, max_plus};
+use crate::chain::inference::max_plus::{first_maximum, max_plus};
 use crate::chain::inference::transitions::Transitions;
 use crate::numeric;
 use pulp::Simd;
@@ -48,7 +48,8 @@ impl Lattice {
         let mut scores = vec![0.0; self.labels];
         let mut best = 0.0;
         for token in (0..end).rev() {
-            let (label, score) = self.completions(transitions, token, path, &mut scores);
+            self.completions(transitions, token, path, &mut scores);
+            let (label, score) = first_maximum(scores.iter().copied());
             if token + 1 == end {
                 best = score;
             }
@@ -59,26 +60,26 @@ impl Lattice {
     }
 
     /// For every label of a token the best score of the labellings that have it there and the labels of `path` behind it, less a
-    /// term that all labels share: the scores of what is behind. Returns the best label, and its score.
+    /// term that all labels share: the scores of what is behind.
     ///
     /// The predecessors of a label are found again in this way, which costs L additions, where storing them costs L^2.
     #[inline(always)]
-    fn completions(&self, transitions: &Transitions, token: usize, path: &[u32], scores: &mut [f64]) -> (usize, f64) {
+    fn completions(&self, transitions: &Transitions, token: usize, path: &[u32], scores: &mut [f64]) {
+        let (width, labels) = (self.width, self.labels);
         if let Some(triples) = transitions.triples_of(self.tokens) {
-            return self.second.completions(triples, token, path, scores);
+            self.second.completions(triples, token, path, scores);
+            return;
         }
-        let best = self.best[token * self.width..][..self.labels].iter().copied();
-        let Some(&behind) = path.get(token + 1) else { return copy_maximum(best, scores) };
-        let links = transitions.scores[behind as usize..].iter().step_by(self.width).copied();
-        let edges = &self.edges[self.edges_into(token + 1)];
-        if edges.is_empty() {
-            return copy_maximum(best.zip(links).map(|(best, link)| best + link), scores);
-        }
-        scores.iter_mut().zip(links).for_each(|(score, link)| *score = link);
-        for edge in edges.iter().filter(|edge| edge.to == behind) {
+        let best = &self.best[token * width..][..labels];
+        let Some(&behind) = path.get(token + 1) else {
+            scores.copy_from_slice(best);
+            return;
+        };
+        let column = transitions.scores[behind as usize..].iter().step_by(width);
+        scores.iter_mut().zip(column).for_each(|(score, link)| *score = *link);
+        for edge in self.edges[self.edges_into(token + 1)].iter().filter(|edge| edge.to == behind) {
             scores[edge.from as usize] += edge.score;
         }
         scores.iter_mut().zip(best).for_each(|(score, best)| *score += best);
-        first_maximum(scores.iter().copied())
     }
 }

@@ -56,6 +56,7 @@ def run(arguments: Namespace) -> None:
         **{name: settings.get(name) for name in ("solver", "l1", "l2", "format", "tolerance", "min_count", "order")},
         **{name: training.get(name) for name in ("status", "objective", "nll", "violation", "iterations", "passes")},
         "seconds": training.get("seconds"),
+        "constraints": settings.get("constraints"),
         **{name: training[name] for name in _KNOWN if name in training},
         "template": opened.template,
         "top_states": _strongest(states, arguments.top),
@@ -83,6 +84,10 @@ def render(report: dict[str, Any]) -> str:
             f"{report['passes']:g} passes, {report['seconds']:.1f} s",
             f"                 objective {report['objective']:.4f}, violation {report['violation']:.3g}",
         ]
+    if report["constraints"] is not None:
+        named = isinstance(report["constraints"], str)
+        pairs = f"{len(report['constraints'])} pairs of labels are forbidden"
+        lines.append(f"constraints      {report['constraints'] if named else pairs}")
     if "start" in report:
         from ...result import WarmStart
 

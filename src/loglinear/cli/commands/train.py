@@ -139,14 +139,15 @@ def train(
     """Train a chain on a file and write the model; options and places are checked before the file is read."""
     from ...models.chain_training import train_chain
     from ...models.start import Start
-    from ..reading import read_sentences
+    from ..reading import naming, read_sentences
 
     _check(options, model_path, trace)
     begun = None if start is None else Start.open(start)
     given: dict[str, Any] = {"preset": preset, "template": template, "format": format, "partial": partial}
     corpus, scored = read_sentences(data, dev, **given, start=begun, threads=threads, progress=progress, use=use)
     shared: dict[str, Any] = {"callbacks": _callbacks(progress, trace), "dev": scored, "start": begun}
-    model, result = train_chain(corpus, features, options, threads=threads, **shared)
+    with naming(data, corpus.format):
+        model, result = train_chain(corpus, features, options, threads=threads, **shared)
     model.save(model_path)
     return result
 

@@ -2,6 +2,7 @@
 
 use crate::chain::inference::second::tests::{Problem, problem};
 use crate::chain::inference::{Labelling, Lattice};
+use crate::corpus::UNKNOWN;
 use crate::numeric::log_sum_exp;
 use proptest::prelude::*;
 use pulp::{Arch, Simd, WithSimd};
@@ -12,23 +13,30 @@ type Found = (Vec<u32>, f64);
 
 impl Problem {
     fn n_best(&self, n: usize) -> Vec<Found> {
-        struct Run<'a>(&'a Problem, usize);
-        impl WithSimd for Run<'_> {
+        self.n_best_with(n, |_| {})
+    }
+
+    /// The n best labellings where `change` has changed the sentence.
+    fn n_best_with(&self, n: usize, change: impl Fn(&mut Lattice)) -> Vec<Found> {
+        struct Run<'a, F>(&'a Problem, usize, F);
+        impl<F: Fn(&mut Lattice)> WithSimd for Run<'_, F> {
             type Output = (Vec<Labelling>, Vec<u32>);
             #[inline(always)]
             fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-                let Run(problem, n) = self;
+                let Run(problem, n, change) = self;
                 let transitions = problem.scores_of_transitions();
                 let mut lattice = Lattice::default();
                 lattice.prepare(&transitions);
                 let mut path = Vec::new();
                 problem.fill(&mut lattice, &transitions);
+                change(&mut lattice);
                 lattice.viterbi(simd, &transitions, &mut path);
                 (lattice.n_best(simd, &transitions, NonZeroUsize::new(n).unwrap()), path)
             }
         }
-        let (found, best) = Arch::new().dispatch(Run(self, n));
-        assert!(found.first().is_none_or(|first| first.labels == best), "the first is not Viterbi's");
+        let (found, best) = Arch::new().dispatch(Run(self, n, change));
+        let first = found.first().map_or(vec![UNKNOWN; self.tokens], |first| first.labels.clone());
+        assert_eq!(first, best, "the first is Viterbi's");
         found.into_iter().map(|labelling| (labelling.labels, labelling.log_probability)).collect()
     }
 
@@ -50,6 +58,19 @@ impl Problem {
         [&mut self.states, &mut self.transitions, &mut self.triples].into_iter().flatten().for_each(coarse);
         self.edges.iter_mut().for_each(|edge| edge.3 = edge.3.round());
         self
+    }
+
+    /// The n best labellings where a mask forbids the labels whose scores are -inf, which leaves the sentence to fast recursions.
+    fn n_best_masked(&self, n: usize) -> Vec<Found> {
+        self.n_best_with(n, |lattice| {
+            for token in 0..self.tokens {
+                let place = token * lattice.width;
+                let scores = &mut lattice.scores[place..][..lattice.width];
+                let row: Vec<f64> = scores.iter().map(|score| f64::from(score.is_finite())).collect();
+                scores.iter_mut().filter(|score| !score.is_finite()).for_each(|score| *score = 3.0);
+                lattice.mask.push(place, &row);
+            }
+        })
     }
 
     fn in_first_order(mut self) -> Problem {
@@ -92,7 +113,14 @@ proptest! {
 
     #[test]
     fn labellings_with_forbidden_labels_or_transitions_are_left_out(problem in any_order(2.5)) {
-        problem.coarse(-1.5).check_all();
+        let problem = problem.coarse(-1.5);
+        problem.check_all();
+        let (found, masked) = (problem.n_best(5), problem.n_best_masked(5));
+        prop_assert_eq!(found.len(), masked.len());
+        for (found, masked) in found.iter().zip(&masked) {
+            prop_assert_eq!(&found.0, &masked.0);
+            prop_assert!((found.1 - masked.1).abs() < 1e-9);
+        }
     }
 
     #[test]
@@ -124,9 +152,15 @@ fn a_sentence_without_an_allowed_labelling_has_none() {
         let (transitions, triples) = (vec![0.0; 4], vec![0.0; 8]);
         let mut problem = Problem { labels: 2, tokens, states, transitions, triples, edges: Vec::new() };
         assert_eq!(problem.n_best(3), []);
+        assert_eq!(problem.n_best_masked(3), []);
         // One token has no label, or no two labels may follow each other.
         problem.states.fill(0.0);
         problem.states[..2].fill(f64::NEG_INFINITY);
+        assert_eq!(problem.clone().in_first_order().n_best(3), []);
+        // The last token has no label, and what is before it has.
+        problem.states.fill(0.0);
+        problem.states[2 * tokens - 2..].fill(f64::NEG_INFINITY);
+        assert_eq!(problem.n_best(3), []);
         assert_eq!(problem.clone().in_first_order().n_best(3), []);
         problem.states.fill(0.0);
         problem.transitions.fill(f64::NEG_INFINITY);

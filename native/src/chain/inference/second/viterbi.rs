@@ -1,7 +1,7 @@
 //! The table of best scores under second-order scores, and its columns for the way back.
 
 use crate::chain::inference::lattice::Lattice;
-use crate::chain::inference::max_plus::{copy_maximum, first_maximum, max_plus};
+use crate::chain::inference::max_plus::max_plus;
 use crate::chain::inference::second::buffers::Buffers;
 use crate::chain::inference::transitions::Transitions;
 use crate::chain::inference::triples::Triples;
@@ -51,14 +51,20 @@ impl Buffers {
         token: usize,
         path: &[u32],
         scores: &mut [f64],
-    ) -> (usize, f64) {
-        let best = |label: u32, pair: usize| self.alpha[self.at(label as usize, pair)..][..self.labels].iter().copied();
+    ) {
+        let best = |label: u32, pair: usize| &self.alpha[self.at(label as usize, pair)..][..self.labels];
         match path[token + 1..] {
-            [] => copy_maximum((0..self.labels as u32).map(|label| first_maximum(best(label, token - 1)).1), scores),
-            [behind] => copy_maximum(best(behind, token), scores),
+            [] => {
+                for (label, score) in (0..).zip(scores) {
+                    *score = best(label, token - 1).iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                }
+            }
+            [behind] => scores.copy_from_slice(best(behind, token)),
             [behind, last, ..] => {
-                let link = |first: usize| triples.score([first, behind as usize, last as usize]);
-                copy_maximum(best(behind, token).enumerate().map(|(first, best)| best + link(first)), scores)
+                let before = best(behind, token).iter().enumerate();
+                for ((first, best), score) in before.zip(scores) {
+                    *score = best + triples.score([first, behind as usize, last as usize]);
+                }
             }
         }
     }

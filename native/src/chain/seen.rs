@@ -1,0 +1,167 @@
+//! What is seen in a corpus: the labels that the data name for tokens in a row, and the attributes with their labels. A token with a
+//! single label names it, a token whose label is one of several names each, and an unknown label names none.
+
+use crate::corpus::Corpus;
+use std::ops::Range;
+
+/// All pairs of labels (from, to), ascending.
+pub fn pairs_of(n_labels: usize) -> impl Iterator<Item = (u16, u16)> {
+    let n = n_labels as u16;
+    (0..n).flat_map(move |from| (0..n).map(move |to| (from, to)))
+}
+
+/// Calls `each` with every row of labels that the data name for tokens in a row: one row if each token has a single label.
+#[inline(always)]
+pub(super) fn for_each_row<const N: usize>(corpus: &Corpus, tokens: [usize; N], mut each: impl FnMut([usize; N])) {
+    let named = tokens.map(|token| corpus.named_labels(token));
+    let count: usize = named.iter().map(|labels| labels.len()).product();
+    for number in 0..count {
+        let mut rest = number;
+        each(named.map(|labels| {
+            let label = labels[rest % labels.len()];
+            rest /= labels.len();
+            label as usize
+        }));
+    }
+}
+
+/// The transitions that are features.
+pub(super) fn transitions(corpus: &Corpus, all: bool) -> Vec<(u16, u16)> {
+    if !corpus.transitions {
+        return Vec::new();
+    }
+    let n_labels = corpus.labels.len();
+    let mut seen = vec![all; n_labels * n_labels];
+    for sentence in 0..corpus.n_sentences() {
+        for token in corpus.tokens(sentence).skip(1) {
+            for_each_row(corpus, [token - 1, token], |[from, to]| seen[from * n_labels + to] = true);
+        }
+    }
+    pairs_of(n_labels).zip(seen).filter_map(|(pair, seen)| seen.then_some(pair)).collect()
+}
+
+/// The triples that are features. A corpus without transitions has triples only if its template asks for them.
+pub(super) fn triples(corpus: &Corpus, all: bool) -> Vec<[u16; 3]> {
+    if !corpus.transitions && !corpus.triples {
+        return Vec::new();
+    }
+    let n = corpus.labels.len();
+    let mut seen = vec![all; n * n * n];
+    for sentence in 0..corpus.n_sentences() {
+        for token in corpus.tokens(sentence).skip(2) {
+            for_each_row(corpus, [token - 2, token - 1, token], |[a, b, c]| seen[(a * n + b) * n + c] = true);
+        }
+    }
+    let labels = |at: usize| [at / (n * n), at / n % n, at % n].map(|label| label as u16);
+    (0..seen.len()).filter(|&at| seen[at]).map(labels).collect()
+}
+
+/// Attribute -> the number of tokens it is on.
+pub(super) fn token_counts<'c>(corpus: &'c Corpus, attributes_of: impl Fn(usize) -> &'c [u32]) -> Vec<u32> {
+    let mut counts = vec![0u32; corpus.attributes.len()];
+    let mut last = vec![usize::MAX; corpus.attributes.len()];
+    for token in 0..corpus.n_tokens() {
+        for &attribute in attributes_of(token) {
+            let attribute = attribute as usize;
+            counts[attribute] += u32::from(last[attribute] != token);
+            last[attribute] = token;
+        }
+    }
+    counts
+}
+
+/// A first pass over the corpus: of each attribute its occurrences, its tokens, its first and its last block.
+pub(super) struct Seen {
+    pub counts: Vec<u32>,
+    pub tokens: Vec<u32>,
+    pub first: Vec<u8>,
+    pub last: Vec<u8>,
+}
+
+impl Seen {
+    pub fn new(corpus: &Corpus, blocks: &[Range<usize>], min_count: u32) -> Seen {
+        let n = corpus.attributes.len();
+        let mut seen = Seen { counts: vec![0; n], tokens: Vec::new(), first: vec![0; n], last: vec![0; n] };
+        for (block, sentences) in blocks.iter().enumerate() {
+            for sentence in sentences.clone() {
+                for token in corpus.tokens(sentence) {
+                    for &attribute in corpus.states.row(token) {
+                        let attribute = attribute as usize;
+                        if seen.counts[attribute] == 0 {
+                            seen.first[attribute] = block as u8;
+                        }
+                        seen.last[attribute] = block as u8;
+                        seen.counts[attribute] += 1;
+                    }
+                }
+            }
+        }
+        // Tokens are counted apart from occurrences only where a bound on their number has an effect.
+        seen.tokens =
+            if min_count > 1 { token_counts(corpus, |token| corpus.states.row(token)) } else { seen.counts.clone() };
+        seen
+    }
+}
+
+/// Attribute -> the labels that the data name for its tokens, sorted.
+pub(super) struct ObservedLabels {
+    starts: Vec<usize>,
+    lengths: Vec<u16>,
+    labels: Vec<u16>,
+}
+
+impl ObservedLabels {
+    pub fn of(&self, attribute: usize) -> &[u16] {
+        &self.labels[self.starts[attribute]..][..usize::from(self.lengths[attribute])]
+    }
+}
+
+/// Attribute -> the number of labels named for its tokens, over all its occurrences.
+fn named_counts(corpus: &Corpus) -> Vec<u32> {
+    let mut counts = vec![0u32; corpus.attributes.len()];
+    for token in 0..corpus.n_tokens() {
+        let named = corpus.named_labels(token).len() as u32;
+        corpus.states.row(token).iter().for_each(|&attribute| counts[attribute as usize] += named);
+    }
+    counts
+}
+
+/// The labels named with every attribute, which occurs `occurrences` times.
+pub(super) fn observed_labels(corpus: &Corpus, occurrences: &[u32]) -> ObservedLabels {
+    // An occurrence on a token with a single label names one.
+    let counts = if corpus.is_partial() { &named_counts(corpus) } else { occurrences };
+    let mut next: Vec<usize> = counts
+        .iter()
+        .scan(0, |total, &count| {
+            let start = *total;
+            *total += count as usize;
+            Some(start)
+        })
+        .collect();
+    let mut labels = vec![0u16; counts.iter().map(|&count| count as usize).sum()];
+    for token in 0..corpus.n_tokens() {
+        let named = corpus.named_labels(token);
+        for &attribute in corpus.states.row(token) {
+            let slot = &mut next[attribute as usize];
+            for (place, &label) in labels[*slot..].iter_mut().zip(named) {
+                *place = label as u16;
+            }
+            *slot += named.len();
+        }
+    }
+    let starts: Vec<usize> = next.iter().zip(counts).map(|(end, &count)| end - count as usize).collect();
+    let mut lengths = Vec::with_capacity(counts.len());
+    for (&start, &count) in starts.iter().zip(counts) {
+        let all = &mut labels[start..start + count as usize];
+        all.sort_unstable();
+        let mut kept = 0;
+        for at in 0..all.len() {
+            if at == 0 || all[at] != all[kept - 1] {
+                all[kept] = all[at];
+                kept += 1;
+            }
+        }
+        lengths.push(kept as u16);
+    }
+    ObservedLabels { starts, lengths, labels }
+}
