@@ -186,3 +186,9 @@ def test_an_unknown_way_to_decode_is_refused(method):
     crf = random_crf(["A", "B"], 1, 1.0, 0)
     with pytest.raises(OptionError, match=r"decode='best' is none of viterbi, marginal"):
         getattr(crf, method)([[["a", "a"]]], decode="best")
+
+
+def test_the_best_labellings_and_the_best_labels_are_not_asked_for_together():
+    crf = random_crf(["A", "B"], 1, 1.0, 0)
+    with pytest.raises(OptionError, match=r"leave out n_best or decode='marginal'"):
+        crf.predict([[["a", "a"]]], n_best=2, decode="marginal")

@@ -513,14 +513,26 @@ def test_attribute_files_give_label_and_probability(done, sample):
     assert firsts == [f"# {significant(each.probability)}" for each in tagged]
 
 
-def test_probabilities_and_marginals_may_both_be_wanted(done, chunker):
-    both = done("tag", "-m", chunker.model, chunker.test, "--probabilities", "token", "--marginals").stdout
-    for sentence in read_columns(both):
-        for row in sentence:
-            *_, label, p = (
-                row[: -len(cells)] if (cells := [cell for cell in row if ":" in cell and "." in cell]) else row
-            )
-            assert f"{label}:{p}" in cells
+@pytest.mark.parametrize("other", [["--marginals"], ["--n-best", "2"]])
+def test_probabilities_of_two_kinds_are_refused(misuse, chunker, other):
+    message = misuse("tag", "-m", chunker.model, chunker.test, "--probabilities", "token", *other)
+    assert f"leave out {other[0]} or --probabilities" in message
+
+
+def test_a_sentence_that_may_have_no_labels_has_probability_zero(done, tmp_path):
+    forbidden = [("O", "O"), ("B-X", "O"), ("B-X", "B-X")]
+    loglinear.ChainCRF(constraints=forbidden).fit([[["a"], ["b"]]], [["O", "B-X"]]).save(tmp_path / "m")
+    printed = {
+        kind: done(
+            "tag", "-m", tmp_path / "m", "-f", "crfsuite", "--probabilities", kind, input="\ta\n\ta\n\ta\n"
+        ).stdout
+        for kind in ("token", "span", "sequence")
+    }
+    assert printed == {
+        "token": "?\t0.000000\n" * 3 + "\n",
+        "span": "?\t0.000000\n" * 3 + "\n",
+        "sequence": "# 0\n?\n?\n?\n\n",
+    }
 
 
 @pytest.mark.parametrize("kind", ["token", "span", "sequence"])
