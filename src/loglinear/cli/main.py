@@ -137,11 +137,21 @@ def _prepare_streams() -> None:
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
     """Let SIGTERM and SIGHUP do as Ctrl-C does, unless the process has another use for them (as under nohup)."""
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    usual = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    terminals = [number for number in (1, 2) if os.isatty(number)]
+
+    def hang_up(number: int, frame: Any) -> NoReturn:
+        # The terminal has gone: what would be said there is dropped, lest it fail before the results are written.
+        with open(os.devnull, "wb") as nowhere:
+            for terminal in terminals:
+                os.dup2(nowhere.fileno(), terminal)
+        raise KeyboardInterrupt
+
+    wanted = {"SIGTERM": signal.default_int_handler, "SIGHUP": hang_up}
+    handlers = {getattr(signal, name): handler for name, handler in wanted.items() if hasattr(signal, name)}
+    usual = [number for number in handlers if signal.getsignal(number) is signal.SIG_DFL]
     try:
         for number in usual:
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, handlers[number])
     except ValueError:  # not on the main thread, which alone sees signals
         usual = []
     try:

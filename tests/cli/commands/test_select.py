@@ -384,3 +384,26 @@ def test_help_shows_examples(done):
     assert "example: loglinear select" in shown
     for option in ("--dev", "--l1", "--size", "--path", "--select", "--steps", "--table", "--plot", "--model"):
         assert option in shown
+
+
+def test_results_are_written_when_the_terminal_goes(chunker, tmp_path):
+    pty = pytest.importorskip("pty", reason="needs a terminal")
+    terminal, stderr = pty.openpty()
+    command = [*COMMAND, "select", chunker.train, "--preset", "ner", "--l1", "1e-4", "--tolerance", "0"]
+    command += ["--path", "1000", "-m", tmp_path / "m", "--table", tmp_path / "t"]
+    environment = os.environ | {"TERM": "xterm"}
+    process = subprocess.Popen(list(map(os.fspath, command)), stdin=subprocess.DEVNULL, stderr=stderr, env=environment)
+    os.close(stderr)
+    try:
+        said = b""
+        deadline = time.monotonic() + 20
+        while b"point 2" not in said and select.select([terminal], [], [], deadline - time.monotonic())[0]:
+            said += os.read(terminal, 65536)
+        os.close(terminal)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(timeout=30) == 1
+    finally:
+        process.kill()
+        process.wait()
+    assert len(table((tmp_path / "t").read_text())) >= 2
+    assert (tmp_path / "m").exists()
