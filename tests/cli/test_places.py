@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
+import importlib
 import os
 
 import pytest
+
+from loglinear.cli.main import COMMANDS
 
 INPUT = "the DT D\ndog NN N\n\nit PRP N\nbarks VBZ V\n"
 
@@ -38,6 +42,15 @@ def test_output_that_is_an_input_or_another_output_is_refused(misuse, tmp_path, 
     assert read in said
     assert written in said
     assert (tmp_path / "F").read_text() == INPUT
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_argument_that_is_a_file_is_read_or_written(name):
+    module = importlib.import_module(f"loglinear.cli.commands.{name}")
+    parser = argparse.ArgumentParser()
+    module.configure(parser)
+    files = {each.dest for each in parser._actions if each.metavar in ("FILE", "MODEL", "TRAIN", "DATA", "PICTURE")}
+    assert files == {*module.READS, *module.WRITES}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs links")

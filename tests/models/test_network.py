@@ -480,3 +480,10 @@ def test_copies_answer_as_the_network_does(tmp_path, copied, loaded):
     assert_equal(twin.edges_, model.edges_)
     assert twin.log_likelihood(table()).value == model.log_likelihood(table()).value
     twin.save(tmp_path / "twin")
+
+
+def test_a_single_column_of_one_value_has_it():
+    with pytest.raises(DataError, match="column 0 has only one value, or none"):
+        PairwiseMRF(l1=1.0).fit(np.array([[1, 0], [1, 1]]))
+    with pytest.raises(DataError, match="column 0, column 1 have only one value, or none"):
+        PairwiseMRF(l1=1.0).fit(np.array([[1, 0], [1, 0]]))

@@ -468,3 +468,10 @@ def test_partly_known_labels_are_read_where_asked_for(done, tiny, tmp_path):
     done("train", tiny, "--preset", "pos", "--partial", "-m", tmp_path / "m", "-q")
     done("train", tiny, "--preset", "pos", "-m", tmp_path / "n", "-q")
     assert features(tmp_path / "m") == features(tmp_path / "n")
+
+
+def test_one_of_a_kind_is_singular(done, tmp_path):
+    (tmp_path / "data").write_text("the D\n")
+    said = done("train", tmp_path / "data", "--preset", "pos", "-m", tmp_path / "m").stderr
+    assert f"{tmp_path / 'data'}: 1 sentence, 1 token, " in said
+    assert said.splitlines()[0].endswith(" attributes, 1 label")
