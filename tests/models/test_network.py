@@ -306,7 +306,7 @@ def test_a_run_that_does_not_settle_is_reported():
             "100 different values.*: more than max_states=32; bin them with bins=4",
         ),
         ([["a", "b"], ["b", "a"], [None, None]], "row 2 has no values at all"),
-        ([["a", None], ["b", None]], "fewer than two columns vary: column 1 have"),
+        ([["a", None], ["b", None]], "fewer than two columns vary: column 1 has"),
         ([["a", 1], ["b", "c"]], "cannot be compared"),
         ([["a", "b"], ["b"]], "row 1 of X has 1 values"),
         ([1, 2, 3], "no table"),
