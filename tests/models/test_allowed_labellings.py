@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loglinear import ChainCRF, ChainFeatures, ChainObjective, Corpus, ElasticNet, Problem, minimize
+from loglinear.constraints import forbidden_pairs
 from loglinear.errors import DataError, OptionError
 from loglinear.metrics import chunks
 from loglinear.minimize import Stop
@@ -244,3 +245,53 @@ def test_what_a_training_cannot_use_is_said():
     assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match="constraints='auto': the labels follow no tagging scheme"):
         ChainCRF(constraints="auto").fit(X[:1], [["DET", "NOUN"]])
+
+
+N_MODELS = [3, pytest.param(200, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("n_models", N_MODELS)
+def test_no_random_model_gives_an_invalid_span(n_models):
+    """With 200 models 10^6 sentences."""
+    rng = np.random.default_rng(n_models)
+    for seed in range(n_models):
+        scheme = ("BIO", "IOBES")[seed % 2]
+        crf = random_crf(scheme, seed, order=1 + seed // 2 % 2)
+        labels = list(crf.classes_)
+        forbidden = np.zeros((len(labels) + 1, len(labels) + 1), dtype=bool)
+        for before, after in forbidden_pairs(scheme, labels):
+            forbidden[len(labels) if before is None else before, len(labels) if after is None else after] = True
+        X = [[[f"a{a}"] for a in rng.integers(6, size=length)] for length in rng.integers(1, 8, size=5000)]
+        numbers = {label: number for number, label in enumerate(labels)}
+        edge = len(labels)
+        predicted = [[edge, *map(numbers.__getitem__, sentence), edge] for sentence in crf.predict(X)]
+        ids = np.array(list(itertools.chain(*predicted)))
+        pairs = forbidden[ids[:-1], ids[1:]]
+        # Two edges in a row are the end of a sentence and the start of the next.
+        assert not pairs[(ids[:-1] != edge) | (ids[1:] != edge)].any()
+
+
+@pytest.mark.parametrize(("partial", "constraints"), [(True, "BIO"), (True, None), (False, "BIO")])
+def test_parts_of_an_objective_allow_what_the_whole_allows(partial, constraints):
+    objective = data(partial=partial, constraints=constraints)
+    n, rng = objective.n_features, np.random.default_rng(3)
+    w = rng.normal(size=n)
+    value, gradient = objective.value_and_gradient(w)
+    halves = [objective.batch(np.arange(start, objective.n_samples, 2), 1.0).value_and_gradient(w) for start in (0, 1)]
+    assert sum(half[0] for half in halves) == pytest.approx(value)
+    assert sum(half[1] for half in halves) == pytest.approx(gradient)
+    kept = np.arange(0, n, 2)
+    alone = np.zeros(n)
+    alone[kept] = w[kept]
+    whole, part = objective.value_and_gradient(alone), objective.restrict(kept).value_and_gradient(w[kept])
+    assert part[0] == pytest.approx(whole[0])
+    assert part[1] == pytest.approx(whole[1][kept])
+    some = [0, 3, 5]
+    sample, batch = objective.sample(some), objective.batch(some, 1.0)
+    assert sample.value_and_gradient(np.zeros(sample.n_features))[0] == pytest.approx(
+        batch.value_and_gradient(np.zeros(n))[0]
+    )
+    clusters = np.minimum(np.arange(n), n - 2)
+    merged = objective.aggregate(clusters, n - 1)
+    assert merged is not None
+    assert merged.value_and_gradient(w[:-1])[0] == pytest.approx(objective.value_and_gradient(w[clusters])[0])

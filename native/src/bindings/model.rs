@@ -32,6 +32,9 @@ pub fn constraints(labels: usize, forbidden: Vec<Pair>) -> PyResult<Constraints>
     }
 }
 
+/// A list of labels and its log-probability.
+type Scored<'py> = (Bound<'py, PyAny>, f64);
+
 /// A trained chain model.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ChainModel {
@@ -212,7 +215,7 @@ impl ChainModel {
         corpus: &Corpus,
         n: NonZeroUsize,
         threads: usize,
-    ) -> PyResult<Vec<Vec<(Bound<'py, PyAny>, f64)>>> {
+    ) -> PyResult<Vec<Vec<Scored<'py>>>> {
         let found = self.run(py, threads, |interrupt| self.inner.n_best(&corpus.inner, n, interrupt))?;
         let sequences = found.iter().flatten().map(|labelling| labelling.labels.as_slice());
         let lists = label_lists(py, &self.inner.labels, &[], sequences)?;

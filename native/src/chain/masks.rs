@@ -141,7 +141,7 @@ struct Maker {
 impl Maker {
     /// Appends the tokens that may not have every label.
     fn add(&mut self, sets: &LabelSets, entries: &mut Vec<(u32, u32)>) {
-        for token in (0..sets.len()).filter(|&token| !sets.is_full(token)) {
+        for token in (0..sets.rows()).filter(|&token| !sets.is_full(token)) {
             let labels: Vec<usize> = sets.labels(token).collect();
             let next = self.numbers.len() as u32;
             let row = *self.numbers.entry(labels).or_insert(next);

@@ -278,11 +278,15 @@ impl Abreast {
     /// Forward recursion; returns log Z of each sentence, or None if a number leaves the range of a double.
     #[inline(always)]
     pub fn forward<S: Simd>(&mut self, simd: S, links: &Links) -> Option<[f64; LANES]> {
-        let in_range = match S::F64_LANES {
-            8 => self.forward_of::<S, 1>(simd, links),
-            4 => self.forward_of::<S, 2>(simd, links),
-            2 => self.forward_of::<S, 4>(simd, links),
-            _ => self.forward_of::<S, 8>(simd, links),
+        let in_range = match (S::F64_LANES, links.second_order) {
+            (8, false) => self.forward_in::<S, 1, false>(Lanes(simd), links),
+            (8, true) => self.forward_in::<S, 1, true>(Lanes(simd), links),
+            (4, false) => self.forward_in::<S, 2, false>(Lanes(simd), links),
+            (4, true) => self.forward_in::<S, 2, true>(Lanes(simd), links),
+            (2, false) => self.forward_in::<S, 4, false>(Lanes(simd), links),
+            (2, true) => self.forward_in::<S, 4, true>(Lanes(simd), links),
+            (_, false) => self.forward_in::<S, 8, false>(Lanes(simd), links),
+            (_, true) => self.forward_in::<S, 8, true>(Lanes(simd), links),
         };
         if !in_range {
             return None;
@@ -297,30 +301,15 @@ impl Abreast {
     /// After `forward`: leaves factor * p(y_t = j) of each sentence in its rows, and counts transitions and triples.
     #[inline(always)]
     pub fn backward<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) {
-        match S::F64_LANES {
-            8 => self.backward_of::<S, 1>(simd, links, factors),
-            4 => self.backward_of::<S, 2>(simd, links, factors),
-            2 => self.backward_of::<S, 4>(simd, links, factors),
-            _ => self.backward_of::<S, 8>(simd, links, factors),
-        }
-    }
-
-    #[inline(always)]
-    fn forward_of<S: Simd, const N: usize>(&mut self, simd: S, links: &Links) -> bool {
-        match (links.second_order, links.constrained) {
-            (false, false) => self.forward_in::<S, N, false, false>(Lanes(simd), links),
-            (false, true) => self.forward_in::<S, N, false, true>(Lanes(simd), links),
-            (true, false) => self.forward_in::<S, N, true, false>(Lanes(simd), links),
-            (true, true) => self.forward_in::<S, N, true, true>(Lanes(simd), links),
-        }
-    }
-
-    #[inline(always)]
-    fn backward_of<S: Simd, const N: usize>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) {
-        match (links.second_order, links.constrained) {
-            (false, false) => self.backward_in::<S, N, false, false>(Lanes(simd), links, factors),
-            (false, true) => self.backward_in::<S, N, false, true>(Lanes(simd), links, factors),
-            (true, _) => self.backward_in::<S, N, true, false>(Lanes(simd), links, factors),
+        match (S::F64_LANES, links.second_order) {
+            (8, false) => self.backward_in::<S, 1, false>(Lanes(simd), links, factors),
+            (8, true) => self.backward_in::<S, 1, true>(Lanes(simd), links, factors),
+            (4, false) => self.backward_in::<S, 2, false>(Lanes(simd), links, factors),
+            (4, true) => self.backward_in::<S, 2, true>(Lanes(simd), links, factors),
+            (2, false) => self.backward_in::<S, 4, false>(Lanes(simd), links, factors),
+            (2, true) => self.backward_in::<S, 4, true>(Lanes(simd), links, factors),
+            (_, false) => self.backward_in::<S, 8, false>(Lanes(simd), links, factors),
+            (_, true) => self.backward_in::<S, 8, true>(Lanes(simd), links, factors),
         }
     }
 
@@ -395,11 +384,7 @@ impl Abreast {
     }
 
     #[inline(always)]
-    fn forward_in<S: Simd, const N: usize, const SECOND: bool, const CONSTRAINED: bool>(
-        &mut self,
-        simd: Lanes<S, N>,
-        links: &Links,
-    ) -> bool {
+    fn forward_in<S: Simd, const N: usize, const SECOND: bool>(&mut self, simd: Lanes<S, N>, links: &Links) -> bool {
         self.fill_potentials(simd.0, links);
         self.begin_forward::<S, N, SECOND>(simd, links);
         let (labels, nodes, steps) = (links.labels, links.n_nodes(), self.steps(links));
@@ -422,7 +407,7 @@ impl Abreast {
                 for label in 0..labels {
                     let node = group * labels + label;
                     // A label that can follow each other label never vanishes. Each can follow the edge of the sentence.
-                    let can_vanish = CONSTRAINED && (SECOND || links.rests[node] == 0.0);
+                    let can_vanish = links.constrained && (SECOND || links.rests[node] == 0.0);
                     let base = if can_vanish && !SECOND && step > 1 { simd.all(0.0) } else { base };
                     let mut value = simd.multiply(simd.multiply_add(sums[node], rescale, base), states[label]);
                     let mut potential = states[label];
@@ -430,7 +415,7 @@ impl Abreast {
                         let factor = simd.all(links.factors[node]);
                         value = simd.multiply(value, factor);
                         next[label] = simd.add(next[label], value);
-                        if CONSTRAINED {
+                        if can_vanish {
                             potential = simd.multiply(potential, factor);
                             potential = simd.multiply(potential, potentials[(token - 1) * links.width + group]);
                         }
@@ -449,11 +434,11 @@ impl Abreast {
                 bases[group] = simd.multiply(rest, next[group]);
             }
         }
-        !CONSTRAINED || simd.is_least(least, scaled::LEAST)
+        simd.is_least(least, scaled::LEAST)
     }
 
     #[inline(always)]
-    fn backward_in<S: Simd, const N: usize, const SECOND: bool, const CONSTRAINED: bool>(
+    fn backward_in<S: Simd, const N: usize, const SECOND: bool>(
         &mut self,
         simd: Lanes<S, N>,
         links: &Links,
@@ -476,7 +461,7 @@ impl Abreast {
         for step in (1..=self.steps(links)).rev() {
             let token = step - usize::from(!SECOND);
             let ends = simd.where_last(&lengths, token, &scales);
-            self.step_back::<S, N, SECOND, CONSTRAINED>(simd, links, step, ends);
+            self.step_back::<S, N, SECOND>(simd, links, step, ends);
             self.put_marginals(simd.0, token, links.width);
         }
         if SECOND {
@@ -492,7 +477,7 @@ impl Abreast {
     /// Goes from the step behind to this one: computes marginals, counts, and beta times potentials. `ends` is factor / Z in the
     /// lanes whose sentences end here.
     #[inline(always)]
-    fn step_back<S: Simd, const N: usize, const SECOND: bool, const CONSTRAINED: bool>(
+    fn step_back<S: Simd, const N: usize, const SECOND: bool>(
         &mut self,
         simd: Lanes<S, N>,
         links: &Links,
@@ -529,10 +514,10 @@ impl Abreast {
                     marginals[label] = marginal;
                 }
                 incoming[node] = onward;
-                total = if CONSTRAINED {
-                    simd.multiply_add(simd.all(links.rests[node]), onward, total)
-                } else {
+                total = if SECOND {
                     simd.add(total, onward)
+                } else {
+                    simd.multiply_add(simd.all(links.rests[node]), onward, total)
                 };
             }
             *next = total;

@@ -42,7 +42,7 @@ impl Constraints {
     /// Removes from each token's labels those that are on no allowed labelling of the sentence. Returns whether there is an
     /// allowed labelling.
     pub fn prune(&self, tokens: &mut LabelSets) -> bool {
-        let n = tokens.len();
+        let n = tokens.rows();
         if n == 0 {
             return true;
         }

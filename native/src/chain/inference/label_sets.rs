@@ -22,14 +22,14 @@ impl LabelSets {
         (self.labels, self.words) = (labels, labels.div_ceil(64));
         self.bits.clear();
         self.bits.resize(rows * self.words, u64::MAX);
-        if labels % 64 > 0 {
+        if !labels.is_multiple_of(64) {
             let last = (1 << (labels % 64)) - 1;
             self.bits.chunks_exact_mut(self.words).for_each(|row| row[row.len() - 1] = last);
         }
     }
 
     /// The number of sets.
-    pub fn len(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.bits.len() / self.words.max(1)
     }
 
@@ -43,7 +43,7 @@ impl LabelSets {
 
     /// Whether a label is in a set.
     pub fn contains(&self, row: usize, label: usize) -> bool {
-        self.row(row)[label / 64] >> (label % 64) & 1 == 1
+        (self.row(row)[label / 64] >> (label % 64)) & 1 == 1
     }
 
     /// Takes a label out of a set.

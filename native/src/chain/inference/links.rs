@@ -33,8 +33,8 @@ pub struct Links {
     pub are_few: bool,
     /// The factor of a link that is in no list: 1, or 0 if all links are listed.
     pub rest: f64,
-    /// In first order under constraints, for each node the factor of the links into it that are in no list: `rest`, or 0 where some
-    /// links are forbidden, for then the others are listed. Else empty.
+    /// In first order, for each node the factor of the links into it that are in no list: `rest`, or 0 where some links are
+    /// forbidden, for then the others are listed.
     pub rests: Vec<f64>,
     /// For each node the links that enter it.
     pub into: BundledLists,
@@ -140,7 +140,7 @@ impl Links {
             constrained: transitions.constraints.is_some(),
             are_few: false,
             rest: 1.0,
-            rests: Vec::new(),
+            rests: vec![1.0; labels],
             into: BundledLists::new(0, &[]),
             out: BundledLists::new(0, &[]),
             factors: Vec::new(),
@@ -157,7 +157,7 @@ impl Links {
             constraints.forbidden_transitions().for_each(|(_, to)| is_free[to] = false);
             let allowed = || all().filter(|&(from, to)| constraints.allows(from, to));
             let listed = featured.filter(|&(_, to)| is_free[to]).chain(allowed().filter(|&(_, to)| !is_free[to]));
-            links.rests = is_free.iter().map(|&free| if free { 1.0 } else { 0.0 }).collect();
+            links.rests.iter_mut().zip(&is_free).filter(|(_, free)| !**free).for_each(|(rest, _)| *rest = 0.0);
             links.set(labels, labels * labels, listed.map(link).collect(), || allowed().map(link).collect());
             return links;
         };
@@ -176,7 +176,7 @@ impl Links {
     /// Makes the lists: of the `few` links with features where that is cheaper and as exact, else of `all` links.
     fn set(&mut self, nodes: usize, possible: usize, few: Vec<Link>, all: impl FnOnce() -> Vec<Link>) {
         // The links into a node that has no links but these keep all their digits.
-        let is_alone = |link: &Link| self.rests.get(link.1 as usize) == Some(&0.0);
+        let is_alone = |link: &Link| !self.second_order && self.rests[link.1 as usize] == 0.0;
         let sparse = 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= LEAST || is_alone(link));
         let most = if self.second_order { MOST_SECOND } else { MOST };
         self.are_few = if sparse { few.len() } else { possible } <= most;

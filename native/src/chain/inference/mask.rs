@@ -35,7 +35,7 @@ impl Mask {
 
     /// Adds the tokens of a sentence that may not have every label.
     pub fn add(&mut self, tokens: &LabelSets, width: usize) {
-        for token in (0..tokens.len()).filter(|&token| !tokens.is_full(token)) {
+        for token in (0..tokens.rows()).filter(|&token| !tokens.is_full(token)) {
             self.places.push(token * width);
             let start = self.rows.len();
             self.rows.resize(start + width, 0.0);

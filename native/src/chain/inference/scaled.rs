@@ -30,7 +30,7 @@ pub(super) const LEAST: f64 = 1e-280;
 /// Whether a forward variable is too small, and not just forbidden as its potential is.
 #[inline(always)]
 pub(super) fn has_vanished((&alpha, &potential): (&f64, &f64)) -> bool {
-    !(alpha >= LEAST) && potential != 0.0
+    (alpha.is_nan() || alpha < LEAST) && potential != 0.0
 }
 
 impl Lattice {
