@@ -359,7 +359,7 @@ def test_tags_can_be_declared_to_be_no_chunks():
 def test_report_has_a_matrix_where_it_fits_and_else_the_most_frequent_confusions():
     gold, predicted = [["NOUN"] * 5 + ["VERB"] * 3], [["NOUN"] * 4 + ["VERB"] + ["NOUN"] * 3]
     lines = evaluate(gold, predicted).report().splitlines()
-    assert lines[:3] == ["1 sentences, 8 tokens", "accuracy            50.00", "sentence accuracy    0.00"]
+    assert lines[:3] == ["1 sentence, 8 tokens", "accuracy            50.00", "sentence accuracy    0.00"]
     rows = [line.split() for line in lines]
     assert ["NOUN", "57.14", "80.00", "66.67", "5"] in rows
     assert ["macro", "average", "28.57", "40.00", "33.33", "8"] in rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shutil
 import subprocess
@@ -63,3 +64,12 @@ def test_the_page_on_a_package_index_has_no_link_that_needs_the_repository():
     readme = of_toml("pyproject.toml")["project"]["readme"]
     text = (ROOT / readme).read_text(encoding="utf-8")
     assert [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith(("https://", "#"))] == []
+
+
+def test_wheels_have_no_bill_of_materials_that_names_the_build_machine():
+    assert of_toml("pyproject.toml")["tool"]["maturin"]["sbom"]["rust"] is False
+
+
+def test_the_command_is_there():
+    module, name = of_toml("pyproject.toml")["project"]["scripts"]["loglinear"].split(":")
+    assert callable(getattr(importlib.import_module(module), name))

@@ -134,8 +134,9 @@ class Evaluation(NamedTuple):
             samples: whether tokens are samples of a classifier, and sentences are to be left out.
             width: columns of the terminal: a confusion matrix that is wider gives way to the most frequent confusions.
         """
-        head = f"{self.n_sentences:,} sentences, {self.n_tokens:,} tokens"
-        lines = [f"{self.n_tokens:,} samples" if samples else head, f"accuracy           {100 * self.accuracy:6.2f}"]
+        sizes = {"sample": self.n_tokens} if samples else {"sentence": self.n_sentences, "token": self.n_tokens}
+        head = ", ".join(f"{n:,} {noun}{'' if n == 1 else 's'}" for noun, n in sizes.items())
+        lines = [head, f"accuracy           {100 * self.accuracy:6.2f}"]
         if not samples:
             lines.append(f"sentence accuracy  {100 * self.sentence_accuracy:6.2f}")
         lines += ["", *(self._label_table() if self.scheme is None else self._chunk_table())]

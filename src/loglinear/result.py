@@ -36,7 +36,7 @@ class Status(Enum):
     MAX_PASSES = "stopped at the limit on passes over the data, before convergence"
     MAX_SECONDS = "stopped at the time limit, before convergence"
     STOPPED_BY_CALLBACK = "stopped by a callback, before convergence"
-    INTERRUPTED = "interrupted from the keyboard; the weights are those of the last complete iteration"
+    INTERRUPTED = "interrupted; the weights are those of the last complete iteration"
     LINE_SEARCH_FAILED = (
         "no step that decreases the objective was found; check that the gradient belongs to the objective, "
         "or accept the weights if the optimality violation is small"

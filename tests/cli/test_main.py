@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from loglinear import __version__
@@ -61,3 +65,20 @@ def test_an_interpreter_of_its_own_does_what_is_done_in_this_process(done, sampl
 )
 def test_flags_of_other_programs_are_translated(misuse, flags, words):
     assert misuse("train", "data", "-m", "model", *flags.split(), usage=True).endswith(words)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_ctrl_c_while_the_command_line_is_imported_is_no_traceback():
+    """An interrupt in the imports, simulated by a module that sends it."""
+    program = (
+        "import builtins, signal, runpy\n"
+        "usual = builtins.__import__\n"
+        "def interrupting(name, *rest, **options):\n"
+        "    if name == 'argparse':\n"
+        "        signal.raise_signal(signal.SIGINT)\n"
+        "    return usual(name, *rest, **options)\n"
+        "builtins.__import__ = interrupting\n"
+        "runpy.run_module('loglinear', run_name='__main__')\n"
+    )
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (finished.returncode, finished.stderr) == (1, "loglinear: error: interrupted\n")

@@ -173,3 +173,25 @@ def test_other_files_are_refused_as_before(misuse, tmp_path):
     for command in (["inspect"], ["tag", "-m"], ["evaluate", "data.csv", "-m"]):
         assert "not a loglinear model" in misuse(*command, tmp_path / "text")
         assert "nowhere" in misuse(*command, tmp_path / "nowhere")
+
+
+def test_a_file_of_words_is_refused_without_flags_that_the_command_lacks(misuse, tmp_path, trained):
+    _, model = trained
+    words = tmp_path / "words.txt"
+    words.write_text("Jan\nPeeters\n")
+    for command in ("tag", "evaluate"):
+        said = misuse(command, "-m", model, words)
+        assert said.startswith(f"{words}, line 1: one column, as a comma is not there; ")
+        assert f"{model} is the model of a network, which reads tables" in said
+        assert "--" not in said
+    assert "--delimiter" in misuse("structure", words)
+
+
+def test_modes_are_for_sequences(misuse, trained):
+    data, model = trained
+    assert "--mode" in misuse("evaluate", "-m", model, data, "--mode", "strict")
+
+
+def test_the_end_of_a_networks_training_is_told_in_words(done, trained):
+    shown = done("inspect", trained[1]).stdout
+    assert "ended            converged by the solver's own criterion; " in shown

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import io
 import itertools
+import pickle
 import warnings
 
+import joblib
 import networkx
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_equal
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -38,6 +42,14 @@ def fitted(X=None, **options):
     if options["objective"] == "likelihood":
         options.setdefault("inference", "exact")
     return PairwiseMRF(**options).fit(table() if X is None else X)
+
+
+def through_joblib(model):
+    """The model as joblib writes it to a file and reads it."""
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    return joblib.load(file)
 
 
 def truth_of(model):
@@ -454,3 +466,24 @@ def test_a_table_gives_the_variables_their_names(tmp_path):
     plain = PairwiseMRF(l1=1.0, objective="pseudolikelihood").fit(table.matrix())
     assert np.array_equal(network.edges_, plain.edges_)
     assert all(map(np.array_equal, network.weights_, plain.weights_))
+
+
+@pytest.mark.parametrize("copied", [lambda model: pickle.loads(pickle.dumps(model)), copy.deepcopy, through_joblib])
+@pytest.mark.parametrize("loaded", [False, True])
+def test_copies_answer_as_the_network_does(tmp_path, copied, loaded):
+    model = fitted()
+    if loaded:
+        model.save(tmp_path / "model")
+        model = PairwiseMRF.load(tmp_path / "model")
+    twin = copied(model)
+    assert_equal(twin.predict_proba(table()), model.predict_proba(table()))
+    assert_equal(twin.edges_, model.edges_)
+    assert twin.log_likelihood(table()).value == model.log_likelihood(table()).value
+    twin.save(tmp_path / "twin")
+
+
+def test_a_single_column_of_one_value_has_it():
+    with pytest.raises(DataError, match="column 0 has only one value, or none"):
+        PairwiseMRF(l1=1.0).fit(np.array([[1, 0], [1, 1]]))
+    with pytest.raises(DataError, match="column 0, column 1 have only one value, or none"):
+        PairwiseMRF(l1=1.0).fit(np.array([[1, 0], [1, 0]]))

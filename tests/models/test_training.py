@@ -261,3 +261,15 @@ def test_the_account_says_how_far_the_optimum_is():
     )
     with pytest.warns(ConvergenceWarning, match=r"limit on iterations.*: objective .*, violation .*at an optimum 0"):
         ChainCRF(max_iterations=2).fit(SENTENCES, LABELS)
+
+
+def test_a_penalty_that_leaves_no_feature_is_warned_of_at_the_line_that_fits():
+    X, y = [[["a"], ["b"]]], [["A", "B"]]
+    with pytest.warns(UserWarning, match="no feature is left: l1=100 .* below 0.75") as caught:
+        ChainCRF(l1=100.0).fit(X, y)
+    with pytest.warns(UserWarning, match="no feature is left") as others:
+        MaxEnt(l1=100.0).fit([{"a": 1}, {"b": 1}], ["A", "B"])
+    assert {each.filename for each in (*caught, *others)} == {__file__}
+    with pytest.warns(UserWarning, match=r"no attribute is left.*lower min_count") as caught:
+        ChainCRF(min_count=100).fit(X, y)
+    assert [each.filename for each in caught] == [__file__]

@@ -18,6 +18,8 @@ from typing import Any, NoReturn
 
 from ..errors import LogLinearError
 from ..version import __version__
+from .output import Interrupted
+from .places import check_places
 
 __all__ = ["COMMANDS", "main"]
 
@@ -46,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
     _prepare_streams()
     try:
         try:
-            with warnings.catch_warnings(), _ended_by_sigterm():
+            with warnings.catch_warnings(), _ended_by_signals():
                 warnings.showwarning = _show_warning
                 _run(arguments)
         finally:
@@ -63,6 +65,9 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else error, 2 if misuse else 1)
     except MemoryError:
         _fail("out of memory; leave out rare attributes (--min-count), or use a machine with more", 1)
+    except Interrupted as ended:
+        print(f"loglinear: {ended}", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt:
         _fail("interrupted", 1)
     except RuntimeError as error:
@@ -85,6 +90,7 @@ def _run(arguments: list[str]) -> None:
     parsed, unknown = parser.parse_known_args(arguments[1:])
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{_translated(unknown, vars(parsed))}")
+    check_places(parser, parsed, module.READS, module.WRITES)
     module.run(parsed)
 
 
@@ -129,19 +135,30 @@ def _prepare_streams() -> None:
 
 
 @contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM do as Ctrl-C does, unless the process has another use for it."""
-    usual = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+def _ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP do as Ctrl-C does, unless the process has another use for them (as under nohup)."""
+    terminals = [number for number in (1, 2) if os.isatty(number)]
+
+    def hang_up(number: int, frame: Any) -> NoReturn:
+        # The terminal has gone: what would be said there is dropped, lest it fail before the results are written.
+        with open(os.devnull, "wb") as nowhere:
+            for terminal in terminals:
+                os.dup2(nowhere.fileno(), terminal)
+        raise KeyboardInterrupt
+
+    wanted = {"SIGTERM": signal.default_int_handler, "SIGHUP": hang_up}
+    handlers = {getattr(signal, name): handler for name, handler in wanted.items() if hasattr(signal, name)}
+    usual = [number for number in handlers if signal.getsignal(number) is signal.SIG_DFL]
     try:
-        if usual:
-            signal.signal(signal.SIGTERM, signal.default_int_handler)
+        for number in usual:
+            signal.signal(number, handlers[number])
     except ValueError:  # not on the main thread, which alone sees signals
-        usual = False
+        usual = []
     try:
         yield
     finally:
-        if usual:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in usual:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -17,6 +17,7 @@ from ..models import network_file
 from ..models.network import PairwiseMRF
 from ..models.settings import plain
 from .options import flag
+from .output import counted, ended
 from .reading import naming
 
 __all__ = ["Edge", "evaluate", "inspect", "ranked_edges", "tag"]
@@ -80,7 +81,11 @@ def _opened(arguments: Namespace) -> tuple[PairwiseMRF, Table, Table]:
     """
     network = PairwiseMRF.load(arguments.model)
     named = hasattr(network, "feature_names_in_")
-    table = read_table(arguments.file, header=_needed(network) if named else True)
+    try:
+        table = read_table(arguments.file, header=_needed(network) if named else True, flags=False)
+    except DataError as error:
+        message = f"{error} ({arguments.model} is the model of a network, which reads tables)"
+        raise DataError(message) from error
     given = table if named else replace(table, names=_names(network)[: len(table.names)])
     column_of = dict(zip(given.names, given.columns, strict=False))
     lacking = [name for name in _needed(network) if name not in column_of]
@@ -109,13 +114,14 @@ def _known(column: npt.NDArray[np.object_], states: list[Any]) -> npt.NDArray[np
 
 def evaluate(arguments: Namespace) -> None:
     """Print the log-likelihood of a table, and whether it is exact or an estimate between bounds."""
-    _refuse(arguments, "format", "output", "scheme", "calibration")
+    arguments.mode = None if arguments.mode == "conlleval" else arguments.mode  # the default
+    _refuse(arguments, "format", "output", "scheme", "mode", "calibration")
     network, _, samples = _opened(arguments)
     with naming(arguments.file):
         found = network.log_likelihood(samples)
     n, needed = samples.n_samples, _needed(network)
     asked = zip(samples.names, samples.columns, strict=True)
-    report = {
+    report: dict[str, Any] = {
         "n_samples": n,
         "n_variables": len(needed),
         "missing": sum(value is None for name, column in asked if name in needed for value in column),
@@ -129,7 +135,12 @@ def evaluate(arguments: Namespace) -> None:
     if arguments.json:
         print(json.dumps(report))
         return
-    print(f"{n:,} samples, {report['n_variables']:,} variables, {report['missing']:,} missing values")
+    size = (
+        counted(n, "sample"),
+        counted(report["n_variables"], "variable"),
+        counted(report["missing"], "missing value"),
+    )
+    print(", ".join(size))
     print(f"log-likelihood per sample  {report['log_likelihood_per_sample']:.4f}  ", end="")
     bounds = f"{report['lower_per_sample']:.4f} and {report['upper_per_sample']:.4f}"
     print("exact" if found.exact else f"an estimate by belief propagation, within the bounds {bounds}")
@@ -184,7 +195,7 @@ def inspect(arguments: Namespace) -> None:
         "objective_value": training.get("objective"),
         "edges": [edge.to_dict() for edge in edges],
     }
-    print(json.dumps(report, default=plain) if arguments.json else _rendered(report, edges, max(arguments.top, 0)))
+    print(json.dumps(report, default=plain) if arguments.json else _rendered(report, edges, arguments.top))
 
 
 def _rendered(report: dict[str, Any], edges: list[Edge], top: int) -> str:
@@ -197,17 +208,16 @@ def _rendered(report: dict[str, Any], edges: list[Edge], top: int) -> str:
     if report["left_out"]:
         lines.append(f"left out         {', '.join(report['left_out'])} (one value, or none)")
     possible = n * (n - 1) // 2
-    lines.append(
-        f"edges            {report['n_edges']:,} of {possible:,} possible ones, {report['n_weights']:,} weights"
-    )
+    weights = counted(report["n_weights"], "weight")
+    lines.append(f"edges            {report['n_edges']:,} of {possible:,} possible ones, {weights}")
     by = f" by {report['inference'] or 'loopy_bp'}" if report["objective"] == "likelihood" else ""
     grouped = ", grouped" if report["grouped"] else ""
     penalty = f"l1 {report['l1']:.6g}{grouped}, l2 {report['l2']:g}"
     lines.append(f"trained with     {report['objective']}{by}, {report['solver']}, {penalty}")
     if report["status"] is not None:
         lines += [
-            f"                 on {report['n_samples']:,} samples",
-            f"ended            {report['status']} after {report['iterations']} iterations, {report['seconds']:.1f} s",
+            f"                 on {counted(report['n_samples'], 'sample')}",
+            f"ended            {ended(report)}",
             f"                 objective {report['objective_value']:.4f}, violation {report['violation']:.3g}",
         ]
     if edges and top:

@@ -17,6 +17,7 @@ __all__ = [
     "add_templates",
     "add_threads",
     "chosen",
+    "count",
     "flag",
     "solvers_help",
 ]
@@ -52,7 +53,9 @@ def add_options(parser: ArgumentParser, kind: type, *names: str, **defaults: Any
 
 
 def _add_option(parser: ArgumentParser, option: Field[Any], default: Any) -> None:
-    text = option.metadata["help"].partition(". ")[0].removesuffix(".")
+    text = option.metadata["help"].partition(". ")[0].removesuffix(".").replace("``", "`")
+    if default != option.default:
+        text = text.partition("; by default ")[0]
     if isinstance(default, (int, float)) and not isinstance(default, bool):
         text += f" ({default:g})"
     flags = _FLAGS.get(option.name, [flag(option.name)])
@@ -96,7 +99,9 @@ def add_features(parser: ArgumentParser) -> None:
 
 def add_threads(parser: ArgumentParser) -> None:
     """Add --threads."""
-    parser.add_argument("-j", "--threads", type=_count, default=0, metavar="N", help="threads; all cores by default")
+    parser.add_argument(
+        "-j", "--threads", type=_thread_count, default=0, metavar="N", help="threads; all cores by default"
+    )
 
 
 def add_templates(parser: ArgumentParser) -> None:
@@ -123,11 +128,19 @@ def add_json(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
+    """Return the number that an argument is; raise ValueError if it is negative or no whole number."""
     number = int(text)
-    if not 0 <= number <= 2**16:
+    if number < 0:
         raise ValueError
     return number
 
 
-_count.__name__ = "whole number of at least 0"
+def _thread_count(text: str) -> int:
+    number = count(text)
+    if number > 2**16:
+        raise ValueError
+    return number
+
+
+count.__name__ = _thread_count.__name__ = "whole number of at least 0"

@@ -5,11 +5,26 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
-__all__ = ["keeping_reached", "say", "scores_text", "tab_separated"]
+__all__ = ["Interrupted", "counted", "ended", "keeping_reached", "say", "scores_text", "tab_separated"]
 
 # Names may hold what would break the table.
 _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C or a signal has ended the work early, and the results reached are out.
+
+    Args:
+        places: files that were written.
+    """
+
+    def __init__(self, places: Sequence[str] = ()) -> None:
+        named = (
+            f"; {', '.join(places)}: written, with the weights reached" if places else "; the weights are those reached"
+        )
+        super().__init__(f"interrupted{named}")
 
 
 def say(message: str) -> None:
@@ -25,6 +40,23 @@ def keeping_reached(estimator: object) -> Iterator[None]:
     except KeyboardInterrupt:
         if getattr(estimator, "result_", None) is None:
             raise
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural but for 1."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def ended(training: Mapping[str, Any]) -> str:
+    """Return why a training ended, and its cost, from the settings of a model."""
+    from ..result import Status
+
+    status = training["status"]
+    known = {each.name.lower(): each.message.partition(";")[0] for each in Status}
+    parts = [counted(training["iterations"], "iteration")]
+    if training.get("passes") is not None:
+        parts.append(f"{training['passes']:g} pass{'' if training['passes'] == 1 else 'es'}")
+    return f"{known.get(status, status)}; {', '.join(parts)}, {training['seconds']:.1f} s"
 
 
 def scores_text(scores: Mapping[str, float]) -> str:

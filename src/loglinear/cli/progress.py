@@ -20,6 +20,9 @@ __all__ = ["Progress"]
 
 _WINDOW = 5
 _PERIOD = 2.0
+# Characters of the bar's line beside bar and text: "training", the time, blanks between. Of a long text besides.
+_AROUND = 20
+_TEXT = _AROUND + 110
 
 
 class Progress:
@@ -34,7 +37,7 @@ class Progress:
 
     Attributes:
         known: the share of the work that is done, from 0 to 1, where another callback knows it better; else None.
-        label: what to print before each step.
+        label: printed before each step.
     """
 
     def __init__(self, solver: Any, *, quiet: bool = False) -> None:
@@ -49,10 +52,16 @@ class Progress:
         self.label = ""
         self._last = -math.inf
         self._due: bool | None = None
+        # The last record, if it has not been shown.
+        self._unshown: TraceRecord | None = None
+        # Seconds of the minimisations that are over, and of the one at work.
+        self._before = self._seconds = 0.0
         # The last scores on development data.
         self._dev = ""
         self._bar: Any = None
         self._task: Any = None
+        # Parts of a step that did not fit the terminal, and the longest text so far: steady, lest the line flicker.
+        self._n_dropped = self._widest = 0
 
     def __enter__(self) -> Progress:
         if not self._quiet and sys.stderr.isatty():
@@ -60,8 +69,11 @@ class Progress:
             from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
             from rich.progress import Progress as Bar
 
-            columns = (TextColumn("training"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-            self._bar = Bar(*columns, console=Console(stderr=True))
+            console = Console(stderr=True)
+            self._bar_width = min(max(console.width - _TEXT, 10), 40)
+            text = TextColumn("{task.description}", markup=False)
+            columns = (TextColumn("training"), BarColumn(self._bar_width), text, TimeElapsedColumn())
+            self._bar = Bar(*columns, console=console)
             self._task = self._bar.add_task("", total=1.0)
             self._bar.start()
         return self
@@ -73,6 +85,8 @@ class Progress:
             if kind is None:
                 self._bar.update(self._task, completed=1.0)
             self._bar.stop()
+        elif self._unshown is not None and kind is None:
+            self._show(self._unshown)
 
     def note(self, message: str) -> None:
         """Print a line beside the bar."""
@@ -81,15 +95,22 @@ class Progress:
         elif not self._quiet:
             say(message)
 
-    def count_points(self, number: int) -> Callback:
-        """Return a callback that notes which of ``number`` points of a path is at work; it comes before this one."""
+    def count_points(self, number: int, folds: int = 0) -> Callback:
+        """Return a callback that notes which point of a path is at work; it comes before this one.
+
+        Args:
+            number: points of the path; others may follow them if there are no folds.
+            folds: paths of as many points that follow, each on a fold's samples.
+        """
         done = count()
 
         def observe(record: TraceRecord, state: Any) -> None:
             if record.iteration == 0:
                 at = next(done)
-                self.known = min(at, number) / number
-                self.label = f"point {at + 1} of {number}, " if at < number else f"point {at + 1}, "
+                self.known = min(at / (number * (folds + 1)), 1.0)
+                fold, point = divmod(at, number) if folds else (0, at)
+                known = f"point {point + 1} of {number}" if point < number else f"point {point + 1}"
+                self.label = f"fold {fold} of {folds}, {known}" if fold else known
 
         return observe
 
@@ -114,17 +135,40 @@ class Progress:
         if self._quiet:
             return
         self._objectives.append(record.objective)
-        text = self.label + record.line
+        if record.iteration == 0:
+            self._before += self._seconds
+        self._seconds = record.seconds
+        self._unshown = record
         if due:
             self._last = time.monotonic()
         if self._bar is not None:
-            if record.dev is not None:
-                self._dev = f"{' '.join(record.headline)} at {record.iteration}"
-            elif self._dev:
-                text += f", dev {self._dev}"
-            self._bar.update(self._task, completed=self._progress(), description=text)
+            self._bar.update(self._task, completed=self._progress(), description=self._fitting(record))
         elif due:
-            say(f"{record.seconds:7.1f} s  {text}")
+            self._show(record)
+
+    def _show(self, record: TraceRecord) -> None:
+        """Print a line."""
+        text = f"{self.label}, {record.line}" if self.label else record.line
+        say(f"{self._before + record.seconds:7.1f} s  {text}")
+        self._unshown = None
+
+    def _fitting(self, record: TraceRecord) -> str:
+        """Return a step as a text beside the bar, without the parts that matter least where the terminal is narrow."""
+        if record.dev is not None:
+            self._dev = f"dev {' '.join(record.headline)} at {record.iteration}"
+        iteration, objective, active = record.line.split(", ")[:3]
+        parts = [each for each in (self.label, iteration, objective, active, self._dev) if each]
+        room = max(self._bar.console.width - self._bar_width - _AROUND, 0)
+        by_worth = [each for each in (active, objective, iteration, self._dev) if each]
+        self._n_dropped = min(self._n_dropped, len(by_worth))
+        while self._n_dropped < len(by_worth) and len(self._joined(parts, by_worth)) > room:
+            self._n_dropped += 1
+        text = self._joined(parts, by_worth)[:room]
+        self._widest = max(self._widest, len(text))
+        return text.ljust(min(self._widest, room))
+
+    def _joined(self, parts: list[str], by_worth: list[str]) -> str:
+        return ", ".join(each for each in parts if each not in by_worth[: self._n_dropped])
 
     def _progress(self) -> float:
         """The share of the passes, or of the way, on a logarithmic scale, from a decrease of 1 to the tolerance."""

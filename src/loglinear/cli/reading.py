@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..models.start import Start
     from .progress import Progress
 
-__all__ = ["check_joint", "model_format", "naming", "open_model", "read_sentences", "read_template"]
+__all__ = ["check_format", "check_joint", "model_format", "naming", "open_model", "read_sentences", "read_template"]
 
 
 @contextmanager
@@ -48,6 +48,16 @@ def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
     return chain_file.open_model(path)
 
 
+def check_format(format: str | None) -> None:
+    """Raise OptionError if there is no format of this name; the kinds of conllu are checked by who reads them."""
+    from ..data.formats import FORMATS
+
+    if format is not None and format.partition(":")[0] not in (*FORMATS, "text"):
+        kinds = ", ".join(FORMATS).replace("conllu", "conllu (conllu:xpos, conllu:feats, conllu:deprel)")
+        message = f"format {format!r} is unknown; choose {kinds} or text"
+        raise OptionError(message)
+
+
 def check_joint(model: ChainModel, settings: dict[str, Any], option: str) -> None:
     """Raise OptionError if an option asks for probabilities of classes that a model scores apart from one another."""
     if settings.get("multi_class") == "ovr" and len(model.labels) > 2:
@@ -67,10 +77,20 @@ def model_format(path: str, format: str | None, settings: dict[str, Any], templa
     Returns:
         The format asked for; else the format of the file's extension, if the model can read it; else the format of the
         training data.
+
+    Raises:
+        OptionError: there is no such format, or the model cannot read it.
     """
     from ..data.formats import format_of, readable
 
+    check_format(format)
     if format is not None:
+        if template is not None and format in ("crfsuite", "svmlight"):
+            message = (
+                f"--format {format}: such files hold attributes, and the model forms them with its template; give it "
+            )
+            message += "a file of the format that it was trained on"
+            raise OptionError(message)
         return format
     trained = str(settings.get("format", "columns"))
     trained = "jsonl" if trained == "python" else trained
@@ -106,21 +126,25 @@ def read_sentences(
     use: DevOptions | None = None,
     partial: bool = False,
     start: Start | None = None,
+    name: str | None = None,
 ) -> tuple[Corpus, DevSet | None]:
-    """Read the training data of a chain and, if there are any, the development data; say what was found."""
+    """Read the training data of a chain and, if there are any, the development data; say what was found.
+
+    The training data's name in the message is their path, unless another one is given.
+    """
     from ..data.corpus import Corpus
     from ..data.formats import format_of, takes_template
     from ..models.chain_training import DevSet
     from ..models.options import DevOptions
-    from .output import say
+    from .output import counted, say
 
     text = read_template(preset, template)
     if text is None and start is not None and takes_template(format or format_of(train)):
         text = start.template
     corpus = Corpus.read(train, format=format, template=text, partial=partial, threads=threads)
     progress.note(
-        f"{train}: {len(corpus):,} sentences, {corpus.n_tokens:,} tokens, "
-        f"{corpus.n_attributes:,} attributes, {len(corpus.labels)} labels"
+        f"{name or train}: {counted(len(corpus), 'sentence')}, {counted(corpus.n_tokens, 'token')}, "
+        f"{counted(corpus.n_attributes, 'attribute')}, {counted(len(corpus.labels), 'label')}"
     )
     if start is not None:
         with naming(train):

@@ -9,7 +9,7 @@ import os
 
 from .. import _core
 
-__all__ = ["FORMATS", "format_of", "readable", "takes_template"]
+__all__ = ["FORMATS", "format_of", "n_columns", "readable", "takes_template"]
 
 # Name -> the extensions that stand for the format. `conllu:xpos` and the like are read by their full name alone.
 FORMATS: dict[str, tuple[str, ...]] = {
@@ -42,4 +42,9 @@ def readable(format: str, template: str | None) -> bool:
     """
     if not takes_template(format):
         return template is None
-    return format == "jsonl" or (template is not None and _core.check_template(template) == 1)
+    return format == "jsonl" or (template is not None and n_columns(template) == 1)
+
+
+def n_columns(template: str) -> int:
+    """Return the number of columns that a template looks at, up to the last one."""
+    return _core.check_template(template)

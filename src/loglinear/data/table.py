@@ -81,6 +81,7 @@ def read_table(
     ignore: Sequence[str] = (),
     delimiter: str | None = None,
     header: bool | Collection[str] = True,
+    flags: bool = True,
 ) -> Table:
     """Read a table of categories: delimited text such as CSV, compressed by gzip or xz or not, or Parquet.
 
@@ -98,6 +99,7 @@ def read_table(
             and semicolon that gives the first line most fields.
         header: whether the first line holds the names of the columns; otherwise they are x1, x2, .... Or names of
             columns: the first line holds names unless all of these are such names, and the first line has other ones.
+        flags: whether messages may advise --delimiter and --no-header, which one command has.
 
     Raises:
         DataError: the file is no table; names file, line or column, and remedy.
@@ -106,7 +108,7 @@ def read_table(
     """
     if path != "-" and PurePath(path).suffix.lower() in (".parquet", ".pq"):
         return _parquet(path, columns, ignore)
-    return _text(path, columns, ignore, _separator(path, delimiter), header)
+    return _text(_Lines(path, _separator(path, delimiter), flags), columns, ignore, header)
 
 
 def join_names(names: Iterable[str]) -> str:
@@ -176,8 +178,8 @@ def _sniffed(line: str) -> str:
 class _Lines:
     """The fields of all lines that are not blank; knows the number of the line read last."""
 
-    def __init__(self, path: str, delimiter: str | None) -> None:
-        self.name = file_name(path)
+    def __init__(self, path: str, delimiter: str | None, flags: bool) -> None:
+        self.path, self.name, self._flags = path, file_name(path), flags
         text = _decoded(path)
         blank = 0
         for first in text:
@@ -190,6 +192,10 @@ class _Lines:
         self.delimiter = delimiter or _sniffed(first)
         self._blank = blank
         self._reader = csv.reader(chain([first], text), delimiter=self.delimiter, strict=True)
+
+    def remedy(self, flag: str, other: str) -> str:
+        """Return the advice that names a flag where the command has it, else the other one."""
+        return flag if self._flags else other
 
     def place(self) -> str:
         """Return file and line number of the line read last."""
@@ -215,15 +221,8 @@ class _Cells(dict[str, str | None]):
         return self[cell]
 
 
-def _text(
-    path: str,
-    columns: Sequence[str] | None,
-    ignore: Sequence[str],
-    delimiter: str | None,
-    header: bool | Collection[str],
-) -> Table:
+def _text(lines: _Lines, columns: Sequence[str] | None, ignore: Sequence[str], header: bool | Collection[str]) -> Table:
     """Read delimited text."""
-    lines = _Lines(path, delimiter)
     rows = iter(lines)
     first = next(rows)
     if not isinstance(header, bool):
@@ -232,11 +231,12 @@ def _text(
     names = _names(lines, first) if header else [f"x{number}" for number in range(1, len(first) + 1)]
     if len(names) == 1:
         separator = _DELIMITERS.get(lines.delimiter, repr(lines.delimiter))
-        message = (
-            f"{lines.place()}: one column, as {separator} is not there; name what separates cells with --delimiter"
+        remedy = lines.remedy(
+            "name what separates cells with --delimiter", "a table has several, with names above them"
         )
+        message = f"{lines.place()}: one column, as {separator} is not there; {remedy}"
         raise DataError(message)
-    chosen = _chosen(path, names, columns, ignore)
+    chosen = _chosen(lines.path, names, columns, ignore)
     cells = [_Cells() for _ in chosen]
     found: list[list[str | None]] = [[] for _ in chosen]
     rows = _of_width(lines, rows if header else chain([first], rows), len(names))
@@ -245,7 +245,8 @@ def _text(
         for known, values, k in zip(cells, found, chosen, strict=True):
             values.extend(map(known.__getitem__, across[k]))
     if not found[0]:
-        message = f"{lines.name}: no samples; there is nothing behind the header (--no-header if there is none)"
+        hint = lines.remedy(" (--no-header if there is none)", "")
+        message = f"{lines.name}: no samples; there is nothing behind the header{hint}"
         raise DataError(message)
     return Table([names[k] for k in chosen], [_column(values) for values in found], lines.delimiter, header)
 
@@ -257,7 +258,8 @@ def _names(lines: _Lines, cells: list[str]) -> list[str]:
     for number, name in enumerate(names, start=1):
         if not name or name in seen:
             problem = f"two columns have the name {name!r}" if name else f"column {number} has no name"
-            message = f"{lines.place()}: {problem}; give each its own, or --no-header if this line holds no names"
+            hint = lines.remedy(", or --no-header if this line holds no names", "")
+            message = f"{lines.place()}: {problem}; give each its own{hint}"
             raise DataError(message)
         seen.add(name)
     return names

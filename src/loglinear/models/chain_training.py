@@ -52,16 +52,12 @@ def train_chain(
         DataError: the corpus has no labels or yields no feature, or the constraints forbid a sentence's labels.
 
     Warns:
-        UserWarning: nothing is known of some sentences' labels; the labels follow no scheme that "auto" could find.
+        UserWarning: nothing is known of some sentences' labels; the labels follow no scheme that "auto" could find; the
+            L1 penalty or ``min_count`` has left no feature.
     """
     options.check()
     objective = ChainObjective(corpus, features, threads=threads)
-    if objective.n_unknown:
-        message = f"{objective.n_unknown} of {len(corpus)} sentences have no known label; they contribute nothing"
-        warnings.warn(message, stacklevel=3)
-    if str(features.constraints).lower() == "auto" and objective.features.constraints is None:
-        message = "constraints='auto': the labels follow no tagging scheme, so that there are no constraints"
-        warnings.warn(message, stacklevel=3)
+    _warn_of_little(objective, features)
     data = None if dev is None else dev.of(objective)
     if start is None:
         result = train(objective, options, callbacks=callbacks, dev=data)
@@ -69,6 +65,22 @@ def train_chain(
         w0, account = start.weights(objective)
         result = replace(train(objective, options, callbacks=callbacks, dev=data, w0=w0), start=account)
     return chain_model(objective, options, result, DevOptions() if dev is None else dev.options), result
+
+
+def _warn_of_little(objective: ChainObjective, features: ChainFeatures) -> None:
+    """Warn of data and options that teach a chain less than was meant."""
+    if objective.n_unknown:
+        message = (
+            f"{objective.n_unknown} of {len(objective.corpus)} sentences have no known label; they contribute nothing"
+        )
+        warnings.warn(message, stacklevel=4)
+    if str(features.constraints).lower() == "auto" and objective.features.constraints is None:
+        message = "constraints='auto': the labels follow no tagging scheme, so that there are no constraints"
+        warnings.warn(message, stacklevel=4)
+    counts = objective.feature_counts
+    if features.min_count > 1 and objective.corpus.n_attributes and not counts.states + counts.bigrams:
+        message = f"no attribute is left: none is on {features.min_count} tokens or more; lower min_count (--min-count)"
+        warnings.warn(message, UserWarning, stacklevel=4)
 
 
 def chain_model(
@@ -130,9 +142,12 @@ class DevSet:
         return sorted(set(self.corpus.labels) - set(known))
 
     def scores(self, objective: ChainObjective, w: Vector) -> dict[str, float]:
-        """Return the scores of weights: accuracies; precision, recall and F of labels that follow a tagging scheme."""
+        """Return the scores of weights: accuracies; precision, recall and F of labels that follow a tagging scheme.
+
+        The score to choose a model by comes first.
+        """
         scores: dict[str, Any] = evaluate_model(objective.model(w), self.corpus, threads=self.threads).to_dict()
-        names = ("accuracy", "sentence_accuracy", "precision", "recall", "f1")
+        names = (self.headline(objective.corpus.labels), "accuracy", "sentence_accuracy", "precision", "recall", "f1")
         return {name: scores[name] for name in names if scores[name] is not None}
 
     def headline(self, known: Sequence[str]) -> str:

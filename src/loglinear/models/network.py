@@ -389,7 +389,8 @@ def _warn_of_constants(categories: list[Array], names: list[str] | None) -> None
         return
     named = ", ".join(f"column {i}" if names is None else repr(names[i]) for i in constant)
     if len(categories) - len(constant) < 2:
-        message = f"fewer than two columns vary: {named} have only one value, or none; edges need two variables"
+        has = "has" if len(constant) == 1 else "have"
+        message = f"fewer than two columns vary: {named} {has} only one value, or none; edges need two variables"
         raise DataError(message)
     message = f"left out, as all values are the same or missing: {named}"
     warnings.warn(message, UserWarning, stacklevel=3)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 from ..minimize import Callback, Stop, minimize
+from ..path import largest_l1
 from ..problem import Objective, Problem
 from ..result import Result, Status
 from ..trace import TraceRecord
-from ..vectors import Vector
+from ..vectors import Vector, count_nonzero
 from .options import DevOptions, SolverOptions
 
 __all__ = ["DevData", "DevScores", "Printer", "Shows", "train"]
@@ -30,7 +32,7 @@ class DevData:
     """Development data.
 
     Attributes:
-        score: returns the scores of weights by name.
+        score: returns the scores of weights by name, the headline first.
         headline: name of the score to choose weights by; the higher the better.
         options: their use.
     """
@@ -66,6 +68,9 @@ def train(
     Raises:
         OptionError: an option is out of its range.
         ObjectiveError: see `minimize`.
+
+    Warns:
+        UserWarning: the L1 penalty has left no feature.
     """
     problem = Problem(objective, replace(options.penalty(), unpenalised=unpenalised))
     observers, stop = tuple(callbacks), options.stop()
@@ -74,7 +79,19 @@ def train(
     first = () if scores is None else (scores,)
     result = minimize(problem, options.make_solver()[1], w0, stop=stop, callbacks=(*first, *observers))
     result = replace(result, state=None)  # type: ignore[arg-type]
+    _warn_if_empty(problem, result)
     return result if scores is None else scores.concluded(result)
+
+
+def _warn_if_empty(problem: Problem, result: Result) -> None:
+    """Warn if the L1 penalty has left no feature; unpenalised weights are none."""
+    l1, n_free = problem.penalty.l1, problem.penalty.unpenalised
+    if not l1 or not result.status.converged or count_nonzero(result.w[: result.w.size - n_free]):
+        return
+    largest = largest_l1(problem)
+    if largest > 0.0:
+        message = f"no feature is left: l1={l1:g} makes all weights 0; lower l1 (--l1), below {min(largest, l1):.6g}"
+        warnings.warn(message, UserWarning, stacklevel=5)
 
 
 class DevScores:
@@ -112,7 +129,6 @@ class DevScores:
     def _score(self, record: TraceRecord, w: Vector) -> None:
         record.dev = self._dev.score(w)
         name = self._dev.headline
-        record.dev = {name: record.dev[name]} | record.dev
         if self._best is None or record.dev[name] > self._best.dev[name]:  # type: ignore[index]
             self._best = record
             if self._dev.options.keeps_best:

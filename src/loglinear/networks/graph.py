@@ -6,6 +6,7 @@ A method has options, and a function ``moments(graph, ...)`` that training calls
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,7 +32,6 @@ class Graph:
         threads: number of threads; 0 for all cores.
 
     Attributes:
-        network: the native network.
         interactions: numbers of all interactions of the edges, edge by edge, shape (k,).
         places: index in ``edge_scores`` of each of these interactions, shape (k,).
         columns: index in ``node_scores`` of each column, shape (D,).
@@ -41,7 +41,7 @@ class Graph:
 
     def __init__(self, layout: Layout, edges: Numbers, threads: int = 0) -> None:
         self.layout, self.edges = layout, np.ascontiguousarray(edges, dtype=np.int64).reshape(-1, 2)
-        self.network = _core.Network(layout.states, self.edges, threads=threads)
+        self._threads = threads
         self.columns = np.arange(layout.n_columns) + layout.variable + 1
         rows, across = (layout.states[self.edges[:, side]] for side in (0, 1))
         sizes = (rows - 1) * (across - 1)
@@ -54,6 +54,14 @@ class Graph:
         self.interactions = layout.interactions_of(first[edge, 0] + s, first[edge, 1] + t)
         self.places = self.edge_at[edge] + (s + 1) * across[edge] + t + 1
         self._sorter = np.argsort(self.interactions)
+
+    @cached_property
+    def network(self) -> _core.Network:
+        """The native network; copies of the graph, pickled ones too, make their own."""
+        return _core.Network(self.layout.states, self.edges, threads=self._threads)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "network"}
 
     def places_of(self, interactions: Numbers) -> Numbers:
         """Return the index in ``edge_scores`` of some of the graph's interactions."""

@@ -138,6 +138,14 @@ def make_solver(name: str, **options: Any) -> Solver[Any]:
     try:
         solver: Solver[Any] = kind(**options)
     except TypeError as error:
-        message = f"solver {name}: {error}; `loglinear solvers {name}` lists its options"
+        known = option_names(kind)
+        unknown = next((each for each in options if each not in known and repr(each) in str(error)), None)
+        hint = f"`loglinear solvers {name}` lists them"
+        if unknown is None:
+            message = f"the options of solver {name} do not fit ({error}); {hint}"
+        else:
+            close = get_close_matches(unknown, known, n=2)
+            asked = f"did you mean {' or '.join(close)}? " if close else ""
+            message = f"solver {name} has no option {unknown!r}; {asked}{hint}"
         raise OptionError(message) from error
     return solver

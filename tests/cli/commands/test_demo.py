@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 
 import pytest
+
+from loglinear.cli.progress import Progress
 
 
 def test_demo_is_accurate_and_its_model_tags(done, tmp_path, monkeypatch):
@@ -15,6 +18,7 @@ def test_demo_is_accurate_and_its_model_tags(done, tmp_path, monkeypatch):
     accuracy = re.search(r"accuracy on [\d,]+ unseen words: ([\d.]+) %", finished.stdout)
     assert accuracy is not None, finished.stdout
     assert float(accuracy[1]) > 90.0
+    assert finished.stderr.startswith("ud-english-ewt-train.txt.xz: ")
     assert [path.name for path in tmp_path.iterdir()] == ["demo.loglinear"]
     lines = finished.stdout.splitlines()
     at = next(number for number, line in enumerate(lines) if line.strip().startswith("The quick"))
@@ -39,3 +43,21 @@ def test_place_that_cannot_hold_a_model_is_found_before_the_training(run, tmp_pa
     assert finished.returncode == 2
     assert os.fspath(tmp_path / model) in finished.stderr
     assert finished.stderr.startswith("loglinear: error: ")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_an_interrupted_demo_fails_and_says_what_it_wrote(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = Progress.__call__
+
+    def interrupting(self, record, state):
+        shown(self, record, state)
+        if record.iteration == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "__call__", interrupting)
+    finished = run("demo")
+    assert finished.returncode == 1
+    assert "accuracy" not in finished.stdout
+    assert finished.stderr.endswith("loglinear: interrupted; demo.loglinear: written, with the weights reached\n")
+    assert (tmp_path / "demo.loglinear").exists()

@@ -258,3 +258,13 @@ def test_calibration_that_cannot_be_is_refused(misuse, chunker, tmp_path):
     assert "leave out --mode strict" in misuse(*arguments, "--mode", "strict", "--calibration")
     assert "has to end in .svg" in misuse(*arguments, "--calibration", tmp_path / "picture")
     assert "folder does not exist" in misuse(*arguments, "--calibration", tmp_path / "no" / "a.svg")
+
+
+def test_a_scheme_that_no_chunk_follows_is_warned_of(done, chunker):
+    command = ["evaluate", "-m", chunker.model, chunker.test, "--mode", "strict"]
+    assert done(*command).stderr == ""
+    said = done(*command, "--scheme", "IOBES").stderr
+    assert said == (
+        f"warning: {chunker.test}: no chunk follows the scheme IOBES strictly, so that all chunks' scores are 0; "
+        "the labels look like IOB2: leave out --scheme\n"
+    )

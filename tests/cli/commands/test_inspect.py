@@ -68,7 +68,7 @@ def test_report_for_people_names_the_same(done, sample):
     assert sample.template.read_text().rstrip() in shown
 
 
-@pytest.mark.parametrize("top", ["0", "-3", "1000000"])
+@pytest.mark.parametrize("top", ["0", "1000000"])
 def test_any_number_of_weights(done, sample, top):
     report = json.loads(done("inspect", sample.model, "--json", "--top", top).stdout)
     assert len(report["top_states"]) == (
@@ -104,3 +104,41 @@ def test_names_that_the_terminal_cannot_show_are_no_reason_to_crash(done, tmp_pa
     done("train", data, "-f", "crfsuite", "-m", tmp_path / "m")
     assert "é😀" in done("inspect", tmp_path / "m", env=os.environ | {"PYTHONIOENCODING": "utf-8"}).stdout
     assert "-> B" in done("inspect", tmp_path / "m", env=os.environ | {"PYTHONIOENCODING": "ascii"}).stdout
+
+
+def test_a_negative_number_of_weights_is_refused(misuse, sample):
+    assert "--top: invalid whole number of at least 0 value: '-3'" in misuse(
+        "inspect", sample.model, "--top", "-3", usage=True
+    )
+
+
+@pytest.mark.parametrize("limit", [0, 1])
+def test_the_end_of_a_training_is_told_in_words(done, chunker, tmp_path, limit):
+    options = ["--preset", "ner", "-m", tmp_path / "m", "-q", "--max-iterations", limit]
+    done("train", chunker.train, *map(str, options))
+    shown = done("inspect", tmp_path / "m").stdout
+    assert "ended            stopped at the limit on iterations, before convergence; " in shown
+    assert ("; 1 iteration, " in shown) == (limit == 1)
+    assert ("; 0 iterations, 1 pass, " in shown) == (limit == 0)
+    done("train", chunker.train, *map(str, options[:-2]), "--dev", chunker.test, "--patience", "2")
+    shown = done("inspect", tmp_path / "m").stdout
+    assert "ended            finished: the score on development data has stopped rising; " in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ([], "texts            words, counted\n"),
+        (["--ngrams", "2"], "texts            sequences of 2 words, counted\n"),
+        (
+            ["--ngrams", "1-2", "--tfidf"],
+            "texts            sequences of 1 to 2 words, weighed by their rarity (tf-idf)\n",
+        ),
+    ],
+)
+def test_text_models_tell_how_texts_are_read(done, tmp_path, options, line):
+    (tmp_path / "mails").write_text("spam\tbuy now\nham\tsee you\nspam\tbuy you\n")
+    done(
+        "train", tmp_path / "mails", "--model-type", "maxent", "--format", "text", "-m", tmp_path / "m", "-q", *options
+    )
+    assert line in done("inspect", tmp_path / "m").stdout

@@ -110,6 +110,12 @@ def test_a_round_says_what_stood_at_its_end(grown, problem):
     assert objectives[0] == pytest.approx(first.objective, rel=1e-9)
 
 
+def test_progress_shows_the_score_of_the_table(grown):
+    _, finished, rows = grown
+    lines = [line for line in finished.stderr.splitlines() if " iteration " in line]
+    assert lines[-1].endswith(f"dev f1 {float(rows[-1]['dev_f1']):.4f}")
+
+
 def test_the_model_has_the_weights_of_the_table_and_scores_as_it_says(done, chunker, grown):
     folder, _, rows = grown
     found = weights(folder / "m")
@@ -348,7 +354,8 @@ def interrupted(tmp_path, *options):
     assert out == b""
     text = (said + rest).decode()
     assert "Traceback" not in text
-    assert text.endswith("loglinear: error: interrupted\n")
+    places = ", ".join(str(tmp_path / name) for name in ("m", "p.svg", "t"))
+    assert text.endswith(f"loglinear: interrupted; {places}: written, with the weights reached\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "p.svg", "t"]
     return table((tmp_path / "t").read_text())
 
@@ -377,3 +384,26 @@ def test_help_shows_examples(done):
     assert "example: loglinear select" in shown
     for option in ("--dev", "--l1", "--size", "--path", "--select", "--steps", "--table", "--plot", "--model"):
         assert option in shown
+
+
+def test_results_are_written_when_the_terminal_goes(chunker, tmp_path):
+    pty = pytest.importorskip("pty", reason="needs a terminal")
+    terminal, stderr = pty.openpty()
+    command = [*COMMAND, "select", chunker.train, "--preset", "ner", "--l1", "1e-4", "--tolerance", "0"]
+    command += ["--path", "1000", "-m", tmp_path / "m", "--table", tmp_path / "t"]
+    environment = os.environ | {"TERM": "xterm"}
+    process = subprocess.Popen(list(map(os.fspath, command)), stdin=subprocess.DEVNULL, stderr=stderr, env=environment)
+    os.close(stderr)
+    try:
+        said = b""
+        deadline = time.monotonic() + 20
+        while b"point 2" not in said and select.select([terminal], [], [], deadline - time.monotonic())[0]:
+            said += os.read(terminal, 65536)
+        os.close(terminal)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(timeout=30) == 1
+    finally:
+        process.kill()
+        process.wait()
+    assert len(table((tmp_path / "t").read_text())) >= 2
+    assert (tmp_path / "m").exists()

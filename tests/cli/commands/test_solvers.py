@@ -74,6 +74,16 @@ def test_train_points_to_the_list(done, misuse, tiny, tmp_path):
     assert "`loglinear solvers NAME`" in done("train", "--help").stdout
     common = ["train", tiny, "--preset", "pos", "-m", tmp_path / "m"]
     message = misuse(*common, "--solver", "lbfgs", "-p", "memoy=3")
-    assert "memoy" in message
-    assert "`loglinear solvers lbfgs` lists its options" in message
+    assert message == "solver lbfgs has no option 'memoy'; did you mean memory? `loglinear solvers lbfgs` lists them"
+    message = misuse(*common, "--l1", "1", "-p", "mem=3")
+    assert message == "solver owlqn has no option 'mem'; did you mean memory? `loglinear solvers owlqn` lists them"
+    message = misuse(*common, "--solver", "grafting", "-p", "unlike=3")
+    assert message == "solver grafting has no option 'unlike'; `loglinear solvers grafting` lists them"
     assert "did you mean lbfgs" in misuse(*common, "--solver", "lbfg")
+
+
+def test_help_is_plain_text(done):
+    for command in (["solvers", "sag"], ["train", "--help"], ["select", "--help"], ["structure", "--help"]):
+        assert "``" not in done(*command).stdout
+    assert " by default 1 without l1" not in " ".join(done("select", "--help").stdout.split())
+    assert " by default 1 without l1, 0 with it" in " ".join(done("train", "--help").stdout.split())

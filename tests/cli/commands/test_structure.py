@@ -154,7 +154,7 @@ def test_columns_are_left_out_by_name(structure, known, tmp_path):
 def test_samples_without_any_value_are_left_out(structure, tmp_path):
     X = np.array([["a", "x"], ["b", "y"], [None, None], ["a", None]] * 50, dtype=object)
     done = structure(write(tmp_path / "d.csv", X, ["p", "q"]), "--l1", "1")
-    assert "2 variables, 150 samples, 150 missing values; 50 lines without any value are left out" in done.said
+    assert "2 variables, 150 samples, 150 missing values; left out: 50 lines without any value" in done.said
     assert [row[:4] for row in done.rows] == [("p", "q", "b", "y")]
 
 
@@ -188,11 +188,11 @@ def test_ctrl_c_keeps_what_was_reached(structure, data, monkeypatch, tmp_path, l
 
     monkeypatch.setattr(Progress, "__call__", interrupting)
     done = structure(data, "--l1", l1, "--plot", tmp_path / "g.svg", code=1)
-    assert done.said.endswith("loglinear: error: interrupted\n")
+    assert done.said.endswith(f"loglinear: interrupted; {tmp_path / 'g.svg'}: written, with the weights reached\n")
     assert len(steps) == 5
     assert done.rows is not None
     assert (tmp_path / "g.svg").exists()
-    assert "interrupted from the keyboard" in done.said
+    assert "interrupted; the weights are those of the last complete iteration" in done.said
 
 
 def test_a_path_that_ends_too_early_goes_on_by_itself(structure, data, monkeypatch, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -228,6 +229,7 @@ def test_no_convergence_is_no_failure(done, sample, tmp_path):
     assert json.loads(done("inspect", tmp_path / "m", "--json").stdout)["status"] == "max_iterations"
 
 
+@pytest.mark.filterwarnings("default:no (feature|attribute) is left")
 def test_model_of_zero_iterations_or_of_a_huge_penalty_tags(done, tiny, tmp_path):
     for options in (["--max-iterations", "0"], ["--l1", "1e9"]):
         done("train", tiny, "--preset", "pos", "-m", tmp_path / "m", *options)
@@ -298,21 +300,22 @@ def until(condition, seconds=20.0):
 
 
 @posix
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_training_keeps_what_it_reached(done, sample, tmp_path, number):
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_interrupted_training_keeps_what_it_reached(done, sample, tmp_path, name):
     train, _ = demo_paths()
     trace, model = tmp_path / "t", tmp_path / "m"
     model.write_bytes(b"old")
     options = ["--preset", "pos", "--tolerance", "0", "--max-iterations", "1000000", "-m", model, "--trace", trace]
     with Interruptible(train, *options) as process:
         until(lambda: trace.exists() and trace.read_text().count("\n") >= 3)
-        process.send_signal(number)
+        process.send_signal(getattr(signal, name))
         _, said = process.communicate(timeout=20)
     assert process.returncode == 1
     assert "Traceback" not in said
-    assert "interrupted from the keyboard" in said
+    assert "interrupted; the weights are those of the last complete iteration" in said
+    assert "keyboard" not in said
     assert f"{model}: written" in said
-    assert said.endswith("loglinear: error: interrupted\n")
+    assert said.endswith(f"loglinear: interrupted; {model}: written, with the weights reached\n")
     records = [json.loads(line) for line in trace.read_text().splitlines()]
     report = json.loads(done("inspect", model, "--json").stdout)
     assert report["status"] == "interrupted"
@@ -365,13 +368,13 @@ def test_interrupt_ends_the_wait_for_stdin(sample, tmp_path, command):
 def test_development_data_are_scored_in_every_line_and_at_the_end(done, chunker, tmp_path):
     options = ["--preset", "ner", "--l1", "1", "-m", tmp_path / "m", "--dev", chunker.test]
     said = done("train", chunker.train, *options).stderr.splitlines()
-    lines = [line for line in said if "iteration" in line]
+    lines = [line for line in said if " iteration " in line]
     assert lines
     assert all(", dev f1 0." in line for line in lines)
     f1 = json.loads(done("evaluate", "-m", tmp_path / "m", chunker.test, "--json").stdout)["f1"]
     assert said[-2].startswith(f"dev: f1 {f1:.4f}, accuracy ")
-    assert "violation" in said[-3]
-    assert "at an optimum 0); a smaller --tolerance goes closer" in said[-3]
+    assert "violation" in said[-4]
+    assert "at an optimum 0); a smaller --tolerance goes closer" in said[-4]
 
 
 def test_the_best_weights_on_development_data_are_written(done, chunker, tmp_path):
@@ -381,7 +384,7 @@ def test_the_best_weights_on_development_data_are_written(done, chunker, tmp_pat
     scores = [json.loads(line)["dev"]["f1"] for line in trace.read_text().splitlines()]
     best = scores.index(max(scores))
     assert best == len(scores) - 1 - 8
-    assert said[-3].startswith("finished: the score on development data has stopped rising: objective ")
+    assert said[-4].startswith("finished: the score on development data has stopped rising: objective ")
     assert said[-2].startswith(f"dev of iteration {best}, the best of {len(scores) - 1}, kept: f1 {max(scores):.4f}")
     found = json.loads(done("evaluate", "-m", model, chunker.test, "--json").stdout)["f1"]
     assert found == pytest.approx(max(scores), abs=1e-12)
@@ -391,6 +394,46 @@ def test_the_best_weights_on_development_data_are_written(done, chunker, tmp_pat
 @pytest.mark.parametrize("options", [["--patience", "3"], ["--keep", "best"]])
 def test_choosing_by_development_data_needs_them(misuse, tiny, tmp_path, options):
     assert "needs development data" in misuse("train", tiny, "--preset", "pos", "-m", tmp_path / "m", *options)
+
+
+def test_the_last_step_is_shown_and_the_cost_is_told(done, tiny, tmp_path):
+    model = tmp_path / "m"
+    said = done("train", tiny, "--preset", "pos", "--l1", "0.1", "-m", model).stderr.splitlines()
+    report = json.loads(done("inspect", model, "--json").stdout)
+    last = f"iteration {report['iterations']}, objective {report['objective']:,.1f}, active features"
+    assert last in said[-4]
+    assert re.fullmatch(
+        rf"{report['iterations']} iterations, [\d.]+ s; {report['n_active']:,} active features of \d+", said[-2]
+    )
+    assert f"{model}: written, {model.stat().st_size / 1e3:,.0f} kB; " in said[-1]
+
+
+def test_only_weights_far_from_an_optimum_are_said_to_have_one_closer(done, tiny, tmp_path):
+    command = ["train", tiny, "--preset", "pos", "-m", tmp_path / "m", "--l2", "1"]
+    assert "a smaller --tolerance goes closer" in done(*command, "--tolerance", "0.1").stderr
+    near = done(*command, "--tolerance", "1e-9").stderr
+    assert "converged" in near
+    assert "goes closer" not in near
+
+
+@pytest.mark.filterwarnings("default:no (feature|attribute) is left")
+@pytest.mark.parametrize("kind", ["chain", "maxent"])
+def test_a_penalty_that_leaves_no_feature_is_warned_of(done, tiny, tmp_path, kind):
+    command = ["train", tiny, "--preset", "pos", "--model-type", kind, "-m", tmp_path / "m", "-q"]
+    said = done(*command, "--l1", "1e9").stderr
+    assert said.startswith("warning: no feature is left: l1=1e+09 makes all weights 0; lower l1 (--l1), below ")
+    assert said.count("\n") == 1
+    largest = float(said.split()[-1])
+    assert "no feature" in done(*command, "--l1", str(1.01 * largest)).stderr
+    assert done(*command, "--l1", str(0.95 * largest)).stderr == ""
+
+
+@pytest.mark.filterwarnings("default:no (feature|attribute) is left")
+def test_a_min_count_that_leaves_no_attribute_is_warned_of(done, tiny, tmp_path):
+    command = ["train", tiny, "--preset", "pos", "-m", tmp_path / "m", "-q"]
+    said = done(*command, "--min-count", "1000").stderr
+    assert said == ("warning: no attribute is left: none is on 1000 tokens or more; lower min_count (--min-count)\n")
+    assert done(*command, "--min-count", "2").stderr == ""
 
 
 def test_training_starts_at_a_model(done, tiny, tmp_path):
@@ -425,3 +468,10 @@ def test_partly_known_labels_are_read_where_asked_for(done, tiny, tmp_path):
     done("train", tiny, "--preset", "pos", "--partial", "-m", tmp_path / "m", "-q")
     done("train", tiny, "--preset", "pos", "-m", tmp_path / "n", "-q")
     assert features(tmp_path / "m") == features(tmp_path / "n")
+
+
+def test_one_of_a_kind_is_singular(done, tmp_path):
+    (tmp_path / "data").write_text("the D\n")
+    said = done("train", tmp_path / "data", "--preset", "pos", "-m", tmp_path / "m").stderr
+    assert f"{tmp_path / 'data'}: 1 sentence, 1 token, " in said
+    assert said.splitlines()[0].endswith(" attributes, 1 label")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 
 from ..options import add_threads
+from ..output import Interrupted
 
 EXAMPLE = "example: loglinear demo --model pos.loglinear"
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ()
+WRITES: tuple[str, ...] = ("model",)
 
 SENTENCE = "The quick brown fox jumped over my lazy dogs , did n't it ?".split()
 
@@ -26,6 +31,7 @@ def run(arguments: Namespace) -> None:
     from ...models.chain_training import evaluate_model
     from ...models.options import SolverOptions
     from ...objectives.chain import ChainFeatures
+    from ...result import Status
     from ..progress import Progress
     from ..reading import open_model
     from .train import train as train_chain
@@ -35,7 +41,18 @@ def run(arguments: Namespace) -> None:
     print("Part-of-speech tagging on English web text (a slice of UD English EWT, CC BY-SA 4.0)")
     options = SolverOptions(l1=0.5, tolerance=2e-3)
     with Progress(options.make_solver()[1]) as progress:
-        result = train_chain(train, model, ChainFeatures(), options, preset="pos", threads=threads, progress=progress)
+        result = train_chain(
+            train,
+            model,
+            ChainFeatures(),
+            options,
+            preset="pos",
+            threads=threads,
+            progress=progress,
+            name=os.path.basename(train),
+        )
+    if result.status is Status.INTERRUPTED:
+        raise Interrupted([model])
     opened, _ = open_model(model)
     scores = evaluate_model(opened, Corpus.read(test, template="pos", threads=threads), threads=threads)
     size = len(opened.to_bytes()) / 1e6

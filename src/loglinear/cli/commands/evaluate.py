@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 EXAMPLE = """example: loglinear evaluate --model chunker.loglinear test.txt
          loglinear evaluate --model chunker.loglinear test.txt --output - | perl conlleval.pl"""
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("file", "model")
+WRITES: tuple[str, ...] = ("output", "calibration")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -56,7 +59,7 @@ def configure(parser: ArgumentParser) -> None:
         "error; draw it to PICTURE, .svg, .png or .pdf, with matplotlib; stands behind FILE"
     )
     parser.add_argument("--calibration", nargs="?", const="", metavar="PICTURE", help=calibration)
-    add_format(parser)
+    add_format(parser, "svmlight", "text")
     add_threads(parser)
 
 
@@ -67,7 +70,7 @@ def run(arguments: Namespace) -> None:
 
         networks.evaluate(arguments)
         return
-    from ...data.writing import check_writable, write_output
+    from ...data.writing import write_output
     from ...metrics import evaluate
     from ...schemes import checked_scheme
 
@@ -78,8 +81,6 @@ def run(arguments: Namespace) -> None:
     if arguments.output and format == "columns" and arguments.file == "-":
         message = "--output reads columns twice, which standard input does not allow; save it in a file first"
         raise OptionError(message)
-    if arguments.output not in (None, "-"):
-        check_writable(arguments.output)
     if arguments.calibration is not None:
         _check_calibration(arguments, model, settings)
     samples = settings.get("model") == "maxent"
@@ -87,6 +88,8 @@ def run(arguments: Namespace) -> None:
     answers = _texts(arguments) if format == "text" else _sentences(arguments, model, format, spans=spans)
     gold, predicted = answers.gold, answers.predicted
     scores = evaluate(gold, predicted, scheme=scheme, mode=arguments.mode)
+    if hint := _scheme_hint(scores):
+        say(f"warning: {arguments.file}: {hint}")
     calibrations = _calibrations(answers, samples=samples)
     if arguments.calibration:
         from ...report.reliability import reliability_diagram
@@ -109,8 +112,6 @@ class _Answers(NamedTuple):
 
 def _check_calibration(arguments: Namespace, model: ChainModel, settings: dict[str, Any]) -> None:
     """Raise an error if the model has no probabilities to compare, or the picture cannot be drawn."""
-    from ...data.writing import check_writable
-
     check_joint(model, settings, "--calibration")
     if arguments.mode != "conlleval":
         message = f"--calibration: the probabilities of spans are for mode conlleval; leave out --mode {arguments.mode}"
@@ -119,7 +120,6 @@ def _check_calibration(arguments: Namespace, model: ChainModel, settings: dict[s
         from ...report.figure import check_figure
 
         check_figure(arguments.calibration)
-        check_writable(arguments.calibration)
 
 
 def _calibrations(answers: _Answers, *, samples: bool) -> dict[str, Calibration]:
@@ -202,6 +202,20 @@ def _numbered(gold: Sequences, predicted: Sequences, *, flat: bool) -> bytes:
         if not flat:
             lines.append("")
     return "".join(line + "\n" for line in lines).encode()
+
+
+def _scheme_hint(scores: Evaluation) -> str | None:
+    """Return advice if chunks are there, and none of them follows the scheme that is read strictly."""
+    from ...schemes import found_scheme
+
+    gold = {label for label, score in scores.per_label.items() if score["support"]}
+    if scores.mode != "strict" or not gold - {"O"} or any(score["support"] for score in scores.per_type.values()):
+        return None
+    found = found_scheme(gold, "strict")
+    remedy = "leave out --mode strict to read malformed chunks too"
+    if found not in (None, scores.scheme):
+        remedy = f"the labels look like {found}: leave out --scheme"
+    return f"no chunk follows the scheme {scores.scheme} strictly, so that all chunks' scores are 0; {remedy}"
 
 
 def _shown(scores: Evaluation, calibrations: dict[str, Calibration], *, samples: bool, as_json: bool) -> str:

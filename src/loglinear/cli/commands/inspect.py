@@ -11,11 +11,14 @@ from typing import Any
 
 from ...data.features import Feature
 from ...models.settings import kind_of
-from ..options import add_json
-from ..output import scores_text
+from ..options import add_json, count
+from ..output import counted, ended, scores_text
 from ..reading import open_model
 
 EXAMPLE = "example: loglinear inspect chunker.loglinear --top 10"
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("model",)
+WRITES: tuple[str, ...] = ()
 
 
 # What the training's summary tells where it applies.
@@ -25,7 +28,7 @@ _KNOWN = ("n_sentences", "n_tokens", "n_samples", "start", "dev", "kept")
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("model", metavar="MODEL", help="model file")
-    parser.add_argument("--top", type=int, default=20, metavar="N", help="how many of the strongest weights (20)")
+    parser.add_argument("--top", type=count, default=20, metavar="N", help="how many of the strongest weights (20)")
     add_json(parser)
 
 
@@ -58,6 +61,7 @@ def run(arguments: Namespace) -> None:
         "seconds": training.get("seconds"),
         "constraints": settings.get("constraints"),
         **{name: training[name] for name in _KNOWN if name in training},
+        **({"text": _text(settings["text"])} if "text" in settings else {}),
         "template": opened.template,
         "top_states": _strongest(states, arguments.top),
         "top_transitions": _strongest(moves, arguments.top),
@@ -66,7 +70,7 @@ def run(arguments: Namespace) -> None:
 
 
 def _strongest(features: list[dict[str, Any]], top: int) -> list[dict[str, Any]]:
-    return sorted(features, key=lambda feature: -abs(feature["weight"]))[: max(top, 0)]
+    return sorted(features, key=lambda feature: -abs(feature["weight"]))[:top]
 
 
 def render(report: dict[str, Any]) -> str:
@@ -80,10 +84,11 @@ def render(report: dict[str, Any]) -> str:
     if report["status"] is not None:
         lines += [
             f"                 on {_size(report)}",
-            f"ended            {report['status']} after {report['iterations']} iterations, "
-            f"{report['passes']:g} passes, {report['seconds']:.1f} s",
+            f"ended            {ended(report)}",
             f"                 objective {report['objective']:.4f}, violation {report['violation']:.3g}",
         ]
+    if "text" in report:
+        lines.append(f"texts            {_words(report['text'])}")
     if report["constraints"] is not None:
         named = isinstance(report["constraints"], str)
         pairs = f"{len(report['constraints'])} pairs of labels are forbidden"
@@ -104,10 +109,22 @@ def render(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _text(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return how texts are turned into attributes, without the words themselves."""
+    return {"ngrams": settings["ngrams"], "tfidf": settings["idf"] is not None}
+
+
+def _words(text: dict[str, Any]) -> str:
+    """Say how texts are turned into attributes."""
+    first, last = text["ngrams"]
+    lengths = "words" if last == 1 else f"sequences of {first if first == last else f'{first} to {last}'} words"
+    return lengths + (", weighed by their rarity (tf-idf)" if text["tfidf"] else ", counted")
+
+
 def _size(report: dict[str, Any]) -> str:
     if "n_samples" in report:
-        return f"{report['n_samples']:,} samples"
-    return f"{report['n_sentences']:,} sentences, {report['n_tokens']:,} tokens"
+        return counted(report["n_samples"], "sample")
+    return f"{counted(report['n_sentences'], 'sentence')}, {counted(report['n_tokens'], 'token')}"
 
 
 def _name(feature: dict[str, Any]) -> str:

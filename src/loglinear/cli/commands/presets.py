@@ -5,6 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 EXAMPLE = "example: loglinear presets chunking > my-template.txt"
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ()
+WRITES: tuple[str, ...] = ()
 
 
 def configure(parser: ArgumentParser) -> None:

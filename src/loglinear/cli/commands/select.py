@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import OptionError
 from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen
-from ..output import say, tab_separated
+from ..output import Interrupted, say, tab_separated
 
 if TYPE_CHECKING:
     from ...models.chain_file import ChainModel
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 EXAMPLE = """example: loglinear select train.txt --preset chunking --dev dev.txt --size 100 --plot features.svg
          loglinear select train.txt --preset chunking --dev dev.txt --path 20 --model best.loglinear"""
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("train", "dev", "template")
+WRITES: tuple[str, ...] = ("model", "plot", "table")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -91,12 +94,10 @@ class Selected(NamedTuple):
 
 def run(arguments: Namespace) -> None:
     """Select, write the model, the figure and the table, say how it went."""
-    from ...data.writing import check_writable, write_output
+    from ...data.writing import write_output
 
     options = _options(arguments)
     places = [place for place in (arguments.model, arguments.plot, arguments.table) if place not in (None, "-")]
-    for place in places:
-        check_writable(place)
     if arguments.plot is not None:
         from ...report.figure import check_figure
 
@@ -114,7 +115,7 @@ def run(arguments: Namespace) -> None:
         for place in places:
             say(f"{place}: written")
     if found.interrupted:
-        raise KeyboardInterrupt
+        raise Interrupted(places)
 
 
 def _selected(arguments: Namespace, options: SolverOptions) -> Selected:

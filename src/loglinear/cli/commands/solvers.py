@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 # Characters of a line that explains an option.
 WIDTH = 120
 EXAMPLE = "example: loglinear solvers sag"
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ()
+WRITES: tuple[str, ...] = ()
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -132,7 +135,9 @@ def _options(options: list[SolverOption]) -> str:
             inner = each.inner
             lines.append("options, with their defaults:" if inner is None else f"options of the {inner} within:")
         start = f"  {start:<{name_width}}  {each.type:<{type_width}}  "
-        lines.append(fill(each.meaning, WIDTH, initial_indent=start, subsequent_indent=" " * len(start)))
+        lines.append(
+            fill(each.meaning.replace("``", "`"), WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
+        )
     return "\n".join(lines)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
 from ..options import add_json, add_options, add_threads, chosen
-from ..output import keeping_reached, say, tab_separated
+from ..output import Interrupted, counted, keeping_reached, say, tab_separated
 
 if TYPE_CHECKING:
     from ...data.table import Table
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 EXAMPLE = """example: loglinear structure survey.csv --ignore id --edges edges.tsv --plot graph.svg --model survey.model
          loglinear structure measurements.csv --bins 4 --plot graph.svg
          loglinear structure pixels.tsv.gz --objective likelihood --l1 20"""
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("table",)
+WRITES: tuple[str, ...] = ("model", "plot", "edges")
 
 # Edges that the summary names.
 SHOWN = 3
@@ -81,7 +84,10 @@ def run(arguments: Namespace) -> None:
 
     estimator = _estimator(arguments)
     places = [place for place in (arguments.model, arguments.plot, arguments.edges) if place not in (None, "-")]
-    _check(arguments, places)
+    if arguments.plot is not None:
+        from ...report.figure import check_figure
+
+        check_figure(arguments.plot)
     with Progress(make_solver("grafting_light"), quiet=arguments.quiet) as progress:
         table, filled = _read(arguments, progress)
         warned = _fit(estimator, arguments.table, filled, progress)
@@ -101,7 +107,7 @@ def run(arguments: Namespace) -> None:
         for place in places:
             say(f"{place}: written{edges.part_drawn() if place == arguments.plot else ''}")
     if edges.interrupted:
-        raise KeyboardInterrupt
+        raise Interrupted(places)
 
 
 def _estimator(arguments: Namespace) -> PairwiseMRF:
@@ -115,18 +121,6 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
     options = chosen(NetworkOptions, arguments)
     options.check()
     return PairwiseMRF(**vars(options), n_jobs=arguments.threads or None)
-
-
-def _check(arguments: Namespace, places: list[str]) -> None:
-    """Look for errors that are cheaper to find before the work is done than after."""
-    from ...data.writing import check_writable
-
-    for place in places:
-        check_writable(place)
-    if arguments.plot is not None:
-        from ...report.figure import check_figure
-
-        check_figure(arguments.plot)
 
 
 def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:
@@ -145,8 +139,9 @@ def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:
     filled = table.without_empty_samples()
     empty = table.n_samples - filled.n_samples
     progress.note(
-        f"{arguments.table}: {len(table.names):,} variables, {filled.n_samples:,} samples, "
-        f"{table.n_missing:,} missing values" + (f"; {empty:,} lines without any value are left out" if empty else "")
+        f"{arguments.table}: {counted(len(table.names), 'variable')}, {counted(filled.n_samples, 'sample')}, "
+        f"{counted(table.n_missing, 'missing value')}"
+        + (f"; left out: {counted(empty, 'line')} without any value" if empty else "")
     )
     return table, filled
 
@@ -157,7 +152,8 @@ def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) ->
 
     from ...models.structure import PATH
 
-    points = [progress.count_points(int(PATH["l1"]))] if isinstance(estimator.l1, str) else []
+    folds = int(PATH["folds"]) if estimator.l1 == "cv" else 0
+    points = [progress.count_points(int(PATH["l1"]), folds)] if isinstance(estimator.l1, str) else []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -247,7 +243,7 @@ class Edges:
     def summary(self) -> str:
         """Return lines for people."""
         result, n = self._result, len(self._varying)
-        n_weights = sum(len(edge.weights) for edge in self._ranking)
+        n_weights, edges = sum(len(edge.weights) for edge in self._ranking), counted(len(self._ranking), "edge")
         name, value = self._likelihood()
         binned = sum(edges is not None for edges in self._estimator.bin_edges_)
         report = self._estimator.inference_report_
@@ -257,7 +253,7 @@ class Edges:
             f"l1 {self._l1():.6g}{self._choice()}",
             f"{name} per sample {value:.4f}{by}",
             *([f"{binned:,} columns of numbers are in bins"] if binned else []),
-            f"{len(self._ranking):,} edges of {n * (n - 1) // 2:,} possible ones, {n_weights:,} weights",
+            f"{edges} of {n * (n - 1) // 2:,} possible ones, {counted(n_weights, 'weight')}",
         ]
         if self._ranking:
             shown = (f"{' - '.join(edge.variables)} ({edge.strength:.3g})" for edge in self._ranking[:SHOWN])

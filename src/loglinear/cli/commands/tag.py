@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import OptionError
 from ...models.settings import kind_of
+from ..layout import warn_of_whole_sentences
 from ..options import add_format, add_model, add_threads
 from ..reading import check_joint, model_format, open_model
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from ...schemes import ChunkRule
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag --model pos.loglinear"
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("file", "model")
+WRITES: tuple[str, ...] = ("output",)
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -46,7 +50,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--n-best", type=int, metavar="N", help=n_best)
     constraints = "labellings that are allowed: BIO, IOB1, IOBES, BILOU, BMES, auto or none; by default the model's own"
     parser.add_argument("--constraints", metavar="NAME", help=constraints)
-    add_format(parser)
+    add_format(parser, "svmlight", "text")
     add_threads(parser)
 
 
@@ -74,6 +78,8 @@ def run(arguments: Namespace) -> None:
         return
     if arguments.constraints is not None:
         model = _constrained(model, arguments.constraints)
+    if format == "columns":
+        warn_of_whole_sentences(arguments.file, model, settings)
     model.tag_file(
         arguments.file,
         arguments.output,

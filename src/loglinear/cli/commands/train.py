@@ -6,13 +6,14 @@ A classifier takes texts (label TAB text a line), svmlight files, or files of se
 from __future__ import annotations
 
 import json
+import os
 from argparse import ArgumentParser, Namespace
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
 from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen, flag, solvers_help
-from ..output import keeping_reached, say, scores_text
+from ..output import Interrupted, counted, keeping_reached, say, scores_text
 
 if TYPE_CHECKING:
     from ...minimize import Callback
@@ -23,8 +24,13 @@ if TYPE_CHECKING:
 
 EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt
          loglinear train mails.tsv --model-type maxent --format text --ngrams 1-2 --tfidf --model spam.loglinear"""
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("train", "dev", "template", "start")
+WRITES: tuple[str, ...] = ("model", "trace")
 
 
+# A violation of at most this share of the violation at the start is near an optimum.
+NEAR = 1e-3
 # Defaults of --ngrams, --tfidf and --multi-class.
 DEFAULTS = ["1", False, "softmax"]
 
@@ -64,7 +70,9 @@ def run(arguments: Namespace) -> None:
     from ...objectives.chain import ChainFeatures
     from ...result import Status
     from ..progress import Progress
+    from ..reading import check_format
 
+    check_format(arguments.format)
     given = dict(map(_solver_option, arguments.solver_options or ()))
     options, features = chosen(SolverOptions, arguments, solver_options=given), chosen(ChainFeatures, arguments)
     use = chosen(DevOptions, arguments)
@@ -86,20 +94,30 @@ def run(arguments: Namespace) -> None:
     if not arguments.quiet:
         for line in _account(results):
             say(line)
-        say(f"{arguments.model}: written; label text with: loglinear tag --model {arguments.model} FILE")
+        written = f"{arguments.model}: written{_size(arguments.model)}"
+        say(f"{written}; label text with: loglinear tag --model {arguments.model} FILE")
     if any(result.status is Status.INTERRUPTED for result in results):
-        raise KeyboardInterrupt
+        raise Interrupted([arguments.model])
+
+
+def _size(path: str) -> str:
+    """Return the size of a file behind a comma; nothing for a device."""
+    return f", {os.path.getsize(path) / 1e3:,.0f} kB" if os.path.isfile(path) else ""
 
 
 def _account(results: list[Result]) -> list[str]:
-    """Return lines for people: how the training ended, how far from the optimum, and the scores of the weights."""
+    """Return lines for people: how the training ended and how far from the optimum, its cost, scores of the weights."""
     from ...models.settings import worst
     from ...result import Status
 
     result = worst(results)
     lines = [result.account if len(results) == 1 else f"the least accurate of {len(results)} models: {result.account}"]
-    if result.status is Status.CONVERGED:
+    if result.status is Status.CONVERGED and result.violation > NEAR * result.trace[0].violation:
         lines[0] += "; a smaller --tolerance goes closer"
+    iterations = counted(sum(each.iterations for each in results), "iteration")
+    seconds, active = sum(each.seconds for each in results), sum(each.record.nnz for each in results)
+    n_features = sum(each.w.size for each in results)
+    lines.append(f"{iterations}, {seconds:.1f} s; {active:,} active features of {n_features:,}")
     if result.start is not None:
         lines.append(f"start: {result.start}")
     if result.record.dev is not None:
@@ -135,16 +153,18 @@ def train(
     trace: str | None = None,
     threads: int = 0,
     progress: Progress,
+    name: str | None = None,
 ) -> Result:
-    """Train a chain on a file and write the model; options and places are checked before the file is read."""
+    """Train a chain on a file, of which people read a name, and write the model; options are checked before."""
     from ...models.chain_training import train_chain
     from ...models.start import Start
     from ..reading import naming, read_sentences
 
-    _check(options, model_path, trace)
+    options.check()
     begun = None if start is None else Start.open(start)
     given: dict[str, Any] = {"preset": preset, "template": template, "format": format, "partial": partial}
-    corpus, scored = read_sentences(data, dev, **given, start=begun, threads=threads, progress=progress, use=use)
+    given |= {"start": begun, "threads": threads, "progress": progress, "use": use, "name": name}
+    corpus, scored = read_sentences(data, dev, **given)
     shared: dict[str, Any] = {"callbacks": _callbacks(progress, trace), "dev": scored, "start": begun}
     with naming(data, corpus.format):
         model, result = train_chain(corpus, features, options, threads=threads, **shared)
@@ -163,7 +183,7 @@ def _train_classifier(
 
     from ...models.maxent import MaxEnt
 
-    _check(options, arguments.model, arguments.trace)
+    options.check()
     if arguments.partial or arguments.start is not None:
         reason = "needs the label of every sample" if arguments.partial else "starts at weights of 0"
         message = f"--partial and --start are for chains; a classifier {reason}"
@@ -203,7 +223,9 @@ def _fit_texts(classifier: Any, arguments: Namespace, progress: Progress, callba
         message = f"{arguments.train}: no words are left ({error}); lower --min-count, or look at the file"
         raise DataError(message) from error
     labels = len(set(found.labels or ()))
-    progress.note(f"{arguments.train}: {X.shape[0]:,} texts, {X.shape[1]:,} words, {labels} labels")
+    progress.note(
+        f"{arguments.train}: {counted(X.shape[0], 'text')}, {counted(X.shape[1], 'word')}, {counted(labels, 'label')}"
+    )
     dev = None if arguments.dev is None else read(arguments.dev)
     texts = TextClassifier(classifier, vectorizer)
     with keeping_reached(classifier):
@@ -230,7 +252,7 @@ def _fit_samples(classifier: Any, arguments: Namespace, progress: Progress, call
         raise OptionError(message)
     given: dict[str, Any] = {"template": template, "threads": arguments.threads}
     X = Corpus.read(arguments.train, format=format, **given)
-    size = f"{X.n_tokens:,} samples, {X.n_attributes:,} attributes, {len(X.labels)} labels"
+    size = f"{counted(X.n_tokens, 'sample')}, {counted(X.n_attributes, 'attribute')}, {counted(len(X.labels), 'label')}"
     progress.note(f"{arguments.train}: {size}")
     X_dev = None
     if arguments.dev is not None:
@@ -238,16 +260,6 @@ def _fit_samples(classifier: Any, arguments: Namespace, progress: Progress, call
     with keeping_reached(classifier):
         classifier.fit(X, X_dev=X_dev, callbacks=callbacks)
     classifier.save(arguments.model)
-
-
-def _check(options: SolverOptions, model_path: str, trace: str | None) -> None:
-    """Bad options are cheaper to find before the data is read than after."""
-    from ...data.writing import check_writable
-
-    options.check()
-    check_writable(model_path)
-    if trace is not None:
-        check_writable(trace)
 
 
 def _callbacks(progress: Progress, trace: str | None) -> list[Callback]:

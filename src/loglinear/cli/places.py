@@ -1,0 +1,59 @@
+"""Files that a command reads and writes: none of them may be written over another."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+
+from ..errors import DataError, OptionError
+
+__all__ = ["check_places"]
+
+
+def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[str], writes: Sequence[str]) -> None:
+    """Check files before the work is done.
+
+    No file may be both read and written, or written twice; a model is no data; outputs have to be writable.
+
+    Args:
+        parser: of the command; says what users call an argument.
+        arguments: of the command line.
+        reads: names of the arguments that hold a file to read, or `-` for standard input.
+        writes: names of the arguments that hold a file to write, or `-` for standard output.
+
+    Raises:
+        OptionError: two arguments are the same file, or a file cannot be written.
+        DataError: a file to read, other than the arguments `model` and `start`, is a model.
+    """
+    from ..data.writing import check_writable
+    from ..models.settings import kind_of
+
+    spelt = {each.dest: each.option_strings[-1] if each.option_strings else each.metavar for each in parser._actions}
+    seen = [(name, path) for name in reads if (path := getattr(arguments, name)) is not None]
+    for name, path in seen:
+        if name not in ("model", "start") and os.path.isfile(path) and kind_of(path) is not None:
+            message = f"{path}: this is a loglinear model, not data"
+            raise DataError(message)
+    for name in writes:
+        path = getattr(arguments, name)
+        if path in (None, "-", ""):
+            continue
+        for other, place in seen:
+            if _is_same(path, place):
+                does = "reads" if other in reads else "writes"
+                message = f"{spelt[name]} {path} would overwrite the file that {spelt[other]} {does}; give another name"
+                raise OptionError(message)
+        check_writable(path)
+        seen.append((name, path))
+
+
+def _is_same(path: str, other: str) -> bool:
+    """Whether two names are names of one file; devices and pipes can be shared."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        return False
+    try:
+        return os.path.samefile(path, sys.stdin.fileno() if other == "-" else other)
+    except (OSError, ValueError, AttributeError):  # one does not exist yet, or standard input is closed
+        return other != "-" and os.path.realpath(path) == os.path.realpath(other)

@@ -1,0 +1,69 @@
+"""The bar on a terminal, and lines without one."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+
+from loglinear import TraceRecord
+from loglinear.cli.progress import Progress
+from loglinear.solvers import OWLQN
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def record(iteration, seconds=1.0, dev=None):
+    numbers = {"objective": 1234567.8 / (iteration + 1), "nll": 1.0, "nnz": 1234567, "violation": 1.0}
+    return TraceRecord(iteration, 1.0, 1, seconds, **numbers, dev=dev)
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 160])
+def test_bar_and_time_fit_the_terminal_and_do_not_move(monkeypatch, width):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    with Progress(OWLQN()) as progress:
+        points = progress.count_points(20)
+        for step in range(13):
+            given = record(step % 5, dev={"accuracy": 0.123456} if step % 5 == 0 else None)
+            points(given, None)
+            progress(given, None)
+            progress._bar.refresh()
+    lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue()))
+    assert all(len(line) <= width for line in lines)
+    texts = [line for line in lines if "point" in line]
+    if width >= 60:
+        assert len(texts) >= 13
+        assert all(re.search(r"[━╸╺]{10,}.* 0:00:0\d", text) for text in texts)
+        assert len({re.search(r"0:00:0\d", text).start() for text in texts}) == 1
+        assert ("dev accuracy" in texts[-1]) == (width > 60)
+        assert ("active features" in texts[-1]) == (width == 160)
+
+
+def test_seconds_go_on_from_point_to_point_and_folds_are_named(capsys, monkeypatch):
+    monkeypatch.setattr("loglinear.cli.progress._PERIOD", 0.0)
+    with Progress(OWLQN()) as progress:
+        points = progress.count_points(2, folds=2)
+        for _ in range(6):
+            for step in range(2):
+                points(record(step, seconds=1.0 + step), None)
+                progress(record(step, seconds=1.0 + step), None)
+    said = capsys.readouterr().err.splitlines()
+    assert [float(line.split()[0]) for line in said] == list(range(1, 13))
+    labels = [line.split(" s  ")[1].partition(", iteration")[0] for line in said[::2]]
+    each = ["point 1 of 2", "point 2 of 2"]
+    assert labels == [*each, *(f"fold 1 of 2, {at}" for at in each), *(f"fold 2 of 2, {at}" for at in each)]
+
+
+def test_the_last_step_is_shown_at_the_end(capsys):
+    with Progress(OWLQN()) as progress:
+        for step in range(4):
+            progress(record(step), None)
+    said = capsys.readouterr().err.splitlines()
+    assert ["iteration 0" in said[0], "iteration 3" in said[1], len(said)] == [True, True, 2]
