@@ -11,13 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import zip_longest
 from typing import Any, NamedTuple, TypedDict
 
-from loglinear.calibration import (
-    Calibration,
-    CalibrationBin,
-    TaggingCalibration,
-    calibration,
-    tagging_calibration,
-)
+from loglinear.calibration import calibration, tagging_calibration
 from loglinear.errors import DataError
 from loglinear.schemes import (
     Chunk,
@@ -31,12 +25,9 @@ from loglinear.schemes import (
 )
 
 __all__ = [
-    "Calibration",
-    "CalibrationBin",
     "Chunk",
     "Evaluation",
     "Score",
-    "TaggingCalibration",
     "calibration",
     "chunk_f1",
     "chunk_f1_scorer",

@@ -24,7 +24,8 @@ from ..reading import check_joint, model_format, naming, open_model
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...metrics import Calibration, Evaluation
+    from ...calibration import Calibration
+    from ...metrics import Evaluation
     from ...models.chain_file import ChainModel
     from ...models.tagging import Tagging
 
