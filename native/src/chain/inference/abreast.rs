@@ -109,22 +109,21 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
         c
     }
 
-    /// The lesser of `least` and a forward variable whose potential is not 0.
+    /// The lesser of `least` and what a forward variable is above its least value, `scaled::LEAST` times its potential.
     #[inline(always)]
-    fn least_allowed(self, mut least: [S::f64s; N], alpha: [S::f64s; N], potential: [S::f64s; N]) -> [S::f64s; N] {
-        let (simd, zero) = (self.0, self.0.splat_f64s(0.0));
+    fn least(self, mut least: [S::f64s; N], alpha: [S::f64s; N], potential: [S::f64s; N]) -> [S::f64s; N] {
+        let above = self.multiply_add(self.all(-scaled::LEAST), potential, alpha);
         for n in 0..N {
-            let allowed = simd.select_f64s(simd.equal_f64s(potential[n], zero), least[n], alpha[n]);
-            least[n] = simd.min_f64s(least[n], allowed);
+            least[n] = self.0.min_f64s(least[n], above[n]);
         }
         least
     }
 
-    /// Whether all lanes are at least `bound`.
+    /// Whether no lane is negative.
     #[inline(always)]
-    fn is_least(self, lanes: [S::f64s; N], bound: f64) -> bool {
+    fn is_positive(self, lanes: [S::f64s; N]) -> bool {
         let lanes: &[f64] = pulp::bytemuck::cast_slice(&lanes);
-        lanes.iter().all(|&lane| lane >= bound)
+        lanes.iter().all(|&lane| lane >= 0.0)
     }
 
     #[inline(always)]
@@ -421,7 +420,7 @@ impl Abreast {
                         }
                     }
                     if can_vanish {
-                        least = simd.least_allowed(least, value, potential);
+                        least = simd.least(least, value, potential);
                     }
                     row[node] = value;
                 }
@@ -434,7 +433,7 @@ impl Abreast {
                 bases[group] = simd.multiply(rest, next[group]);
             }
         }
-        simd.is_least(least, scaled::LEAST)
+        simd.is_positive(least)
     }
 
     #[inline(always)]

@@ -23,14 +23,14 @@ pub(super) fn stays_in_range(most: f64, second_order: bool) -> bool {
     most <= if second_order { MOST_SECOND } else { MOST }
 }
 
-/// The least forward variable of scaled recursions. Where each label can follow each other, no forward variable is below exp(-600).
-/// Constraints can keep labels apart for many tokens, so that a forward variable becomes smaller at every token.
-pub(super) const LEAST: f64 = 1e-280;
+/// The least ratio of a forward variable to its potential in scaled recursions. It is above exp(-300) where each label can follow
+/// each other. Constraints can keep labels apart for many tokens, so that a forward variable becomes smaller at every token.
+pub(super) const LEAST: f64 = 1e-200;
 
-/// Whether a forward variable is too small, and not just forbidden as its potential is.
+/// Whether a forward variable is too small for its potential, which is 0 for what is forbidden.
 #[inline(always)]
 pub(super) fn has_vanished((&alpha, &potential): (&f64, &f64)) -> bool {
-    (alpha.is_nan() || alpha < LEAST) && potential != 0.0
+    alpha.is_nan() || alpha < LEAST * potential
 }
 
 impl Lattice {
