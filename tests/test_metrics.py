@@ -416,3 +416,14 @@ def test_chunk_f1_scorer_is_the_f1_of_an_estimators_predictions():
     parts = [["A", "B", "C", "D", "E", "F", "G", "H", "I"]]
     with pytest.raises(DataError, match=r"'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', \.\.\.$"):
         chunk_f1(parts, parts)
+
+
+@pytest.mark.parametrize("mode", ["conlleval", "strict"])
+def test_a_sentence_without_predicted_labels_is_wrong(mode):
+    gold = [["B-X", "O"], ["B-X", "I-X", "O"]]
+    found = evaluate(gold, [[None, None], gold[1]], mode=mode)
+    assert (found.accuracy, found.sentence_accuracy, found.n_tokens) == (0.6, 0.5, 5)
+    assert (found.precision, found.recall) == (1.0, 0.5)
+    assert found.per_label["B-X"]["recall"] == 0.5
+    assert sum(sum(row.values()) for row in found.confusion.values()) == 3
+    assert evaluate([[1, 2]], [[None, None]]).accuracy == 0.0

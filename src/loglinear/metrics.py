@@ -195,7 +195,8 @@ def evaluate(
 
     Args:
         gold: the true label sequences.
-        predicted: the predicted label sequences: as many, of the same lengths.
+        predicted: the predicted label sequences: as many, of the same lengths. None stands for no label, as in a
+            sentence whose every labelling the constraints forbid: it is wrong, and in no chunk and no confusion.
         scheme: the tagging scheme of both, as in `chunks`; None detects it from all labels; "none" if the labels stand
             for no chunks, whatever they are called.
         mode: how chunks are read: "conlleval", which makes something of malformed sequences too, or "strict", which
@@ -220,7 +221,8 @@ def evaluate(
     if scheme is None and mode == "strict":
         # Which chunks are well-formed depends on the scheme, and the scheme on all labels.
         pairs = list(pairs)
-        name = found_scheme({label for pair in pairs for labels in pair for label in labels}, mode)
+        distinct = {label for pair in pairs for labels in pair for label in labels}
+        name = found_scheme(distinct - {None}, mode)
     chunk_counts, confusions = _Counts(), Counter[tuple[Any, Any]]()
     parsed: dict[Any, tuple[str, str]] = {}
     labels: set[Any] = set()
@@ -235,12 +237,15 @@ def evaluate(
             raise DataError(message)
         n_right_sentences += true == guess
         confusions.update(zip(true, guess, strict=True))
-        for label in {*true, *guess} - labels:
+        for label in {*true, *guess} - labels - {None}:
             labels.add(label)
             if is_tag(label):
                 parsed[label] = parsed_tag(label)
         if len(parsed) == len(labels) and (scheme is None or name):
-            found, guessed = (read_chunks([parsed[y] for y in each], name, mode) for each in (true, guess))
+            # A token without a predicted label is outside every chunk.
+            found, guessed = (
+                read_chunks([parsed.get(y, ("O", "")) for y in each], name, mode) for each in (true, guess)
+            )
             chunk_counts.add_chunks(found, guessed)
     name = found_scheme(labels, mode) if scheme is None else checked_scheme(labels, scheme, mode)
     micro = chunk_counts.micro() if name else None
@@ -333,7 +338,8 @@ def _nested(labels: Sequence[Any], confusions: Counter[tuple[Any, Any]]) -> dict
     """Return gold label -> predicted label -> number, the labels in the order given, without numbers of 0."""
     place = {label: at for at, label in enumerate(labels)}
     rows: dict[Any, dict[Any, int]] = {}
-    for true, guess in sorted(confusions, key=lambda pair: (place[pair[0]], place[pair[1]])):
+    pairs = [pair for pair in confusions if pair[1] is not None]
+    for true, guess in sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]])):
         rows.setdefault(labels[place[true]], {})[labels[place[guess]]] = confusions[true, guess]
     return rows
 
