@@ -26,15 +26,27 @@ def is_allowed(pairs, labels, sequence):
     return not any(pair in pairs for pair in itertools.pairwise(numbers) if pair != (None, None))
 
 
+def well_formed(scheme):
+    """Sequences of chunks and of labels outside."""
+    parts = {
+        "BIO": [["O"], ["B-X"], ["B-X", "I-X", "I-X"], ["B-Y", "I-Y"]],
+        "IOB1": [["O"], ["I-X"], ["I-X", "I-X"], ["I-X", "B-X"], ["I-Y"]],
+        "IOBES": [["O"], ["S-X"], ["B-X", "E-X"], ["B-X", "I-X", "I-X", "E-X"], ["B-Y", "I-Y", "E-Y"]],
+        "BILOU": [["O"], ["U-X"], ["B-X", "I-X", "I-X", "L-X"], ["B-Y", "L-Y"]],
+        "BMES": [["S"], ["B", "E"], ["B", "M", "M", "E"]],
+    }[scheme]
+    return st.lists(st.sampled_from(parts), min_size=1, max_size=4).map(lambda chunks: list(itertools.chain(*chunks)))
+
+
 @pytest.mark.parametrize("scheme", LABELS)
 @given(data=st.data())
 def test_allowed_are_the_labellings_whose_chunks_are_all_well_formed(scheme, data):
     labels = LABELS[scheme]
-    sequence = data.draw(st.lists(st.sampled_from(labels), min_size=1, max_size=7))
+    sequence = data.draw(st.lists(st.sampled_from(labels), min_size=1, max_size=7) | well_formed(scheme))
     strict = chunks(sequence, {"BIO": "IOB2"}.get(scheme, scheme), mode="strict")
     covered = sum(end - start for _, start, end in strict)
-    well_formed = covered == sum(label != "O" for label in sequence)
-    assert is_allowed(forbidden_pairs(scheme, labels), labels, sequence) == well_formed
+    is_well_formed = covered == sum(label != "O" for label in sequence)
+    assert is_allowed(forbidden_pairs(scheme, labels), labels, sequence) == is_well_formed
 
 
 @pytest.mark.parametrize("scheme", LABELS)

@@ -295,3 +295,10 @@ def test_parts_of_an_objective_allow_what_the_whole_allows(partial, constraints)
     merged = objective.aggregate(clusters, n - 1)
     assert merged is not None
     assert merged.value_and_gradient(w[:-1])[0] == pytest.approx(objective.value_and_gradient(w[clusters])[0])
+
+
+def test_auto_stays_what_training_found():
+    X, y = [[["a"], ["b"]], [["b"], ["b"]]], [["I-X", "B-X"], ["I-X", "O"]]
+    crf = ChainCRF(constraints="auto").fit(X, y)
+    assert (crf.log_probability(X, y) > -np.inf).all()
+    assert crf.log_probability([[["a"], ["b"]]], [["O", "B-X"]]) == -np.inf
