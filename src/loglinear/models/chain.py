@@ -19,6 +19,7 @@ from ..errors import DataError, OptionError
 from ..objectives.chain import ChainFeatures
 from ..options import one_of
 from .chain_file import ChainModel, checked_n_best, constrained, open_model
+from .chain_weights import WeightsByName
 from .estimator import Estimator, check_end, check_fitted
 from .settings import check_kind
 from .tagging import DECODE, Tagging, tag_corpus
@@ -37,7 +38,7 @@ __all__ = ["ChainCRF"]
 Labels = Sequence[Sequence[Any]]
 
 
-class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
+class ChainCRF(WeightsByName, Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
     """Linear-chain conditional random field of first or second order.
 
     p(y | x) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x), trained by minimising the sum over sentences
@@ -323,31 +324,6 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
             total += weight * (len(true) if tokens else 1)
         return right / total if total else 0.0
 
-    @property
-    def state_features_(self) -> dict[tuple[str, Any], float]:
-        """{(attribute, label): weight} of the weights that are not 0."""
-        label_of = self._label_of
-        return {(name, label_of[label]): weight for name, label, weight in self.model_.state_features()}
-
-    @property
-    def transition_features_(self) -> dict[tuple[Any, Any], float]:
-        """{(label from, label to): weight} of the weights that are not 0."""
-        label_of = self._label_of
-        return {(label_of[before], label_of[label]): w for before, label, w in self.model_.transition_features()}
-
-    @property
-    def triple_features_(self) -> dict[tuple[Any, Any, Any], float]:
-        """{three labels in a row: weight} of the weights that are not 0; empty with order=1."""
-        label_of = self._label_of
-        return {(label_of[a], label_of[b], label_of[c]): weight for a, b, c, weight in self.model_.triple_features()}
-
-    @property
-    def bigram_features_(self) -> dict[tuple[str, Any, Any], float]:
-        """{(attribute, label from, label to): weight} of the transitions with an attribute whose weights are not 0."""
-        label_of = self._label_of
-        features = self.model_.bigram_features()
-        return {(name, label_of[before], label_of[label]): weight for name, before, label, weight in features}
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, which is replaced whole or not at all.
 
@@ -372,12 +348,6 @@ class ChainCRF(Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
         crf.model_, crf.result_ = model, None
         crf.classes_ = typed([model.labels], settings.get("label_type", "str"))[0]
         return crf
-
-    @property
-    def _label_of(self) -> dict[str, Any]:
-        """Name in the native model -> label."""
-        check_fitted(self, "model_")
-        return dict(zip(self.model_.labels, self.classes_, strict=True))
 
     @property
     def _label_type(self) -> str:
