@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import stat
 from pathlib import Path
 from types import SimpleNamespace
@@ -118,3 +119,13 @@ def full_device(tmp_path):
     except OSError as error:
         pytest.skip(f"cannot make a device: {error}")
     return path
+
+
+@pytest.fixture
+def hang_up_counts():
+    """SIGHUP reaches the commands that a test starts, also where the tests run under nohup, which ignores it."""
+    hang_up = getattr(signal, "SIGHUP", None)  # not on Windows
+    before = hang_up and signal.signal(hang_up, signal.SIG_DFL)
+    yield
+    if hang_up:
+        signal.signal(hang_up, before)

@@ -103,7 +103,10 @@ impl Features {
         }
         let n_labels = corpus.labels.len();
         if n_labels > MOST_LABELS {
-            let message = format!("{n_labels} labels, more than {MOST_LABELS}; is the last column really the label?");
+            let message = format!(
+                "{n_labels} labels, more than {MOST_LABELS}; are these the labels? Columns have them last, attribute \
+                 files and svmlight first"
+            );
             return Err(Error::Data(message));
         }
         if selection.order == 2 && n_labels > MOST_LABELS_OF_TRIPLES {

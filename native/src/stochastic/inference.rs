@@ -8,7 +8,7 @@ use crate::chain::pass::fill_edges;
 use crate::chain::states::{First, Read, Stored, fill_scores};
 use crate::stochastic::samples::Sample;
 use crate::stochastic::weights::Weights;
-use pulp::Simd;
+use pulp::{Simd, WithSimd};
 
 /// Buffers to evaluate one sample after the other.
 pub struct Inference<'a> {
@@ -102,7 +102,7 @@ impl<'a> Inference<'a> {
     pub fn nll<S: Simd>(&mut self, simd: S, sample: Sample<'_>) -> f64 {
         let score = match sample.known {
             Known::All => self.lattice.score(&self.transitions, sample.gold.iter().copied()),
-            _ => self.clamped.forward(simd, &self.transitions),
+            _ => simd.vectorize(Forward(&mut self.clamped, &self.transitions)),
         };
         self.lattice.forward(simd, &self.transitions) - score
     }
@@ -137,11 +137,11 @@ impl<'a> Inference<'a> {
     }
 
     /// Makes of the expected counts over all labellings those over the labellings that agree with what is known, less the former.
-    #[inline(always)]
+    #[inline(never)]
     fn subtract_clamped<S: Simd>(&mut self, simd: S, weight: f64) {
         let Inference { lattice, clamped, expected, clamped_counts, transitions, .. } = self;
         clamped_counts.clear();
-        clamped.backward(simd, transitions, weight, clamped_counts);
+        simd.vectorize(Backward(clamped, transitions, weight, clamped_counts));
         expected.multiply_out(transitions);
         clamped_counts.multiply_out(transitions);
         let pairs = expected.direct.iter_mut().zip(&*clamped_counts.direct);
@@ -172,5 +172,32 @@ impl<'a> Inference<'a> {
         }
         found.sort_unstable();
         found.dedup();
+    }
+}
+
+/// The forward recursion over the labellings that agree with what is known, compiled once for each instruction set instead of into
+/// every pass.
+struct Forward<'a>(&'a mut Lattice, &'a Transitions);
+
+impl WithSimd for Forward<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let Forward(lattice, transitions) = self;
+        lattice.forward(simd, transitions)
+    }
+}
+
+/// The backward recursion over them, with the sample's weight.
+struct Backward<'a>(&'a mut Lattice, &'a Transitions, f64, &'a mut PairCounts);
+
+impl WithSimd for Backward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Backward(lattice, transitions, weight, counts) = self;
+        lattice.backward(simd, transitions, weight, counts);
     }
 }

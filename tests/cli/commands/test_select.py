@@ -386,6 +386,7 @@ def test_help_shows_examples(done):
         assert option in shown
 
 
+@pytest.mark.usefixtures("hang_up_counts")
 def test_results_are_written_when_the_terminal_goes(chunker, tmp_path):
     pty = pytest.importorskip("pty", reason="needs a terminal")
     terminal, stderr = pty.openpty()

@@ -300,6 +300,7 @@ def until(condition, seconds=20.0):
 
 
 @posix
+@pytest.mark.usefixtures("hang_up_counts")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_interrupted_training_keeps_what_it_reached(done, sample, tmp_path, name):
     train, _ = demo_paths()
