@@ -122,8 +122,7 @@ impl<'a> Inference<'a> {
             marginals.iter_mut().for_each(|p| *p = -*p);
             marginals[label as usize] += sample.weight;
         }
-        self.expected.multiply_out(&self.transitions);
-        self.expected.direct.iter_mut().for_each(|direct| *direct = -*direct);
+        self.expected.multiply_out(&self.transitions, -1.0);
         for pair in gold.windows(2) {
             self.expected.direct[pair[0] as usize * width + pair[1] as usize] += sample.weight;
         }
@@ -142,11 +141,12 @@ impl<'a> Inference<'a> {
         let Inference { lattice, clamped, expected, clamped_counts, transitions, .. } = self;
         clamped_counts.clear();
         simd.vectorize(Backward(clamped, transitions, weight, clamped_counts));
-        expected.multiply_out(transitions);
-        clamped_counts.multiply_out(transitions);
+        expected.multiply_out(transitions, -1.0);
+        clamped_counts.multiply_out(transitions, 1.0);
         let pairs = expected.direct.iter_mut().zip(&*clamped_counts.direct);
+        pairs.for_each(|(free, clamped)| *free += clamped);
         let states = lattice.marginals.iter_mut().zip(&*clamped.marginals);
-        pairs.chain(states).for_each(|(free, &clamped)| *free = clamped - *free);
+        states.for_each(|(free, clamped)| *free = clamped - *free);
         for (free, clamped) in lattice.edges.iter_mut().zip(&clamped.edges) {
             free.marginal = clamped.marginal - free.marginal;
         }

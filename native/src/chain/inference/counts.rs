@@ -63,13 +63,14 @@ impl PairCounts {
         self.triples.add(&other.triples);
     }
 
-    /// Makes all counts of transitions probabilities, in `direct`.
-    pub fn multiply_out(&mut self, transitions: &Transitions) {
-        let counts = self.direct.iter_mut().zip(&mut *self.outer).zip(&*transitions.exp);
-        for ((direct, outer), &exp) in counts {
+    /// Sets `direct` to factor * the expected counts of all transitions.
+    #[inline(always)]
+    pub fn multiply_out(&mut self, transitions: &Transitions, factor: f64) {
+        let counts = self.direct.iter_mut().zip(&*self.outer).zip(&*transitions.exp);
+        for ((direct, &outer), &exp) in counts {
             // Where exp is infinite, outer is 0.
-            *direct += if *outer == 0.0 { 0.0 } else { *outer * exp };
-            *outer = 0.0;
+            let outer = if outer == 0.0 { 0.0 } else { outer * exp };
+            *direct = factor * (*direct + outer);
         }
     }
 
