@@ -219,14 +219,17 @@ pub fn ln_in_place<S: Simd>(_simd: S, values: &mut [f64]) {
 pub fn max_abs<S: Simd>(simd: S, values: &[f64]) -> f64 {
     let (body, tail) = S::as_simd_f64s(values);
     let (fours, rest) = body.as_chunks::<4>();
-    let mut most = [simd.splat_f64s(0.0); 4];
+    let zero = simd.splat_f64s(0.0);
+    // `abs_f64s` calls a function for each vector where the caller is large: it is not inlined there.
+    let abs = |v: S::f64s| simd.max_f64s(v, simd.sub_f64s(zero, v));
+    let mut most = [zero; 4];
     for four in fours {
         for k in 0..4 {
-            most[k] = simd.max_f64s(most[k], simd.abs_f64s(four[k]));
+            most[k] = simd.max_f64s(most[k], abs(four[k]));
         }
     }
     for &v in rest {
-        most[0] = simd.max_f64s(most[0], simd.abs_f64s(v));
+        most[0] = simd.max_f64s(most[0], abs(v));
     }
     let most = simd.max_f64s(simd.max_f64s(most[0], most[1]), simd.max_f64s(most[2], most[3]));
     tail.iter().fold(simd.reduce_max_f64s(most), |most, v| most.max(v.abs()))
