@@ -148,7 +148,7 @@ impl Maker {
             if row == next {
                 let start = self.rows.len();
                 self.rows.resize(start + self.width, 0.0);
-                sets.labels(token).for_each(|label| self.rows[start + label] = 1.0);
+                sets.write_ones(token, &mut self.rows[start..]);
             }
             entries.push((token as u32, row));
         }

@@ -78,6 +78,11 @@ impl LabelSets {
         ones(self.row(row))
     }
 
+    /// Writes 1 to the places of a set's labels.
+    pub fn write_ones(&self, row: usize, places: &mut [f64]) {
+        self.labels(row).for_each(|label| places[label] = 1.0);
+    }
+
     /// Keeps the labels of a set that are in a set of others.
     pub fn intersect(&mut self, row: usize, others: &LabelSets, other: usize) {
         self.row_mut(row).iter_mut().zip(others.row(other)).for_each(|(mine, theirs)| *mine &= theirs);

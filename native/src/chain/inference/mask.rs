@@ -20,26 +20,23 @@ impl Mask {
         self.rows.clear();
     }
 
-    /// Whether everything is allowed.
-    pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
-    }
-
     /// Adds a row of ones and zeros for the row of the table that starts at `place`.
     pub fn push(&mut self, place: usize, row: &[f64]) {
+        self.append(place, row.len()).copy_from_slice(row);
+    }
+
+    /// Adds a row of zeros, to be filled in.
+    fn append(&mut self, place: usize, width: usize) -> &mut [f64] {
         self.places.push(place);
         let start = self.rows.len();
-        self.rows.resize(start + row.len(), 0.0);
-        self.rows[start..].copy_from_slice(row);
+        self.rows.resize(start + width, 0.0);
+        &mut self.rows[start..]
     }
 
     /// Adds the tokens of a sentence that may not have every label.
     pub fn add(&mut self, tokens: &LabelSets, width: usize) {
         for token in (0..tokens.rows()).filter(|&token| !tokens.is_full(token)) {
-            self.places.push(token * width);
-            let start = self.rows.len();
-            self.rows.resize(start + width, 0.0);
-            tokens.labels(token).for_each(|label| self.rows[start + label] = 1.0);
+            tokens.write_ones(token, self.append(token * width, width));
         }
     }
 
