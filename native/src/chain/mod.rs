@@ -13,6 +13,7 @@ mod model_encoding;
 mod model_weights;
 pub mod objective;
 pub(crate) mod pass;
+pub mod pruned;
 pub mod restrict;
 mod seen;
 pub mod start;

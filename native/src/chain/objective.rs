@@ -16,7 +16,8 @@ use crate::chain::features::{Features, Selection};
 use crate::chain::inference::{Constraints, Links, PairCounts, Transitions, Triples};
 use crate::chain::layout::{self, Block};
 use crate::chain::masks::Masks;
-use crate::chain::pass::{BlockPass, Scores, Targets, Workspace};
+use crate::chain::pass::{BlockPass, Likely, Scores, Targets, Workspace};
+use crate::chain::pruned::{BlockLabels, LikelyLabels};
 use crate::chain::sums::{Reduction, Sums};
 use crate::chain::weighted::Weighted;
 use crate::corpus::Corpus;
@@ -153,7 +154,7 @@ impl ChainObjective {
     }
 
     /// The sentences with their weights.
-    fn weighted(&self) -> Weighted<'_> {
+    pub(super) fn weighted(&self) -> Weighted<'_> {
         Weighted { corpus: &self.corpus, weights: self.weights.as_deref() }
     }
 
@@ -197,6 +198,30 @@ impl ChainObjective {
 
     /// Writes the gradient at `w` and returns the value. Weights that are not finite give an infinite value.
     pub fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64], interrupt: &Interrupt) -> Result<f64> {
+        self.evaluate(w, gradient, None, interrupt)
+    }
+
+    /// `value_and_gradient`, and the labels of each token whose marginals are above `least`.
+    pub fn likely_labels(
+        &self,
+        w: &[f64],
+        gradient: &mut [f64],
+        least: f64,
+        interrupt: &Interrupt,
+    ) -> Result<(f64, LikelyLabels)> {
+        let blocks = self.blocks.iter().map(|_| BlockLabels::default()).collect();
+        let mut likely = LikelyLabels { blocks, least };
+        let value = self.evaluate(w, gradient, Some(&mut likely), interrupt)?;
+        Ok((value, likely))
+    }
+
+    fn evaluate(
+        &self,
+        w: &[f64],
+        gradient: &mut [f64],
+        likely: Option<&mut LikelyLabels>,
+        interrupt: &Interrupt,
+    ) -> Result<f64> {
         assert_eq!((w.len(), gradient.len()), (self.features.len(), self.features.len()));
         if !w.iter().all(|weight| weight.is_finite()) {
             gradient.fill(0.0);
@@ -204,11 +229,11 @@ impl ChainObjective {
         }
         let mut scratch = locked(&self.scratch);
         let scratch = &mut *scratch;
-        let (transitions, first_state) = (self.transitions(w), self.features.first_state());
+        let (transitions, first_state) = (self.transitions_of(&self.features, w), self.features.first_state());
         self.fill_rows(&w[first_state..], &mut scratch.rows, transitions.width);
         let (leading, own_gradient) = gradient.split_at_mut(first_state + self.shared_end());
         let links = Links::new(&transitions, &self.features.transitions, &self.features.triples);
-        let total = self.sum_blocks(w, &transitions, &links, own_gradient, scratch, interrupt)?;
+        let total = self.sum_blocks(w, &transitions, &links, (own_gradient, likely), scratch, interrupt)?;
         self.finish(&transitions, &total, &scratch.bigrams, leading, own_gradient);
         let value = total.value;
         scratch.log_space = total.log_space;
@@ -221,16 +246,17 @@ impl ChainObjective {
         self.features.state_range(0..self.features.n_dense + self.features.n_shared).end
     }
 
-    fn transitions(&self, w: &[f64]) -> Transitions {
-        let mut transitions = Transitions::new(self.features.n_labels);
+    /// The transitions of a chain with these features and weights, under the objective's constraints.
+    pub(super) fn transitions_of(&self, features: &Features, w: &[f64]) -> Transitions {
+        let mut transitions = Transitions::new(features.n_labels);
         transitions.constrain(self.masks.constraints.clone());
-        let pairs = self.features.transitions.iter().zip(w);
+        let pairs = features.transitions.iter().zip(w);
         transitions.set(pairs.map(|(&(from, to), &score)| (usize::from(from), usize::from(to), score)));
-        let triples = &self.features.triples;
+        let triples = &features.triples;
         if !triples.is_empty() {
-            let scores = triples.iter().zip(&w[self.features.transitions.len()..]);
+            let scores = triples.iter().zip(&w[features.transitions.len()..]);
             let scores = scores.map(|(labels, &score)| (labels.map(usize::from), score));
-            transitions.triples = Some(Triples::new(self.features.n_labels, scores));
+            transitions.triples = Some(Triples::new(features.n_labels, scores));
         }
         transitions
     }
@@ -263,13 +289,19 @@ impl ChainObjective {
         w: &[f64],
         transitions: &Transitions,
         links: &Links,
-        own_gradient: &mut [f64],
+        (own_gradient, likely): (&mut [f64], Option<&mut LikelyLabels>),
         scratch: &mut Scratch,
         interrupt: &Interrupt,
     ) -> Result<Sums> {
         scratch.bigrams.resize_with(self.blocks.len(), Vec::new);
         let owns = threads::parts(own_gradient, self.blocks.iter().map(|block| block.own_range.len()));
-        let queue = Mutex::new(self.blocks.iter().zip(owns).zip(&mut scratch.bigrams).enumerate());
+        let least = likely.as_ref().map_or(0.0, |likely| likely.least);
+        let mut labels: Vec<Option<Likely<'_>>> = match likely {
+            Some(likely) => likely.blocks.iter_mut().map(|labels| Some(Likely { labels, least })).collect(),
+            None => self.blocks.iter().map(|_| None).collect(),
+        };
+        let targets = owns.into_iter().zip(&mut scratch.bigrams).zip(labels.drain(..));
+        let queue = Mutex::new(self.blocks.iter().zip(targets).enumerate());
         let spare = Mutex::new((std::mem::take(&mut scratch.sums), std::mem::take(&mut scratch.workspaces)));
         let reduction = Mutex::new(Reduction::default());
         let scores = Scores { w, rows: &scratch.rows, transitions, links };
@@ -280,10 +312,10 @@ impl ChainObjective {
                     scope.spawn(|_| {
                         let mut workspace = locked(&spare).1.pop().unwrap_or_default();
                         workspace.lattice.prepare(transitions);
-                        while let Some((index, ((block, own), met))) = next() {
+                        while let Some((index, (block, ((own, met), likely)))) = next() {
                             let known = locked(&spare).0.pop();
                             let mut sums = known.unwrap_or_else(|| self.new_sums(transitions));
-                            self.sum_block(block, scores, &mut workspace, Targets { sums: &mut sums, own, met });
+                            self.sum_block(block, scores, &mut workspace, Targets { sums: &mut sums, own, met, likely });
                             let freed = locked(&reduction).add(index, sums);
                             locked(&spare).0.extend(freed);
                         }
