@@ -155,7 +155,9 @@ class _Found:
             records = Trace(map(TraceRecord.from_json, content["trace"]))
             return cls(content["terms"], records, content["memory"], content["state"])
         except (LookupError, TypeError, ValueError) as error:
-            message = f"{path}: a damaged checkpoint ({error}); delete the file to begin anew"
+            message = (
+                f"{path}: no checkpoint, or one of another version of loglinear ({error}); delete it to begin anew"
+            )
             raise DataError(message) from error
 
 

@@ -1,18 +1,17 @@
-"""The file of a checkpoint: NumPy's .npz, an array of JSON text and the arrays that the text refers to by number.
+"""The file of a checkpoint: JSON text and the arrays that it refers to by number, between a line and a checksum.
 
 Nothing in a file is ever executed. A pickle names functions to call, and a list of harmless ones has to be kept; JSON
 and arrays of numbers name only what this module makes itself: containers, numbers, and the dataclasses of solvers'
-states, whose constructors are not called. The zip archive around the arrays has a checksum for each of them.
+states, whose constructors are not called. Text and arrays stand in the file one after the other, in NumPy's format
+.npy; the checksum is looked at before them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import struct
 import sys
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
@@ -28,16 +27,26 @@ from ..result import Status
 
 __all__ = ["is_checkpoint", "read", "write"]
 
-FORMAT = "loglinear checkpoint 1"
-# Name of the array that holds the text.
-TEXT = "text"
-# What NumPy and zipfile raise where a file is not as they expect.
-_DAMAGED = (
-    ArithmeticError, AttributeError, EOFError, LookupError, RuntimeError, TypeError, ValueError, struct.error,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+# The first line of every version's files, with the version behind it.
+NAME, VERSION = b"loglinear checkpoint ", b"1\n"
+# Bytes of the checksum, the last ones of a file.
+SIZE = 32
+# Bytes that are looked at together.
+_PIECE = 1 << 20
 
 Arrays = list[npt.NDArray[Any]]
+
+
+class _Checked:
+    """A file that is written to, and the checksum of what was written."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.digest = file, hashlib.blake2b(digest_size=SIZE)
+
+    def write(self, data: bytes) -> int:
+        """Write to the file, as NumPy does."""
+        self.digest.update(data)
+        return self._file.write(data)
 
 
 def write(path: str, content: dict[str, Any]) -> None:
@@ -52,19 +61,19 @@ def write(path: str, content: dict[str, Any]) -> None:
         OSError: the file cannot be written.
     """
     arrays: Arrays = []
-    text = json.dumps([FORMAT, _encoded(content, arrays, {})]).encode()
-    named = {str(number): array for number, array in enumerate(arrays)}
+    text = json.dumps(_encoded(content, arrays, {})).encode()
     with _replacing(os.path.realpath(path)) as file:
-        np.savez(file, **{TEXT: np.frombuffer(text, np.uint8)}, **named)  # type: ignore[arg-type]
+        checked = _Checked(file)
+        checked.write(NAME + VERSION)
+        for array in (np.frombuffer(text, np.uint8), *arrays):
+            np.lib.format.write_array(checked, array, allow_pickle=False)
+        file.write(checked.digest.digest())
 
 
 def is_checkpoint(path: str) -> bool:
-    """Whether a file looks like a checkpoint, whatever its version."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return f"{TEXT}.npy" in archive.namelist()
-    except _DAMAGED:
-        return False
+    """Whether a file begins like a checkpoint, of whatever version."""
+    with open(path, "rb") as file:
+        return file.read(len(NAME)) == NAME
 
 
 def read(path: str) -> dict[str, Any]:
@@ -74,29 +83,39 @@ def read(path: str) -> dict[str, Any]:
         DataError: the file is damaged, cut short, or no checkpoint of this version.
         OSError: the file cannot be read.
     """
-    remedy = "give the name of a checkpoint, or delete the file to begin anew"
     with open(path, "rb") as file:
-        if not zipfile.is_zipfile(file):
-            message = f"{path}: no checkpoint, or one that was cut short; {remedy}"
+        if amiss := _amiss(file):
+            message = f"{path}: {amiss}; give the name of a checkpoint, or delete the file to begin anew"
             raise DataError(message)
+        file.seek(len(NAME + VERSION))
+        end = os.fstat(file.fileno()).st_size - SIZE
+        arrays: Arrays = []
         try:
-            with zipfile.ZipFile(file) as archive:
-                damaged = archive.testzip()
-            if damaged is not None:
-                message = f"the checksum of {damaged} is wrong"
-                raise ValueError(message)
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as members:
-                form, content = json.loads(members[TEXT].tobytes())
-                if form != FORMAT:
-                    message = f"its format is {form!r}, not {FORMAT!r}"
-                    raise ValueError(message)
-                arrays = [members[str(number)] for number in range(len(members.files) - 1)]
-            found: dict[str, Any] = _decoded(content, arrays)
-        except _DAMAGED as error:
-            message = f"{path}: a damaged checkpoint, or one of another version ({error}); {remedy}"
+            while file.tell() < end:
+                arrays.append(np.lib.format.read_array(file, allow_pickle=False))
+            content = _decoded(json.loads(arrays[0].tobytes()), arrays[1:])
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            message = (
+                f"{path}: no checkpoint, or one of another version of loglinear ({error}); delete it to begin anew"
+            )
             raise DataError(message) from error
+    found: dict[str, Any] = content
     return found
+
+
+def _amiss(file: BinaryIO) -> str:
+    """Return what is wrong with a file as a whole; empty if nothing is."""
+    line = file.read(len(NAME + VERSION))
+    if not line.startswith(NAME):
+        return "this is no checkpoint"
+    if line != NAME + VERSION:
+        return "a checkpoint of another version of loglinear, or a damaged one"
+    digest = hashlib.blake2b(line, digest_size=SIZE)
+    left = os.fstat(file.fileno()).st_size - file.tell() - SIZE
+    while left > 0 and (piece := file.read(min(_PIECE, left))):
+        digest.update(piece)
+        left -= len(piece)
+    return "" if left == 0 and file.read() == digest.digest() else "the checkpoint is damaged or cut short"
 
 
 @contextmanager
