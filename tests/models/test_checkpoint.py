@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import pickle
+import re
 import shutil
 import signal
 import threading
@@ -299,6 +301,10 @@ def test_weights_of_sentences_starting_weights_and_development_data_are_compared
         assert f"cannot be resumed: {named}; give" in str(refused.value)
     with pytest.raises(OptionError, match="patience was 3 and is 4 now"):
         crf.set_params(patience=4).fit(*CHAIN, checkpoint=resumed(path), **dev)
+    crf.set_params(patience=None)
+    at_iteration(path, 2, crf, (X, FIRST[2]))
+    with pytest.raises(OptionError, match=re.escape(OTHERS)):
+        crf.fit(X, [[{"A", "C"}, *Y[0][1:]], *Y[1:]], checkpoint=resumed(path))
     # Data that are only scored may come and go.
     at_iteration(path, 2, ChainCRF(l1=1.0), CHAIN)
     ChainCRF(l1=1.0).fit(*CHAIN, checkpoint=resumed(path), **dev)
@@ -355,6 +361,27 @@ def test_people_are_told_where_a_training_starts(tmp_path):
         f"{path}: the training starts from the beginning and will write over this checkpoint; resume to go on",
     ]
     assert said[2].startswith(f"{path}: the training goes on from iteration {crf.result_.iterations}, after ")
+
+
+def test_a_file_gives_back_what_was_written(tmp_path):
+    path, array = str(tmp_path / "c"), np.arange(6.0).reshape(2, 3)
+    content = {
+        "plain": [None, True, -3, 2**70, 0.1, -0.0, "\u00e9\ud83d"], "not finite": (math.nan, math.inf, -math.inf),
+        "nested": ((), {"a": ([],)}), "number": np.float32(0.1), "status": Status.CONVERGED,
+        "empty": np.empty((0, 3), np.int64), "once": array, "twice": array,
+        "by columns": np.asfortranarray(array), "bits": np.array([True, False]),
+    }  # fmt: skip
+    checkpoint_file.write(path, content)
+    found = checkpoint_file.read(path)
+    assert found["once"] is found["twice"]
+    assert found["by columns"].flags.f_contiguous
+    assert found["once"].flags.writeable
+    assert type(found["number"]) is np.float32
+    assert repr(found) == repr(content)
+    for other in ({1}, np.array(["a"]), np.array([None]), object(), {1: 2}, b"bytes", 1j):
+        with pytest.raises(OptionError, match="cannot be kept in a checkpoint"):
+            checkpoint_file.write(path, {"other": other})
+    assert repr(checkpoint_file.read(path)) == repr(content)
 
 
 class Harmful:
