@@ -305,6 +305,10 @@ def test_weights_of_sentences_starting_weights_and_development_data_are_compared
     at_iteration(path, 2, crf, (X, FIRST[2]))
     with pytest.raises(OptionError, match=re.escape(OTHERS)):
         crf.fit(X, [[{"A", "C"}, *Y[0][1:]], *Y[1:]], checkpoint=resumed(path))
+    at_iteration(path, 2, crf, CHAIN, start=start)
+    rest, whole = (crf.fit(*CHAIN, start=start, checkpoint=each).result_ for each in (resumed(path), None))
+    assert (rest.w.tobytes(), rest.start) == (whole.w.tobytes(), whole.start)
+    assert rest.start.n_shared
     # Data that are only scored may come and go.
     at_iteration(path, 2, ChainCRF(l1=1.0), CHAIN)
     ChainCRF(l1=1.0).fit(*CHAIN, checkpoint=resumed(path), **dev)
@@ -341,8 +345,9 @@ def test_what_cannot_have_a_checkpoint_is_refused(tmp_path):
         ChainCRF().fit(*CHAIN, checkpoint="c")
     with pytest.raises(OptionError, match="minutes=-1 is out of range"):
         Checkpoint("c", -1)
-    with pytest.raises(OptionError, match="checkpoint=1 is no path"):
-        Checkpoint(1)
+    for path in (1, "", "-"):
+        with pytest.raises(OptionError, match=f"checkpoint={path!r} is no path of a file"):
+            Checkpoint(path)
     (tmp_path / "data").write_text("a B\n")
     with pytest.raises(DataError, match="data: there is a file that is no checkpoint; give another name"):
         ChainCRF().fit(*CHAIN, checkpoint=Checkpoint(tmp_path / "data"))

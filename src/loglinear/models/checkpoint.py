@@ -73,10 +73,10 @@ class Checkpoint:
     ) -> None:
         real_number("minutes", minutes, "a number of minutes >= 0", lambda x: x >= 0.0)
         truth_value("resume", resume)
-        if not isinstance(path, (str, os.PathLike)):
+        if not isinstance(path, (str, os.PathLike)) or os.fspath(path) in ("", "-"):
             message = f"checkpoint={path!r} is no path of a file"
             raise OptionError(message)
-        self.path, self.minutes, self.resume, self.note = os.fspath(path), minutes, resume, note
+        self.path, self.minutes, self.resume, self.note = os.fsdecode(path), minutes, resume, note
         self.iteration: int | None = None
         self._found: _Found | None = None
 

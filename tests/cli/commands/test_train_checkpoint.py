@@ -41,7 +41,8 @@ def test_one_command_line_can_be_repeated(done, sample, tmp_path):
     assert re.search(rf"{checkpoint}: the training goes on from iteration 4, after \d+\.\d s\n", said[1])
     assert f"{checkpoint}: the training goes on from iteration 9, " in said[2]
     assert all(
-        f"{checkpoint}: the end of the training, for more iterations with --resume; else" in each for each in said
+        f"{checkpoint}: the checkpoint of the end; --resume goes on to a higher --max-iterations" in each
+        for each in said
     )
     assert weights(tmp_path / "m") == weights(tmp_path / "whole")
     records = Trace.read(trace)

@@ -106,7 +106,8 @@ def run(arguments: Namespace) -> None:
         written = f"{arguments.model}: written{_size(arguments.model)}"
         say(f"{written}; label text with: loglinear tag --model {arguments.model} FILE")
         if checkpoint is not None and not interrupted:
-            say(f"{checkpoint.path}: the end of the training, for more iterations with --resume; else delete it")
+            more = "--resume goes on to a higher --max-iterations; the file may be deleted"
+            say(f"{checkpoint.path}: the checkpoint of the end; {more}")
     if interrupted:
         raise Interrupted([arguments.model], _way_on(checkpoint))
 
