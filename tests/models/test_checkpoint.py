@@ -314,6 +314,15 @@ def test_weights_of_sentences_starting_weights_and_development_data_are_compared
     ChainCRF(l1=1.0).fit(*CHAIN, checkpoint=resumed(path), **dev)
 
 
+def test_attributes_of_bigrams_are_compared(tmp_path):
+    columns = [[tuple(token) for token in sentence] for sentence in X]
+    template = "U:%x[0,0]\nB1:%x[{},1]\nB\n"
+    at_iteration(tmp_path / "c", 2, ChainCRF(template=template.format(0)), (columns, Y))
+    with pytest.raises(OptionError, match=re.escape("the training data are others (")):
+        ChainCRF(template=template.format(-1)).fit(columns, Y, checkpoint=resumed(tmp_path / "c"))
+    ChainCRF(template=template.format(0)).fit(columns, Y, checkpoint=resumed(tmp_path / "c"))
+
+
 @pytest.mark.parametrize(
     ("changes", "named"),
     [

@@ -222,7 +222,6 @@ class Saving:
         found = self._checkpoint.take()
         self._begin(found, callbacks)
         given = {"w0": w0} if found is None else {"state": found.state}
-        del found  # its arrays are the state's, which a step recycles
         self._written = time.monotonic()
         with self._interrupts:
             result = minimize(problem, solver, stop=stop, callbacks=(self._continue, *callbacks, self._save), **given)

@@ -52,6 +52,9 @@ def _parts_of_corpus(corpus: Corpus) -> Iterator[Array]:
     if core.first_partial() is not None:
         known = ("|".join(sorted(each)) if isinstance(each, frozenset) else each or "?" for each in _flat(core.gold()))
         yield _bytes("\t".join(known))
+    if core.has_bigrams:
+        # Rows have no attributes of bigrams, which the template and their names tell apart.
+        yield _bytes("\n".join([corpus.template or "", *core.names()]))
     for start in range(0, len(corpus), _CHUNK):
         yield from core.select(list(range(start, min(start + _CHUNK, len(corpus))))).rows()
 
