@@ -30,10 +30,24 @@ def same_course(one, other):
     return first == second
 
 
-def test_one_command_line_can_be_repeated(done, sample, tmp_path):
+def test_texts_have_checkpoints_too(done, misuse, tmp_path):
+    texts, checkpoint = tmp_path / "texts", tmp_path / "c"
+    texts.write_text("+\ta good film\n-\ta bad film\n+\tgood fun\n-\ta bad joke\n")
+    options = ["train", texts, "--model-type", "maxent", "--format", "text", "-q", "--tolerance", "0"]
+    done(*options, "-m", tmp_path / "whole")
+    options += ["--checkpoint", checkpoint, "--resume", "-m", tmp_path / "m"]
+    done(*options, "--max-iterations", "2")
+    done(*options)
+    assert weights(tmp_path / "m") == weights(tmp_path / "whole")
+    texts.write_text("+\ta good film\n-\ta bad film\n+\tgood fun\n-\ta good joke\n")
+    assert "the training data are others (4 samples before as now, with another content)" in misuse(*options)
+
+
+@pytest.mark.parametrize("kind", ["chain", "maxent"])
+def test_one_command_line_can_be_repeated(done, sample, tmp_path, kind):
     """A training in three parts, the third of which has nothing left to do."""
     checkpoint, trace = tmp_path / "c", tmp_path / "t"
-    options = [sample.train, "--preset", "pos", "--l1", "1", "--dev", sample.test]
+    options = [sample.train, "--preset", "pos", "--l1", "1", "--dev", sample.test, "--model-type", kind]
     done("train", *options, *LIMIT, "9", "-m", tmp_path / "whole", "--trace", tmp_path / "t.whole", "-q")
     options += ["--checkpoint", checkpoint, "--resume", "-m", tmp_path / "m", "--trace", trace]
     said = [done("train", *options, *LIMIT, limit).stderr for limit in ("4", "9", "9")]
@@ -90,11 +104,11 @@ def test_misuse_is_named(misuse, done, sample, tmp_path):
 
 
 @posix
-@pytest.mark.parametrize(("name", "kind"), [("SIGINT", "chain"), ("SIGTERM", "maxent")])
-def test_an_interrupted_training_says_how_to_go_on_and_does(done, sample, tmp_path, name, kind):
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interrupted_training_says_how_to_go_on_and_does(done, sample, tmp_path, name):
     """Ctrl-C on the way, in a pass that changes the state that it is given."""
     checkpoint, model, trace = tmp_path / "c", tmp_path / "m", tmp_path / "t"
-    options = [sample.train, "--preset", "pos", "--model-type", kind, "--solver", "sag", "-m", model, "--trace", trace]
+    options = [sample.train, "--preset", "pos", "--solver", "sag", "-m", model, "--trace", trace]
     options += ["--checkpoint", checkpoint, "--resume"]
     with Interruptible(*options, *LIMIT, "100000") as process:
         until(lambda: trace.exists() and trace.read_text().count("\n") >= 3)
