@@ -315,7 +315,12 @@ impl ChainObjective {
                         while let Some((index, (block, ((own, met), likely)))) = next() {
                             let known = locked(&spare).0.pop();
                             let mut sums = known.unwrap_or_else(|| self.new_sums(transitions));
-                            self.sum_block(block, scores, &mut workspace, Targets { sums: &mut sums, own, met, likely });
+                            self.sum_block(
+                                block,
+                                scores,
+                                &mut workspace,
+                                Targets { sums: &mut sums, own, met, likely },
+                            );
                             let freed = locked(&reduction).add(index, sums);
                             locked(&spare).0.extend(freed);
                         }

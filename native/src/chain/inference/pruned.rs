@@ -382,7 +382,12 @@ impl PrunedLattice {
                 for j in 0..now {
                     sum = simd.multiply_add(links[link + j * before + i], incoming[j], sum);
                     let product = simd.multiply(own, incoming[j]);
-                    count(&mut counts.pairs, counts.lanes, places(size, from, &labels[middle + j]), simd.array(&product));
+                    count(
+                        &mut counts.pairs,
+                        counts.lanes,
+                        places(size, from, &labels[middle + j]),
+                        simd.array(&product),
+                    );
                 }
                 beta[i] = sum;
             }

@@ -105,14 +105,7 @@ impl PrunedBlock {
             let gold = &corpus.gold[piece.token..piece.token + piece.rows.len()];
             count_links(kept.features, gold, piece.weight, &mut laid.gold_links);
         }
-        let mut buffers = Buffers::default();
-        for pieces in cutter.pieces.chunk_by(|a, b| a.is_single == b.is_single) {
-            let size = if pieces[0].is_single { LANES * MOST_TOKENS } else { LANES };
-            for group in pieces.chunks(size) {
-                laid.add_shape(&cutter, group, kept.features.n_labels as u16);
-                laid.add_entries(corpus, &cutter, group, kept, &mut buffers);
-            }
-        }
+        Arch::new().dispatch(AddGroups { laid: &mut laid, corpus, cutter: &cutter, kept });
         laid
     }
 
@@ -226,6 +219,7 @@ impl PrunedBlock {
 
     /// Appends the entries of a group: the first attribute of each token, then the second of each. Sums of neighbouring entries
     /// do not wait for each other then.
+    #[inline(always)]
     fn add_entries(
         &mut self,
         corpus: &Corpus,
@@ -292,6 +286,7 @@ impl PrunedBlock {
     }
 
     /// Lists the tokens of a group that keep several labels; returns the most attributes of a token.
+    #[inline(always)]
     fn list_tokens(
         &self,
         corpus: &Corpus,
@@ -312,6 +307,7 @@ impl PrunedBlock {
                     let (number, start) = (token_of(group, at, lane), slots_of.len());
                     let (attributes, place) = (corpus.states.range(number), (first_slot * LANES + lane) as u32);
                     most = most.max(attributes.len());
+                    numeric::prefetch_range(&corpus.states.ids, attributes.clone());
                     let labels = cells.iter().filter(|cell| cell.0 < 64).fold(0, |bits, cell| bits | 1 << cell.0);
                     tokens.push(Token { number, attributes, place, slots: start, labels });
                     slots_of.resize(start + n_labels, NOWHERE);
@@ -323,6 +319,31 @@ impl PrunedBlock {
             first_slot += usize::from(slots);
         }
         most
+    }
+}
+
+/// Lays out all groups; dispatched to the machine's instruction set, for it counts bits.
+struct AddGroups<'a> {
+    laid: &'a mut PrunedBlock,
+    corpus: &'a Corpus,
+    cutter: &'a Cutter,
+    kept: &'a KeptFeatures<'a>,
+}
+
+impl WithSimd for AddGroups<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        let AddGroups { laid, corpus, cutter, kept } = self;
+        let mut buffers = Buffers::default();
+        for pieces in cutter.pieces.chunk_by(|a, b| a.is_single == b.is_single) {
+            let size = if pieces[0].is_single { LANES * MOST_TOKENS } else { LANES };
+            for group in pieces.chunks(size) {
+                laid.add_shape(cutter, group, kept.features.n_labels as u16);
+                laid.add_entries(corpus, cutter, group, kept, &mut buffers);
+            }
+        }
     }
 }
 
