@@ -14,7 +14,7 @@ from . import vectors
 from .errors import OptionError
 from .problem import Problem
 from .result import OnSome, Result, State, Status
-from .solvers import Measuring, Solver
+from .solvers import Auto, Measuring, Solver
 from .solvers.parts.needs import check
 from .trace import Trace, TraceRecord
 
@@ -179,6 +179,7 @@ def _minimize(
         gradient_evaluations=state.gradient_evaluations,
         seconds=seconds,
         state=state,
+        chosen=str(solver.choice(problem)) if isinstance(solver, Auto) else None,
     )
 
 

@@ -151,6 +151,10 @@ class Prunable(Protocol):
         """Whether this objective can: not with attributes of bigrams, nor with labels that are known in part."""
 
     @property
+    def n_cells(self) -> int:
+        """Number of labels that the tokens may have, all tokens together."""
+
+    @property
     def first_order(self) -> Numbers | None:
         """Numbers of the features that it would have as a chain of first order; None if it is one."""
 

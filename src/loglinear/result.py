@@ -152,6 +152,7 @@ class Result:
         state: the solver's final state: a checkpoint, picklable, that ``minimize(..., state=state)`` continues exactly.
         kept: the iteration that w, objective, nll and violation are of, if it is not the last one.
         start: what the starting weights have taken over from a model, if the training began with one.
+        chosen: name and reason of the solver that ``auto`` chose, if it did.
 
     Example:
         >>> from loglinear import LBFGS, ClassifierObjective, ElasticNet, Problem, minimize
@@ -174,6 +175,7 @@ class Result:
     state: State = field(repr=False)
     kept: int | None = None
     start: WarmStart | None = None
+    chosen: str | None = None
 
     @property
     def record(self) -> TraceRecord:

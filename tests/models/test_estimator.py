@@ -240,8 +240,10 @@ def test_the_default_solvers_are_those_that_the_docstring_names(tmp_path):
     }
     for (solver, what), model in trained.items():
         model.save(tmp_path / "m")
-        assert open_model(str(tmp_path / "m"))[1]["solver"] == solver, what
-    claim = "by default lbfgs without l1, owlqn with it, prox_newton with it for classifiers of two classes or of one"
+        settings = open_model(str(tmp_path / "m"))[1]
+        assert settings["solver"] == "auto"
+        assert settings["training"]["chosen"].startswith(f"{solver} ("), what
+    claim = "by default auto, which chooses one by penalty, kind and size of the problem, and says which."
     for kind in (ChainCRF, MaxEnt, GraphCRF):
         assert claim in " ".join(kind.__doc__.split())
     with pytest.raises(OptionError, match="l1 > 0"):

@@ -17,6 +17,7 @@ LAWS = examples(60, suppress_health_check=[HealthCheck.too_slow])
 SEEDS = st.integers(0, 2**32 - 1)
 BOUNDS = st.sampled_from([0.0, 1e-3, 0.05, 0.2, 0.45])
 
+
 @st.composite
 def problems(draw):
     """An objective and weights: both orders, values, weights of sentences, dense rows or none, constraints."""
@@ -127,7 +128,8 @@ def test_pruning_makes_it_smaller_and_keeps_the_gold_labels():
     objective = ChainObjective(Corpus.encode(X, y))
     w = np.random.default_rng(0).normal(size=objective.n_features) * 3.0
     sizes = [pruned(objective, w, bound=bound, links=bound).n_entries for bound in (0.0, 1e-3, 0.1, 0.5)]
-    assert sizes == sorted(sizes, reverse=True) and sizes[-1] < sizes[0] / 2 and sizes[-1] > 0
+    assert sizes == sorted(sizes, reverse=True)
+    assert 0 < sizes[-1] < sizes[0] / 2
 
 
 def test_a_number_beyond_the_range_of_a_double_is_an_infinite_value():
@@ -136,7 +138,8 @@ def test_a_number_beyond_the_range_of_a_double_is_an_infinite_value():
     made = pruned(objective, w, bound=0.01, links=0.03)
     for far in (1e300, np.inf, np.nan):
         value, gradient = made.value_and_gradient(np.full_like(w, far))
-        assert value == np.inf and not gradient.any()
+        assert value == np.inf
+        assert not gradient.any()
 
 
 def test_many_labels_and_long_sentences():
@@ -159,7 +162,8 @@ def test_what_cannot_be_pruned_says_so():
     with_bigrams = ChainObjective(Corpus.encode(columns, y, template="U:%x[0,0]\nB1:%x[0,1]\nB\n"))
     partial = ChainObjective(Corpus.encode([[["a"], ["b"]], [["b"]]], [["A", None], ["B"]]))
     for objective in (with_bigrams, partial):
-        assert not objective.is_prunable and not missing(objective, Prunable)
+        assert not objective.is_prunable
+        assert not missing(objective, Prunable)
         with pytest.raises(OptionError, match="cannot be pruned"):
             objective.likely_labels(np.zeros(objective.n_features), 0.1)
     objective = ChainObjective(Corpus.encode(X, y))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 
 import numpy as np
@@ -65,7 +66,7 @@ def test_the_objective_never_rises_and_is_that_of_the_weights():
         stop=Stop(max_iterations=60),
     )
     objectives = [objective for objective, *_ in seen]
-    assert all(b <= a for a, b in zip(objectives, objectives[1:], strict=False))
+    assert all(b <= a for a, b in itertools.pairwise(objectives))
     for objective, w, _ in seen:
         assert objective == problem.objective.value_and_gradient(w)[0] + problem.penalty.value(w)
     # Such a coarse bound has rounds rejected.
@@ -120,5 +121,5 @@ def test_options_reach_owlqn_and_are_checked():
 def test_a_problem_without_sequences_is_refused():
     from loglinear import MaxEnt
 
-    with pytest.raises(OptionError, match="label_sets needs .* likely"):
+    with pytest.raises(OptionError, match=r"label_sets needs .*likely"):
         MaxEnt(l1=0.1, solver="label_sets").fit([[0.0], [1.0]], ["a", "b"])

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Progress"]
 
 _WINDOW = 5
+# The tolerance of most solvers.
+_USUAL = 1e-5
 _PERIOD = 2.0
 # Characters of the bar's line beside bar and text: "training", the time, blanks between. Of a long text besides.
 _AROUND = 20
@@ -42,7 +44,8 @@ class Progress:
 
     def __init__(self, solver: Any, *, quiet: bool = False) -> None:
         tolerance = solver.tolerance if isinstance(solver, Tolerant) else 0.0
-        self._tolerance = min(max(tolerance, 1e-12), 0.5)
+        # None is the tolerance of a solver that is yet to be chosen.
+        self._tolerance = min(max(_USUAL if tolerance is None else tolerance, 1e-12), 0.5)
         ends_by_passes = isinstance(solver, EndedByPasses) and not isinstance(solver, Tolerant)
         self._passes: int | None = solver.passes if ends_by_passes else None
         self._quiet = quiet

@@ -232,10 +232,7 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
             check_end(result, stacklevel=3)
 
     def _solver_options(self) -> SolverOptions:
-        binary = self.multi_class == "ovr" or self.classes_.size == 2
-        return self._options(
-            SolverOptions, **{"solver": "prox_newton"} if self.solver is None and self.l1 and binary else {}
-        )
+        return self._options(SolverOptions)
 
     def decision_function(self, X: Any) -> Vector:
         """Scores x . w: with two classes the second one's, shape (n_samples,); else shape (n_samples, n_classes)."""

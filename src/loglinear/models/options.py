@@ -36,8 +36,8 @@ class SolverOptions:
     )
     solver: str | Solver[Any] | None = option(
         None,
-        "name of a solver; by default lbfgs without l1, owlqn with it, prox_newton with it for classifiers of two "
-        "classes or of one against the rest. A solver object will do as well.",
+        "name of a solver; by default auto, which chooses one by penalty, kind and size of the problem, and says "
+        "which. A solver object will do as well.",
     )
     tolerance: float | None = option(
         None,
@@ -85,16 +85,19 @@ class SolverOptions:
         }
         return vars(self) | stated
 
-    def make_solver(self) -> tuple[str, Solver[Any]]:
+    def make_solver(self, default: str = "auto") -> tuple[str, Solver[Any]]:
         """Return the solver with its name.
+
+        Args:
+            default: name of the solver if none was given.
 
         Raises:
             OptionError: there is no such solver, or it has no such option.
         """
-        from ..solvers import SOLVERS, default_solver, is_solver, make_solver, option_names, solver_name
+        from ..solvers import SOLVERS, is_solver, make_solver, option_names, solver_name
 
         if self.solver is None or isinstance(self.solver, str):
-            name = self.solver or default_solver(self.penalty())
+            name = self.solver or default
             if not isinstance(self.solver_options or {}, Mapping):
                 message = f"solver_options={self.solver_options!r} is no mapping of names to values"
                 raise OptionError(message)

@@ -14,6 +14,7 @@ from ..objectives.chain import ChainFeatures, ChainObjective
 from ..path import Path, PathPoint, falling, largest_l1, path
 from ..problem import Problem
 from ..result import Result, Status
+from ..solvers import default_solver
 from ..solvers.parts.working_set import WorkingSetState
 from ..trace import TraceRecord
 from ..vectors import Vector
@@ -190,7 +191,7 @@ def follow_path(
     found = path(
         problem,
         number if last is None else _strengths(problem, last, number),
-        solver=options.make_solver()[1],
+        solver=options.make_solver(default_solver(problem.penalty))[1],
         score=None if dev is None or headline is None else lambda w: dev.scores(objective, w)[headline],
         callbacks=callbacks,
     )

@@ -54,6 +54,7 @@ def training_summary(results: Sequence[Result]) -> dict[str, Any]:
     if last.start is not None:
         chosen["start"] = vars(last.start)
     return {
+        **({} if last.chosen is None else {"chosen": last.chosen}),
         "status": last.status.name.lower(),
         "objective": sum(result.objective for result in results),
         "nll": sum(result.nll for result in results),

@@ -192,6 +192,11 @@ class ChainObjective:
         return self.core.is_prunable
 
     @property
+    def n_cells(self) -> int:
+        """Number of tokens times number of labels."""
+        return self.corpus.n_tokens * len(self.corpus.labels)
+
+    @property
     def first_order(self) -> Numbers | None:
         """Numbers of the features that are no triples, ascending; None if there are no triples."""
         import numpy as np

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import OptionError
 from .adagrad import AdaGrad
+from .auto import Auto, Choice
 from .bfgs import BFGS
 from .clustered import Clustered
 from .dual_cd import DualCD
@@ -48,6 +49,8 @@ __all__ = [
     "SGDL1",
     "SOLVERS",
     "AdaGrad",
+    "Auto",
+    "Choice",
     "Clustered",
     "DualCD",
     "EndedByPasses",
@@ -80,6 +83,7 @@ __all__ = [
 SOLVERS |= {
     "adagrad": AdaGrad,
     "asg": ASG,
+    "auto": Auto,
     "bfgs": BFGS,
     "clustered": Clustered,
     "dual_cd": DualCD,

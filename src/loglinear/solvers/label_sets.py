@@ -30,7 +30,7 @@ __all__ = ["LabelSets", "LabelSetsState"]
 FIRST, INNER = SGDL1(passes=3, learning_rate=0.1), OWLQN(memory=40, tolerance=0.0)
 # The links of labels count down to this multiple of the bound on labels.
 LINKS = 3.0
-# A round is accepted if the decrease of F is at least this share of the decrease of S; it was a good one above the other.
+# A round is accepted if F decreases by at least the first share of the decrease of S, and a good one by the second.
 ACCEPTED, GOOD = 1e-3, 0.5
 # After a rejected round there are fewer steps, and more labels.
 FEWER, SMALLER = 3, 0.25
@@ -210,7 +210,7 @@ class LabelSets:
         w[_numbers_of_first_order(problem)] = first.w
         iteration = state.iteration + 1
         if first.status is Status.RUNNING:
-            unknown = dict.fromkeys(("objective", "nll", "violation"), math.nan)
+            unknown: dict[str, Any] = dict.fromkeys(("objective", "nll", "violation"), math.nan)
             return replace(state, first=first, w=w, iteration=iteration, **unknown)
         found, evaluations = self._evaluated(problem, w, self.bound), state.evaluations + 1
         if not found.objective < state.before:
@@ -341,9 +341,7 @@ class LabelSets:
         steps, scale = max(state.steps // FEWER, 1), state.scale * SMALLER
         wait = 2 ** min(state.rejected + 1, 20)
         rejected = state.rejected + 1
-        return replace(
-            state, steps=steps, scale=scale, history=None, features=None, rejected=rejected, wait=wait
-        )
+        return replace(state, steps=steps, scale=scale, history=None, features=None, rejected=rejected, wait=wait)
 
     def _without_promise(self, state: LabelSetsState, inner: QuasiNewtonState) -> LabelSetsState:
         """Return the state after a round on whose S no step promises anything."""
@@ -352,7 +350,6 @@ class LabelSets:
         if inner.status is Status.CONVERGED or state.scale < LEAST_SCALE:
             return replace(state, status=inner.status)
         return self._shrunk(state)
-
 
 
 def _numbers_of_first_order(problem: Problem) -> Features | slice:

@@ -57,7 +57,10 @@ def run(arguments: Namespace) -> None:
         "n_attributes": opened.n_attributes,
         "labels": opened.labels,
         **{name: settings.get(name) for name in ("solver", "l1", "l2", "format", "tolerance", "min_count", "order")},
-        **{name: training.get(name) for name in ("status", "objective", "nll", "violation", "iterations", "passes")},
+        **{
+            name: training.get(name)
+            for name in ("chosen", "status", "objective", "nll", "violation", "iterations", "passes")
+        },
         "seconds": training.get("seconds"),
         "constraints": settings.get("constraints"),
         **{name: training[name] for name in _KNOWN if name in training},
@@ -81,6 +84,8 @@ def render(report: dict[str, Any]) -> str:
         f"labels           {len(report['labels'])}: {' '.join(report['labels'])}",
         f"trained with     {report['solver']}, l1 {report['l1']}, l2 {report['l2']}, format {report['format']}",
     ]
+    if report["chosen"] is not None:
+        lines.append(f"                 {report['solver']} chose {report['chosen']}")
     if report["status"] is not None:
         lines += [
             f"                 on {_size(report)}",

@@ -109,7 +109,7 @@ def _table(accounts: list[dict[str, Any]]) -> str:
     width = max(len(each["name"]) for each in accounts)
     lines = [f"{each['name']:<{width}}  {each['summary']}\n{'':<{width}}  {_needs(each)}" for each in accounts]
     hints = (
-        "By default owlqn with an L1 penalty, prox_newton for classifiers of two classes with one, lbfgs without.\n"
+        "auto, the default, chooses among the others; `loglinear inspect MODEL` tells which it chose, and why.\n"
         "`loglinear solvers NAME` lists the options of a solver, which `loglinear train --solver NAME -p OPTION=VALUE` "
         "takes."
     )

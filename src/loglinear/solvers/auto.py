@@ -1,0 +1,123 @@
+"""The solver that chooses among the others, by rules that were measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
+
+from ..options import real_number, whole_number
+from ..penalty import Penalty
+from ..problem import Problem, Prunable, missing
+from ..vectors import Vector
+from .grafting import GraftingLight
+from .label_sets import LabelSets
+from .lbfgs import LBFGS
+from .owlqn import OWLQN
+from .parts.needs import Measuring, Needs, Solver, solver_name, suits
+from .prox_gradient import ProxGradient
+from .prox_newton import ProxNewton
+
+__all__ = ["Auto", "Choice"]
+
+# Sequences with fewer cells, a cell being a label of a token, are trained in no time by any solver.
+FEW_CELLS = 20_000
+# OWL-QN's own stopping rule ends 0.13 % above the optimum on large data; this one within 0.1 %.
+TOLERANCE = 5e-6
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What ``auto`` chose for a problem.
+
+    Attributes:
+        solver: the solver.
+        name: its name.
+        why: the reason, a clause.
+
+    Example:
+        >>> from loglinear import ClassifierObjective, ElasticNet, Problem
+        >>> from loglinear.solvers import Auto
+        >>> problem = Problem(ClassifierObjective([[1.0], [2.0]], [0, 1], n_classes=2), ElasticNet(l2=1.0))
+        >>> print(Auto().choice(problem))
+        lbfgs (the objective is smooth)
+    """
+
+    solver: Solver[Any] = field(repr=False)
+    name: str
+    why: str
+
+    def __str__(self) -> str:
+        """Return name and reason."""
+        return f"{self.name} ({self.why})"
+
+
+class Auto:
+    """The solver that suits the problem, chosen by its penalty, its kind and its size: the default.
+
+    The rules are those of ``Auto.choice``; docs/benchmarks.md has the measurements. Nothing is random, and no clock is
+    read: the same problem has the same solver. A solver's own stopping rule holds.
+
+    Args:
+        tolerance: of the solver chosen; by default its own.
+        seed: of the solver chosen, if it is stochastic, >= 0.
+
+    Raises:
+        OptionError: an option is out of its range; from ``init`` when no solver suits the problem.
+
+    Example:
+        >>> from loglinear import MaxEnt
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
+        >>> str(MaxEnt(l1=0.1, solver="auto").fit(X, y).result_.chosen)
+        'prox_newton (two classes with an L1 penalty)'
+    """
+
+    needs: ClassVar[Needs] = Needs(penalty=Penalty)
+
+    def __init__(self, *, tolerance: float | None = None, seed: int = 0) -> None:
+        if tolerance is not None:
+            tolerance = real_number("tolerance", tolerance, "a finite number >= 0", lambda x: x >= 0.0)
+        self.tolerance = tolerance
+        self.seed = whole_number("seed", seed, 0, 2**64 - 1)
+        self._last: tuple[Problem, Choice] | None = None
+
+    def choice(self, problem: Problem) -> Choice:
+        """Return the solver for a problem, and why."""
+        if self._last is None or self._last[0] is not problem:
+            kind, options, why = _rule(problem)
+            given = {} if self.tolerance is None else {"tolerance": self.tolerance}
+            if kind is LabelSets:
+                given["seed"] = self.seed
+            solver = kind(**options | given)
+            self._last = problem, Choice(solver, solver_name(solver), why)
+        return self._last[1]
+
+    def init(self, problem: Problem, w0: Vector) -> Any:
+        """Return the starting state of the solver chosen."""
+        return self.choice(problem).solver.init(problem, w0)
+
+    def step(self, problem: Problem, state: Any) -> Any:
+        """Make a step of the solver chosen."""
+        return self.choice(problem).solver.step(problem, state)
+
+    def measure(self, problem: Problem, state: Any) -> Any:
+        """Return the state as the solver chosen measures it."""
+        solver = self.choice(problem).solver
+        return solver.measure(problem, state) if isinstance(solver, Measuring) else state
+
+
+def _rule(problem: Problem) -> tuple[type[Any], dict[str, Any], str]:
+    """Return the class of the solver, its options, and the reason."""
+    l1, objective = problem.penalty.l1, problem.objective
+    if suits(ProxNewton, problem):
+        return ProxNewton, {}, "two classes with an L1 penalty"
+    if suits(LabelSets, problem):
+        n_cells = cast(Prunable, objective).n_cells
+        if n_cells >= FEW_CELLS:
+            return LabelSets, {}, f"sequences with {n_cells:,} labels of tokens, most of them unlikely"
+    elif l1 and not missing(objective, Prunable) and suits(GraftingLight, problem):
+        return GraftingLight, {}, "an L1 penalty, and labels of sequences that cannot be pruned"
+    if not suits(OWLQN, problem):
+        return ProxGradient, {}, "a penalty of groups of weights"
+    if l1:
+        return OWLQN, {"tolerance": TOLERANCE}, "an L1 penalty"
+    return LBFGS, {}, "the objective is smooth"
