@@ -112,6 +112,7 @@ def by_sample(penalties, within, options=None):
 MATRIX = {
     "adagrad": by_sample(SMOOTH_PENALTY, 0.02),
     "asg": by_sample(SMOOTH_PENALTY, 0.01),
+    "auto": Row(ANY, frozenset(STRENGTHS), options={"tolerance": 1e-10}),
     "bfgs": Row(ANY, SMOOTH_PENALTY),
     "clustered": Row(ANY, SMOOTH_PENALTY, options=TIGHT | {"fine_iterations": 4, "cluster_factor": 3}),
     "dual_cd": Row(frozenset({"two classes without intercept"}), SMOOTH_PENALTY, "two classes|intercept",

@@ -27,7 +27,7 @@ from .sgd_l1 import SGDL1, SGDL1State
 
 __all__ = ["LabelSets", "LabelSetsState"]
 
-FIRST, INNER = SGDL1(passes=3, learning_rate=0.1), OWLQN(memory=40, tolerance=0.0)
+FIRST, INNER = SGDL1(passes=3, learning_rate=0.1), OWLQN(memory=40, tolerance=1e-4)
 # The links of labels count down to this multiple of the bound on labels.
 LINKS = 3.0
 # A round is accepted if F decreases by at least the first share of the decrease of S, and a good one by the second.
@@ -134,14 +134,13 @@ class LabelSets:
     Converged when one of these holds:
 
     - violation <= gradient_tolerance * max(1, |w|), |w| without the weights that bear no penalty;
-    - a round of all ``steps`` steps decreases F by at most tolerance * |F|;
+    - a round of all ``steps`` steps decreases F by at most OWL-QN's tolerance times |F|;
     - S promises a decrease that the rounding errors of F can hide.
 
     Args:
         bound: marginal that a label needs to be kept, in (0, 1). Rejected rounds lower it, for a time.
         steps: most steps of a round, >= 1.
         select: most features selected for a round, >= 1; only with L1.
-        tolerance: bound on the relative decrease of a round; 0 switches this test off.
         first: SGD-L1, whose passes come first unless the start has weights; None for no such passes. They are left out
             where the objective has none, and undone if they end above the start.
         inner: OWL-QN.
@@ -166,7 +165,6 @@ class LabelSets:
         bound: float = 1e-3,
         steps: int = 20,
         select: int = 1000,
-        tolerance: float = 1e-4,
         first: SGDL1 | None = FIRST,
         inner: OWLQN = INNER,
         **options: Any,
@@ -174,10 +172,16 @@ class LabelSets:
         self.bound = real_number("bound", bound, "a number above 0 and below 1", lambda x: 0.0 < x < 1.0)
         self.steps = whole_number("steps", steps, 1, 2**31 - 1)
         self.select = whole_number("select", select, 1, 2**62)
-        self.tolerance = real_number("tolerance", tolerance, "a finite number >= 0", lambda x: x >= 0.0)
         self.first = None if first is None else inner_solver("first", first, SGDL1, options)
         self.inner = inner_solver("inner", inner, OWLQN, options)
         no_more(self, options)
+        # OWL-QN's own test looks at S, and not at F.
+        self._stepper = replace(self.inner, tolerance=0.0)
+
+    @property
+    def tolerance(self) -> float:
+        """Bound on the relative decrease of a round."""
+        return self.inner.tolerance
 
     def init(self, problem: Problem, w0: Vector) -> LabelSetsState:
         """Evaluate the objective at w0 (one gradient evaluation); w0 is copied.
@@ -245,7 +249,7 @@ class LabelSets:
         inner = self._started(small, state, features)
         before = inner.gradient_evaluations
         for _ in range(state.steps):
-            inner = self.inner.step(small, inner)
+            inner = self._stepper.step(small, inner)
             if inner.status is not Status.RUNNING:
                 break
         state = replace(
@@ -304,7 +308,7 @@ class LabelSets:
                 history = history.onto(state.features, features)
             # A pair without length is not taken up, but the history then knows its products with the gradient.
             history = cast(History, history.advance(w, gradient, w, gradient, small.separable).curvature)
-        return self.inner.start(small, w, state.nll, gradient, history, 0)
+        return self._stepper.start(small, w, state.nll, gradient, history, 0)
 
     def _moved(
         self,

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from loglinear import ElasticNet
-from loglinear.solvers import OWLQN, SAG, SOLVERS, default_solver, option_names
+from loglinear.solvers import OWLQN, SAG, SOLVERS, option_names
 
 
 def test_every_solver_is_listed_with_what_it_needs(done):
@@ -21,7 +20,7 @@ def test_every_solver_is_listed_with_what_it_needs(done):
     assert found["lbfgs"]["penalties"] == ["L2", "none"]
     assert found["pegasos"]["penalties"] == ["L2"]
     assert found["grafting"]["penalties"] == ["L1", "elastic net"]
-    assert [name for name, each in found.items() if "groups" in each["penalties"]] == ["prox_gradient"]
+    assert [name for name, each in found.items() if "groups" in each["penalties"]] == ["auto", "prox_gradient"]
     assert found["dual_cd"]["models"] == ["classifiers of two classes"]
     assert found["iis"]["models"] == ["classifiers"]
     assert found["sag"]["models"] == ["chains", "classifiers"]
@@ -32,9 +31,7 @@ def test_every_solver_is_listed_with_what_it_needs(done):
     assert needs[list(found).index("owlqn")] == "penalty: L1, L2, elastic net, none; all models"
     expected = "penalty: L1, L2, elastic net, none; chains, classifiers; sample by sample"
     assert needs[list(found).index("sag")] == expected
-    with_l1, without = (default_solver(ElasticNet(l1=l1)) for l1 in (1.0, 0.0))
-    assert lines[-2].startswith(f"By default {with_l1} with an L1 penalty, ")
-    assert lines[-2].endswith(f", {without} without.")
+    assert lines[-2].startswith("auto, the default, chooses among the others; ")
     by_sample = {name for name, each in found.items() if each["sample_by_sample"]}
     assert by_sample == {"adagrad", "asg", "dual_cd", "pegasos", "sag", "sg", "sgd_l1", "two_stage"}
 
@@ -76,7 +73,7 @@ def test_train_points_to_the_list(done, misuse, tiny, tmp_path):
     message = misuse(*common, "--solver", "lbfgs", "-p", "memoy=3")
     assert message == "solver lbfgs has no option 'memoy'; did you mean memory? `loglinear solvers lbfgs` lists them"
     message = misuse(*common, "--l1", "1", "-p", "mem=3")
-    assert message == "solver owlqn has no option 'mem'; did you mean memory? `loglinear solvers owlqn` lists them"
+    assert message == "solver auto has no option 'mem'; `loglinear solvers auto` lists them"
     message = misuse(*common, "--solver", "grafting", "-p", "unlike=3")
     assert message == "solver grafting has no option 'unlike'; `loglinear solvers grafting` lists them"
     assert "did you mean lbfgs" in misuse(*common, "--solver", "lbfg")

@@ -64,14 +64,18 @@ def test_trace_has_the_keys_of_the_contract_and_agrees_with_inspect(done, sample
     assert report["n_active"] == last["nnz"]
     for name in ("objective", "nll", "violation", "passes"):
         assert report[name] == last[name]
-    assert report["solver"] == "owlqn"
+    assert report["solver"] == "auto"
+    assert report["chosen"].startswith("owlqn (")
     assert report["status"] == "converged"
 
 
-def test_solver_by_default_is_owlqn_with_l1_and_lbfgs_without(done, tiny, tmp_path):
+def test_a_solver_is_chosen_by_default_and_told(done, tiny, tmp_path):
     for options, solver in (([], "lbfgs"), (["--l1", "0.1"], "owlqn"), (["--l1", "0.1", "--l2", "1"], "owlqn")):
         done("train", tiny, "--preset", "pos", "-m", tmp_path / "m", *options)
-        assert json.loads(done("inspect", tmp_path / "m", "--json").stdout)["solver"] == solver
+        report = json.loads(done("inspect", tmp_path / "m", "--json").stdout)
+        assert report["solver"] == "auto"
+        assert report["chosen"].startswith(f"{solver} (")
+        assert f"auto chose {report['chosen']}\n" in done("inspect", tmp_path / "m").stdout
 
 
 @pytest.mark.parametrize(
@@ -112,7 +116,7 @@ def test_command_line_and_python_train_the_same_model(done, sample, tmp_path):
     assert loaded.state_features_ == fitted.state_features_
     assert loaded.transition_features_ == fitted.transition_features_
     assert loaded.classes_ == fitted.classes_
-    assert (loaded.l1, loaded.l2, loaded.solver, loaded.tolerance) == (0.5, 0.0, "owlqn", 1e-2)
+    assert (loaded.l1, loaded.l2, loaded.solver, loaded.tolerance) == (0.5, 0.0, "auto", 1e-2)
 
 
 def test_model_saved_in_python_serves_the_command_line(done, sample, tmp_path):
@@ -378,7 +382,8 @@ def test_the_last_step_is_shown_and_the_cost_is_told(done, tiny, tmp_path):
     last = f"iteration {report['iterations']}, objective {report['objective']:,.1f}, active features"
     assert last in said[-4]
     assert re.fullmatch(
-        rf"{report['iterations']} iterations, [\d.]+ s; {report['n_active']:,} active features of \d+", said[-2]
+        rf"{report['iterations']} iterations, [\d.]+ s; {report['n_active']:,} active features of \d+; solver owlqn \(.*\)",
+        said[-2],
     )
     assert f"{model}: written, {model.stat().st_size / 1e3:,.0f} kB; " in said[-1]
 

@@ -85,9 +85,7 @@ def test_misuse_is_named(misuse, done, sample, tmp_path):
     done(*options, "--checkpoint", checkpoint, "--max-iterations", "3")
     options += ["--checkpoint", checkpoint, "--resume"]
     message = misuse(*options, "--l1", "2", "--solver", "sgd_l1", "-p", "passes=3", "--all-states")
-    named = (
-        "all_states was False and is True now; l1 was 0 and is 2 now; l2 was 1 and is 0 now; solver was lbfgs and is"
-    )
+    named = "all_states was False and is True now; l1 was 0 and is 2 now; l2 was 1 and is 0 now; solver was auto and is"
     assert message.startswith(f"{checkpoint}: the training cannot be resumed: {named} sgd_l1 now; give the data and")
     other = [sample.test if each == sample.train else each for each in options]
     message = misuse(*other)

@@ -149,12 +149,11 @@ def _account(results: list[Result]) -> list[str]:
     lines = [result.account if len(results) == 1 else f"the least accurate of {len(results)} models: {result.account}"]
     if result.status is Status.CONVERGED and result.violation > NEAR * result.trace[0].violation:
         lines[0] += "; a smaller --tolerance goes closer"
-    if result.chosen is not None:
-        lines.append(f"solver: {result.chosen}")
     iterations = counted(sum(each.iterations for each in results), "iteration")
     seconds, active = sum(each.seconds for each in results), sum(each.record.nnz for each in results)
     n_features = sum(each.w.size for each in results)
-    lines.append(f"{iterations}, {seconds:.1f} s; {active:,} active features of {n_features:,}")
+    solver = "" if result.chosen is None else f"; solver {result.chosen}"
+    lines.append(f"{iterations}, {seconds:.1f} s; {active:,} active features of {n_features:,}{solver}")
     if result.start is not None:
         lines.append(f"start: {result.start}")
     if result.record.dev is not None:

@@ -179,7 +179,7 @@ def check(solver: object, problem: Problem) -> None:
     others = [
         name
         for name, kind in SOLVERS.items()
-        if kind is not type(solver) and not _needs(kind).unmet(problem, passes=False)
+        if kind is not type(solver) and name != "auto" and not _needs(kind).unmet(problem, passes=False)
     ]
     first = default_solver(problem.penalty)
     others.sort(key=lambda name: name != first)
