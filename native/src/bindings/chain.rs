@@ -1,6 +1,6 @@
 //! Methods of `ChainObjective`: the negative log-likelihood of a chain CRF.
 
-use crate::bindings::arrays::{ascending, numbers, value_and_gradient};
+use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient};
 use crate::bindings::classes::{ChainObjective, SamplePasses};
 use crate::bindings::data::Corpus;
 use crate::bindings::errors::OptionError;
@@ -113,6 +113,23 @@ impl ChainObjective {
         value_and_gradient(py, (self.inner.features.len(), false), &w, out, |w, gradient, interrupt| {
             self.inner.value_and_gradient(w, gradient, interrupt)
         })
+    }
+
+    /// The weights of the samples.
+    #[getter]
+    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let n = self.inner.corpus.n_sentences();
+        PyArray1::from_iter(py, (0..n).map(|sentence| self.inner.weight(sentence)))
+    }
+
+    /// -log p(y | x; w) of every sample, without its weight; 0 for samples whose weight is 0.
+    fn sample_nlls<'py>(&self, py: Python<'py>, w: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (w, n) = (read(&w)?, self.inner.features.len());
+        if w.len() != n {
+            return Err(OptionError::new_err(format!("w needs {n} entries; it has {}", w.len())));
+        }
+        let nlls = interruptible(py, |interrupt| self.inner.sample_nlls(w, interrupt))?;
+        Ok(PyArray1::from_vec(py, nlls))
     }
 
     /// The view of the objective for solvers that go sample by sample, made at the first call.

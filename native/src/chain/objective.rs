@@ -23,8 +23,10 @@ use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::numeric::aligned::Aligned;
 use crate::threads::{self, Interrupt, Pool, locked};
+use bytemuck::cast_slice;
 use pulp::Arch;
 use std::sync::{Arc, Mutex, PoisonError};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The objective over some sentences and some features.
 pub struct ChainObjective {
@@ -53,6 +55,10 @@ struct Scratch {
     bigrams: Vec<Vec<f64>>,
     workspaces: Vec<Workspace>,
     log_space: usize,
+    /// Block -> -log p of each of its sentences in the last evaluation.
+    nlls: Vec<Vec<f64>>,
+    /// The hash of the weights of the last evaluation, if it was not interrupted.
+    evaluated: Option<u64>,
 }
 
 impl ChainObjective {
@@ -202,8 +208,30 @@ impl ChainObjective {
             gradient.fill(0.0);
             return Ok(f64::INFINITY);
         }
+        self.evaluate(w, gradient, &mut locked(&self.scratch), interrupt)
+    }
+
+    /// -log p(y | x; w) of every sentence, without its weight; 0 for a sentence whose weight is 0. It costs nothing at the weights
+    /// of the last evaluation, else an evaluation.
+    pub fn sample_nlls(&self, w: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
         let mut scratch = locked(&self.scratch);
-        let scratch = &mut *scratch;
+        let mut nlls = vec![f64::INFINITY; self.corpus.n_sentences()];
+        if !w.iter().all(|weight| weight.is_finite()) {
+            return Ok(nlls);
+        }
+        if scratch.evaluated != Some(xxh3_64(cast_slice(w))) {
+            self.evaluate(w, &mut vec![0.0; w.len()], &mut scratch, interrupt)?;
+        }
+        nlls.fill(0.0);
+        for (block, kept) in self.blocks.iter().zip(&scratch.nlls) {
+            block.sentences.iter().zip(kept).for_each(|(sentence, &nll)| nlls[sentence.number] = nll);
+        }
+        Ok(nlls)
+    }
+
+    /// Evaluates the objective at weights that are finite; see `value_and_gradient`.
+    fn evaluate(&self, w: &[f64], gradient: &mut [f64], scratch: &mut Scratch, interrupt: &Interrupt) -> Result<f64> {
+        scratch.evaluated = None;
         let (transitions, first_state) = (self.transitions(w), self.features.first_state());
         self.fill_rows(&w[first_state..], &mut scratch.rows, transitions.width);
         let (leading, own_gradient) = gradient.split_at_mut(first_state + self.shared_end());
@@ -212,6 +240,7 @@ impl ChainObjective {
         self.finish(&transitions, &total, &scratch.bigrams, leading, own_gradient);
         let value = total.value;
         scratch.log_space = total.log_space;
+        scratch.evaluated = Some(xxh3_64(cast_slice(w)));
         scratch.sums.push(total);
         Ok(value)
     }
@@ -268,8 +297,10 @@ impl ChainObjective {
         interrupt: &Interrupt,
     ) -> Result<Sums> {
         scratch.bigrams.resize_with(self.blocks.len(), Vec::new);
+        scratch.nlls.resize_with(self.blocks.len(), Vec::new);
         let owns = threads::parts(own_gradient, self.blocks.iter().map(|block| block.own_range.len()));
-        let queue = Mutex::new(self.blocks.iter().zip(owns).zip(&mut scratch.bigrams).enumerate());
+        let kept = scratch.bigrams.iter_mut().zip(&mut scratch.nlls);
+        let queue = Mutex::new(self.blocks.iter().zip(owns).zip(kept).enumerate());
         let spare = Mutex::new((std::mem::take(&mut scratch.sums), std::mem::take(&mut scratch.workspaces)));
         let reduction = Mutex::new(Reduction::default());
         let scores = Scores { w, rows: &scratch.rows, transitions, links };
@@ -280,10 +311,11 @@ impl ChainObjective {
                     scope.spawn(|_| {
                         let mut workspace = locked(&spare).1.pop().unwrap_or_default();
                         workspace.lattice.prepare(transitions);
-                        while let Some((index, ((block, own), met))) = next() {
+                        while let Some((index, ((block, own), (met, nlls)))) = next() {
                             let known = locked(&spare).0.pop();
                             let mut sums = known.unwrap_or_else(|| self.new_sums(transitions));
-                            self.sum_block(block, scores, &mut workspace, Targets { sums: &mut sums, own, met });
+                            let targets = Targets { sums: &mut sums, own, met, nlls };
+                            self.sum_block(block, scores, &mut workspace, targets);
                             let freed = locked(&reduction).add(index, sums);
                             locked(&spare).0.extend(freed);
                         }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
-from ..minimize import Callback, Stop, minimize
+from ..minimize import Callback, Stop, minimize, with_distance
 from ..path import largest_l1
 from ..problem import Objective, Problem
 from ..result import Result, Status
@@ -80,7 +80,10 @@ def train(
     result = minimize(problem, options.make_solver()[1], w0, stop=stop, callbacks=(*first, *observers))
     result = replace(result, state=None)  # type: ignore[arg-type]
     _warn_if_empty(problem, result)
-    return result if scores is None else scores.concluded(result)
+    if scores is None:
+        return result
+    result = scores.concluded(result)
+    return result if result.kept is None else with_distance(problem, result)
 
 
 def _warn_if_empty(problem: Problem, result: Result) -> None:
@@ -117,7 +120,7 @@ class DevScores:
         shown = [watcher.shows(record) for watcher in self._watchers]
         options = self._dev.options
         chooses = options.keeps_best or options.patience is not None
-        ends = self._stop.status(state, record.seconds) is not Status.RUNNING
+        ends = self._stop.status(state, record.seconds, record.gap) is not Status.RUNNING
         if chooses or ends or any(shown) or record.iteration % self.PERIOD == 0:
             self._score(record, state.w)
         best = self._best

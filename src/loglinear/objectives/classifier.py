@@ -12,6 +12,7 @@ from .. import _core
 from ..data.corpus import Corpus
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
+from ..gap import Balanced
 from ..options import one_of
 from ..vectors import Vector
 
@@ -159,6 +160,11 @@ class ClassifierObjective:
         return self.n_outputs if self.intercept else 0
 
     @property
+    def is_convex(self) -> bool:
+        """True: the NLL of a classifier is convex."""
+        return True
+
+    @property
     def clusterable(self) -> tuple[int, int]:
         """Range of the features that may be clustered: all but the intercept's."""
         return 0, self.n_features - self.n_unpenalised
@@ -203,6 +209,37 @@ class ClassifierObjective:
     def probabilities(self, w: Vector) -> Vector:
         """Return p(y | x; w), shape (n_samples, n_outputs); with two classes p(1 | x; w)."""
         return self.core.probabilities(w).reshape(-1, self.n_outputs)
+
+    def sample_nlls(self, w: Vector) -> Vector:
+        """Return -log p(y | x; w) of each sample, not times its weight, shape (n_samples,)."""
+        return _nlls(self._shares(w), self.core.targets)
+
+    def _shares(self, w: Vector) -> Vector:
+        """Return p(y | x; w) of all classes, shape (n_samples, n_classes)."""
+        if self.n_outputs > 1:
+            return self.probabilities(w)
+        scores = self.core.start(w)[1]
+        return np.exp(-np.logaddexp(0.0, np.column_stack([scores, -scores])))
+
+    def balanced(self, w: Vector) -> Balanced | None:
+        """Return the objective with weights of its samples under which its derivatives by the intercept are 0, at w.
+
+        The samples of class c get the factor tau_c, the stationary distribution of the rates G_ck = sum over samples of
+        class c of weight (p(k | x) - [k = c]), divided by its largest entry.
+
+        Returns:
+            None if a class has no samples of any weight, or probabilities that are 0 leave no such factors.
+        """
+        shares, targets = self._shares(w), self.core.targets
+        rates = np.zeros((shares.shape[1], shares.shape[1]))
+        np.add.at(rates, targets, self.weights[:, None] * shares)
+        tau = stationary(rates)
+        if tau is None:
+            return None
+        factors = tau[targets]
+        core = self.core.reweighted(self.weights * factors)
+        nll, gradient = core.value_and_gradient(w) if self.n_outputs > 1 else core.start(w)[::2]
+        return Balanced(factors, _nlls(shares, targets), nll, gradient)
 
     def per_sample(self) -> _core.SamplePasses:
         """Return the same problem for solvers that go sample by sample, each sample a chain of one token."""
@@ -282,6 +319,37 @@ class ClassifierObjective:
         if self.n_outputs > 1:
             return self.core.as_chain().restrict(features)
         return self._like(self.core.restrict(features[:kept]), kept)
+
+
+def _nlls(shares: Vector, targets: npt.NDArray[np.uint32]) -> Vector:
+    with np.errstate(divide="ignore"):  # a probability of 0 has an infinite NLL
+        return np.asarray(-np.log(shares[np.arange(targets.size), targets]))
+
+
+def stationary(rates: Vector) -> Vector | None:
+    """Return tau with sum_c tau_c rates[c, k] = tau_k sum_j rates[k, j] for all k, the largest tau_c being 1.
+
+    Source: Grassmann, Taksar & Heyman (Operations Research 33, 1985): elimination without subtractions.
+    Cost: O(K^3).
+
+    Args:
+        rates: >= 0, shape (K, K); the diagonal does not matter.
+
+    Returns:
+        Shape (K,); None if the rates do not lead from every class to every other.
+    """
+    left = rates.copy()
+    for last in range(len(left) - 1, 0, -1):
+        out = left[last, :last].sum()
+        if not out > 0.0:
+            return None
+        left[:last, last] /= out
+        left[:last, :last] += np.outer(left[:last, last], left[last, :last])
+    tau = np.ones(len(left))
+    for state in range(1, tau.size):
+        tau[state] = tau[:state] @ left[:state, state]
+        tau[: state + 1] /= tau[: state + 1].max()
+    return tau if np.isfinite(tau).all() and tau.min() > 0.0 else None
 
 
 def _numbers(targets: npt.ArrayLike, n_samples: int, n_classes: int) -> npt.NDArray[np.uint32]:

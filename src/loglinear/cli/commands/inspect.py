@@ -58,6 +58,7 @@ def run(arguments: Namespace) -> None:
         "labels": opened.labels,
         **{name: settings.get(name) for name in ("solver", "l1", "l2", "format", "tolerance", "min_count", "order")},
         **{name: training.get(name) for name in ("status", "objective", "nll", "violation", "iterations", "passes")},
+        "gap": training.get("gap"),
         "seconds": training.get("seconds"),
         "constraints": settings.get("constraints"),
         **{name: training[name] for name in _KNOWN if name in training},
@@ -75,6 +76,8 @@ def _strongest(features: list[dict[str, Any]], top: int) -> list[dict[str, Any]]
 
 def render(report: dict[str, Any]) -> str:
     """Return the report for people."""
+    from ...result import distance
+
     candidates = f" of {report['n_features']:,}" if report["n_features"] is not None else ""
     lines = [
         f"active features  {report['n_active']:,}{candidates}, on {report['n_attributes']:,} attributes",
@@ -86,6 +89,7 @@ def render(report: dict[str, Any]) -> str:
             f"                 on {_size(report)}",
             f"ended            {ended(report)}",
             f"                 objective {report['objective']:.4f}, violation {report['violation']:.3g}",
+            f"                 {distance(report['gap'], report['objective'])}",
         ]
     if "text" in report:
         lines.append(f"texts            {_words(report['text'])}")
