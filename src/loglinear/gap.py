@@ -31,7 +31,8 @@ in [0, 1]: the same bound with t (NLL(w) - w . g) in place of the entropies.
 
 With an intercept without penalty, t_i = t tau_c for the samples of class c, where sum_c tau_c G_ck = 0 for all classes
 k and G_ck = sum over samples i of class c of s_i (p(k | x_i) - [k = c]). G is a matrix of transition rates, and tau its
-stationary distribution, scaled to a largest entry of 1: such tau exist wherever all classes have samples.
+stationary distribution, scaled to a largest entry of 1: such tau exist wherever all classes have samples. Where the
+intercept is at its optimum, all tau are 1; as any distributions will do, those of w with such an intercept are taken.
 
 Sources: the dual: Lebanon & Lafferty (NIPS 2001); Dudik, Phillips & Schapire (JMLR 8, 2007); of chains Collins et al.
 (JMLR 9, 2008). Scaling a dual point into the feasible set: Koh, Kim & Boyd (JMLR 8, 2007), of two classes.
@@ -93,11 +94,13 @@ class SampleLikelihoods(Protocol):
 
 
 class Balanced(NamedTuple):
-    """An objective whose samples have the weights tau_i s_i, at w: its derivatives by the intercept are 0 there.
+    """An objective whose samples have the weights tau_i s_i: its derivatives by the intercept are 0.
+
+    It is evaluated at weights u that may differ from w in the intercept.
 
     Attributes:
         factors: tau_i, from 0 to 1, the largest 1, shape (n_samples,).
-        sample_nlls: see ``SampleLikelihoods``.
+        sample_nlls: -log p(y_i | x_i; u), see ``SampleLikelihoods``.
         nll: of the samples with these weights, nats.
         gradient: of that NLL, shape (n_features,).
     """
@@ -117,7 +120,7 @@ class Balancing(Protocol):
         """Number of the last weights, the intercept's."""
 
     def balanced(self, w: Vector) -> Balanced | None:
-        """Return the objective with such weights of the samples, at w; None if there are none."""
+        """Return the objective with such weights of the samples, at w or with another intercept; None without any."""
 
 
 def no_bound(problem: Problem) -> str:

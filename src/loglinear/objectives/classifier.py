@@ -15,6 +15,7 @@ from ..errors import DataError
 from ..gap import Balanced
 from ..options import one_of
 from ..vectors import Vector
+from .balance import best_shift, flows, stationary
 
 __all__ = ["ClassifierObjective"]
 
@@ -222,22 +223,26 @@ class ClassifierObjective:
         return np.exp(-np.logaddexp(0.0, np.column_stack([scores, -scores])))
 
     def balanced(self, w: Vector) -> Balanced | None:
-        """Return the objective with weights of its samples under which its derivatives by the intercept are 0, at w.
+        """Return the objective with weights of its samples under which its derivatives by the intercept are 0.
 
-        The samples of class c get the factor tau_c, the stationary distribution of the rates G_ck = sum over samples of
-        class c of weight (p(k | x) - [k = c]), divided by its largest entry.
+        The intercept is first brought to its optimum with all other weights fixed, so that the factors are near 1. Then
+        the samples of each class get a factor (see ``stationary``).
 
         Returns:
             None if a class has no samples of any weight, or probabilities that are 0 leave no such factors.
         """
-        shares, targets = self._shares(w), self.core.targets
-        rates = np.zeros((shares.shape[1], shares.shape[1]))
-        np.add.at(rates, targets, self.weights[:, None] * shares)
-        tau = stationary(rates)
+        targets, weights = self.core.targets, self.weights
+        shift = best_shift(self._shares(w), targets, weights)
+        if self.n_outputs == 1:
+            shift = shift[1:] - shift[:1]
+        w = w.copy()
+        w[-self.n_outputs :] += shift / self.intercept
+        shares = self._shares(w)
+        tau = stationary(flows(shares, targets, weights))
         if tau is None:
             return None
         factors = tau[targets]
-        core = self.core.reweighted(self.weights * factors)
+        core = self.core.reweighted(weights * factors)
         nll, gradient = core.value_and_gradient(w) if self.n_outputs > 1 else core.start(w)[::2]
         return Balanced(factors, _nlls(shares, targets), nll, gradient)
 
@@ -324,32 +329,6 @@ class ClassifierObjective:
 def _nlls(shares: Vector, targets: npt.NDArray[np.uint32]) -> Vector:
     with np.errstate(divide="ignore"):  # a probability of 0 has an infinite NLL
         return np.asarray(-np.log(shares[np.arange(targets.size), targets]))
-
-
-def stationary(rates: Vector) -> Vector | None:
-    """Return tau with sum_c tau_c rates[c, k] = tau_k sum_j rates[k, j] for all k, the largest tau_c being 1.
-
-    Source: Grassmann, Taksar & Heyman (Operations Research 33, 1985): elimination without subtractions.
-    Cost: O(K^3).
-
-    Args:
-        rates: >= 0, shape (K, K); the diagonal does not matter.
-
-    Returns:
-        Shape (K,); None if the rates do not lead from every class to every other.
-    """
-    left = rates.copy()
-    for last in range(len(left) - 1, 0, -1):
-        out = left[last, :last].sum()
-        if not out > 0.0:
-            return None
-        left[:last, last] /= out
-        left[:last, :last] += np.outer(left[:last, last], left[last, :last])
-    tau = np.ones(len(left))
-    for state in range(1, tau.size):
-        tau[state] = tau[:state] @ left[:state, state]
-        tau[: state + 1] /= tau[: state + 1].max()
-    return tau if np.isfinite(tau).all() and tau.min() > 0.0 else None
 
 
 def _numbers(targets: npt.ArrayLike, n_samples: int, n_classes: int) -> npt.NDArray[np.uint32]:
