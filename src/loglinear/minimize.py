@@ -219,13 +219,14 @@ def _minimize(
 
 
 def with_distance(problem: Problem, result: Result) -> Result:
-    """Return a result whose violation and gap are evaluated at its weights: one evaluation."""
+    """Return a result whose violation and gap, its record's too, are evaluated at its weights: one evaluation."""
     gradient = np.zeros_like(result.w)
     with vectors.on_threads(problem.n_threads):
         nll = problem.evaluate(result.w, gradient)
         gap = duality_gap(problem, result.w, nll, gradient)
         violation = problem.penalty.violation(result.w, gradient)
-    return replace(result, violation=violation, gap=useful(gap, result.objective))
+    result.record.violation, result.record.gap = violation, useful(gap, result.objective)
+    return replace(result, violation=violation, gap=result.record.gap)
 
 
 def _gap(problem: Problem, state: Any, target: float) -> float | None:
