@@ -293,7 +293,7 @@ OPTIONS = {
 }
 
 
-SLOW = {"gauss_seidel": pytest.mark.slow, "sgd_l1": pytest.mark.slow}
+SLOW = {name: pytest.mark.slow for name in ("gauss_seidel", "sgd_l1", "grafting", "hybrid", "prox_gradient")}
 
 
 def training(name):
@@ -330,7 +330,7 @@ def test_solvers_of_classifiers_can_be_stopped_by_the_gap(name):
 
 
 @pytest.mark.parametrize(("name", "ending"), [*itertools.product(SOLVERS, ["limit", "callback", "ctrl_c"])])
-@pytest.mark.parametrize("steps", [1, 4])
+@pytest.mark.parametrize("steps", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_violation_and_gap_of_a_result_are_by_all_features_however_it_ended(name, ending, steps):
     def callback(record, state):
         if record.iteration == steps and ending == "ctrl_c":
