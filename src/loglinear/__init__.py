@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .metrics import evaluate
     from .minimize import Stop, minimize
     from .models.chain import ChainCRF
+    from .models.checkpoint import Checkpoint
     from .models.graph import GraphCRF
     from .models.maxent import MaxEnt
     from .models.network import PairwiseMRF
@@ -45,6 +46,7 @@ _HOME = {
     "Stop": "minimize",
     "minimize": "minimize",
     "ChainCRF": "models.chain",
+    "Checkpoint": "models.checkpoint",
     "ChainFeatures": "objectives.chain",
     "ChainObjective": "objectives.chain",
     "ClassifierObjective": "objectives.classifier",
@@ -76,6 +78,7 @@ __all__ = [
     "ChainCRF",
     "ChainFeatures",
     "ChainObjective",
+    "Checkpoint",
     "ClassifierObjective",
     "Corpus",
     "DataError",

@@ -188,8 +188,12 @@ class TraceWriter:
             raise OptionError(message)
         self.path = Path(path)
         kept = Trace.read(self.path) if append and self.path.exists() else Trace()
-        self._last = kept[-1].iteration if kept else -1
-        kept.write(self.path)
+        self.resume(kept)
+
+    def resume(self, records: Trace) -> None:
+        """Replace the records of the file by the records of a run that is resumed; only later ones follow them."""
+        self._last = records[-1].iteration if records else -1
+        records.write(self.path)
 
     def __call__(self, record: TraceRecord, state: object) -> None:
         """Append the record to the file, and close the file."""

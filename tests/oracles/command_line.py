@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 from loglinear.cli.main import main
 
@@ -123,3 +124,30 @@ def chunked(data):
 def read_columns(text):
     """Sentences of a column text: lists of rows."""
     return [[line.split() for line in block.split("\n")] for block in text.strip("\n").split("\n\n")]
+
+
+class Interruptible:
+    """A training that can be interrupted; killed when the test is over."""
+
+    def __init__(self, *arguments, **options):
+        command = [*COMMAND, "train", *map(os.fspath, arguments)]
+        options = {"stdin": subprocess.DEVNULL} | options
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+    def __enter__(self):
+        return self.process
+
+    def __exit__(self, *_):
+        self.process.kill()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+        self.process.wait()
+
+
+def until(condition, seconds=20.0):
+    """Wait for a condition."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened"
+        time.sleep(0.01)

@@ -1,7 +1,7 @@
 //! Methods of `ChainObjective`: the negative log-likelihood of a chain CRF.
 
 use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient};
-use crate::bindings::classes::{ChainObjective, SamplePasses};
+use crate::bindings::classes::{ChainObjective, LikelyLabels, PrunedObjective, SamplePasses};
 use crate::bindings::data::Corpus;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
@@ -11,6 +11,7 @@ use crate::chain::features::Selection;
 use crate::chain::inference::Pair;
 use crate::chain::model::Source;
 use crate::chain::objective as chain;
+use crate::chain::pruned;
 use crate::chain::start::start_weights;
 use crate::stochastic::samples;
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -113,6 +114,65 @@ impl ChainObjective {
         value_and_gradient(py, (self.inner.features.len(), false), &w, out, |w, gradient, interrupt| {
             self.inner.value_and_gradient(w, gradient, interrupt)
         })
+    }
+
+    /// Whether the labels of tokens can be pruned: not with attributes of bigrams, nor with labels that are known in part.
+    #[getter]
+    fn is_prunable(&self) -> bool {
+        self.inner.features.n_bigrams() == 0 && !self.inner.masks.is_partial()
+    }
+
+    /// `value_and_gradient`, with the labels of each token whose marginals are above `least`.
+    #[pyo3(signature = (w, least, out=None))]
+    fn likely_labels<'py>(
+        &self,
+        py: Python<'py>,
+        w: PyReadonlyArray1<'py, f64>,
+        least: f64,
+        out: Option<Bound<'py, PyArray1<f64>>>,
+    ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>, LikelyLabels)> {
+        if !self.is_prunable() {
+            let message = "labels cannot be pruned with attributes of bigrams, or with labels that are known in part";
+            return Err(OptionError::new_err(message));
+        }
+        let mut found = None;
+        let (value, gradient) = value_and_gradient(py, (self.inner.features.len(), false), &w, out, |w, gradient, interrupt| {
+            let (value, likely) = self.inner.likely_labels(w, gradient, least, interrupt)?;
+            found = Some(likely);
+            Ok(value)
+        })?;
+        let inner = found.expect("an evaluation finds the likely labels");
+        Ok((value, gradient, LikelyLabels { inner }))
+    }
+
+    /// The objective over the labels with marginals above `bound`, whose links count above `links`, and over some of the features, which ascend; all without
+    /// `features`. It agrees with the value and the gradient given at w, which are by these features.
+    #[pyo3(signature = (likely, bound, links, w, value, gradient, features=None))]
+    #[expect(clippy::too_many_arguments)]
+    fn pruned(
+        &self,
+        py: Python<'_>,
+        likely: &LikelyLabels,
+        bound: f64,
+        links: f64,
+        w: PyReadonlyArray1<'_, f64>,
+        value: f64,
+        gradient: PyReadonlyArray1<'_, f64>,
+        features: Option<PyReadonlyArray1<'_, i64>>,
+    ) -> PyResult<PrunedObjective> {
+        let n = self.inner.features.len();
+        let kept = features.map(|features| ascending(&features, n)).transpose()?;
+        let (w, gradient) = (read(&w)?, read(&gradient)?);
+        let n_kept = kept.as_ref().map_or(n, Vec::len);
+        if w.len() != n_kept || gradient.len() != n_kept || likely.inner.blocks.len() != self.inner.blocks.len() {
+            return Err(OptionError::new_err(format!("w and gradient need {n_kept} entries, and labels of this objective")));
+        }
+        let inner = interruptible(py, |_| {
+            let whole = Arc::clone(&self.inner);
+            let bounds = pruned::Bounds { labels: bound, links };
+            pruned::PrunedObjective::new(&whole, kept.as_deref(), &likely.inner, bounds, (w, value, gradient))
+        })?;
+        Ok(PrunedObjective { inner })
     }
 
     /// The weights of the samples.

@@ -11,6 +11,7 @@ mod model;
 mod network;
 mod network_file;
 mod numeric;
+mod pruned;
 mod pseudolikelihood;
 mod samples;
 mod stochastic;
@@ -23,6 +24,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     std::panic::set_hook(Box::new(|_| {}));
     module.add_class::<data::Corpus>()?;
     module.add_class::<classes::ChainObjective>()?;
+    module.add_class::<classes::LikelyLabels>()?;
+    module.add_class::<classes::PrunedObjective>()?;
     module.add_class::<classes::SamplePasses>()?;
     module.add_class::<classifier::ClassifierObjective>()?;
     module.add_class::<classifier::NewtonStep>()?;

@@ -51,6 +51,7 @@ const MOST_LABELS: usize = 4096;
 pub const MOST_LABELS_OF_TRIPLES: usize = 256;
 
 /// The features of a chain, in the sequence of its weights.
+#[derive(Clone)]
 pub struct Features {
     pub n_labels: usize,
     /// (from, to) of each transition feature. Transitions are the first features.

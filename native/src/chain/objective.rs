@@ -16,7 +16,8 @@ use crate::chain::features::{Features, Selection};
 use crate::chain::inference::{Constraints, Links, PairCounts, Transitions, Triples};
 use crate::chain::layout::{self, Block};
 use crate::chain::masks::Masks;
-use crate::chain::pass::{BlockPass, Scores, Targets, Workspace};
+use crate::chain::pass::{BlockPass, Likely, Scores, Targets, Workspace};
+use crate::chain::pruned::{BlockLabels, LikelyLabels};
 use crate::chain::sums::{Reduction, Sums};
 use crate::chain::weighted::Weighted;
 use crate::corpus::Corpus;
@@ -42,12 +43,12 @@ pub struct ChainObjective {
     /// Counts of the features in the data: sum of weight * f(x, y).
     pub(crate) empirical: Vec<f64>,
     pool: Pool,
-    scratch: Mutex<Scratch>,
+    pub(super) scratch: Mutex<Scratch>,
 }
 
 /// Buffers kept from one evaluation to the next.
 #[derive(Default)]
-struct Scratch {
+pub(super) struct Scratch {
     /// Weights of the dense rows, n_dense x width.
     rows: Aligned,
     sums: Vec<Sums>,
@@ -56,9 +57,9 @@ struct Scratch {
     workspaces: Vec<Workspace>,
     log_space: usize,
     /// Block -> -log p of each of its sentences in the last evaluation.
-    nlls: Vec<Vec<f64>>,
+    pub(super) nlls: Vec<Vec<f64>>,
     /// The hash of the weights of the last evaluation, if it was not interrupted.
-    evaluated: Option<u64>,
+    pub(super) evaluated: Option<u64>,
 }
 
 impl ChainObjective {
@@ -159,7 +160,7 @@ impl ChainObjective {
     }
 
     /// The sentences with their weights.
-    fn weighted(&self) -> Weighted<'_> {
+    pub(super) fn weighted(&self) -> Weighted<'_> {
         Weighted { corpus: &self.corpus, weights: self.weights.as_deref() }
     }
 
@@ -203,40 +204,43 @@ impl ChainObjective {
 
     /// Writes the gradient at `w` and returns the value. Weights that are not finite give an infinite value.
     pub fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64], interrupt: &Interrupt) -> Result<f64> {
+        self.evaluate(w, gradient, None, interrupt)
+    }
+
+    /// `value_and_gradient`, and the labels of each token whose marginals are above `least`.
+    pub fn likely_labels(
+        &self,
+        w: &[f64],
+        gradient: &mut [f64],
+        least: f64,
+        interrupt: &Interrupt,
+    ) -> Result<(f64, LikelyLabels)> {
+        let blocks = self.blocks.iter().map(|_| BlockLabels::default()).collect();
+        let mut likely = LikelyLabels { blocks, least };
+        let value = self.evaluate(w, gradient, Some(&mut likely), interrupt)?;
+        Ok((value, likely))
+    }
+
+    fn evaluate(
+        &self,
+        w: &[f64],
+        gradient: &mut [f64],
+        likely: Option<&mut LikelyLabels>,
+        interrupt: &Interrupt,
+    ) -> Result<f64> {
         assert_eq!((w.len(), gradient.len()), (self.features.len(), self.features.len()));
         if !w.iter().all(|weight| weight.is_finite()) {
             gradient.fill(0.0);
             return Ok(f64::INFINITY);
         }
-        self.evaluate(w, gradient, &mut locked(&self.scratch), interrupt)
-    }
-
-    /// -log p(y | x; w) of every sentence, without its weight; 0 for a sentence whose weight is 0. It costs nothing at the weights
-    /// of the last evaluation, else an evaluation.
-    pub fn sample_nlls(&self, w: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
         let mut scratch = locked(&self.scratch);
-        let mut nlls = vec![f64::INFINITY; self.corpus.n_sentences()];
-        if !w.iter().all(|weight| weight.is_finite()) {
-            return Ok(nlls);
-        }
-        if scratch.evaluated != Some(xxh3_64(cast_slice(w))) {
-            self.evaluate(w, &mut vec![0.0; w.len()], &mut scratch, interrupt)?;
-        }
-        nlls.fill(0.0);
-        for (block, kept) in self.blocks.iter().zip(&scratch.nlls) {
-            block.sentences.iter().zip(kept).for_each(|(sentence, &nll)| nlls[sentence.number] = nll);
-        }
-        Ok(nlls)
-    }
-
-    /// Evaluates the objective at weights that are finite; see `value_and_gradient`.
-    fn evaluate(&self, w: &[f64], gradient: &mut [f64], scratch: &mut Scratch, interrupt: &Interrupt) -> Result<f64> {
+        let scratch = &mut *scratch;
         scratch.evaluated = None;
-        let (transitions, first_state) = (self.transitions(w), self.features.first_state());
+        let (transitions, first_state) = (self.transitions_of(&self.features, w), self.features.first_state());
         self.fill_rows(&w[first_state..], &mut scratch.rows, transitions.width);
         let (leading, own_gradient) = gradient.split_at_mut(first_state + self.shared_end());
         let links = Links::new(&transitions, &self.features.transitions, &self.features.triples);
-        let total = self.sum_blocks(w, &transitions, &links, own_gradient, scratch, interrupt)?;
+        let total = self.sum_blocks(w, &transitions, &links, (own_gradient, likely), scratch, interrupt)?;
         self.finish(&transitions, &total, &scratch.bigrams, leading, own_gradient);
         let value = total.value;
         scratch.log_space = total.log_space;
@@ -250,16 +254,17 @@ impl ChainObjective {
         self.features.state_range(0..self.features.n_dense + self.features.n_shared).end
     }
 
-    fn transitions(&self, w: &[f64]) -> Transitions {
-        let mut transitions = Transitions::new(self.features.n_labels);
+    /// The transitions of a chain with these features and weights, under the objective's constraints.
+    pub(super) fn transitions_of(&self, features: &Features, w: &[f64]) -> Transitions {
+        let mut transitions = Transitions::new(features.n_labels);
         transitions.constrain(self.masks.constraints.clone());
-        let pairs = self.features.transitions.iter().zip(w);
+        let pairs = features.transitions.iter().zip(w);
         transitions.set(pairs.map(|(&(from, to), &score)| (usize::from(from), usize::from(to), score)));
-        let triples = &self.features.triples;
+        let triples = &features.triples;
         if !triples.is_empty() {
-            let scores = triples.iter().zip(&w[self.features.transitions.len()..]);
+            let scores = triples.iter().zip(&w[features.transitions.len()..]);
             let scores = scores.map(|(labels, &score)| (labels.map(usize::from), score));
-            transitions.triples = Some(Triples::new(self.features.n_labels, scores));
+            transitions.triples = Some(Triples::new(features.n_labels, scores));
         }
         transitions
     }
@@ -292,15 +297,21 @@ impl ChainObjective {
         w: &[f64],
         transitions: &Transitions,
         links: &Links,
-        own_gradient: &mut [f64],
+        (own_gradient, likely): (&mut [f64], Option<&mut LikelyLabels>),
         scratch: &mut Scratch,
         interrupt: &Interrupt,
     ) -> Result<Sums> {
         scratch.bigrams.resize_with(self.blocks.len(), Vec::new);
         scratch.nlls.resize_with(self.blocks.len(), Vec::new);
         let owns = threads::parts(own_gradient, self.blocks.iter().map(|block| block.own_range.len()));
+        let least = likely.as_ref().map_or(0.0, |likely| likely.least);
+        let mut labels: Vec<Option<Likely<'_>>> = match likely {
+            Some(likely) => likely.blocks.iter_mut().map(|labels| Some(Likely { labels, least })).collect(),
+            None => self.blocks.iter().map(|_| None).collect(),
+        };
         let kept = scratch.bigrams.iter_mut().zip(&mut scratch.nlls);
-        let queue = Mutex::new(self.blocks.iter().zip(owns).zip(kept).enumerate());
+        let targets = owns.into_iter().zip(kept).zip(labels.drain(..));
+        let queue = Mutex::new(self.blocks.iter().zip(targets).enumerate());
         let spare = Mutex::new((std::mem::take(&mut scratch.sums), std::mem::take(&mut scratch.workspaces)));
         let reduction = Mutex::new(Reduction::default());
         let scores = Scores { w, rows: &scratch.rows, transitions, links };
@@ -311,10 +322,10 @@ impl ChainObjective {
                     scope.spawn(|_| {
                         let mut workspace = locked(&spare).1.pop().unwrap_or_default();
                         workspace.lattice.prepare(transitions);
-                        while let Some((index, ((block, own), (met, nlls)))) = next() {
+                        while let Some((index, (block, ((own, (met, nlls)), likely)))) = next() {
                             let known = locked(&spare).0.pop();
                             let mut sums = known.unwrap_or_else(|| self.new_sums(transitions));
-                            let targets = Targets { sums: &mut sums, own, met, nlls };
+                            let targets = Targets { sums: &mut sums, own, met, nlls, likely };
                             self.sum_block(block, scores, &mut workspace, targets);
                             let freed = locked(&reduction).add(index, sums);
                             locked(&spare).0.extend(freed);

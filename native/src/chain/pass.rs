@@ -13,6 +13,7 @@ use crate::chain::features::Features;
 use crate::chain::inference::{Abreast, Edge, Lattice, Links, Transitions};
 use crate::chain::layout::Block;
 use crate::chain::masks::{Known, Masked, Masks};
+use crate::chain::pruned::BlockLabels;
 use crate::chain::states::{Plain, Stored, fill_scores, spread_entries, spread_rows};
 use crate::chain::sums::Sums;
 use crate::chain::weighted::Weighted;
@@ -35,13 +36,22 @@ pub(super) struct Workspace {
     abreast: Abreast,
 }
 
-/// Where a block writes its gradient and values: sums to be added up over blocks, the gradient of its own features, the gradient of
-/// the bigram features that it meets, and -log p of each of its sentences.
+/// Where a block writes its gradient: sums to be added up over blocks, the gradient of its own features, and the gradient of the
+/// bigram features that it meets.
 pub(super) struct Targets<'a> {
     pub sums: &'a mut Sums,
     pub own: &'a mut [f64],
     pub met: &'a mut Vec<f64>,
+    /// -log p of each of the block's sentences.
     pub nlls: &'a mut Vec<f64>,
+    pub likely: Option<Likely<'a>>,
+}
+
+/// The likely labels of a block's tokens, to be written.
+pub(super) struct Likely<'a> {
+    pub labels: &'a mut BlockLabels,
+    /// The bound on their marginals.
+    pub least: f64,
 }
 
 /// The sweep over one block, to be dispatched to the machine's instruction set.
@@ -74,7 +84,10 @@ impl WithSimd for BlockPass<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let Targets { own, met, nlls, .. } = &mut self.targets;
+        let Targets { own, met, nlls, likely, .. } = &mut self.targets;
+        if let Some(likely) = likely {
+            likely.labels.begin(self.block.sentences.len());
+        }
         own.fill(0.0);
         met.clear();
         met.resize(self.block.bigrams.n_met(), 0.0);
@@ -147,7 +160,10 @@ impl<'a> BlockPass<'a> {
     fn spread<S: Simd>(&mut self, simd: S, sentence: &Counting<'_>, marginals: &[f64]) {
         let (block, at, width, first_cell) =
             (self.block, sentence.at, self.scores.transitions.width, self.first_cell());
-        let Targets { sums, own, .. } = &mut self.targets;
+        let Targets { sums, own, likely, .. } = &mut self.targets;
+        if let Some(Likely { labels, least }) = likely {
+            labels.add(at, marginals, width, sentence.weight, *least);
+        }
         spread_rows(simd, block, at, marginals, width, &mut sums.rows);
         spread_entries(&block.shared, at, marginals, first_cell, &mut sums.shared);
         if !block.own.is_empty() {

@@ -61,7 +61,7 @@ impl ChainObjective {
 impl Features {
     /// The features with the numbers `kept`, which ascend, in the same sequence and classes; `bigram` gives the new range of
     /// bigram features for an old one.
-    fn restrict(&self, kept: &[usize], bigram: impl Fn(&Range<u32>) -> Range<u32>) -> Features {
+    pub(super) fn restrict(&self, kept: &[usize], bigram: impl Fn(&Range<u32>) -> Range<u32>) -> Features {
         let (n_transitions, first_bigram, first) = (self.transitions.len(), self.first_bigram(), self.first_state());
         let (transitions, rest) = kept.split_at(kept.partition_point(|&feature| feature < n_transitions));
         let (triples, rest) = rest.split_at(rest.partition_point(|&feature| feature < first_bigram));

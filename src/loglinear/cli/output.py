@@ -18,13 +18,14 @@ class Interrupted(KeyboardInterrupt):
 
     Args:
         places: files that were written.
+        way_on: how the work can go on.
     """
 
-    def __init__(self, places: Sequence[str] = ()) -> None:
+    def __init__(self, places: Sequence[str] = (), way_on: str = "") -> None:
         named = (
             f"; {', '.join(places)}: written, with the weights reached" if places else "; the weights are those reached"
         )
-        super().__init__(f"interrupted{named}")
+        super().__init__(f"interrupted{named}{f'; {way_on}' if way_on else ''}")
 
 
 def say(message: str) -> None:

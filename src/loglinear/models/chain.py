@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from ..minimize import Callback
     from ..result import Result
+    from .checkpoint import Checkpoint
     from .start import Start
 from .options import DevOptions, SolverOptions
 
@@ -91,6 +92,7 @@ class ChainCRF(WeightsByName, Estimator, options=(SolverOptions, ChainFeatures, 
         y_dev: Labels | None = None,
         start: ChainCRF | str | os.PathLike[str] | None = None,
         callbacks: Iterable[Callback] = (),
+        checkpoint: Checkpoint | None = None,
     ) -> ChainCRF:
         """Train on sentences and their labels.
 
@@ -106,9 +108,10 @@ class ChainCRF(WeightsByName, Estimator, options=(SolverOptions, ChainFeatures, 
                 template if the estimator has none. The optimum is the same as from 0, unless labels are known in part.
                 Batch solvers gain most: a pass sample by sample leads away first, and `sag` forgets where it started.
             callbacks: called as callback(record, state) after every step; True stops.
+            checkpoint: file to write the training's state to now and then, and to go on from after a crash.
 
         Raises:
-            OptionError: an option is out of its range.
+            OptionError: an option is out of its range, or is not what it was before the checkpoint.
             DataError: data that cannot be used; names the sentence. The model to start at has labels of another type.
             ModelFileError: the file to start at is damaged or of another kind.
             ObjectiveError: a stochastic solver diverged.
@@ -146,6 +149,7 @@ class ChainCRF(WeightsByName, Estimator, options=(SolverOptions, ChainFeatures, 
             callbacks=self._observers(callbacks),
             dev=dev,
             start=begun,
+            checkpoint=checkpoint,
         )
         self.model_, self.classes_ = model, typed([model.labels], corpus.label_type)[0]
         self.result_: Result | None = result
@@ -305,10 +309,8 @@ class ChainCRF(WeightsByName, Estimator, options=(SolverOptions, ChainFeatures, 
             message = "metric='f1' counts chunks, which have no weights; leave out sample_weight"
             raise OptionError(message)
         model, corpus = self._inputs(X, y)
-        gold, predicted = (
-            corpus.true_labels(),
-            typed(model.predict(corpus.core, threads=self._threads), corpus.label_type),
-        )
+        gold = corpus.true_labels()
+        predicted = typed(model.predict(corpus.core, threads=self._threads), corpus.label_type)
         if metric == "f1":
             from ..metrics import chunk_f1
 

@@ -16,6 +16,8 @@ from ..objectives.chain import ChainFeatures, ChainObjective
 from ..result import Result
 from ..vectors import Vector
 from .chain_file import ChainModel
+from .checkpoint import Checkpoint, Saving
+from .fingerprint import of_corpus
 from .options import DevOptions, SolverOptions
 from .settings import settings_text, training_summary
 from .start import Start
@@ -33,6 +35,7 @@ def train_chain(
     callbacks: Iterable[Callback] = (),
     dev: DevSet | None = None,
     start: Start | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[ChainModel, Result]:
     """Train a linear-chain CRF.
 
@@ -46,10 +49,12 @@ def train_chain(
         callbacks: see `minimize`.
         dev: development data; see `train`.
         start: trained chain whose weights the training starts at.
+        checkpoint: file to write the training's state to, and to go on from.
 
     Raises:
-        OptionError: an option is out of its range.
-        DataError: the corpus has no labels or yields no feature, or the constraints forbid a sentence's labels.
+        OptionError: an option is out of its range, or is not what it was before the checkpoint.
+        DataError: the corpus has no labels or yields no feature, or the constraints forbid a sentence's labels; the
+            checkpoint is damaged.
 
     Warns:
         UserWarning: nothing is known of some sentences' labels; the labels follow no scheme that "auto" could find; the
@@ -59,11 +64,12 @@ def train_chain(
     objective = ChainObjective(corpus, features, threads=threads)
     _warn_of_little(objective, features)
     data = None if dev is None else dev.of(objective)
-    if start is None:
-        result = train(objective, options, callbacks=callbacks, dev=data)
-    else:
-        w0, account = start.weights(objective)
-        result = replace(train(objective, options, callbacks=callbacks, dev=data, w0=w0), start=account)
+    saving = None
+    if checkpoint is not None:
+        saving = Saving(checkpoint, {"model": "chain", **_features(objective)}, {"training data": of_corpus(corpus)})
+    w0, account = (None, None) if start is None else start.weights(objective)
+    result = train(objective, options, callbacks=callbacks, dev=data, w0=w0, saving=saving)
+    result = replace(result, start=account)
     return chain_model(objective, options, result, DevOptions() if dev is None else dev.options), result
 
 
@@ -99,8 +105,7 @@ def chain_model(
         "format": corpus.format,
         "label_type": corpus.label_type,
         **options.settings(),
-        # A template can ask for order 2 as well.
-        **vars(replace(objective.features, order=objective.order)),
+        **_features(objective),
         **vars(use),
         "training": {
             "n_sentences": len(corpus),
@@ -110,6 +115,11 @@ def chain_model(
         },
     }
     return objective.model(result.w, settings_text("chain", settings))
+
+
+def _features(objective: ChainObjective) -> dict[str, Any]:
+    """Return the options of a chain's features as they came out: a template can ask for order 2 as well."""
+    return vars(replace(objective.features, order=objective.order))
 
 
 def evaluate_model(model: ChainModel, corpus: Corpus, *, threads: int = 0) -> Evaluation:
@@ -135,7 +145,8 @@ class DevSet:
 
     def of(self, objective: ChainObjective) -> DevData:
         """Return the scores of the objective's weights."""
-        return DevData(partial(self.scores, objective), self.headline(objective.corpus.labels), self.options)
+        headline, fingerprint = self.headline(objective.corpus.labels), partial(of_corpus, self.corpus)
+        return DevData(partial(self.scores, objective), headline, fingerprint, self.options)
 
     def unknown_labels(self, known: Sequence[str]) -> list[str]:
         """Return the labels that are not among the known ones: training cannot learn them."""

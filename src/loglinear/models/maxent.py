@@ -26,7 +26,9 @@ from ..options import one_of, truth_value, whole_number
 from ..result import Result, Status
 from ..vectors import Vector
 from . import maxent_file
+from .checkpoint import Checkpoint, Saving
 from .estimator import Estimator, check_end
+from .fingerprint import checksum, of_classifier
 from .options import DevOptions, SolverOptions
 from .settings import training_summary
 from .training import DevData, train
@@ -90,6 +92,7 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
         X_dev: Any = None,
         y_dev: Any = None,
         callbacks: Iterable[Callback] = (),
+        checkpoint: Checkpoint | None = None,
     ) -> MaxEnt:
         """Train on samples and their classes.
 
@@ -101,9 +104,11 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
                 tenth step and the last one, or of every step where ``keep`` or ``patience`` choose by it.
             y_dev: classes of the samples in X_dev.
             callbacks: called as callback(record, state) after every step; True stops.
+            checkpoint: with one model only: file to write the training's state to now and then, and to go on from
+                after a crash.
 
         Raises:
-            OptionError: an option is out of its range.
+            OptionError: an option is out of its range, or is not what it was before the checkpoint.
             ValueError: data that cannot be used; DataError and OptionError are ValueErrors too.
             ObjectiveError: a stochastic solver diverged.
             KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
@@ -139,14 +144,27 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
         self.classes_ = classes
         self._sizes = {"n_samples": objective.n_samples, "n_features": objective.n_columns * objective.n_outputs}
         dev = None if X_dev is None else self._dev_data(objective, X_dev, y_dev)
-        self._train(objective, self._observers(callbacks), dev)
+        self._train(objective, self._observers(callbacks), dev, self._saving(checkpoint, objective))
         return self
+
+    def _saving(self, checkpoint: Checkpoint | None, objective: ClassifierObjective) -> Saving | None:
+        """Return what writes checkpoints."""
+        if checkpoint is None:
+            return None
+        self._check_one_model("a checkpoint holds the state of one training")
+        names = ("multi_class", "fit_intercept", "min_count", "class_weight")
+        options = {name: getattr(self, name) for name in names}
+        return Saving(checkpoint, {"model": "maxent", **options}, {"training data": of_classifier(objective)})
+
+    def _check_one_model(self, reason: str) -> None:
+        """Raise OptionError, with a reason, if a model is trained for each class."""
+        if self.multi_class == "ovr" and self.classes_.size > 2:
+            message = f"{reason}, and multi_class='ovr' trains one model for each class; use softmax"
+            raise OptionError(message)
 
     def _dev_data(self, objective: ClassifierObjective, X: Any, y: Any) -> DevData:
         """Return the scores of the objective's weights on development data."""
-        if self.multi_class == "ovr" and self.classes_.size > 2:
-            message = "development data score one model, and multi_class='ovr' trains one for each class; use softmax"
-            raise OptionError(message)
+        self._check_one_model("development data score one model")
         if isinstance(X, Corpus):
             y, _ = labels_and_weights(X, y, None)
         matrix, right = self._matrix(X), np.asarray(y)[:, None] == self.classes_
@@ -156,7 +174,12 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
             best = _best(np.asarray(matrix @ coef.T) + intercept)
             return {"accuracy": float(right[np.arange(best.size), best].mean())}
 
-        return DevData(score, "accuracy", self._options(DevOptions))
+        def fingerprint() -> dict[str, Any]:
+            rows = scipy.sparse.csr_array(matrix)
+            parts = (rows.indptr, rows.indices, rows.data, right)
+            return {"samples": rows.shape[0], "checksum": checksum(parts)}
+
+        return DevData(score, "accuracy", fingerprint, self._options(DevOptions))
 
     def _checked_classes(self, y: Any, corpus: Corpus) -> Array:
         """Return the classes of samples with attributes, shape (n_samples,)."""
@@ -182,7 +205,13 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
         by_class = compute_class_weight(self.class_weight, classes=classes, y=names, sample_weight=weights)
         return np.asarray(weights * by_class[targets])
 
-    def _train(self, objective: ClassifierObjective, callbacks: tuple[Callback, ...], dev: DevData | None) -> None:
+    def _train(
+        self,
+        objective: ClassifierObjective,
+        callbacks: tuple[Callback, ...],
+        dev: DevData | None,
+        saving: Saving | None,
+    ) -> None:
         options = self._solver_options()
         apart = self.multi_class == "ovr" and self.classes_.size > 2
         objectives = [objective.one_against_rest(k) for k in range(self.classes_.size)] if apart else [objective]
@@ -191,7 +220,7 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
         for each in objectives:
             # After Ctrl-C the classes that remain are left as they begin.
             chosen = replace(options, max_iterations=0) if interrupted else options
-            result = train(each, chosen, unpenalised=each.n_unpenalised, callbacks=callbacks, dev=dev)
+            result = train(each, chosen, unpenalised=each.n_unpenalised, callbacks=callbacks, dev=dev, saving=saving)
             interrupted = interrupted or result.status is Status.INTERRUPTED
             results.append(replace(result, status=Status.INTERRUPTED) if interrupted else result)
         parts = [each.parts(result.w) for each, result in zip(objectives, results, strict=True)]

@@ -11,6 +11,7 @@ from ..errors import OptionError
 from ..minimize import Callback
 from . import maxent_file
 from .chain_file import open_model
+from .checkpoint import Checkpoint
 from .maxent import MaxEnt
 
 __all__ = ["TextClassifier"]
@@ -55,6 +56,7 @@ class TextClassifier:
         *,
         dev: tuple[Sequence[str], Sequence[str] | None] | None = None,
         callbacks: Iterable[Callback] = (),
+        checkpoint: Checkpoint | None = None,
     ) -> TextClassifier:
         """Train the classifier on the matrix that the vectorizer has made of texts.
 
@@ -63,10 +65,11 @@ class TextClassifier:
             labels: label of each text.
             dev: texts to score on and their labels.
             callbacks: see `minimize`.
+            checkpoint: see `MaxEnt`.
         """
         texts, y_dev = dev or (None, None)
         X_dev = None if texts is None else self._vectorizer.transform(texts)
-        self.classifier.fit(X, labels, X_dev=X_dev, y_dev=y_dev, callbacks=callbacks)
+        self.classifier.fit(X, labels, X_dev=X_dev, y_dev=y_dev, callbacks=callbacks, checkpoint=checkpoint)
         return self
 
     def save(self, path: str) -> None:

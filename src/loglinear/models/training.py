@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from ..minimize import Callback, Stop, minimize, with_distance
 from ..path import largest_l1
 from ..problem import Objective, Problem
 from ..result import Result, Status
-from ..trace import TraceRecord
+from ..trace import Trace, TraceRecord
 from ..vectors import Vector, count_nonzero
+from .checkpoint import Saving
+from .fingerprint import checksum, of_solver
 from .options import DevOptions, SolverOptions
+from .terms import Terms
 
 __all__ = ["DevData", "DevScores", "Printer", "Shows", "train"]
 
@@ -34,12 +38,19 @@ class DevData:
     Attributes:
         score: returns the scores of weights by name, the headline first.
         headline: name of the score to choose weights by; the higher the better.
+        fingerprint: returns a fingerprint of the data.
         options: their use.
     """
 
     score: Callable[[Vector], dict[str, float]]
     headline: str
+    fingerprint: Callable[[], Mapping[str, Any]]
     options: DevOptions = DevOptions()
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the scores determine the weights."""
+        return self.options.keeps_best or self.options.patience is not None
 
 
 def train(
@@ -50,6 +61,7 @@ def train(
     callbacks: Iterable[Callback] = (),
     dev: DevData | None = None,
     w0: Vector | None = None,
+    saving: Saving | None = None,
 ) -> Result:
     """Minimise an objective with its penalty.
 
@@ -61,6 +73,7 @@ def train(
         dev: development data. They are scored before the callbacks see a record: every tenth record, each record that
             a callback shows, the last one; each record if weights are chosen by the score.
         w0: starting weights, shape (n_features,); zeros by default.
+        saving: writes checkpoints, and goes on from one.
 
     Returns:
         The result without the solver's state, which is as large as its history; call `minimize` to resume.
@@ -68,6 +81,7 @@ def train(
     Raises:
         OptionError: an option is out of its range.
         ObjectiveError: see `minimize`.
+        DataError: the checkpoint is damaged.
 
     Warns:
         UserWarning: the L1 penalty has left no feature.
@@ -77,13 +91,30 @@ def train(
     watchers: list[Any] = [each for each in observers if isinstance(each, Shows)]
     scores = None if dev is None else DevScores(dev, stop, watchers)
     first = () if scores is None else (scores,)
-    result = minimize(problem, options.make_solver()[1], w0, stop=stop, callbacks=(*first, *observers))
+    run: Callable[..., Result] = minimize
+    if saving is not None:
+        run = partial(saving.minimize, terms=_terms(saving, problem, options, dev, w0), memory=scores)
+    result = run(problem, options.make_solver()[1], w0, stop=stop, callbacks=(*first, *observers))
     result = replace(result, state=None)  # type: ignore[arg-type]
     _warn_if_empty(problem, result)
     if scores is None:
         return result
     result = scores.concluded(result)
     return result if result.kept is None else with_distance(problem, result)
+
+
+def _terms(saving: Saving, problem: Problem, options: SolverOptions, dev: DevData | None, w0: Vector | None) -> Terms:
+    """Return what determines the weights."""
+    name, solver = options.make_solver()
+    penalty = problem.penalty
+    given = {"l1": penalty.l1, "l2": penalty.l2, "unpenalised": penalty.unpenalised}
+    use = DevOptions() if dev is None else dev.options
+    data = {
+        "starting weights": None if w0 is None else {"features": w0.size, "checksum": checksum([w0])},
+        "development data": dev.fingerprint() if dev is not None and dev.chooses else None,
+    }
+    kept = {"keep": "best" if use.keeps_best else "last", "patience": use.patience}
+    return Terms({**saving.options, **given, **kept}, name, of_solver(solver), {**saving.data, **data})
 
 
 def _warn_if_empty(problem: Problem, result: Result) -> None:
@@ -119,9 +150,8 @@ class DevScores:
         # Every watcher is asked: it may count the records.
         shown = [watcher.shows(record) for watcher in self._watchers]
         options = self._dev.options
-        chooses = options.keeps_best or options.patience is not None
         ends = self._stop.status(state, record.seconds, record.gap) is not Status.RUNNING
-        if chooses or ends or any(shown) or record.iteration % self.PERIOD == 0:
+        if self._dev.chooses or ends or any(shown) or record.iteration % self.PERIOD == 0:
             self._score(record, state.w)
         best = self._best
         self._has_stopped = (
@@ -136,6 +166,16 @@ class DevScores:
             self._best = record
             if self._dev.options.keeps_best:
                 self._w = w.copy()
+
+    def memory(self) -> dict[str, Any] | None:
+        """Return what a checkpoint has to keep: the iteration of the best score, and the weights to keep."""
+        return None if self._best is None else {"iteration": self._best.iteration, "w": self._w}
+
+    def restore(self, memory: dict[str, Any] | None, records: Trace) -> None:
+        """Take back what a checkpoint has kept, after these records."""
+        if memory is not None:
+            self._best = next(record for record in records if record.iteration == memory["iteration"])
+            self._w = memory["w"]
 
     def concluded(self, result: Result) -> Result:
         """Return the result with the weights to keep, the last record scored, and the reason why it stopped."""

@@ -16,7 +16,7 @@ import pytest
 import loglinear
 from loglinear import _core
 from loglinear.datasets import demo_paths
-from oracles.command_line import COMMAND, TEMPLATE
+from oracles.command_line import COMMAND, TEMPLATE, Interruptible, until
 
 KEYS = ["iteration", "passes", "gradient_evaluations", "seconds", "objective", "nll", "nnz", "violation"]
 
@@ -271,32 +271,6 @@ def test_terminal_gets_a_bar(tiny, tmp_path):
     assert b"training" in shown
     assert b"Traceback" not in shown
     assert b"written" in shown
-
-
-class Interruptible:
-    """A training that can be interrupted; killed when the test is over."""
-
-    def __init__(self, *arguments, **options):
-        command = [*COMMAND, "train", *map(os.fspath, arguments)]
-        options = {"stdin": subprocess.DEVNULL} | options
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
-
-    def __enter__(self):
-        return self.process
-
-    def __exit__(self, *_):
-        self.process.kill()
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            if pipe is not None:
-                pipe.close()
-        self.process.wait()
-
-
-def until(condition, seconds=20.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.01)
 
 
 @posix

@@ -19,6 +19,7 @@
 //! Over 400 lines: the parts of this one recursion share its buffers.
 
 use crate::chain::inference::counts::PairCounts;
+use crate::chain::inference::lanes::Lanes;
 use crate::chain::inference::links::{BUNDLE, BundleLinks, BundledLists, Links};
 use crate::chain::inference::mask::Mask;
 use crate::chain::inference::scaled::{self, LogProduct, stays_in_range};
@@ -66,49 +67,8 @@ pub struct Abreast {
     nodes: Aligned,
 }
 
-/// Operations on eight lanes, held in N registers.
-#[derive(Clone, Copy)]
-struct Lanes<S, const N: usize>(S);
-
+/// The operations of these recursions.
 impl<S: Simd, const N: usize> Lanes<S, N> {
-    #[inline(always)]
-    fn all(self, x: f64) -> [S::f64s; N] {
-        [self.0.splat_f64s(x); N]
-    }
-
-    #[inline(always)]
-    fn add(self, mut a: [S::f64s; N], b: [S::f64s; N]) -> [S::f64s; N] {
-        for n in 0..N {
-            a[n] = self.0.add_f64s(a[n], b[n]);
-        }
-        a
-    }
-
-    #[inline(always)]
-    fn multiply(self, mut a: [S::f64s; N], b: [S::f64s; N]) -> [S::f64s; N] {
-        for n in 0..N {
-            a[n] = self.0.mul_f64s(a[n], b[n]);
-        }
-        a
-    }
-
-    #[inline(always)]
-    fn divide(self, mut a: [S::f64s; N], b: [S::f64s; N]) -> [S::f64s; N] {
-        for n in 0..N {
-            a[n] = self.0.div_f64s(a[n], b[n]);
-        }
-        a
-    }
-
-    /// a * b + c
-    #[inline(always)]
-    fn multiply_add(self, a: [S::f64s; N], b: [S::f64s; N], mut c: [S::f64s; N]) -> [S::f64s; N] {
-        for n in 0..N {
-            c[n] = self.0.mul_add_e_f64s(a[n], b[n], c[n]);
-        }
-        c
-    }
-
     /// The lesser of `least` and what a forward variable is above its least value, `scaled::LEAST` times its potential.
     #[inline(always)]
     fn least(self, mut least: [S::f64s; N], alpha: [S::f64s; N], potential: [S::f64s; N]) -> [S::f64s; N] {
@@ -124,33 +84,6 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
     fn is_positive(self, lanes: [S::f64s; N]) -> bool {
         let lanes: &[f64] = pulp::bytemuck::cast_slice(&lanes);
         lanes.iter().all(|&lane| lane >= 0.0)
-    }
-
-    #[inline(always)]
-    fn of(self, x: &[f64]) -> &[[S::f64s; N]] {
-        S::as_simd_f64s(x).0.as_chunks().0
-    }
-
-    #[inline(always)]
-    fn of_mut(self, x: &mut [f64]) -> &mut [[S::f64s; N]] {
-        S::as_mut_simd_f64s(x).0.as_chunks_mut().0
-    }
-
-    #[inline(always)]
-    fn sum(self, x: &[[S::f64s; N]]) -> [S::f64s; N] {
-        let mut sums = [self.all(0.0); 4];
-        let (fours, rest) = x.as_chunks::<4>();
-        for four in fours {
-            for k in 0..4 {
-                sums[k] = self.add(sums[k], four[k]);
-            }
-        }
-        let [a, b, c, d] = sums;
-        let mut sum = self.add(self.add(a, b), self.add(c, d));
-        for &x in rest {
-            sum = self.add(sum, x);
-        }
-        sum
     }
 
     /// 1 in the lanes whose sentences end before the token, 0 in the others.
@@ -294,7 +227,7 @@ impl Abreast {
         for totals in self.totals.as_chunks::<LANES>().0 {
             products.iter_mut().zip(totals).for_each(|(product, &total)| product.multiply(total));
         }
-        Some(products.map(|product| product.log()))
+        Some(LogProduct::logs(simd, &products))
     }
 
     /// After `forward`: leaves factor * p(y_t = j) of each sentence in its rows, and counts transitions and triples.

@@ -6,7 +6,8 @@
 //! - `dispatch` picks the recursion for a sentence by itself: `scaled` or `second::scaled` on probabilities, `log_space` for
 //!   scores too large for them, `viterbi` or `second::viterbi` for the best labelling, `n_best` for the next ones.
 //! - `spans` asks for the probability of a chunk, read from labels by the rule in `chunks`.
-//! - `abreast` takes eight sentences at once, over the transitions that `links` lists.
+//! - `abreast` takes eight sentences at once, over the transitions that `links` lists; `pruned` takes eight pieces of sentences
+//!   whose tokens keep a few of their labels.
 //!
 //! `Constraints` forbid transitions, and a `Mask` forbids labels of single tokens. What is forbidden has the potential 0, takes no
 //! part in the choice of a recursion, and keeps no sentence off the fast recursions.
@@ -17,12 +18,14 @@ mod constraints;
 mod counts;
 mod dispatch;
 mod label_sets;
+mod lanes;
 mod lattice;
 mod links;
 mod log_space;
 mod mask;
 mod max_plus;
 mod n_best;
+mod pruned;
 mod scaled;
 mod second;
 mod spans;
@@ -39,6 +42,7 @@ pub use lattice::Lattice;
 pub use links::Links;
 pub use mask::Mask;
 pub use n_best::Labelling;
+pub use pruned::{LinkCounts, LinkFactors, Pieces, PrunedLattice};
 pub use spans::SpanProbabilities;
 pub use transitions::{Edge, Transitions};
 pub use triples::Triples;

@@ -6,7 +6,7 @@
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::lattice::{Lattice, edges_into};
 use crate::chain::inference::transitions::Transitions;
-use crate::numeric;
+use crate::numeric::{self, LANES};
 use pulp::Simd;
 
 /// Largest |state score| + |transition score| for which scaled probabilities cannot leave the range of a double:
@@ -210,6 +210,17 @@ impl LogProduct {
     /// The natural logarithm of the product.
     pub(super) fn log(&self) -> f64 {
         self.mantissa.ln() + self.exponent as f64 * std::f64::consts::LN_2
+    }
+
+    /// The natural logarithms of eight products.
+    #[inline(always)]
+    pub(super) fn logs<S: Simd>(simd: S, products: &[LogProduct; LANES]) -> [f64; LANES] {
+        let mut logs = products.each_ref().map(|product| product.mantissa);
+        numeric::ln_in_place(simd, &mut logs);
+        for (log, product) in logs.iter_mut().zip(products) {
+            *log += product.exponent as f64 * std::f64::consts::LN_2;
+        }
+        logs
     }
 }
 

@@ -84,6 +84,11 @@ impl Transitions {
 }
 
 impl Transitions {
+    /// The largest |score| of a transition or a triple.
+    pub fn max_abs_of_links(&self) -> f64 {
+        self.triples.as_ref().map_or(self.max_abs, |triples| self.max_abs.max(triples.max_abs()))
+    }
+
     /// The score of a labelling; `states` has the scores of the labels of each token, as rows.
     pub fn score(&self, states: &[f64], labels: impl Iterator<Item = u32>) -> f64 {
         let mut labels = labels.map(|label| label as usize);

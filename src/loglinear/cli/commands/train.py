@@ -17,6 +17,7 @@ from ..output import Interrupted, counted, keeping_reached, say, scores_text
 
 if TYPE_CHECKING:
     from ...minimize import Callback
+    from ...models.checkpoint import Checkpoint
     from ...models.options import DevOptions, SolverOptions
     from ...objectives.chain import ChainFeatures
     from ...result import Result
@@ -26,7 +27,7 @@ EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --mod
          loglinear train mails.tsv --model-type maxent --format text --ngrams 1-2 --tfidf --model spam.loglinear"""
 # Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ("train", "dev", "template", "start")
-WRITES: tuple[str, ...] = ("model", "trace")
+WRITES: tuple[str, ...] = ("model", "trace", "checkpoint")
 
 
 # Near an optimum the gap is at most this share of the objective, or the violation of the violation at the start.
@@ -58,6 +59,11 @@ def configure(parser: ArgumentParser) -> None:
     add("--dev", metavar="FILE", help="labelled data to score now and then, and at the end")
     add_options(parser, DevOptions)
     add("--trace", metavar="FILE", help="write a JSON line per iteration to this file")
+    checkpoint = "write the training's state to this file now and then, and at Ctrl-C"
+    add("--checkpoint", metavar="FILE", help=checkpoint)
+    minutes = "between two checkpoints; 0 writes one after every iteration (10)"
+    add("--checkpoint-minutes", type=float, default=10.0, metavar="X", help=f"minutes {minutes}")
+    add("--resume", action="store_true", help="go on from the checkpoint, if there is one")
     add("-q", "--quiet", action="store_true", help="no progress")
     add_threads(parser)
     parser.epilog = f"{solvers_help()}\n\n{EXAMPLE}"
@@ -85,19 +91,48 @@ def run(arguments: Namespace) -> None:
         )
         raise OptionError(message)
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
+        checkpoint = _checkpoint(arguments, progress)
         if arguments.model_type == "chain":
             shared = ("preset", "template", "format", "partial", "start", "dev", "trace", "threads")
-            data = {name: getattr(arguments, name) for name in shared}
-            results = [train(arguments.train, arguments.model, features, options, progress=progress, use=use, **data)]
+            data: dict[str, Any] = {name: getattr(arguments, name) for name in shared}
+            data |= {"use": use, "progress": progress, "checkpoint": checkpoint}
+            results = [train(arguments.train, arguments.model, features, options, **data)]
         else:
-            results = _train_classifier(arguments, features, options, use, progress)
+            results = _train_classifier(arguments, features, options, use, progress, checkpoint)
+    interrupted = any(result.status is Status.INTERRUPTED for result in results)
     if not arguments.quiet:
         for line in _account(results):
             say(line)
         written = f"{arguments.model}: written{_size(arguments.model)}"
         say(f"{written}; label text with: loglinear tag --model {arguments.model} FILE")
-    if any(result.status is Status.INTERRUPTED for result in results):
-        raise Interrupted([arguments.model])
+        if checkpoint is not None and not interrupted:
+            more = "--resume goes on to a higher --max-iterations; the file may be deleted"
+            say(f"{checkpoint.path}: the checkpoint of the end; {more}")
+    if interrupted:
+        raise Interrupted([arguments.model], _way_on(checkpoint))
+
+
+def _checkpoint(arguments: Namespace, progress: Progress) -> Checkpoint | None:
+    """Return the checkpoint asked for, after a look at its file."""
+    from ...models.checkpoint import Checkpoint
+
+    if arguments.checkpoint is None:
+        if arguments.resume:
+            message = "--resume goes on from a checkpoint; give its file as well: --checkpoint FILE"
+            raise OptionError(message)
+        return None
+    place, minutes = arguments.checkpoint, arguments.checkpoint_minutes
+    checkpoint = Checkpoint(place, minutes, resume=arguments.resume, note=progress.note)
+    checkpoint.open()
+    return checkpoint
+
+
+def _way_on(checkpoint: Checkpoint | None) -> str:
+    """Return how an interrupted training can go on; empty without a checkpoint."""
+    if checkpoint is None or checkpoint.iteration is None:
+        return ""
+    place, iteration = checkpoint.path, checkpoint.iteration
+    return f"{place}: the checkpoint of iteration {iteration:,}; the same command with --resume goes on from there"
 
 
 def _size(path: str) -> str:
@@ -156,6 +191,7 @@ def train(
     threads: int = 0,
     progress: Progress,
     name: str | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Train a chain on a file, of which people read a name, and write the model; options are checked before."""
     from ...models.chain_training import train_chain
@@ -167,15 +203,20 @@ def train(
     given: dict[str, Any] = {"preset": preset, "template": template, "format": format, "partial": partial}
     given |= {"start": begun, "threads": threads, "progress": progress, "use": use, "name": name}
     corpus, scored = read_sentences(data, dev, **given)
-    shared: dict[str, Any] = {"callbacks": _callbacks(progress, trace), "dev": scored, "start": begun}
+    shared: dict[str, Any] = {"callbacks": _callbacks(progress, trace, checkpoint), "dev": scored, "start": begun}
     with naming(data, corpus.format):
-        model, result = train_chain(corpus, features, options, threads=threads, **shared)
+        model, result = train_chain(corpus, features, options, threads=threads, checkpoint=checkpoint, **shared)
     model.save(model_path)
     return result
 
 
 def _train_classifier(
-    arguments: Namespace, features: ChainFeatures, options: SolverOptions, use: DevOptions, progress: Progress
+    arguments: Namespace,
+    features: ChainFeatures,
+    options: SolverOptions,
+    use: DevOptions,
+    progress: Progress,
+    checkpoint: Checkpoint | None,
 ) -> list[Result]:
     """Train a classifier on a file and write the model; return a result for each model that it is made of."""
     # Chains are trained without scikit-learn, which takes longer to import than all the rest.
@@ -205,12 +246,13 @@ def _train_classifier(
     with warnings.catch_warnings():
         # The status says so already.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        fit(classifier, arguments, progress, _callbacks(progress, arguments.trace))
+        callbacks = _callbacks(progress, arguments.trace, checkpoint)
+        fit(classifier, arguments, progress, {"callbacks": callbacks, "checkpoint": checkpoint})
     return classifier.result_ if isinstance(classifier.result_, list) else [classifier.result_]
 
 
-def _fit_texts(classifier: Any, arguments: Namespace, progress: Progress, callbacks: list[Callback]) -> None:
-    """Train a classifier on texts and write the model."""
+def _fit_texts(classifier: Any, arguments: Namespace, progress: Progress, given: dict[str, Any]) -> None:
+    """Train a classifier on texts, with what `fit` is given besides, and write the model."""
     from ...data.texts import make_vectorizer, read
     from ...models.text_classifier import TextClassifier
 
@@ -231,12 +273,12 @@ def _fit_texts(classifier: Any, arguments: Namespace, progress: Progress, callba
     dev = None if arguments.dev is None else read(arguments.dev)
     texts = TextClassifier(classifier, vectorizer)
     with keeping_reached(classifier):
-        texts.fit(X, found.labels, dev=None if dev is None else (dev.texts, dev.labels), callbacks=callbacks)
+        texts.fit(X, found.labels, dev=None if dev is None else (dev.texts, dev.labels), **given)
     texts.save(arguments.model)
 
 
-def _fit_samples(classifier: Any, arguments: Namespace, progress: Progress, callbacks: list[Callback]) -> None:
-    """Train a classifier on samples with attributes and write the model."""
+def _fit_samples(classifier: Any, arguments: Namespace, progress: Progress, given: dict[str, Any]) -> None:
+    """Train a classifier on samples with attributes, with what `fit` is given besides, and write the model."""
     from ...data.corpus import Corpus
     from ...data.formats import format_of
     from ..reading import read_template
@@ -252,19 +294,21 @@ def _fit_samples(classifier: Any, arguments: Namespace, progress: Progress, call
             "need --format text"
         )
         raise OptionError(message)
-    given: dict[str, Any] = {"template": template, "threads": arguments.threads}
-    X = Corpus.read(arguments.train, format=format, **given)
+    read: dict[str, Any] = {"template": template, "threads": arguments.threads}
+    X = Corpus.read(arguments.train, format=format, **read)
     size = f"{counted(X.n_tokens, 'sample')}, {counted(X.n_attributes, 'attribute')}, {counted(len(X.labels), 'label')}"
     progress.note(f"{arguments.train}: {size}")
     X_dev = None
     if arguments.dev is not None:
-        X_dev = Corpus.read(arguments.dev, format=arguments.format or format_of(arguments.dev, format), **given)
+        X_dev = Corpus.read(arguments.dev, format=arguments.format or format_of(arguments.dev, format), **read)
     with keeping_reached(classifier):
-        classifier.fit(X, X_dev=X_dev, callbacks=callbacks)
+        classifier.fit(X, X_dev=X_dev, **given)
     classifier.save(arguments.model)
 
 
-def _callbacks(progress: Progress, trace: str | None) -> list[Callback]:
+def _callbacks(progress: Progress, trace: str | None, checkpoint: Checkpoint | None) -> list[Callback]:
+    """Return the callbacks that show and write records; a trace waits for what a checkpoint that is resumed holds."""
     from ...trace import TraceWriter
 
-    return [progress] if trace is None else [progress, TraceWriter(trace)]
+    resumed = checkpoint is not None and checkpoint.resume
+    return [progress] if trace is None else [progress, TraceWriter(trace, append=resumed)]

@@ -1,0 +1,47 @@
+//! Methods of `PrunedObjective`: a chain objective over working sets of labels.
+
+use crate::bindings::arrays::value_and_gradient;
+use crate::bindings::classes::PrunedObjective;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+#[pymethods]
+impl PrunedObjective {
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.inner.n_features()
+    }
+
+    #[getter]
+    fn n_samples(&self) -> usize {
+        self.inner.n_samples()
+    }
+
+    #[getter]
+    fn n_threads(&self) -> usize {
+        self.inner.n_threads()
+    }
+
+    /// The number of entries of features that an evaluation goes through.
+    #[getter]
+    fn n_entries(&self) -> usize {
+        self.inner.n_entries()
+    }
+
+    /// For each feature the expected count that the pruned labels had, about.
+    fn removed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, self.inner.removed())
+    }
+
+    #[pyo3(signature = (w, out=None))]
+    fn value_and_gradient<'py>(
+        &self,
+        py: Python<'py>,
+        w: PyReadonlyArray1<'py, f64>,
+        out: Option<Bound<'py, PyArray1<f64>>>,
+    ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
+        value_and_gradient(py, (self.inner.n_features(), false), &w, out, |w, gradient, interrupt| {
+            self.inner.value_and_gradient(w, gradient, interrupt)
+        })
+    }
+}

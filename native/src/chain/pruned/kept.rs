@@ -1,0 +1,62 @@
+//! The state features of a restricted chain, by attribute.
+
+use crate::chain::features::Features;
+
+/// The attributes that have state features, found in tables small enough for the nearest caches.
+pub struct KeptFeatures<'a> {
+    pub features: &'a Features,
+    /// Bit per attribute: whether it has features.
+    bits: Vec<u64>,
+    /// Word of `bits` -> the number of such attributes before it.
+    before: Vec<u32>,
+    /// Attribute with features, in the sequence of the attributes -> the first of its features among the state features.
+    starts: Vec<Start>,
+}
+
+/// The features of an attribute.
+#[derive(Clone, Copy)]
+pub struct Start {
+    pub first: u32,
+    pub end: u32,
+    /// Bit per label, of the first 64: whether there is a feature.
+    pub labels: u64,
+}
+
+impl<'a> KeptFeatures<'a> {
+    /// The features of a chain whose corpus has so many attributes.
+    pub fn new(features: &'a Features, n_attributes: usize) -> KeptFeatures<'a> {
+        let mut all: Vec<(u32, u32, u32)> = Vec::with_capacity(features.state_attributes.len());
+        let mut start = 0;
+        for &(attribute, end) in &features.state_attributes {
+            all.push((attribute, start, end));
+            start = end;
+        }
+        all.sort_unstable();
+        let mut bits = vec![0; n_attributes.div_ceil(64)];
+        all.iter().for_each(|&(attribute, ..)| bits[attribute as usize / 64] |= 1 << (attribute % 64));
+        let before = bits.iter().scan(0, |total, word: &u64| {
+            let before = *total;
+            *total += word.count_ones();
+            Some(before)
+        });
+        let before = before.collect();
+        let start = |&(_, first, end): &(u32, u32, u32)| {
+            let labels = features.state_labels[first as usize..end as usize].iter().filter(|&&label| label < 64);
+            Start { first, end, labels: labels.fold(0, |bits, label| bits | 1 << label) }
+        };
+        let starts = all.iter().map(start).collect();
+        KeptFeatures { features, bits, before, starts }
+    }
+
+    /// The features of an attribute; None if it has none.
+    #[inline(always)]
+    pub fn of(&self, attribute: u32) -> Option<Start> {
+        let (word, bit) = (attribute as usize / 64, attribute % 64);
+        let bits = self.bits[word];
+        if bits >> bit & 1 == 0 {
+            return None;
+        }
+        let rank = self.before[word] + (bits & ((1 << bit) - 1)).count_ones();
+        Some(self.starts[rank as usize])
+    }
+}

@@ -1,0 +1,345 @@
+//! Pieces of sentences laid out in groups of eight, with the features of their cells.
+
+use crate::chain::features::Features;
+use crate::chain::inference::Pieces;
+use crate::chain::layout::Block;
+use crate::chain::pruned::entries::CellEntries;
+use crate::chain::pruned::kept::KeptFeatures;
+use crate::chain::pruned::likely::BlockLabels;
+use crate::chain::pruned::pieces::{Bounds, Cutter, Piece};
+use crate::chain::weighted::Weighted;
+use crate::corpus::Corpus;
+use crate::numeric::{self, LANES};
+use pulp::{Arch, Simd, WithSimd};
+use std::ops::Range;
+
+/// The pieces of a block's sentences.
+pub struct PrunedBlock {
+    groups: Vec<Group>,
+    slots: Vec<u16>,
+    labels: Vec<[u16; LANES]>,
+    /// Slot x lanes: what scores begin at, -inf in empty slots; before `begin_at` the marginals, 0 in empty slots.
+    offsets: Vec<[f64; LANES]>,
+    /// Entries of features that several blocks meet, group by group; places are slots x lanes.
+    shared: CellEntries,
+    /// Entries of the block's own features; their numbers count from the first of these.
+    own: CellEntries,
+    pub own_range: Range<usize>,
+    /// Group -> the end of the places of its gold cells.
+    gold_ends: Vec<u32>,
+    gold: Vec<u32>,
+    /// Transitions, then triples: their counts among the gold labels of the pieces.
+    pub gold_links: Vec<f64>,
+}
+
+struct Group {
+    /// Ends in `slots`, and in `labels` and `offsets`.
+    ends: [u32; 2],
+    weights: [f64; LANES],
+    is_single: bool,
+}
+
+/// A token of a group.
+struct Token {
+    number: usize,
+    /// The range of its attributes in the corpus.
+    attributes: Range<usize>,
+    /// The place of its first slot.
+    place: u32,
+    /// Where the slots of its labels stand.
+    slots: usize,
+    /// Bit per label, of the first 64: whether it has a slot.
+    labels: u64,
+}
+
+/// The buffers of building a block.
+#[derive(Default)]
+struct Buffers {
+    tokens: Vec<Token>,
+    /// Token x labels -> slot, or `NOWHERE`.
+    slots: Vec<u16>,
+    shared: (Vec<(u32, u32)>, Vec<f64>),
+    own: (Vec<(u32, u32)>, Vec<f64>),
+}
+
+/// The slot of a label that a token does not keep.
+const NOWHERE: u16 = u16::MAX;
+
+impl PrunedBlock {
+    /// Keeps the likely labels of each token, and the gold label.
+    pub fn new(
+        sentences: Weighted<'_>,
+        block: &Block,
+        own_range: Range<usize>,
+        likely: &BlockLabels,
+        (bounds, order): (Bounds, usize),
+        kept: &KeptFeatures<'_>,
+    ) -> PrunedBlock {
+        let corpus = sentences.corpus;
+        let mut cutter = Cutter::new(kept.features.n_labels as u16, order, bounds);
+        for (at, sentence) in block.sentences.iter().enumerate().filter(|&(at, _)| likely.has(at)) {
+            let (tokens, weight) = (corpus.tokens(sentence.number), sentences.weight(sentence.number));
+            cutter.cut(at, tokens.clone(), &corpus.gold[tokens], weight, likely);
+        }
+        cutter.sort();
+        let mut laid = PrunedBlock {
+            groups: Vec::new(),
+            slots: Vec::new(),
+            labels: Vec::new(),
+            offsets: Vec::new(),
+            shared: CellEntries::default(),
+            own: CellEntries::default(),
+            own_range,
+            gold_ends: Vec::new(),
+            gold: Vec::new(),
+            gold_links: vec![0.0; kept.features.first_state()],
+        };
+        for piece in cutter.pieces.iter().filter(|piece| !piece.is_single) {
+            let gold = &corpus.gold[piece.token..piece.token + piece.rows.len()];
+            count_links(kept.features, gold, piece.weight, &mut laid.gold_links);
+        }
+        let mut buffers = Buffers::default();
+        for pieces in cutter.pieces.chunk_by(|a, b| a.is_single == b.is_single) {
+            for group in pieces.chunks(LANES) {
+                laid.add_shape(&cutter, group, kept.features.n_labels as u16);
+                laid.add_entries(corpus, &cutter, group, kept, &mut buffers);
+            }
+        }
+        laid
+    }
+
+    /// The number of groups.
+    pub fn n_groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The number of entries of features.
+    pub fn n_entries(&self) -> usize {
+        self.shared.len() + self.own.len()
+    }
+
+    /// The shape of a group.
+    #[inline(always)]
+    pub fn pieces(&self, group: usize) -> Pieces<'_> {
+        let (slots, rows) = self.ranges(group);
+        let (labels, offsets) = (&self.labels[rows.clone()], &self.offsets[rows]);
+        Pieces { slots: &self.slots[slots], labels, offsets, weights: self.groups[group].weights }
+    }
+
+    /// Adds the weights of a group's features to its scores; `own` has those of the block's own features.
+    #[inline(always)]
+    pub fn add_weights(&self, group: usize, shared: &[f64], own: &[f64], scores: &mut [f64]) {
+        self.shared.add_weights(group, shared, scores);
+        self.own.add_weights(group, own, scores);
+    }
+
+    /// Adds the marginals of a group to the gradient of its features.
+    #[inline(always)]
+    pub fn spread(&self, group: usize, marginals: &[f64], shared: &mut [f64], own: &mut [f64]) {
+        self.shared.spread(group, marginals, shared);
+        self.own.spread(group, marginals, own);
+    }
+
+    /// Before `begin_at`: adds the counts of the gold labels of the pieces, less the expected ones, to the targets.
+    pub fn spread_errors(&self, shared: &mut [f64], own: &mut [f64]) {
+        let mut marginals = Vec::new();
+        for group in 0..self.n_groups() {
+            let start = if group == 0 { 0 } else { self.gold_ends[group - 1] as usize };
+            let weights = self.groups[group].weights;
+            marginals.clear();
+            for offsets in &self.offsets[self.ranges(group).1] {
+                marginals.extend(offsets.iter().zip(weights).map(|(p, weight)| -p * weight));
+            }
+            for &place in &self.gold[start..self.gold_ends[group] as usize] {
+                marginals[place as usize] += weights[place as usize % LANES];
+            }
+            self.spread(group, &marginals, shared, own);
+        }
+    }
+
+    /// Makes single pieces begin at their log marginals at `w`, and the others at 0.
+    pub fn begin_at(&mut self, w: &[f64]) {
+        let mut scores = Vec::new();
+        for group in 0..self.n_groups() {
+            let rows = self.ranges(group).1;
+            let offsets = self.offsets[rows.clone()].as_flattened_mut();
+            if !self.groups[group].is_single {
+                offsets.iter_mut().for_each(|offset| *offset = if *offset > 0.0 { 0.0 } else { f64::NEG_INFINITY });
+                continue;
+            }
+            Arch::new().dispatch(Logs(offsets));
+            scores.clear();
+            scores.resize(rows.len() * LANES, 0.0);
+            self.add_weights(group, w, &w[self.own_range.start..], &mut scores);
+            for (offsets, scores) in self.offsets[rows].iter_mut().zip(scores.as_chunks::<LANES>().0) {
+                offsets.iter_mut().zip(scores).for_each(|(offset, score)| *offset -= score);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn ranges(&self, group: usize) -> (Range<usize>, Range<usize>) {
+        let starts = if group == 0 { [0; 2] } else { self.groups[group - 1].ends };
+        let ends = self.groups[group].ends;
+        (starts[0] as usize..ends[0] as usize, starts[1] as usize..ends[1] as usize)
+    }
+
+    /// Appends the slots of a group.
+    fn add_shape(&mut self, cutter: &Cutter, group: &[Piece], no_label: u16) {
+        let length = group.iter().map(|piece| piece.rows.len()).max().unwrap_or(0);
+        for at in 0..length {
+            let first = self.labels.len();
+            let rows = |piece: &Piece| Some(piece.rows.start + at).filter(|row| piece.rows.contains(row));
+            let slots = group.iter().filter_map(rows).map(|row| cutter.row(row).len()).max().unwrap_or(1);
+            self.labels.resize(first + slots, [no_label; LANES]);
+            self.offsets.resize(first + slots, [0.0; LANES]);
+            for lane in 0..LANES {
+                match group.get(lane).and_then(rows) {
+                    Some(row) => {
+                        for (slot, &(label, p)) in cutter.row(row).iter().enumerate() {
+                            self.labels[first + slot][lane] = label;
+                            self.offsets[first + slot][lane] = f64::from(p);
+                        }
+                    }
+                    None => self.offsets[first][lane] = 1.0,
+                }
+            }
+            self.slots.push(slots as u16);
+        }
+        let mut weights = [0.0; LANES];
+        weights.iter_mut().zip(group).for_each(|(weight, piece)| *weight = piece.weight);
+        let ends = [self.slots.len() as u32, self.labels.len() as u32];
+        self.groups.push(Group { ends, weights, is_single: group[0].is_single });
+    }
+
+    /// Appends the entries of a group: the first attribute of each token, then the second of each. Sums of neighbouring entries
+    /// do not wait for each other then.
+    fn add_entries(
+        &mut self,
+        corpus: &Corpus,
+        cutter: &Cutter,
+        group: &[Piece],
+        kept: &KeptFeatures<'_>,
+        buffers: &mut Buffers,
+    ) {
+        let n_labels = kept.features.n_labels;
+        let most = self.list_tokens(corpus, cutter, group, n_labels + 1, buffers);
+        let Buffers { tokens, slots, shared, own } = buffers;
+        for entries in [&mut *shared, &mut *own] {
+            entries.0.clear();
+            entries.1.clear();
+        }
+        for turn in 0..most {
+            for token in &*tokens {
+                let at = token.attributes.start + turn;
+                if at >= token.attributes.end {
+                    continue;
+                }
+                let Some(features) = kept.of(corpus.states.ids[at]) else { continue };
+                let is_own =
+                    features.first as usize >= self.own_range.start && features.end as usize <= self.own_range.end;
+                let base = if is_own { self.own_range.start as u32 } else { 0 };
+                let (entries, values) = if is_own { &mut *own } else { &mut *shared };
+                let slots = &slots[token.slots..token.slots + n_labels];
+                let mut add = |feature: u32, slot: u16| {
+                    entries.push((feature - base, token.place + u32::from(slot) * LANES as u32));
+                };
+                if n_labels <= 64 {
+                    let mut both = features.labels & token.labels;
+                    while both != 0 {
+                        let before = features.labels & ((both & both.wrapping_neg()) - 1);
+                        add(features.first + before.count_ones(), slots[both.trailing_zeros() as usize]);
+                        both &= both - 1;
+                    }
+                } else {
+                    let range = features.first as usize..features.end as usize;
+                    for (feature, &label) in (features.first..).zip(&kept.features.state_labels[range]) {
+                        if slots[usize::from(label)] != NOWHERE {
+                            add(feature, slots[usize::from(label)]);
+                        }
+                    }
+                }
+                if !corpus.values.is_empty() {
+                    values.resize(entries.len(), corpus.value(at));
+                }
+            }
+        }
+        let n_places = self.ranges(self.n_groups() - 1).1.len() * LANES;
+        self.shared.extend(&shared.0, &shared.1, kept.features.state_labels.len(), n_places);
+        self.own.extend(&own.0, &own.1, self.own_range.len(), n_places);
+        self.shared.end_group();
+        self.own.end_group();
+        for token in &*tokens {
+            let slot = slots[token.slots + corpus.gold[token.number] as usize];
+            if slot != NOWHERE {
+                self.gold.push(token.place + u32::from(slot) * LANES as u32);
+            }
+        }
+        self.gold_ends.push(self.gold.len() as u32);
+    }
+
+    /// Lists the tokens of a group that keep several labels; returns the most attributes of a token.
+    fn list_tokens(
+        &self,
+        corpus: &Corpus,
+        cutter: &Cutter,
+        group: &[Piece],
+        n_labels: usize,
+        buffers: &mut Buffers,
+    ) -> usize {
+        let Buffers { tokens, slots: slots_of, .. } = buffers;
+        tokens.clear();
+        slots_of.clear();
+        let (mut first_slot, mut most) = (0, 0);
+        for (at, &slots) in self.slots[self.ranges(self.n_groups() - 1).0].iter().enumerate() {
+            for (lane, piece) in group.iter().enumerate().filter(|(_, piece)| at < piece.rows.len()) {
+                let cells = cutter.row(piece.rows.start + at);
+                if cells.len() > 1 {
+                    let (number, start) = (piece.token + at, slots_of.len());
+                    let (attributes, place) = (corpus.states.range(number), (first_slot * LANES + lane) as u32);
+                    most = most.max(attributes.len());
+                    let labels = cells.iter().filter(|cell| cell.0 < 64).fold(0, |bits, cell| bits | 1 << cell.0);
+                    tokens.push(Token { number, attributes, place, slots: start, labels });
+                    slots_of.resize(start + n_labels, NOWHERE);
+                    for (slot, cell) in cells.iter().enumerate() {
+                        slots_of[start + usize::from(cell.0)] = slot as u16;
+                    }
+                }
+            }
+            first_slot += usize::from(slots);
+        }
+        most
+    }
+}
+
+/// Adds the weight for the transitions and triples of gold labels.
+fn count_links(features: &Features, gold: &[u32], weight: f64, counts: &mut [f64]) {
+    let (pairs, triples) = counts.split_at_mut(features.transitions.len());
+    for labels in gold.windows(2) {
+        if let Ok(found) = features.transitions.binary_search(&(labels[0] as u16, labels[1] as u16)) {
+            pairs[found] += weight;
+        }
+    }
+    if !features.triples.is_empty() {
+        for labels in gold.windows(3) {
+            let labels = [labels[0], labels[1], labels[2]].map(|label| label as u16);
+            if let Ok(found) = features.triples.binary_search(&labels) {
+                triples[found] += weight;
+            }
+        }
+    }
+}
+
+/// Takes logarithms in place; of 0, -inf.
+struct Logs<'a>(&'a mut [f64]);
+
+impl WithSimd for Logs<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let least = f64::MIN_POSITIVE;
+        self.0.iter_mut().for_each(|p| *p = p.max(least));
+        numeric::ln_in_place(simd, self.0);
+    }
+}

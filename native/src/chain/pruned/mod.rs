@@ -1,0 +1,27 @@
+//! Working sets of labels: an objective over the likely labels of each token, corrected so that it agrees with the whole one in
+//! value and gradient where the sets were drawn.
+//!
+//! With R(w) for the sum of weight * log Z over lattices that keep the labels with a marginal above tau at w0, and F for the whole
+//! objective,
+//!
+//! S(w) = R(w) + (grad F(w0) - grad R(w0)) . (w - w0) + F(w0) - R(w0).
+//!
+//! Tokens with a single label left cut sentences into pieces; whatever lies outside the pieces is linear in w, and so is the score
+//! of the gold labels: the correction takes care of both. Sources: pruning by marginals, Pal, Sutton & McCallum (2006), "Sparse
+//! forward-backward using minimum divergence beams"; the correction, Lewis & Nash (2005), "Model problems for the multigrid
+//! optimization of systems governed by differential equations".
+//!
+//! - `likely` keeps the likely labels of each token, found in an evaluation of the whole objective;
+//! - `layout` cuts the sentences into pieces and lists the features of their labels;
+//! - `objective` evaluates S.
+
+mod entries;
+mod kept;
+mod layout;
+mod likely;
+mod objective;
+mod pieces;
+
+pub use likely::{BlockLabels, LikelyLabels};
+pub use objective::PrunedObjective;
+pub use pieces::Bounds;
