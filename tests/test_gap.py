@@ -281,6 +281,7 @@ SOLVERS = {
     "gauss_seidel": (0.3, 0.3),
     "clustered": (0.0, 1.0),
     "two_stage": (0.3, 0.3),
+    "label_sets": (0.3, 0.3),
     "sag": (0.0, 1.0),
     "hybrid": (0.0, 1.0),
     "sgd_l1": (0.0, 1.0),

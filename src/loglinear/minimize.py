@@ -240,7 +240,7 @@ def _gap(problem: Problem, state: Any, target: float) -> float | None:
 
 def _gradient(problem: Problem, state: Any) -> tuple[float, vectors.Vector]:
     """Return the NLL at the weights of a state and its gradient by all features, by an evaluation if need be."""
-    known = state.gradient if isinstance(state, WithGradient) else None
+    known = state.whole_gradient if isinstance(state, WithGradient) else None
     if known is not None:
         return state.nll, known
     gradient = np.zeros_like(state.w)

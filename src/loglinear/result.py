@@ -112,7 +112,7 @@ class WithGradient(Protocol):
     """A state that may hold the gradient of the NLL by all features."""
 
     @property
-    def gradient(self) -> Vector | None:
+    def whole_gradient(self) -> Vector | None:
         """Gradient of the unpenalised NLL at w, shape (n_features,); None where the state does not hold it."""
 
 

@@ -1,9 +1,18 @@
-//! Methods of `PrunedObjective`: a chain objective over working sets of labels.
+//! Methods of `LikelyLabels` and `PrunedObjective`: working sets of labels, and a chain objective over them.
 
 use crate::bindings::arrays::value_and_gradient;
-use crate::bindings::classes::PrunedObjective;
+use crate::bindings::classes::{LikelyLabels, PrunedObjective};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+
+#[pymethods]
+impl LikelyLabels {
+    /// The marginal that these labels are above.
+    #[getter]
+    fn least(&self) -> f64 {
+        self.inner.least
+    }
+}
 
 #[pymethods]
 impl PrunedObjective {
@@ -26,11 +35,6 @@ impl PrunedObjective {
     #[getter]
     fn n_entries(&self) -> usize {
         self.inner.n_entries()
-    }
-
-    /// For each feature the expected count that the pruned labels had, about.
-    fn removed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, self.inner.removed())
     }
 
     #[pyo3(signature = (w, out=None))]

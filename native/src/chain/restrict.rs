@@ -50,7 +50,8 @@ impl ChainObjective {
             let pairs = self.blocks.par_iter().zip(&features.blocks);
             pairs.map(|(block, (_, own))| block.restrict(&rows, &state_places, own.clone(), &bigram)).collect()
         });
-        let selection = Selection::seen(self.order());
+        // Without triples the chain is one of first order.
+        let selection = Selection::seen(if features.triples.is_empty() { 1 } else { self.order() });
         let free = n - self.n_unpenalised;
         let n_unpenalised = kept.len() - kept.partition_point(|&feature| feature < free);
         let empirical = kept.iter().map(|&feature| self.empirical[feature]).collect();

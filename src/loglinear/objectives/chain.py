@@ -203,6 +203,60 @@ class ChainObjective:
         """
         return self.core.sample_nlls(w)
 
+    @property
+    def is_prunable(self) -> bool:
+        """Whether unlikely labels can be left out: not with attributes of bigrams, nor with partly known labels."""
+        return self.core.is_prunable
+
+    @property
+    def first_order(self) -> Numbers | None:
+        """Numbers of the features that are no triples, ascending; None if there are no triples."""
+        import numpy as np
+
+        counts = self.feature_counts
+        if not counts.triples:
+            return None
+        return np.delete(np.arange(self.n_features), np.s_[counts.transitions : counts.transitions + counts.triples])
+
+    def likely_labels(
+        self, w: Vector, least: float, out: Vector | None = None
+    ) -> tuple[float, Vector, _core.LikelyLabels]:
+        """Return value and gradient at w, and the labels of each token whose marginals are above ``least``.
+
+        Args:
+            w: float64, shape (n_features,).
+            least: marginal, >= 0.
+            out: where to write the gradient; a new array without it.
+        """
+        return self.core.likely_labels(w, least, out)
+
+    def pruned(
+        self,
+        likely: _core.LikelyLabels,
+        w: Vector,
+        value: float,
+        gradient: Vector,
+        *,
+        bound: float,
+        links: float,
+        features: npt.ArrayLike | None = None,
+    ) -> _core.PrunedObjective:
+        """Return the objective over likely labels, which agrees with this one in value and gradient at w.
+
+        Source: Pal, Sutton & McCallum (2006) for pruning by marginals; Lewis & Nash (2005) for the correction.
+
+        Args:
+            likely: what `likely_labels` returned at w.
+            w: weights of the features at work, shape (k,); the weights of all others are 0.
+            value: this objective at w, nats.
+            gradient: of this objective at w, by the features at work, shape (k,).
+            bound: marginal above which labels are kept, at least that of ``likely``; gold labels are kept always.
+            links: marginal above which they keep their links to the labels of neighbouring tokens.
+            features: numbers of the features at work, ascending, shape (k,); all by default.
+        """
+        kept = None if features is None else _numbers(features)
+        return self.core.pruned(likely, bound, links, w, value, gradient, kept)
+
     def restrict(self, features: npt.ArrayLike) -> ChainObjective:
         """Return the objective over some of the features, in this order; the weights of all others are 0.
 

@@ -13,6 +13,7 @@ from .dual_cd import DualCD
 from .grafting import GaussSeidel, Grafting, GraftingLight
 from .hybrid import Hybrid
 from .iis import IIS
+from .label_sets import LabelSets
 from .lbfgs import LBFGS
 from .owlqn import OWLQN
 from .parts.listing import SolverOption, option_names, solver_options, summary
@@ -54,6 +55,7 @@ __all__ = [
     "Grafting",
     "GraftingLight",
     "Hybrid",
+    "LabelSets",
     "Measuring",
     "Needs",
     "Pegasos",
@@ -86,6 +88,7 @@ SOLVERS |= {
     "grafting_light": GraftingLight,
     "hybrid": Hybrid,
     "iis": IIS,
+    "label_sets": LabelSets,
     "lbfgs": LBFGS,
     "owlqn": OWLQN,
     "pegasos": Pegasos,

@@ -85,7 +85,7 @@ class ClusteredState:
         return self.phase == "coarse"
 
     @property
-    def gradient(self) -> Vector | None:
+    def whole_gradient(self) -> Vector | None:
         """Gradient of the NLL by beta; None in a coarse phase."""
         return None if self.partial else self.inner.gradient
 

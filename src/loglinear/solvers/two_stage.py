@@ -79,7 +79,7 @@ class TwoStageState:
         return self.stage.violation
 
     @property
-    def gradient(self) -> Vector | None:
+    def whole_gradient(self) -> Vector | None:
         """Gradient of the NLL in the second stage; None in the first."""
         return self.stage.gradient if isinstance(self.stage, QuasiNewtonState) else None
 

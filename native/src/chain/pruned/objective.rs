@@ -121,11 +121,6 @@ impl PrunedObjective {
         counts
     }
 
-    /// For each feature the expected count that the pruned labels had, about.
-    pub fn removed(&self) -> &[f64] {
-        &self.removed
-    }
-
     /// The number of features.
     pub fn n_features(&self) -> usize {
         self.features.len()

@@ -141,6 +141,29 @@ class History:
         S[:, places], Y[:, places] = self.S, self.Y
         return replace(self, S=S, Y=Y)
 
+    def onto(self, old: npt.NDArray[np.int64], new: npt.NDArray[np.int64]) -> History:
+        """Return the history by other features.
+
+        Args:
+            old: numbers of the features that the pairs are by, ascending.
+            new: numbers of the features wanted, ascending; the pairs are 0 at those that are not among the old ones.
+        """
+        if np.array_equal(old, new):
+            return self
+        _, from_old, to_new = np.intersect1d(old, new, assume_unique=True, return_indices=True)
+        S, Y = (np.zeros((self.memory + 1, new.size), np.uint16) for _ in range(2))
+        S[:, to_new], Y[:, to_new] = self.S[:, from_old], self.Y[:, from_old]
+        history = replace(self, S=S, Y=Y)
+        return history if from_old.size == old.size else history._multiplied()
+
+    def _multiplied(self) -> History:
+        """Return the history with the inner products of its rows, without pairs that have lost their curvature."""
+        S, Y = ((rows.astype(np.uint32) << 16).view(np.float32).astype(np.float64) for rows in (self.S, self.Y))
+        SY, YY = S @ Y.T, Y @ Y.T
+        live = tuple(row for row in self.live if EPSILON * YY[row, row] < SY[row, row] < math.inf)
+        spare = next(row for row in range(self.memory + 1) if row not in live)
+        return replace(self, SY=SY, YY=YY, live=live, spare=spare)
+
     def cleared(self) -> History:
         """Return the history without its pairs."""
         return replace(self, Sv=np.empty(0), Yv=np.empty(0), live=())

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from ...errors import OptionError
 from ...penalty import Penalty, Separable
-from ...problem import PerSample, Problem, TwoClasses, missing
+from ...problem import PerSample, Problem, Prunable, TwoClasses, missing
 from ...result import State
 from ...vectors import Vector
 
@@ -29,6 +29,7 @@ __all__ = [
     "intercept_alone_is_spared",
     "is_solver",
     "no_l1",
+    "prunable",
     "solver_name",
     "suits",
     "two_classes",
@@ -261,6 +262,13 @@ def convex(problem: Problem) -> str:
     """The objective is convex: no label is known in part."""
     partial = getattr(problem.objective, "is_partial", False)
     return "needs a convex objective, and labels that are known in part make it one that is not" if partial else ""
+
+
+def prunable(problem: Problem) -> str:
+    """The labels of the objective can be pruned."""
+    if cast(Prunable, problem.objective).is_prunable:
+        return ""
+    return "cannot prune labels that are known in part, nor labels under attributes of bigrams"
 
 
 def two_classes(problem: Problem) -> str:

@@ -1,0 +1,364 @@
+"""Working sets of labels: quasi-Newton steps over the likely labels of each token, under a trust region.
+
+Symbols: F the penalised objective, S the pruned one, w0 the weights where the sets of labels were drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from ..errors import ObjectiveError
+from ..options import real_number, whole_number
+from ..problem import Likely, PerSample, Problem, Prunable, Restrictable
+from ..result import Status
+from ..vectors import Vector
+from .owlqn import OWLQN
+from .parts.history import History
+from .parts.inner import inner_solver, no_more
+from .parts.needs import Needs, check, prunable, suits
+from .parts.per_sample import measured
+from .parts.quasi_newton import ROUNDING, QuasiNewtonState, stopping_status
+from .parts.working_set import Features, penalty_on, worst
+from .sgd_l1 import SGDL1, SGDL1State
+
+__all__ = ["LabelSets", "LabelSetsState"]
+
+FIRST, INNER = SGDL1(passes=3, learning_rate=0.1), OWLQN(memory=40, tolerance=0.0)
+# The links of labels count down to this multiple of the bound on labels.
+LINKS = 3.0
+# A round is accepted if the decrease of F is at least this share of the decrease of S; it was a good one above the other.
+ACCEPTED, GOOD = 1e-3, 0.5
+# After a rejected round there are fewer steps, and more labels.
+FEWER, SMALLER = 3, 0.25
+# Below this scale of the bounds all labels are kept.
+LEAST_SCALE = 1e-3
+
+
+@dataclass(frozen=True)
+class LabelSetsState:
+    """State between two rounds, or between two passes of the first stage; saving it (pickle) is a checkpoint.
+
+    Attributes:
+        w: weights, shape (n,).
+        gradient: of the NLL at w, shape (n,).
+        objective: penalised, nats.
+        nll: unpenalised, nats.
+        violation: max-norm of the pseudo-gradient.
+        first: state of SGD-L1 while its passes are made; the gradient is not that at w then.
+        before: objective before these passes.
+        history: pairs (s, y) by the features at work; None before the first round.
+        features: numbers of the features at work, ascending; None for all.
+        steps: most steps of the next round.
+        scale: of the bounds on marginals, at most 1.
+        evaluations: of the whole objective.
+        pruned_evaluations: of pruned objectives.
+        passes_before: effective passes of the first stage.
+        iteration: rounds, and passes of the first stage.
+        status: RUNNING until the solver has converged or failed.
+        likely: the likely labels at w; found again after loading.
+    """
+
+    w: Vector
+    gradient: Vector
+    objective: float
+    nll: float
+    violation: float
+    first: SGDL1State | None = None
+    before: float = math.nan
+    history: History | None = None
+    features: Features | None = None
+    steps: int = 0
+    scale: float = 1.0
+    evaluations: int = 1
+    pruned_evaluations: int = 0
+    passes_before: float = 0.0
+    iteration: int = 0
+    status: Status = Status.RUNNING
+    likely: Likely | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the likely labels out."""
+        return self.__dict__ | {"likely": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore what was saved."""
+        self.__dict__.update(state)
+
+    @property
+    def gradient_evaluations(self) -> int:
+        """Evaluations of the whole objective and of pruned ones."""
+        return self.evaluations + self.pruned_evaluations
+
+    @property
+    def passes(self) -> float:
+        """Effective passes over the data; an evaluation of a pruned objective counts as one."""
+        made = self.passes_before if self.first is None else self.first.passes
+        return made + self.gradient_evaluations
+
+    @property
+    def whole_gradient(self) -> Vector | None:
+        """The gradient; None while the passes of the first stage are made."""
+        return self.gradient if self.first is None else None
+
+    @property
+    def working_set(self) -> int | None:
+        """Number of features at work."""
+        return None if self.features is None else int(self.features.size)
+
+    @property
+    def partial(self) -> bool:
+        """Whether the violation is that of a smaller problem: never."""
+        return False
+
+
+class LabelSets:
+    """Steps of OWL-QN over the likely labels of each token, for chains with L1, L2 or elastic-net penalties.
+
+    An evaluation of the whole objective tells the labels of each token with a marginal above ``bound``. Over these
+    labels alone, with a correction that gives it the value and the gradient of F at w0, the objective S is many times
+    cheaper (``Prunable``). A round makes ``steps`` steps on S and then evaluates F: the round counts if F decreases.
+    With L1, S is restricted to features as well: those with weights, and the ``select`` others that violate optimality
+    most, as in ``GraftingLight``.
+
+    Sources: Pal, Sutton & McCallum (2006) prune lattices by marginals; the corrected model and its trust region are
+    first-order model management (Alexandrov, Dennis, Lewis & Torczon 1998) and MG/OPT (Lewis & Nash 2005).
+
+    Departures: labels above 3 ``bound`` keep their links to the labels of neighbouring tokens, those below are taken as
+    independent of these; a separable guard stands for the curvature of what is pruned (``native/src/chain/pruned``).
+
+    Cost: a round takes an evaluation, the making of S, about a third of one, and steps of a tenth to a quarter of one.
+
+    Converged when one of these holds:
+
+    - violation <= gradient_tolerance * max(1, |w|), |w| without the weights that bear no penalty;
+    - a round of all ``steps`` steps decreases F by at most tolerance * |F|;
+    - S promises a decrease that the rounding errors of F can hide.
+
+    Args:
+        bound: marginal that a label needs to be kept, in (0, 1). Rejected rounds lower it, for a time.
+        steps: most steps of a round, >= 1.
+        select: most features selected for a round, >= 1; only with L1.
+        tolerance: bound on the relative decrease of a round; 0 switches this test off.
+        first: SGD-L1, whose passes come first unless the start has weights; None for no such passes. They are left out
+            where the objective has none, and undone if they end above the start.
+        inner: OWL-QN.
+        options: of OWL-QN, by name, instead of an ``inner`` with these options.
+
+    Raises:
+        OptionError: an option is out of its range; from ``init`` when the labels of the objective cannot be pruned.
+
+    Example:
+        >>> from loglinear import ChainCRF
+        >>> from loglinear.solvers import LabelSets
+        >>> crf = ChainCRF(l1=0.1, solver=LabelSets()).fit([[["a"], ["b"]], [["b"]]], [["A", "B"], ["B"]])
+        >>> crf.result_.status.name, round(crf.result_.objective, 3)
+        ('CONVERGED', 0.669)
+    """
+
+    needs: ClassVar[Needs] = OWLQN.needs | Needs(objective=(Prunable,), uses=(PerSample,), conditions=(prunable,))
+
+    def __init__(
+        self,
+        *,
+        bound: float = 1e-3,
+        steps: int = 20,
+        select: int = 1000,
+        tolerance: float = 1e-4,
+        first: SGDL1 | None = FIRST,
+        inner: OWLQN = INNER,
+        **options: Any,
+    ) -> None:
+        self.bound = real_number("bound", bound, "a number above 0 and below 1", lambda x: 0.0 < x < 1.0)
+        self.steps = whole_number("steps", steps, 1, 2**31 - 1)
+        self.select = whole_number("select", select, 1, 2**62)
+        self.tolerance = real_number("tolerance", tolerance, "a finite number >= 0", lambda x: x >= 0.0)
+        self.first = None if first is None else inner_solver("first", first, SGDL1, {})
+        self.inner = inner_solver("inner", inner, OWLQN, options)
+        no_more(self, options)
+
+    def init(self, problem: Problem, w0: Vector) -> LabelSetsState:
+        """Evaluate the objective at w0 (one gradient evaluation); w0 is copied.
+
+        Raises:
+            OptionError: the labels of the objective cannot be pruned.
+            ObjectiveError: the objective or its gradient is not finite at w0.
+        """
+        check(self, problem)
+        state = self._evaluated(problem, np.array(w0, dtype=np.float64), self.bound)
+        if not math.isfinite(state.objective + state.violation):
+            message = f"the objective is {state.objective} at the starting point; check the data"
+            raise ObjectiveError(message)
+        state = replace(state, steps=self.steps, status=self._status(problem, state))
+        start = _of_first_order(problem)
+        if self.first is None or state.status is not Status.RUNNING or state.w.any() or not suits(SGDL1, start):
+            return state
+        return replace(state, first=self.first.init(start, np.zeros(start.n_features)), before=state.objective)
+
+    def step(self, problem: Problem, state: LabelSetsState) -> LabelSetsState:
+        """Make a round, or a pass of the first stage."""
+        if state.first is None:
+            return self._round(problem, state)
+        assert self.first is not None
+        try:
+            first = self.first.step(_of_first_order(problem), state.first)
+        except ObjectiveError:
+            first = replace(state.first, w=np.zeros_like(state.first.w), status=Status.PASSES_MADE)
+        w = np.zeros_like(state.w)
+        w[_numbers_of_first_order(problem)] = first.w
+        iteration = state.iteration + 1
+        if first.status is Status.RUNNING:
+            unknown = dict.fromkeys(("objective", "nll", "violation"), math.nan)
+            return replace(state, first=first, w=w, iteration=iteration, **unknown)
+        found, evaluations = self._evaluated(problem, w, self.bound), state.evaluations + 1
+        if not found.objective < state.before:
+            found, evaluations = self._evaluated(problem, np.zeros_like(w), self.bound), evaluations + 1
+        counts: dict[str, Any] = {"evaluations": evaluations, "passes_before": first.passes, "iteration": iteration}
+        return replace(found, **counts, steps=self.steps)
+
+    def measure(self, problem: Problem, state: LabelSetsState) -> LabelSetsState:
+        """Return the state with objective and violation, which the first stage does not need."""
+        return measured(problem, state)
+
+    def _evaluated(self, problem: Problem, w: Vector, least: float) -> LabelSetsState:
+        """Return a new state at w, with the labels whose marginals are above ``least``."""
+        gradient = np.zeros_like(w)
+        nll, _, likely = cast(Prunable, problem.objective).likely_labels(w, least, gradient)
+        objective = nll + problem.penalty.value(w)
+        violation = problem.penalty.violation(w, gradient)
+        return LabelSetsState(w, gradient, objective, nll, violation, likely=likely)
+
+    def _status(self, problem: Problem, state: LabelSetsState) -> Status:
+        norm = math.sqrt(problem.penalty.norms(state.w)[1])
+        return stopping_status((state.objective,), state.violation, norm, 0.0, self.inner.gradient_tolerance)
+
+    def _round(self, problem: Problem, state: LabelSetsState) -> LabelSetsState:
+        """Make steps on S, and go there if F decreases."""
+        least = self._bound(state)
+        if state.likely is None or state.likely.least > least:
+            likely = self._evaluated(problem, state.w, least).likely
+            state = replace(state, likely=likely, evaluations=state.evaluations + 1)
+        features = self._at_work(problem, state)
+        small = self._pruned(problem, state, features)
+        inner = self._started(small, state, features)
+        before = inner.gradient_evaluations
+        for _ in range(state.steps):
+            inner = self.inner.step(small, inner)
+            if inner.status is not Status.RUNNING:
+                break
+        state = replace(
+            state,
+            iteration=state.iteration + 1,
+            pruned_evaluations=state.pruned_evaluations + inner.gradient_evaluations - before,
+        )
+        promised = state.objective - inner.objective
+        if promised <= ROUNDING * abs(state.objective):
+            return self._without_promise(state, inner)
+        w = inner.w.copy() if features is None else np.zeros_like(state.w)
+        if features is not None:
+            w[features] = inner.w
+        found = self._evaluated(problem, w, least)
+        state = replace(state, evaluations=state.evaluations + 1)
+        decrease = state.objective - found.objective
+        if not decrease >= ACCEPTED * promised:
+            return self._shrunk(state)
+        return self._moved(problem, state, found, features, inner, good=decrease >= GOOD * promised)
+
+    def _bound(self, state: LabelSetsState) -> float:
+        """Return the bound on marginals."""
+        return self.bound * state.scale if state.scale >= LEAST_SCALE else 0.0
+
+    def _at_work(self, problem: Problem, state: LabelSetsState) -> Features | None:
+        """Return the features of the next round; None for all."""
+        if not problem.penalty.l1:
+            return None
+        w, free = state.w, state.w.size - problem.penalty.unpenalised
+        violations = np.abs(state.gradient) - problem.penalty.l1
+        violations[w != 0.0] = 0.0
+        violations[free:] = 0.0
+        chosen = worst(violations, self.select)
+        kept = np.union1d(np.flatnonzero(w), np.arange(free, w.size))
+        features = np.union1d(kept, chosen).astype(np.int64)
+        # With no feature at all there is nothing to do, but to look at one.
+        return features if features.size else np.zeros(1, np.int64)
+
+    def _pruned(self, problem: Problem, state: LabelSetsState, features: Features | None) -> Problem:
+        """Return the problem whose objective is S."""
+        objective, bound = cast(Prunable, problem.objective), self._bound(state)
+        w, gradient, penalty = state.w, state.gradient, problem.penalty
+        if features is not None:
+            w, gradient, penalty = w[features], gradient[features], penalty_on(problem, features)
+        links = LINKS * bound
+        made = objective.pruned(state.likely, w, state.nll, gradient, bound=bound, links=links, features=features)
+        return Problem(made, penalty)
+
+    def _started(self, small: Problem, state: LabelSetsState, features: Features | None) -> QuasiNewtonState:
+        """Return the state of OWL-QN at w on the features at work, with the pairs of the rounds before."""
+        w, gradient, history = state.w.copy(), state.gradient.copy(), state.history
+        if features is not None:
+            w, gradient = w[features], gradient[features]
+        if history is not None:
+            if features is not None and state.features is not None:
+                history = history.onto(state.features, features)
+            # A pair without length is not taken up, but the history then knows its products with the gradient.
+            history = cast(History, history.advance(w, gradient, w, gradient, small.separable).curvature)
+        return self.inner.start(small, w, state.nll, gradient, history, 0)
+
+    def _moved(
+        self,
+        problem: Problem,
+        state: LabelSetsState,
+        found: LabelSetsState,
+        features: Features | None,
+        inner: QuasiNewtonState,
+        *,
+        good: bool,
+    ) -> LabelSetsState:
+        """Return the state after an accepted round, and look whether that is the end."""
+        status = self._status(problem, found)
+        decrease = state.objective - found.objective
+        whole = state.steps >= self.steps and state.scale == 1.0
+        if status is Status.RUNNING and whole and decrease <= self.tolerance * abs(found.objective):
+            status = Status.CONVERGED if self.tolerance else status
+        return replace(
+            found,
+            history=cast(History, inner.history),
+            features=features,
+            steps=min(2 * state.steps, self.steps) if good else max(state.steps // 2, 1),
+            scale=min(state.scale / SMALLER, 1.0) if good else state.scale,
+            evaluations=state.evaluations,
+            pruned_evaluations=state.pruned_evaluations,
+            passes_before=state.passes_before,
+            iteration=state.iteration,
+            status=status,
+        )
+
+    def _shrunk(self, state: LabelSetsState) -> LabelSetsState:
+        """Return the state after a rejected round: with fewer steps, more labels and no pairs."""
+        steps, scale = max(state.steps // FEWER, 1), state.scale * SMALLER
+        return replace(state, steps=steps, scale=scale, history=None, features=None)
+
+    def _without_promise(self, state: LabelSetsState, inner: QuasiNewtonState) -> LabelSetsState:
+        """Return the state after a round on whose S no step promises anything."""
+        if state.history is not None:
+            return replace(state, history=None, features=None)
+        if inner.status is Status.CONVERGED or state.scale < LEAST_SCALE:
+            return replace(state, status=inner.status)
+        return self._shrunk(state)
+
+
+def _numbers_of_first_order(problem: Problem) -> Features | slice:
+    """Return the numbers of the features that a chain of first order has."""
+    numbers = cast(Prunable, problem.objective).first_order
+    return slice(None) if numbers is None else numbers
+
+
+def _of_first_order(problem: Problem) -> Problem:
+    """Return the problem without the features that a chain of first order does not have."""
+    numbers = cast(Prunable, problem.objective).first_order
+    if numbers is None:
+        return problem
+    return Problem(cast(Restrictable, problem.objective).restrict(numbers), penalty_on(problem, numbers))  # type: ignore[arg-type]
