@@ -121,6 +121,7 @@ MATRIX = {
     "grafting_light": Row(ANY, L1_PENALTIES),
     "hybrid": Row(SAMPLES | {"chain of order 2"}, SMOOTH_PENALTY, "batch"),
     "iis": Row(CLASSES, SMOOTH_PENALTY, "design"),
+    "label_sets": Row(frozenset({"chain", "chain of order 2"}), SINGLE_WEIGHTS, "likely|prune", options=TIGHT),
     "lbfgs": Row(ANY, SMOOTH_PENALTY),
     "owlqn": Row(ANY, SINGLE_WEIGHTS),
     "pegasos": by_sample(SMOOTH_PENALTY, 0.01),

@@ -136,11 +136,12 @@ impl ChainObjective {
             return Err(OptionError::new_err(message));
         }
         let mut found = None;
-        let (value, gradient) = value_and_gradient(py, (self.inner.features.len(), false), &w, out, |w, gradient, interrupt| {
-            let (value, likely) = self.inner.likely_labels(w, gradient, least, interrupt)?;
-            found = Some(likely);
-            Ok(value)
-        })?;
+        let (value, gradient) =
+            value_and_gradient(py, (self.inner.features.len(), false), &w, out, |w, gradient, interrupt| {
+                let (value, likely) = self.inner.likely_labels(w, gradient, least, interrupt)?;
+                found = Some(likely);
+                Ok(value)
+            })?;
         let inner = found.expect("an evaluation finds the likely labels");
         Ok((value, gradient, LikelyLabels { inner }))
     }
@@ -165,7 +166,9 @@ impl ChainObjective {
         let (w, gradient) = (read(&w)?, read(&gradient)?);
         let n_kept = kept.as_ref().map_or(n, Vec::len);
         if w.len() != n_kept || gradient.len() != n_kept || likely.inner.blocks.len() != self.inner.blocks.len() {
-            return Err(OptionError::new_err(format!("w and gradient need {n_kept} entries, and labels of this objective")));
+            return Err(OptionError::new_err(format!(
+                "w and gradient need {n_kept} entries, and labels of this objective"
+            )));
         }
         let inner = interruptible(py, |_| {
             let whole = Arc::clone(&self.inner);

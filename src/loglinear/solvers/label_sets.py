@@ -54,6 +54,8 @@ class LabelSetsState:
         features: numbers of the features at work, ascending; None for all.
         steps: most steps of the next round.
         scale: of the bounds on marginals, at most 1.
+        rejected: rounds rejected so far.
+        wait: good rounds until the scale grows: twice as many after each rejected round.
         evaluations: of the whole objective.
         pruned_evaluations: of pruned objectives.
         passes_before: effective passes of the first stage.
@@ -73,6 +75,8 @@ class LabelSetsState:
     features: Features | None = None
     steps: int = 0
     scale: float = 1.0
+    rejected: int = 0
+    wait: int = 0
     evaluations: int = 1
     pruned_evaluations: int = 0
     passes_before: float = 0.0
@@ -146,7 +150,7 @@ class LabelSets:
         first: SGD-L1, whose passes come first unless the start has weights; None for no such passes. They are left out
             where the objective has none, and undone if they end above the start.
         inner: OWL-QN.
-        options: of OWL-QN, by name, instead of an ``inner`` with these options.
+        options: of SGD-L1 and OWL-QN, by name, instead of a ``first`` and an ``inner`` with these options.
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when the labels of the objective cannot be pruned.
@@ -176,7 +180,7 @@ class LabelSets:
         self.steps = whole_number("steps", steps, 1, 2**31 - 1)
         self.select = whole_number("select", select, 1, 2**62)
         self.tolerance = real_number("tolerance", tolerance, "a finite number >= 0", lambda x: x >= 0.0)
-        self.first = None if first is None else inner_solver("first", first, SGDL1, {})
+        self.first = None if first is None else inner_solver("first", first, SGDL1, options)
         self.inner = inner_solver("inner", inner, OWLQN, options)
         no_more(self, options)
 
@@ -318,17 +322,18 @@ class LabelSets:
         good: bool,
     ) -> LabelSetsState:
         """Return the state after an accepted round, and look whether that is the end."""
-        status = self._status(problem, found)
+        status, wait = self._status(problem, found), max(state.wait - good, 0)
         decrease = state.objective - found.objective
-        whole = state.steps >= self.steps and state.scale == 1.0
-        if status is Status.RUNNING and whole and decrease <= self.tolerance * abs(found.objective):
+        if status is Status.RUNNING and state.steps >= self.steps and decrease <= self.tolerance * abs(found.objective):
             status = Status.CONVERGED if self.tolerance else status
         return replace(
             found,
             history=cast(History, inner.history),
             features=features,
             steps=min(2 * state.steps, self.steps) if good else max(state.steps // 2, 1),
-            scale=min(state.scale / SMALLER, 1.0) if good else state.scale,
+            scale=min(state.scale / SMALLER, 1.0) if good and not wait else state.scale,
+            rejected=state.rejected,
+            wait=wait,
             evaluations=state.evaluations,
             pruned_evaluations=state.pruned_evaluations,
             passes_before=state.passes_before,
@@ -339,7 +344,11 @@ class LabelSets:
     def _shrunk(self, state: LabelSetsState) -> LabelSetsState:
         """Return the state after a rejected round: with fewer steps, more labels and no pairs."""
         steps, scale = max(state.steps // FEWER, 1), state.scale * SMALLER
-        return replace(state, steps=steps, scale=scale, history=None, features=None)
+        wait = 2 ** min(state.rejected + 1, 20)
+        rejected = state.rejected + 1
+        return replace(
+            state, steps=steps, scale=scale, history=None, features=None, rejected=rejected, wait=wait
+        )
 
     def _without_promise(self, state: LabelSetsState, inner: QuasiNewtonState) -> LabelSetsState:
         """Return the state after a round on whose S no step promises anything."""

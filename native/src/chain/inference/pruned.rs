@@ -106,8 +106,20 @@ pub struct Pieces<'a> {
     pub labels: &'a [[u16; LANES]],
     /// Slot of all tokens -> what its score begins at, piece by piece; -inf where the token has fewer labels in this piece.
     pub offsets: &'a [[f64; LANES]],
-    /// The factors of the pieces; 0 where there is no piece.
-    pub weights: [f64; LANES],
+    /// The factors of the pieces; 0 where there is no piece. Eight, or eight a token of single pieces.
+    pub weights: &'a [[f64; LANES]],
+    /// Whether every token is a piece by itself.
+    pub is_single: bool,
+}
+
+impl Pieces<'_> {
+    /// The factors of the pieces of each slot.
+    pub fn weights_of_slots(&self) -> impl Iterator<Item = [f64; LANES]> {
+        let tokens = self.slots.iter().enumerate();
+        tokens.flat_map(|(token, &slots)| {
+            std::iter::repeat_n(self.weights[if self.is_single { token } else { 0 }], usize::from(slots))
+        })
+    }
 }
 
 /// The scores of a group of pieces and the buffers to work in.
@@ -191,6 +203,9 @@ impl PrunedLattice {
         factors: &LinkFactors,
         counts: &mut LinkCounts,
     ) -> f64 {
+        if pieces.is_single {
+            return self.independent(simd, pieces);
+        }
         match (S::F64_LANES, factors.triples.is_empty()) {
             (8, true) => self.first_order::<S, 1>(Lanes(simd), pieces, factors, counts),
             (8, false) => self.second_order::<S, 1>(Lanes(simd), pieces, factors, counts),
@@ -203,19 +218,25 @@ impl PrunedLattice {
         }
     }
 
-    /// Exponentiates the scores in place, over the largest of each token; returns the sums of the largest.
+    /// Exponentiates the scores in place, over the largest of each token; returns the sums over tokens of weight * the largest.
     #[inline(always)]
-    fn exponentiate<S: Simd, const N: usize>(&mut self, simd: Lanes<S, N>, pieces: Pieces<'_>) -> [S::f64s; N] {
+    fn exponentiate<S: Simd, const N: usize>(
+        &mut self,
+        simd: Lanes<S, N>,
+        pieces: Pieces<'_>,
+        weights: &[[S::f64s; N]],
+    ) -> [S::f64s; N] {
         let mut shifts = simd.all(0.0);
         let mut rest = simd.of_mut(&mut self.scores);
-        for &slots in pieces.slots {
+        let last = weights.len() - 1;
+        for (at, &slots) in pieces.slots.iter().enumerate() {
             let (token, following) = rest.split_at_mut(usize::from(slots));
             rest = following;
             let mut most = token[0];
             for score in &token[1..] {
                 most = simd.max(most, *score);
             }
-            shifts = simd.add(shifts, most);
+            shifts = simd.multiply_add(weights[at.min(last)], most, shifts);
             for score in token {
                 *score = simd.max(simd.subtract(*score, most), simd.all(LEAST_FOR_EXP));
             }
@@ -224,7 +245,7 @@ impl PrunedLattice {
         shifts
     }
 
-    /// The sum of weight * log Z, from the totals of all tokens and the sums of what scores were taken over.
+    /// The sum of weight * log Z, from the totals of all tokens and weight * the sums of what scores were taken over.
     #[inline(always)]
     fn log_z<S: Simd, const N: usize>(&self, simd: Lanes<S, N>, weights: [f64; LANES], shifts: [S::f64s; N]) -> f64 {
         let shifts: &[f64] = pulp::bytemuck::cast_slice(&shifts);
@@ -236,7 +257,7 @@ impl PrunedLattice {
         let mut sum = 0.0;
         for lane in 0..LANES {
             if weights[lane] != 0.0 {
-                sum += weights[lane] * (logs[lane] + shifts[lane]);
+                sum += weights[lane] * logs[lane] + shifts[lane];
             }
         }
         sum
@@ -253,6 +274,40 @@ impl PrunedLattice {
         scales
     }
 
+    /// `forward_backward` of single pieces.
+    #[inline(always)]
+    fn independent<S: Simd>(&mut self, simd: S, pieces: Pieces<'_>) -> f64 {
+        match S::F64_LANES {
+            8 => self.independent_in::<S, 1>(Lanes(simd), pieces),
+            4 => self.independent_in::<S, 2>(Lanes(simd), pieces),
+            2 => self.independent_in::<S, 4>(Lanes(simd), pieces),
+            _ => self.independent_in::<S, 8>(Lanes(simd), pieces),
+        }
+    }
+
+    #[inline(always)]
+    fn independent_in<S: Simd, const N: usize>(&mut self, simd: Lanes<S, N>, pieces: Pieces<'_>) -> f64 {
+        self.totals.resize(pieces.slots.len() * LANES, 1.0);
+        let weights = simd.of(pieces.weights.as_flattened());
+        let mut value = self.exponentiate(simd, pieces, weights);
+        let totals = simd.of_mut(&mut self.totals);
+        let mut rest = simd.of_mut(&mut self.scores);
+        for ((&slots, total), &weight) in pieces.slots.iter().zip(&mut *totals).zip(weights) {
+            let (token, following) = rest.split_at_mut(usize::from(slots));
+            rest = following;
+            *total = simd.sum(token);
+            let scale = simd.divide(weight, *total);
+            for potential in token {
+                *potential = simd.multiply(*potential, scale);
+            }
+        }
+        numeric::ln_in_place(simd.0, &mut self.totals);
+        for (&log, &weight) in simd.of(&self.totals).iter().zip(weights) {
+            value = simd.multiply_add(weight, log, value);
+        }
+        simd.array(&value).iter().sum()
+    }
+
     #[inline(always)]
     fn first_order<S: Simd, const N: usize>(
         &mut self,
@@ -261,7 +316,7 @@ impl PrunedLattice {
         factors: &LinkFactors,
         counts: &mut LinkCounts,
     ) -> f64 {
-        let shifts = self.exponentiate(simd, pieces);
+        let shifts = self.exponentiate(simd, pieces, simd.of(&pieces.weights[0]));
         let (slots, labels, size) = (pieces.slots, pieces.labels, factors.size);
         let n_links: usize = slots.windows(2).map(|pair| usize::from(pair[0]) * usize::from(pair[1])).sum();
         self.alpha.resize(self.scores.len(), 0.0);
@@ -299,8 +354,8 @@ impl PrunedLattice {
             totals[token + 1] = total;
             start = middle;
         }
-        let log_z = self.log_z(simd, pieces.weights, shifts);
-        let scales = self.scales(pieces.weights);
+        let log_z = self.log_z(simd, pieces.weights[0], shifts);
+        let scales = self.scales(pieces.weights[0]);
         let scale = simd.of(&scales)[0];
         let potentials = simd.of_mut(&mut self.scores);
         let (alpha, links, totals) = (simd.of(&self.alpha), simd.of(&self.factors), simd.of(&self.totals));
@@ -327,7 +382,12 @@ impl PrunedLattice {
                 for j in 0..now {
                     sum = simd.multiply_add(links[link + j * before + i], incoming[j], sum);
                     let product = simd.multiply(own, incoming[j]);
-                    count(&mut counts.pairs, counts.lanes, places(size, from, &labels[middle + j]), simd.array(&product));
+                    count(
+                        &mut counts.pairs,
+                        counts.lanes,
+                        places(size, from, &labels[middle + j]),
+                        simd.array(&product),
+                    );
                 }
                 beta[i] = sum;
             }
@@ -344,7 +404,7 @@ impl PrunedLattice {
         factors: &LinkFactors,
         counts: &mut LinkCounts,
     ) -> f64 {
-        let shifts = self.exponentiate(simd, pieces);
+        let shifts = self.exponentiate(simd, pieces, simd.of(&pieces.weights[0]));
         let (slots, labels, size) = (pieces.slots, pieces.labels, factors.size);
         let width = |token: usize| usize::from(slots[token]);
         let width_before = |token: usize| if token == 0 { 1 } else { width(token - 1) };
@@ -398,8 +458,8 @@ impl PrunedLattice {
             totals[token] = total;
             (older, old, now, node) = (old, now, now + n_j, following);
         }
-        let log_z = self.log_z(simd, pieces.weights, shifts);
-        let scales = self.scales(pieces.weights);
+        let log_z = self.log_z(simd, pieces.weights[0], shifts);
+        let scales = self.scales(pieces.weights[0]);
         let states = simd.of_mut(&mut self.scores);
         let (alpha, links, potentials) = (simd.of(&self.alpha), simd.of(&self.factors), simd.of(&self.potentials));
         let (incoming, mut beta) = (simd.of_mut(&mut self.incoming), simd.of_mut(&mut self.beta));

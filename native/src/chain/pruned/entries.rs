@@ -59,7 +59,8 @@ impl CellEntries {
         if features.max(places) > 1 << NARROW
             && let Packed::Narrow(narrow) = &self.packed
         {
-            let wide = narrow.iter().map(|entry| entry.parts()).map(|(feature, place)| (feature as u64) << 32 | place as u64);
+            let wide =
+                narrow.iter().map(|entry| entry.parts()).map(|(feature, place)| (feature as u64) << 32 | place as u64);
             self.packed = Packed::Wide(wide.collect());
         }
         match &mut self.packed {

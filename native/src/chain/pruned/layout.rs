@@ -16,7 +16,10 @@ use std::ops::Range;
 /// The pieces of a block's sentences.
 pub struct PrunedBlock {
     groups: Vec<Group>,
+    /// Token of a group -> its number of slots.
     slots: Vec<u16>,
+    /// Factors of pieces, eight for each group, or for each token of a group of single pieces.
+    weights: Vec<[f64; LANES]>,
     labels: Vec<[u16; LANES]>,
     /// Slot x lanes: what scores begin at, -inf in empty slots; before `begin_at` the marginals, 0 in empty slots.
     offsets: Vec<[f64; LANES]>,
@@ -32,12 +35,15 @@ pub struct PrunedBlock {
     pub gold_links: Vec<f64>,
 }
 
+/// Eight pieces abreast, or any number of single pieces, eight a token.
 struct Group {
-    /// Ends in `slots`, and in `labels` and `offsets`.
-    ends: [u32; 2],
-    weights: [f64; LANES],
+    /// Ends in `slots`, in `labels` and `offsets`, and in `weights`.
+    ends: [u32; 3],
     is_single: bool,
 }
+
+/// The most tokens of a group of single pieces: enough to outweigh the beginning and the end of its loops.
+const MOST_TOKENS: usize = 16;
 
 /// A token of a group.
 struct Token {
@@ -85,6 +91,7 @@ impl PrunedBlock {
         let mut laid = PrunedBlock {
             groups: Vec::new(),
             slots: Vec::new(),
+            weights: Vec::new(),
             labels: Vec::new(),
             offsets: Vec::new(),
             shared: CellEntries::default(),
@@ -98,13 +105,7 @@ impl PrunedBlock {
             let gold = &corpus.gold[piece.token..piece.token + piece.rows.len()];
             count_links(kept.features, gold, piece.weight, &mut laid.gold_links);
         }
-        let mut buffers = Buffers::default();
-        for pieces in cutter.pieces.chunk_by(|a, b| a.is_single == b.is_single) {
-            for group in pieces.chunks(LANES) {
-                laid.add_shape(&cutter, group, kept.features.n_labels as u16);
-                laid.add_entries(corpus, &cutter, group, kept, &mut buffers);
-            }
-        }
+        Arch::new().dispatch(AddGroups { laid: &mut laid, corpus, cutter: &cutter, kept });
         laid
     }
 
@@ -121,9 +122,10 @@ impl PrunedBlock {
     /// The shape of a group.
     #[inline(always)]
     pub fn pieces(&self, group: usize) -> Pieces<'_> {
-        let (slots, rows) = self.ranges(group);
+        let [slots, rows, weights] = self.ranges(group);
         let (labels, offsets) = (&self.labels[rows.clone()], &self.offsets[rows]);
-        Pieces { slots: &self.slots[slots], labels, offsets, weights: self.groups[group].weights }
+        let is_single = self.groups[group].is_single;
+        Pieces { slots: &self.slots[slots], labels, offsets, weights: &self.weights[weights], is_single }
     }
 
     /// Adds the weights of a group's features to its scores; `own` has those of the block's own features.
@@ -145,13 +147,14 @@ impl PrunedBlock {
         let mut marginals = Vec::new();
         for group in 0..self.n_groups() {
             let start = if group == 0 { 0 } else { self.gold_ends[group - 1] as usize };
-            let weights = self.groups[group].weights;
+            let pieces = self.pieces(group);
+            let weights: Vec<[f64; LANES]> = pieces.weights_of_slots().collect();
             marginals.clear();
-            for offsets in &self.offsets[self.ranges(group).1] {
+            for (offsets, weights) in pieces.offsets.iter().zip(&weights) {
                 marginals.extend(offsets.iter().zip(weights).map(|(p, weight)| -p * weight));
             }
             for &place in &self.gold[start..self.gold_ends[group] as usize] {
-                marginals[place as usize] += weights[place as usize % LANES];
+                marginals[place as usize] += weights[place as usize / LANES][place as usize % LANES];
             }
             self.spread(group, &marginals, shared, own);
         }
@@ -161,7 +164,7 @@ impl PrunedBlock {
     pub fn begin_at(&mut self, w: &[f64]) {
         let mut scores = Vec::new();
         for group in 0..self.n_groups() {
-            let rows = self.ranges(group).1;
+            let [_, rows, _] = self.ranges(group);
             let offsets = self.offsets[rows.clone()].as_flattened_mut();
             if !self.groups[group].is_single {
                 offsets.iter_mut().for_each(|offset| *offset = if *offset > 0.0 { 0.0 } else { f64::NEG_INFINITY });
@@ -178,23 +181,23 @@ impl PrunedBlock {
     }
 
     #[inline(always)]
-    fn ranges(&self, group: usize) -> (Range<usize>, Range<usize>) {
-        let starts = if group == 0 { [0; 2] } else { self.groups[group - 1].ends };
+    fn ranges(&self, group: usize) -> [Range<usize>; 3] {
+        let starts = if group == 0 { [0; 3] } else { self.groups[group - 1].ends };
         let ends = self.groups[group].ends;
-        (starts[0] as usize..ends[0] as usize, starts[1] as usize..ends[1] as usize)
+        std::array::from_fn(|k| starts[k] as usize..ends[k] as usize)
     }
 
     /// Appends the slots of a group.
     fn add_shape(&mut self, cutter: &Cutter, group: &[Piece], no_label: u16) {
-        let length = group.iter().map(|piece| piece.rows.len()).max().unwrap_or(0);
-        for at in 0..length {
+        let is_single = group[0].is_single;
+        for at in 0..length(group) {
             let first = self.labels.len();
-            let rows = |piece: &Piece| Some(piece.rows.start + at).filter(|row| piece.rows.contains(row));
-            let slots = group.iter().filter_map(rows).map(|row| cutter.row(row).len()).max().unwrap_or(1);
+            let rows = |lane: usize| row_of(group, at, lane);
+            let slots = (0..LANES).filter_map(rows).map(|row| cutter.row(row).len()).max().unwrap_or(1);
             self.labels.resize(first + slots, [no_label; LANES]);
             self.offsets.resize(first + slots, [0.0; LANES]);
             for lane in 0..LANES {
-                match group.get(lane).and_then(rows) {
+                match rows(lane) {
                     Some(row) => {
                         for (slot, &(label, p)) in cutter.row(row).iter().enumerate() {
                             self.labels[first + slot][lane] = label;
@@ -205,15 +208,18 @@ impl PrunedBlock {
                 }
             }
             self.slots.push(slots as u16);
+            if is_single || at == 0 {
+                let eight = &group[if is_single { at * LANES } else { 0 }..];
+                self.weights.push(std::array::from_fn(|lane| eight.get(lane).map_or(0.0, |piece| piece.weight)));
+            }
         }
-        let mut weights = [0.0; LANES];
-        weights.iter_mut().zip(group).for_each(|(weight, piece)| *weight = piece.weight);
-        let ends = [self.slots.len() as u32, self.labels.len() as u32];
-        self.groups.push(Group { ends, weights, is_single: group[0].is_single });
+        let ends = [self.slots.len(), self.labels.len(), self.weights.len()].map(|end| end as u32);
+        self.groups.push(Group { ends, is_single });
     }
 
     /// Appends the entries of a group: the first attribute of each token, then the second of each. Sums of neighbouring entries
     /// do not wait for each other then.
+    #[inline(always)]
     fn add_entries(
         &mut self,
         corpus: &Corpus,
@@ -264,7 +270,8 @@ impl PrunedBlock {
                 }
             }
         }
-        let n_places = self.ranges(self.n_groups() - 1).1.len() * LANES;
+        let [_, rows, _] = self.ranges(self.n_groups() - 1);
+        let n_places = rows.len() * LANES;
         self.shared.extend(&shared.0, &shared.1, kept.features.state_labels.len(), n_places);
         self.own.extend(&own.0, &own.1, self.own_range.len(), n_places);
         self.shared.end_group();
@@ -279,6 +286,7 @@ impl PrunedBlock {
     }
 
     /// Lists the tokens of a group that keep several labels; returns the most attributes of a token.
+    #[inline(always)]
     fn list_tokens(
         &self,
         corpus: &Corpus,
@@ -291,13 +299,15 @@ impl PrunedBlock {
         tokens.clear();
         slots_of.clear();
         let (mut first_slot, mut most) = (0, 0);
-        for (at, &slots) in self.slots[self.ranges(self.n_groups() - 1).0].iter().enumerate() {
-            for (lane, piece) in group.iter().enumerate().filter(|(_, piece)| at < piece.rows.len()) {
-                let cells = cutter.row(piece.rows.start + at);
+        let [slots, ..] = self.ranges(self.n_groups() - 1);
+        for (at, &slots) in self.slots[slots].iter().enumerate() {
+            for (lane, row) in (0..LANES).filter_map(|lane| Some((lane, row_of(group, at, lane)?))) {
+                let cells = cutter.row(row);
                 if cells.len() > 1 {
-                    let (number, start) = (piece.token + at, slots_of.len());
+                    let (number, start) = (token_of(group, at, lane), slots_of.len());
                     let (attributes, place) = (corpus.states.range(number), (first_slot * LANES + lane) as u32);
                     most = most.max(attributes.len());
+                    numeric::prefetch_range(&corpus.states.ids, attributes.clone());
                     let labels = cells.iter().filter(|cell| cell.0 < 64).fold(0, |bits, cell| bits | 1 << cell.0);
                     tokens.push(Token { number, attributes, place, slots: start, labels });
                     slots_of.resize(start + n_labels, NOWHERE);
@@ -310,6 +320,52 @@ impl PrunedBlock {
         }
         most
     }
+}
+
+/// Lays out all groups; dispatched to the machine's instruction set, for it counts bits.
+struct AddGroups<'a> {
+    laid: &'a mut PrunedBlock,
+    corpus: &'a Corpus,
+    cutter: &'a Cutter,
+    kept: &'a KeptFeatures<'a>,
+}
+
+impl WithSimd for AddGroups<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        let AddGroups { laid, corpus, cutter, kept } = self;
+        let mut buffers = Buffers::default();
+        for pieces in cutter.pieces.chunk_by(|a, b| a.is_single == b.is_single) {
+            let size = if pieces[0].is_single { LANES * MOST_TOKENS } else { LANES };
+            for group in pieces.chunks(size) {
+                laid.add_shape(cutter, group, kept.features.n_labels as u16);
+                laid.add_entries(corpus, cutter, group, kept, &mut buffers);
+            }
+        }
+    }
+}
+
+/// The number of tokens of a group's pieces.
+fn length(group: &[Piece]) -> usize {
+    match group[0].is_single {
+        true => group.len().div_ceil(LANES),
+        false => group.iter().map(|piece| piece.rows.len()).max().unwrap_or(0),
+    }
+}
+
+/// The row of a token of a group in a lane; None beyond the end.
+fn row_of(group: &[Piece], at: usize, lane: usize) -> Option<usize> {
+    if group[0].is_single {
+        return group.get(at * LANES + lane).map(|piece| piece.rows.start);
+    }
+    group.get(lane).map(|piece| &piece.rows).filter(|rows| at < rows.len()).map(|rows| rows.start + at)
+}
+
+/// The token of the corpus that stands there.
+fn token_of(group: &[Piece], at: usize, lane: usize) -> usize {
+    if group[0].is_single { group[at * LANES + lane].token } else { group[lane].token + at }
 }
 
 /// Adds the weight for the transitions and triples of gold labels.

@@ -74,8 +74,17 @@ impl PrunedObjective {
         let (slope, constant, removed, scratch) = (vec![0.0; features.len()], 0.0, Vec::new(), Mutex::default());
         let at = Vec::new();
         let pool = threads::pool(whole.n_threads())?;
-        let mut objective =
-            PrunedObjective { whole: Arc::clone(whole), features, blocks, slope, constant, removed, w: at, pool, scratch };
+        let mut objective = PrunedObjective {
+            whole: Arc::clone(whole),
+            features,
+            blocks,
+            slope,
+            constant,
+            removed,
+            w: at,
+            pool,
+            scratch,
+        };
         objective.begin_at(w);
         objective.correct(value, gradient)?;
         Ok(objective)

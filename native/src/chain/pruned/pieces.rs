@@ -67,7 +67,8 @@ impl Cutter {
         for token in 0..n {
             let (labels, marginals) = likely.of(at, token);
             let start = self.cells.len();
-            let mut most = (self.no_label, 0.0);
+            // Without any likely label the gold one stands alone.
+            let mut most = (gold[token] as u16, 0.0);
             for (&label, &p) in labels.iter().zip(marginals) {
                 if p > self.links {
                     self.cells.push((label, p));
@@ -75,7 +76,7 @@ impl Cutter {
                 most = if p > most.1 { (label, p) } else { most };
             }
             if self.cells.len() == start {
-                self.cells.push(most);
+                self.cells.push((most.0, if most.1 > 0.0 { most.1 } else { 1.0 }));
             }
             self.ends.push(self.cells.len());
         }

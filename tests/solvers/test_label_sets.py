@@ -1,0 +1,124 @@
+"""Working sets of labels: the same optimum, whatever the bounds, and rounds that are accepted or rejected."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet, Problem, Stop, minimize
+from loglinear.errors import OptionError
+from loglinear.result import Status
+from loglinear.solvers import OWLQN, SGDL1, LabelSets, make_solver
+from oracles.samples import chunky, sentences
+
+PENALTIES = {"l1": ElasticNet(l1=0.5), "l2": ElasticNet(l2=1.0), "elastic net": ElasticNet(l1=0.3, l2=0.2)}
+EXACT = {"tolerance": 0.0, "gradient_tolerance": 1e-9}
+
+
+def problem_of(penalty, *, order=1, n=80, threads=1, constraints=None):
+    features = ChainFeatures(order=order, constraints=constraints)
+    return Problem(ChainObjective(Corpus.encode(*chunky(n)), features, threads=threads), penalty)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("bound", [1e-3, 0.05, 0.3])
+def test_the_optimum_is_that_of_owlqn(penalty, order, bound):
+    problem = problem_of(PENALTIES[penalty], order=order)
+    found = minimize(problem, LabelSets(bound=bound, **EXACT), stop=Stop(max_iterations=500))
+    least = minimize(problem, OWLQN(**EXACT), stop=Stop(max_iterations=3000)).objective
+    assert found.objective == pytest.approx(least, rel=1e-11)
+    assert found.violation < 1e-5 * max(1.0, np.linalg.norm(found.w))
+
+
+def test_constraints_and_weights_of_sentences_lead_to_their_own_optimum():
+    X, y = sentences(120, 1)
+    y = [[label if label != "B" or t == 0 else "A" for t, label in enumerate(labels)] for labels in y]
+    assert "B" in {label for labels in y for label in labels}
+    features = ChainFeatures(constraints=[("A", "B"), ("B", "B"), ("C", "B")])
+    weights = np.random.default_rng(0).choice([0.5, 1.0, 3.0], len(X))
+    problem = Problem(ChainObjective(Corpus.encode(X, y, sample_weight=weights), features), ElasticNet(l1=0.4))
+    found, least = (minimize(problem, solver(**EXACT), stop=Stop(max_iterations=2000)) for solver in (LabelSets, OWLQN))
+    assert found.objective == pytest.approx(least.objective, rel=1e-11)
+
+
+def test_most_evaluations_are_of_pruned_objectives():
+    problem = problem_of(ElasticNet(l1=0.2), n=300)
+    found = minimize(problem, LabelSets(tolerance=1e-6))
+    state = found.state
+    assert found.status is Status.CONVERGED
+    assert state.pruned_evaluations > 3 * state.evaluations
+    assert found.gradient_evaluations == state.evaluations + state.pruned_evaluations
+    assert found.trace[-1].working_set < problem.n_features
+
+
+def test_the_objective_never_rises_and_is_that_of_the_weights():
+    problem = problem_of(ElasticNet(l1=0.1), n=200)
+    seen = []
+    minimize(
+        problem,
+        LabelSets(bound=0.3, first=None, **EXACT),
+        callbacks=[lambda record, state: seen.append((record.objective, state.w.copy(), state.scale))],
+        stop=Stop(max_iterations=60),
+    )
+    objectives = [objective for objective, *_ in seen]
+    assert all(b <= a for a, b in zip(objectives, objectives[1:], strict=False))
+    for objective, w, _ in seen:
+        assert objective == problem.objective.value_and_gradient(w)[0] + problem.penalty.value(w)
+    # Such a coarse bound has rounds rejected.
+    assert min(scale for *_, scale in seen) < 1.0
+
+
+def test_the_first_stage_is_undone_if_it_ends_above_the_start():
+    problem = problem_of(ElasticNet(l1=0.5))
+    wild = LabelSets(first=SGDL1(passes=1, learning_rate=50.0), **EXACT)
+    found = minimize(problem, wild, stop=Stop(max_iterations=500))
+    assert found.trace[1].objective == pytest.approx(found.trace[0].objective)
+    assert found.objective == pytest.approx(minimize(problem, OWLQN(**EXACT)).objective, rel=1e-9)
+
+
+def test_weights_to_start_at_are_kept_and_nearer_means_fewer_rounds():
+    problem = problem_of(ElasticNet(l1=0.5), n=200)
+    cold = minimize(problem, LabelSets(**EXACT))
+    warm = minimize(problem, LabelSets(**EXACT), cold.w)
+    assert warm.iterations < cold.iterations / 2
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-11)
+
+
+@pytest.mark.parametrize("stop", [0, 1, 3, 4, 7])
+def test_a_resumed_run_is_bitwise_an_uninterrupted_one(stop):
+    problem = problem_of(ElasticNet(l1=0.2), n=100)
+    solver = LabelSets(**EXACT)
+    whole = minimize(problem, solver, stop=Stop(max_iterations=9))
+    begun = minimize(problem, solver, stop=Stop(max_iterations=stop))
+    state = pickle.loads(pickle.dumps(begun.state))
+    assert state.likely is None
+    resumed = minimize(problem, solver, state=copy.deepcopy(state), stop=Stop(max_iterations=9))
+    assert resumed.w.tobytes() == whole.w.tobytes()
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_it_is_the_same_on_any_number_of_threads(order):
+    runs = {
+        minimize(problem_of(ElasticNet(l1=0.3), order=order, threads=threads), LabelSets()).w.tobytes()
+        for threads in (1, 2, 3)
+    }
+    assert len(runs) == 1
+
+
+def test_options_reach_owlqn_and_are_checked():
+    solver = make_solver("label_sets", memory=5, steps=7, bound=0.01)
+    assert (solver.inner.memory, solver.steps, solver.bound) == (5, 7, 0.01)
+    for options, named in (({"bound": 0.0}, "bound"), ({"steps": 0}, "steps"), ({"tolerance": -1.0}, "tolerance")):
+        with pytest.raises(OptionError, match=named):
+            make_solver("label_sets", **options)
+
+
+def test_a_problem_without_sequences_is_refused():
+    from loglinear import MaxEnt
+
+    with pytest.raises(OptionError, match="label_sets needs .* likely"):
+        MaxEnt(l1=0.1, solver="label_sets").fit([[0.0], [1.0]], ["a", "b"])
