@@ -22,7 +22,7 @@ WRITES: tuple[str, ...] = ()
 
 
 # What the training's summary tells where it applies.
-_KNOWN = ("n_sentences", "n_tokens", "n_samples", "start", "dev", "kept")
+_KNOWN = ("gap", "n_sentences", "n_tokens", "n_samples", "start", "dev", "kept")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -58,7 +58,6 @@ def run(arguments: Namespace) -> None:
         "labels": opened.labels,
         **{name: settings.get(name) for name in ("solver", "l1", "l2", "format", "tolerance", "min_count", "order")},
         **{name: training.get(name) for name in ("status", "objective", "nll", "violation", "iterations", "passes")},
-        "gap": training.get("gap"),
         "seconds": training.get("seconds"),
         "constraints": settings.get("constraints"),
         **{name: training[name] for name in _KNOWN if name in training},
@@ -89,8 +88,9 @@ def render(report: dict[str, Any]) -> str:
             f"                 on {_size(report)}",
             f"ended            {ended(report)}",
             f"                 objective {report['objective']:.4f}, violation {report['violation']:.3g}",
-            f"                 {distance(report['gap'], report['objective'])}",
         ]
+    if "gap" in report:
+        lines.append(f"                 {distance(report['gap'], report['objective'])}")
     if "text" in report:
         lines.append(f"texts            {_words(report['text'])}")
     if report["constraints"] is not None:
