@@ -21,6 +21,7 @@ PYTHON_FLOORS = (
     ("options", "vectors"),
     ("penalty", "trace"),
     ("problem", "result"),
+    ("gap",),
     ("solvers",),
     ("minimize",),
     ("path",),

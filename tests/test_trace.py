@@ -8,7 +8,7 @@ import math
 import pytest
 
 from loglinear.errors import DataError
-from loglinear.trace import Trace, TraceRecord, TraceWriter
+from loglinear.trace import Trace, TraceRecord, TraceWriter, percentage
 
 
 def record(iteration, **more):
@@ -20,12 +20,12 @@ KEYS = ["iteration", "passes", "gradient_evaluations", "seconds", "objective", "
 
 def test_keys_of_a_line_are_those_of_the_contract():
     assert list(json.loads(record(3).to_json())) == KEYS
-    more = json.loads(record(3, working_set=5, dev={"f1": 0.9}).to_json())
-    assert list(more) == [*KEYS, "working_set", "dev"]
+    more = json.loads(record(3, working_set=5, gap=0.5, dev={"f1": 0.9}).to_json())
+    assert list(more) == [*KEYS, "working_set", "gap", "dev"]
 
 
 def test_reading_gives_back_what_was_written(tmp_path):
-    trace = Trace([record(0), record(1, working_set=5), record(2, dev={"f1": 0.9})])
+    trace = Trace([record(0), record(1, working_set=5), record(2, gap=1e-3, dev={"f1": 0.9})])
     trace.write(tmp_path / "t.jsonl")
     assert Trace.read(tmp_path / "t.jsonl") == trace
     assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
@@ -42,6 +42,12 @@ def test_number_that_is_not_finite_is_null_and_comes_back_as_nan(tmp_path):
     line = TraceRecord(1, 1.0, 1, 0.0, math.inf, math.nan, 0, 1.0).to_json()
     assert json.loads(line)["objective"] is None
     assert math.isnan(TraceRecord.from_json(line).objective)
+
+
+def test_a_line_for_people_has_the_gap_where_there_is_one():
+    assert "gap" not in record(3).line
+    assert record(3, gap=0.01).line == "iteration 3, objective 3.3, active features 7, gap 0.3 %"
+    assert percentage(0.0, 3.0) == percentage(1e-15, 3.0) == "less than 1e-10 %"
 
 
 def test_trace_behaves_like_a_list():

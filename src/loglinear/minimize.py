@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ import numpy.typing as npt
 
 from . import vectors
 from .errors import OptionError
+from .gap import USEFUL, cannot_be_met, duality_gap, no_bound, useful
 from .problem import Problem
-from .result import OnSome, Result, State, Status
+from .result import OnSome, Result, State, Status, WithGradient
 from .solvers import Auto, Measuring, Solver
 from .solvers.parts.needs import check
 from .trace import Trace, TraceRecord
 
-__all__ = ["Callback", "Stop", "minimize"]
+__all__ = ["Callback", "Stop", "minimize", "with_distance"]
 
 Callback = Callable[[TraceRecord, Any], "bool | None"]
 
@@ -32,9 +34,11 @@ class Stop:
         max_passes: effective passes over the data, likewise, >= 0.
         max_seconds: solver seconds of this call, >= 0.
         violation: stop, as converged, when the optimality violation is at most this, >= 0.
+        gap: stop, as converged, when the distance of the objective from its optimum is proved to be at most this share
+            of the objective, from 0 to 0.1; see ``loglinear.gap`` for the bound and its cost.
 
     Raises:
-        OptionError: a limit is negative or no number.
+        OptionError: a limit is negative or no number; from ``minimize`` when the problem has no bound for ``gap``.
 
     Example:
         >>> from loglinear import LBFGS, ClassifierObjective, Problem, Stop, minimize
@@ -47,6 +51,7 @@ class Stop:
     max_passes: float | None = None
     max_seconds: float | None = None
     violation: float | None = None
+    gap: float | None = None
 
     def __post_init__(self) -> None:
         for name, limit in vars(self).items():
@@ -59,14 +64,25 @@ class Stop:
         if self.max_iterations is not None and self.max_iterations != int(min(self.max_iterations, 2**62)):
             message = f"max_iterations={self.max_iterations!r} is not a whole number; give one, or None for no limit"
             raise OptionError(message)
+        if self.gap is not None and self.gap > USEFUL:
+            message = f"gap={self.gap!r} is a share of the objective; give a number from 0 to {USEFUL}, such as 0.001"
+            raise OptionError(message)
 
-    def status(self, state: State, seconds: float) -> Status:
-        """Return why to stop in this state; the solver's own verdict comes first, RUNNING is to go on."""
+    def status(self, state: State, seconds: float, gap: float | None = None) -> Status:
+        """Return why to stop in this state; the solver's own verdict comes first, RUNNING is to go on.
+
+        Args:
+            state: of the solver.
+            seconds: solver seconds so far.
+            gap: bound of the distance from the optimum, nats; None if it is not known.
+        """
         if state.status is not Status.RUNNING:
             return state.status
         partial = isinstance(state, OnSome) and state.partial
         if self.violation is not None and not partial and state.violation <= self.violation:
             return Status.VIOLATION_REACHED
+        if self.gap is not None and gap is not None and gap <= self.gap * abs(state.objective):
+            return Status.GAP_REACHED
         if self.max_iterations is not None and state.iteration >= self.max_iterations:
             return Status.MAX_ITERATIONS
         if self.max_passes is not None and state.passes >= self.max_passes:
@@ -108,10 +124,13 @@ def minimize(
             uninterrupted run. The state is used up: pickle or deepcopy it first to use it twice.
 
     Returns:
-        Weights, status, trace, and the optimality violation they were left with.
+        Weights, status, trace, the optimality violation they were left with, and a bound of the distance from the
+        optimum. If the solver's state holds no gradient by all features, one evaluation more finds both; neither
+        evaluations nor seconds count it.
 
     Raises:
-        OptionError: the solver cannot work on the problem, w0 does not fit, or w0 and state are both given.
+        OptionError: the solver cannot work on the problem, w0 does not fit, w0 and state are both given, or the problem
+            has no bound for ``stop.gap``.
         ObjectiveError: the objective or its gradient is not finite at w0, or a stochastic solver diverged.
 
     Example:
@@ -123,8 +142,12 @@ def minimize(
         ('CONVERGED', 0.669)
     """
     check(solver, problem)
+    unbounded = no_bound(problem)
+    if stop.gap is not None and unbounded:
+        message = f"gap={stop.gap:g} cannot be met: {unbounded}; leave gap out"
+        raise OptionError(message)
     with vectors.on_threads(problem.n_threads):
-        return _minimize(problem, solver, w0, stop, tuple(callbacks), state)
+        return replace(_minimize(problem, solver, w0, stop, tuple(callbacks), state), unbounded=unbounded)
 
 
 def _minimize(
@@ -148,13 +171,20 @@ def _minimize(
         message = f"state has weights of shape {np.shape(state.w)}, the problem has {problem.n_features} features"
         raise OptionError(message)
     trace = Trace()
+    distance: tuple[float, float | None] | None = None
     try:
         while True:
             state = _measured(problem, solver, state)
             record = _record(state, seconds)
             trace.append(record)
-            stopped = [callback(record, state) for callback in callbacks]
             status = stop.status(state, seconds)
+            if status is Status.RUNNING and stop.gap is not None:
+                record.gap = _gap(problem, state, stop.gap)
+                status = stop.status(state, seconds, record.gap)
+            if status is not Status.RUNNING:
+                distance = _distance(problem, state, record.gap)
+                record.violation, record.gap = distance
+            stopped = [callback(record, state) for callback in callbacks]
             if status is Status.RUNNING and any(stopped):
                 status = Status.STOPPED_BY_CALLBACK
             if status is not Status.RUNNING:
@@ -167,20 +197,66 @@ def _minimize(
         state = _measured(problem, solver, state)
         if not trace:
             trace.append(_record(state, seconds))
+    if distance is None:
+        distance = state.violation, None
+        with suppress(KeyboardInterrupt):
+            distance = _distance(problem, state)
+            trace[-1].violation, trace[-1].gap = distance
     return Result(
         w=state.w.copy(),
         status=status,
         trace=trace,
         objective=state.objective,
         nll=state.nll,
-        violation=state.violation,
+        violation=distance[0],
         iterations=state.iteration,
         passes=state.passes,
         gradient_evaluations=state.gradient_evaluations,
         seconds=seconds,
         state=state,
         chosen=str(solver.choice(problem)) if isinstance(solver, Auto) else None,
+        gap=distance[1],
     )
+
+
+def with_distance(problem: Problem, result: Result) -> Result:
+    """Return a result whose violation and gap, its record's too, are evaluated at its weights: one evaluation."""
+    gradient = np.zeros_like(result.w)
+    with vectors.on_threads(problem.n_threads):
+        nll = problem.evaluate(result.w, gradient)
+        gap = duality_gap(problem, result.w, nll, gradient)
+        violation = problem.penalty.violation(result.w, gradient)
+    result.record.violation, result.record.gap = violation, useful(gap, result.objective)
+    return replace(result, violation=violation, gap=result.record.gap)
+
+
+def _gap(problem: Problem, state: Any, target: float) -> float | None:
+    """Return a bound of the distance from the optimum on the way; None where it is useless, or plainly too large."""
+    if isinstance(state, OnSome) and state.partial:
+        return None
+    if cannot_be_met(problem, target * abs(state.objective), state.objective, state.violation):
+        return None
+    return useful(duality_gap(problem, state.w, *_gradient(problem, state)), state.objective)
+
+
+def _gradient(problem: Problem, state: Any) -> tuple[float, vectors.Vector]:
+    """Return the NLL at the weights of a state and its gradient by all features, by an evaluation if need be."""
+    known = state.whole_gradient if isinstance(state, WithGradient) else None
+    if known is not None:
+        return state.nll, known
+    gradient = np.zeros_like(state.w)
+    return problem.evaluate(state.w, gradient), gradient
+
+
+def _distance(problem: Problem, state: Any, gap: float | None = None) -> tuple[float, float | None]:
+    """Return the violation by all features at the weights of a state, and a gap, if it is not known yet."""
+    partial = isinstance(state, OnSome) and state.partial
+    bounded = gap is None and not no_bound(problem)
+    if not (partial or bounded):
+        return state.violation, gap
+    nll, gradient = _gradient(problem, state)
+    violation = problem.penalty.violation(state.w, gradient) if partial else state.violation
+    return violation, useful(duality_gap(problem, state.w, nll, gradient), state.objective) if bounded else gap
 
 
 def _measured(problem: Problem, solver: Solver[Any], state: Any) -> Any:

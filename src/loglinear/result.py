@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
-from .trace import Trace, TraceRecord
+from .trace import Trace, TraceRecord, percentage
 from .vectors import Vector
 
-__all__ = ["OnSome", "Result", "State", "Status", "WarmStart"]
+__all__ = ["OnSome", "Result", "State", "Status", "WarmStart", "WithGradient", "distance"]
 
 # Last steps whose mean decrease is told.
 _WINDOW = 5
@@ -27,6 +27,7 @@ class Status(Enum):
     RUNNING = "not finished"
     CONVERGED = "converged by the solver's own criterion"
     VIOLATION_REACHED = "converged: the optimality violation is within the limit asked for"
+    GAP_REACHED = "converged: the objective is as near its optimum as asked for"
     PASSES_MADE = "finished: the solver made the passes asked for; the violation tells how far from the optimum it is"
     FEATURES_SELECTED = (
         "finished: converged on the features asked for; the violation is that of the others, which were not selected"
@@ -51,7 +52,7 @@ class Status(Enum):
     def converged(self) -> bool:
         """Whether a stopping criterion of the solver was met; not a limit, a failure or an interruption."""
         finished = (Status.PASSES_MADE, Status.FEATURES_SELECTED, Status.DEV_SCORE_TURNED)
-        return self in (Status.CONVERGED, Status.VIOLATION_REACHED, *finished)
+        return self in (Status.CONVERGED, Status.VIOLATION_REACHED, Status.GAP_REACHED, *finished)
 
 
 class State(Protocol):
@@ -106,6 +107,15 @@ class OnSome(Protocol):
         """Whether the violation is that of a smaller problem, and so cannot stop the loop."""
 
 
+@runtime_checkable
+class WithGradient(Protocol):
+    """A state that may hold the gradient of the NLL by all features."""
+
+    @property
+    def whole_gradient(self) -> Vector | None:
+        """Gradient of the unpenalised NLL at w, shape (n_features,); None where the state does not hold it."""
+
+
 @dataclass(frozen=True)
 class WarmStart:
     """What a training has taken over from a model.
@@ -144,7 +154,7 @@ class Result:
         trace: a record per step, the starting point included.
         objective: penalised objective at w, nats, summed over samples.
         nll: unpenalised negative log-likelihood at w, nats.
-        violation: max-norm of the subgradient of minimum norm at w; zero at an optimum.
+        violation: max-norm of the subgradient of minimum norm at w by all features; zero at an optimum.
         iterations: steps since the solver's ``init``, also if it was continued from a checkpoint.
         passes: effective passes over the data since ``init``.
         gradient_evaluations: calls of ``value_and_gradient`` since ``init``.
@@ -153,6 +163,9 @@ class Result:
         kept: the iteration that w, objective, nll and violation are of, if it is not the last one.
         start: what the starting weights have taken over from a model, if the training began with one.
         chosen: name and reason of the solver that ``auto`` chose, if it did.
+        gap: upper bound of the distance of the objective from its optimum, nats (see ``loglinear.gap``); None if there
+            is no bound, or one that says too little.
+        unbounded: why the problem has no bound of that distance; empty if it has.
 
     Example:
         >>> from loglinear import LBFGS, ClassifierObjective, ElasticNet, Problem, minimize
@@ -176,6 +189,13 @@ class Result:
     kept: int | None = None
     start: WarmStart | None = None
     chosen: str | None = None
+    gap: float | None = None
+    unbounded: str = ""
+
+    @property
+    def relative_gap(self) -> float | None:
+        """The gap as a share of the objective."""
+        return None if self.gap is None else self.gap / abs(self.objective) if self.gap else 0.0
 
     @property
     def record(self) -> TraceRecord:
@@ -189,7 +209,7 @@ class Result:
         """A sentence for people: why it stopped, what was reached, and how far from the optimum that is.
 
         A solver's own criterion is mostly that the objective hardly decreases any more, which says little about the
-        distance from the optimum; the violation does, beside its value at the start.
+        distance from the optimum; the gap does, and the violation, beside its value at the start.
         """
         text = f"{self.status.message}: objective {self.objective:.2f}"
         last = [record.objective for record in self.trace[-1 - _WINDOW :]]
@@ -198,4 +218,23 @@ class Result:
             text += f" (relative decrease a step: {max(step, 0.0):.1e})"
         start = self.trace[0].violation if self.trace else 0.0
         before = f"at the start {start:.3g}, " if start > self.violation else ""
-        return f"{text}, violation {self.violation:.3g} ({before}at an optimum 0)"
+        text += f", violation {self.violation:.3g} ({before}at an optimum 0)"
+        return f"{text}; {distance(self.gap, self.objective, self.unbounded)}"
+
+
+def distance(gap: float | None, objective: float, unbounded: str = "") -> str:
+    """Return how far from the optimum an objective is, as the end of a sentence for people.
+
+    Args:
+        gap: bound of the distance, nats; None if there is none.
+        objective: penalised, nats.
+        unbounded: why there is none, if that is known.
+
+    Example:
+        >>> from loglinear.result import distance
+        >>> distance(1.2, 4000.0), distance(None, 4000.0)
+        ('within 0.03 % of the optimum', 'no useful bound of the distance from the optimum')
+    """
+    if gap is not None:
+        return f"within {percentage(gap, objective)} of the optimum"
+    return "no useful bound of the distance from the optimum" + (f": {unbounded}" if unbounded else "")

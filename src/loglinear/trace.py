@@ -14,9 +14,11 @@ from typing import Any, overload
 
 from .errors import DataError, OptionError
 
-__all__ = ["Trace", "TraceRecord", "TraceWriter"]
+__all__ = ["Trace", "TraceRecord", "TraceWriter", "percentage"]
 
 _REQUIRED = ("iteration", "passes", "gradient_evaluations", "seconds", "objective", "nll", "nnz", "violation")
+# Smallest percentage that stands out from rounding errors.
+_LEAST = 1e-10
 _WHOLE = ("iteration", "gradient_evaluations", "nnz", "working_set")
 
 
@@ -34,6 +36,8 @@ class TraceRecord:
         nnz: number of weights that are not zero.
         violation: max-norm of the subgradient of minimum norm.
         working_set: number of features in the solver's working set; None if it keeps none.
+        gap: upper bound of the distance of the objective from its optimum, nats; None where it was not asked for, or
+            says too little.
         dev: scores on development data, the one to choose weights by first; None unless a callback has filled them in.
 
     Example:
@@ -52,12 +56,14 @@ class TraceRecord:
     nnz: int
     violation: float
     working_set: int | None = None
+    gap: float | None = None
     dev: dict[str, float] | None = None
 
     @property
     def line(self) -> str:
         """The record for people, without its time."""
         text = f"iteration {self.iteration}, objective {self.objective:,.1f}, active features {self.nnz:,}"
+        text += "" if self.gap is None else f", gap {percentage(self.gap, self.objective)}"
         return f"{text}, dev {' '.join(self.headline)}" if self.dev else text
 
     @property
@@ -71,6 +77,8 @@ class TraceRecord:
         row: dict[str, Any] = {name: _plain(getattr(self, name)) for name in _REQUIRED}
         if self.working_set is not None:
             row["working_set"] = int(self.working_set)
+        if self.gap is not None:
+            row["gap"] = _plain(self.gap)
         if self.dev is not None:
             row["dev"] = {name: _plain(value) for name, value in self.dev.items()}
         return json.dumps(row)
@@ -90,7 +98,7 @@ class TraceRecord:
         if missing:
             message = f"the record has no {', '.join(missing)}"
             raise ValueError(message)
-        names = [*_REQUIRED, *(name for name in ("working_set", "dev") if name in row)]
+        names = [*_REQUIRED, *(name for name in ("working_set", "gap", "dev") if name in row)]
         return cls(**{name: _parsed(name, row[name]) for name in names})
 
 
@@ -196,6 +204,12 @@ class TraceWriter:
         self._last = record.iteration
 
 
+def percentage(part: float, whole: float) -> str:
+    """Return a share as text; one that is as small as rounding errors as a bound."""
+    share = 100.0 * part / abs(whole) if part else 0.0
+    return f"{share:.2g} %" if share >= _LEAST else f"less than {_LEAST:g} %"
+
+
 def _plain(value: Any) -> Any:
     """Return a number as JSON has it; None if it is not finite."""
     if isinstance(value, numbers.Integral):
@@ -208,7 +222,7 @@ def _parsed(name: str, value: Any) -> Any:
     """Return the value of a field of a record."""
     if name == "dev":
         return value
-    if name == "working_set" and value is None:
+    if name in ("working_set", "gap") and value is None:
         return None
     if name in _WHOLE:
         if isinstance(value, int):

@@ -17,9 +17,9 @@ class Terminal(io.StringIO):
         return True
 
 
-def record(iteration, seconds=1.0, dev=None):
+def record(iteration, seconds=1.0, dev=None, gap=None):
     numbers = {"objective": 1234567.8 / (iteration + 1), "nll": 1.0, "nnz": 1234567, "violation": 1.0}
-    return TraceRecord(iteration, 1.0, 1, seconds, **numbers, dev=dev)
+    return TraceRecord(iteration, 1.0, 1, seconds, **numbers, dev=dev, gap=gap)
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 160])
@@ -44,6 +44,17 @@ def test_bar_and_time_fit_the_terminal_and_do_not_move(monkeypatch, width):
         assert len({re.search(r"0:00:0\d", text).start() for text in texts}) == 1
         assert ("dev accuracy" in texts[-1]) == (width > 60)
         assert ("active features" in texts[-1]) == (width == 160)
+
+
+def test_the_gap_stands_beside_the_bar(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("TERM", "xterm")
+    with Progress(OWLQN()) as progress:
+        progress(record(0), None)
+        assert "gap" not in progress._fitting(record(0))
+        assert "active features 1,234,567, gap 0.81 %" in progress._fitting(record(0, gap=1e4))
 
 
 def test_seconds_go_on_from_point_to_point_and_folds_are_named(capsys, monkeypatch):

@@ -257,7 +257,8 @@ def test_the_account_says_how_far_the_optimum_is():
     assert result.account == (
         f"converged by the solver's own criterion: objective {result.objective:.2f} "
         f"(relative decrease a step: {step:.1e}), violation {result.violation:.3g} "
-        f"(at the start {result.trace[0].violation:.3g}, at an optimum 0)"
+        f"(at the start {result.trace[0].violation:.3g}, at an optimum 0); "
+        f"within {100 * result.relative_gap:.2g} % of the optimum"
     )
     with pytest.warns(ConvergenceWarning, match=r"limit on iterations.*: objective .*, violation .*at an optimum 0"):
         ChainCRF(max_iterations=2).fit(SENTENCES, LABELS)

@@ -178,6 +178,23 @@ impl ChainObjective {
         Ok(PrunedObjective { inner })
     }
 
+    /// The weights of the samples.
+    #[getter]
+    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let n = self.inner.corpus.n_sentences();
+        PyArray1::from_iter(py, (0..n).map(|sentence| self.inner.weight(sentence)))
+    }
+
+    /// -log p(y | x; w) of every sample, without its weight; 0 for samples whose weight is 0.
+    fn sample_nlls<'py>(&self, py: Python<'py>, w: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (w, n) = (read(&w)?, self.inner.features.len());
+        if w.len() != n {
+            return Err(OptionError::new_err(format!("w needs {n} entries; it has {}", w.len())));
+        }
+        let nlls = interruptible(py, |interrupt| self.inner.sample_nlls(w, interrupt))?;
+        Ok(PyArray1::from_vec(py, nlls))
+    }
+
     /// The view of the objective for solvers that go sample by sample, made at the first call.
     ///
     /// Raises OptionError for chains of order 2.

@@ -297,6 +297,15 @@ impl ClassifierObjective {
         ClassifierObjective::of(self.inner.one_against_rest(class))
     }
 
+    /// The objective with other weights of the samples, finite and >= 0.
+    fn reweighted(&self, weights: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
+        let (weights, n) = (read(&weights)?.to_vec(), self.inner.n_samples());
+        if weights.len() != n || !weights.iter().all(|weight| (0.0..f64::INFINITY).contains(weight)) {
+            return Err(OptionError::new_err(format!("{n} weights are needed, finite and >= 0")));
+        }
+        Ok(ClassifierObjective::of(self.inner.reweighted(weights)))
+    }
+
     /// The objective on the given samples, whose weights are multiplied by `factor`.
     #[pyo3(signature = (samples, factor=1.0))]
     fn batch(&self, py: Python<'_>, samples: PyReadonlyArray1<'_, i64>, factor: f64) -> PyResult<Self> {

@@ -15,6 +15,7 @@ pub mod objective;
 pub(crate) mod pass;
 pub mod pruned;
 pub mod restrict;
+mod sample_nlls;
 mod seen;
 pub mod start;
 pub(crate) mod states;

@@ -24,8 +24,10 @@ use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::numeric::aligned::Aligned;
 use crate::threads::{self, Interrupt, Pool, locked};
+use bytemuck::cast_slice;
 use pulp::Arch;
 use std::sync::{Arc, Mutex, PoisonError};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The objective over some sentences and some features.
 pub struct ChainObjective {
@@ -41,12 +43,12 @@ pub struct ChainObjective {
     /// Counts of the features in the data: sum of weight * f(x, y).
     pub(crate) empirical: Vec<f64>,
     pool: Pool,
-    scratch: Mutex<Scratch>,
+    pub(super) scratch: Mutex<Scratch>,
 }
 
 /// Buffers kept from one evaluation to the next.
 #[derive(Default)]
-struct Scratch {
+pub(super) struct Scratch {
     /// Weights of the dense rows, n_dense x width.
     rows: Aligned,
     sums: Vec<Sums>,
@@ -54,6 +56,10 @@ struct Scratch {
     bigrams: Vec<Vec<f64>>,
     workspaces: Vec<Workspace>,
     log_space: usize,
+    /// Block -> -log p of each of its sentences in the last evaluation.
+    pub(super) nlls: Vec<Vec<f64>>,
+    /// The hash of the weights of the last evaluation, if it was not interrupted.
+    pub(super) evaluated: Option<u64>,
 }
 
 impl ChainObjective {
@@ -229,6 +235,7 @@ impl ChainObjective {
         }
         let mut scratch = locked(&self.scratch);
         let scratch = &mut *scratch;
+        scratch.evaluated = None;
         let (transitions, first_state) = (self.transitions_of(&self.features, w), self.features.first_state());
         self.fill_rows(&w[first_state..], &mut scratch.rows, transitions.width);
         let (leading, own_gradient) = gradient.split_at_mut(first_state + self.shared_end());
@@ -237,6 +244,7 @@ impl ChainObjective {
         self.finish(&transitions, &total, &scratch.bigrams, leading, own_gradient);
         let value = total.value;
         scratch.log_space = total.log_space;
+        scratch.evaluated = Some(xxh3_64(cast_slice(w)));
         scratch.sums.push(total);
         Ok(value)
     }
@@ -294,13 +302,15 @@ impl ChainObjective {
         interrupt: &Interrupt,
     ) -> Result<Sums> {
         scratch.bigrams.resize_with(self.blocks.len(), Vec::new);
+        scratch.nlls.resize_with(self.blocks.len(), Vec::new);
         let owns = threads::parts(own_gradient, self.blocks.iter().map(|block| block.own_range.len()));
         let least = likely.as_ref().map_or(0.0, |likely| likely.least);
         let mut labels: Vec<Option<Likely<'_>>> = match likely {
             Some(likely) => likely.blocks.iter_mut().map(|labels| Some(Likely { labels, least })).collect(),
             None => self.blocks.iter().map(|_| None).collect(),
         };
-        let targets = owns.into_iter().zip(&mut scratch.bigrams).zip(labels.drain(..));
+        let kept = scratch.bigrams.iter_mut().zip(&mut scratch.nlls);
+        let targets = owns.into_iter().zip(kept).zip(labels.drain(..));
         let queue = Mutex::new(self.blocks.iter().zip(targets).enumerate());
         let spare = Mutex::new((std::mem::take(&mut scratch.sums), std::mem::take(&mut scratch.workspaces)));
         let reduction = Mutex::new(Reduction::default());
@@ -312,15 +322,11 @@ impl ChainObjective {
                     scope.spawn(|_| {
                         let mut workspace = locked(&spare).1.pop().unwrap_or_default();
                         workspace.lattice.prepare(transitions);
-                        while let Some((index, (block, ((own, met), likely)))) = next() {
+                        while let Some((index, (block, ((own, (met, nlls)), likely)))) = next() {
                             let known = locked(&spare).0.pop();
                             let mut sums = known.unwrap_or_else(|| self.new_sums(transitions));
-                            self.sum_block(
-                                block,
-                                scores,
-                                &mut workspace,
-                                Targets { sums: &mut sums, own, met, likely },
-                            );
+                            let targets = Targets { sums: &mut sums, own, met, nlls, likely };
+                            self.sum_block(block, scores, &mut workspace, targets);
                             let freed = locked(&reduction).add(index, sums);
                             locked(&spare).0.extend(freed);
                         }

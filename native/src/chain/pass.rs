@@ -42,6 +42,8 @@ pub(super) struct Targets<'a> {
     pub sums: &'a mut Sums,
     pub own: &'a mut [f64],
     pub met: &'a mut Vec<f64>,
+    /// -log p of each of the block's sentences.
+    pub nlls: &'a mut Vec<f64>,
     pub likely: Option<Likely<'a>>,
 }
 
@@ -82,13 +84,15 @@ impl WithSimd for BlockPass<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let Targets { own, met, likely, .. } = &mut self.targets;
+        let Targets { own, met, nlls, likely, .. } = &mut self.targets;
         if let Some(likely) = likely {
             likely.labels.begin(self.block.sentences.len());
         }
         own.fill(0.0);
         met.clear();
         met.resize(self.block.bigrams.n_met(), 0.0);
+        nlls.clear();
+        nlls.resize(self.block.sentences.len(), 0.0);
         for sentences in self.countings().chunks(LANES) {
             // With bigram features the transitions differ from token to token, and from sentence to sentence.
             if self.block.bigrams.n_met() == 0
@@ -127,6 +131,13 @@ impl<'a> BlockPass<'a> {
             }
         }
         all
+    }
+
+    /// Adds -log p of a sentence, log Z less the score of its labels, to the value; or the part of it over some labellings.
+    #[inline(always)]
+    fn count(&mut self, sentence: &Counting<'_>, nll: f64) {
+        self.targets.sums.value += sentence.weight * nll;
+        self.targets.nlls[sentence.at] += sentence.weight.signum() * nll;
     }
 
     /// The index, among the state features, of the first feature that is not in a dense row.
@@ -188,7 +199,7 @@ impl WithSimd for Together<'_, '_> {
         if let Some(log_z) = log_z {
             abreast.backward(simd, links, weights);
             for (lane, sentence) in sentences.iter().enumerate() {
-                pass.targets.sums.value += sentence.weight * (log_z[lane] - scores[lane]);
+                pass.count(sentence, log_z[lane] - scores[lane]);
                 pass.spread(simd, sentence, abreast.rows(lane, links));
             }
         }
@@ -219,7 +230,7 @@ impl WithSimd for Alone<'_, '_> {
         let score = lattice.score(transitions, sentence.gold.iter().copied());
         let log_z = lattice.forward(simd, transitions);
         pass.targets.sums.log_space += usize::from(lattice.is_in_log_space());
-        pass.targets.sums.value += sentence.weight * (log_z - score);
+        pass.count(sentence, log_z - score);
         lattice.backward(simd, transitions, sentence.weight, &mut pass.targets.sums.pairs);
         pass.spread(simd, sentence, &lattice.marginals);
         for edge in &lattice.edges {

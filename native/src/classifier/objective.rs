@@ -99,6 +99,11 @@ impl Classifier {
         self.with(Arc::new(self.design.select(samples)), targets, weights)
     }
 
+    /// The objective with other weights of the samples. It shares the matrix.
+    pub fn reweighted(&self, weights: Vec<f64>) -> Self {
+        self.with(Arc::clone(&self.design), self.targets.clone(), weights)
+    }
+
     /// The objective of two classes, `class` as 1 and all others as 0. It shares the matrix.
     pub fn one_against_rest(&self, class: u32) -> Self {
         let targets = self.targets.iter().map(|&target| u32::from(target == class)).collect();

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..solvers import EndedByPasses, Tolerant
-from ..trace import TraceRecord
+from ..trace import TraceRecord, percentage
 from .output import say
 
 if TYPE_CHECKING:
@@ -160,9 +160,10 @@ class Progress:
         if record.dev is not None:
             self._dev = f"dev {' '.join(record.headline)} at {record.iteration}"
         iteration, objective, active = record.line.split(", ")[:3]
-        parts = [each for each in (self.label, iteration, objective, active, self._dev) if each]
+        gap = "" if record.gap is None else f"gap {percentage(record.gap, record.objective)}"
+        parts = [each for each in (self.label, iteration, objective, active, gap, self._dev) if each]
         room = max(self._bar.console.width - self._bar_width - _AROUND, 0)
-        by_worth = [each for each in (active, objective, iteration, self._dev) if each]
+        by_worth = [each for each in (active, objective, iteration, gap, self._dev) if each]
         self._n_dropped = min(self._n_dropped, len(by_worth))
         while self._n_dropped < len(by_worth) and len(self._joined(parts, by_worth)) > room:
             self._n_dropped += 1

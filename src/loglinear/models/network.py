@@ -72,7 +72,7 @@ class LogLikelihood:
         return self.value
 
 
-class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,)):  # type: ignore[misc]
+class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=("gap",)):  # type: ignore[misc]
     """Pairwise Markov random field over discrete variables, whose structure is learned.
 
     p(x) is proportional to exp(sum over variables of node weights + sum over edges of edge weights). Minimises the sum

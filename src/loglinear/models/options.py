@@ -44,6 +44,12 @@ class SolverOptions:
         "of a solver given by name or by default: when it has converged, for most solvers when the mean relative "
         "decrease of the objective over the last 5 steps is below it; by default the solver's own",
     )
+    gap: float | None = option(
+        None,
+        "stop when the objective is proved to be within this share of its optimum, such as 0.001. A solver given by "
+        "name or by default then has a tolerance of 0 unless one is given. Needs a convex objective; without l2 the "
+        "proof comes late. None for no such limit.",
+    )
     solver_options: Mapping[str, Any] | None = option(
         None,
         "further options of a solver given by name, such as passes=10; `loglinear solvers NAME` lists them. A dict.",
@@ -71,7 +77,7 @@ class SolverOptions:
         """Return the limits of the minimisation."""
         from ..minimize import Stop
 
-        return Stop(max_iterations=self.max_iterations)
+        return Stop(max_iterations=self.max_iterations, gap=self.gap)
 
     def settings(self) -> dict[str, Any]:
         """Return the options as the settings in a model file."""
@@ -102,9 +108,12 @@ class SolverOptions:
                 message = f"solver_options={self.solver_options!r} is no mapping of names to values"
                 raise OptionError(message)
             given: dict[str, Any] = {}
+            known = option_names(SOLVERS[name]) if name in SOLVERS else []
             if self.tolerance is not None:
                 given["tolerance"] = self.tolerance
-            if name in SOLVERS and "seed" in option_names(SOLVERS[name]):
+            elif self.gap is not None and "tolerance" in known:
+                given["tolerance"] = 0.0
+            if "seed" in known:
                 given["seed"] = self.random_state
             return name, make_solver(name, **given | dict(self.solver_options or {}))
         if self.solver_options:

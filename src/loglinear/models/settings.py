@@ -59,11 +59,18 @@ def training_summary(results: Sequence[Result]) -> dict[str, Any]:
         "objective": sum(result.objective for result in results),
         "nll": sum(result.nll for result in results),
         "violation": last.violation,
+        "gap": _sum_of_gaps(results),
         "iterations": sum(result.iterations for result in results),
         "passes": sum(result.passes for result in results),
         "seconds": round(sum(result.seconds for result in results), 3),
         **{name: value for name, value in chosen.items() if value is not None},
     }
+
+
+def _sum_of_gaps(results: Sequence[Result]) -> float | None:
+    """Return the bound of the distance of all objectives together from their optimum; None if one of them has none."""
+    gaps = [result.gap for result in results if result.gap is not None]
+    return sum(gaps) if len(gaps) == len(results) else None
 
 
 def worst(results: Sequence[Result]) -> Result:

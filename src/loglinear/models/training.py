@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
-from ..minimize import Callback, Stop, minimize
+from ..minimize import Callback, Stop, minimize, with_distance
 from ..path import largest_l1
 from ..problem import Objective, Problem
 from ..result import Result, Status
@@ -97,7 +97,10 @@ def train(
     result = run(problem, options.make_solver()[1], w0, stop=stop, callbacks=(*first, *observers))
     result = replace(result, state=None)  # type: ignore[arg-type]
     _warn_if_empty(problem, result)
-    return result if scores is None else scores.concluded(result)
+    if scores is None:
+        return result
+    result = scores.concluded(result)
+    return result if result.kept is None else with_distance(problem, result)
 
 
 def _terms(saving: Saving, problem: Problem, options: SolverOptions, dev: DevData | None, w0: Vector | None) -> Terms:
@@ -147,7 +150,7 @@ class DevScores:
         # Every watcher is asked: it may count the records.
         shown = [watcher.shows(record) for watcher in self._watchers]
         options = self._dev.options
-        ends = self._stop.status(state, record.seconds) is not Status.RUNNING
+        ends = self._stop.status(state, record.seconds, record.gap) is not Status.RUNNING
         if self._dev.chooses or ends or any(shown) or record.iteration % self.PERIOD == 0:
             self._score(record, state.w)
         best = self._best

@@ -148,6 +148,16 @@ class ChainObjective:
         return self.core.is_partial
 
     @property
+    def is_convex(self) -> bool:
+        """Whether the objective is convex: all labels are known."""
+        return not self.is_partial
+
+    @property
+    def weights(self) -> Vector:
+        """Weights of the sentences, >= 0, shape (n_samples,)."""
+        return self.core.weights
+
+    @property
     def n_unknown(self) -> int:
         """Number of sentences of whose labels nothing is known; they contribute nothing."""
         return self.core.n_unknown
@@ -185,6 +195,13 @@ class ChainObjective:
             out: where to write the gradient; a new array without it.
         """
         return self.core.value_and_gradient(w, out)
+
+    def sample_nlls(self, w: Vector) -> Vector:
+        """Return -log p(y | x; w) of each sentence, not times its weight, shape (n_samples,).
+
+        Cost: nothing at the weights of the last evaluation, else an evaluation. Sentences without weight get 0.
+        """
+        return self.core.sample_nlls(w)
 
     @property
     def is_prunable(self) -> bool:

@@ -12,8 +12,10 @@ from .. import _core
 from ..data.corpus import Corpus
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
+from ..gap import Balanced
 from ..options import one_of
 from ..vectors import Vector
+from .balance import best_shift, flows, stationary
 
 __all__ = ["ClassifierObjective"]
 
@@ -159,6 +161,11 @@ class ClassifierObjective:
         return self.n_outputs if self.intercept else 0
 
     @property
+    def is_convex(self) -> bool:
+        """True: the NLL of a classifier is convex."""
+        return True
+
+    @property
     def clusterable(self) -> tuple[int, int]:
         """Range of the features that may be clustered: all but the intercept's."""
         return 0, self.n_features - self.n_unpenalised
@@ -203,6 +210,41 @@ class ClassifierObjective:
     def probabilities(self, w: Vector) -> Vector:
         """Return p(y | x; w), shape (n_samples, n_outputs); with two classes p(1 | x; w)."""
         return self.core.probabilities(w).reshape(-1, self.n_outputs)
+
+    def sample_nlls(self, w: Vector) -> Vector:
+        """Return -log p(y | x; w) of each sample, not times its weight, shape (n_samples,)."""
+        return _nlls(self._shares(w), self.core.targets)
+
+    def _shares(self, w: Vector) -> Vector:
+        """Return p(y | x; w) of all classes, shape (n_samples, n_classes)."""
+        if self.n_outputs > 1:
+            return self.probabilities(w)
+        scores = self.core.start(w)[1]
+        return np.exp(-np.logaddexp(0.0, np.column_stack([scores, -scores])))
+
+    def balanced(self, w: Vector) -> Balanced | None:
+        """Return the objective with weights of its samples under which its derivatives by the intercept are 0.
+
+        The intercept is first brought to its optimum with all other weights fixed, so that the factors are near 1. Then
+        the samples of each class get a factor (see ``stationary``).
+
+        Returns:
+            None if a class has no samples of any weight, or probabilities that are 0 leave no such factors.
+        """
+        targets, weights = self.core.targets, self.weights
+        shift = best_shift(self._shares(w), targets, weights)
+        if self.n_outputs == 1:
+            shift = shift[1:] - shift[:1]
+        w = w.copy()
+        w[-self.n_outputs :] += shift / self.intercept
+        shares = self._shares(w)
+        tau = stationary(flows(shares, targets, weights))
+        if tau is None:
+            return None
+        factors = tau[targets]
+        core = self.core.reweighted(weights * factors)
+        nll, gradient = core.value_and_gradient(w) if self.n_outputs > 1 else core.start(w)[::2]
+        return Balanced(factors, _nlls(shares, targets), nll, gradient)
 
     def per_sample(self) -> _core.SamplePasses:
         """Return the same problem for solvers that go sample by sample, each sample a chain of one token."""
@@ -282,6 +324,11 @@ class ClassifierObjective:
         if self.n_outputs > 1:
             return self.core.as_chain().restrict(features)
         return self._like(self.core.restrict(features[:kept]), kept)
+
+
+def _nlls(shares: Vector, targets: npt.NDArray[np.uint32]) -> Vector:
+    with np.errstate(divide="ignore"):  # a probability of 0 has an infinite NLL
+        return np.asarray(-np.log(shares[np.arange(targets.size), targets]))
 
 
 def _numbers(targets: npt.ArrayLike, n_samples: int, n_classes: int) -> npt.NDArray[np.uint32]:

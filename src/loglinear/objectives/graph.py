@@ -57,6 +57,11 @@ class GraphLikelihood:
         return self._field.exact
 
     @property
+    def is_convex(self) -> bool:
+        """Whether the objective is convex: inference is exact."""
+        return self.exact
+
+    @property
     def unconverged(self) -> int:
         """Evaluations whose belief propagation did not settle."""
         return self._field.unconverged

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..networks.exact import Exact
 from ..networks.graph import Graph, Inference, Moments, Report
 from ..networks.loopy_bp import LoopyBP
 from ..networks.numbering import Codes, Layout, Numbers, sample_weights
@@ -74,6 +75,11 @@ class NetworkLikelihood:
         self._hidden, self._hidden_weights = found[hidden], weights[hidden]
         self._counts = self._counted(found[~hidden], weights[~hidden], unit)
         self._graph = Graph(layout, np.empty((0, 2), np.int64), threads)
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether the objective is convex: inference is exact, and no value is missing."""
+        return isinstance(self.inference, Exact) and not len(self._hidden)
 
     @property
     def n_threads(self) -> int:

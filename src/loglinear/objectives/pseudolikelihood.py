@@ -76,6 +76,11 @@ class PseudoLikelihood:
         return self.layout.n_columns
 
     @property
+    def is_convex(self) -> bool:
+        """True: it is a sum of logistic regressions."""
+        return True
+
+    @property
     def frequencies(self) -> Vector:
         """Value of each column where its variable is missing, shape (D,): the share of its state among the others."""
         return self.core.frequencies

@@ -85,6 +85,11 @@ class ClusteredState:
         return self.phase == "coarse"
 
     @property
+    def whole_gradient(self) -> Vector | None:
+        """Gradient of the NLL by beta; None in a coarse phase."""
+        return None if self.partial else self.inner.gradient
+
+    @property
     def working_set(self) -> None:
         """None: all features are at work in every phase."""
 

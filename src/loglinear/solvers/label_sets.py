@@ -104,6 +104,11 @@ class LabelSetsState:
         return made + self.gradient_evaluations
 
     @property
+    def whole_gradient(self) -> Vector | None:
+        """The gradient; None while the passes of the first stage are made."""
+        return self.gradient if self.first is None else None
+
+    @property
     def working_set(self) -> int | None:
         """Number of features at work."""
         return None if self.features is None else int(self.features.size)

@@ -58,6 +58,11 @@ class ProxGradientState:
     working_set: int = 0
 
     @property
+    def whole_gradient(self) -> Vector:
+        """The gradient."""
+        return self.gradient
+
+    @property
     def partial(self) -> bool:
         """False: the violation is by all weights."""
         return False

@@ -56,6 +56,11 @@ class ProxNewtonState:
     sweeps: int = 0
 
     @property
+    def whole_gradient(self) -> Vector:
+        """The gradient."""
+        return self.gradient
+
+    @property
     def partial(self) -> bool:
         """False: the violation is by all features."""
         return False

@@ -79,6 +79,11 @@ class TwoStageState:
         return self.stage.violation
 
     @property
+    def whole_gradient(self) -> Vector | None:
+        """Gradient of the NLL in the second stage; None in the first."""
+        return self.stage.gradient if isinstance(self.stage, QuasiNewtonState) else None
+
+    @property
     def iteration(self) -> int:
         """Passes of the first stage and iterations of the second."""
         return self.before + self.stage.iteration

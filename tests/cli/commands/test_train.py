@@ -353,7 +353,7 @@ def test_development_data_are_scored_in_every_line_and_at_the_end(done, chunker,
     f1 = json.loads(done("evaluate", "-m", tmp_path / "m", chunker.test, "--json").stdout)["f1"]
     assert said[-2].startswith(f"dev: f1 {f1:.4f}, accuracy ")
     assert "violation" in said[-4]
-    assert "at an optimum 0); a smaller --tolerance goes closer" in said[-4]
+    assert "at an optimum 0); no useful bound of the distance from the optimum; a smaller --tol" in said[-4]
 
 
 def test_the_best_weights_on_development_data_are_written(done, chunker, tmp_path):
@@ -389,11 +389,44 @@ def test_the_last_step_is_shown_and_the_cost_is_told(done, tiny, tmp_path):
 
 
 def test_only_weights_far_from_an_optimum_are_said_to_have_one_closer(done, tiny, tmp_path):
-    command = ["train", tiny, "--preset", "pos", "-m", tmp_path / "m", "--l2", "1"]
-    assert "a smaller --tolerance goes closer" in done(*command, "--tolerance", "0.1").stderr
+    command = ["train", tiny, "--preset", "pos", "-m", tmp_path / "m", "--l2", "0.01"]
+    assert "a smaller --tolerance goes closer" in done(*command, "--tolerance", "0.9").stderr
     near = done(*command, "--tolerance", "1e-9").stderr
     assert "converged" in near
     assert "goes closer" not in near
+
+
+@pytest.mark.parametrize("kind", ["chain", "maxent"])
+def test_a_training_ends_at_the_gap_asked_for_and_says_so(done, tiny, tmp_path, kind):
+    model, trace = tmp_path / "m", tmp_path / "t"
+    command = ["train", tiny, "--preset", "pos", "--model-type", kind, "--l2", "0.1", "-m", model, "--trace", trace]
+    said = done(*command, "--gap", "0.001").stderr
+    assert "the objective is as near its optimum as asked for: " in said
+    report = json.loads(done("inspect", model, "--json").stdout)
+    assert report["status"] == "gap_reached"
+    assert 0.0 <= report["gap"] <= 0.001 * report["objective"]
+    told = f"within {100 * report['gap'] / report['objective']:.2g} % of the optimum"
+    assert told in said
+    assert f"                 {told}\n" in done("inspect", model).stdout
+    records = [json.loads(line) for line in trace.read_text().splitlines()]
+    assert records[-1]["gap"] == report["gap"]
+    # Without a gap to stop at, it is told at the end alone.
+    assert re.search(r"within [\de.-]+ % of the optimum", done(*command).stderr)
+    *records, last = (json.loads(line) for line in trace.read_text().splitlines())
+    assert "gap" in last
+    assert not any("gap" in record for record in records)
+
+
+def test_a_gap_that_cannot_be_proved_is_refused(misuse, done, tiny, tmp_path):
+    command = ["train", tiny, "--preset", "pos", "-m", tmp_path / "m"]
+    tiny.write_text(tiny.read_text().replace("VBZ V", "VBZ ?"))
+    assert "gap=0.001 cannot be met: the objective is not convex" in misuse(
+        *command, "--partial", "--gap", "0.001", "-q"
+    )
+    assert "number from 0 to 0.1" in misuse(*command, "--gap", "5")
+    assert (
+        "no useful bound of the distance from the optimum: the objective is not" in done(*command, "--partial").stderr
+    )
 
 
 @pytest.mark.filterwarnings("default:no (feature|attribute) is left")

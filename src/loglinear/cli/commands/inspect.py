@@ -22,7 +22,7 @@ WRITES: tuple[str, ...] = ()
 
 
 # What the training's summary tells where it applies.
-_KNOWN = ("n_sentences", "n_tokens", "n_samples", "start", "dev", "kept")
+_KNOWN = ("gap", "n_sentences", "n_tokens", "n_samples", "start", "dev", "kept")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -78,6 +78,8 @@ def _strongest(features: list[dict[str, Any]], top: int) -> list[dict[str, Any]]
 
 def render(report: dict[str, Any]) -> str:
     """Return the report for people."""
+    from ...result import distance
+
     candidates = f" of {report['n_features']:,}" if report["n_features"] is not None else ""
     lines = [
         f"active features  {report['n_active']:,}{candidates}, on {report['n_attributes']:,} attributes",
@@ -92,6 +94,8 @@ def render(report: dict[str, Any]) -> str:
             f"ended            {ended(report)}",
             f"                 objective {report['objective']:.4f}, violation {report['violation']:.3g}",
         ]
+    if "gap" in report:
+        lines.append(f"                 {distance(report['gap'], report['objective'])}")
     if "text" in report:
         lines.append(f"texts            {_words(report['text'])}")
     if report["constraints"] is not None:

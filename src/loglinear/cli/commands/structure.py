@@ -120,7 +120,8 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
         raise OptionError(message)
     options = chosen(NetworkOptions, arguments)
     options.check()
-    return PairwiseMRF(**vars(options), n_jobs=arguments.threads or None)
+    given = {name: value for name, value in vars(options).items() if name != "gap"}
+    return PairwiseMRF(**given, n_jobs=arguments.threads or None)
 
 
 def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:

@@ -30,7 +30,7 @@ READS: tuple[str, ...] = ("train", "dev", "template", "start")
 WRITES: tuple[str, ...] = ("model", "trace", "checkpoint")
 
 
-# A violation of at most this share of the violation at the start is near an optimum.
+# Near an optimum the gap is at most this share of the objective, or the violation of the violation at the start.
 NEAR = 1e-3
 # Defaults of --ngrams, --tfidf and --multi-class.
 DEFAULTS = ["1", False, "softmax"]
@@ -147,7 +147,9 @@ def _account(results: list[Result]) -> list[str]:
 
     result = worst(results)
     lines = [result.account if len(results) == 1 else f"the least accurate of {len(results)} models: {result.account}"]
-    if result.status is Status.CONVERGED and result.violation > NEAR * result.trace[0].violation:
+    proved = result.relative_gap is not None and result.relative_gap <= NEAR
+    near = proved or result.violation <= NEAR * result.trace[0].violation
+    if result.status is Status.CONVERGED and not near:
         lines[0] += "; a smaller --tolerance goes closer"
     iterations = counted(sum(each.iterations for each in results), "iteration")
     seconds, active = sum(each.seconds for each in results), sum(each.record.nnz for each in results)

@@ -145,6 +145,11 @@ class QuasiNewtonState:
     spare_gradient: Vector
 
     @property
+    def whole_gradient(self) -> Vector:
+        """The gradient."""
+        return self.gradient
+
+    @property
     def passes(self) -> float:
         """Effective passes over the data: a batch method looks at every sample in every evaluation."""
         return float(self.gradient_evaluations)

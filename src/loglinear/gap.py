@@ -1,0 +1,337 @@
+"""A bound of the distance from the optimum, F(w) - F*, by weak duality.
+
+F(w) = NLL(w) + l1 |w|_1 + (l2 / 2) |w|^2 with the optimum F*; s_i are the weights of the samples, f_i the features of
+sample i and y_i its labels.
+
+For any distributions q_i over the labellings of the samples, log Z_i(u) >= u . E_q[f_i] + H(q_i) at every u. So
+
+    NLL(u) >= sum_i s_i H(q_i) + u . r    with    r = sum_i s_i (E_q[f_i] - f_i(y_i)),
+
+    F* >= D(q) = sum_i s_i H(q_i) + min over u of (u . r + l1 |u|_1 + (l2 / 2) |u|^2).
+
+- With l2 > 0 the minimum is -sum_j S(r_j)^2 / (2 l2), where S(x) = max(|x| - l1, 0).
+- With l1 > 0 it need only be taken over |u|_1 <= R = F(w) / l1, which an optimum satisfies because l1 |u|_1 <= F(u) <=
+  F(w) where the NLL is not negative. For every lambda >= 0 the minimum is then at least
+  -lambda R - sum_j max(|r_j| - l1 - lambda, 0)^2 / (2 l2); with l2 = 0 it is -R max(0, max_j |r_j| - l1).
+- A weight without penalty needs r_j = 0.
+
+The distributions tried are the mixtures q_i = (1 - t_i) [y = y_i] + t_i p(y | x_i; w), for which r = sum_i t_i s_i
+(E_w[f_i] - f_i(y_i)): with one t for all samples, r = t g, where g is the gradient of the NLL. With p*_i =
+p(y_i | x_i; w) and H_i the entropy of p(y | x_i; w),
+
+    H(q_i) = -t_i ln t_i (1 - p*_i) + t_i (H_i + p*_i ln p*_i) - c_i ln c_i,    c_i = 1 - t_i (1 - p*_i),
+
+    sum_i s_i H_i = NLL(w) - w . g.
+
+t = 1 is the Fenchel dual at w itself; smaller t scale the expectations towards the empirical counts until they satisfy
+the dual's constraints. D is concave in t, and any t gives a bound: the best of some is taken.
+
+An objective that does not give p*_i but is convex and nowhere negative has NLL(u) >= t (NLL(w) + g . (u - w)) for t
+in [0, 1]: the same bound with t (NLL(w) - w . g) in place of the entropies.
+
+With an intercept without penalty, t_i = t tau_c for the samples of class c, where sum_c tau_c G_ck = 0 for all classes
+k and G_ck = sum over samples i of class c of s_i (p(k | x_i) - [k = c]). G is a matrix of transition rates, and tau its
+stationary distribution, scaled to a largest entry of 1: such tau exist wherever all classes have samples. Where the
+intercept is at its optimum, all tau are 1; as any distributions will do, those of w with such an intercept are taken.
+
+Sources: the dual: Lebanon & Lafferty (NIPS 2001); Dudik, Phillips & Schapire (JMLR 8, 2007); of chains Collins et al.
+(JMLR 9, 2008). Scaling a dual point into the feasible set: Koh, Kim & Boyd (JMLR 8, 2007), of two classes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from .penalty import Separable
+from .problem import Problem
+from .vectors import Vector
+
+__all__ = [
+    "USEFUL",
+    "Balanced",
+    "Balancing",
+    "Convex",
+    "SampleLikelihoods",
+    "cannot_be_met",
+    "duality_gap",
+    "no_bound",
+    "useful",
+]
+
+# A bound above this share of the objective says too little to be shown: with L1 alone it lags the distance by far.
+USEFUL = 0.1
+# Trials of the golden-section search for t.
+TRIALS = 20
+# A bound is up to this many times sharper than the violation alone lets expect.
+SHARPER = 20.0
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+
+
+@runtime_checkable
+class Convex(Protocol):
+    """An objective that states whether it is convex and nowhere negative."""
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether it is: an exact NLL of a log-linear model is, if all labels are known."""
+
+
+@runtime_checkable
+class SampleLikelihoods(Protocol):
+    """An objective that gives the likelihood of each sample under a log-linear model."""
+
+    @property
+    def weights(self) -> Vector:
+        """Weights s_i of the samples, >= 0, shape (n_samples,)."""
+
+    def sample_nlls(self, w: Vector) -> Vector:
+        """Return -log p(y_i | x_i; w) of each sample, not times s_i, shape (n_samples,)."""
+
+
+class Balanced(NamedTuple):
+    """An objective whose samples have the weights tau_i s_i: its derivatives by the intercept are 0.
+
+    It is evaluated at weights u that may differ from w in the intercept.
+
+    Attributes:
+        factors: tau_i, from 0 to 1, the largest 1, shape (n_samples,).
+        sample_nlls: -log p(y_i | x_i; u), see ``SampleLikelihoods``.
+        nll: of the samples with these weights, nats.
+        gradient: of that NLL, shape (n_features,).
+    """
+
+    factors: Vector
+    sample_nlls: Vector
+    nll: float
+    gradient: Vector
+
+
+@runtime_checkable
+class Balancing(Protocol):
+    """An objective that can weigh its samples so that its derivatives by the intercept are 0."""
+
+    @property
+    def n_unpenalised(self) -> int:
+        """Number of the last weights, the intercept's."""
+
+    def balanced(self, w: Vector) -> Balanced | None:
+        """Return the objective with such weights of the samples, at w or with another intercept; None without any."""
+
+
+def no_bound(problem: Problem) -> str:
+    """Return why a problem has no bound of the distance from the optimum, as the end of a sentence; empty if it has.
+
+    Example:
+        >>> from loglinear import ClassifierObjective, ElasticNet, Problem
+        >>> from loglinear.gap import no_bound
+        >>> from loglinear.penalty import GroupLasso
+        >>> objective = ClassifierObjective([[1.0], [2.0]], [0, 1], n_classes=2, intercept=False)
+        >>> no_bound(Problem(objective, ElasticNet(l1=0.1)))
+        ''
+        >>> no_bound(Problem(objective, GroupLasso(l1=0.1)))
+        'the penalty is not one of single weights'
+    """
+    objective, penalty = problem.objective, problem.penalty
+    if not isinstance(penalty, Separable):
+        return "the penalty is not one of single weights"
+    if not isinstance(objective, Convex):
+        return f"{type(objective).__name__} does not state that it is convex (is_convex)"
+    if not objective.is_convex:
+        return "the objective is not convex: labels are known in part, or inference is not exact"
+    if not (penalty.l1 or penalty.l2):
+        return "there is no penalty"
+    free = min(penalty.unpenalised, problem.n_features)
+    if free and not (isinstance(objective, Balancing) and objective.n_unpenalised == free):
+        return f"{free} weights bear no penalty, and are not the intercept of a classifier"
+    return ""
+
+
+def duality_gap(problem: Problem, w: Vector, nll: float, gradient: Vector) -> float:
+    """Return an upper bound of F(w) - F*, in nats, up to rounding errors; infinite if there is none.
+
+    See the module for the derivation.
+
+    Cost: O(n_features + n_samples), and what ``sample_nlls`` or ``balanced`` of the objective cost: for chains nothing
+    where w was evaluated last, for classifiers about one evaluation, or two with an intercept.
+
+    Args:
+        problem: objective and penalty.
+        w: weights, shape (n_features,).
+        nll: unpenalised NLL at w, nats.
+        gradient: of the NLL at w, by all features, shape (n_features,).
+
+    Example:
+        >>> import numpy as np
+        >>> from loglinear import ClassifierObjective, ElasticNet, Problem
+        >>> from loglinear.gap import duality_gap
+        >>> objective = ClassifierObjective([[1.0], [2.0]], [0, 1], n_classes=2, intercept=False)
+        >>> problem = Problem(objective, ElasticNet(l2=1.0))
+        >>> for weight in (0.0, 0.2, 0.224):
+        ...     w = np.array([weight])
+        ...     print(f"{duality_gap(problem, w, *objective.value_and_gradient(w)):.4f}")
+        0.1111
+        0.0013
+        0.0000
+    """
+    objective = nll + problem.penalty.value(w)
+    if no_bound(problem) or not (math.isfinite(objective) and np.isfinite(gradient).all()):
+        return math.inf
+    mixtures = _mixtures(problem, w, nll, gradient)
+    if mixtures is None:
+        return math.inf
+    with np.errstate(over="ignore", invalid="ignore"):  # of huge gradients; the bound is then infinite or no number
+        excess = _Excess.of(problem.separable, mixtures.gradient, objective)
+        bound = _largest(lambda t: mixtures.entropy(t) - excess.cost(t), excess.kink)
+    return max(objective - bound, 0.0) if math.isfinite(bound) else math.inf
+
+
+def useful(gap: float, objective: float) -> float | None:
+    """Return a bound if it says something: it is at most a tenth of the objective; else None.
+
+    Example:
+        >>> from loglinear.gap import useful
+        >>> useful(0.1, 20.0), useful(19.0, 20.0)
+        (0.1, None)
+    """
+    return gap if gap <= USEFUL * abs(objective) else None
+
+
+def cannot_be_met(problem: Problem, gap: float, objective: float, violation: float) -> bool:
+    """Whether it is plain, by experience and without any sum, that the bound is above ``gap``.
+
+    Args:
+        problem: objective and penalty.
+        gap: absolute, nats.
+        objective: penalised, nats.
+        violation: max-norm of the pseudo-gradient.
+    """
+    l1, l2 = problem.penalty.l1, problem.penalty.l2
+    smooth = violation**2 / (2.0 * l2) if l2 else math.inf
+    scaled = violation / (l1 + violation) * abs(objective) if l1 and violation else math.inf
+    return bool(violation > 0.0 and min(smooth, scaled) > SHARPER * gap)
+
+
+@dataclass(frozen=True)
+class _Mixtures:
+    """The mixtures q_i with t_i = t tau_i.
+
+    Attributes:
+        linear: A in the sum over samples of s_i H(q_i) = t A - t ln t M - sum_i s_i c_i ln c_i.
+        moved: M = sum_i s_i tau_i (1 - p*_i).
+        weights: s_i, shape (n,); empty if the p*_i are not known.
+        shares: tau_i (1 - p*_i), shape (n,).
+        gradient: r at t = 1, shape (n_features,).
+    """
+
+    linear: float
+    moved: float
+    weights: Vector
+    shares: Vector
+    gradient: Vector
+
+    def entropy(self, t: float) -> float:
+        """Return the sum over samples of s_i H(q_i)."""
+        if not self.weights.size:
+            return t * self.linear
+        c = 1.0 - t * self.shares
+        c_log_c = c * np.log(np.where(c > 0.0, c, 1.0))
+        return float(t * self.linear - t * math.log(t) * self.moved - self.weights @ c_log_c)
+
+
+def _mixtures(problem: Problem, w: Vector, nll: float, gradient: Vector) -> _Mixtures | None:
+    """Return the mixtures at w; None if none satisfies the constraints of the weights without penalty."""
+    objective, penalised = problem.objective, problem.n_features
+    factors: Vector | float = 1.0
+    if problem.penalty.unpenalised:
+        assert isinstance(objective, Balancing)
+        balanced = objective.balanced(w)
+        if balanced is None:
+            return None
+        factors, nlls, nll, gradient = balanced
+        penalised -= problem.penalty.unpenalised
+    elif isinstance(objective, SampleLikelihoods):
+        nlls = objective.sample_nlls(w)
+    else:
+        return _Mixtures(nll - float(w @ gradient), 0.0, np.empty(0), np.empty(0), gradient)
+    assert isinstance(objective, SampleLikelihoods)
+    weights = objective.weights
+    entropies = nll - float(w @ gradient)
+    nlls = np.minimum(nlls, 1e3)  # exp(-1000) is 0
+    p, others = np.exp(-nlls), -np.expm1(-nlls)
+    scaled = weights * factors
+    logs = np.log(np.where(scaled > 0.0, factors, 1.0))
+    linear = entropies - float(scaled @ (p * nlls + logs * others))
+    return _Mixtures(linear, float(scaled @ others), weights, factors * others, gradient[:penalised])
+
+
+@dataclass(frozen=True)
+class _Excess:
+    """The entries of r that exceed l1, as a function of t.
+
+    Attributes:
+        l1: of the penalty.
+        l2: of the penalty.
+        radius: R; infinite without l1.
+        sizes: |r_j| > l1 at t = 1, the largest first; without l1 the norm of r alone.
+    """
+
+    l1: float
+    l2: float
+    radius: float
+    sizes: Vector
+
+    @classmethod
+    def of(cls, penalty: Separable, r: Vector, objective: float) -> _Excess:
+        """Return the excess of a vector r, where the penalised objective is known at some weights."""
+        l1, l2, _ = penalty.strengths
+        if not l1:
+            return cls(l1, l2, math.inf, np.array([math.sqrt(float(r @ r))]))
+        sizes = np.abs(r)
+        sizes = np.sort(sizes[sizes > l1])[::-1]
+        return cls(l1, l2, objective / l1, sizes)
+
+    @property
+    def kink(self) -> float:
+        """The largest t in [0, 1] that costs nothing."""
+        return min(self.l1 / float(self.sizes[0]), 1.0) if self.sizes.size and self.sizes[0] > 0.0 else 1.0
+
+    def cost(self, t: float) -> float:
+        """Return -min over u of (u . t r + l1 |u|_1 + (l2 / 2) |u|^2), or a number above it."""
+        over = t * self.sizes - self.l1
+        over = over[over > 0.0]
+        if not over.size:
+            return 0.0
+        if not self.l2:
+            return self.radius * float(over[0])
+        # The best lambda satisfies sum_j max(over_j - lambda, 0) = l2 R, as in a projection onto the simplex.
+        least = 0.0
+        if self.l2 * self.radius < over.sum():
+            candidates = (np.cumsum(over) - self.l2 * self.radius) / np.arange(1, over.size + 1)
+            least = max(float(candidates[over > candidates][-1]), 0.0)
+        rest = np.maximum(over - least, 0.0)
+        return float(rest @ rest) / (2.0 * self.l2) + (least * self.radius if least else 0.0)
+
+
+def _largest(bound: Callable[[float], float], kink: float) -> float:
+    """Return the largest of some values of a concave function on (0, 1], among them at 1 and at the kink."""
+    best = max(bound(1.0), bound(kink) if kink > 0.0 else -math.inf)
+    if kink >= 1.0:
+        return best
+    low, high = kink, 1.0
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = bound(left), bound(right)
+    for _ in range(TRIALS):
+        if at_left > at_right:
+            high, right, at_right = right, left, at_left
+            left = high - GOLDEN * (high - low)
+            at_left = bound(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + GOLDEN * (high - low)
+            at_right = bound(right)
+    return max(best, at_left, at_right)
