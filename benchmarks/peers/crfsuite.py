@@ -33,7 +33,9 @@ from comparison import Answer, Goal, Row, alternate, compare, compare_reach, mar
 HERE = Path(__file__).resolve().parent
 THREADS = 2
 # c1 and c2 of CRFsuite; c1 = l1 and c2 = l2 / 2.
-PENALTIES = {"l2": {"c1": 0.0, "c2": 1.0}, "l1": {"c1": 1.0, "c2": 0.0}}
+PENALTIES = {"l2": {"c1": 0.0, "c2": 1.0}, "l1": {"c1": 1.0, "c2": 0.0}, "elastic net": {"c1": 0.1, "c2": 0.1}}
+# How near `auto` is to come, and by how much sooner than CRFsuite.
+AUTO_GOALS = {"l1": {0.01: 60, 0.001: 100, 0.0001: 100}, "l2": {0.001: 40}}
 GAPS = (0.01, 0.001, 0.0001)
 COPIES = 20
 SAG_PASSES = 40
@@ -195,6 +197,34 @@ def curves(files: Files, penalty: str, effort: Effort) -> tuple[list[Row], Answe
     return rows, {"best": least, **answers}
 
 
+def auto(files: Files, penalty: str, effort: Effort) -> tuple[list[Row], Answer]:
+    """Seconds of `auto` and of CRFsuite: to gaps above the best objective, or to CRFsuite's after 100 iterations."""
+    c, train = PENALTIES[penalty], files.attributes("train")
+    count = effort.peer_curve if penalty in AUTO_GOALS else 100
+    model = files.model(f"crfsuite-{penalty}")
+    ours = partial(work, "loglinear_auto", train=train, l1=c["c1"], l2=2 * c["c2"], threads=THREADS)
+    answers: Answer = {
+        "crfsuite": work("crfsuite_train", train=train, **c, max_iterations=count, model=model),
+        "reference": ours(seconds=120.0, tolerance=1e-7),
+        "auto": [ours(seconds=120.0, tolerance=1e-5) for _ in range(effort.rounds)],
+    }
+    theirs = answers["crfsuite"]["trace"]
+    runs = sorted(answers["auto"], key=lambda run: run["trace"][-1]["seconds"])
+    course, chosen = runs[len(runs) // 2]["trace"], runs[0]["chosen"]
+    title = f"{penalty}, {THREADS} threads: `auto`, {chosen}"
+    if penalty not in AUTO_GOALS:
+        goal = theirs[-1]["objective"]
+        return [compare_reach(f"{title}: to CRFsuite's objective", theirs, course, goal, goal=Goal(60))], answers
+    least = min(record["objective"] for run in (theirs, course, answers["reference"]["trace"]) for record in run)
+    goals = AUTO_GOALS[penalty]
+    rows = [
+        compare_reach(f"{title}: to {gap:.2%}", theirs, course, least * (1 + gap), goal=Goal(goals[gap]))
+        for gap in GAPS
+        if gap in goals
+    ]
+    return rows, answers
+
+
 def epochs(files: Files, effort: Effort) -> tuple[list[Row], Answer]:
     """A pass of stochastic training, on one thread."""
     train, count = files.attributes("train"), effort.iterations
@@ -295,6 +325,7 @@ def options() -> argparse.Namespace:
     for name in ("quick", "full"):
         effort.add_argument(f"--{name}", dest="effort", action="store_const", const=name, default="default")
     parser.add_argument("--penalty", choices=["l1", "l2", "both"], default="both")
+    parser.add_argument("--only", choices=["auto"], help="this part alone")
     parser.add_argument("--repeats", type=int, help="rounds of every short measurement")
     parser.add_argument("--json", type=Path, metavar="FILE", help="writes every measurement")
     return parser.parse_args()
@@ -314,8 +345,12 @@ def main() -> None:
         sections |= {"epochs": partial(epochs, files, effort)}
         if effort.peer_curve:
             sections |= {f"curves_{p}": partial(curves, files, p, effort) for p in penalties}
+            of_auto = [*penalties, "elastic net"] if chosen.penalty == "both" else penalties
+            sections |= {f"auto_{p}": partial(auto, files, p, effort) for p in of_auto}
         sections |= {"features": partial(features, files, effort)}
         sections |= {"tagging": partial(tagging, files, penalties[-1], effort)}
+        if chosen.only:
+            sections = {name: section for name, section in sections.items() if name.startswith(chosen.only)}
         for name, section in sections.items():
             print(name, file=sys.stderr)
             new, record["measurements"][name] = section()

@@ -230,6 +230,22 @@ def loglinear_train(train: str, l1: float, l2: float, threads: int, max_iteratio
     }
 
 
+def loglinear_auto(train: str, l1: float, l2: float, threads: int, seconds: float, tolerance: float) -> Answer:
+    """Trains with `auto`, to a tolerance; seconds count from the start of the optimisation."""
+    from loglinear import ChainObjective, Corpus
+    from loglinear.minimize import Stop, minimize
+    from loglinear.penalty import ElasticNet
+    from loglinear.problem import Problem
+    from loglinear.solvers import Auto
+
+    objective = ChainObjective(Corpus.read(train, format="crfsuite", threads=threads), threads=threads)
+    problem = Problem(objective, ElasticNet(l1=l1, l2=l2))
+    result = minimize(problem, Auto(tolerance=tolerance), stop=Stop(max_seconds=seconds))
+    names = ("iteration", "seconds", "objective", "nnz", "gradient_evaluations")
+    trace = [{name: getattr(record, name) for name in names} for record in result.trace]
+    return {"chosen": result.chosen, "trace": trace}
+
+
 def loglinear_epochs(train: str, l1: float, l2: float, epochs: int) -> Answer:
     """Passes of SGD-L1, and evaluations of value and gradient, on one thread."""
     import numpy as np
@@ -316,6 +332,7 @@ def loglinear_open(model: str, repeats: int) -> Answer:
 
 
 TASKS: dict[str, Callable[..., Answer]] = {
+    "loglinear_auto": loglinear_auto,
     task.__name__: task
     for task in (
         crfsuite_train,

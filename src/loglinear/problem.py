@@ -25,13 +25,11 @@ __all__ = [
     "Batched",
     "Classifier",
     "Clusterable",
-    "Likely",
     "NewtonStep",
     "Numbers",
     "Objective",
     "PerSample",
     "Problem",
-    "Prunable",
     "Restrictable",
     "SamplePasses",
     "Threaded",
@@ -131,57 +129,6 @@ class Aggregatable(Protocol):
 
         Returns:
             An objective over n_clusters features; None if these clusters cannot be added up.
-        """
-
-
-class Likely(Protocol):
-    """The likely labels of each token at some weights."""
-
-    @property
-    def least(self) -> float:
-        """The marginal that these labels are above."""
-
-
-@runtime_checkable
-class Prunable(Protocol):
-    """An objective over sequences of labels that can leave out unlikely labels."""
-
-    @property
-    def is_prunable(self) -> bool:
-        """Whether this objective can: not with attributes of bigrams, nor with labels that are known in part."""
-
-    @property
-    def n_cells(self) -> int:
-        """Number of labels that the tokens may have, all tokens together."""
-
-    @property
-    def first_order(self) -> Numbers | None:
-        """Numbers of the features that it would have as a chain of first order; None if it is one."""
-
-    def likely_labels(self, w: Vector, least: float, out: Vector | None = None) -> tuple[float, Vector, Likely]:
-        """Return value and gradient at w, and the labels of each token whose marginals are above ``least`` there."""
-
-    def pruned(
-        self,
-        likely: Any,
-        w: Vector,
-        value: float,
-        gradient: Vector,
-        *,
-        bound: float,
-        links: float,
-        features: Numbers | None = None,
-    ) -> Objective:
-        """Return the objective over likely labels, corrected to agree with the whole one at w.
-
-        Args:
-            likely: what ``likely_labels`` returned at w.
-            w: weights of the features at work, shape (k,); those of all others are 0.
-            value: of the whole objective at w, nats.
-            gradient: of the whole objective at w, by the features at work, shape (k,).
-            bound: marginal above which labels are kept, at least ``likely.least``. The gold labels are kept always.
-            links: marginal above which they keep their links to the labels of neighbouring tokens.
-            features: numbers of the features at work, ascending, shape (k,); None for all.
         """
 
 

@@ -138,7 +138,7 @@ def data(partial, constraints):
 SUITED = [name for name in SOLVERS if name not in ("dual_cd", "iis", "prox_newton")]
 
 
-CONVEX_ONLY = {"sag", "asg", "pegasos"}
+CONVEX_ONLY = {"sag", "asg", "pegasos", "label_sets"}
 
 
 def raced(name, objective):

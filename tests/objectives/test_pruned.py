@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from examples import examples
 from loglinear import ChainFeatures, ChainObjective, Corpus
 from loglinear.errors import OptionError
-from loglinear.problem import Prunable, missing
+from loglinear.problem import missing
+from loglinear.solvers.parts.pruning import Prunable
 from oracles.samples import chunky, sentences
 
 LAWS = examples(60, suppress_health_check=[HealthCheck.too_slow])

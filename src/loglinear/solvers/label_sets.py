@@ -13,21 +13,22 @@ import numpy as np
 
 from ..errors import ObjectiveError
 from ..options import real_number, whole_number
-from ..problem import Likely, PerSample, Problem, Prunable, Restrictable
+from ..problem import PerSample, Problem
 from ..result import Status
 from ..vectors import Vector
 from .owlqn import OWLQN
 from .parts.history import History
 from .parts.inner import inner_solver, no_more
-from .parts.needs import Needs, check, prunable, suits
+from .parts.needs import Needs, check, convex, prunable, suits
 from .parts.per_sample import measured
+from .parts.pruning import Likely, Prunable, numbers_of_first_order, of_first_order
 from .parts.quasi_newton import ROUNDING, QuasiNewtonState, stopping_status
 from .parts.working_set import Features, penalty_on, worst
 from .sgd_l1 import SGDL1, SGDL1State
 
 __all__ = ["LabelSets", "LabelSetsState"]
 
-FIRST, INNER = SGDL1(passes=3, learning_rate=0.1), OWLQN(memory=40, tolerance=1e-4)
+FIRST, INNER = SGDL1(passes=5, learning_rate=0.1), OWLQN(memory=10, tolerance=1e-4)
 # The links of labels count down to this multiple of the bound on labels.
 LINKS = 3.0
 # A round is accepted if F decreases by at least the first share of the decrease of S, and a good one by the second.
@@ -162,7 +163,9 @@ class LabelSets:
         ('CONVERGED', 0.669)
     """
 
-    needs: ClassVar[Needs] = OWLQN.needs | Needs(objective=(Prunable,), uses=(PerSample,), conditions=(prunable,))
+    needs: ClassVar[Needs] = OWLQN.needs | Needs(
+        objective=(Prunable,), uses=(PerSample,), conditions=(convex, prunable)
+    )
 
     def __init__(
         self,
@@ -201,7 +204,7 @@ class LabelSets:
             message = f"the objective is {state.objective} at the starting point; check the data"
             raise ObjectiveError(message)
         state = replace(state, steps=self.steps, status=self._status(problem, state))
-        start = _of_first_order(problem)
+        start = of_first_order(problem)
         if self.first is None or state.status is not Status.RUNNING or state.w.any() or not suits(SGDL1, start):
             return state
         return replace(state, first=self.first.init(start, np.zeros(start.n_features)), before=state.objective)
@@ -212,11 +215,11 @@ class LabelSets:
             return self._round(problem, state)
         assert self.first is not None
         try:
-            first = self.first.step(_of_first_order(problem), state.first)
+            first = self.first.step(of_first_order(problem), state.first)
         except ObjectiveError:
             first = replace(state.first, w=np.zeros_like(state.first.w), status=Status.PASSES_MADE)
         w = np.zeros_like(state.w)
-        w[_numbers_of_first_order(problem)] = first.w
+        w[numbers_of_first_order(problem)] = first.w
         iteration = state.iteration + 1
         if first.status is Status.RUNNING:
             unknown: dict[str, Any] = dict.fromkeys(("objective", "nll", "violation"), math.nan)
@@ -247,8 +250,10 @@ class LabelSets:
         """Make steps on S, and go there if F decreases."""
         least = self._bound(state)
         if state.likely is None or state.likely.least > least:
+            # After loading, labels are found again; a run that was not interrupted does not make that evaluation.
+            again = int(state.likely is not None)
             likely = self._evaluated(problem, state.w, least).likely
-            state = replace(state, likely=likely, evaluations=state.evaluations + 1)
+            state = replace(state, likely=likely, evaluations=state.evaluations + again)
         features = self._at_work(problem, state)
         small = self._pruned(problem, state, features)
         inner = self._started(small, state, features)
@@ -359,17 +364,3 @@ class LabelSets:
         if inner.status is Status.CONVERGED or state.scale < LEAST_SCALE:
             return replace(state, status=inner.status)
         return self._shrunk(state)
-
-
-def _numbers_of_first_order(problem: Problem) -> Features | slice:
-    """Return the numbers of the features that a chain of first order has."""
-    numbers = cast(Prunable, problem.objective).first_order
-    return slice(None) if numbers is None else numbers
-
-
-def _of_first_order(problem: Problem) -> Problem:
-    """Return the problem without the features that a chain of first order does not have."""
-    numbers = cast(Prunable, problem.objective).first_order
-    if numbers is None:
-        return problem
-    return Problem(cast(Restrictable, problem.objective).restrict(numbers), penalty_on(problem, numbers))  # type: ignore[arg-type]

@@ -59,4 +59,20 @@ impl<'a> KeptFeatures<'a> {
         let rank = self.before[word] + (bits & ((1 << bit) - 1)).count_ones();
         Some(self.starts[rank as usize])
     }
+
+    /// Adds the weight for the transitions and triples of gold labels.
+    pub fn count_links(&self, gold: &[u32], weight: f64, counts: &mut [f64]) {
+        let (transitions, triples) = (&self.features.transitions, &self.features.triples);
+        let (of_pairs, of_triples) = counts.split_at_mut(transitions.len());
+        for labels in gold.windows(2) {
+            if let Ok(found) = transitions.binary_search(&(labels[0] as u16, labels[1] as u16)) {
+                of_pairs[found] += weight;
+            }
+        }
+        for labels in gold.windows(3) {
+            if let Ok(found) = triples.binary_search(&[labels[0], labels[1], labels[2]].map(|label| label as u16)) {
+                of_triples[found] += weight;
+            }
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! Pieces of sentences laid out in groups of eight, with the features of their cells.
 
-use crate::chain::features::Features;
 use crate::chain::inference::Pieces;
 use crate::chain::layout::Block;
 use crate::chain::pruned::entries::CellEntries;
@@ -58,6 +57,10 @@ struct Token {
     labels: u64,
 }
 
+/// The number of tokens that take turns in laying out an entry: sums of neighbouring entries do not wait for each other then, be
+/// they the scores of cells or the gradient of features.
+const TURNS: usize = 4;
+
 /// The buffers of building a block.
 #[derive(Default)]
 struct Buffers {
@@ -103,7 +106,7 @@ impl PrunedBlock {
         };
         for piece in cutter.pieces.iter().filter(|piece| !piece.is_single) {
             let gold = &corpus.gold[piece.token..piece.token + piece.rows.len()];
-            count_links(kept.features, gold, piece.weight, &mut laid.gold_links);
+            kept.count_links(gold, piece.weight, &mut laid.gold_links);
         }
         Arch::new().dispatch(AddGroups { laid: &mut laid, corpus, cutter: &cutter, kept });
         laid
@@ -217,8 +220,7 @@ impl PrunedBlock {
         self.groups.push(Group { ends, is_single });
     }
 
-    /// Appends the entries of a group: the first attribute of each token, then the second of each. Sums of neighbouring entries
-    /// do not wait for each other then.
+    /// Appends the entries of a group: of a few tokens the first attribute of each, then the second of each.
     #[inline(always)]
     fn add_entries(
         &mut self,
@@ -235,8 +237,8 @@ impl PrunedBlock {
             entries.0.clear();
             entries.1.clear();
         }
-        for turn in 0..most {
-            for token in &*tokens {
+        for (tokens, turn) in tokens.chunks(TURNS).flat_map(|tokens| (0..most).map(move |turn| (tokens, turn))) {
+            for token in tokens {
                 let at = token.attributes.start + turn;
                 if at >= token.attributes.end {
                     continue;
@@ -366,24 +368,6 @@ fn row_of(group: &[Piece], at: usize, lane: usize) -> Option<usize> {
 /// The token of the corpus that stands there.
 fn token_of(group: &[Piece], at: usize, lane: usize) -> usize {
     if group[0].is_single { group[at * LANES + lane].token } else { group[lane].token + at }
-}
-
-/// Adds the weight for the transitions and triples of gold labels.
-fn count_links(features: &Features, gold: &[u32], weight: f64, counts: &mut [f64]) {
-    let (pairs, triples) = counts.split_at_mut(features.transitions.len());
-    for labels in gold.windows(2) {
-        if let Ok(found) = features.transitions.binary_search(&(labels[0] as u16, labels[1] as u16)) {
-            pairs[found] += weight;
-        }
-    }
-    if !features.triples.is_empty() {
-        for labels in gold.windows(3) {
-            let labels = [labels[0], labels[1], labels[2]].map(|label| label as u16);
-            if let Ok(found) = features.triples.binary_search(&labels) {
-                triples[found] += weight;
-            }
-        }
-    }
 }
 
 /// Takes logarithms in place; of 0, -inf.

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from ...errors import OptionError
 from ...penalty import Penalty, Separable
-from ...problem import PerSample, Problem, Prunable, TwoClasses, missing
+from ...problem import PerSample, Problem, TwoClasses, missing
 from ...result import State
 from ...vectors import Vector
 
@@ -266,9 +266,9 @@ def convex(problem: Problem) -> str:
 
 def prunable(problem: Problem) -> str:
     """The labels of the objective can be pruned."""
-    if cast(Prunable, problem.objective).is_prunable:
+    if getattr(problem.objective, "is_prunable", False):
         return ""
-    return "cannot prune labels that are known in part, nor labels under attributes of bigrams"
+    return "cannot prune labels under attributes of bigrams"
 
 
 def two_classes(problem: Problem) -> str:

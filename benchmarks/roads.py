@@ -1,0 +1,171 @@
+"""Seconds to an optimum: every solver on every data set, and what `auto` chooses.
+
+A row is a data set under a penalty. Each solver that suits it runs on its own, for a limited time; seconds are the
+solver's, from the call to the first record whose objective is within 1, 0.1 and 0.01 % of the best that any found.
+
+    python benchmarks/roads.py --sentences 3000 --limit 30 --json roads.json
+    python benchmarks/roads.py --json roads.json --page docs/benchmarks.md --figure docs/roads.svg
+
+Rows that the file has are not run again. Data: the folder named by the environment variable LOGLINEAR_DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+import math
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "papers"))
+
+from rows import Rows, fill, markdown  # noqa: E402
+from tasks import TASKS, Sentence, Task  # noqa: E402
+
+from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet, Stop, minimize  # noqa: E402
+from loglinear.problem import Problem  # noqa: E402
+from loglinear.solvers import SOLVERS as KINDS  # noqa: E402
+from loglinear.solvers import Auto, make_solver, suits  # noqa: E402
+
+GAPS = (0.01, 0.001, 0.0001)
+# l1 and l2.
+PENALTIES = {"l1 = 1": (1.0, 0.0), "l1 = 0.1, l2 = 0.2": (0.1, 0.2), "l2 = 2": (0.0, 2.0)}
+# No tolerance ends a run before its time, but what a solver cannot do without.
+EXACT = {"tolerance": 1e-7}
+SOLVERS = ("lbfgs", "owlqn", "grafting_light", "two_stage", "label_sets", "sag")
+
+
+def tagged(path: Path) -> list[Sentence]:
+    """Words and their language-specific tags, from compressed lines of word, UPOS and XPOS."""
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
+        blocks = lines.read().split("\n\n")
+    rows = ([line.split("\t") for line in block.splitlines()] for block in blocks if block.strip())
+    return [[(row[0], row[2]) for row in block] for block in rows]
+
+
+def icelandic(data: Path) -> tuple[list[Sentence], list[Sentence]]:
+    folder = data / "ud-icelandic-icepahc"
+    return tagged(next(folder.glob("*train*"))), tagged(next(folder.glob("*test*")))
+
+
+ALL = {name: TASKS[name] for name in ("conll2000", "conll2002-dutch", "jnlpba2004", "masc-pos", "pku")}
+ALL["icelandic"] = Task("icelandic", "pos", icelandic, "accuracy")
+
+
+def objective_of(task: Task, size: int | None, order: int, threads: int) -> ChainObjective:
+    """The objective of a task's training sentences, or of the first of them."""
+    train = task.read(Path(os.environ["LOGLINEAR_DATA"]))[0][:size]
+    labels = [[row[-1] for row in sentence] for sentence in train]
+    columns = [[row[:-1] for row in sentence] for sentence in train]
+    return ChainObjective(
+        Corpus.encode(columns, labels, template=task.preset), ChainFeatures(order=order), threads=threads
+    )
+
+
+def runs(problem: Problem, limit: float) -> Iterator[tuple[str, list[tuple[float, float]]]]:
+    """Each solver's name with its course: seconds and objectives."""
+    for name in SOLVERS:
+        try:
+            is_suited = suits(KINDS[name], problem)
+        except Exception:  # a chain of second order has no passes
+            is_suited = False
+        if is_suited:
+            result = minimize(problem, make_solver(name, **EXACT), stop=Stop(max_seconds=limit))
+            print(f"  {name}: {result.objective:.2f} in {result.seconds:.1f} s", file=sys.stderr, flush=True)
+            yield name, [(record.seconds, record.objective) for record in result.trace]
+
+
+def measure(rows: Rows, chosen: argparse.Namespace) -> None:
+    """Run what the file does not have."""
+    for name in chosen.data or ALL:
+        objective = None
+        for penalty in chosen.penalty or PENALTIES:
+            key = {"data": name, "penalty": penalty, "order": chosen.order, "sentences": chosen.sentences}
+            if rows.find(key):
+                continue
+            objective = objective or objective_of(ALL[name], chosen.sentences, chosen.order, chosen.threads)
+            problem = Problem(objective, ElasticNet(*PENALTIES[penalty]))
+            print(f"{name}, {penalty}: {problem.n_features:,} features", file=sys.stderr, flush=True)
+            courses = dict(runs(problem, chosen.limit))
+            best = min(value for course in courses.values() for _, value in course)
+            seconds = {
+                solver: [next((s for s, value in course if value <= best * (1 + gap)), None) for gap in GAPS]
+                for solver, course in courses.items()
+            }
+            auto = Auto().choice(problem).name
+            rows.add(key | {"best": best, "seconds": seconds, "auto": auto, "limit": chosen.limit})
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Seconds to 1, 0.1 and 0.01 % of each solver, the best to 0.1 % and the choice of `auto`."""
+    lines = []
+    for row in rows:
+        reached = {solver: seconds[1] for solver, seconds in row["seconds"].items() if seconds[1] is not None}
+        best = min(reached, key=lambda solver: reached[solver], default=None)
+        chosen, plain = reached.get(row["auto"]), reached.get("owlqn" if row["penalty"].startswith("l1") else "lbfgs")
+        cells = [
+            " / ".join("-" if s is None else f"{s:.2g}" for s in row["seconds"].get(name, [None])) for name in SOLVERS
+        ]
+        over = None if best is None or chosen is None else f"{chosen / reached[best]:.2f}"
+        gain = None if plain is None or chosen is None else f"{plain / chosen:.1f}"
+        what = row["data"] + (", order 2" if row["order"] == 2 else "")
+        lines.append([f"{what}, {row['penalty']}", *cells, best, row["auto"], over, gain])
+    heads = ["data, penalty", *(f"`{name}`" for name in SOLVERS), "best", "`auto`", "`auto` / best", "plain / `auto`"]
+    return markdown(heads, lines)
+
+
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """Seconds to 0.1 %, a line for each row and a mark for each solver; a ring is round the choice of `auto`."""
+    from loglinear.report.figure import new_figure, written
+
+    with new_figure(7.2, 1.4 + 0.32 * len(rows)) as figure:
+        axis = figure.subplots()
+        for number, solver in enumerate(SOLVERS):
+            points = [(row["seconds"].get(solver, [None] * 3)[1], at) for at, row in enumerate(rows)]
+            points = [(seconds, at) for seconds, at in points if seconds]
+            axis.plot(*zip(*points, strict=True) if points else ([], []), "osD^vP"[number], label=solver, markersize=5)
+        rings = [(row["seconds"].get(row["auto"], [None] * 3)[1], at) for at, row in enumerate(rows)]
+        rings = [(seconds, at) for seconds, at in rings if seconds]
+        if rings:
+            axis.plot(*zip(*rings, strict=True), "o", markersize=12, fillstyle="none", color="0.3", label="auto")
+        axis.set_xscale("log")
+        axis.set_xlabel("seconds to 0.1 % above the best objective")
+        axis.set_yticks(range(len(rows)), [f"{row['data']}, {row['penalty']}" for row in rows])
+        axis.invert_yaxis()
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=7, ncols=math.ceil((len(SOLVERS) + 1) / 2), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        path.write_bytes(written(figure, str(path)))
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", action="append", choices=ALL)
+    parser.add_argument("--penalty", action="append", choices=PENALTIES)
+    parser.add_argument("--order", type=int, default=1, choices=(1, 2))
+    parser.add_argument("--sentences", type=int, help="most sentences of training")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds of each run")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--json", metavar="FILE", help="rows, read and written")
+    parser.add_argument("--page", type=Path, help="page whose table is filled in")
+    parser.add_argument("--figure", type=Path)
+    return parser.parse_args()
+
+
+def main() -> None:
+    chosen = options()
+    rows = Rows(chosen.json)
+    if chosen.page is None and chosen.figure is None:
+        measure(rows, chosen)
+    print(table(rows.rows))
+    if chosen.page is not None:
+        fill(chosen.page, "roads", "seconds", table(rows.rows))
+    if chosen.figure is not None:
+        draw(rows.rows, chosen.figure)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+//! Pieces against the recursions of single sentences, on every instruction set.
+
+use crate::chain::inference::{
+    Lattice, LinkCounts, LinkFactors, PairCounts, Pieces, PrunedLattice, Transitions, Triples,
+};
+use crate::numeric::LANES;
+use proptest::prelude::*;
+use pulp::{Arch, Simd, WithSimd};
+
+const LABELS: usize = 3;
+
+/// Scores of eight sentences of all labels, of transitions and of triples.
+#[derive(Clone, Debug)]
+struct Problem {
+    tokens: usize,
+    states: Vec<f64>,
+    transitions: Vec<f64>,
+    triples: Option<Vec<f64>>,
+    weights: [f64; LANES],
+}
+
+fn problem(scale: f64) -> impl Strategy<Value = Problem> {
+    (1usize..5, any::<bool>()).prop_flat_map(move |(tokens, second)| {
+        let scores = |len: usize| prop::collection::vec(-scale..scale, len);
+        (
+            scores(tokens * LABELS * LANES),
+            scores(LABELS * LABELS),
+            scores(LABELS.pow(3)),
+            prop::array::uniform8(0.0..2.0),
+        )
+            .prop_map(move |(states, transitions, triples, weights)| {
+                let triples = second.then_some(triples);
+                Problem { tokens, states, transitions, triples, weights }
+            })
+    })
+}
+
+struct Answers {
+    value: f64,
+    marginals: Vec<f64>,
+    pairs: Vec<f64>,
+}
+
+struct Abreast<'a>(&'a Problem, &'a LinkFactors, &'a mut LinkCounts);
+
+impl WithSimd for Abreast<'_> {
+    type Output = (f64, Vec<f64>);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> (f64, Vec<f64>) {
+        let Abreast(problem, factors, counts) = self;
+        let slots = vec![LABELS as u16; problem.tokens];
+        let labels: Vec<[u16; LANES]> =
+            (0..problem.tokens * LABELS).map(|row| [(row % LABELS) as u16; LANES]).collect();
+        let offsets = vec![[0.0; LANES]; labels.len()];
+        let pieces =
+            Pieces { slots: &slots, labels: &labels, offsets: &offsets, weights: &[problem.weights], is_single: false };
+        let mut lattice = PrunedLattice::default();
+        lattice.begin(pieces);
+        lattice.scores.copy_from_slice(&problem.states);
+        let value = lattice.forward_backward(simd, pieces, factors, counts);
+        (value, lattice.scores.to_vec())
+    }
+}
+
+impl Problem {
+    fn transitions(&self) -> Transitions {
+        let mut transitions = Transitions::new(LABELS);
+        let pairs = (0..LABELS * LABELS).map(|at| (at / LABELS, at % LABELS, self.transitions[at]));
+        transitions.set(pairs);
+        transitions.triples = self.triples.as_ref().map(|scores| {
+            let labels = |at: usize| [at / (LABELS * LABELS), at / LABELS % LABELS, at % LABELS];
+            Triples::new(LABELS, scores.iter().enumerate().map(|(at, &score)| (labels(at), score)))
+        });
+        transitions
+    }
+
+    fn abreast(&self, scalar: bool) -> Answers {
+        let factors = LinkFactors::new(&self.transitions());
+        let mut counts = LinkCounts::new(&factors);
+        let work = Abreast(self, &factors, &mut counts);
+        let (value, marginals) = if scalar { work.with_simd(pulp::Scalar) } else { Arch::new().dispatch(work) };
+        let pairs = (0..LABELS * LABELS).map(|at| counts.transition(&factors, at / LABELS, at % LABELS)).collect();
+        Answers { value, marginals, pairs }
+    }
+
+    fn one_by_one(&self) -> Answers {
+        let transitions = self.transitions();
+        let mut answers =
+            Answers { value: 0.0, marginals: vec![0.0; self.states.len()], pairs: vec![0.0; LABELS * LABELS] };
+        let mut counts = PairCounts::new(&transitions);
+        for lane in 0..LANES {
+            let mut lattice = Lattice::default();
+            lattice.prepare(&transitions);
+            lattice.begin(self.tokens, &transitions);
+            for row in 0..self.tokens * LABELS {
+                lattice.scores[row / LABELS * transitions.width + row % LABELS] = self.states[row * LANES + lane];
+            }
+            answers.value += self.weights[lane] * lattice.forward(pulp::Scalar, &transitions);
+            lattice.backward(pulp::Scalar, &transitions, self.weights[lane], &mut counts);
+            for row in 0..self.tokens * LABELS {
+                answers.marginals[row * LANES + lane] =
+                    lattice.marginals[row / LABELS * transitions.width + row % LABELS];
+            }
+        }
+        for (at, pair) in answers.pairs.iter_mut().enumerate() {
+            *pair = counts.expected(&transitions, at / LABELS * transitions.width + at % LABELS);
+        }
+        answers
+    }
+}
+
+proptest! {
+    #[test]
+    fn pieces_with_all_labels_are_sentences(problem in problem(4.0)) {
+        let expected = problem.one_by_one();
+        for scalar in [true, false] {
+            let found = problem.abreast(scalar);
+            prop_assert!((found.value - expected.value).abs() <= 1e-10 * (1.0 + expected.value.abs()));
+            for (a, b) in found.marginals.iter().zip(&expected.marginals) {
+                prop_assert!((a - b).abs() <= 1e-11);
+            }
+            for (a, b) in found.pairs.iter().zip(&expected.pairs) {
+                prop_assert!((a - b).abs() <= 1e-10);
+            }
+        }
+    }
+
+    #[test]
+    fn scores_of_any_size_fit(problem in problem(200.0)) {
+        let found = problem.abreast(false);
+        prop_assert!(found.value.is_finite());
+        prop_assert!(found.marginals.iter().all(|p| (0.0..=2.0 + 1e-9).contains(p)));
+    }
+}

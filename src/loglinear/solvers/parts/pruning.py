@@ -1,0 +1,78 @@
+"""Objectives that can leave out unlikely labels, and what a solver that prunes asks of them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, cast, runtime_checkable
+
+from ...problem import Numbers, Objective, Problem
+from ...vectors import Vector
+from .working_set import Features, compact
+
+__all__ = ["Likely", "Prunable", "numbers_of_first_order", "of_first_order"]
+
+
+class Likely(Protocol):
+    """The likely labels of each token at some weights."""
+
+    @property
+    def least(self) -> float:
+        """The marginal that these labels are above."""
+
+
+@runtime_checkable
+class Prunable(Protocol):
+    """An objective over sequences of labels that can leave out unlikely labels."""
+
+    @property
+    def is_prunable(self) -> bool:
+        """Whether this objective can: not with attributes of bigrams, nor with labels that are known in part."""
+
+    @property
+    def n_cells(self) -> int:
+        """Number of labels that the tokens may have, all tokens together."""
+
+    @property
+    def first_order(self) -> Numbers | None:
+        """Numbers of the features that it would have as a chain of first order; None if it is one."""
+
+    def likely_labels(self, w: Vector, least: float, out: Vector | None = None) -> tuple[float, Vector, Likely]:
+        """Return value and gradient at w, and the labels of each token whose marginals are above ``least`` there."""
+
+    def pruned(
+        self,
+        likely: Any,
+        w: Vector,
+        value: float,
+        gradient: Vector,
+        *,
+        bound: float,
+        links: float,
+        features: Numbers | None = None,
+    ) -> Objective:
+        """Return the objective over likely labels, corrected to agree with the whole one at w.
+
+        Args:
+            likely: what ``likely_labels`` returned at w.
+            w: weights of the features at work, shape (k,); those of all others are 0.
+            value: of the whole objective at w, nats.
+            gradient: of the whole objective at w, by the features at work, shape (k,).
+            bound: marginal above which labels are kept, at least ``likely.least``. The gold labels are kept always.
+            links: marginal above which they keep their links to the labels of neighbouring tokens.
+            features: numbers of the features at work, ascending, shape (k,); None for all.
+        """
+
+
+def numbers_of_first_order(problem: Problem) -> Features | slice:
+    """Return the numbers of the features that a chain of first order has."""
+    numbers = cast(Prunable, problem.objective).first_order
+    return slice(None) if numbers is None else numbers
+
+
+def of_first_order(problem: Problem) -> Problem:
+    """Return the problem without the features that a chain of first order does not have."""
+    numbers = cast(Prunable, problem.objective).first_order
+    if numbers is None:
+        return problem
+    restricted = compact(problem, numbers)
+    assert restricted is not None
+    return restricted
