@@ -332,7 +332,6 @@ def loglinear_open(model: str, repeats: int) -> Answer:
 
 
 TASKS: dict[str, Callable[..., Answer]] = {
-    "loglinear_auto": loglinear_auto,
     task.__name__: task
     for task in (
         crfsuite_train,
@@ -341,6 +340,7 @@ TASKS: dict[str, Callable[..., Answer]] = {
         crfsuite_tag,
         crfsuite_open,
         loglinear_train,
+        loglinear_auto,
         loglinear_epochs,
         loglinear_sag,
         loglinear_steps,

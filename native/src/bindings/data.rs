@@ -215,6 +215,12 @@ impl Corpus {
         !self.inner.bigrams.ids.is_empty()
     }
 
+    /// Whether every attribute has the value 1.
+    #[getter]
+    fn is_binary(&self) -> bool {
+        self.inner.values.is_empty()
+    }
+
     /// Tokens of each sentence.
     fn lengths(&self) -> Vec<usize> {
         (0..self.inner.n_sentences()).map(|sentence| self.inner.tokens(sentence).len()).collect()

@@ -23,6 +23,10 @@ __all__ = ["Auto", "Choice"]
 
 # Sequences with fewer cells, a cell being a label of a token, are trained in no time by any solver.
 FEW_CELLS = 200_000
+# Samples for passes of SGD with a learning rate that was not tuned.
+MANY_SAMPLES = 500
+# With an elastic net pruning pays from this number of labels on.
+FEW_LABELS = 16
 # OWL-QN's own stopping rule ends 0.13 % above the optimum on large data; this one within 0.1 %.
 TOLERANCE = 5e-6
 # Of two_stage without an L1 penalty.
@@ -116,10 +120,8 @@ def _rule(problem: Problem) -> tuple[type[Any], dict[str, Any], str]:
         return ProxNewton, {}, "two classes with an L1 penalty"
     if suits(LabelSets, problem):
         sequences = cast(Prunable, objective)
-        if l1 and sequences.n_cells >= FEW_CELLS:
-            return LabelSets, {}, f"an L1 penalty, and {sequences.n_cells:,} labels of tokens, most of them unlikely"
-        if sequences.n_cells >= FEW_CELLS and sequences.first_order is None:
-            return TwoStage, SMOOTH, f"a smooth penalty, and {sequences.n_cells:,} labels of tokens"
+        if sequences.n_cells >= FEW_CELLS:
+            return _of_sequences(problem, sequences)
     elif l1 and not missing(objective, Prunable) and suits(GraftingLight, problem):
         return GraftingLight, {}, "an L1 penalty, and labels of sequences that cannot be pruned"
     if not suits(OWLQN, problem):
@@ -127,3 +129,18 @@ def _rule(problem: Problem) -> tuple[type[Any], dict[str, Any], str]:
     if l1:
         return OWLQN, {"tolerance": TOLERANCE}, "an L1 penalty"
     return LBFGS, {}, "the objective is smooth"
+
+
+def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], dict[str, Any], str]:
+    """Return the rule for sequences with many cells."""
+    penalty, size = problem.penalty, f"{objective.n_cells:,} labels of tokens"
+    # A learning rate that was not tuned is safe with many samples whose attributes have no values.
+    is_tame = problem.objective.n_samples >= MANY_SAMPLES and objective.is_binary
+    by_sample = objective.first_order is None and is_tame
+    if not penalty.l1 and by_sample:
+        return TwoStage, SMOOTH, f"no L1 penalty, and {size}"
+    if not penalty.l1:
+        return LBFGS, {}, "no L1 penalty, and a chain of second order, few samples or attributes with values"
+    if penalty.l2 and by_sample and objective.n_labels < FEW_LABELS:
+        return TwoStage, {"tolerance": TOLERANCE}, f"an elastic net, and {objective.n_labels} labels"
+    return LabelSets, {}, f"an L1 penalty, and {size}, most of them unlikely"

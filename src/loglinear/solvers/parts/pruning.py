@@ -28,6 +28,14 @@ class Prunable(Protocol):
         """Whether this objective can: not with attributes of bigrams, nor with labels that are known in part."""
 
     @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every attribute has the value 1."""
+
+    @property
     def n_cells(self) -> int:
         """Number of labels that the tokens may have, all tokens together."""
 

@@ -1,0 +1,130 @@
+"""The solver that chooses: one for every problem, always the same, and the optimum of the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loglinear import (
+    ChainCRF,
+    ChainFeatures,
+    ChainObjective,
+    ClassifierObjective,
+    Corpus,
+    ElasticNet,
+    MaxEnt,
+    Problem,
+    Stop,
+    minimize,
+)
+from loglinear.errors import OptionError
+from loglinear.penalty import GroupLasso
+from loglinear.result import Status
+from loglinear.solvers import LBFGS, OWLQN, Auto, LabelSets, TwoStage, auto, make_solver
+from oracles.samples import chunky, sentences
+
+L1, L2, BOTH = ElasticNet(l1=0.4), ElasticNet(l2=0.7), ElasticNet(l1=0.3, l2=0.2)
+
+
+def chain(**features):
+    return ChainObjective(Corpus.encode(*chunky(60)), ChainFeatures(**features), threads=1)
+
+
+def partial_chain():
+    X, y = chunky(60)
+    y[3][0] = None
+    return ChainObjective(Corpus.encode(X, y))
+
+
+def classifier(n_classes):
+    rng = np.random.default_rng(0)
+    return ClassifierObjective(rng.random((40, 5)), rng.integers(n_classes, size=40), n_classes=n_classes)
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Small sequences are treated as large ones."""
+    monkeypatch.setattr(auto, "FEW_CELLS", 1)
+    monkeypatch.setattr(auto, "MANY_SAMPLES", 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "penalty", "name"),
+    [
+        (chain, L1, "label_sets"),
+        (lambda: chain(order=2), L1, "label_sets"),
+        (lambda: chain(order=2), BOTH, "label_sets"),
+        (lambda: chain(order=2), L2, "lbfgs"),
+        (chain, BOTH, "two_stage"),
+        (chain, L2, "two_stage"),
+        (partial_chain, L1, "grafting_light"),
+        (partial_chain, L2, "lbfgs"),
+        (lambda: classifier(2), L1, "prox_newton"),
+        (lambda: classifier(2), L2, "lbfgs"),
+        (lambda: classifier(3), L1, "owlqn"),
+        (lambda: classifier(3), GroupLasso(0.2, 0.1, 0, np.arange(18) // 2), "prox_gradient"),
+    ],
+)
+@pytest.mark.usefixtures("large")
+def test_the_choice_follows_penalty_and_kind_and_reaches_the_optimum(make, penalty, name):
+    objective = make()
+    if getattr(objective, "n_unpenalised", 0) and isinstance(penalty, ElasticNet):
+        penalty = ElasticNet(penalty.l1, penalty.l2, objective.n_unpenalised)
+    problem = Problem(objective, penalty)
+    choice = Auto().choice(problem)
+    assert choice.name == name
+    assert str(choice) == f"{name} ({choice.why})"
+    exact = minimize(problem, Auto(tolerance=1e-10), stop=Stop(max_iterations=2000))
+    assert exact.chosen == str(choice)
+    if not isinstance(penalty, GroupLasso) and not getattr(objective, "is_partial", False):
+        other = OWLQN(tolerance=0.0, gradient_tolerance=1e-9) if penalty.l1 else LBFGS(tolerance=0.0)
+        least = minimize(problem, other, stop=Stop(max_iterations=3000)).objective
+        assert exact.objective == pytest.approx(least, rel=1e-7)
+
+
+@pytest.mark.parametrize(("penalty", "name"), [(L1, "label_sets"), (L2, "lbfgs"), (BOTH, "label_sets")])
+def test_few_samples_and_real_values_get_no_untuned_learning_rate(monkeypatch, penalty, name):
+    monkeypatch.setattr(auto, "FEW_CELLS", 1)
+    assert Auto().choice(Problem(chain(), penalty)).name == name
+    monkeypatch.setattr(auto, "MANY_SAMPLES", 1)
+    X, y = sentences(60, 0, valued=True)
+    valued = [[{name: 1e4 * value for name, value in token.items()} for token in sentence] for sentence in X]
+    problem = Problem(ChainObjective(Corpus.encode(valued, y)), penalty)
+    assert Auto().choice(problem).name == name
+    found = minimize(problem, Auto(), stop=Stop(max_iterations=30))
+    assert found.objective < found.trace[0].objective
+
+
+@pytest.mark.parametrize(("penalty", "name"), [(L1, "owlqn"), (L2, "lbfgs"), (BOTH, "owlqn")])
+def test_small_sequences_get_the_plain_solvers(penalty, name):
+    assert Auto().choice(Problem(chain(), penalty)).name == name
+
+
+@pytest.mark.usefixtures("large")
+def test_the_default_rules_end_within_a_thousandth_of_the_optimum():
+    for penalty in (L1, BOTH, L2):
+        problem = Problem(chain(), penalty)
+        found = minimize(problem, Auto())
+        assert found.status is Status.CONVERGED
+        least = minimize(problem, Auto(tolerance=1e-11), stop=Stop(max_iterations=3000)).objective
+        assert found.objective <= least * (1 + 1e-3)
+
+
+@pytest.mark.usefixtures("large")
+def test_tolerance_and_seed_reach_the_solver_chosen():
+    solver = Auto(tolerance=1e-3, seed=7).choice(Problem(chain(), L1)).solver
+    assert isinstance(solver, LabelSets)
+    assert (solver.tolerance, solver.first.seed) == (1e-3, 7)
+    solver = Auto(seed=5).choice(Problem(chain(), L2)).solver
+    assert isinstance(solver, TwoStage)
+    assert (solver.first.seed, solver.second.memory) == (5, 6)
+    with pytest.raises(OptionError, match="tolerance"):
+        make_solver("auto", tolerance=-1.0)
+
+
+def test_it_is_the_default_and_models_tell_the_choice():
+    X, y = chunky(10)
+    crf = ChainCRF(l1=0.1).fit(X, y)
+    assert crf.result_.chosen == "owlqn (an L1 penalty)"
+    assert ChainCRF(l1=0.1, solver="owlqn").fit(X, y).result_.chosen is None
+    assert MaxEnt().fit([[0.0], [1.0]], ["a", "b"]).result_.chosen == "lbfgs (the objective is smooth)"
