@@ -55,7 +55,7 @@ def large(monkeypatch):
         (lambda: chain(order=2), L1, "label_sets"),
         (lambda: chain(order=2), BOTH, "label_sets"),
         (lambda: chain(order=2), L2, "lbfgs"),
-        (chain, BOTH, "two_stage"),
+        (chain, BOTH, "label_sets"),
         (chain, L2, "two_stage"),
         (partial_chain, L1, "grafting_light"),
         (partial_chain, L2, "lbfgs"),

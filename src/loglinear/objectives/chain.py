@@ -209,11 +209,6 @@ class ChainObjective:
         return self.core.is_prunable
 
     @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return len(self.corpus.labels)
-
-    @property
     def is_binary(self) -> bool:
         """Whether every attribute has the value 1."""
         return self.corpus.core.is_binary
@@ -221,7 +216,7 @@ class ChainObjective:
     @property
     def n_cells(self) -> int:
         """Number of tokens times number of labels."""
-        return self.corpus.n_tokens * self.n_labels
+        return self.corpus.n_tokens * len(self.corpus.labels)
 
     @property
     def first_order(self) -> Numbers | None:

@@ -25,8 +25,6 @@ __all__ = ["Auto", "Choice"]
 FEW_CELLS = 200_000
 # Samples for passes of SGD with a learning rate that was not tuned.
 MANY_SAMPLES = 500
-# With an elastic net pruning pays from this number of labels on.
-FEW_LABELS = 16
 # OWL-QN's own stopping rule ends 0.13 % above the optimum on large data; this one within 0.1 %.
 TOLERANCE = 5e-6
 # Of two_stage without an L1 penalty.
@@ -141,6 +139,4 @@ def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], dic
         return TwoStage, SMOOTH, f"no L1 penalty, and {size}"
     if not penalty.l1:
         return LBFGS, {}, "no L1 penalty, and a chain of second order, few samples or attributes with values"
-    if penalty.l2 and by_sample and objective.n_labels < FEW_LABELS:
-        return TwoStage, {"tolerance": TOLERANCE}, f"an elastic net, and {objective.n_labels} labels"
     return LabelSets, {}, f"an L1 penalty, and {size}, most of them unlikely"

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 const MOST_OF_LINKS: f64 = 300.0;
 
 /// How fast the guard grows: about the number of features of a cell that move together.
-const STEEPNESS: f64 = 2.0;
+const STEEPNESS: f64 = 4.0;
 
 /// S(w), see `chain::pruned`.
 pub struct PrunedObjective {

@@ -28,10 +28,6 @@ class Prunable(Protocol):
         """Whether this objective can: not with attributes of bigrams, nor with labels that are known in part."""
 
     @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-
-    @property
     def is_binary(self) -> bool:
         """Whether every attribute has the value 1."""
 
