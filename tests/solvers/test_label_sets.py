@@ -99,6 +99,8 @@ def test_a_resumed_run_is_bitwise_an_uninterrupted_one(stop):
     assert state.likely is None
     resumed = minimize(problem, solver, state=copy.deepcopy(state), stop=Stop(max_iterations=9))
     assert resumed.w.tobytes() == whole.w.tobytes()
+    assert resumed.gradient_evaluations == whole.gradient_evaluations
+    assert resumed.passes == whole.passes
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -29,7 +29,7 @@ from .sgd_l1 import SGDL1, SGDL1State
 __all__ = ["LabelSets", "LabelSetsState"]
 
 FIRST, INNER = SGDL1(passes=5, learning_rate=0.1), OWLQN(memory=10, tolerance=1e-4)
-# The links of labels count down to this multiple of the bound on labels.
+# Labels with a marginal above this multiple of the bound keep their links to the labels of neighbouring tokens.
 LINKS = 3.0
 # A round is accepted if F decreases by at least the first share of the decrease of S, and a good one by the second.
 ACCEPTED, GOOD = 1e-3, 0.5
@@ -135,7 +135,7 @@ class LabelSets:
     Departures: labels above 3 ``bound`` keep their links to the labels of neighbouring tokens, those below are taken as
     independent of these; a separable guard stands for the curvature of what is pruned (``native/src/chain/pruned``).
 
-    Cost: a round takes an evaluation, the making of S, about a third of one, and steps of a tenth to a quarter of one.
+    Cost: a round takes an evaluation, the making of S, as much as two of them, and steps of a sixth to a quarter of one.
 
     Converged when one of these holds:
 

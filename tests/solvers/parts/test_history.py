@@ -130,3 +130,23 @@ def test_advance_leaves_the_history_before_it_intact():
     newer = product(following, gradients[6])
     np.testing.assert_array_equal(product(history, gradients[5]), before)
     assert not np.array_equal(newer, before)
+
+
+def test_a_history_by_other_features_is_the_one_of_the_rows_that_are_left():
+    points, gradients = curved_walk(9, 5, 3)
+    history = History.empty(3, 9)
+    for k in range(5):
+        history, _ = advance(history, points, gradients, k)
+    old, new = np.arange(10, 19), np.array([4, 11, 12, 14, 15, 17, 18, 30])
+    moved = history.onto(old, new)
+    from_old, to_new = np.array([1, 2, 4, 5, 7, 8]), np.array([1, 2, 3, 4, 5, 6])
+    assert moved.S.shape == (4, 8)
+    np.testing.assert_array_equal(moved.S[:, to_new], history.S[:, from_old])
+    assert not moved.Y[:, [0, 7]].any()
+    v = np.random.default_rng(0).normal(size=8)
+    zero = np.zeros(8)
+    moved = moved.advance(zero, v, zero, v, NO_PENALTY).curvature
+    S, Y = ((rows.astype(np.uint32) << 16).view(np.float32).astype(np.float64) for rows in (moved.S, moved.Y))
+    pairs = [(S[row], Y[row]) for row in moved.live]
+    np.testing.assert_allclose(product(moved, v), two_loop_recursion(pairs, v), rtol=1e-9)
+    assert history.onto(old, old) is history

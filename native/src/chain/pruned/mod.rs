@@ -4,7 +4,10 @@
 //! With R(w) for the sum of weight * log Z over lattices that keep the labels with a marginal above tau at w0, and F for the whole
 //! objective,
 //!
-//! S(w) = R(w) + (grad F(w0) - grad R(w0)) . (w - w0) + F(w0) - R(w0).
+//! S(w) = R(w) + (grad F(w0) - grad R(w0)) . (w - w0) + F(w0) - R(w0) + guard(w - w0).
+//!
+//! The guard stands for the curvature of the labels that were pruned: without it nothing holds back a weight whose feature has
+//! hardly any mass among the labels that are kept.
 //!
 //! Tokens with a single label left cut sentences into pieces; whatever lies outside the pieces is linear in w, and so is the score
 //! of the gold labels: the correction takes care of both. Sources: pruning by marginals, Pal, Sutton & McCallum (2006), "Sparse
@@ -12,8 +15,9 @@
 //! optimization of systems governed by differential equations".
 //!
 //! - `likely` keeps the likely labels of each token, found in an evaluation of the whole objective;
-//! - `layout` cuts the sentences into pieces and lists the features of their labels;
-//! - `objective` evaluates S.
+//! - `pieces` cuts the sentences into pieces by the labels that their tokens keep;
+//! - `layout` lays pieces out in groups, with the features that `kept` finds, in `entries`;
+//! - `objective` evaluates S, by the recursions of `inference::pruned`.
 
 mod entries;
 mod kept;
