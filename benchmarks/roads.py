@@ -100,6 +100,11 @@ def measure(rows: Rows, chosen: argparse.Namespace) -> None:
             rows.add(key | {"best": best, "seconds": seconds, "auto": auto, "limit": chosen.limit})
 
 
+def name_of(row: dict[str, Any]) -> str:
+    """What the row is about."""
+    return f"{row['data']}{', order 2' if row['order'] == 2 else ''}, {row['penalty']}"
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """Seconds to 1, 0.1 and 0.01 % of each solver, the best to 0.1 % and the choice of `auto`."""
     lines = []
@@ -112,8 +117,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         ]
         over = None if best is None or chosen is None else f"{chosen / reached[best]:.2f}"
         gain = None if plain is None or chosen is None else f"{plain / chosen:.1f}"
-        what = row["data"] + (", order 2" if row["order"] == 2 else "")
-        lines.append([f"{what}, {row['penalty']}", *cells, best, row["auto"], over, gain])
+        lines.append([name_of(row), *cells, best, row["auto"], over, gain])
     heads = ["data, penalty", *(f"`{name}`" for name in SOLVERS), "best", "`auto`", "`auto` / best", "plain / `auto`"]
     return markdown(heads, lines)
 
@@ -134,7 +138,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
             axis.plot(*zip(*rings, strict=True), "o", markersize=12, fillstyle="none", color="0.3", label="auto")
         axis.set_xscale("log")
         axis.set_xlabel("seconds to 0.1 % above the best objective")
-        axis.set_yticks(range(len(rows)), [f"{row['data']}, {row['penalty']}" for row in rows])
+        axis.set_yticks(range(len(rows)), [name_of(row) for row in rows])
         axis.invert_yaxis()
         axis.grid(alpha=0.3)
         axis.legend(fontsize=7, ncols=math.ceil((len(SOLVERS) + 1) / 2), loc="lower center", bbox_to_anchor=(0.5, 1.0))

@@ -29,8 +29,9 @@ from .sgd_l1 import SGDL1, SGDL1State
 __all__ = ["LabelSets", "LabelSetsState"]
 
 FIRST, INNER = SGDL1(passes=5, learning_rate=0.1), OWLQN(memory=10, tolerance=1e-4)
-# Labels with a marginal above this multiple of the bound keep their links to the labels of neighbouring tokens.
-LINKS = 3.0
+# Labels with a marginal above this multiple of the bound keep their links to the labels of neighbouring tokens, in first
+# order and in second, where the links of a token grow with the cube of its labels.
+LINKS, LINKS_OF_TRIPLES = 3.0, 10.0
 # A round is accepted if F decreases by at least the first share of the decrease of S, and a good one by the second.
 ACCEPTED, GOOD = 1e-3, 0.5
 # After a rejected round there are fewer steps, and more labels.
@@ -132,10 +133,12 @@ class LabelSets:
     Sources: Pal, Sutton & McCallum (2006) prune lattices by marginals; the corrected model and its trust region are
     first-order model management (Alexandrov, Dennis, Lewis & Torczon 1998) and MG/OPT (Lewis & Nash 2005).
 
-    Departures: labels above 3 ``bound`` keep their links to the labels of neighbouring tokens, those below are taken as
-    independent of these; a separable guard stands for the curvature of what is pruned (``native/src/chain/pruned``).
+    Departures: labels above 3 ``bound``, in second order 10 ``bound``, keep their links to the labels of neighbouring
+    tokens, labels below are taken as independent of these; a separable guard stands for the curvature of what is pruned
+    (``native/src/chain/pruned``).
 
-    Cost: a round takes an evaluation, the making of S, as much as two of them, and steps of a sixth to a quarter of one.
+    Cost: a round takes an evaluation, the making of S, which is as dear as two of them, and steps of a sixth to a
+    quarter of one.
 
     Converged when one of these holds:
 
@@ -304,7 +307,7 @@ class LabelSets:
         w, gradient, penalty = state.w, state.gradient, problem.penalty
         if features is not None:
             w, gradient, penalty = w[features], gradient[features], penalty_on(problem, features)
-        links = LINKS * bound
+        links = bound * (LINKS if objective.first_order is None else LINKS_OF_TRIPLES)
         made = objective.pruned(state.likely, w, state.nll, gradient, bound=bound, links=links, features=features)
         return Problem(made, penalty)
 
