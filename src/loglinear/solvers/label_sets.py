@@ -29,8 +29,8 @@ from .sgd_l1 import SGDL1, SGDL1State
 __all__ = ["LabelSets", "LabelSetsState"]
 
 FIRST, INNER = SGDL1(passes=5, learning_rate=0.1), OWLQN(memory=10, tolerance=1e-4)
-# Labels with a marginal above this multiple of the bound keep their links to the labels of neighbouring tokens, in first
-# order and in second, where the links of a token grow with the cube of its labels.
+# Labels with a marginal above this multiple of the bound keep their links to the labels of neighbouring tokens, in
+# first order and in second, where the links of a token grow with the cube of its labels.
 LINKS, LINKS_OF_TRIPLES = 3.0, 10.0
 # A round is accepted if F decreases by at least the first share of the decrease of S, and a good one by the second.
 ACCEPTED, GOOD = 1e-3, 0.5
