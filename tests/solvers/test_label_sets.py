@@ -112,6 +112,22 @@ def test_it_is_the_same_on_any_number_of_threads(order):
     assert len(runs) == 1
 
 
+def test_a_chain_of_second_order_without_three_tokens_in_a_row_is_trained():
+    X, y = [[["a"], ["b"]], [["b"], ["a"]], [["a"]]] * 5, [["A", "B"], ["B", "B"], ["A"]] * 5
+    problem = Problem(ChainObjective(Corpus.encode(X, y), ChainFeatures(order=2)), ElasticNet(l1=0.1))
+    assert problem.objective.feature_counts.triples == 0
+    found, least = (minimize(problem, solver(**EXACT)).objective for solver in (LabelSets, OWLQN))
+    assert found == pytest.approx(least, rel=1e-9)
+
+
+def test_the_problem_of_the_first_stage_is_made_once(monkeypatch):
+    problem, made = problem_of(ElasticNet(l1=0.5), order=2), []
+    restrict = ChainObjective.restrict
+    monkeypatch.setattr(ChainObjective, "restrict", lambda self, f: made.append(1) or restrict(self, f))
+    minimize(problem, LabelSets(passes=4))
+    assert len(made) == 1
+
+
 def test_options_reach_owlqn_and_are_checked():
     solver = make_solver("label_sets", memory=5, steps=7, bound=0.01)
     assert (solver.inner.memory, solver.steps, solver.bound) == (5, 7, 0.01)

@@ -220,12 +220,12 @@ class ChainObjective:
 
     @property
     def first_order(self) -> Numbers | None:
-        """Numbers of the features that are no triples, ascending; None if there are no triples."""
+        """Numbers of the features that are no triples, ascending; None if the chain is of first order."""
         import numpy as np
 
-        counts = self.feature_counts
-        if not counts.triples:
+        if self.order == 1:
             return None
+        counts = self.feature_counts
         return np.delete(np.arange(self.n_features), np.s_[counts.transitions : counts.transitions + counts.triples])
 
     def likely_labels(

@@ -134,7 +134,7 @@ def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], dic
     penalty, size = problem.penalty, f"{objective.n_cells:,} labels of tokens"
     # A learning rate that was not tuned is safe with many samples whose attributes have no values.
     is_tame = problem.objective.n_samples >= MANY_SAMPLES and objective.is_binary
-    by_sample = objective.first_order is None and is_tame
+    by_sample = objective.order == 1 and is_tame
     if not penalty.l1 and by_sample:
         return TwoStage, SMOOTH, f"no L1 penalty, and {size}"
     if not penalty.l1:

@@ -215,7 +215,7 @@ class Grafting:
         features = np.sort(np.concatenate([state.features, chosen]))
         assert isinstance(inner.history, History)
         history = inner.history.cleared() if failed else inner.history
-        history = history.spread(np.searchsorted(features, state.features), features.size)
+        history = history.onto(state.features, features)
         recent = (state.objective,) if failed else ()
         state = replace(state, selected=np.concatenate([state.selected, chosen]), recent=recent)
         return self._at_work(problem, state, features, gradient, history)

@@ -64,6 +64,7 @@ class LabelSetsState:
         iteration: rounds, and passes of the first stage.
         status: RUNNING until the solver has converged or failed.
         likely: the likely labels at w; found again after loading.
+        stage: the problem of the first stage; made again after loading.
     """
 
     w: Vector
@@ -85,10 +86,11 @@ class LabelSetsState:
     iteration: int = 0
     status: Status = Status.RUNNING
     likely: Likely | None = field(default=None, repr=False, compare=False)
+    stage: Problem | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the likely labels out."""
-        return self.__dict__ | {"likely": None}
+        """Leave the likely labels and the problem of the first stage out."""
+        return self.__dict__ | {"likely": None, "stage": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore what was saved."""
@@ -210,15 +212,17 @@ class LabelSets:
         start = of_first_order(problem)
         if self.first is None or state.status is not Status.RUNNING or state.w.any() or not suits(SGDL1, start):
             return state
-        return replace(state, first=self.first.init(start, np.zeros(start.n_features)), before=state.objective)
+        first = self.first.init(start, np.zeros(start.n_features))
+        return replace(state, first=first, before=state.objective, stage=start)
 
     def step(self, problem: Problem, state: LabelSetsState) -> LabelSetsState:
         """Make a round, or a pass of the first stage."""
         if state.first is None:
             return self._round(problem, state)
         assert self.first is not None
+        stage = state.stage or of_first_order(problem)
         try:
-            first = self.first.step(of_first_order(problem), state.first)
+            first = self.first.step(stage, state.first)
         except ObjectiveError:
             first = replace(state.first, w=np.zeros_like(state.first.w), status=Status.PASSES_MADE)
         w = np.zeros_like(state.w)
@@ -226,7 +230,7 @@ class LabelSets:
         iteration = state.iteration + 1
         if first.status is Status.RUNNING:
             unknown: dict[str, Any] = dict.fromkeys(("objective", "nll", "violation"), math.nan)
-            return replace(state, first=first, w=w, iteration=iteration, **unknown)
+            return replace(state, first=first, stage=stage, w=w, iteration=iteration, **unknown)
         found, evaluations = self._evaluated(problem, w, self.bound), state.evaluations + 1
         if not found.objective < state.before:
             found, evaluations = self._evaluated(problem, np.zeros_like(w), self.bound), evaluations + 1
@@ -307,7 +311,7 @@ class LabelSets:
         w, gradient, penalty = state.w, state.gradient, problem.penalty
         if features is not None:
             w, gradient, penalty = w[features], gradient[features], penalty_on(problem, features)
-        links = bound * (LINKS if objective.first_order is None else LINKS_OF_TRIPLES)
+        links = bound * (LINKS if objective.order == 1 else LINKS_OF_TRIPLES)
         made = objective.pruned(state.likely, w, state.nll, gradient, bound=bound, links=links, features=features)
         return Problem(made, penalty)
 

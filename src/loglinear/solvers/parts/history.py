@@ -135,12 +135,6 @@ class History:
         )
         return Advanced(history, violation, squared, slope)
 
-    def spread(self, places: npt.NDArray[np.intp], n: int) -> History:
-        """Return the history of vectors of length n that have these entries at ``places``, and 0 elsewhere."""
-        S, Y = (np.zeros((self.memory + 1, n), np.uint16) for _ in range(2))
-        S[:, places], Y[:, places] = self.S, self.Y
-        return replace(self, S=S, Y=Y)
-
     def onto(self, old: npt.NDArray[np.int64], new: npt.NDArray[np.int64]) -> History:
         """Return the history by other features.
 

@@ -36,6 +36,10 @@ class Prunable(Protocol):
         """Number of labels that the tokens may have, all tokens together."""
 
     @property
+    def order(self) -> int:
+        """1 or 2: how many labels before a token's own its score depends on."""
+
+    @property
     def first_order(self) -> Numbers | None:
         """Numbers of the features that it would have as a chain of first order; None if it is one."""
 
