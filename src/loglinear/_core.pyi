@@ -93,6 +93,9 @@ class ChainObjective:
     def value_and_gradient(
         self, w: npt.NDArray[np.float64], out: npt.NDArray[np.float64] | None = None
     ) -> tuple[float, npt.NDArray[np.float64]]: ...
+    def hessian_diagonal(
+        self, w: npt.NDArray[np.float64], out: npt.NDArray[np.float64] | None = None
+    ) -> npt.NDArray[np.float64]: ...
     @property
     def is_prunable(self) -> bool: ...
     def likely_labels(
@@ -582,6 +585,7 @@ class vectors:
         g_new: _Vector,
         w: _Vector,
         g: _Vector,
+        scale: _Vector | None,
         penalty: _Penalty,
         s_rows: _Rows,
         y_rows: _Rows,
@@ -594,6 +598,7 @@ class vectors:
     def quasi_newton_step(
         w: _Vector,
         g: _Vector,
+        scale: _Vector | None,
         penalty: _Penalty,
         s_rows: _Rows,
         s_coefficients: _Vector,

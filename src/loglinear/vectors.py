@@ -93,6 +93,7 @@ def secant_pair(
     g_new: Vector,
     w: Vector,
     g: Vector,
+    scale: Vector | None,
     penalty: Strengths,
     s_rows: Rows,
     y_rows: Rows,
@@ -102,14 +103,15 @@ def secant_pair(
 ) -> tuple[float, float, float]:
     """Form the pair (s, y) of the step from w to w_new, and its inner products with all pairs, in one sweep.
 
-    The spare rows become s = w_new - w and y = g_new - g + l2 s, rounded to bfloat16.
-    v is the pseudo-gradient at w_new.
+    The spare rows become s = (w_new - w) / scale and y = scale (g_new - g + l2 (w_new - w)), rounded to bfloat16.
+    v is scale times the pseudo-gradient at w_new, and scale times none for what is returned.
 
     Args:
         w_new: shape (n,).
         g_new: gradient of the unpenalised objective at w_new, shape (n,).
         w: shape (n,).
         g: gradient at w, shape (n,).
+        scale: unit of each weight, shape (n,), positive; None for 1.
         penalty: see ``Strengths``.
         s_rows: shape (m, n), bfloat16.
         y_rows: shape (m, n), bfloat16.
@@ -121,12 +123,14 @@ def secant_pair(
     Returns:
         The max-norm of v (NaN or infinite if any entry is), its Euclidean norm squared, and (w_new - w) . v.
     """
-    return _native.secant_pair(w_new, g_new, w, g, penalty, s_rows, y_rows, live, spare, products, _threads.get())
+    threads = _threads.get()
+    return _native.secant_pair(w_new, g_new, w, g, scale, penalty, s_rows, y_rows, live, spare, products, threads)
 
 
 def quasi_newton_step(
     w: Vector,
     g: Vector,
+    scale: Vector | None,
     penalty: Strengths,
     s_rows: Rows,
     s_coefficients: Vector,
@@ -137,7 +141,7 @@ def quasi_newton_step(
     alpha: float,
     out: Vector,
 ) -> Move:
-    """Write w + alpha d to ``out``, with d = s_coefficients @ S[live] + y_coefficients @ Y[live] + factor * v.
+    """Write w + alpha d to ``out``, d = scale (s_coefficients @ S[live] + y_coefficients @ Y[live] + factor scale v).
 
     v is the pseudo-gradient at w. With l1 > 0 the sweep fuses three lines of Andrew & Gao (2007), Algorithm 1:
 
@@ -149,6 +153,7 @@ def quasi_newton_step(
     Args:
         w: shape (n,).
         g: gradient of the unpenalised objective at w, shape (n,).
+        scale: unit of each weight, shape (n,), positive; None for 1.
         penalty: see ``Strengths``.
         s_rows: S, shape (m, n), bfloat16.
         s_coefficients: shape (k,).
@@ -165,7 +170,7 @@ def quasi_newton_step(
     threads = _threads.get()
     return Move._make(
         _native.quasi_newton_step(
-            w, g, penalty, s_rows, s_coefficients, y_rows, y_coefficients, live, factor, alpha, out, threads
+            w, g, scale, penalty, s_rows, s_coefficients, y_rows, y_coefficients, live, factor, alpha, out, threads
         )
     )
 

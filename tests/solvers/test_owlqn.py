@@ -17,6 +17,7 @@ from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
 from loglinear.solvers.owlqn import GAMMA, OWLQN
+from loglinear.solvers.parts.history import History
 
 
 class Quadratic:
@@ -137,8 +138,9 @@ def widened(x):
     n=st.sampled_from([1, 50, 9_000]),
     alpha=st.floats(0.01, 3.0),
     l1=st.sampled_from([0.0, 0.3]),
+    scaled=st.booleans(),
 )
-def test_step_equals_the_definition(seed, n, alpha, l1):
+def test_step_equals_the_definition(seed, n, alpha, l1, scaled):
     rng = np.random.default_rng(seed)
     w = rng.normal(size=n) * (rng.random(n) < 0.6)
     g = rng.normal(size=n) * np.repeat(rng.random(n // 40 + 1) < 0.5, 40)[:n]
@@ -146,9 +148,10 @@ def test_step_equals_the_definition(seed, n, alpha, l1):
     s_rows, y_rows = (rng.normal(size=(2, 6, n)).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
     live, out = (0, 1, 3, 5, 4), np.empty(n)
     on_s, on_y = rng.normal(size=(2, 5))
-    found = vectors.quasi_newton_step(w, g, (l1, 0.25, 0), s_rows, on_s, y_rows, on_y, live, -0.5, alpha, out)
-    v = ElasticNet(l1, 0.25).pseudo_gradient(w, g)
-    d = on_s @ widened(s_rows[list(live)]) + on_y @ widened(y_rows[list(live)]) - 0.5 * v
+    scale = rng.uniform(0.1, 3.0, n) if scaled else None
+    found = vectors.quasi_newton_step(w, g, scale, (l1, 0.25, 0), s_rows, on_s, y_rows, on_y, live, -0.5, alpha, out)
+    v, unit = ElasticNet(l1, 0.25).pseudo_gradient(w, g), np.ones(n) if scale is None else scale
+    d = unit * (on_s @ widened(s_rows[list(live)]) + on_y @ widened(y_rows[list(live)]) - 0.5 * unit * v)
     if l1:
         d = np.where(d * v < 0.0, d, 0.0)
     expected = w + alpha * d
@@ -158,6 +161,38 @@ def test_step_equals_the_definition(seed, n, alpha, l1):
     np.testing.assert_allclose(out, expected, atol=1e-12)
     sums = [d @ v, v @ (expected - w), np.abs(expected).sum(), expected @ expected]
     np.testing.assert_allclose(found, sums, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("unpenalised", [0, 4])
+def test_in_units_it_goes_as_over_weights_in_these_units(unpenalised):
+    class InUnits:
+        n_features, n_samples = 15, 1
+
+        def value_and_gradient(self, z, out=None):
+            value, gradient = plain.value_and_gradient(unit * z)
+            w = unit * z
+            w[15 - unpenalised :] = 0.0
+            return value + w @ w, unit * (gradient + 2.0 * w)
+
+    plain, unit, solver = Quadratic(), np.linspace(0.2, 3.0, 15), OWLQN(tolerance=0.0, memory=4)
+    penalty = ElasticNet(l2=2.0, unpenalised=unpenalised)
+    problem, other = Problem(plain, penalty), Problem(InUnits())
+    w, g = np.zeros(15), np.zeros(15)
+    history = History.empty(4, 15, unit)
+    state = solver.start(problem, w, problem.evaluate(w, g), g, history)
+    image = solver.init(other, np.zeros(15))
+    # The first step has another length: it is that of the gradient by weights.
+    first = np.linspace(1.0, 2.0, 15)
+    nll, g = plain.value_and_gradient(first)
+    history = history.advance(first, g, state.w, state.gradient, penalty).curvature
+    state = solver.start(problem, first, nll, g.copy(), history)
+    nll, gz = other.objective.value_and_gradient(first / unit)
+    history = image.history.advance(first / unit, gz, image.w, image.gradient, other.separable).curvature
+    image = solver.start(other, first / unit, nll, gz, history)
+    for _ in range(8):
+        state, image = solver.step(problem, state), solver.step(other, image)
+        np.testing.assert_allclose(state.w, unit * image.w, rtol=1e-6, atol=1e-8)
+        assert state.objective == pytest.approx(image.objective, rel=1e-9)
 
 
 def test_without_l1_it_is_plain_lbfgs_and_crosses_zero():

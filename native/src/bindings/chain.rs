@@ -122,6 +122,24 @@ impl ChainObjective {
         self.inner.features.n_bigrams() == 0 && !self.inner.masks.is_partial()
     }
 
+    /// About the diagonal of the Hessian at w.
+    #[pyo3(signature = (w, out=None))]
+    fn hessian_diagonal<'py>(
+        &self,
+        py: Python<'py>,
+        w: PyReadonlyArray1<'py, f64>,
+        out: Option<Bound<'py, PyArray1<f64>>>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        if self.is_partial() {
+            return Err(OptionError::new_err("the Hessian's diagonal is not known where labels are known in part"));
+        }
+        let how = (self.inner.features.len(), false);
+        let (_, out) = value_and_gradient(py, how, &w, out, |w, out, interrupt| {
+            self.inner.hessian_diagonal(w, out, interrupt).map(|()| 0.0)
+        })?;
+        Ok(out)
+    }
+
     /// `value_and_gradient`, with the labels of each token whose marginals are above `least`.
     #[pyo3(signature = (w, least, out=None))]
     fn likely_labels<'py>(
@@ -146,8 +164,8 @@ impl ChainObjective {
         Ok((value, gradient, LikelyLabels { inner }))
     }
 
-    /// The objective over the labels with marginals above `bound`, whose links count above `links`, and over some of the features, which ascend; all without
-    /// `features`. It agrees with the value and the gradient given at w, which are by these features.
+    /// The objective over the labels with marginals above `bound`, whose links count above `links`, and over some of the features,
+    /// which ascend; all without `features`. It agrees with the value and the gradient given at w, which are by these features.
     #[pyo3(signature = (likely, bound, links, w, value, gradient, features=None))]
     #[expect(clippy::too_many_arguments)]
     fn pruned(

@@ -54,6 +54,14 @@ fn spared<'a>(
     written.zip(read).ok_or_else(|| OptionError::new_err(format!("rows {live:?} and the spare {spare} do not fit")))
 }
 
+/// The units of n weights.
+fn scale_of<'a>(scale: Option<&'a In<'_>>, n: usize) -> PyResult<vectors::Scale<'a>> {
+    let Some(scale) = scale else { return Ok(vectors::Scale(&[])) };
+    let scale = read(scale)?;
+    same(&[scale.len(), n])?;
+    Ok(vectors::Scale(scale))
+}
+
 /// `numeric::vectors::secant_pair`; returns the max-norm, the squared norm and the slope of the pseudo-gradient.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
@@ -63,6 +71,7 @@ fn secant_pair(
     g_new: In<'_>,
     w: In<'_>,
     g: In<'_>,
+    scale: Option<In<'_>>,
     penalty: (f64, f64, usize),
     s_rows: &Bound<'_, PyArray2<u16>>,
     y_rows: &Bound<'_, PyArray2<u16>>,
@@ -80,7 +89,8 @@ fn secant_pair(
     let products = write(&mut products)?;
     same(&[2 * (rows.len() + 2), products.len()])?;
     let (new, old) = (vectors::Point { w: w_new, g: g_new }, vectors::Point { w, g });
-    let size = py.detach(|| vectors::secant_pair(new, old, penalty_of(penalty), &rows, s, y, products, threads));
+    let scale = scale_of(scale.as_ref(), w.len())?;
+    let size = py.detach(|| vectors::secant_pair(new, old, scale, penalty_of(penalty), &rows, s, y, products, threads));
     Ok((size.most, size.squared, size.slope))
 }
 
@@ -91,6 +101,7 @@ fn quasi_newton_step(
     py: Python<'_>,
     w: In<'_>,
     g: In<'_>,
+    scale: Option<In<'_>>,
     penalty: (f64, f64, usize),
     s_rows: HalfMatrix<'_>,
     s_coefficients: In<'_>,
@@ -111,8 +122,9 @@ fn quasi_newton_step(
         same(&[matrix.len(), coefficients.len()])?;
         rows.extend(matrix.into_iter().zip(coefficients.iter().copied()));
     }
-    let at = vectors::Point { w, g };
-    let trial = py.detach(|| vectors::quasi_newton_step(at, penalty_of(penalty), &rows, factor, alpha, out, threads));
+    let (at, scale) = (vectors::Point { w, g }, scale_of(scale.as_ref(), w.len())?);
+    let trial =
+        py.detach(|| vectors::quasi_newton_step(at, scale, penalty_of(penalty), &rows, factor, alpha, out, threads));
     Ok([trial.slope, trial.change, trial.l1_norm, trial.squared])
 }
 

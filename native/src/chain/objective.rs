@@ -16,7 +16,7 @@ use crate::chain::features::{Features, Selection};
 use crate::chain::inference::{Constraints, Links, PairCounts, Transitions, Triples};
 use crate::chain::layout::{self, Block};
 use crate::chain::masks::Masks;
-use crate::chain::pass::{BlockPass, Likely, Scores, Targets, Workspace};
+use crate::chain::pass::{BlockPass, Likely, Scores, Summed, Targets, Workspace};
 use crate::chain::pruned::{BlockLabels, LikelyLabels};
 use crate::chain::sums::{Reduction, Sums};
 use crate::chain::weighted::Weighted;
@@ -164,6 +164,11 @@ impl ChainObjective {
         Weighted { corpus: &self.corpus, weights: self.weights.as_deref() }
     }
 
+    /// The tokens of a sentence, times its weight.
+    fn weighted_length(&self, sentence: usize) -> f64 {
+        self.weight(sentence) * self.corpus.tokens(sentence).len() as f64
+    }
+
     /// The weight of a sentence in the sum.
     pub fn weight(&self, sentence: usize) -> f64 {
         self.weighted().weight(sentence)
@@ -204,7 +209,14 @@ impl ChainObjective {
 
     /// Writes the gradient at `w` and returns the value. Weights that are not finite give an infinite value.
     pub fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64], interrupt: &Interrupt) -> Result<f64> {
-        self.evaluate(w, gradient, None, interrupt)
+        self.evaluate(w, gradient, (Summed::Means, None), interrupt)
+    }
+
+    /// Writes about the diagonal of the Hessian at `w`: a token's labels are taken as independent of the labels of its neighbours,
+    /// and a transition or a bigram feature gets its expected count times the mean variance of a token's label. All labels are
+    /// known.
+    pub fn hessian_diagonal(&self, w: &[f64], out: &mut [f64], interrupt: &Interrupt) -> Result<()> {
+        self.evaluate(w, out, (Summed::Variances, None), interrupt).map(drop)
     }
 
     /// `value_and_gradient`, and the labels of each token whose marginals are above `least`.
@@ -217,7 +229,7 @@ impl ChainObjective {
     ) -> Result<(f64, LikelyLabels)> {
         let blocks = self.blocks.iter().map(|_| BlockLabels::default()).collect();
         let mut likely = LikelyLabels { blocks, least };
-        let value = self.evaluate(w, gradient, Some(&mut likely), interrupt)?;
+        let value = self.evaluate(w, gradient, (Summed::Means, Some(&mut likely)), interrupt)?;
         Ok((value, likely))
     }
 
@@ -225,7 +237,7 @@ impl ChainObjective {
         &self,
         w: &[f64],
         gradient: &mut [f64],
-        likely: Option<&mut LikelyLabels>,
+        (summed, likely): (Summed, Option<&mut LikelyLabels>),
         interrupt: &Interrupt,
     ) -> Result<f64> {
         assert_eq!((w.len(), gradient.len()), (self.features.len(), self.features.len()));
@@ -240,8 +252,16 @@ impl ChainObjective {
         self.fill_rows(&w[first_state..], &mut scratch.rows, transitions.width);
         let (leading, own_gradient) = gradient.split_at_mut(first_state + self.shared_end());
         let links = Links::new(&transitions, &self.features.transitions, &self.features.triples);
-        let total = self.sum_blocks(w, &transitions, &links, (own_gradient, likely), scratch, interrupt)?;
-        self.finish(&transitions, &total, &scratch.bigrams, leading, own_gradient);
+        let total = self.sum_blocks(w, &transitions, &links, (summed, own_gradient, likely), scratch, interrupt)?;
+        self.finish(&transitions, &total, &scratch.bigrams, leading);
+        match summed {
+            Summed::Means => gradient.iter_mut().zip(&self.empirical).for_each(|(gradient, count)| *gradient -= count),
+            Summed::Variances => {
+                let tokens: f64 = (0..self.corpus.n_sentences()).map(|at| self.weighted_length(at)).sum();
+                let links = &mut gradient[..first_state];
+                links.iter_mut().for_each(|link| *link *= total.variance / tokens.max(1.0));
+            }
+        }
         let value = total.value;
         scratch.log_space = total.log_space;
         scratch.evaluated = Some(xxh3_64(cast_slice(w)));
@@ -285,6 +305,7 @@ impl ChainObjective {
         let n_dense = self.features.n_dense;
         Sums {
             value: 0.0,
+            variance: 0.0,
             log_space: 0,
             rows: Aligned::new(n_dense * transitions.width, 0.0),
             shared: vec![0.0; self.features.state_range(n_dense..n_dense + self.features.n_shared).len()],
@@ -297,7 +318,7 @@ impl ChainObjective {
         w: &[f64],
         transitions: &Transitions,
         links: &Links,
-        (own_gradient, likely): (&mut [f64], Option<&mut LikelyLabels>),
+        (summed, own_gradient, likely): (Summed, &mut [f64], Option<&mut LikelyLabels>),
         scratch: &mut Scratch,
         interrupt: &Interrupt,
     ) -> Result<Sums> {
@@ -325,7 +346,7 @@ impl ChainObjective {
                         while let Some((index, (block, ((own, (met, nlls)), likely)))) = next() {
                             let known = locked(&spare).0.pop();
                             let mut sums = known.unwrap_or_else(|| self.new_sums(transitions));
-                            let targets = Targets { sums: &mut sums, own, met, nlls, likely };
+                            let targets = Targets { sums: &mut sums, own, met, nlls, summed, likely };
                             self.sum_block(block, scores, &mut workspace, targets);
                             let freed = locked(&reduction).add(index, sums);
                             locked(&spare).0.extend(freed);
@@ -348,15 +369,8 @@ impl ChainObjective {
         Arch::new().dispatch(BlockPass { sentences, features, masks, block, scores, workspace, targets });
     }
 
-    /// gradient = expected - empirical counts, from the sums over blocks.
-    fn finish(
-        &self,
-        transitions: &Transitions,
-        total: &Sums,
-        bigrams: &[Vec<f64>],
-        leading: &mut [f64],
-        own: &mut [f64],
-    ) {
+    /// Writes the sums over blocks, for the features that are not those of single blocks.
+    fn finish(&self, transitions: &Transitions, total: &Sums, bigrams: &[Vec<f64>], leading: &mut [f64]) {
         let width = transitions.width;
         let features = &self.features;
         let (transition_part, rest) = leading.split_at_mut(features.transitions.len());
@@ -388,8 +402,5 @@ impl ChainObjective {
             start = end as usize;
         }
         shared_part.copy_from_slice(&total.shared);
-        let (leading_counts, own_counts) = self.empirical.split_at(leading.len());
-        leading.iter_mut().zip(leading_counts).for_each(|(gradient, count)| *gradient -= count);
-        own.iter_mut().zip(own_counts).for_each(|(gradient, count)| *gradient -= count);
     }
 }

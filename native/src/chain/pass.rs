@@ -36,6 +36,15 @@ pub(super) struct Workspace {
     abreast: Abreast,
 }
 
+/// What an evaluation adds up for each feature.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Summed {
+    /// Expected values.
+    Means,
+    /// Variances of single occurrences: value^2 p (1 - p), p the marginal of the label.
+    Variances,
+}
+
 /// Where a block writes its gradient: sums to be added up over blocks, the gradient of its own features, and the gradient of the
 /// bigram features that it meets.
 pub(super) struct Targets<'a> {
@@ -44,6 +53,7 @@ pub(super) struct Targets<'a> {
     pub met: &'a mut Vec<f64>,
     /// -log p of each of the block's sentences.
     pub nlls: &'a mut Vec<f64>,
+    pub summed: Summed,
     pub likely: Option<Likely<'a>>,
 }
 
@@ -155,19 +165,27 @@ impl<'a> BlockPass<'a> {
         fill_scores(simd, &stored, self.block, sentence.at, scores, transitions.width);
     }
 
-    /// Adds the marginals of a sentence, tokens x width, to the gradient of its features.
+    /// Adds the marginals of a sentence, tokens x width, to the gradient of its features; they are used up.
     #[inline(always)]
-    fn spread<S: Simd>(&mut self, simd: S, sentence: &Counting<'_>, marginals: &[f64]) {
+    fn spread<S: Simd>(&mut self, simd: S, sentence: &Counting<'_>, marginals: &mut [f64]) {
         let (block, at, width, first_cell) =
             (self.block, sentence.at, self.scores.transitions.width, self.first_cell());
-        let Targets { sums, own, likely, .. } = &mut self.targets;
+        let Targets { sums, own, likely, summed, .. } = &mut self.targets;
+        let squared = *summed == Summed::Variances;
+        if squared {
+            for marginal in marginals.iter_mut() {
+                *marginal *= 1.0 - *marginal / sentence.weight;
+                sums.variance += *marginal;
+            }
+        }
         if let Some(Likely { labels, least }) = likely {
             labels.add(at, marginals, width, sentence.weight, *least);
         }
-        spread_rows(simd, block, at, marginals, width, &mut sums.rows);
-        spread_entries(&block.shared, at, marginals, first_cell, &mut sums.shared);
+        let all = (&*marginals, squared);
+        spread_rows(simd, block, at, all, width, &mut sums.rows);
+        spread_entries(&block.shared, at, all, first_cell, &mut sums.shared);
         if !block.own.is_empty() {
-            spread_entries(&block.own, at, marginals, 0, own);
+            spread_entries(&block.own, at, all, 0, own);
         }
     }
 }
@@ -232,7 +250,7 @@ impl WithSimd for Alone<'_, '_> {
         pass.targets.sums.log_space += usize::from(lattice.is_in_log_space());
         pass.count(sentence, log_z - score);
         lattice.backward(simd, transitions, sentence.weight, &mut pass.targets.sums.pairs);
-        pass.spread(simd, sentence, &lattice.marginals);
+        pass.spread(simd, sentence, &mut lattice.marginals);
         for edge in &lattice.edges {
             pass.targets.met[edge.place as usize] += edge.marginal;
         }

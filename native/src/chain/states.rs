@@ -142,22 +142,22 @@ fn add_rows<S: Simd, R: Read>(
     }
 }
 
-/// gradient of a row += value * the marginals of its token, for all entries of a sentence that are rows. Marginals are tokens x
-/// width.
+/// gradient of a row += value * the marginals of its token, for all entries of a sentence that are rows; value^2 if `squared`.
+/// Marginals are tokens x width.
 #[inline(always)]
 pub(super) fn spread_rows<S: Simd>(
     simd: S,
     block: &Block,
     sentence: usize,
-    marginals: &[f64],
+    (marginals, squared): (&[f64], bool),
     width: usize,
     gradient: &mut [f64],
 ) {
-    let [one, two, three, more] = &block.rows;
-    spread_reaching(simd, one, sentence, marginals, gradient, reach(0, width), width);
-    spread_reaching(simd, two, sentence, marginals, gradient, reach(1, width), width);
-    spread_reaching(simd, three, sentence, marginals, gradient, reach(2, width), width);
-    spread_reaching(simd, more, sentence, marginals, gradient, reach(3, width), width);
+    let (all, [one, two, three, more]) = ((marginals, squared), &block.rows);
+    spread_reaching(simd, one, sentence, all, gradient, reach(0, width), width);
+    spread_reaching(simd, two, sentence, all, gradient, reach(1, width), width);
+    spread_reaching(simd, three, sentence, all, gradient, reach(2, width), width);
+    spread_reaching(simd, more, sentence, all, gradient, reach(3, width), width);
 }
 
 /// `spread_rows` for the entries of one kind of rows; the first `reach` labels of each row.
@@ -166,7 +166,7 @@ fn spread_reaching<S: Simd>(
     simd: S,
     entries: &SentenceEntries,
     sentence: usize,
-    marginals: &[f64],
+    (marginals, squared): (&[f64], bool),
     gradient: &mut [f64],
     reach: usize,
     width: usize,
@@ -189,7 +189,7 @@ fn spread_reaching<S: Simd>(
         for ((&id, &place), &value) in pairs.zip(&entries.values[range]) {
             let row = &mut gradient[id as usize * stride..][..vectors];
             let marginals = &marginals[place as usize / lanes..][..vectors];
-            let value = simd.splat_f64s(value);
+            let value = simd.splat_f64s(if squared { value * value } else { value });
             for n in 0..vectors {
                 row[n] = simd.mul_add_e_f64s(value, marginals[n], row[n]);
             }
@@ -220,12 +220,13 @@ fn add_entries<R: Read>(
     }
 }
 
-/// gradient += value * marginal, for a sentence's entries of single features; gradient[0] belongs to feature `base`.
+/// gradient += value * marginal, for a sentence's entries of single features, or value^2 * marginal if `squared`; gradient[0]
+/// belongs to feature `base`.
 #[inline(always)]
 pub(super) fn spread_entries(
     entries: &SentenceEntries,
     sentence: usize,
-    marginals: &[f64],
+    (marginals, squared): (&[f64], bool),
     base: usize,
     gradient: &mut [f64],
 ) {
@@ -237,6 +238,7 @@ pub(super) fn spread_entries(
         }
     } else {
         for ((&id, &place), &value) in pairs.zip(&entries.values[range]) {
+            let value = if squared { value * value } else { value };
             gradient[id as usize - base] += value * marginals[place as usize];
         }
     }

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 /// A block's value and its gradient of the features that blocks share.
 pub(super) struct Sums {
     pub(super) value: f64,
+    /// Of the labels of all tokens; 0 unless it is asked for.
+    pub(super) variance: f64,
     /// Sentences whose recursions ran in log space.
     pub(super) log_space: usize,
     pub(super) rows: Aligned,
@@ -19,7 +21,7 @@ pub(super) struct Sums {
 impl Sums {
     /// Sets everything to 0.
     pub(super) fn clear(&mut self) {
-        (self.value, self.log_space) = (0.0, 0);
+        (self.value, self.variance, self.log_space) = (0.0, 0.0, 0);
         self.rows.fill(0.0);
         self.shared.fill(0.0);
         self.pairs.clear();
@@ -35,6 +37,7 @@ impl WithSimd for AddSums<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let AddSums(total, sums) = self;
         total.value += sums.value;
+        total.variance += sums.variance;
         total.log_space += sums.log_space;
         numeric::add(simd, &mut total.rows, &sums.rows);
         numeric::add(simd, &mut total.shared, &sums.shared);

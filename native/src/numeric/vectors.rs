@@ -7,6 +7,7 @@
 
 use crate::numeric::LANES;
 use crate::numeric::chunks::{CHUNK, PIECE, dispatched, fetch_ahead, lanes, on_chunks, pieces, total};
+use std::ops::Range;
 
 /// Elements in a block: where v is 0 in a whole block, the block is left out.
 const BLOCK: usize = 16;
@@ -260,17 +261,35 @@ impl Point<'_> {
     }
 }
 
+/// The unit of each weight in which a quasi-Newton method measures steps; empty: 1 for all weights.
+#[derive(Clone, Copy)]
+pub struct Scale<'a>(pub &'a [f64]);
+
+impl<'a> Scale<'a> {
+    fn split_at(self, at: usize) -> [Self; 2] {
+        let (first, second) = self.0.split_at(at.min(self.0.len()));
+        [Scale(first), Scale(second)]
+    }
+
+    /// The units of a chunk of weights.
+    fn chunk(self, range: Range<usize>) -> &'a [f64] {
+        static ONES: [f64; CHUNK] = [1.0; CHUNK];
+        if self.0.is_empty() { &ONES[..range.len()] } else { &self.0[range] }
+    }
+}
+
 /// Everything that a quasi-Newton method needs to know of the step from `old` to `new`, in one sweep over memory.
 ///
 /// Fuses four computations:
 /// - v, the pseudo-gradient at `new`, whose size is returned and which is not kept;
-/// - s = w_new - w and y = g_new - g + l2 s, written as bfloat16;
+/// - s = (w_new - w) / scale and y = scale (g_new - g + l2 (w_new - w)), written as bfloat16; v is multiplied by scale as well;
 /// - the inner products of each of `rows`, then s, then y with v, written to the first half of `products`;
 /// - the inner products of the same vectors with y, written to the second half.
 #[allow(clippy::too_many_arguments)]
 pub fn secant_pair(
     new: Point<'_>,
     old: Point<'_>,
+    scale: Scale<'_>,
     penalty: Penalty,
     rows: &[&[u16]],
     s: &mut [u16],
@@ -281,10 +300,12 @@ pub fn secant_pair(
     if let Some((at, [first, second])) = penalty.parts(s.len()) {
         let ([new, new_free], [old, old_free]) = (new.split_at(at), old.split_at(at));
         let ((s, s_free), (y, y_free)) = (s.split_at_mut(at), y.split_at_mut(at));
+        let [scale, scale_free] = scale.split_at(at);
         let (rows, rows_free): (Vec<_>, Vec<_>) = rows.iter().map(|row| row.split_at(at)).unzip();
-        let size = secant_pair(new, old, first, &rows, s, y, products, n_threads);
+        let size = secant_pair(new, old, scale, first, &rows, s, y, products, n_threads);
         let mut more = vec![0.0; products.len()];
-        let size_free = secant_pair(new_free, old_free, second, &rows_free, s_free, y_free, &mut more, n_threads);
+        let size_free =
+            secant_pair(new_free, old_free, scale_free, second, &rows_free, s_free, y_free, &mut more, n_threads);
         products.iter_mut().zip(more).for_each(|(product, more)| *product += more);
         return Size::total([size, size_free]);
     }
@@ -295,6 +316,7 @@ pub fn secant_pair(
     let sizes = on_chunks((4 + m) * n, n_threads, written, |(chunk, ((s, y), parts))| {
         let range = chunk * CHUNK..chunk * CHUNK + s.len();
         let [w_new, w, g_new, g] = [new.w, old.w, new.g, old.g].map(|x| &x[range.clone()]);
+        let scale = scale.chunk(range.clone());
         let (on_v, on_y) = parts.split_at_mut(m);
         dispatched(
             #[inline(always)]
@@ -302,6 +324,7 @@ pub fn secant_pair(
                 let (mut v, mut wide) = ([0.0; CHUNK], [0.0; CHUNK]);
                 let v = &mut v[..s.len()];
                 let size = chunk_pseudo_gradient((w_new, g_new), (l1, l2), |i| w_new[i] - w[i], v);
+                v.iter_mut().zip(scale).for_each(|(v, scale)| *v *= scale);
                 pieces(
                     v.len(),
                     #[inline(always)]
@@ -313,14 +336,14 @@ pub fn secant_pair(
                             fetch_ahead(x, range.start);
                         }
                         let (s, y, wide) = (&mut s[range.clone()], &mut y[range.clone()], &mut wide[range.clone()]);
-                        let [w_new, w, g_new, g] = [w_new, w, g_new, g].map(
+                        let [w_new, w, g_new, g, scale] = [w_new, w, g_new, g, scale].map(
                             #[inline(always)]
                             |x| &x[range.clone()],
                         );
                         for i in 0..range.len() {
                             let step = w_new[i] - w[i];
-                            s[i] = narrow(step);
-                            y[i] = narrow(g_new[i] - g[i] + l2 * step);
+                            s[i] = narrow(step / scale[i]);
+                            y[i] = narrow(scale[i] * (g_new[i] - g[i] + l2 * step));
                             wide[i] = widen(y[i]);
                         }
                     },
@@ -364,7 +387,7 @@ pub struct Trial {
     pub squared: f64,
 }
 
-/// Writes out = w + alpha d, where d = factor v + the sum of `rows`, each multiplied by its coefficient, and v is the
+/// Writes out = w + alpha d, where d = scale (factor scale v + the sum of `rows`, each multiplied by its coefficient), and v is the
 /// pseudo-gradient at w.
 ///
 /// With l1 > 0 the sweep fuses three lines of Andrew & Gao (2007), Algorithm 1:
@@ -375,6 +398,7 @@ pub struct Trial {
 /// Where v is 0, p is 0: `rows` are not read in blocks in which v is 0 throughout.
 pub fn quasi_newton_step(
     at: Point<'_>,
+    scale: Scale<'_>,
     penalty: Penalty,
     rows: &[(&[u16], f64)],
     factor: f64,
@@ -384,10 +408,11 @@ pub fn quasi_newton_step(
 ) -> Trial {
     if let Some((split, [first, second])) = penalty.parts(out.len()) {
         let ([at, at_free], (out, out_free)) = (at.split_at(split), out.split_at_mut(split));
+        let [scale, scale_free] = scale.split_at(split);
         let halves = rows.iter().map(|&(row, by)| (row.split_at(split), by));
         let (rows, rows_free): (Vec<_>, Vec<_>) = halves.map(|((row, free), by)| ((row, by), (free, by))).unzip();
-        let trial = quasi_newton_step(at, first, &rows, factor, alpha, out, n_threads);
-        let free = quasi_newton_step(at_free, second, &rows_free, factor, alpha, out_free, n_threads);
+        let trial = quasi_newton_step(at, scale, first, &rows, factor, alpha, out, n_threads);
+        let free = quasi_newton_step(at_free, scale_free, second, &rows_free, factor, alpha, out_free, n_threads);
         return Trial { slope: trial.slope + free.slope, change: trial.change + free.change, ..trial };
     }
     let Penalty { l1, l2, .. } = penalty;
@@ -395,6 +420,7 @@ pub fn quasi_newton_step(
     let elements = (3 + rows.len()) * at.w.len();
     let parts = on_chunks(elements, n_threads, chunks, |(chunk, (out, (w, g)))| {
         let start = chunk * CHUNK;
+        let scale = scale.chunk(start..start + out.len());
         dispatched(
             #[inline(always)]
             || {
@@ -402,7 +428,7 @@ pub fn quasi_newton_step(
                 let v = &mut v[..out.len()];
                 for i in 0..out.len() {
                     v[i] = pseudo_derivative(w[i], g[i] + l2 * w[i], l1);
-                    out[i] = factor * v[i];
+                    out[i] = factor * scale[i] * v[i];
                 }
                 if l1 > 0.0 {
                     active(
@@ -414,7 +440,7 @@ pub fn quasi_newton_step(
                         out.len(),
                         #[inline(always)]
                         |i| {
-                            let d = if out[i] * v[i] < 0.0 { out[i] } else { 0.0 };
+                            let d = if out[i] * v[i] < 0.0 { scale[i] * out[i] } else { 0.0 };
                             let moved = w[i] + alpha * d;
                             let orthant = if w[i] == 0.0 { -v[i] } else { w[i] };
                             let inside = (moved > 0.0) & (orthant > 0.0) | (moved < 0.0) & (orthant < 0.0);
@@ -429,8 +455,9 @@ pub fn quasi_newton_step(
                         out.len(),
                         #[inline(always)]
                         |i| {
-                            let slope = out[i] * v[i];
-                            out[i] = w[i] + alpha * out[i];
+                            let d = scale[i] * out[i];
+                            let slope = d * v[i];
+                            out[i] = w[i] + alpha * d;
                             [slope, alpha * slope, out[i].abs(), out[i] * out[i]]
                         },
                     )

@@ -203,6 +203,26 @@ class ChainObjective:
         """
         return self.core.sample_nlls(w)
 
+    def hessian_diagonal(self, w: Vector) -> Vector:
+        """Return about the diagonal of the Hessian at w, shape (n_features,): the curvature along each weight.
+
+        The labels of a token are taken as independent of the labels of its neighbours: a feature of states gets the sum
+        of value^2 p (1 - p), p the marginal of its label, and a transition, triple or feature of a bigram its expected
+        count times the mean variance of a token's label. Cost: an evaluation.
+
+        Args:
+            w: float64, shape (n_features,).
+
+        Raises:
+            OptionError: labels are known in part.
+        """
+        return self.core.hessian_diagonal(w)
+
+    @property
+    def has_hessian_diagonal(self) -> bool:
+        """Whether `hessian_diagonal` is known: not with partly known labels."""
+        return not self.is_partial
+
     @property
     def is_prunable(self) -> bool:
         """Whether unlikely labels can be left out: not with attributes of bigrams, nor with partly known labels."""

@@ -12,6 +12,7 @@ from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
 from .owlqn import OWLQN
+from .parts.curvature import is_curved, units
 from .parts.history import History
 from .parts.inner import inner_solver, no_more
 from .parts.needs import Needs, check
@@ -21,8 +22,9 @@ from .sgd_l1 import SGDL1, SGDL1State
 __all__ = ["TwoStage", "TwoStageState"]
 
 FIRST, SECOND = SGDL1(passes=5, learning_rate=0.2), OWLQN(tolerance=1e-4)
-# Pairs (s, y) that the last passes of the first stage give to the second.
-PAIRS = 3
+# Pairs (s, y) that the last passes of the first stage give to the second; fewer where the curvature along each weight
+# is known: it is looked at before the first of them, and changes.
+PAIRS, PAIRS_IN_UNITS = 3, 1
 
 
 @dataclass(frozen=True)
@@ -114,10 +116,13 @@ class TwoStage:
 
     - The gradient is evaluated at the ends of the last 4 passes; the differences of weights and of gradients are
       OWL-QN's first pairs (s, y), which the paper leaves as future work.
+    - Without L1, if the objective knows the diagonal D of its Hessian, OWL-QN starts its recursion from
+      gamma / (D + l2 + 1) instead of gamma, with D at the end of the last pass but one, and has one first pair: a third
+      of the evaluations on text (docs/benchmarks.md). With L1 it is quicker to 1 % so, and slower to 0.1 %.
     - The heuristic line search is off unless asked for: it makes a pass better, but costs four times as much, and the
       second stage does the rest sooner (docs/papers/zhou2011.md).
 
-    Cost: the passes of ``SGDL1``, 4 gradients, then the steps of ``OWLQN``.
+    Cost: the passes of ``SGDL1``, at most 4 gradients, then the steps of ``OWLQN``.
 
     Converged when OWL-QN is (see there), by default at a mean relative decrease of 1e-4 over 5 steps.
 
@@ -166,7 +171,8 @@ class TwoStage:
             return replace(state, stage=self.second.step(problem, stage))
         if stage.status is Status.RUNNING:
             following = self.first.step(problem, stage)
-            gives_pair = following.iteration >= self.first.passes - PAIRS
+            pairs = PAIRS_IN_UNITS if is_curved(problem) else PAIRS
+            gives_pair = following.iteration >= self.first.passes - pairs
             return TwoStageState(following, self._pass_end(problem, following.w, state) if gives_pair else None)
         assert state.end is not None
         end = state.end
@@ -187,7 +193,8 @@ class TwoStage:
         nll = problem.evaluate(w, gradient)
         last = state.end
         if last is None:
-            return PassEnd(nll, gradient, History.empty(self.second.memory, w.size), 1)
+            history = History.empty(self.second.memory, w.size, units(problem, w) if is_curved(problem) else None)
+            return PassEnd(nll, gradient, history, 1)
         advanced = last.history.advance(w, gradient, state.w, last.gradient, problem.separable)
         return PassEnd(nll, gradient, cast(History, advanced.curvature), last.evaluations + 1)
 

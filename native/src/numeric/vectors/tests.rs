@@ -24,17 +24,19 @@ fn results_are_bitwise_the_same_on_any_number_of_threads() {
     let n = SMALL * 3 + 17;
     let [a, b, c, d] = [1, 2, 3, 4].map(|seed| vector(n, seed));
     let old: Vec<Vec<u16>> = (5..11).map(|seed| vector(n, seed).into_iter().map(narrow).collect()).collect();
+    let units: Vec<f64> = a.iter().map(|a| 1.5 + a).collect();
     let run = |threads: usize| {
         let (mut out, mut s, mut y) = (vec![0.0; n], vec![0; n], vec![0; n]);
         let mut all = norms(&a, threads).to_vec();
         let mut products = vec![0.0; 2 * (old.len() + 2)];
         let (new, from) = (Point { w: &a, g: &b }, Point { w: &c, g: &d });
         let rows: Vec<&[u16]> = old.iter().map(|row| &row[..]).collect();
-        let size = secant_pair(new, from, penalty(0.3, 0.1), &rows, &mut s, &mut y, &mut products, threads);
+        let size =
+            secant_pair(new, from, Scale(&units), penalty(0.3, 0.1), &rows, &mut s, &mut y, &mut products, threads);
         all.extend([size.most, size.squared, size.slope]);
         let rows: [(&[u16], f64); 5] = [(&s, 0.5), (&y, -1.0), (&s, 2.0), (&y, 0.1), (&s, -0.2)];
         for l1 in [0.0, 0.3] {
-            let step = quasi_newton_step(new, penalty(l1, 0.1), &rows, -3.0, 0.5, &mut out, threads);
+            let step = quasi_newton_step(new, Scale(&units), penalty(l1, 0.1), &rows, -3.0, 0.5, &mut out, threads);
             all.extend([step.slope, step.change, step.l1_norm, step.squared]);
             all.extend(&out);
         }
@@ -54,7 +56,7 @@ fn blocks_left_out_change_no_bit() {
     g.iter_mut().enumerate().filter(|(i, _)| (i / 37) % 3 != 0).for_each(|(_, g)| *g = 0.0);
     let at = Point { w: &zero, g: &g };
     let mut out = zero.clone();
-    let step = quasi_newton_step(at, penalty(l1, 0.0), &rows, -1.0, 1.0, &mut out, 1);
+    let step = quasi_newton_step(at, Scale(&[]), penalty(l1, 0.0), &rows, -1.0, 1.0, &mut out, 1);
     let expected: Vec<f64> = (0..n)
         .map(|i| {
             let v = pseudo_derivative(0.0, g[i], l1);
@@ -74,7 +76,7 @@ fn sums_equal_plain_sums() {
     let (mut s, mut y, mut products) = (vec![0; n], vec![0; n], vec![0.0; 6]);
     let row: Vec<u16> = a.iter().copied().map(narrow).collect();
     let (new, old) = (Point { w: &a, g: &b }, Point { w: &zero, g: &zero });
-    let size = secant_pair(new, old, penalty(0.0, 0.5), &[&row], &mut s, &mut y, &mut products, 1);
+    let size = secant_pair(new, old, Scale(&[]), penalty(0.0, 0.5), &[&row], &mut s, &mut y, &mut products, 1);
     let v: Vec<f64> = a.iter().zip(&b).map(|(a, b)| b + 0.5 * a).collect();
     assert_eq!(s, row);
     assert_eq!(y, v.iter().copied().map(narrow).collect::<Vec<_>>());

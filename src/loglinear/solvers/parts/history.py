@@ -56,11 +56,9 @@ class Combination:
         two-loop recursion, the projection of d, and a trial of the constrained line search, the projection on the
         orthant xi included.
         """
-        rows, strengths = self.history, self.penalty.strengths
+        rows, at = self.history, (self.w, self.g, self.history.scale, self.penalty.strengths)
         return Moved(
-            *vectors.quasi_newton_step(
-                self.w, self.g, strengths, rows.S, -self.on_s, rows.Y, -self.on_y, rows.live, -self.gamma, alpha, out
-            )
+            *vectors.quasi_newton_step(*at, rows.S, -self.on_s, rows.Y, -self.on_y, rows.live, -self.gamma, alpha, out)
         )
 
 
@@ -80,6 +78,8 @@ class History:
         Yv: inner products of the live rows of Y, likewise.
         live: rows in use, oldest first.
         spare: the row that the next pair goes to.
+        scale: unit of each weight, shape (n,); None for 1. The pairs, v and d are by weights in these units, in which
+            the identity is H without pairs and, times gamma, what the recursion starts from.
     """
 
     S: Rows
@@ -90,12 +90,14 @@ class History:
     Yv: Vector = field(default_factory=lambda: np.empty(0))
     live: tuple[int, ...] = ()
     spare: int = 0
+    scale: Vector | None = None
 
     @classmethod
-    def empty(cls, memory: int, n: int) -> History:
+    def empty(cls, memory: int, n: int, scale: Vector | None = None) -> History:
         """Return a history without pairs for vectors of length n; its pages are not touched before they are used."""
         rows, gram = (memory + 1, n), (memory + 1, memory + 1)
-        return cls(np.zeros(rows, np.uint16), np.zeros(rows, np.uint16), np.zeros(gram), np.zeros(gram))
+        pairs = np.zeros(rows, np.uint16), np.zeros(rows, np.uint16)
+        return cls(*pairs, np.zeros(gram), np.zeros(gram), scale=scale)
 
     @property
     def memory(self) -> int:
@@ -112,7 +114,7 @@ class History:
         k, spare = len(self.live), self.spare
         products = np.empty((2, 2 * k + 2))
         violation, squared, slope = vectors.secant_pair(
-            w_new, g_new, w, g, penalty.strengths, self.S, self.Y, self.live, spare, products
+            w_new, g_new, w, g, self.scale, penalty.strengths, self.S, self.Y, self.live, spare, products
         )
         on_s, on_y = [*range(k), 2 * k], [*range(k, 2 * k), 2 * k + 1]
         sy, yy = products[1, 2 * k :]
