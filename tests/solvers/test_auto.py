@@ -118,6 +118,27 @@ def test_tolerance_and_seed_reach_the_solver_chosen():
     solver = Auto(seed=5).choice(Problem(chain(), L2)).solver
     assert isinstance(solver, TwoStage)
     assert (solver.first.seed, solver.second.memory) == (5, 6)
+
+
+@pytest.mark.usefixtures("large")
+def test_the_learning_rate_of_the_first_passes_falls_with_the_attributes_of_a_sentence():
+    X, y = chunky()
+
+    def rates(copies):
+        longer = [[[f"{name}{k}" for name in token for k in range(copies)] for token in sentence] for sentence in X]
+        objective = ChainObjective(Corpus.encode(longer, y))
+        size = sum(len(token) for sentence in longer for token in sentence) / len(X)
+        solvers = [Auto().choice(Problem(objective, penalty)).solver for penalty in (L1, BOTH, L2)]
+        return size, [solver.first.learning_rate for solver in solvers]
+
+    size, few = rates(2)
+    assert size < 80 / 0.2
+    assert few == [0.2, 0.2, 0.1]
+    size, many = rates(100)
+    assert many == pytest.approx([80 / size, 80 / size, 40 / size])
+
+
+def test_a_tolerance_out_of_range_is_refused():
     with pytest.raises(OptionError, match="tolerance"):
         make_solver("auto", tolerance=-1.0)
 

@@ -161,6 +161,12 @@ impl Corpus {
         self.inner.attributes.len()
     }
 
+    /// Attributes of all tokens together.
+    #[getter]
+    fn n_entries(&self) -> usize {
+        self.inner.states.ids.len()
+    }
+
     /// Bytes of the encoded data: ids, values, names.
     #[getter]
     fn n_bytes(&self) -> usize {

@@ -239,6 +239,11 @@ class ChainObjective:
         return self.corpus.n_tokens * len(self.corpus.labels)
 
     @property
+    def attributes_per_sample(self) -> float:
+        """Mean number of attributes of a sentence, all its tokens together."""
+        return self.corpus.core.n_entries / self.n_samples
+
+    @property
     def first_order(self) -> Numbers | None:
         """Numbers of the features that are no triples, ascending; None if the chain is of first order."""
         import numpy as np

@@ -36,6 +36,10 @@ class Prunable(Protocol):
         """Number of labels that the tokens may have, all tokens together."""
 
     @property
+    def attributes_per_sample(self) -> float:
+        """Mean number of attributes of a sequence, all its tokens together."""
+
+    @property
     def order(self) -> int:
         """1 or 2: how many labels before a token's own its score depends on."""
 
