@@ -396,6 +396,7 @@ pub struct Trial {
 /// - the projected step pi(w + alpha p; xi): an entry of `out` that leaves the orthant of (w, -v) becomes 0.
 ///
 /// Where v is 0, p is 0: `rows` are not read in blocks in which v is 0 throughout.
+#[allow(clippy::too_many_arguments)]
 pub fn quasi_newton_step(
     at: Point<'_>,
     scale: Scale<'_>,
