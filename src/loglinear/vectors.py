@@ -104,7 +104,7 @@ def secant_pair(
     """Form the pair (s, y) of the step from w to w_new, and its inner products with all pairs, in one sweep.
 
     The spare rows become s = (w_new - w) / scale and y = scale (g_new - g + l2 (w_new - w)), rounded to bfloat16.
-    v is scale times the pseudo-gradient at w_new, and scale times none for what is returned.
+    v is the pseudo-gradient at w_new; the products are with scale times v, the numbers returned are of v itself.
 
     Args:
         w_new: shape (n,).
@@ -118,7 +118,7 @@ def secant_pair(
         live: numbers of the k rows that hold earlier pairs.
         spare: number of the row to write.
         products: output, shape (2, 2 k + 2). Its columns stand for the live rows of S, the live rows of Y, s, and y;
-            row 0 becomes their inner products with v, row 1 their inner products with y.
+            row 0 becomes their inner products with scale times v, row 1 their inner products with y.
 
     Returns:
         The max-norm of v (NaN or infinite if any entry is), its Euclidean norm squared, and (w_new - w) . v.

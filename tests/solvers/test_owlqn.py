@@ -181,7 +181,7 @@ def test_in_units_it_goes_as_over_weights_in_these_units(unpenalised):
     history = History.empty(4, 15, unit)
     state = solver.start(problem, w, problem.evaluate(w, g), g, history)
     image = solver.init(other, np.zeros(15))
-    # The first step has another length: it is that of the gradient by weights.
+    # A first step along -v has length 1 by weights in both, which is another step in units: a given pair comes before.
     first = np.linspace(1.0, 2.0, 15)
     nll, g = plain.value_and_gradient(first)
     history = history.advance(first, g, state.w, state.gradient, penalty).curvature

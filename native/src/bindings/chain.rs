@@ -123,21 +123,19 @@ impl ChainObjective {
     }
 
     /// About the diagonal of the Hessian at w.
-    #[pyo3(signature = (w, out=None))]
     fn hessian_diagonal<'py>(
         &self,
         py: Python<'py>,
         w: PyReadonlyArray1<'py, f64>,
-        out: Option<Bound<'py, PyArray1<f64>>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         if self.is_partial() {
             return Err(OptionError::new_err("the Hessian's diagonal is not known where labels are known in part"));
         }
         let how = (self.inner.features.len(), false);
-        let (_, out) = value_and_gradient(py, how, &w, out, |w, out, interrupt| {
-            self.inner.hessian_diagonal(w, out, interrupt).map(|()| 0.0)
+        let (_, diagonal) = value_and_gradient(py, how, &w, None, |w, diagonal, interrupt| {
+            self.inner.hessian_diagonal(w, diagonal, interrupt).map(|()| 0.0)
         })?;
-        Ok(out)
+        Ok(diagonal)
     }
 
     /// `value_and_gradient`, with the labels of each token whose marginals are above `least`.

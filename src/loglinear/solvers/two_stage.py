@@ -193,8 +193,7 @@ class TwoStage:
         nll = problem.evaluate(w, gradient)
         last = state.end
         if last is None:
-            history = History.empty(self.second.memory, w.size, units(problem, w) if is_curved(problem) else None)
-            return PassEnd(nll, gradient, history, 1)
+            return PassEnd(nll, gradient, History.empty(self.second.memory, w.size, units(problem, w)), 1)
         advanced = last.history.advance(w, gradient, state.w, last.gradient, problem.separable)
         return PassEnd(nll, gradient, cast(History, advanced.curvature), last.evaluations + 1)
 

@@ -34,7 +34,9 @@ def is_curved(problem: Problem) -> bool:
     return not (problem.penalty.l1 or missing(objective, Curved)) and cast(Curved, objective).has_hessian_diagonal
 
 
-def units(problem: Problem, w: Vector) -> Vector:
-    """Return the unit of each weight of a curved problem, 1 / sqrt(curvature along it at w), shape (n,)."""
+def units(problem: Problem, w: Vector) -> Vector | None:
+    """Return the unit of each weight, 1 / sqrt(curvature along it at w), shape (n,); None unless ``is_curved``."""
+    if not is_curved(problem):
+        return None
     curvature = cast(Curved, problem.objective).hessian_diagonal(w)
     return 1.0 / np.sqrt(curvature + (problem.penalty.l2 + DAMPING))

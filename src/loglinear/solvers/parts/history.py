@@ -138,7 +138,7 @@ class History:
         return Advanced(history, violation, squared, slope)
 
     def onto(self, old: npt.NDArray[np.int64], new: npt.NDArray[np.int64]) -> History:
-        """Return the history by other features.
+        """Return the history by other features; it has no units of its own.
 
         Args:
             old: numbers of the features that the pairs are by, ascending.
