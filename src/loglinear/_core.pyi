@@ -106,6 +106,7 @@ class ChainObjective:
         likely: LikelyLabels,
         bound: float,
         links: float,
+        guard: float,
         w: npt.NDArray[np.float64],
         value: float,
         gradient: npt.NDArray[np.float64],

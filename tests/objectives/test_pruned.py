@@ -41,12 +41,12 @@ def problems(draw):
     return objective, rng.normal(size=objective.n_features) * draw(st.sampled_from([0.0, 0.5, 2.0])), rng
 
 
-def pruned(objective, w, *, bound, links, features=None):
+def pruned(objective, w, *, bound, links, features=None, guard=1.0):
     """The pruned objective at w, over some features; those of all others are 0."""
     value, gradient, likely = objective.likely_labels(w, bound)
     if features is not None:
         w, gradient = w[features], gradient[features]
-    return objective.pruned(likely, w, value, gradient, bound=bound, links=links, features=features)
+    return objective.pruned(likely, w, value, gradient, bound=bound, links=links, features=features, guard=guard)
 
 
 def some_features(objective, rng):
@@ -98,6 +98,19 @@ def test_without_pruning_it_is_the_whole_objective(problem):
     # Marginals are kept as single-precision numbers, which the guard sees.
     assert own_value == pytest.approx(value, rel=1e-5, abs=1e-5)
     np.testing.assert_allclose(own_gradient, gradient[features], rtol=1e-4, atol=1e-4)
+
+
+@LAWS
+@given(problem=problems(), bound=st.sampled_from([0.05, 0.2]))
+def test_the_guard_grows_with_its_factor_and_with_the_distance(problem, bound):
+    objective, w0, rng = problem
+    step = rng.normal(size=w0.size)
+    made = [pruned(objective, w0, bound=bound, links=3.0 * bound, guard=guard) for guard in (0.0, 0.25, 1.0)]
+    none, quarter, whole = (objective.value_and_gradient(w0 + step)[0] for objective in made)
+    assert quarter - none == pytest.approx((whole - none) / 4.0, rel=1e-6, abs=1e-8 * abs(whole))
+    assert whole >= none - 1e-9 * abs(none)
+    near = [objective.value_and_gradient(w0 + step / 10.0)[0] for objective in made]
+    assert near[2] - near[0] <= (whole - none) / 100.0 + 1e-9 * abs(none)
 
 
 @LAWS

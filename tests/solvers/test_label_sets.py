@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,6 +72,37 @@ def test_the_objective_never_rises_and_is_that_of_the_weights():
         assert objective == problem.objective.value_and_gradient(w)[0] + problem.penalty.value(w)
     # Such a coarse bound has rounds rejected.
     assert min(scale for *_, scale in seen) < 1.0
+
+
+def test_the_guard_weakens_where_it_holds_back_and_grows_where_the_pruned_objective_goes_astray():
+    problem, solver = problem_of(ElasticNet(l1=0.1), n=200), LabelSets(bound=0.05, **EXACT)
+    guards = []
+    found = minimize(
+        problem, solver, callbacks=[lambda _, state: guards.append(state.guard)], stop=Stop(max_iterations=60)
+    )
+    assert min(guards) < 1.0
+    state = replace(found.state, guard=0.25)
+    shares = {1.01: 0.125, 1.0: 0.25, 0.5: 0.25, 0.49: 1.0, 0.0: 1.0}
+    assert {share: solver._guard(state, share) for share in shares} == shares
+    assert solver._shrunk(state).guard == 1.0
+
+
+class Forgetful(LabelSets):
+    """Rounds whose line searches know nothing of the round before."""
+
+    def _started(self, *args):
+        start = super()._started(*args)
+        return replace(start, recent=start.recent[-1:])
+
+
+def test_the_line_search_looks_back_across_rounds():
+    problem = problem_of(ElasticNet(l1=0.1), n=300)
+    spent = [
+        minimize(problem, kind(steps=8, **EXACT), stop=Stop(max_iterations=25)).state for kind in (LabelSets, Forgetful)
+    ]
+    evaluations = [state.pruned_evaluations for state in spent]
+    assert evaluations[0] < evaluations[1]
+    assert len(spent[0].recent) == 5
 
 
 def test_the_first_stage_is_undone_if_it_ends_above_the_start():

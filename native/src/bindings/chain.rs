@@ -164,7 +164,8 @@ impl ChainObjective {
 
     /// The objective over the labels with marginals above `bound`, whose links count above `links`, and over some of the features,
     /// which ascend; all without `features`. It agrees with the value and the gradient given at w, which are by these features.
-    #[pyo3(signature = (likely, bound, links, w, value, gradient, features=None))]
+    /// `guard`, in [0, 1], multiplies the guard against what is pruned.
+    #[pyo3(signature = (likely, bound, links, guard, w, value, gradient, features=None))]
     #[expect(clippy::too_many_arguments)]
     fn pruned(
         &self,
@@ -172,6 +173,7 @@ impl ChainObjective {
         likely: &LikelyLabels,
         bound: f64,
         links: f64,
+        guard: f64,
         w: PyReadonlyArray1<'_, f64>,
         value: f64,
         gradient: PyReadonlyArray1<'_, f64>,
@@ -189,7 +191,10 @@ impl ChainObjective {
         let inner = interruptible(py, |_| {
             let whole = Arc::clone(&self.inner);
             let bounds = pruned::Bounds { labels: bound, links };
-            pruned::PrunedObjective::new(&whole, kept.as_deref(), &likely.inner, bounds, (w, value, gradient))
+            let at = (w, value, gradient);
+            let mut made = pruned::PrunedObjective::new(&whole, kept.as_deref(), &likely.inner, bounds, at)?;
+            made.weaken_guard(guard);
+            Ok(made)
         })?;
         Ok(PrunedObjective { inner })
     }

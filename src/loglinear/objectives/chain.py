@@ -274,6 +274,7 @@ class ChainObjective:
         *,
         bound: float,
         links: float,
+        guard: float = 1.0,
         features: npt.ArrayLike | None = None,
     ) -> _core.PrunedObjective:
         """Return the objective over likely labels, which agrees with this one in value and gradient at w.
@@ -287,10 +288,11 @@ class ChainObjective:
             gradient: of this objective at w, by the features at work, shape (k,).
             bound: marginal above which labels are kept, at least that of ``likely``; gold labels are kept always.
             links: marginal above which they keep their links to the labels of neighbouring tokens.
+            guard: factor in [0, 1] of the guard, which stands for the curvature of what is pruned.
             features: numbers of the features at work, ascending, shape (k,); all by default.
         """
         kept = None if features is None else _numbers(features)
-        return self.core.pruned(likely, bound, links, w, value, gradient, kept)
+        return self.core.pruned(likely, bound, links, guard, w, value, gradient, kept)
 
     def restrict(self, features: npt.ArrayLike) -> ChainObjective:
         """Return the objective over some of the features, in this order; the weights of all others are 0.

@@ -22,7 +22,7 @@ from .parts.inner import inner_solver, no_more
 from .parts.needs import Needs, check, convex, prunable, suits
 from .parts.per_sample import measured
 from .parts.pruning import Likely, Prunable, numbers_of_first_order, of_first_order
-from .parts.quasi_newton import ROUNDING, QuasiNewtonState, stopping_status
+from .parts.quasi_newton import ROUNDING, WINDOW, QuasiNewtonState, stopping_status
 from .parts.working_set import Features, penalty_on, worst
 from .sgd_l1 import SGDL1, SGDL1State
 
@@ -36,6 +36,9 @@ LINKS, LINKS_OF_TRIPLES = 3.0, 10.0
 ACCEPTED, GOOD = 1e-3, 0.5
 # After a rejected round there are fewer steps, and more labels.
 FEWER, SMALLER = 3, 0.25
+# A round in which F decreases by more than S halves the guard, down to the least one; a round that is not good makes it
+# four times as strong, up to 1.
+WEAKER, STRONGER, LEAST_GUARD = 0.5, 4.0, 1.0 / 64.0
 # Below this scale of the bounds all labels are kept.
 LEAST_SCALE = 1e-3
 
@@ -58,6 +61,8 @@ class LabelSetsState:
         scale: of the bounds on marginals, at most 1.
         rejected: rounds rejected so far.
         wait: good rounds until the scale grows: twice as many after each rejected round.
+        guard: factor of the guard of S, at most 1.
+        recent: objectives of the last steps on S, at most 5, which OWL-QN's line search looks back at.
         evaluations: of the whole objective.
         pruned_evaluations: of pruned objectives.
         passes_before: effective passes of the first stage.
@@ -80,6 +85,8 @@ class LabelSetsState:
     scale: float = 1.0
     rejected: int = 0
     wait: int = 0
+    guard: float = 1.0
+    recent: tuple[float, ...] = ()
     evaluations: int = 1
     pruned_evaluations: int = 0
     passes_before: float = 0.0
@@ -285,7 +292,7 @@ class LabelSets:
         decrease = state.objective - found.objective
         if not decrease >= ACCEPTED * promised:
             return self._shrunk(state)
-        return self._moved(problem, state, found, features, inner, good=decrease >= GOOD * promised)
+        return self._moved(problem, state, found, features, inner, share=decrease / promised)
 
     def _bound(self, state: LabelSetsState) -> float:
         """Return the bound on marginals."""
@@ -312,7 +319,9 @@ class LabelSets:
         if features is not None:
             w, gradient, penalty = w[features], gradient[features], penalty_on(problem, features)
         links = bound * (LINKS if objective.order == 1 else LINKS_OF_TRIPLES)
-        made = objective.pruned(state.likely, w, state.nll, gradient, bound=bound, links=links, features=features)
+        made = objective.pruned(
+            state.likely, w, state.nll, gradient, bound=bound, links=links, guard=state.guard, features=features
+        )
         return Problem(made, penalty)
 
     def _started(self, small: Problem, state: LabelSetsState, features: Features | None) -> QuasiNewtonState:
@@ -325,7 +334,8 @@ class LabelSets:
                 history = history.onto(state.features, features)
             # A pair without length is not taken up, but the history then knows its products with the gradient.
             history = cast(History, history.advance(w, gradient, w, gradient, small.separable).curvature)
-        return self._stepper.start(small, w, state.nll, gradient, history, 0)
+        start = self._stepper.start(small, w, state.nll, gradient, history, 0)
+        return replace(start, recent=(*state.recent, start.objective))
 
     def _moved(
         self,
@@ -335,9 +345,13 @@ class LabelSets:
         features: Features | None,
         inner: QuasiNewtonState,
         *,
-        good: bool,
+        share: float,
     ) -> LabelSetsState:
-        """Return the state after an accepted round, and look whether that is the end."""
+        """Return the state after an accepted round, and look whether that is the end.
+
+        ``share`` is the decrease of F over that of S.
+        """
+        good = share >= GOOD
         status, wait = self._status(problem, found), max(state.wait - good, 0)
         decrease = state.objective - found.objective
         if status is Status.RUNNING and state.steps >= self.steps and decrease <= self.tolerance * abs(found.objective):
@@ -350,6 +364,8 @@ class LabelSets:
             scale=min(state.scale / SMALLER, 1.0) if good and not wait else state.scale,
             rejected=state.rejected,
             wait=wait,
+            guard=self._guard(state, share),
+            recent=inner.recent[-WINDOW - 1 : -1],
             evaluations=state.evaluations,
             pruned_evaluations=state.pruned_evaluations,
             passes_before=state.passes_before,
@@ -357,17 +373,29 @@ class LabelSets:
             status=status,
         )
 
+    def _guard(self, state: LabelSetsState, share: float) -> float:
+        """Return the factor of the guard after a round: weaker if F decreased by more than S, stronger if by far less."""
+        if share > 1.0:
+            return max(state.guard * WEAKER, LEAST_GUARD)
+        return state.guard if share >= GOOD else min(state.guard * STRONGER, 1.0)
+
     def _shrunk(self, state: LabelSetsState) -> LabelSetsState:
         """Return the state after a rejected round: with fewer steps, more labels and no pairs."""
         steps, scale = max(state.steps // FEWER, 1), state.scale * SMALLER
         wait = 2 ** min(state.rejected + 1, 20)
         rejected = state.rejected + 1
-        return replace(state, steps=steps, scale=scale, history=None, features=None, rejected=rejected, wait=wait)
+        guard = self._guard(state, 0.0)
+        state = replace(state, steps=steps, scale=scale, guard=guard, rejected=rejected, wait=wait)
+        return self._without_pairs(state)
+
+    def _without_pairs(self, state: LabelSetsState) -> LabelSetsState:
+        """Return the state as the next round begins without any step before it."""
+        return replace(state, history=None, features=None, recent=())
 
     def _without_promise(self, state: LabelSetsState, inner: QuasiNewtonState) -> LabelSetsState:
         """Return the state after a round on whose S no step promises anything."""
         if state.history is not None:
-            return replace(state, history=None, features=None)
+            return self._without_pairs(state)
         if inner.status is Status.CONVERGED or state.scale < LEAST_SCALE:
             return replace(state, status=inner.status)
         return self._shrunk(state)

@@ -90,6 +90,11 @@ impl PrunedObjective {
         Ok(objective)
     }
 
+    /// Multiplies the guard by a factor, in [0, 1].
+    pub fn weaken_guard(&mut self, factor: f64) {
+        self.removed.iter_mut().for_each(|removed| *removed *= factor);
+    }
+
     /// Sets the point where the objective agrees with the whole one.
     fn begin_at(&mut self, w: &[f64]) {
         let (states, pool) = (&w[self.features.first_state()..], self.pool);

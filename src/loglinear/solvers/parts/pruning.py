@@ -59,6 +59,7 @@ class Prunable(Protocol):
         *,
         bound: float,
         links: float,
+        guard: float = 1.0,
         features: Numbers | None = None,
     ) -> Objective:
         """Return the objective over likely labels, corrected to agree with the whole one at w.
@@ -70,6 +71,7 @@ class Prunable(Protocol):
             gradient: of the whole objective at w, by the features at work, shape (k,).
             bound: marginal above which labels are kept, at least ``likely.least``. The gold labels are kept always.
             links: marginal above which they keep their links to the labels of neighbouring tokens.
+            guard: factor in [0, 1] of the guard, which stands for the curvature of what is pruned.
             features: numbers of the features at work, ascending, shape (k,); None for all.
         """
 
