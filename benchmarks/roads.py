@@ -1,10 +1,11 @@
 """Seconds to an optimum: every solver on every data set, and what `auto` chooses.
 
-A row is a data set under a penalty. Each solver that suits it runs on its own, for a limited time, with its own options
-but the tolerance; `auto` runs what it chooses with the options that it chooses. Seconds are the solver's, from the call
-to the first record whose objective is within 1, 0.1 and 0.01 % of the best that any found.
+A row is a data set under a penalty. Each solver that suits it runs on its own, with its own options but the tolerance,
+for a limited time or until it is within 0.005 % of the best objective so far; `auto`, which runs first, and
+`label_sets` use all of their time. `auto` runs what it chooses with the options that it chooses. Seconds are the
+solver's, from the call to the first record whose objective is within 1, 0.1 and 0.01 % of the best that any found.
 
-    python benchmarks/roads.py --sentences 3000 --limit 30 --json roads.json
+    python benchmarks/roads.py --sentences 3000 --limit 15 --json roads.json
     python benchmarks/roads.py --json roads.json --page docs/benchmarks.md --figure docs/roads.svg
 
 Rows that the file has are not run again. Data: the folder named by the environment variable LOGLINEAR_DATA.
@@ -17,7 +18,6 @@ import lzma
 import math
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +28,21 @@ from rows import Rows, fill, markdown  # noqa: E402
 from tasks import TASKS, Sentence, Task  # noqa: E402
 
 from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet, Stop, minimize  # noqa: E402
+from loglinear.errors import LogLinearError  # noqa: E402
 from loglinear.problem import Problem  # noqa: E402
+from loglinear.result import TraceRecord  # noqa: E402
 from loglinear.solvers import SOLVERS as KINDS  # noqa: E402
-from loglinear.solvers import Auto, make_solver, suits  # noqa: E402
+from loglinear.solvers import Auto, make_solver, option_names, suits  # noqa: E402
 
 GAPS = (0.01, 0.001, 0.0001)
 # l1 and l2.
 PENALTIES = {"l1 = 1": (1.0, 0.0), "l1 = 0.1, l2 = 0.2": (0.1, 0.2), "l2 = 2": (0.0, 2.0)}
 # No tolerance ends a run before its time, but what a solver cannot do without.
 EXACT = {"tolerance": 1e-7}
-SOLVERS = ("lbfgs", "owlqn", "grafting_light", "two_stage", "label_sets", "sag", "auto")
+# These two run for all of their time: the best objective is one that they find, as a rule.
+THOROUGH = ("auto", "label_sets")
+NEAR = 0.5e-4
+MARKS = "osD^vP*<>Xdph8"
 
 
 def tagged(path: Path) -> list[Sentence]:
@@ -67,17 +72,37 @@ def objective_of(task: Task, size: int | None, order: int, threads: int) -> Chai
     )
 
 
-def runs(problem: Problem, limit: float) -> Iterator[tuple[str, list[tuple[float, float]]]]:
-    """Each solver's name with its course: seconds and objectives."""
-    for name in SOLVERS:
-        try:
-            is_suited = suits(KINDS[name], problem)
-        except Exception:  # a chain of second order has no passes
-            is_suited = False
-        if is_suited:
-            result = minimize(problem, make_solver(name, **EXACT), stop=Stop(max_seconds=limit))
-            print(f"  {name}: {result.objective:.2f} in {result.seconds:.1f} s", file=sys.stderr, flush=True)
-            yield name, [(record.seconds, record.objective) for record in result.trace]
+def course_of(problem: Problem, name: str, limit: float, enough: float) -> list[tuple[float, float]]:
+    """Seconds and objectives of a solver's run, which ends at an objective that is enough."""
+    course = []
+
+    def seen(record: TraceRecord, _: Any) -> bool:
+        course.append((record.seconds, record.objective))
+        return record.objective <= enough
+
+    options = {option: value for option, value in EXACT.items() if option in option_names(KINDS[name])}
+    try:
+        if suits(KINDS[name], problem):
+            minimize(problem, make_solver(name, **options), callbacks=[seen], stop=Stop(max_seconds=limit))
+    except LogLinearError as error:  # no passes in second order, no room for a matrix, divergence
+        print(f"  {name}: {error}", file=sys.stderr, flush=True)
+    if course:
+        print(f"  {name}: {course[-1][1]:.2f} in {course[-1][0]:.1f} s", file=sys.stderr, flush=True)
+    return course
+
+
+def courses_of(problem: Problem, names: list[str], limit: float) -> dict[str, list[tuple[float, float]]]:
+    """The course of each solver that has one."""
+    courses: dict[str, list[tuple[float, float]]] = {}
+    for name in sorted(names, key=lambda name: (name not in THOROUGH, name)):
+        best = least(courses)
+        courses[name] = course_of(problem, name, limit, -math.inf if name in THOROUGH else best * (1.0 + NEAR))
+    return {name: course for name, course in courses.items() if course}
+
+
+def least(courses: dict[str, list[tuple[float, float]]]) -> float:
+    """The best objective so far."""
+    return min((value for course in courses.values() for _, value in course if math.isfinite(value)), default=math.inf)
 
 
 def measure(rows: Rows, chosen: argparse.Namespace) -> None:
@@ -91,8 +116,8 @@ def measure(rows: Rows, chosen: argparse.Namespace) -> None:
             objective = objective or objective_of(ALL[name], chosen.sentences, chosen.order, chosen.threads)
             problem = Problem(objective, ElasticNet(*PENALTIES[penalty]))
             print(f"{name}, {penalty}: {problem.n_features:,} features", file=sys.stderr, flush=True)
-            courses = dict(runs(problem, chosen.limit))
-            best = min(value for course in courses.values() for _, value in course)
+            courses = courses_of(problem, chosen.solver or list(KINDS), chosen.limit)
+            best = least(courses)
             seconds = {
                 solver: [next((s for s, value in course if value <= best * (1 + gap)), None) for gap in GAPS]
                 for solver, course in courses.items()
@@ -103,44 +128,58 @@ def measure(rows: Rows, chosen: argparse.Namespace) -> None:
 
 def name_of(row: dict[str, Any]) -> str:
     """What the row is about."""
-    return f"{row['data']}{', order 2' if row['order'] == 2 else ''}, {row['penalty']}"
+    size = "" if row["sentences"] else ", whole"
+    return f"{row['data']}{size}{', order 2' if row['order'] == 2 else ''}, {row['penalty']}"
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Seconds to 1, 0.1 and 0.01 % of each solver, the best named one to 0.1 %, and what `auto` chose."""
+def cell(seconds: list[float | None] | None) -> str | None:
+    """Seconds to 1, 0.1 and 0.01 %."""
+    return None if seconds is None else " / ".join("-" if s is None else f"{s:.2g}" for s in seconds)
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    """What `auto` chose, beside the named solver that is first at 0.1 % and the plain one."""
     lines = []
     for row in rows:
         reached = {solver: seconds[1] for solver, seconds in row["seconds"].items() if seconds[1] is not None}
         named = [solver for solver in reached if solver != "auto"]
         best = min(named, key=lambda solver: reached[solver], default=None)
-        chosen, plain = reached.get("auto"), reached.get("owlqn" if row["penalty"].startswith("l1") else "lbfgs")
-        cells = [
-            " / ".join("-" if s is None else f"{s:.2g}" for s in row["seconds"].get(name, [None])) for name in SOLVERS
-        ]
-        over = None if best is None or chosen is None else f"{chosen / reached[best]:.2f}"
-        gain = None if plain is None or chosen is None else f"{plain / chosen:.1f}"
-        lines.append([name_of(row), *cells, best, row["auto"], over, gain])
-    heads = ["data, penalty", *(f"`{name}`" for name in SOLVERS), "best", "chosen", "`auto` / best", "plain / `auto`"]
+        auto, plain = reached.get("auto"), reached.get("owlqn" if row["penalty"].startswith("l1") else "lbfgs")
+        over = None if best is None or auto is None else f"{auto / reached[best]:.2f}"
+        gain = None if plain is None or auto is None else f"{plain / auto:.1f}"
+        of_best = None if best is None else cell(row["seconds"][best])
+        lines.append([name_of(row), row["auto"], cell(row["seconds"]["auto"]), best, of_best, over, gain])
+    heads = ["data, penalty", "chosen", "`auto`, s", "best named", "s", "`auto` / best", "plain / `auto`"]
     return markdown(heads, lines)
+
+
+def by_solver(rows: list[dict[str, Any]]) -> str:
+    """Seconds of each named solver that came to 1 % on some row."""
+    reached = {name for row in rows for name, seconds in row["seconds"].items() if seconds[0] is not None}
+    names = [name for name in KINDS if name in reached and name != "auto"]
+    lines = [[name_of(row), *(cell(row["seconds"].get(name)) for name in names)] for row in rows]
+    return markdown(["data, penalty", *(f"`{name}`" for name in names)], lines)
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
     """Seconds to 0.1 %, a line for each row and a mark for each solver; that of `auto` is a ring."""
     from loglinear.report.figure import new_figure, written
 
-    with new_figure(7.2, 1.4 + 0.32 * len(rows)) as figure:
+    names = [name for name in KINDS if name != "auto" and any(row["seconds"].get(name, [None] * 2)[1] for row in rows)]
+    with new_figure(7.2, 1.6 + 0.3 * len(rows)) as figure:
         axis = figure.subplots()
-        for number, solver in enumerate(SOLVERS):
-            points = [(row["seconds"].get(solver, [None] * 3)[1], at) for at, row in enumerate(rows)]
+        for number, solver in enumerate([*names, "auto"]):
+            points = [(row["seconds"].get(solver, [None] * 2)[1], at) for at, row in enumerate(rows)]
             points = [(seconds, at) for seconds, at in points if seconds]
-            ring = {"markersize": 12, "fillstyle": "none", "color": "0.3"} if solver == "auto" else {"markersize": 5}
-            axis.plot(*zip(*points, strict=True) if points else ([], []), "osD^vPo"[number], label=solver, **ring)
+            ring = {"marker": "o", "markersize": 12, "fillstyle": "none", "color": "0.3"}
+            mark = ring if solver == "auto" else {"marker": MARKS[number % len(MARKS)], "markersize": 5}
+            axis.plot(*zip(*points, strict=True) if points else ([], []), linestyle="none", label=solver, **mark)
         axis.set_xscale("log")
         axis.set_xlabel("seconds to 0.1 % above the best objective")
         axis.set_yticks(range(len(rows)), [name_of(row) for row in rows])
         axis.invert_yaxis()
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=7, ncols=math.ceil(len(SOLVERS) / 2), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        axis.legend(fontsize=7, ncols=5, loc="lower center", bbox_to_anchor=(0.5, 1.0))
         path.write_bytes(written(figure, str(path)))
 
 
@@ -148,6 +187,7 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", action="append", choices=ALL)
     parser.add_argument("--penalty", action="append", choices=PENALTIES)
+    parser.add_argument("--solver", action="append", choices=KINDS, help="by default each that suits")
     parser.add_argument("--order", type=int, default=1, choices=(1, 2))
     parser.add_argument("--sentences", type=int, help="most sentences of training")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of each run")
@@ -163,9 +203,16 @@ def main() -> None:
     rows = Rows(chosen.json)
     if chosen.page is None and chosen.figure is None:
         measure(rows, chosen)
-    print(table(rows.rows))
-    if chosen.page is not None:
-        fill(chosen.page, "roads", "seconds", table(rows.rows))
+    with_l1 = [row for row in rows.rows if row["penalty"].startswith("l1")]
+    tables = {
+        "auto": summary(rows.rows),
+        "with L1": by_solver(with_l1),
+        "without L1": by_solver([row for row in rows.rows if row not in with_l1]),
+    }
+    for name, table in tables.items():
+        print(table, end="\n\n")
+        if chosen.page is not None:
+            fill(chosen.page, "roads", name, table)
     if chosen.figure is not None:
         draw(rows.rows, chosen.figure)
 
