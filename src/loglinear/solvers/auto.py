@@ -30,9 +30,10 @@ TOLERANCE = 5e-6
 # Of the passes of SGD that come first: the longer the sequences and the more attributes their tokens have, the longer
 # is a step at the same learning rate.
 MOST_RATE, RATE_TIMES_ATTRIBUTES = 0.2, 80.0
-# Of label_sets with an L1 penalty, and of two_stage without one, beside the learning rate and half of it.
+# Of label_sets with an L1 penalty, and of two_stage without one, beside the learning rate and this share of it.
 SPARSE: dict[str, Any] = {"passes": 8}
-SMOOTH: dict[str, Any] = {"passes": 7, "memory": 6, "tolerance": 1e-5}
+SMOOTH: dict[str, Any] = {"passes": 6, "memory": 6, "tolerance": 1e-5}
+SHARE_OF_SMOOTH = 0.6
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], dic
     by_sample = objective.order == 1 and is_tame
     rate = min(MOST_RATE, RATE_TIMES_ATTRIBUTES / max(objective.attributes_per_sample, 1.0))
     if not penalty.l1 and by_sample:
-        return TwoStage, SMOOTH | {"learning_rate": rate / 2}, f"no L1 penalty, and {size}"
+        return TwoStage, SMOOTH | {"learning_rate": SHARE_OF_SMOOTH * rate}, f"no L1 penalty, and {size}"
     if not penalty.l1:
         return LBFGS, {}, "no L1 penalty, and a chain of second order, few samples or attributes with values"
     first = SPARSE | {"learning_rate": rate} if is_tame else {}

@@ -71,22 +71,20 @@ impl PrunedObjective {
                 })
                 .collect()
         });
-        let (slope, constant, removed, scratch) = (vec![0.0; features.len()], 0.0, Vec::new(), Mutex::default());
-        let at = Vec::new();
+        let (slope, scratch) = (vec![0.0; features.len()], Mutex::default());
         let pool = threads::pool(whole.n_threads())?;
         let mut objective = PrunedObjective {
             whole: Arc::clone(whole),
             features,
             blocks,
             slope,
-            constant,
-            removed,
-            w: at,
+            constant: 0.0,
+            removed: Vec::new(),
+            w: Vec::new(),
             pool,
             scratch,
         };
-        objective.begin_at(w);
-        objective.correct(value, gradient)?;
+        objective.agree_at(w, value, gradient)?;
         Ok(objective)
     }
 
@@ -95,27 +93,21 @@ impl PrunedObjective {
         self.removed.iter_mut().for_each(|removed| *removed *= factor);
     }
 
-    /// Sets the point where the objective agrees with the whole one.
-    fn begin_at(&mut self, w: &[f64]) {
-        let (states, pool) = (&w[self.features.first_state()..], self.pool);
-        self.removed = self.errors();
+    /// Makes the objective agree with the whole one at `w`, where the whole one has this value and this gradient, and sets the guard.
+    fn agree_at(&mut self, w: &[f64], value: f64, gradient: &[f64]) -> Result<()> {
+        // The blocks hold the marginals at w until they begin there.
+        let (errors, pool, first_state) = (self.errors(), self.pool, self.features.first_state());
         let blocks = &mut self.blocks;
-        pool.install(|| blocks.par_iter_mut().for_each(|block| block.begin_at(states)));
-        self.w = w.to_vec();
-    }
-
-    /// Makes value and gradient there what they are given as.
-    fn correct(&mut self, value: f64, gradient: &[f64]) -> Result<()> {
-        let (w, first_state) = (std::mem::take(&mut self.w), self.features.first_state());
+        pool.install(|| blocks.par_iter_mut().for_each(|block| block.begin_at(&w[first_state..])));
+        // Neither slope nor guard yet.
         let mut own = vec![0.0; w.len()];
-        let own_value = self.value_and_gradient(&w, &mut own, &Interrupt::default())?;
+        let own_value = self.value_and_gradient(w, &mut own, &Interrupt::default())?;
         self.slope = gradient.iter().zip(&own).map(|(whole, own)| whole - own).collect();
-        let expected = own[..first_state].iter().chain(std::iter::repeat(&0.0));
-        for ((removed, expected), gradient) in self.removed.iter_mut().zip(expected).zip(gradient) {
-            *removed = (*removed - expected + gradient).abs();
-        }
-        self.constant = value - own_value - self.slope.iter().zip(&w).map(|(slope, w)| slope * w).sum::<f64>();
-        self.w = w;
+        self.constant = value - own_value - self.slope.iter().zip(w).map(|(slope, w)| slope * w).sum::<f64>();
+        let links = own[..first_state].iter().chain(std::iter::repeat(&0.0));
+        let removed = errors.iter().zip(links).zip(gradient);
+        self.removed = removed.map(|((error, links), gradient)| (error - links + gradient).abs()).collect();
+        self.w = w.to_vec();
         Ok(())
     }
 
