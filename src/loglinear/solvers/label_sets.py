@@ -375,7 +375,7 @@ class LabelSets:
         )
 
     def _guard(self, state: LabelSetsState, share: float) -> float:
-        """Return the factor of the guard after a round: weaker if F decreased by more than S, stronger if by far less."""
+        """Return the guard after a round: weaker if F decreased by more than S, stronger if by far less."""
         if share > 1.0:
             return max(state.guard * WEAKER, LEAST_GUARD)
         return state.guard if share >= GOOD else min(state.guard * STRONGER, 1.0)
