@@ -179,7 +179,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         axis.set_yticks(range(len(rows)), [name_of(row) for row in rows])
         axis.invert_yaxis()
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=7, ncols=5, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        axis.legend(fontsize=7, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
         path.write_bytes(written(figure, str(path)))
 
 
