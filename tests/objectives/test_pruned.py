@@ -146,6 +146,16 @@ def test_pruning_makes_it_smaller_and_keeps_the_gold_labels():
     assert 0 < sizes[-1] < sizes[0] / 2
 
 
+def test_the_guard_adds_to_the_value_where_labels_are_pruned():
+    objective = ChainObjective(Corpus.encode(*chunky(50)))
+    w = np.random.default_rng(0).normal(size=objective.n_features)
+    values = [
+        pruned(objective, w, bound=0.1, links=0.3, guard=guard).value_and_gradient(w + 0.5)[0]
+        for guard in (0.0, 0.25, 1.0)
+    ]
+    assert values[0] < values[1] < values[2]
+
+
 def test_a_number_beyond_the_range_of_a_double_is_an_infinite_value():
     objective = ChainObjective(Corpus.encode(*chunky(20)))
     w = np.zeros(objective.n_features)
