@@ -22,7 +22,7 @@ from .parts.inner import inner_solver, no_more
 from .parts.needs import Needs, check, convex, prunable, suits
 from .parts.per_sample import measured
 from .parts.pruning import Likely, Prunable, numbers_of_first_order, of_first_order
-from .parts.quasi_newton import ROUNDING, WINDOW, QuasiNewtonState, stopping_status
+from .parts.quasi_newton import ROUNDING, QuasiNewtonState, stopping_status
 from .parts.working_set import Features, penalty_on, worst
 from .sgd_l1 import SGDL1, SGDL1State
 
@@ -366,7 +366,7 @@ class LabelSets:
             rejected=state.rejected,
             wait=wait,
             guard=self._guard(state, share),
-            recent=inner.recent[-WINDOW - 1 : -1],
+            recent=inner.recent[:-1],
             evaluations=state.evaluations,
             pruned_evaluations=state.pruned_evaluations,
             passes_before=state.passes_before,
