@@ -3,7 +3,7 @@
 //!
 //! The loss is l = margin + number of wrong labels, and alpha = l / (Delta' Sigma Delta + gamma).
 
-use crate::stochastic::online::{Answer, Learner, Mistake};
+use crate::stochastic::online::learner::{Answer, Learner, Mistake};
 
 /// AROW.
 pub struct Arow {

@@ -1,6 +1,6 @@
 //! The averaged perceptron (Collins 2002, Figure 2 and section 2.2): w <- w + Delta.
 
-use crate::stochastic::online::{Answer, Learner, Mistake};
+use crate::stochastic::online::learner::{Answer, Learner, Mistake};
 
 /// The perceptron. Its loss is the share of wrong labels.
 pub struct AveragedPerceptron;

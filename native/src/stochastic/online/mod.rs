@@ -10,48 +10,24 @@
 
 mod arow;
 mod averaged_perceptron;
+mod learner;
 mod passive_aggressive;
 
 pub use arow::Arow;
 pub use averaged_perceptron::AveragedPerceptron;
+pub use learner::Learner;
 pub use passive_aggressive::{PassiveAggressive, Slack};
 
 use crate::chain::states::First;
 use crate::error::{Error, Result};
 use crate::stochastic::inference::Inference;
+use crate::stochastic::online::learner::{Answer, Mistake};
 use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::steps::{self, Sum};
 use crate::stochastic::visits::{Visitor, Visits};
 use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::{Arch, Simd};
-
-/// A sample whose best labelling is wrong.
-pub struct Mistake {
-    /// The number of wrong labels, >= 1.
-    pub errors: usize,
-    pub tokens: usize,
-    /// The score of the best labelling less the score of the true one, >= 0.
-    pub margin: f64,
-    /// Delta' Sigma Delta.
-    pub variance: f64,
-}
-
-/// What a learner makes of a mistake.
-pub struct Answer {
-    pub alpha: f64,
-    pub loss: f64,
-}
-
-/// An online learner.
-pub trait Learner: Sync {
-    fn answer(&self, mistake: &Mistake) -> Answer;
-
-    /// The variance of a weight after a mistake with the entry delta of Delta. Where there is no feature it is 0, and stays 0.
-    fn shrunk(&self, variance: f64, _delta: f64) -> f64 {
-        variance
-    }
-}
 
 /// What a learner keeps between two passes, each array by feature.
 pub struct State<'a> {

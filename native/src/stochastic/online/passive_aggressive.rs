@@ -3,7 +3,7 @@
 //!
 //! The loss is l = margin + cost. tau is l / |Delta|^2, without slack or cut off at C (PA-I), or l / (|Delta|^2 + 1 / (2 C)) (PA-II).
 
-use crate::stochastic::online::{Answer, Learner, Mistake};
+use crate::stochastic::online::learner::{Answer, Learner, Mistake};
 
 /// How an update may fall short of its aim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
