@@ -44,6 +44,7 @@ NATIVE_FLOORS = (
     ("stochastic",),
     ("classifier",),
     ("network",),
+    ("c_api",),
     ("bindings",),
     ("lib",),
 )

@@ -16,6 +16,7 @@ pub(crate) mod pass;
 pub mod pruned;
 pub mod restrict;
 mod sample_nlls;
+pub mod schemes;
 mod seen;
 pub mod sequence;
 pub mod start;
