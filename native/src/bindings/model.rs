@@ -8,6 +8,7 @@ use crate::chain::inference::{ChunkRule, Constraints, Labelling, Pair, Span};
 use crate::chain::model::{Model, Source as Trained};
 use crate::chain::tagger::{self, Answer};
 use crate::files::atomic::write_atomically;
+use crate::foreign;
 use crate::text::encode::Format;
 use crate::text::input::Source;
 use crate::text::template::Template;
@@ -15,6 +16,7 @@ use crate::threads;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyString};
+use std::borrow::Cow;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -52,13 +54,13 @@ impl ChainModel {
 impl ChainModel {
     #[staticmethod]
     fn open(path: PathBuf) -> PyResult<Self> {
-        Ok(ChainModel { inner: Model::open(&path)? })
+        Ok(ChainModel { inner: foreign::open(&path)? })
     }
 
     #[staticmethod]
     #[pyo3(signature = (bytes, forbidden=None))]
     fn from_bytes(bytes: &[u8], forbidden: Option<Vec<Pair>>) -> PyResult<Self> {
-        let model = ChainModel { inner: Model::from_bytes(bytes)? };
+        let model = ChainModel { inner: foreign::of_bytes(bytes)? };
         if forbidden.is_none() { Ok(model) } else { model.constrained(forbidden) }
     }
 
@@ -126,12 +128,21 @@ impl ChainModel {
         of_states + weights.transition_weights.len() + weights.triple_weights.len()
     }
 
+    /// The bytes of a file of another program, with the labels in the order of `labels`.
+    #[pyo3(signature = (format, labels=None))]
+    fn export<'py>(&self, py: Python<'py>, format: &str, labels: Option<Vec<String>>) -> PyResult<Bound<'py, PyBytes>> {
+        let format: foreign::Format = format.parse()?;
+        let bytes = py.detach(|| foreign::write(&self.inner, format, labels.as_deref()))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
     /// (attribute, label, weight)
-    fn state_features(&self) -> Vec<(&str, &str, f64)> {
+    fn state_features(&self) -> Vec<(Cow<'_, str>, &str, f64)> {
         let weights = self.inner.weights();
         let mut all = Vec::with_capacity(weights.state_weights.len());
         for (name, range) in weights.states.iter() {
             for at in range {
+                let name = String::from_utf8_lossy(name);
                 all.push((name, self.label(weights.state_labels[at]), weights.state_weights[at]));
             }
         }
@@ -154,12 +165,13 @@ impl ChainModel {
     }
 
     /// (attribute, label from, label to, weight)
-    fn bigram_features(&self) -> Vec<(&str, &str, &str, f64)> {
+    fn bigram_features(&self) -> Vec<(Cow<'_, str>, &str, &str, f64)> {
         let weights = self.inner.weights();
         let mut all = Vec::with_capacity(weights.bigram_weights.len());
         for (name, range) in weights.bigrams.iter() {
             for at in range {
                 let [from, to] = weights.bigram_pairs[at];
+                let name = String::from_utf8_lossy(name);
                 all.push((name, self.label(from), self.label(to), weights.bigram_weights[at]));
             }
         }

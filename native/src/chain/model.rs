@@ -1,7 +1,7 @@
 //! A trained chain model: the features whose weights are not 0, found by attribute.
 
 use crate::chain::inference::{Constraints, LabelSets, Labelling, Lattice, PairCounts, Transitions, Triples};
-use crate::chain::model_encoding::encode;
+use crate::chain::model_encoding::{encode, seal};
 use crate::chain::model_weights::{TENSORS, TRIPLES, check};
 use crate::corpus::Corpus;
 use crate::corpus::hash::key_of;
@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use crate::chain::model_encoding::Source;
+pub use crate::chain::model_encoding::{Kept, KeptByAttribute, Parts, Source};
 pub use crate::chain::model_weights::ModelWeights;
 
 /// A trained model, in memory or mapped from its file.
@@ -35,6 +35,11 @@ impl Model {
     /// The model of some features at weights `w`; weights of 0 are left out.
     pub fn new(source: Source<'_>, w: &[f64]) -> Result<Model> {
         Model::from_storage(encode(source, w)?.into(), "the model")
+    }
+
+    /// The model that is made of these parts; `name` is what errors call it.
+    pub fn of_parts(parts: &Parts, name: &str) -> Result<Model> {
+        Model::from_storage(seal(parts)?.into(), name)
     }
 
     /// Maps a model file. Errors: it cannot be read, or it is not a sound model.

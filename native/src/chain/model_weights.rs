@@ -78,12 +78,12 @@ impl<'m> Attributes<'m> {
     }
 
     /// Names of the attributes with the ranges of their features, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = (&'m str, Range<usize>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'m [u8], Range<usize>)> {
         let (names, name_ends, ends) = (self.names, self.name_ends, self.ends);
         let start_of = |ends: &[u64], at: usize| if at == 0 { 0 } else { ends[at - 1] as usize };
         (0..ends.len()).map(move |at| {
             let name = &names[start_of(name_ends, at)..name_ends[at] as usize];
-            (std::str::from_utf8(name).unwrap_or("?"), start_of(ends, at)..ends[at] as usize)
+            (name, start_of(ends, at)..ends[at] as usize)
         })
     }
 }
