@@ -48,7 +48,7 @@ NATIVE_FLOORS = (
     ("lib",),
 )
 # The files that may name the native module.
-AT_THE_WALL = ("objectives/", "networks/", "data/", "vectors.py")
+AT_THE_WALL = ("objectives/", "networks/", "data/", "compat/pycrfsuite/", "vectors.py")
 
 Graph = dict[str, set[str]]
 

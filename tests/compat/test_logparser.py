@@ -59,7 +59,8 @@ def test_crfsuites_messages_mean_what_python_crfsuite_reads(case, holdout, tmp_p
     mine, theirs = TrainLogParser(), peers_parser.TrainLogParser()
     assert fed(mine, lines) == fed(theirs, lines)
     for part in PARTS:
-        assert getattr(mine, part) == getattr(theirs, part)
+        # Theirs takes 0 seconds of storing for none.
+        assert (getattr(mine, part) or None) == (getattr(theirs, part) or None)
     # A label that no token has, but that some were given, has scores in our dict alone.
     assert len(mine.iterations) == len(theirs.iterations)
     for here, there in zip(mine.iterations, theirs.iterations, strict=True):

@@ -91,7 +91,7 @@ pub fn read_attributes<'l, S: Sink>(
     label_of: impl Fn(usize) -> Option<Gold<'l>>,
 ) -> Result<usize, Problem> {
     match sentence.cast::<ItemSequence>() {
-        Ok(recorded) if reader.dialect() == Dialect::Crfsuite => {
+        Ok(recorded) if reader.dialect == Dialect::Crfsuite => {
             let recording = &recorded.get().recording;
             for (token, attributes) in recording.tokens().enumerate() {
                 for (name, attribute) in attributes {

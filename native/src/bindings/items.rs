@@ -38,7 +38,10 @@ const DEEPEST: usize = 64;
 
 /// A mistake in a sentence whose place in the data is not known yet.
 pub enum Problem {
+    /// A DataError to be.
     Message(String),
+    /// A TypeError to be.
+    Type(String),
     Python(PyErr),
 }
 
@@ -48,6 +51,7 @@ impl Problem {
         let place = sentence.map_or(String::new(), |sentence| format!("sentence {sentence}: "));
         match self {
             Problem::Message(message) => DataError::new_err(format!("{place}{message}")),
+            Problem::Type(message) => PyTypeError::new_err(format!("{place}{message}")),
             Problem::Python(error) if error.is_instance_of::<PyUnicodeError>(py) => {
                 DataError::new_err(format!("{place}text that is not valid Unicode: {error}"))
             }
@@ -91,7 +95,8 @@ pub struct ColumnReader<'t> {
 }
 
 impl<'t> ColumnReader<'t> {
-    fn new(template: &'t Template) -> Self {
+    /// A reader without buffers.
+    pub fn new(template: &'t Template) -> Self {
         ColumnReader { expander: Expander::new(template), columns: template.columns }
     }
 
@@ -151,18 +156,13 @@ fn cells(tokens: &[Bound<'_, PyAny>], columns: usize) -> Result<Vec<PyBackedStr>
 /// Reads sentences whose tokens hold attributes; keeps its buffer from one sentence to the next.
 pub struct AttributeReader {
     items: Items,
-    dialect: Dialect,
+    pub dialect: Dialect,
 }
 
 impl AttributeReader {
     /// A reader without a buffer.
     pub fn new(dialect: Dialect) -> Self {
         AttributeReader { items: Items::default(), dialect }
-    }
-
-    /// The dialect that it reads.
-    pub fn dialect(&self) -> Dialect {
-        self.dialect
     }
 
     /// Hands a sentence's tokens to a sink, each with the label `label_of(token)`. Does not end the sentence. Returns the number
@@ -177,6 +177,7 @@ impl AttributeReader {
         for token in tokens_of(sentence, self.dialect)? {
             self.token(&token?, sink).map_err(|problem| match problem {
                 Problem::Message(message) => Problem::Message(format!("token {count}: {message}")),
+                Problem::Type(message) => Problem::Type(format!("token {count}: {message}")),
                 other => other,
             })?;
             sink.end_token(label_of(count));
@@ -207,7 +208,7 @@ impl AttributeReader {
             Dialect::Strict => {
                 Problem::Message("a token is a str, a sequence of str or a dict of attributes".to_owned())
             }
-            Dialect::Crfsuite => Problem::Python(error),
+            Dialect::Crfsuite => Problem::Type(error.value(token.py()).to_string()),
         })?;
         for name in names {
             self.name(&name?, || "an attribute is not a str".to_owned(), sink)?;
@@ -257,7 +258,12 @@ impl AttributeReader {
             if value.is_instance_of::<PyList>() || value.is_instance_of::<PySet>() {
                 return self.names(key, value, sink);
             }
-            self.items.number(key, value.extract::<f64>()?, sink)?;
+            let number =
+                value.extract::<f64>().map_err(|error| match error.is_instance_of::<PyTypeError>(value.py()) {
+                    true => Problem::Type(format!("attribute '{key}': {}", error.value(value.py()))),
+                    false => Problem::Python(error),
+                });
+            self.items.number(key, number?, sink)?;
         } else if let Ok(number) = value.extract::<f64>() {
             self.items.number(key, number, sink)?;
         } else {
@@ -299,7 +305,7 @@ impl AttributeReader {
             return Problem::Message(strictly());
         }
         let kind = object.get_type().name().map_or_else(|_| "another type".to_owned(), |name| name.to_string());
-        Problem::Python(PyTypeError::new_err(format!("the name of an attribute is a str or bytes, not {kind}")))
+        Problem::Type(format!("the name of an attribute is a str or bytes, not {kind}"))
     }
 }
 

@@ -17,7 +17,9 @@ mod numeric;
 mod pruned;
 mod pseudolikelihood;
 mod samples;
+mod single;
 mod stochastic;
+mod tagger;
 
 use pyo3::prelude::*;
 
@@ -27,14 +29,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     std::panic::set_hook(Box::new(|_| {}));
     module.add_class::<data::Corpus>()?;
     module.add_class::<instances::Instances>()?;
-    module.add_class::<item_sequence::ItemSequence>()?;
     module.add_class::<classes::ChainObjective>()?;
     module.add_class::<classes::LikelyLabels>()?;
     module.add_class::<classes::PrunedObjective>()?;
     module.add_class::<classes::SamplePasses>()?;
     module.add_class::<classifier::ClassifierObjective>()?;
     module.add_class::<classifier::NewtonStep>()?;
+    module.add_class::<item_sequence::ItemSequence>()?;
     module.add_class::<model::ChainModel>()?;
+    module.add_class::<tagger::SequenceTagger>()?;
     module.add_class::<network::Network>()?;
     module.add_class::<network::CompletedRows>()?;
     module.add_class::<network::LoopyBeliefs>()?;

@@ -3,6 +3,7 @@
 use crate::bindings::data::{Corpus, label_lists};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::{interruptible, read_stdin};
+use crate::bindings::single::Singles;
 use crate::chain::confidence::{Decode, Probabilities};
 use crate::chain::inference::{ChunkRule, Constraints, Labelling, Pair, Span};
 use crate::chain::model::{Model, Source as Trained};
@@ -41,12 +42,20 @@ type Scored<'py> = (Bound<'py, PyAny>, f64);
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ChainModel {
     pub inner: Model,
+    /// What labelling one sentence at a time reuses.
+    pub singles: Singles,
+}
+
+impl From<Model> for ChainModel {
+    fn from(inner: Model) -> Self {
+        ChainModel { inner, singles: Singles::default() }
+    }
 }
 
 impl ChainModel {
     /// The model of some features at weights w.
     pub fn trained(source: Trained<'_>, w: &[f64]) -> PyResult<Self> {
-        Ok(ChainModel { inner: Model::new(source, w)? })
+        Ok(Model::new(source, w)?.into())
     }
 }
 
@@ -54,13 +63,13 @@ impl ChainModel {
 impl ChainModel {
     #[staticmethod]
     fn open(path: PathBuf) -> PyResult<Self> {
-        Ok(ChainModel { inner: foreign::open(&path)? })
+        Ok(foreign::open(&path)?.into())
     }
 
     #[staticmethod]
     #[pyo3(signature = (bytes, forbidden=None))]
     fn from_bytes(bytes: &[u8], forbidden: Option<Vec<Pair>>) -> PyResult<Self> {
-        let model = ChainModel { inner: foreign::of_bytes(bytes)? };
+        let model = ChainModel::from(foreign::of_bytes(bytes)?);
         if forbidden.is_none() { Ok(model) } else { model.constrained(forbidden) }
     }
 
@@ -95,7 +104,7 @@ impl ChainModel {
     /// The same model under constraints: forbidden pairs of labels by their numbers, None for the edge of the sentence.
     fn constrained(&self, forbidden: Option<Vec<Pair>>) -> PyResult<Self> {
         let constraints = forbidden.map(|pairs| constraints(self.inner.labels.len(), pairs)).transpose()?;
-        Ok(ChainModel { inner: self.inner.constrained(constraints) })
+        Ok(self.inner.constrained(constraints).into())
     }
 
     /// Whether some labellings are forbidden.
@@ -192,6 +201,21 @@ impl ChainModel {
             Decode::Marginal => self.inner.predict_tokens(&corpus.inner, interrupt),
         })?;
         label_lists(py, &self.inner.labels, &[], paths.iter().map(Vec::as_slice))
+    }
+
+    /// The labels of one sentence of Python objects, read and labelled on this thread.
+    fn predict_single<'py>(&self, sentence: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        self.singles.labels_of(&self.inner, sentence).map_err(|problem| problem.located(sentence.py(), None))
+    }
+
+    /// The labels of a few short sentences, as `predict_single` finds them; None if they are not lists, or are not few and short.
+    fn predict_few<'py>(&self, sentences: &Bound<'py, PyList>) -> PyResult<Option<Bound<'py, PyList>>> {
+        self.singles.labels_of_few(&self.inner, sentences)
+    }
+
+    /// For each token of one sentence of Python objects the probability of each label.
+    fn marginals_single(&self, sentence: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<f64>>> {
+        self.singles.marginals_of(&self.inner, sentence).map_err(|problem| problem.located(sentence.py(), None))
     }
 
     /// For every sentence its labels, the probability of each, the spans as (type, start, end, probability), and the log-probability

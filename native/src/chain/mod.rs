@@ -17,6 +17,7 @@ pub mod pruned;
 pub mod restrict;
 mod sample_nlls;
 mod seen;
+pub mod sequence;
 pub mod start;
 pub(crate) mod states;
 mod sums;

@@ -1,8 +1,9 @@
 //! From text to labels: attributes are hashed, looked up and added to the scores while they are read, and never stored.
 
 use crate::chain::confidence::{Decode, Probabilities, Tagging};
-use crate::chain::inference::{LabelSets, Labelling, Lattice};
-use crate::chain::model::{Model, ModelWeights, Viterbi};
+use crate::chain::inference::Labelling;
+use crate::chain::model::{Model, ModelWeights};
+use crate::chain::sequence::Sequence;
 use crate::corpus::UNKNOWN;
 use crate::corpus::sink::{Gold, Sink};
 use crate::error::{Error, Located, Result};
@@ -12,7 +13,6 @@ use crate::text::input::{self, Text};
 use crate::text::labels::Labels;
 use crate::text::{columns, conllu, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
-use pulp::Arch;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -75,11 +75,7 @@ impl<'a> Answer<'a> {
 struct Scorer<'m> {
     model: &'m Model,
     weights: ModelWeights<'m>,
-    lattice: Lattice,
-    /// A buffer for the sentence's mask.
-    sets: LabelSets,
-    tokens: usize,
-    overlap: usize,
+    sequence: Sequence,
     path: Vec<u32>,
     answer: Answer<'m>,
     /// The labels with probabilities, where those of single labels, of spans or of the best labelling are wanted.
@@ -95,24 +91,15 @@ struct Scorer<'m> {
 impl Sink for Scorer<'_> {
     #[inline(always)]
     fn state(&mut self, key: u64, value: f64, _write: impl FnOnce(&mut Vec<u8>)) {
-        let features = self.weights.states.find(key);
-        let row = self.tokens * self.model.transitions.width;
-        self.weights.add_states(features, value, &mut self.lattice.scores[row..]);
+        self.sequence.add_state(self.model, &self.weights, key, value);
     }
 
     fn bigram(&mut self, key: u64, _write: impl FnOnce(&mut Vec<u8>)) {
-        self.weights.add_edges(self.weights.bigrams.find(key), &mut self.lattice);
-        self.overlap += 1;
+        self.sequence.add_bigram(&self.weights, key);
     }
 
     fn end_token(&mut self, _label: Option<Gold<'_>>) {
-        let row = self.tokens * self.model.transitions.width;
-        self.model.add_intercept(&mut self.lattice.scores[row..]);
-        self.tokens += 1;
-        self.lattice.scores.resize((self.tokens + 1) * self.model.transitions.width, 0.0);
-        self.lattice.edge_ends.push(self.lattice.edges.len());
-        self.lattice.overlap = self.lattice.overlap.max(self.overlap);
-        self.overlap = 0;
+        self.sequence.end_token(self.model);
     }
 
     fn end_sentence(&mut self, _weight: f64) {
@@ -131,16 +118,10 @@ impl Sink for Scorer<'_> {
 
 impl<'m> Scorer<'m> {
     fn new(model: &'m Model, answer: Answer<'m>) -> Self {
-        let mut lattice = Lattice::default();
-        lattice.prepare(&model.transitions);
-        lattice.begin(1, &model.transitions);
         Scorer {
             model,
             weights: model.weights(),
-            lattice,
-            sets: LabelSets::default(),
-            tokens: 0,
-            overlap: 0,
+            sequence: Sequence::new(model),
             path: Vec::new(),
             answer,
             tagging: Tagging::default(),
@@ -152,34 +133,24 @@ impl<'m> Scorer<'m> {
 
     /// Labels the sentence read so far and makes ready for the next.
     fn decode(&mut self) {
-        let transitions = &self.model.transitions;
-        self.lattice.tokens = self.tokens;
-        self.lattice.scores.resize(self.tokens * transitions.width, 0.0);
-        if self.lattice.edges.is_empty() {
-            self.lattice.edge_ends.clear();
-        }
+        self.sequence.end(self.model);
         self.path.clear();
-        self.model.mask(&mut self.lattice, &mut self.sets);
         match self.answer {
             Answer::NBest(n) => {
-                self.labellings = self.model.best_labellings(&mut self.lattice, n);
+                self.labellings = self.model.best_labellings(&mut self.sequence.lattice, n);
                 match self.labellings.first() {
                     Some(first) => self.path.clone_from(&first.labels),
-                    None => self.path.resize(self.tokens, UNKNOWN),
+                    None => self.path.resize(self.sequence.tokens(), UNKNOWN),
                 }
             }
             Answer::Marginals | Answer::Confident(_) => {
                 let rule = if let Answer::Confident(probabilities) = self.answer { probabilities.rule() } else { None };
-                self.tagging = self.model.tag_lattice(&mut self.lattice, Decode::Viterbi, rule);
+                self.tagging = self.model.tag_lattice(&mut self.sequence.lattice, Decode::Viterbi, rule);
                 self.path.clone_from(&self.tagging.labels);
             }
-            Answer::Best if self.tokens > 0 => {
-                Arch::new().dispatch(Viterbi { lattice: &mut self.lattice, transitions, path: &mut self.path });
-            }
-            Answer::Best => {}
+            Answer::Best => self.path.extend_from_slice(self.sequence.best_labels(self.model)),
         }
-        self.tokens = 0;
-        self.lattice.begin(1, transitions);
+        self.sequence.begin(self.model);
     }
 
     /// Calls `print` with the best labelling in `path`, behind a line that says its probability if that is wanted; where several are

@@ -1,4 +1,4 @@
-"""The interfaces of other programs, for code that is to change an import and nothing else, or not even that."""
+"""Modules with the names and habits of other programs' Python modules, over loglinear's models and solvers."""
 
 from ._install import install, uninstall
 

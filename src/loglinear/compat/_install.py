@@ -65,7 +65,7 @@ def install() -> None:
 
     Example:
         >>> import subprocess, sys
-        >>> program = "import loglinear.compat; loglinear.compat.install(); import pycrfsuite; print(pycrfsuite.Trainer)"
+        >>> program = "from loglinear import compat; compat.install(); import pycrfsuite; print(pycrfsuite.Trainer)"
         >>> print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout.strip())
         <class 'loglinear.compat.pycrfsuite._trainer.Trainer'>
     """

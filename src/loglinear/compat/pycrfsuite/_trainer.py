@@ -10,19 +10,7 @@ from ...data.instances import Instances
 from ._logparser import TrainLogParser
 from ._parameters import ALGORITHMS, ALIASES, Parameter
 
-__all__ = ["BaseTrainer", "CRFSuiteError", "Trainer"]
-
-
-class CRFSuiteError(Exception):
-    """The error that python-crfsuite raises for a status of CRFsuite; here for programs that catch it.
-
-    Attributes:
-        code: the status.
-    """
-
-    def __init__(self, code: int) -> None:
-        self.code = code
-        super().__init__(f"CRFsuite error {code}")
+__all__ = ["BaseTrainer", "Trainer"]
 
 
 class BaseTrainer:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
+from struct import pack
 from typing import Any
 
 import numpy as np
@@ -98,12 +100,28 @@ _FEATURE_NAMES = ("minfreq", "possible_states", "possible_transitions")
 def _store(objective: ChainObjective, w: Vector, labels: list[str], path: str, messages: Messages) -> None:
     """Write the model's file, whole or not at all."""
     messages.clock()
-    model = objective.model(w)
-    features = (count_nonzero(w), w.size)
-    messages.storing(features, (model.n_attributes, objective.corpus.n_attributes), len(labels))
-    write_output(path if path != "-" else "./-", model.export("crfsuite", labels))
+    n_kept, content = 0, _without_labels()
+    if labels:
+        model = objective.model(w)
+        n_kept, content = model.n_attributes, model.export("crfsuite", labels)
+    messages.storing((count_nonzero(w), w.size), (n_kept, objective.corpus.n_attributes), len(labels))
+    write_output(path if path != "-" else "./-", content)
     messages.seconds()
     messages.line()
+
+
+def _without_labels() -> bytes:
+    """Return the file that CRFsuite writes when it has seen no label, which no model of loglinear is."""
+    table = pack("<4s5I2048x", b"CQDB", 24 + 2048, 0, 0x62445371, 0, 0)
+    parts = [
+        pack("<4sII", b"FEAT", 12, 0),
+        table,
+        table,
+        pack("<4sII8x", b"LFRF", 20, 2),
+        pack("<4sII", b"AFRF", 12, 0),
+    ]
+    *offsets, size = accumulate(map(len, parts), initial=48)
+    return pack("<4sI4s4I5I", b"lCRF", size, b"FOMC", 100, 0, 0, 0, *offsets) + b"".join(parts)
 
 
 class _Stopping:
@@ -203,7 +221,7 @@ def _l2sgd(
     def watch(record: Any, state: Any) -> bool:
         nonlocal w, loss
         if record.iteration == 0:
-            return n_epochs == 0
+            return not n_epochs
         losses.append(record.objective)
         if record.objective < loss:
             w, loss = state.w.copy(), record.objective

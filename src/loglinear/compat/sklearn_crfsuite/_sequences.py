@@ -35,7 +35,7 @@ class Sequences(LabelSequences):
 
     def __eq__(self, other: object) -> bool:
         """Return NumPy's truth value, which has `all` and `any`."""
-        only = len(self) == 1 and list.__eq__(self[0], other) is True  # type: ignore[operator]
+        only = len(self) == 1 and list.__eq__(self[0], other) is True
         return np.bool_(only or list.__eq__(self, other) is True)  # type: ignore[return-value]
 
     def __ne__(self, other: object) -> bool:

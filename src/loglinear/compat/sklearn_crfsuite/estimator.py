@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from .. import pycrfsuite
+from ..pycrfsuite._logparser import TrainLogParser
 from ._model_file import ModelFile
 from ._sequences import Sequences
 from .trainer import LinePerIterationTrainer
@@ -117,9 +118,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         given = dict(locals())
         del given["self"]
-        vars(self).update(given)
+        self.__dict__.update(given)
         self.modelfile = ModelFile(model_filename, keep_tempfiles)
-        self.training_log_: pycrfsuite.TrainLogParser | None = None
+        self.training_log_: TrainLogParser | None = None
         self._tagger: Any = None
         self._info_cached: Any = None
 
