@@ -25,7 +25,7 @@ X = [
     [{"walk": 1, "shop": 0.5}, {"clean": 1}],
 ]
 Y = [["sunny", "sunny", "sunny", "rainy", "rainy"], ["rainy", "rainy", "rainy"], ["sunny", "rainy"]]
-ALGORITHMS = ["lbfgs", "l2sgd"]
+ALGORITHMS = ["lbfgs", "l2sgd", "pa", "arow"]
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_a_parameter_of_another_algorithm_is_a_value_error():
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_predictions_are_the_labels(algorithm):
-    crf = CRF(algorithm, c2=0.01).fit(X, Y)
+    crf = CRF(algorithm).fit(X, Y)
     assert crf.predict(X) == Y
     assert crf.predict_single(X[0]) == Y[0]
     assert crf.score(X, Y) == 1.0
@@ -141,7 +141,7 @@ def test_weights_are_explained(crf):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_pickle_has_the_model(algorithm):
-    crf = CRF(algorithm, c2=0.01).fit(X, Y)
+    crf = CRF(algorithm).fit(X, Y)
     name = crf.modelfile.name
     data = pickle.dumps(crf)
     del crf

@@ -110,10 +110,10 @@ def test_each_limit_stops_after_as_many_iterations_as_in_crfsuite(params, last):
     assert last is None or ours["num"] == last
 
 
-@pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd"])
+@pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd", "ap", "pa", "arow"])
 def test_a_holdout_group_is_scored_as_crfsuite_scores_it(algorithm, tmp_path):
     path = str(tmp_path / "model")
-    trainer = trained(Trainer, {"max_iterations": 4, "c2": 0.2}, algorithm=algorithm, holdout=1, path=path)
+    trainer = trained(Trainer, {"max_iterations": 4}, algorithm=algorithm, holdout=1, path=path)
     iterations = trainer.logparser.iterations
     held = range(0, 60, 5)
     tagger = peer.Tagger()
@@ -198,6 +198,26 @@ def test_a_value_is_read_as_crfsuite_reads_it(name, value):
 def test_a_value_keeps_all_its_digits():
     trainer = Trainer(params={"epsilon": 1e-9})
     assert trainer.get("epsilon") == 1e-9
+
+
+@pytest.mark.parametrize("algorithm", ["ap", "pa", "arow"])
+def test_online_learners_label_about_as_well_as_crfsuites(algorithm, tmp_path):
+    """On sentences that were not trained on; both shuffle, each in its own way."""
+    rights = []
+    for name, module in (("ours", Trainer), ("theirs", peer.Trainer)):
+        trained(module, {"max_iterations": 20}, n=40, algorithm=algorithm, path=str(tmp_path / name))
+        tagger = peer.Tagger()
+        tagger.open(str(tmp_path / name))
+        pairs = [
+            pair for x, y in zip(X, Y, strict=True) for pair in zip(tagger.tag(peer.ItemSequence(x)), y, strict=True)
+        ]
+        rights.append(sum(label == truth for label, truth in pairs) / len(pairs))
+    assert rights[0] == pytest.approx(rights[1], abs=0.03)
+
+
+def test_an_option_of_an_online_learner_has_its_range():
+    with pytest.raises(ValueError, match="gamma"):
+        trained(Trainer, {"gamma": -1.0}, n=3, algorithm="arow")
 
 
 def test_selecting_brings_the_defaults_back():
@@ -301,7 +321,7 @@ def test_nothing_to_train_on_gives_an_empty_model(tmp_path):
     assert files[0] == files[1]
 
 
-@pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd"])
+@pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd", "ap", "pa", "arow"])
 def test_no_feature_and_no_item_are_no_errors(algorithm, tmp_path):
     trainer = trained(Trainer, {"feature.minfreq": 1e9}, algorithm=algorithm, path=str(tmp_path / "m"))
     assert trainer.logparser.featgen_num_features == 0
@@ -378,7 +398,7 @@ def test_a_base_trainer_prints_what_it_hears(capsys):
     assert "***** Iteration #1 *****\n" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd"])
+@pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd", "arow"])
 def test_an_exception_in_a_message_comes_out(algorithm):
     class Broken(Trainer):
         def message(self, message):

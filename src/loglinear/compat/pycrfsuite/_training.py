@@ -15,6 +15,7 @@ from ...data.corpus import Corpus
 from ...data.instances import Instances
 from ...data.writing import write_output
 from ...minimize import minimize
+from ...models.online import LEARNERS, Epoch, train_online
 from ...objectives.chain import ChainFeatures, ChainObjective
 from ...penalty import ElasticNet
 from ...problem import Problem
@@ -259,8 +260,32 @@ def _online(
     objective: ChainObjective, algorithm: str, options: Mapping[str, Any], messages: Messages, score: Holdout
 ) -> Vector:
     """Train with an online learner."""
-    message = f"the algorithm {algorithm!r} is not built in yet; use lbfgs or l2sgd"
-    raise NotImplementedError(message)
+    given = {name: value for name, value in options.items() if not name.startswith("feature.")}
+    messages.settings(_TITLES[algorithm], given)
+    messages.line()
+    learner = LEARNERS[algorithm](**given)
+    messages.clock()
+
+    def watch(epoch: Epoch) -> None:
+        values = {"Loss": epoch.loss, "Feature norm": epoch.feature_norm}
+        messages.iteration(f"Iteration #{epoch.iteration}", values)
+        score(epoch.w)
+        messages.ended()
+        if epoch.converged:
+            messages.line("Terminated with the stopping criterion")
+            messages.line()
+
+    w = np.zeros(objective.n_features)
+    if w.size and objective.n_samples:
+        w = train_online(objective, learner, callback=watch)
+    messages.seconds("Total seconds required for training")
+    messages.line()
+    return w
 
 
+_TITLES = {
+    "averaged-perceptron": "Averaged perceptron",
+    "passive-aggressive": "Passive Aggressive",
+    "arow": "Adaptive Regularization of Weights (AROW)",
+}
 _ALGORITHMS = {"lbfgs": _lbfgs, "l2sgd": _l2sgd}
