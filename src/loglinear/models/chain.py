@@ -339,9 +339,27 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
         check_fitted(self, "model_")
         self.model_.save(os.fspath(path))
 
+    def export(self, path: str | os.PathLike[str], format: str) -> None:
+        """Write the model to a file of another program, which is replaced whole or not at all.
+
+        Args:
+            path: the file.
+            format: "crfsuite"; "wapiti"; "crf++" or "crf++-text", the binary and the text model of CRF++.
+
+        Raises:
+            OptionError: there is no such format.
+            ModelFileError: the program has no such models, for example none of second order; says why.
+            OSError: the file cannot be written.
+        """
+        from ..data.writing import write_output
+
+        write_output(os.fspath(path), self._constrained_model.export(format))
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ChainCRF:
-        """Open a model file, of this class or of the command line; the file is mapped, not read into memory.
+        """Open a model file, of this class, of the command line, or of CRFsuite, Wapiti or CRF++.
+
+        Our own files are mapped, not read into memory; a model of another program is converted.
 
         Raises:
             ModelFileError: the file is damaged or of another kind.
