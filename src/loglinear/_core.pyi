@@ -33,7 +33,6 @@ class Corpus:
         weights: Sequence[float] | None = None,
         *,
         template: str | None = None,
-        dialect: str = "strict",
     ) -> Corpus: ...
     def __len__(self) -> int: ...
     @property

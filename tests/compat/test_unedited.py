@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import importlib.util
 import lzma
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -27,7 +29,9 @@ def run(code, *packages, arguments=()):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed (pip install 'loglinear[compat]')")
     command = [sys.executable, "-c", INSTALL + code, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    # NLTK writes nowhere else.
+    environment = {**os.environ, "NLTK_DATA": str(Path(arguments[0]).parents[1]) if arguments else ""}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
