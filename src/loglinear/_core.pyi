@@ -1,6 +1,6 @@
 """The native module. Private: the library's modules wrap it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -532,6 +532,9 @@ class ChainModel:
         n_best: int | None = None,
         probabilities: str | None = None,
         rule: tuple[Sequence[str | None], bytes] | None = None,
+        layout: str | None = None,
+        detail: int | None = None,
+        stream: Callable[[bytes], None] | None = None,
         threads: int = 0,
     ) -> int: ...
 
