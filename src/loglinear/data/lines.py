@@ -40,7 +40,7 @@ def read_lines(path: str) -> Iterator[bytes]:
 
 
 def arriving_lines(path: str) -> Iterator[list[bytes]]:
-    """Yield the lines of a pipe or terminal as soon as they come, without their ends, all those together that are there.
+    """Yield the lines of a pipe or terminal as soon as they come, without their ends, all that are there together.
 
     Compressed data are read to their end first.
 
@@ -56,7 +56,7 @@ def arriving_lines(path: str) -> Iterator[list[bytes]]:
         while any(magic.startswith(rest) for magic in (_GZIP, _XZ)) and (part := file.read(_TOGETHER)):
             rest += part
         if rest.startswith((_GZIP, _XZ)):
-            yield list(_lines(io.BufferedReader(io.BytesIO(rest + file.read())), file_name(path)))  # type: ignore[arg-type]
+            yield list(_lines(io.BufferedReader(io.BytesIO(rest + file.read())), file_name(path)))
             return
         part = rest
         while part:

@@ -22,10 +22,10 @@ The model of a network fills the missing cells of a table, each with its most pr
   crfsuite  `crfsuite tag`: the label alone. --probabilities sequence is its -p, --probabilities token its -i,
             --marginals its -l; -v 1 stands for -p -i, and -v 2 for -p -i -l.
 
-From a pipe or a terminal each sentence is answered as soon as its blank line has come (of JSON lines, svmlight files and
-texts: each line), so that another program can write sentences and read their labels in turn. --stream asks for the same
-with a file. A mistake in a sentence ends the command after the answers to the sentences before it. A table, and what
-goes to a file with -o, is read as a whole.
+From a pipe or a terminal each sentence is answered as soon as its blank line has come (of JSON lines, svmlight files
+and texts: each line), so that another program can write sentences and read their labels in turn. --stream asks for the
+same with a file. A mistake in a sentence ends the command after the answers to the sentences before it. A table, and
+what goes to a file with -o, is read as a whole.
 """
 
 from __future__ import annotations
