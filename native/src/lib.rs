@@ -14,6 +14,7 @@ pub mod files;
 pub mod text;
 
 pub mod chain;
+pub mod foreign;
 
 pub mod classifier;
 pub mod stochastic;

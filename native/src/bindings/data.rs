@@ -1,27 +1,24 @@
 //! `Corpus`: reading files, encoding Python sequences.
-//!
-//! Over 400 lines: most of them take Python's sentences apart, token by token, with an error for every mistake.
 
 use crate::bindings::arrays::read;
 use crate::bindings::errors::DataError;
 use crate::bindings::interrupt::{interruptible, read_stdin};
+use crate::bindings::item_sequence;
+use crate::bindings::items::{Dialect, Problem, Reader};
 use crate::corpus;
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::assembly::Builder;
 use crate::corpus::hash::key_of;
 use crate::corpus::sink::{Gold, Sink};
-use crate::text::cells::Cells;
 use crate::text::encode::{self, Format};
-use crate::text::expand::Expander;
 use crate::text::input::Source;
-use crate::text::items::Items;
 use crate::text::labels::Labels;
 use crate::text::template::Template;
 use crate::threads;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyBool, PyDict, PyFrozenSet, PyList, PyString, PyTuple};
+use pyo3::types::{PyFrozenSet, PyList, PyString, PyTuple};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -97,20 +94,17 @@ impl Corpus {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (sentences, labels=None, weights=None, *, template=None))]
+    #[pyo3(signature = (sentences, labels=None, weights=None, *, template=None, dialect="strict"))]
     fn encode(
         sentences: &Bound<'_, PyAny>,
         labels: Option<&Bound<'_, PyAny>>,
         weights: Option<Vec<f64>>,
         template: Option<&str>,
+        dialect: &str,
     ) -> PyResult<Self> {
         let template = template.map(Template::parse).transpose()?;
-        let mut encoder = Encoder {
-            builder: Builder::default(),
-            items: Items::default(),
-            expander: template.as_ref().map(Expander::new),
-            columns: template.as_ref().map_or(0, |template| template.columns),
-        };
+        let mut reader = Reader::new(template.as_ref(), Dialect::named(dialect)?);
+        let mut builder = Builder::default();
         let labelled = labels.is_some();
         let mut labels = labels.map(|labels| labels.try_iter()).transpose()?;
         let mut count = 0;
@@ -126,9 +120,8 @@ impl Corpus {
                 Some(weights) => checked_weight(weights, index)?,
                 None => 1.0,
             };
-            encoder
-                .sentence(&sentence?, sequence.as_deref(), weight)
-                .map_err(|problem| problem.located(sentences.py(), index))?;
+            add_sentence(&mut reader, &mut builder, &sentence?, sequence.as_deref(), weight)
+                .map_err(|problem| problem.located(sentences.py(), Some(index)))?;
             count = index + 1;
         }
         if labels.is_some_and(|mut labels| labels.next().is_some()) {
@@ -139,7 +132,6 @@ impl Corpus {
         {
             return Err(DataError::new_err(format!("{} weights for {count} sentences", weights.len())));
         }
-        let builder = encoder.builder;
         let mut inner = threads::pool(1)?.install(|| corpus::Corpus::assemble(vec![builder]))?;
         inner.labelled = labelled;
         inner.transitions = template.as_ref().is_none_or(|template| template.transitions);
@@ -317,149 +309,21 @@ fn checked_weight(weights: &[f64], index: usize) -> PyResult<f64> {
     }
 }
 
-/// A mistake in a token whose sentence is not known yet.
-enum Problem {
-    Message(String),
-    Python(PyErr),
-}
-
-impl Problem {
-    fn located(self, py: Python<'_>, sentence: usize) -> PyErr {
-        match self {
-            Problem::Message(message) => DataError::new_err(format!("sentence {sentence}: {message}")),
-            Problem::Python(error) if error.is_instance_of::<pyo3::exceptions::PyUnicodeError>(py) => {
-                DataError::new_err(format!("sentence {sentence}: text that is not valid Unicode: {error}"))
-            }
-            Problem::Python(error) => error,
-        }
-    }
-}
-
-impl From<String> for Problem {
-    fn from(message: String) -> Self {
-        Problem::Message(message)
-    }
-}
-
-impl From<PyErr> for Problem {
-    fn from(error: PyErr) -> Self {
-        Problem::Python(error)
-    }
-}
-
-struct Encoder<'t> {
-    builder: Builder,
-    items: Items,
-    expander: Option<Expander<'t>>,
-    columns: usize,
-}
-
-impl Encoder<'_> {
-    fn sentence(&mut self, sentence: &Bound<'_, PyAny>, labels: Option<&[Label]>, weight: f64) -> Result<(), Problem> {
-        if sentence.is_instance_of::<PyString>() {
-            return Err("a sentence is a sequence of tokens, not a str".to_owned().into());
-        }
-        let tokens: Vec<Bound<'_, PyAny>> = sentence
-            .try_iter()
-            .map_err(|_| "a sentence is a sequence of tokens".to_owned())?
-            .collect::<PyResult<_>>()?;
-        if let Some(labels) = labels
-            && labels.len() != tokens.len()
-        {
-            return Err(format!("{} tokens but {} labels", tokens.len(), labels.len()).into());
-        }
-        let label_of = |token: usize| labels.map(|labels| labels[token].gold());
-        if let Some(expander) = &mut self.expander {
-            let texts = cells(&tokens, self.columns)?;
-            let cells = Cells { columns: self.columns, cells: texts.iter().map(|text| text.as_bytes()).collect() };
-            expander.expand(&cells, &mut self.builder, label_of);
-        } else {
-            for (index, token) in tokens.iter().enumerate() {
-                attributes(token, &mut self.items, &mut self.builder).map_err(|problem| match problem {
-                    Problem::Message(message) => Problem::Message(format!("token {index}: {message}")),
-                    other => other,
-                })?;
-                self.builder.end_token(label_of(index));
-            }
-        }
-        self.builder.end_sentence(weight);
-        Ok(())
-    }
-}
-
-/// The first `columns` cells of every token.
-fn cells(tokens: &[Bound<'_, PyAny>], columns: usize) -> Result<Vec<PyBackedStr>, Problem> {
-    let mut texts = Vec::with_capacity(tokens.len() * columns);
-    for (index, token) in tokens.iter().enumerate() {
-        let before = texts.len();
-        let wrong = || format!("token {index}: with a template a token is a str or a sequence of str (its columns)");
-        if token.is_instance_of::<PyString>() {
-            texts.push(token.extract::<PyBackedStr>()?);
-        } else if token.is_instance_of::<PyDict>() {
-            return Err(wrong().into());
-        } else {
-            for cell in token.try_iter().map_err(|_| wrong())?.take(columns) {
-                texts.push(cell?.extract::<PyBackedStr>().map_err(|_| wrong())?);
-            }
-        }
-        let found = texts.len() - before;
-        if found < columns {
-            return Err(format!("token {index} has {found} of the {columns} columns that the template looks at").into());
-        }
-    }
-    Ok(texts)
-}
-
-fn attributes(token: &Bound<'_, PyAny>, items: &mut Items, builder: &mut Builder) -> Result<(), Problem> {
-    if let Ok(text) = token.cast::<PyString>() {
-        items.name(text.to_str()?, builder);
-        return Ok(());
-    }
-    if let Ok(map) = token.cast::<PyDict>() {
-        for (key, value) in map {
-            named(&key, &value, items, builder)?;
-        }
-        return Ok(());
-    }
-    let wrong = "a token is a str, a sequence of str or a dict of attributes";
-    for name in token.try_iter().map_err(|_| wrong.to_owned())? {
-        let name = name?;
-        let name = name.cast::<PyString>().map_err(|_| "an attribute is not a str".to_owned())?;
-        items.name(name.to_str()?, builder);
-    }
-    Ok(())
-}
-
-fn named(
-    key: &Bound<'_, PyAny>,
-    value: &Bound<'_, PyAny>,
-    items: &mut Items,
+/// Adds a sentence and its labels to a builder. Error: there are not as many labels as tokens.
+fn add_sentence(
+    reader: &mut Reader<'_>,
     builder: &mut Builder,
+    sentence: &Bound<'_, PyAny>,
+    labels: Option<&[Label]>,
+    weight: f64,
 ) -> Result<(), Problem> {
-    let key = key.cast::<PyString>().map_err(|_| "an attribute's key is not a str".to_owned())?.to_str()?;
-    if let Ok(text) = value.cast::<PyString>() {
-        items.text(key, text.to_str()?, builder);
-    } else if let Ok(flag) = value.cast::<PyBool>() {
-        items.number(key, f64::from(u8::from(flag.is_true())), builder)?;
-    } else if let Ok(map) = value.cast::<PyDict>() {
-        let outer = items.enter(key);
-        for (inner, value) in map {
-            named(&inner, &value, items, builder)?;
-        }
-        items.leave(outer);
-    } else if let Ok(number) = value.extract::<f64>() {
-        items.number(key, number, builder)?;
-    } else {
-        let names = value.try_iter().map_err(|_| {
-            format!("attribute '{key}': a value is a number, a bool, a str, a dict or a collection of str")
-        })?;
-        let outer = items.enter(key);
-        for name in names {
-            let name = name?;
-            let name = name.cast::<PyString>().map_err(|_| format!("attribute '{key}': a collection holds str"))?;
-            items.name(name.to_str()?, builder);
-        }
-        items.leave(outer);
+    let label_of = |token: usize| labels?.get(token).map(Label::gold);
+    let tokens = item_sequence::read(reader, sentence, builder, label_of)?;
+    if let Some(labels) = labels
+        && labels.len() != tokens
+    {
+        return Err(format!("{tokens} tokens but {} labels", labels.len()).into());
     }
+    builder.end_sentence(weight);
     Ok(())
 }

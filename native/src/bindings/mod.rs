@@ -7,6 +7,8 @@ mod classifier;
 mod data;
 mod errors;
 mod interrupt;
+mod item_sequence;
+mod items;
 mod model;
 mod network;
 mod network_file;
@@ -14,7 +16,9 @@ mod numeric;
 mod pruned;
 mod pseudolikelihood;
 mod samples;
+mod single;
 mod stochastic;
+mod tagger;
 
 use pyo3::prelude::*;
 
@@ -29,7 +33,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classes::SamplePasses>()?;
     module.add_class::<classifier::ClassifierObjective>()?;
     module.add_class::<classifier::NewtonStep>()?;
+    module.add_class::<item_sequence::ItemSequence>()?;
     module.add_class::<model::ChainModel>()?;
+    module.add_class::<tagger::SequenceTagger>()?;
     module.add_class::<network::Network>()?;
     module.add_class::<network::CompletedRows>()?;
     module.add_class::<network::LoopyBeliefs>()?;

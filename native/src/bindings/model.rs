@@ -3,6 +3,7 @@
 use crate::bindings::data::{Corpus, label_lists};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::{interruptible, read_stdin};
+use crate::bindings::single::Singles;
 use crate::chain::confidence::{Decode, Probabilities};
 use crate::chain::inference::{ChunkRule, Constraints, Labelling, Pair, Span};
 use crate::chain::model::{Model, Source as Trained};
@@ -10,6 +11,7 @@ use crate::chain::printing::{Answer, Wanted};
 use crate::chain::stream::{self, Output};
 use crate::chain::tagger;
 use crate::files::atomic::write_atomically;
+use crate::foreign;
 use crate::text::arriving::{Input, write_interruptibly};
 use crate::text::encode::Format;
 use crate::text::input::Source;
@@ -18,6 +20,7 @@ use crate::threads;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyString};
+use std::borrow::Cow;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -42,12 +45,20 @@ type Scored<'py> = (Bound<'py, PyAny>, f64);
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ChainModel {
     pub inner: Model,
+    /// What labelling one sentence at a time reuses.
+    pub singles: Singles,
+}
+
+impl From<Model> for ChainModel {
+    fn from(inner: Model) -> Self {
+        ChainModel { inner, singles: Singles::default() }
+    }
 }
 
 impl ChainModel {
     /// The model of some features at weights w.
     pub fn trained(source: Trained<'_>, w: &[f64]) -> PyResult<Self> {
-        Ok(ChainModel { inner: Model::new(source, w)? })
+        Ok(Model::new(source, w)?.into())
     }
 }
 
@@ -55,13 +66,13 @@ impl ChainModel {
 impl ChainModel {
     #[staticmethod]
     fn open(path: PathBuf) -> PyResult<Self> {
-        Ok(ChainModel { inner: Model::open(&path)? })
+        Ok(foreign::open(&path)?.into())
     }
 
     #[staticmethod]
     #[pyo3(signature = (bytes, forbidden=None))]
     fn from_bytes(bytes: &[u8], forbidden: Option<Vec<Pair>>) -> PyResult<Self> {
-        let model = ChainModel { inner: Model::from_bytes(bytes)? };
+        let model = ChainModel::from(foreign::of_bytes(bytes)?);
         if forbidden.is_none() { Ok(model) } else { model.constrained(forbidden) }
     }
 
@@ -96,7 +107,7 @@ impl ChainModel {
     /// The same model under constraints: forbidden pairs of labels by their numbers, None for the edge of the sentence.
     fn constrained(&self, forbidden: Option<Vec<Pair>>) -> PyResult<Self> {
         let constraints = forbidden.map(|pairs| constraints(self.inner.labels.len(), pairs)).transpose()?;
-        Ok(ChainModel { inner: self.inner.constrained(constraints) })
+        Ok(self.inner.constrained(constraints).into())
     }
 
     /// Whether some labellings are forbidden.
@@ -129,12 +140,21 @@ impl ChainModel {
         of_states + weights.transition_weights.len() + weights.triple_weights.len()
     }
 
+    /// The bytes of a file of another program, with the labels in the order of `labels`.
+    #[pyo3(signature = (format, labels=None))]
+    fn export<'py>(&self, py: Python<'py>, format: &str, labels: Option<Vec<String>>) -> PyResult<Bound<'py, PyBytes>> {
+        let format: foreign::Format = format.parse()?;
+        let bytes = py.detach(|| foreign::write(&self.inner, format, labels.as_deref()))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
     /// (attribute, label, weight)
-    fn state_features(&self) -> Vec<(&str, &str, f64)> {
+    fn state_features(&self) -> Vec<(Cow<'_, str>, &str, f64)> {
         let weights = self.inner.weights();
         let mut all = Vec::with_capacity(weights.state_weights.len());
         for (name, range) in weights.states.iter() {
             for at in range {
+                let name = String::from_utf8_lossy(name);
                 all.push((name, self.label(weights.state_labels[at]), weights.state_weights[at]));
             }
         }
@@ -157,12 +177,13 @@ impl ChainModel {
     }
 
     /// (attribute, label from, label to, weight)
-    fn bigram_features(&self) -> Vec<(&str, &str, &str, f64)> {
+    fn bigram_features(&self) -> Vec<(Cow<'_, str>, &str, &str, f64)> {
         let weights = self.inner.weights();
         let mut all = Vec::with_capacity(weights.bigram_weights.len());
         for (name, range) in weights.bigrams.iter() {
             for at in range {
                 let [from, to] = weights.bigram_pairs[at];
+                let name = String::from_utf8_lossy(name);
                 all.push((name, self.label(from), self.label(to), weights.bigram_weights[at]));
             }
         }
@@ -183,6 +204,21 @@ impl ChainModel {
             Decode::Marginal => self.inner.predict_tokens(&corpus.inner, interrupt),
         })?;
         label_lists(py, &self.inner.labels, &[], paths.iter().map(Vec::as_slice))
+    }
+
+    /// The labels of one sentence of Python objects, read and labelled on this thread.
+    fn predict_single<'py>(&self, sentence: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        self.singles.labels_of(&self.inner, sentence).map_err(|problem| problem.located(sentence.py(), None))
+    }
+
+    /// The labels of a few short sentences, as `predict_single` finds them; None if they are not lists, or are not few and short.
+    fn predict_few<'py>(&self, sentences: &Bound<'py, PyList>) -> PyResult<Option<Bound<'py, PyList>>> {
+        self.singles.labels_of_few(&self.inner, sentences)
+    }
+
+    /// For each token of one sentence of Python objects the probability of each label.
+    fn marginals_single(&self, sentence: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<f64>>> {
+        self.singles.marginals_of(&self.inner, sentence).map_err(|problem| problem.located(sentence.py(), None))
     }
 
     /// For every sentence its labels, the probability of each, the spans as (type, start, end, probability), and the log-probability

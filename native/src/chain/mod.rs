@@ -18,6 +18,7 @@ pub mod pruned;
 pub mod restrict;
 mod sample_nlls;
 mod seen;
+pub mod sequence;
 pub mod start;
 pub(crate) mod states;
 pub mod stream;

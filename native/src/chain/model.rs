@@ -1,8 +1,8 @@
 //! A trained chain model: the features whose weights are not 0, found by attribute.
 
 use crate::chain::inference::{Constraints, LabelSets, Labelling, Lattice, PairCounts, Transitions, Triples};
-use crate::chain::model_encoding::encode;
-use crate::chain::model_weights::{TENSORS, TRIPLES, check};
+use crate::chain::model_encoding::{encode, seal};
+use crate::chain::model_weights::{Places, TENSORS, TRIPLES, check, places};
 use crate::corpus::Corpus;
 use crate::corpus::hash::key_of;
 use crate::error::{Error, Result};
@@ -17,13 +17,14 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use crate::chain::model_encoding::Source;
+pub use crate::chain::model_encoding::{Kept, KeptByAttribute, Parts, Source};
 pub use crate::chain::model_weights::ModelWeights;
 
 /// A trained model, in memory or mapped from its file.
 pub struct Model {
     storage: Arc<Storage>,
     contents: Arc<Contents>,
+    places: Places,
     pub labels: Vec<String>,
     pub template: Option<Arc<Template>>,
     pub transitions: Transitions,
@@ -35,6 +36,11 @@ impl Model {
     /// The model of some features at weights `w`; weights of 0 are left out.
     pub fn new(source: Source<'_>, w: &[f64]) -> Result<Model> {
         Model::from_storage(encode(source, w)?.into(), "the model")
+    }
+
+    /// The model that is made of these parts; `name` is what errors call it.
+    pub fn of_parts(parts: &Parts, name: &str) -> Result<Model> {
+        Model::from_storage(seal(parts)?.into(), name)
     }
 
     /// Maps a model file. Errors: it cannot be read, or it is not a sound model.
@@ -52,6 +58,7 @@ impl Model {
         Model {
             storage: Arc::clone(&self.storage),
             contents: Arc::clone(&self.contents),
+            places: self.places.clone(),
             labels: self.labels.clone(),
             template: self.template.clone(),
             transitions: transition_scores(&self.weights(), self.labels.len(), constraints),
@@ -71,7 +78,8 @@ impl Model {
         let template = contents.metadata.get("template").map(|template| Template::parse(template)).transpose()?;
         let template = template.map(Arc::new);
         let transitions = Transitions::new(labels.len());
-        let mut model = Model { storage, contents, labels, template, transitions, intercept: Vec::new() };
+        let places = places(&contents);
+        let mut model = Model { storage, contents, places, labels, template, transitions, intercept: Vec::new() };
         check(&model.weights(), model.labels.len()).map_err(wrong)?;
         let weights = model.weights();
         let transitions = transition_scores(&weights, model.labels.len(), None);
@@ -84,9 +92,10 @@ impl Model {
         Ok(model)
     }
 
-    /// The tensors, found by name once.
+    /// The tensors.
+    #[inline]
     pub fn weights(&self) -> ModelWeights<'_> {
-        ModelWeights::new(&self.storage, &self.contents)
+        ModelWeights::new(&self.storage, &self.places)
     }
 
     /// The attribute whose features score every token.

@@ -1,7 +1,8 @@
-//! From features and weights to the bytes of a model's file.
+//! From features and weights, or from the parts of another program's model, to the bytes of a model's file.
 
 use crate::chain::features::Features;
 use crate::corpus::alphabet::Alphabet;
+use crate::corpus::hash::key_of;
 use crate::error::{Error, Result};
 use crate::files::model_file::{self, Storage, Tensor};
 use bytemuck::cast_slice;
@@ -21,6 +22,21 @@ pub struct Source<'a> {
     pub intercept: Option<&'a str>,
 }
 
+/// Everything that a model is made of.
+#[derive(Default)]
+pub struct Parts {
+    pub labels: Vec<String>,
+    /// Settings and training summary, as JSON.
+    pub settings: String,
+    pub template: Option<String>,
+    /// Name of the attribute that every token has, if there is one.
+    pub intercept: Option<String>,
+    pub states: KeptByAttribute<u16>,
+    pub bigrams: KeptByAttribute<[u16; 2]>,
+    pub transitions: Kept<[u16; 2]>,
+    pub triples: Kept<[u16; 3]>,
+}
+
 /// The attributes of a model that is being made.
 #[derive(Default)]
 struct AttributeTable {
@@ -31,9 +47,9 @@ struct AttributeTable {
 }
 
 impl AttributeTable {
-    fn push(&mut self, alphabet: &Alphabet, attribute: u32, end: usize) {
-        self.keys.push(alphabet.key(attribute));
-        self.names.extend_from_slice(alphabet.text(attribute));
+    fn push(&mut self, name: &[u8], end: usize) {
+        self.keys.push(key_of(name));
+        self.names.extend_from_slice(name);
         self.name_ends.push(self.names.len() as u64);
         self.ends.push(end as u64);
     }
@@ -55,12 +71,12 @@ impl AttributeTable {
     }
 }
 
-/// The features of one kind whose weights are not 0: what each joins, and its weight.
-type Kept<T> = (Vec<T>, Vec<f64>);
+/// The features of one kind whose weights are not 0: the label or labels of each, and its weight.
+pub type Kept<T> = (Vec<T>, Vec<f64>);
 
 /// The features of one kind, found by attribute, whose weights are not 0.
 #[derive(Default)]
-struct KeptByAttribute<T> {
+pub struct KeptByAttribute<T> {
     attributes: AttributeTable,
     /// The labels or pairs of labels of the features.
     labels: Vec<T>,
@@ -68,13 +84,23 @@ struct KeptByAttribute<T> {
 }
 
 impl<T> KeptByAttribute<T> {
-    /// Adds the features of an attribute, which is left out if it has none.
-    fn push(&mut self, alphabet: &Alphabet, attribute: u32, (labels, weights): Kept<T>) {
+    /// Adds the features of the attribute with this name, which must be new. An attribute without features is left out.
+    pub fn push(&mut self, name: &[u8], (labels, weights): Kept<T>) {
         if !weights.is_empty() {
             self.labels.extend(labels);
             self.weights.extend(weights);
-            self.attributes.push(alphabet, attribute, self.weights.len());
+            self.attributes.push(name, self.weights.len());
         }
+    }
+
+    /// The number of attributes.
+    pub fn len(&self) -> usize {
+        self.attributes.keys.len()
+    }
+
+    /// Whether no attribute has features.
+    pub fn is_empty(&self) -> bool {
+        self.attributes.keys.is_empty()
     }
 }
 
@@ -100,27 +126,24 @@ pub(super) fn encode(source: Source<'_>, w: &[f64]) -> Result<Storage> {
     for (attribute, range) in features.bigram_ranges.iter().enumerate() {
         let range = range.start as usize..range.end as usize;
         let kept = nonzero(&features.bigram_pairs[range.clone()], &bigram_weights[range], pair);
-        bigrams.push(attributes, attribute as u32, kept);
+        bigrams.push(attributes.text(attribute as u32), kept);
     }
     let mut states = KeptByAttribute::default();
     let mut start = 0;
     for &(attribute, end) in &features.state_attributes {
         let range = start..end as usize;
         let kept = nonzero(&features.state_labels[range.clone()], &state_weights[range], |label| label);
-        states.push(attributes, attribute, kept);
+        states.push(attributes.text(attribute), kept);
         start = end as usize;
     }
-    seal(&states, &bigrams, &transitions, &triples, source)
+    let (labels, settings) = (source.labels.to_vec(), source.settings);
+    let (template, intercept) = (source.template.map(str::to_owned), source.intercept.map(str::to_owned));
+    seal(&Parts { labels, settings, template, intercept, states, bigrams, transitions, triples })
 }
 
-/// The file of these features.
-fn seal(
-    states: &KeptByAttribute<u16>,
-    bigrams: &KeptByAttribute<[u16; 2]>,
-    transitions: &Kept<[u16; 2]>,
-    triples: &Kept<[u16; 3]>,
-    source: Source<'_>,
-) -> Result<Storage> {
+/// The file of the model that is made of these parts.
+pub(super) fn seal(parts: &Parts) -> Result<Storage> {
+    let Parts { states, bigrams, transitions, triples, .. } = parts;
     let (state_slots, bigram_slots) = (states.attributes.slots(), bigrams.attributes.slots());
     let tensor = |name, kind, shape: &[usize], bytes| Tensor { name, kind, shape: shape.to_vec(), bytes };
     let (s, b, n_states, n_bigrams) =
@@ -145,18 +168,14 @@ fn seal(
         tensors.push(tensor("triples.labels", Dtype::U16, &[triples.0.len(), 3], cast_slice(&triples.0)));
         tensors.push(tensor("triples.weights", Dtype::F64, &[triples.1.len()], cast_slice(&triples.1)));
     }
-    model_file::encode(tensors, metadata(source))
+    model_file::encode(tensors, metadata(parts))
 }
 
 /// Labels, settings, template and intercept, as the file's metadata.
-fn metadata(source: Source<'_>) -> HashMap<String, String> {
-    let labels = serde_json::to_string(source.labels).expect("strings are valid JSON");
-    let mut metadata = HashMap::from([("labels".to_owned(), labels), ("settings".to_owned(), source.settings)]);
-    if let Some(template) = source.template {
-        metadata.insert("template".into(), template.into());
-    }
-    if let Some(intercept) = source.intercept {
-        metadata.insert("intercept".into(), intercept.into());
-    }
+fn metadata(parts: &Parts) -> HashMap<String, String> {
+    let labels = serde_json::to_string(&parts.labels).expect("strings are valid JSON");
+    let mut metadata = HashMap::from([("labels".to_owned(), labels), ("settings".to_owned(), parts.settings.clone())]);
+    metadata.extend(parts.template.clone().map(|template| ("template".to_owned(), template)));
+    metadata.extend(parts.intercept.clone().map(|name| ("intercept".to_owned(), name)));
     metadata
 }

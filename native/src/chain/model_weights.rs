@@ -78,36 +78,48 @@ impl<'m> Attributes<'m> {
     }
 
     /// Names of the attributes with the ranges of their features, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = (&'m str, Range<usize>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'m [u8], Range<usize>)> {
         let (names, name_ends, ends) = (self.names, self.name_ends, self.ends);
         let start_of = |ends: &[u64], at: usize| if at == 0 { 0 } else { ends[at - 1] as usize };
         (0..ends.len()).map(move |at| {
             let name = &names[start_of(name_ends, at)..name_ends[at] as usize];
-            (std::str::from_utf8(name).unwrap_or("?"), start_of(ends, at)..ends[at] as usize)
+            (name, start_of(ends, at)..ends[at] as usize)
         })
     }
 }
 
+/// The ranges of the tensors in the bytes of a model file, in the order of `TENSORS` and `TRIPLES`.
+pub(super) type Places = [Range<usize>; TENSORS.len() + TRIPLES.len()];
+
+/// Finds the tensors of a model file by their names.
+pub(super) fn places(contents: &Contents) -> Places {
+    let names: [_; TENSORS.len() + TRIPLES.len()] =
+        std::array::from_fn(|at| if at < TENSORS.len() { TENSORS[at].0 } else { TRIPLES[at - TENSORS.len()].0 });
+    names.map(|name| contents.range(name))
+}
+
 impl<'m> ModelWeights<'m> {
-    /// Finds the tensors of a model file by their names.
-    pub(super) fn new(storage: &'m Storage, contents: &Contents) -> ModelWeights<'m> {
-        let attributes = |kind: &str| Attributes {
-            slots: tensor(storage, contents, &format!("{kind}.slots")),
-            ends: tensor(storage, contents, &format!("{kind}.ends")),
-            name_ends: tensor(storage, contents, &format!("{kind}.name_ends")),
-            names: tensor(storage, contents, &format!("{kind}.names")),
+    /// The tensors at their places in the bytes of a model file.
+    #[inline]
+    pub(super) fn new(storage: &'m Storage, places: &Places) -> ModelWeights<'m> {
+        let bytes: &'m [u8] = storage;
+        let attributes = |first: usize| Attributes {
+            slots: tensor(bytes, &places[first]),
+            ends: tensor(bytes, &places[first + 1]),
+            name_ends: tensor(bytes, &places[first + 2]),
+            names: tensor(bytes, &places[first + 3]),
         };
         ModelWeights {
-            states: attributes("states"),
-            state_labels: tensor(storage, contents, "states.labels"),
-            state_weights: tensor(storage, contents, "states.weights"),
-            bigrams: attributes("bigrams"),
-            bigram_pairs: tensor(storage, contents, "bigrams.pairs"),
-            bigram_weights: tensor(storage, contents, "bigrams.weights"),
-            transition_pairs: tensor(storage, contents, "transitions.pairs"),
-            transition_weights: tensor(storage, contents, "transitions.weights"),
-            triples: tensor(storage, contents, "triples.labels"),
-            triple_weights: tensor(storage, contents, "triples.weights"),
+            states: attributes(0),
+            state_labels: tensor(bytes, &places[4]),
+            state_weights: tensor(bytes, &places[5]),
+            bigrams: attributes(6),
+            bigram_pairs: tensor(bytes, &places[10]),
+            bigram_weights: tensor(bytes, &places[11]),
+            transition_pairs: tensor(bytes, &places[12]),
+            transition_weights: tensor(bytes, &places[13]),
+            triples: tensor(bytes, &places[14]),
+            triple_weights: tensor(bytes, &places[15]),
         }
     }
 
@@ -132,9 +144,10 @@ impl<'m> ModelWeights<'m> {
 }
 
 /// The numbers of a tensor; none if there is no such tensor.
-fn tensor<'m, T: bytemuck::AnyBitPattern>(storage: &'m Storage, contents: &Contents, name: &str) -> &'m [T] {
+#[inline]
+fn tensor<'m, T: bytemuck::AnyBitPattern>(bytes: &'m [u8], place: &Range<usize>) -> &'m [T] {
     // The header is padded so that data start at a multiple of 8, and tensors with larger alignment come first.
-    bytemuck::try_cast_slice(&storage[contents.range(name)]).unwrap_or(&[])
+    bytemuck::try_cast_slice(&bytes[place.clone()]).unwrap_or(&[])
 }
 
 /// Checks that all indices are in range, so that a file with a valid checksum but wrong content cannot mislead look-ups.

@@ -167,6 +167,11 @@ impl Layout {
         }
     }
 
+    /// Whether each token gets its most probable label.
+    pub fn posterior(self) -> bool {
+        matches!(self, Layout::Wapiti { posterior: true, .. })
+    }
+
     /// Whether marginals are needed.
     pub fn marginals(self) -> bool {
         match self {

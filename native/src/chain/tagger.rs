@@ -1,9 +1,10 @@
 //! From text to labels: attributes are hashed, looked up and added to the scores while they are read, and never stored.
 
 use crate::chain::confidence::{Decode, Tagging};
-use crate::chain::inference::{LabelSets, Labelling, Lattice};
-use crate::chain::model::{Model, ModelWeights, Viterbi};
+use crate::chain::inference::Labelling;
+use crate::chain::model::{Model, ModelWeights};
 use crate::chain::printing::{Answer, Layout};
+use crate::chain::sequence::Sequence;
 use crate::corpus::UNKNOWN;
 use crate::corpus::sink::{Gold, Sink};
 use crate::error::{Located, Result};
@@ -13,7 +14,6 @@ use crate::text::input::{self, Text};
 use crate::text::labels::Labels;
 use crate::text::{columns, conllu, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
-use pulp::Arch;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -21,11 +21,7 @@ use std::ops::Range;
 pub(super) struct Scorer<'m> {
     pub(super) model: &'m Model,
     weights: ModelWeights<'m>,
-    lattice: Lattice,
-    /// A buffer for the sentence's mask.
-    sets: LabelSets,
-    tokens: usize,
-    overlap: usize,
+    sequence: Sequence,
     pub(super) path: Vec<u32>,
     pub(super) answer: Answer<'m>,
     /// The labels with probabilities, where those of single labels, of spans or of the best labelling are wanted.
@@ -43,24 +39,15 @@ pub(super) struct Scorer<'m> {
 impl Sink for Scorer<'_> {
     #[inline(always)]
     fn state(&mut self, key: u64, value: f64, _write: impl FnOnce(&mut Vec<u8>)) {
-        let features = self.weights.states.find(key);
-        let row = self.tokens * self.model.transitions.width;
-        self.weights.add_states(features, value, &mut self.lattice.scores[row..]);
+        self.sequence.add_state(self.model, &self.weights, key, value);
     }
 
     fn bigram(&mut self, key: u64, _write: impl FnOnce(&mut Vec<u8>)) {
-        self.weights.add_edges(self.weights.bigrams.find(key), &mut self.lattice);
-        self.overlap += 1;
+        self.sequence.add_bigram(&self.weights, key);
     }
 
     fn end_token(&mut self, _label: Option<Gold<'_>>) {
-        let row = self.tokens * self.model.transitions.width;
-        self.model.add_intercept(&mut self.lattice.scores[row..]);
-        self.tokens += 1;
-        self.lattice.scores.resize((self.tokens + 1) * self.model.transitions.width, 0.0);
-        self.lattice.edge_ends.push(self.lattice.edges.len());
-        self.lattice.overlap = self.lattice.overlap.max(self.overlap);
-        self.overlap = 0;
+        self.sequence.end_token(self.model);
     }
 
     fn end_sentence(&mut self, _weight: f64) {
@@ -73,16 +60,10 @@ impl Sink for Scorer<'_> {
 
 impl<'m> Scorer<'m> {
     fn new(model: &'m Model, answer: Answer<'m>) -> Self {
-        let mut lattice = Lattice::default();
-        lattice.prepare(&model.transitions);
-        lattice.begin(1, &model.transitions);
         Scorer {
             model,
             weights: model.weights(),
-            lattice,
-            sets: LabelSets::default(),
-            tokens: 0,
-            overlap: 0,
+            sequence: Sequence::new(model),
             path: Vec::new(),
             answer,
             tagging: Tagging::default(),
@@ -95,58 +76,45 @@ impl<'m> Scorer<'m> {
 
     /// Labels the sentence read so far and makes ready for the next.
     fn decode(&mut self) {
-        let transitions = &self.model.transitions;
-        self.lattice.tokens = self.tokens;
-        self.lattice.scores.resize(self.tokens * transitions.width, 0.0);
-        if self.lattice.edges.is_empty() {
-            self.lattice.edge_ends.clear();
-        }
+        self.sequence.end(self.model);
         self.path.clear();
-        self.model.mask(&mut self.lattice, &mut self.sets);
         match self.answer {
             Answer::NBest(n) => {
-                self.labellings = self.model.best_labellings(&mut self.lattice, n);
+                self.labellings = self.model.best_labellings(&mut self.sequence.lattice, n);
                 match self.labellings.first() {
                     Some(first) => self.path.clone_from(&first.labels),
-                    None => self.path.resize(self.tokens, UNKNOWN),
+                    None => self.path.resize(self.sequence.tokens(), UNKNOWN),
                 }
             }
             Answer::Marginals | Answer::Confident(_) => {
                 let rule = if let Answer::Confident(probabilities) = self.answer { probabilities.rule() } else { None };
-                self.tagging = self.model.tag_lattice(&mut self.lattice, Decode::Viterbi, rule);
+                self.tagging = self.model.tag_lattice(&mut self.sequence.lattice, Decode::Viterbi, rule);
                 self.path.clone_from(&self.tagging.labels);
             }
-            Answer::As(layout) if self.tokens > 0 => self.decode_as(layout),
-            Answer::As(_) => {}
-            Answer::Best if self.tokens > 0 => {
-                Arch::new().dispatch(Viterbi { lattice: &mut self.lattice, transitions, path: &mut self.path });
-            }
-            Answer::Best => {}
+            Answer::As(layout) => self.decode_as(layout),
+            Answer::Best => self.path.extend_from_slice(self.sequence.best_labels(self.model)),
         }
-        self.tokens = 0;
-        self.lattice.begin(1, transitions);
+        self.sequence.begin(self.model);
     }
 
     /// Finds what another program writes of the sentence.
     fn decode_as(&mut self, layout: Layout) {
-        let (model, lattice) = (self.model, &mut self.lattice);
-        let scores = lattice.scores.to_vec();
-        let posterior = matches!(layout, Layout::Wapiti { posterior: true, .. });
+        let model = self.model;
+        let scores = self.sequence.lattice.scores.to_vec();
         if layout.marginals() {
-            let decode = if posterior { Decode::Marginal } else { Decode::Viterbi };
-            self.tagging = model.tag_lattice(lattice, decode, None);
+            let decode = if layout.posterior() { Decode::Marginal } else { Decode::Viterbi };
+            self.tagging = model.tag_lattice(&mut self.sequence.lattice, decode, None);
             self.path.clone_from(&self.tagging.labels);
-            lattice.scores.copy_from_slice(&scores);
         } else if layout.n_best().is_none() {
-            let transitions = &model.transitions;
-            Arch::new().dispatch(Viterbi { lattice, transitions, path: &mut self.path });
-            lattice.scores.copy_from_slice(&scores);
+            self.path.extend_from_slice(self.sequence.best_labels(model));
         }
+        let lattice = &mut self.sequence.lattice;
+        lattice.scores.copy_from_slice(&scores);
         if let Some(n) = layout.n_best() {
             self.labellings = model.best_labellings(lattice, n);
             if self.labellings.is_empty() {
-                self.labellings
-                    .push(Labelling { labels: vec![UNKNOWN; lattice.tokens], log_probability: f64::NEG_INFINITY });
+                let labels = vec![UNKNOWN; lattice.tokens];
+                self.labellings.push(Labelling { labels, log_probability: f64::NEG_INFINITY });
             }
             lattice.scores.copy_from_slice(&scores);
         }

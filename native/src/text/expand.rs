@@ -3,10 +3,16 @@
 use crate::corpus::hash::Piece;
 use crate::corpus::sink::{Gold, Sink};
 use crate::text::cells::Cells;
-use crate::text::template::{Line, Part, Row, Template};
+use crate::text::template::{Dialect, Line, Part, Row, Template};
 use crate::text::view::text_of;
 
 impl Template {
+    /// The string that a macro stands for beyond the ends of a sentence. Wapiti's macros look at the padding as at a cell.
+    fn beyond(&self, view: usize, beyond: isize) -> Vec<u8> {
+        let padding = self.dialect().padding(beyond).into_bytes();
+        if self.dialect() == Dialect::Wapiti { self.views[view].of(&padding).into_owned() } else { padding }
+    }
+
     /// Appends the string of a line at a token, whose hash is `Expander::joined`.
     fn write(&self, line: &Line, cells: &Cells<'_>, token: usize, substring: Option<&[u8]>, out: &mut Vec<u8>) {
         for (index, part) in line.parts.iter().enumerate() {
@@ -18,16 +24,11 @@ impl Template {
                         let view = &self.views[*view];
                         out.extend_from_slice(&view.of(cells.cell(at, view.column())));
                     }
-                    (Err(beyond), ..) => out.extend_from_slice(padding(beyond).as_bytes()),
+                    (Err(beyond), ..) => out.extend_from_slice(&self.beyond(*view, beyond)),
                 },
             }
         }
     }
-}
-
-/// The string that a macro stands for beyond the ends of a sentence.
-fn padding(beyond: isize) -> String {
-    format!("_B{beyond:+}")
 }
 
 /// Distance beyond the ends of a sentence up to which the hashes of paddings are kept.
@@ -38,14 +39,15 @@ pub struct Expander<'t> {
     template: &'t Template,
     /// Hashes of the sentence's cells, views x tokens.
     pieces: Vec<Piece>,
-    /// Hashes of the paddings from -NEAR to NEAR.
+    /// Hashes of each view's paddings from -NEAR to NEAR.
     near: Vec<Piece>,
 }
 
 impl<'t> Expander<'t> {
     /// An expander without buffers.
     pub fn new(template: &'t Template) -> Self {
-        let near = (-NEAR..=NEAR).map(|beyond| Piece::of(padding(beyond).as_bytes())).collect();
+        let of_view = |view| (-NEAR..=NEAR).map(move |beyond| Piece::of(&template.beyond(view, beyond)));
+        let near = (0..template.views.len()).flat_map(of_view).collect();
         Expander { template, pieces: Vec::new(), near }
     }
 
@@ -54,8 +56,10 @@ impl<'t> Expander<'t> {
     fn piece(&self, view: usize, row: Row, token: usize, tokens: usize) -> Piece {
         match row.resolve(token, tokens) {
             Ok(at) => self.pieces[view * tokens + at],
-            Err(beyond) if (-NEAR..=NEAR).contains(&beyond) => self.near[(beyond + NEAR) as usize],
-            Err(beyond) => Piece::of(padding(beyond).as_bytes()),
+            Err(beyond) if (-NEAR..=NEAR).contains(&beyond) => {
+                self.near[view * (2 * NEAR + 1) as usize + (beyond + NEAR) as usize]
+            }
+            Err(beyond) => Piece::of(&self.template.beyond(view, beyond)),
         }
     }
 
@@ -120,8 +124,8 @@ impl<'t> Expander<'t> {
         let cell: &[u8] = match row.resolve(token, tokens) {
             Ok(looked_at) => cells.cell(looked_at, template.views[*view].column()),
             Err(beyond) => {
-                padding_text = padding(beyond);
-                padding_text.as_bytes()
+                padding_text = template.beyond(*view, beyond);
+                &padding_text
             }
         };
         let text = text_of(cell);

@@ -25,17 +25,7 @@ pub fn compile(pattern: &str) -> Result<Regex> {
             return Err(bad(pattern, "it ends in a backslash"));
         };
         let property = matches!(escaped, 'p' | 'P') && characters.peek() == Some(&'{');
-        let class = match escaped.to_ascii_lowercase() {
-            _ if property => None,
-            'a' => Some("alpha"),
-            'd' => Some("digit"),
-            'l' => Some("lower"),
-            'p' => Some("punct"),
-            's' => Some("space"),
-            'u' => Some("upper"),
-            'w' => Some("word"),
-            _ => None,
-        };
+        let class = u8::try_from(escaped).ok().filter(|_| !property).and_then(class_name);
         match class {
             Some(name) => {
                 let negation = if escaped.is_ascii_uppercase() { "^" } else { "" };
@@ -51,6 +41,57 @@ pub fn compile(pattern: &str) -> Result<Regex> {
     Regex::new(&translated).map_err(|error| {
         let reason = error.to_string();
         bad(pattern, reason.lines().last().unwrap_or("it cannot be parsed"))
+    })
+}
+
+/// Compiles an expression as Wapiti reads it: bytes; `.`, the classes above but `\w`, which has no underscore; `^` first and `$`
+/// last; `*`, which matches as little as it can, and `?` behind one of them or behind a byte. All else stands for itself.
+pub fn compile_wapiti(pattern: &str) -> Result<Regex> {
+    let (anchor, body) = match pattern.strip_prefix('^') {
+        Some(body) => ("^", body.as_bytes()),
+        None => ("", pattern.as_bytes()),
+    };
+    let mut translated = format!("(?s-u){anchor}");
+    let mut at = 0;
+    while at < body.len() {
+        let escaped = body[at] == b'\\' && at + 1 < body.len();
+        let byte = body[at + usize::from(escaped)];
+        if !escaped && matches!(byte, b'*' | b'?') {
+            return Err(bad(pattern, &format!("'{}' without anything to repeat", char::from(byte))));
+        }
+        match (escaped, byte) {
+            (false, b'$') if at + 1 == body.len() => translated.push('$'),
+            (false, b'.') => translated.push('.'),
+            (true, b'w') => translated.push_str("[[:alnum:]]"),
+            (true, b'W') => translated.push_str("[[:^alnum:]]"),
+            (true, letter) if class_name(letter).is_some() => {
+                let negation = if letter.is_ascii_uppercase() { "^" } else { "" };
+                translated.push_str(&format!("[[:{negation}{}:]]", class_name(letter).unwrap_or_default()));
+            }
+            (_, byte) => translated.push_str(&format!("\\x{byte:02x}")),
+        }
+        at += 1 + usize::from(escaped);
+        match body.get(at) {
+            Some(b'*') => translated.push_str("*?"),
+            Some(b'?') => translated.push('?'),
+            _ => continue,
+        }
+        at += 1;
+    }
+    Regex::new(&translated).map_err(|error| bad(pattern, &error.to_string()))
+}
+
+/// The name of a class of characters, by the letter that stands for it or for its complement.
+fn class_name(letter: u8) -> Option<&'static str> {
+    Some(match letter.to_ascii_lowercase() {
+        b'a' => "alpha",
+        b'd' => "digit",
+        b'l' => "lower",
+        b'p' => "punct",
+        b's' => "space",
+        b'u' => "upper",
+        b'w' => "word",
+        _ => return None,
     })
 }
 

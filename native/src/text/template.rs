@@ -16,17 +16,88 @@
 //!
 //! Beyond the ends of a sentence a macro gives CRF++'s `_B-1`, `_B-2`, ..., `_B+1`, .... A line without macros that starts with `B` stands for
 //! label bigrams (transitions). `#` starts a comment at the start of a line or after white space, outside quotation marks.
+//!
+//! The first line may name the program whose rules the template follows (`Dialect`).
 
 use crate::corpus::hash::Piece;
 use crate::error::{Error, Result};
 use crate::text::pattern;
-use crate::text::view::View;
+use crate::text::view::{Lower, View};
 use regex::bytes::Regex;
+
+/// The rules by which a template is read.
+///
+/// | | own | `#!wapiti` | `#!crf++` |
+/// | --- | --- | --- | --- |
+/// | `#` starts a comment | first in a line, or behind white space | anywhere | first in a line |
+/// | first letter | any case | made lower case, in names too | `U` or `B` |
+/// | macros | all | `%x`, `%t`, `%m`, `%X`, `%T`, `%M` | `%x`, rows from -8 to 8 |
+/// | `%X` `%T` `%M` lower | all letters | ASCII letters | |
+/// | expressions | `pattern::compile` | `pattern::compile_wapiti`, also matched against paddings | |
+/// | beyond the ends | `_B-1`, `_B+1`, ... | `_x-1` to `_x-4`, `_x-#`, `_x+1` to `_x+4`, `_x+#` | as own |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    Own,
+    Wapiti,
+    Crfpp,
+}
+
+impl Dialect {
+    /// The first line of a template that follows these rules.
+    pub fn first_line(self) -> &'static str {
+        match self {
+            Dialect::Own => "",
+            Dialect::Wapiti => "#!wapiti",
+            Dialect::Crfpp => "#!crf++",
+        }
+    }
+
+    /// The rules that a template names in its first line.
+    fn of(source: &str) -> Result<Dialect> {
+        let first = source.lines().next().unwrap_or("").trim_end();
+        if !first.starts_with("#!") {
+            return Ok(Dialect::Own);
+        }
+        let known = [Dialect::Wapiti, Dialect::Crfpp].into_iter().find(|dialect| dialect.first_line() == first);
+        known.ok_or_else(|| {
+            Error::Template(format!(
+                "template line 1: the rules of {first} are unknown; give #!wapiti or #!crf++, or leave the line out"
+            ))
+        })
+    }
+
+    /// The line without a comment and the white space before it.
+    fn without_comment(self, line: &str) -> &str {
+        match self {
+            Dialect::Own => without_comment(line),
+            Dialect::Wapiti => line.split('#').next().unwrap_or("").trim_end(),
+            Dialect::Crfpp => {
+                if line.starts_with('#') {
+                    ""
+                } else {
+                    line
+                }
+            }
+        }
+    }
+
+    /// The string that a macro finds beyond the first token (negative) or the last one (positive).
+    pub(super) fn padding(self, beyond: isize) -> String {
+        match self {
+            Dialect::Wapiti if beyond.abs() > 4 => format!("_x{}#", if beyond < 0 { '-' } else { '+' }),
+            Dialect::Wapiti => format!("_x{beyond:+}"),
+            _ => format!("_B{beyond:+}"),
+        }
+    }
+}
 
 /// A parsed template.
 pub struct Template {
     /// The template as it was written.
     source: String,
+    dialect: Dialect,
+    /// The lines without comments and empty lines.
+    patterns: Vec<String>,
     pub(super) lines: Vec<Line>,
     /// The distinct views of all macros.
     pub(super) views: Vec<View>,
@@ -69,8 +140,11 @@ pub(super) enum Row {
 impl Template {
     /// Parses a template; errors name the line of the template.
     pub fn parse(source: &str) -> Result<Template> {
+        let dialect = Dialect::of(source)?;
         let mut template = Template {
             source: source.to_owned(),
+            dialect,
+            patterns: Vec::new(),
             lines: Vec::new(),
             views: Vec::new(),
             transitions: false,
@@ -78,11 +152,15 @@ impl Template {
             columns: 1,
         };
         for (index, line) in source.lines().enumerate() {
-            let line = without_comment(line);
+            let mut line = dialect.without_comment(line).to_owned();
+            if dialect == Dialect::Wapiti && line.is_char_boundary(1) {
+                line[..1].make_ascii_lowercase();
+            }
             if !line.is_empty() {
                 template
-                    .parse_line(line)
+                    .parse_line(&line)
                     .map_err(|error| Error::Template(format!("template line {}: {error} in: {line}", index + 1)))?;
+                template.patterns.push(line);
             }
         }
         if template.lines.is_empty() && !template.transitions && !template.triples {
@@ -101,9 +179,35 @@ impl Template {
         &self.source
     }
 
+    /// The rules by which the template was read.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The lines without comments and empty lines.
+    pub fn patterns(&self) -> impl Iterator<Item = &str> {
+        self.patterns.iter().map(String::as_str)
+    }
+
+    /// How many lines are this one, if it is a line without macros that asks for label bigrams.
+    pub fn plain(&self, line: &[u8]) -> usize {
+        match line.first() {
+            Some(b'B' | b'b' | b'*') if !line.contains(&b'%') => {
+                self.patterns().filter(|pattern| pattern.as_bytes() == line).count()
+            }
+            _ => 0,
+        }
+    }
+
     /// Parses a line without its comment.
     fn parse_line(&mut self, text: &str) -> Result<()> {
         let (state, bigram) = match text.as_bytes()[0].to_ascii_lowercase() {
+            _ if self.dialect == Dialect::Crfpp && !text.starts_with(['U', 'B']) => {
+                return Err(Error::Template("a line of CRF++ has to start with U, B or #".into()));
+            }
+            b't' if self.dialect == Dialect::Wapiti => {
+                return Err(Error::Template("a line of Wapiti has to start with u, b, * or #".into()));
+            }
             b'u' => (true, false),
             b'b' => (false, true),
             b'*' => (true, true),
@@ -131,6 +235,23 @@ impl Template {
         Ok(())
     }
 
+    /// An error if the template's dialect has no such macro.
+    fn check_macro(&self, name: &str, row: Row) -> Result<()> {
+        let known = match self.dialect {
+            Dialect::Own => true,
+            Dialect::Wapiti => matches!(name, "x" | "X" | "t" | "T" | "m" | "M"),
+            Dialect::Crfpp => name == "x" && matches!(row, Row::Relative(-8..=8)),
+        };
+        if known {
+            return Ok(());
+        }
+        let has = match self.dialect {
+            Dialect::Crfpp => "CRF++ has %x with rows from -8 to 8 alone",
+            _ => "Wapiti has %x, %t, %m, %X, %T and %M alone",
+        };
+        Err(Error::Template(format!("%{name}: {has}; leave out the line {}", self.dialect.first_line())))
+    }
+
     /// Parses the macro at the start of `text`, which starts with `%`; returns the text after the macro.
     fn parse_macro<'t>(&mut self, text: &'t str, line: &mut Line) -> Result<&'t str> {
         let malformed =
@@ -145,10 +266,16 @@ impl Template {
             Ok(number) => usize::from(number),
             Err(_) => return Err(malformed(&format!("column '{column}' is not a number from 0 to 65535"))),
         };
-        let lower = name.chars().all(char::is_uppercase);
+        self.check_macro(name, row)?;
+        let lower = match (name.chars().all(char::is_uppercase), self.dialect) {
+            (false, _) => Lower::No,
+            (true, Dialect::Wapiti) => Lower::Ascii,
+            (true, _) => Lower::All,
+        };
+        let compile = if self.dialect == Dialect::Wapiti { pattern::compile_wapiti } else { pattern::compile };
         let mut regex = || -> Result<Regex> {
             let quoted = arguments.quoted().ok_or_else(|| malformed("no \"expression\""))?;
-            pattern::compile(&quoted)
+            compile(&quoted)
         };
         let view = match name {
             "x" | "X" => View::Cell { column, lower },
@@ -162,7 +289,7 @@ impl Template {
                 if line.substrings.replace((line.parts.len(), most)).is_some() {
                     return Err(Error::Template("only one %substrings to a line".into()));
                 }
-                View::Cell { column, lower: false }
+                View::Cell { column, lower: Lower::No }
             }
             _ => return Err(malformed(&format!("unknown macro %{name}"))),
         };

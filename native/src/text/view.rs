@@ -3,14 +3,32 @@
 use regex::bytes::Regex;
 use std::borrow::Cow;
 
+/// Which letters a macro puts into lower case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lower {
+    No,
+    Ascii,
+    All,
+}
+
+impl Lower {
+    fn of<'c>(self, text: &'c [u8]) -> Cow<'c, [u8]> {
+        match self {
+            Lower::No => Cow::Borrowed(text),
+            Lower::Ascii => Cow::Owned(text.to_ascii_lowercase()),
+            Lower::All => lowered(text),
+        }
+    }
+}
+
 /// What a macro makes of a cell.
 pub enum View {
     /// The cell itself, or its lower case.
-    Cell { column: usize, lower: bool },
+    Cell { column: usize, lower: Lower },
     /// Whether the expression matches.
     Test { column: usize, regex: Regex },
     /// The first match of the expression, or its lower case.
-    Match { column: usize, regex: Regex, lower: bool },
+    Match { column: usize, regex: Regex, lower: Lower },
     /// Letters to A or a, digits to #.
     Shape { column: usize },
     /// Lower case, with every digit #.
@@ -32,12 +50,10 @@ impl View {
     /// The string that the macro stands for at a cell.
     pub fn of<'c>(&self, cell: &'c [u8]) -> Cow<'c, [u8]> {
         match self {
-            View::Cell { lower: false, .. } => Cow::Borrowed(cell),
-            View::Cell { lower: true, .. } => lowered(cell),
+            View::Cell { lower, .. } => lower.of(cell),
             View::Test { regex, .. } => Cow::Borrowed(if regex.is_match(cell) { b"true" } else { b"false" }),
             View::Match { regex, lower, .. } => match regex.find(cell) {
-                Some(found) if *lower => lowered(&cell[found.range()]),
-                Some(found) => Cow::Borrowed(&cell[found.range()]),
+                Some(found) => lower.of(&cell[found.range()]),
                 None => Cow::Borrowed(b""),
             },
             View::Shape { .. } => map_characters(cell, |c| match c {

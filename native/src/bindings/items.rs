@@ -1,0 +1,326 @@
+//! Sentences of Python objects, handed to a sink token by token, with an error for every mistake.
+
+use crate::bindings::errors::{DataError, OptionError};
+use crate::corpus::sink::{Gold, Sink};
+use crate::text::cells::Cells;
+use crate::text::expand::Expander;
+use crate::text::items::Items;
+use crate::text::template::Template;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyUnicodeError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PySet, PyString};
+
+/// How Python writes the attributes of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// A str is one attribute; texts are str; the value of a key is a number, a bool, a str, a dict or any collection of str.
+    Strict,
+    /// What python-crfsuite takes: a str is a collection of characters; texts are str or bytes in UTF-8; the value of a key is a
+    /// text, a dict, a list, a set, or whatever Python's float() makes a number of, and anything else a TypeError. Departure: a
+    /// value has to be finite.
+    Crfsuite,
+}
+
+impl Dialect {
+    /// The dialect of a name. Error: there is no such dialect.
+    pub fn named(name: &str) -> PyResult<Self> {
+        match name {
+            "strict" => Ok(Dialect::Strict),
+            "crfsuite" => Ok(Dialect::Crfsuite),
+            _ => Err(OptionError::new_err(format!("dialect={name:?} is none of strict, crfsuite"))),
+        }
+    }
+}
+
+/// The deepest nesting of collections in a token, which ends a dict that contains itself.
+const DEEPEST: usize = 64;
+
+/// A mistake in a sentence whose place in the data is not known yet.
+pub enum Problem {
+    /// A DataError to be.
+    Message(String),
+    /// A TypeError to be.
+    Type(String),
+    Python(PyErr),
+}
+
+impl Problem {
+    /// The exception for a mistake in a sentence of this number, or in the only sentence.
+    pub fn located(self, py: Python<'_>, sentence: Option<usize>) -> PyErr {
+        let place = sentence.map_or(String::new(), |sentence| format!("sentence {sentence}: "));
+        match self {
+            Problem::Message(message) => DataError::new_err(format!("{place}{message}")),
+            Problem::Type(message) => PyTypeError::new_err(format!("{place}{message}")),
+            Problem::Python(error) if error.is_instance_of::<PyUnicodeError>(py) => {
+                DataError::new_err(format!("{place}text that is not valid Unicode: {error}"))
+            }
+            Problem::Python(error) => error,
+        }
+    }
+}
+
+impl From<String> for Problem {
+    fn from(message: String) -> Self {
+        Problem::Message(message)
+    }
+}
+
+impl From<PyErr> for Problem {
+    fn from(error: PyErr) -> Self {
+        Problem::Python(error)
+    }
+}
+
+/// Reads sentences whose tokens hold attributes, or the columns of a template.
+pub enum Reader<'t> {
+    Attributes(AttributeReader),
+    Columns(ColumnReader<'t>),
+}
+
+impl<'t> Reader<'t> {
+    /// A reader for tokens of a template's columns, or without a template for tokens of attributes in a dialect.
+    pub fn new(template: Option<&'t Template>, dialect: Dialect) -> Self {
+        match template {
+            Some(template) => Reader::Columns(ColumnReader::new(template)),
+            None => Reader::Attributes(AttributeReader::new(dialect)),
+        }
+    }
+}
+
+/// Reads sentences whose tokens hold the columns of a template.
+pub struct ColumnReader<'t> {
+    expander: Expander<'t>,
+    columns: usize,
+}
+
+impl<'t> ColumnReader<'t> {
+    /// A reader without buffers.
+    pub fn new(template: &'t Template) -> Self {
+        ColumnReader { expander: Expander::new(template), columns: template.columns }
+    }
+
+    /// Hands a sentence's tokens to a sink, each with the label `label_of(token)`. Does not end the sentence. Returns the number
+    /// of tokens.
+    pub fn sentence<'l, S: Sink>(
+        &mut self,
+        sentence: &Bound<'_, PyAny>,
+        sink: &mut S,
+        label_of: impl Fn(usize) -> Option<Gold<'l>>,
+    ) -> Result<usize, Problem> {
+        let tokens: Vec<Bound<'_, PyAny>> = tokens_of(sentence, Dialect::Strict)?.collect::<PyResult<_>>()?;
+        let texts = cells(&tokens, self.columns)?;
+        let cells = Cells { columns: self.columns, cells: texts.iter().map(|text| text.as_bytes()).collect() };
+        self.expander.expand(&cells, sink, label_of);
+        Ok(tokens.len())
+    }
+}
+
+/// The tokens of a sentence, which is no str in the strict dialect.
+fn tokens_of<'py>(
+    sentence: &Bound<'py, PyAny>,
+    dialect: Dialect,
+) -> Result<impl Iterator<Item = PyResult<Bound<'py, PyAny>>>, Problem> {
+    if dialect == Dialect::Crfsuite {
+        return Ok(sentence.try_iter()?);
+    }
+    if sentence.is_instance_of::<PyString>() {
+        return Err("a sentence is a sequence of tokens, not a str".to_owned().into());
+    }
+    Ok(sentence.try_iter().map_err(|_| "a sentence is a sequence of tokens".to_owned())?)
+}
+
+/// The first `columns` cells of every token.
+fn cells(tokens: &[Bound<'_, PyAny>], columns: usize) -> Result<Vec<PyBackedStr>, Problem> {
+    let mut texts = Vec::with_capacity(tokens.len() * columns);
+    for (index, token) in tokens.iter().enumerate() {
+        let before = texts.len();
+        let wrong = || format!("token {index}: with a template a token is a str or a sequence of str (its columns)");
+        if token.is_instance_of::<PyString>() {
+            texts.push(token.extract::<PyBackedStr>()?);
+        } else if token.is_instance_of::<PyDict>() {
+            return Err(wrong().into());
+        } else {
+            for cell in token.try_iter().map_err(|_| wrong())?.take(columns) {
+                texts.push(cell?.extract::<PyBackedStr>().map_err(|_| wrong())?);
+            }
+        }
+        let found = texts.len() - before;
+        if found < columns {
+            return Err(format!("token {index} has {found} of the {columns} columns that the template looks at").into());
+        }
+    }
+    Ok(texts)
+}
+
+/// Reads sentences whose tokens hold attributes; keeps its buffer from one sentence to the next.
+pub struct AttributeReader {
+    items: Items,
+    pub dialect: Dialect,
+}
+
+impl AttributeReader {
+    /// A reader without a buffer.
+    pub fn new(dialect: Dialect) -> Self {
+        AttributeReader { items: Items::default(), dialect }
+    }
+
+    /// Hands a sentence's tokens to a sink, each with the label `label_of(token)`. Does not end the sentence. Returns the number
+    /// of tokens.
+    pub fn sentence<'l, S: Sink>(
+        &mut self,
+        sentence: &Bound<'_, PyAny>,
+        sink: &mut S,
+        label_of: impl Fn(usize) -> Option<Gold<'l>>,
+    ) -> Result<usize, Problem> {
+        let mut count = 0;
+        for token in tokens_of(sentence, self.dialect)? {
+            self.token(&token?, sink).map_err(|problem| match problem {
+                Problem::Message(message) => Problem::Message(format!("token {count}: {message}")),
+                Problem::Type(message) => Problem::Type(format!("token {count}: {message}")),
+                other => other,
+            })?;
+            sink.end_token(label_of(count));
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Hands the attributes of a token to a sink.
+    fn token<S: Sink>(&mut self, token: &Bound<'_, PyAny>, sink: &mut S) -> Result<(), Problem> {
+        // A mistake in an earlier token may have left a prefix behind.
+        self.items.leave(0);
+        if let Ok(map) = token.cast::<PyDict>() {
+            return self.map(map, 1, sink);
+        }
+        if let Ok(text) = token.cast::<PyString>() {
+            let text = text.to_str()?;
+            match self.dialect {
+                Dialect::Strict => self.items.name(text, sink),
+                Dialect::Crfsuite => {
+                    let mut buffer = [0; 4];
+                    text.chars().for_each(|each| self.items.name(each.encode_utf8(&mut buffer), sink));
+                }
+            }
+            return Ok(());
+        }
+        let names = token.try_iter().map_err(|error| match self.dialect {
+            Dialect::Strict => {
+                Problem::Message("a token is a str, a sequence of str or a dict of attributes".to_owned())
+            }
+            Dialect::Crfsuite => Problem::Type(error.value(token.py()).to_string()),
+        })?;
+        for name in names {
+            self.name(&name?, || "an attribute is not a str".to_owned(), sink)?;
+        }
+        Ok(())
+    }
+
+    /// Hands on the attributes of a dict.
+    fn map<S: Sink>(&mut self, map: &Bound<'_, PyDict>, depth: usize, sink: &mut S) -> Result<(), Problem> {
+        let size = map.len();
+        // A number's or a collection's own code may change the dict: the iterator panics at a changed size, and behind as many
+        // items as there were.
+        for (key, value) in map.iter().take(size) {
+            let Some(key) = text(&key, self.dialect)? else {
+                return Err(self.mistyped(&key, || "an attribute's key is not a str".to_owned()));
+            };
+            self.value(key, &value, depth, sink)?;
+            if map.len() != size {
+                return Err(PyErr::from(PyRuntimeError::new_err("dictionary changed size during iteration")).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands on the attributes that a key and its value stand for.
+    fn value<S: Sink>(
+        &mut self,
+        key: &str,
+        value: &Bound<'_, PyAny>,
+        depth: usize,
+        sink: &mut S,
+    ) -> Result<(), Problem> {
+        if let Some(text) = text(value, self.dialect)? {
+            self.items.text(key, text, sink);
+        } else if let Ok(number) = value.cast_exact::<PyFloat>() {
+            self.items.number(key, number.value(), sink)?;
+        } else if let Ok(flag) = value.cast_exact::<PyBool>() {
+            self.items.number(key, f64::from(u8::from(flag.is_true())), sink)?;
+        } else if let Ok(map) = value.cast::<PyDict>() {
+            if depth == DEEPEST {
+                return Err(format!("attribute '{key}': dicts are nested more than {DEEPEST} deep").into());
+            }
+            let outer = self.items.enter(key);
+            self.map(map, depth + 1, sink)?;
+            self.items.leave(outer);
+        } else if self.dialect == Dialect::Crfsuite {
+            if value.is_instance_of::<PyList>() || value.is_instance_of::<PySet>() {
+                return self.names(key, value, sink);
+            }
+            let number =
+                value.extract::<f64>().map_err(|error| match error.is_instance_of::<PyTypeError>(value.py()) {
+                    true => Problem::Type(format!("attribute '{key}': {}", error.value(value.py()))),
+                    false => Problem::Python(error),
+                });
+            self.items.number(key, number?, sink)?;
+        } else if let Ok(number) = value.extract::<f64>() {
+            self.items.number(key, number, sink)?;
+        } else {
+            self.names(key, value, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Hands on the names in a collection, behind their key.
+    fn names<S: Sink>(&mut self, key: &str, names: &Bound<'_, PyAny>, sink: &mut S) -> Result<(), Problem> {
+        let names = names.try_iter().map_err(|_| {
+            format!("attribute '{key}': a value is a number, a bool, a str, a dict or a collection of str")
+        })?;
+        let outer = self.items.enter(key);
+        for name in names {
+            self.name(&name?, || format!("attribute '{key}': a collection holds str"), sink)?;
+        }
+        self.items.leave(outer);
+        Ok(())
+    }
+
+    /// Hands on a name; `strictly` is the strict dialect's message for an object that is none.
+    fn name<S: Sink>(
+        &mut self,
+        name: &Bound<'_, PyAny>,
+        strictly: impl FnOnce() -> String,
+        sink: &mut S,
+    ) -> Result<(), Problem> {
+        match text(name, self.dialect)? {
+            Some(name) => self.items.name(name, sink),
+            None => return Err(self.mistyped(name, strictly)),
+        }
+        Ok(())
+    }
+
+    /// The mistake of an object that is no text: a TypeError in python-crfsuite's dialect.
+    fn mistyped(&self, object: &Bound<'_, PyAny>, strictly: impl FnOnce() -> String) -> Problem {
+        if self.dialect == Dialect::Strict {
+            return Problem::Message(strictly());
+        }
+        let kind = object.get_type().name().map_or_else(|_| "another type".to_owned(), |name| name.to_string());
+        Problem::Type(format!("the name of an attribute is a str or bytes, not {kind}"))
+    }
+}
+
+/// The text of an object, if the object is a text in a dialect.
+#[inline]
+fn text<'a>(object: &'a Bound<'_, PyAny>, dialect: Dialect) -> Result<Option<&'a str>, Problem> {
+    if let Ok(text) = object.cast::<PyString>() {
+        return Ok(Some(text.to_str()?));
+    }
+    match object.cast::<PyBytes>() {
+        Ok(bytes) if dialect == Dialect::Crfsuite => {
+            let text = std::str::from_utf8(bytes.as_bytes());
+            let wrong = |error| format!("{:?} is not valid UTF-8: {error}", String::from_utf8_lossy(bytes.as_bytes()));
+            Ok(Some(text.map_err(wrong)?))
+        }
+        _ => Ok(None),
+    }
+}

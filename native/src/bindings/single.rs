@@ -1,0 +1,173 @@
+//! Single sentences of Python objects, labelled on the thread that asks: no corpus, no pool.
+
+use crate::bindings::items::{AttributeReader, ColumnReader, Dialect, Problem};
+use crate::chain::model::Model;
+use crate::chain::sequence::{Sequence, SequenceScorer};
+use crate::corpus::sink::Sink;
+use crate::threads::locked;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyList, PyString};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// The work, in tokens * labels^2, from which inference lets other threads run Python. It takes about 0.1 ms; less work is not
+/// worth waiting for the interpreter's lock again, which a busy thread keeps for up to 5 ms.
+const LONG: usize = 1 << 20;
+/// The most spare buffers of a model: as many threads as may label at the same time without making new ones.
+const MOST_SPARE: usize = 64;
+
+/// What it takes to read and label one sentence.
+pub struct Buffers {
+    pub sequence: Sequence,
+    pub reader: AttributeReader,
+}
+
+/// Buffers that a tagger's threads share.
+pub type Shared = Arc<Mutex<Buffers>>;
+
+/// The names of a model's labels, as Python's strings and by name.
+#[derive(Default)]
+pub struct LabelNames {
+    strings: Vec<Py<PyString>>,
+    numbers: HashMap<String, u32>,
+}
+
+/// What a model keeps to label single sentences: spare buffers, and its labels' names.
+#[derive(Default)]
+pub struct Singles {
+    names: PyOnceLock<LabelNames>,
+    /// Locked by holders of the interpreter's lock alone, and never while Python code runs.
+    spare: Mutex<Vec<Shared>>,
+}
+
+impl Singles {
+    /// The names of the model's labels.
+    pub fn names(&self, py: Python<'_>, model: &Model) -> &LabelNames {
+        self.names.get_or_init(py, || LabelNames {
+            strings: model.labels.iter().map(|label| PyString::intern(py, label).unbind()).collect(),
+            numbers: model.labels.iter().cloned().zip(0..).collect(),
+        })
+    }
+
+    /// Buffers that nobody else has.
+    pub fn take(&self, model: &Model) -> Shared {
+        let spare = locked(&self.spare).pop();
+        spare.unwrap_or_else(|| {
+            let (sequence, reader) = (Sequence::new(model), AttributeReader::new(Dialect::Strict));
+            Arc::new(Mutex::new(Buffers { sequence, reader }))
+        })
+    }
+
+    /// Keeps buffers for the next sentence, unless somebody else still has them.
+    pub fn give_back(&self, mut buffers: Shared) {
+        let mut spare = locked(&self.spare);
+        if Arc::get_mut(&mut buffers).is_some() && spare.len() < MOST_SPARE {
+            spare.push(buffers);
+        }
+    }
+}
+
+impl LabelNames {
+    /// The number of a label.
+    pub fn number(&self, name: &str) -> Option<u32> {
+        self.numbers.get(name).copied()
+    }
+
+    /// A list of labels; None for what is no label, as where every labelling is forbidden.
+    pub fn list<'py>(&self, py: Python<'py>, labels: &[u32]) -> PyResult<Bound<'py, PyList>> {
+        let name = |&label: &u32| self.strings.get(label as usize).map(|name| name.bind(py));
+        PyList::new(py, labels.iter().map(name))
+    }
+
+    /// All labels.
+    pub fn all<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.strings.iter().map(|name| name.bind(py)))
+    }
+}
+
+/// The buffers themselves. They have to be fresh from `Singles::take`.
+pub fn own(shared: &mut Shared) -> &mut Buffers {
+    let mutex = Arc::get_mut(shared).expect("buffers that nobody else has");
+    mutex.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Runs inference over a sentence of so many tokens; other threads may run Python meanwhile if it is long.
+pub fn inferred<T: Send>(py: Python<'_>, model: &Model, tokens: usize, infer: impl FnOnce() -> T + Send) -> T {
+    if is_long(model, tokens) { py.detach(infer) } else { infer() }
+}
+
+/// Whether inference over so many tokens takes a while.
+fn is_long(model: &Model, tokens: usize) -> bool {
+    tokens.saturating_mul(model.transitions.width * model.transitions.width) > LONG
+}
+
+impl Singles {
+    /// Reads a sentence in the strict dialect, or tokens of the template's columns, and calls `answer` with it.
+    fn with_sentence<T>(
+        &self,
+        model: &Model,
+        sentence: &Bound<'_, PyAny>,
+        answer: impl FnOnce(&mut Sequence) -> PyResult<T>,
+    ) -> Result<T, Problem> {
+        let mut shared = self.take(model);
+        let Buffers { sequence, reader } = own(&mut shared);
+        let mut scorer = SequenceScorer::new(model, sequence);
+        let read = match model.template.as_deref() {
+            Some(template) => ColumnReader::new(template).sentence(sentence, &mut scorer, |_| None),
+            None => {
+                reader.dialect = Dialect::Strict;
+                reader.sentence(sentence, &mut scorer, |_| None)
+            }
+        };
+        scorer.end_sentence(1.0);
+        let answer = read.and_then(|_| Ok(answer(sequence)?));
+        self.give_back(shared);
+        answer
+    }
+
+    /// The best labels of a sentence.
+    pub fn labels_of<'py>(&self, model: &Model, sentence: &Bound<'py, PyAny>) -> Result<Bound<'py, PyList>, Problem> {
+        let py = sentence.py();
+        self.with_sentence(model, sentence, |sequence| {
+            let tokens = sequence.tokens();
+            let labels = inferred(py, model, tokens, || sequence.best_labels(model));
+            self.names(py, model).list(py, labels)
+        })
+    }
+
+    /// The best labels of each of some lists; None where they are long enough for a pool of threads, or are no lists.
+    pub fn labels_of_few<'py>(
+        &self,
+        model: &Model,
+        sentences: &Bound<'py, PyList>,
+    ) -> PyResult<Option<Bound<'py, PyList>>> {
+        let mut tokens = 0;
+        for sentence in sentences {
+            match sentence.cast_exact::<PyList>() {
+                Ok(sentence) => tokens += sentence.len(),
+                Err(_) => return Ok(None),
+            }
+            if is_long(model, tokens) || tokens > 1000 {
+                return Ok(None);
+            }
+        }
+        let all = PyList::empty(sentences.py());
+        for (index, sentence) in sentences.iter().enumerate() {
+            let labels = self.labels_of(model, &sentence);
+            all.append(labels.map_err(|problem| problem.located(sentences.py(), Some(index)))?)?;
+        }
+        Ok(Some(all))
+    }
+
+    /// The probabilities of the labels at each token of a sentence.
+    pub fn marginals_of(&self, model: &Model, sentence: &Bound<'_, PyAny>) -> Result<Vec<Vec<f64>>, Problem> {
+        let py = sentence.py();
+        self.with_sentence(model, sentence, |sequence| {
+            inferred(py, model, sequence.tokens(), || sequence.infer(model));
+            let lattice = &sequence.lattice;
+            let rows = lattice.marginals.chunks_exact(lattice.width()).take(lattice.tokens);
+            Ok(rows.map(|row| row[..model.labels.len()].to_vec()).collect())
+        })
+    }
+}

@@ -1,0 +1,159 @@
+//! The scores of one sentence, added up while its attributes are read, and its labels: no corpus is made, no thread woken.
+
+use crate::chain::inference::{LabelSets, Lattice};
+use crate::chain::model::{Model, ModelWeights, Viterbi};
+use crate::corpus::sink::{Gold, Sink};
+use pulp::Arch;
+
+/// One sentence's scores under a model, and the buffers to infer labels in. A buffer stays with its model.
+#[derive(Default)]
+pub struct Sequence {
+    pub lattice: Lattice,
+    /// A buffer for the sentence's mask.
+    sets: LabelSets,
+    /// Tokens read so far, and edges into the next one.
+    tokens: usize,
+    overlap: usize,
+    /// The best labelling, once it has been asked for.
+    path: Vec<u32>,
+    has_path: bool,
+    /// log Z, once forward-backward has left marginals in the lattice.
+    log_z: Option<f64>,
+    /// The scores, which forward-backward overwrites.
+    scores: Vec<f64>,
+}
+
+impl Sequence {
+    /// An empty sentence of a model.
+    pub fn new(model: &Model) -> Self {
+        let mut sequence = Sequence::default();
+        sequence.lattice.prepare(&model.transitions);
+        sequence.begin(model);
+        sequence
+    }
+
+    /// Starts a sentence.
+    #[inline]
+    pub fn begin(&mut self, model: &Model) {
+        (self.tokens, self.overlap, self.has_path, self.log_z) = (0, 0, false, None);
+        self.lattice.begin(1, &model.transitions);
+    }
+
+    /// Adds the weights of a state attribute of the next token.
+    #[inline(always)]
+    pub fn add_state(&mut self, model: &Model, weights: &ModelWeights<'_>, key: u64, value: f64) {
+        let row = self.tokens * model.transitions.width;
+        weights.add_states(weights.states.find(key), value, &mut self.lattice.scores[row..]);
+    }
+
+    /// Adds the weights of a bigram attribute of the next token.
+    #[inline(always)]
+    pub fn add_bigram(&mut self, weights: &ModelWeights<'_>, key: u64) {
+        weights.add_edges(weights.bigrams.find(key), &mut self.lattice);
+        self.overlap += 1;
+    }
+
+    /// Ends the next token.
+    #[inline(always)]
+    pub fn end_token(&mut self, model: &Model) {
+        let width = model.transitions.width;
+        model.add_intercept(&mut self.lattice.scores[self.tokens * width..]);
+        self.tokens += 1;
+        self.lattice.scores.resize((self.tokens + 1) * width, 0.0);
+        self.lattice.edge_ends.push(self.lattice.edges.len());
+        self.lattice.overlap = self.lattice.overlap.max(self.overlap);
+        self.overlap = 0;
+    }
+
+    /// Ends the sentence: its scores are complete.
+    #[inline]
+    pub fn end(&mut self, model: &Model) {
+        self.lattice.tokens = self.tokens;
+        self.lattice.scores.resize(self.tokens * model.transitions.width, 0.0);
+        if self.lattice.edges.is_empty() {
+            self.lattice.edge_ends.clear();
+        }
+        model.mask(&mut self.lattice, &mut self.sets);
+    }
+
+    /// Number of tokens.
+    pub fn tokens(&self) -> usize {
+        self.tokens
+    }
+
+    /// The best labelling; `UNKNOWN` at each token if every labelling is forbidden.
+    pub fn best_labels(&mut self, model: &Model) -> &[u32] {
+        if !self.has_path {
+            self.path.clear();
+            if self.tokens > 0 {
+                let (lattice, path) = (&mut self.lattice, &mut self.path);
+                Arch::new().dispatch(Viterbi { lattice, transitions: &model.transitions, path });
+            }
+            self.has_path = true;
+        }
+        &self.path
+    }
+
+    /// log Z; leaves the marginals in the lattice, and the scores as they were.
+    pub fn infer(&mut self, model: &Model) -> f64 {
+        if let Some(log_z) = self.log_z {
+            return log_z;
+        }
+        self.scores.clear();
+        self.scores.extend_from_slice(&self.lattice.scores);
+        let log_z = model.infer(&mut self.lattice);
+        self.lattice.scores.copy_from_slice(&self.scores);
+        self.log_z = Some(log_z);
+        log_z
+    }
+
+    /// The probability of a label at a token.
+    pub fn marginal(&mut self, model: &Model, token: usize, label: usize) -> f64 {
+        self.infer(model);
+        self.lattice.marginals[token * model.transitions.width + label]
+    }
+
+    /// log p(labels | sentence), -inf where the labels are forbidden.
+    pub fn log_probability(&mut self, model: &Model, labels: &[u32]) -> f64 {
+        let log_z = self.infer(model);
+        let is_allowed = model.constraints().is_none_or(|constraints| constraints.first_mistake(labels).is_none());
+        if log_z == f64::NEG_INFINITY || !is_allowed {
+            return f64::NEG_INFINITY;
+        }
+        self.lattice.score(&model.transitions, labels.iter().copied()) - log_z
+    }
+}
+
+/// A sink that scores one sentence.
+pub struct SequenceScorer<'m, 's> {
+    model: &'m Model,
+    weights: ModelWeights<'m>,
+    sequence: &'s mut Sequence,
+}
+
+impl<'m, 's> SequenceScorer<'m, 's> {
+    /// A scorer that starts a sentence.
+    pub fn new(model: &'m Model, sequence: &'s mut Sequence) -> Self {
+        sequence.begin(model);
+        SequenceScorer { model, weights: model.weights(), sequence }
+    }
+}
+
+impl Sink for SequenceScorer<'_, '_> {
+    #[inline(always)]
+    fn state(&mut self, key: u64, value: f64, _write: impl FnOnce(&mut Vec<u8>)) {
+        self.sequence.add_state(self.model, &self.weights, key, value);
+    }
+
+    fn bigram(&mut self, key: u64, _write: impl FnOnce(&mut Vec<u8>)) {
+        self.sequence.add_bigram(&self.weights, key);
+    }
+
+    fn end_token(&mut self, _label: Option<Gold<'_>>) {
+        self.sequence.end_token(self.model);
+    }
+
+    fn end_sentence(&mut self, _weight: f64) {
+        self.sequence.end(self.model);
+    }
+}

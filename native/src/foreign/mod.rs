@@ -1,0 +1,198 @@
+//! Model files of other programs, recognised by their first bytes, read as ours and written.
+//!
+//! | format | program |
+//! | --- | --- |
+//! | `crfsuite` | CRFsuite, python-crfsuite, sklearn-crfsuite |
+//! | `wapiti` | Wapiti, wapiti-ruby |
+//! | `crf++`, `crf++-text` | CRF++, its binary and its text model |
+//!
+//! A model that is read keeps the order of its labels, since ties go to the first. A template of Wapiti or CRF++ keeps its rules by
+//! its first line, `#!wapiti` or `#!crf++` (`text::template`).
+
+mod bytes;
+mod cqdb;
+mod crfpp;
+mod crfsuite;
+#[cfg(test)]
+mod tests;
+mod wapiti;
+
+use crate::chain::model::{Kept, Model, Parts};
+use crate::error::{Error, Result};
+use crate::files::model_file::Storage;
+use crate::foreign::bytes::Checked;
+use serde_json::json;
+use std::path::Path;
+use std::str::FromStr;
+
+/// The most labels of a model: tables of all their pairs are made when it is opened.
+const MOST_LABELS: usize = 4096;
+/// The most features of an attribute, as our files count them in 16 bits.
+const MOST_OF_ATTRIBUTE: usize = 0xffff;
+
+/// The layout of another program's model file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    CrfSuite,
+    Wapiti,
+    CrfppBinary,
+    CrfppText,
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Format> {
+        let known = [Format::CrfSuite, Format::Wapiti, Format::CrfppBinary, Format::CrfppText];
+        let found = known.into_iter().find(|format| format.name() == name);
+        found.ok_or_else(|| Error::Option(format!("format {name:?} is none of crfsuite, wapiti, crf++, crf++-text")))
+    }
+}
+
+impl Format {
+    /// The name of the format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::CrfSuite => "crfsuite",
+            Format::Wapiti => "wapiti",
+            Format::CrfppBinary => "crf++",
+            Format::CrfppText => "crf++-text",
+        }
+    }
+
+    /// The program that writes the format.
+    fn program(self) -> &'static str {
+        match self {
+            Format::CrfSuite => "CRFsuite",
+            Format::Wapiti => "Wapiti",
+            Format::CrfppBinary | Format::CrfppText => "CRF++",
+        }
+    }
+
+    /// The format of a file that starts with these bytes; None if it is none of the foreign ones.
+    pub fn of(bytes: &[u8]) -> Option<Format> {
+        // CRF++'s binary files start with their version, 100, and with 0; a header in braces shows one of our own.
+        let binary = bytes.starts_with(&[100, 0, 0, 0, 0, 0, 0, 0]) && bytes.get(8) != Some(&b'{');
+        match bytes {
+            [b'l', b'C', b'R', b'F', ..] => Some(Format::CrfSuite),
+            [b'#', b'm', b'd', b'l', b'#', ..] => Some(Format::Wapiti),
+            _ if bytes.starts_with(b"version: ") => Some(Format::CrfppText),
+            _ if binary => Some(Format::CrfppBinary),
+            _ => None,
+        }
+    }
+
+    fn read(self, bytes: &[u8]) -> Checked<Parts> {
+        match self {
+            Format::CrfSuite => crfsuite::read(bytes),
+            Format::Wapiti => wapiti::read(bytes),
+            Format::CrfppBinary => crfpp::read_binary(bytes),
+            Format::CrfppText => crfpp::read_text(bytes),
+        }
+    }
+}
+
+/// Opens a model file, our own, which is mapped, or another program's.
+///
+/// Errors: the file cannot be read; it is damaged, or of an unknown kind; it holds what a chain here cannot have.
+pub fn open(path: &Path) -> Result<Model> {
+    let storage = Storage::map(path)?;
+    match Format::of(&storage) {
+        Some(format) => model_of(format, &storage, &path.display().to_string()),
+        None => Model::open(path),
+    }
+}
+
+/// The model of the bytes of its file.
+pub fn of_bytes(bytes: &[u8]) -> Result<Model> {
+    match Format::of(bytes) {
+        Some(format) => model_of(format, bytes, "the model"),
+        None => Model::from_bytes(bytes),
+    }
+}
+
+/// The file of a model in another program's format. `labels` names all labels in the order that they have in the file.
+///
+/// Errors: the other program has no such models; `labels` are not the model's.
+pub fn write(model: &Model, format: Format, labels: Option<&[String]>) -> Result<Vec<u8>> {
+    let order = order_of(model, labels.unwrap_or(&model.labels))?;
+    match format {
+        Format::CrfSuite => crfsuite::write(model, &order),
+        Format::Wapiti => wapiti::write(model, &order),
+        Format::CrfppBinary => crfpp::write_binary(model),
+        Format::CrfppText => crfpp::write_text(model),
+    }
+}
+
+fn model_of(format: Format, bytes: &[u8], name: &str) -> Result<Model> {
+    let program = format.program();
+    let wrong = |what: String| Error::ModelFile(format!("{name}: not a model of {program} that can be read: {what}"));
+    let parts = format.read(bytes).map_err(wrong)?;
+    let labels = parts.labels.len();
+    if labels == 0 {
+        return Err(wrong("it has no labels; a model trained on no data labels nothing".into()));
+    }
+    if let Some(twice) = first_repeated(&parts.labels) {
+        return Err(wrong(format!("it has the label '{twice}' twice")));
+    }
+    Model::of_parts(&parts, name)
+}
+
+/// The label that stands in a list for the second time.
+fn first_repeated(labels: &[String]) -> Option<&String> {
+    let mut seen = std::collections::HashSet::new();
+    labels.iter().find(|label| !seen.insert(*label))
+}
+
+/// The numbers of the model's labels in another order of their names.
+fn order_of(model: &Model, labels: &[String]) -> Result<Vec<u16>> {
+    let place = |label: &String| model.labels.iter().position(|known| known == label).map(|place| place as u16);
+    let order: Option<Vec<u16>> = labels.iter().map(place).collect();
+    match order {
+        Some(order) if order.len() == model.labels.len() && first_repeated(labels).is_none() => Ok(order),
+        _ => Err(Error::Option("labels are not the labels of the model, each of them once".into())),
+    }
+}
+
+/// The settings of a model that was read: JSON, of which `more` is a part.
+fn settings(format: &str, data: &str, more: Option<(&str, serde_json::Value)>) -> String {
+    let mut settings = json!({"model": "chain", "imported": format, "format": data});
+    if let (Some((name, value)), Some(settings)) = (more, settings.as_object_mut()) {
+        settings.insert(name.into(), value);
+    }
+    settings.to_string()
+}
+
+/// An error if there are more labels than a model may have.
+fn check_labels(count: usize) -> Checked<()> {
+    if count > MOST_LABELS {
+        return Err(format!("it has {count} labels, and {MOST_LABELS} are the most"));
+    }
+    Ok(())
+}
+
+/// Features in ascending order of their labels; weights of the same labels add up, and those of 0 are left out.
+fn kept_pairs<T: Ord + Copy>(mut features: Vec<(T, f64)>) -> Checked<Kept<T>> {
+    features.sort_by_key(|&(labels, _)| labels);
+    let mut kept: Kept<T> = (Vec::new(), Vec::new());
+    for (labels, weight) in features {
+        match (kept.0.last(), kept.1.last_mut()) {
+            (Some(&last), Some(sum)) if last == labels => *sum += weight,
+            _ => {
+                kept.0.push(labels);
+                kept.1.push(weight);
+            }
+        }
+    }
+    if let Some(weight) = kept.1.iter().find(|weight| !weight.is_finite()) {
+        return Err(format!("a weight is {weight}; a model needs finite weights"));
+    }
+    let nonzero: Vec<bool> = kept.1.iter().map(|&weight| weight != 0.0).collect();
+    let mut keep = nonzero.iter();
+    kept.0.retain(|_| *keep.next().expect("a flag for each feature"));
+    kept.1.retain(|&weight| weight != 0.0);
+    if kept.0.len() > MOST_OF_ATTRIBUTE {
+        return Err(format!("an attribute has {} features, and {MOST_OF_ATTRIBUTE} are the most", kept.0.len()));
+    }
+    Ok(kept)
+}

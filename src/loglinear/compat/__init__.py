@@ -1,0 +1,1 @@
+"""Modules with the names and habits of other programs' Python modules, over loglinear's models and solvers."""

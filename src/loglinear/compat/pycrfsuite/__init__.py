@@ -1,0 +1,20 @@
+"""python-crfsuite's module: its classes, arguments, defaults, exceptions and small print.
+
+A program changes one line, ``from loglinear.compat import pycrfsuite`` in place of ``import pycrfsuite``. Models are
+CRFsuite's files or loglinear's. Importing it imports neither NumPy nor scikit-learn.
+
+Departures from python-crfsuite:
+
+- a value of an attribute that is not finite is an error, where the peer goes on with it;
+- text in bytes that is not UTF-8 is an error, and the character NUL does not end a text;
+- a tagger without a model raises ValueError, where the peer crashes;
+- wrong items are TypeErrors themselves, not the causes of SystemErrors, and leave the tagger's sequence as it was.
+"""
+
+from __future__ import annotations
+
+from ._errors import CRFSUITE_VERSION, CRFSuiteError
+from ._items import ItemSequence
+from ._tagger import Tagger
+
+__all__ = ["CRFSUITE_VERSION", "CRFSuiteError", "ItemSequence", "Tagger"]
