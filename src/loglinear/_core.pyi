@@ -559,6 +559,12 @@ class ChainModel:
         threads: int = 0,
     ) -> int: ...
 
+def tag_lists(
+    model: ChainModel, sentences: Iterable[Any], *, probabilities: bool = False, threads: int = 0
+) -> tuple[list[list[Any]], tuple[list[list[float]], list[float]] | None]: ...
+def tag_arrow(
+    model: ChainModel, array: Any, *, probabilities: bool = False, threads: int = 0
+) -> tuple[bool, list[bytes]]: ...
 def classifier_of_corpus(
     corpus: Corpus,
     min_count: int,

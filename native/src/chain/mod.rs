@@ -1,6 +1,7 @@
 //! Linear chains: features and their layout, value and gradient, inference, trained models and labelling text with them.
 
 mod aggregate;
+pub mod batch;
 pub mod confidence;
 mod counts;
 pub mod feature_names;
