@@ -41,6 +41,7 @@ NATIVE_FLOORS = (
     ("files",),
     ("text",),
     ("chain",),
+    ("foreign",),
     ("stochastic",),
     ("classifier",),
     ("network",),

@@ -3,8 +3,7 @@
 use crate::bindings::arrays::read;
 use crate::bindings::errors::DataError;
 use crate::bindings::interrupt::{interruptible, read_stdin};
-use crate::bindings::item_sequence;
-use crate::bindings::items::{Dialect, Problem, Reader};
+use crate::bindings::items::{Problem, Reader};
 use crate::corpus;
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::assembly::Builder;
@@ -94,16 +93,15 @@ impl Corpus {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (sentences, labels=None, weights=None, *, template=None, dialect="strict"))]
+    #[pyo3(signature = (sentences, labels=None, weights=None, *, template=None))]
     fn encode(
         sentences: &Bound<'_, PyAny>,
         labels: Option<&Bound<'_, PyAny>>,
         weights: Option<Vec<f64>>,
         template: Option<&str>,
-        dialect: &str,
     ) -> PyResult<Self> {
         let template = template.map(Template::parse).transpose()?;
-        let mut reader = Reader::new(template.as_ref(), Dialect::named(dialect)?);
+        let mut reader = Reader::new(template.as_ref());
         let mut builder = Builder::default();
         let labelled = labels.is_some();
         let mut labels = labels.map(|labels| labels.try_iter()).transpose()?;
@@ -318,7 +316,7 @@ fn add_sentence(
     weight: f64,
 ) -> Result<(), Problem> {
     let label_of = |token: usize| labels?.get(token).map(Label::gold);
-    let tokens = item_sequence::read(reader, sentence, builder, label_of)?;
+    let tokens = reader.sentence(sentence, builder, label_of)?;
     if let Some(labels) = labels
         && labels.len() != tokens
     {

@@ -1,6 +1,6 @@
 //! `ItemSequence`: a sentence read once, and handed to as many taggers and trainers as one likes.
 
-use crate::bindings::items::{AttributeReader, Dialect, Problem, Reader};
+use crate::bindings::items::{AttributeReader, Dialect, Problem};
 use crate::corpus::sink::{Gold, Sink};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -102,18 +102,5 @@ pub fn read_attributes<'l, S: Sink>(
             Ok(recording.ends.len())
         }
         _ => reader.sentence(sentence, sink, label_of),
-    }
-}
-
-/// `Reader::sentence`, or `read_attributes` without a template.
-pub fn read<'l, S: Sink>(
-    reader: &mut Reader<'_>,
-    sentence: &Bound<'_, PyAny>,
-    sink: &mut S,
-    label_of: impl Fn(usize) -> Option<Gold<'l>>,
-) -> Result<usize, Problem> {
-    match reader {
-        Reader::Attributes(reader) => read_attributes(reader, sentence, sink, label_of),
-        Reader::Columns(reader) => reader.sentence(sentence, sink, label_of),
     }
 }

@@ -1,6 +1,6 @@
 //! Sentences of Python objects, handed to a sink token by token, with an error for every mistake.
 
-use crate::bindings::errors::{DataError, OptionError};
+use crate::bindings::errors::DataError;
 use crate::corpus::sink::{Gold, Sink};
 use crate::text::cells::{Cells, Texts};
 use crate::text::expand::Expander;
@@ -19,17 +19,6 @@ pub enum Dialect {
     /// text, a dict, a list, a set, or whatever Python's float() makes a number of, and anything else a TypeError. Departure: a
     /// value has to be finite.
     Crfsuite,
-}
-
-impl Dialect {
-    /// The dialect of a name. Error: there is no such dialect.
-    pub fn named(name: &str) -> PyResult<Self> {
-        match name {
-            "strict" => Ok(Dialect::Strict),
-            "crfsuite" => Ok(Dialect::Crfsuite),
-            _ => Err(OptionError::new_err(format!("dialect={name:?} is none of strict, crfsuite"))),
-        }
-    }
 }
 
 /// The deepest nesting of collections in a token, which ends a dict that contains itself.
@@ -71,18 +60,32 @@ impl From<PyErr> for Problem {
     }
 }
 
-/// Reads sentences whose tokens hold attributes, or the columns of a template.
+/// Reads sentences whose tokens hold attributes in the strict dialect, or the columns of a template.
 pub enum Reader<'t> {
     Attributes(AttributeReader),
     Columns(ColumnReader<'t>),
 }
 
 impl<'t> Reader<'t> {
-    /// A reader for tokens of a template's columns, or without a template for tokens of attributes in a dialect.
-    pub fn new(template: Option<&'t Template>, dialect: Dialect) -> Self {
+    /// A reader for tokens of a template's columns, or without a template for tokens of attributes.
+    pub fn new(template: Option<&'t Template>) -> Self {
         match template {
             Some(template) => Reader::Columns(ColumnReader::new(template)),
-            None => Reader::Attributes(AttributeReader::new(dialect)),
+            None => Reader::Attributes(AttributeReader::new(Dialect::Strict)),
+        }
+    }
+
+    /// Hands a sentence's tokens to a sink, each with the label `label_of(token)`. Does not end the sentence. Returns the number
+    /// of tokens.
+    pub fn sentence<'l, S: Sink>(
+        &mut self,
+        sentence: &Bound<'_, PyAny>,
+        sink: &mut S,
+        label_of: impl Fn(usize) -> Option<Gold<'l>>,
+    ) -> Result<usize, Problem> {
+        match self {
+            Reader::Attributes(reader) => reader.sentence(sentence, sink, label_of),
+            Reader::Columns(reader) => reader.sentence(sentence, sink, label_of),
         }
     }
 }
@@ -101,8 +104,7 @@ impl<'t> ColumnReader<'t> {
         ColumnReader { expander: Expander::new(template), columns: template.columns, texts: Texts::default() }
     }
 
-    /// Hands a sentence's tokens to a sink, each with the label `label_of(token)`. Does not end the sentence. Returns the number
-    /// of tokens.
+    /// As `Reader::sentence`.
     pub fn sentence<'l, S: Sink>(
         &mut self,
         sentence: &Bound<'_, PyAny>,
@@ -169,8 +171,7 @@ impl AttributeReader {
         AttributeReader { items: Items::default(), dialect }
     }
 
-    /// Hands a sentence's tokens to a sink, each with the label `label_of(token)`. Does not end the sentence. Returns the number
-    /// of tokens.
+    /// As `Reader::sentence`.
     pub fn sentence<'l, S: Sink>(
         &mut self,
         sentence: &Bound<'_, PyAny>,
@@ -245,12 +246,14 @@ impl AttributeReader {
         depth: usize,
         sink: &mut S,
     ) -> Result<(), Problem> {
-        if let Some(text) = text(value, self.dialect)? {
-            self.items.text(key, text, sink);
+        if let Ok(text) = value.cast_exact::<PyString>() {
+            self.items.text(key, text.to_str()?, sink);
         } else if let Ok(number) = value.cast_exact::<PyFloat>() {
             self.items.number(key, number.value(), sink)?;
         } else if let Ok(flag) = value.cast_exact::<PyBool>() {
             self.items.number(key, f64::from(u8::from(flag.is_true())), sink)?;
+        } else if let Some(text) = text(value, self.dialect)? {
+            self.items.text(key, text, sink);
         } else if let Ok(map) = value.cast::<PyDict>() {
             if depth == DEEPEST {
                 return Err(format!("attribute '{key}': dicts are nested more than {DEEPEST} deep").into());
@@ -314,8 +317,16 @@ impl AttributeReader {
 }
 
 /// The text of an object, if the object is a text in a dialect.
-#[inline]
+#[inline(always)]
 fn text<'a>(object: &'a Bound<'_, PyAny>, dialect: Dialect) -> Result<Option<&'a str>, Problem> {
+    match object.cast_exact::<PyString>() {
+        Ok(text) => Ok(Some(text.to_str()?)),
+        Err(_) => unusual_text(object, dialect),
+    }
+}
+
+/// `text` of an object that is not exactly a str.
+fn unusual_text<'a>(object: &'a Bound<'_, PyAny>, dialect: Dialect) -> Result<Option<&'a str>, Problem> {
     if let Ok(text) = object.cast::<PyString>() {
         return Ok(Some(text.to_str()?));
     }

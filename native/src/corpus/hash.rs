@@ -26,6 +26,12 @@ fn reduce(x: u128) -> u64 {
     if folded >= P { folded - P } else { folded }
 }
 
+/// x modulo P, for sums that are larger than a product and a byte.
+#[inline(always)]
+fn reduce_sum(x: u128) -> u64 {
+    reduce(u128::from((x as u64 & P) + (x >> 61) as u64))
+}
+
 /// a b modulo P.
 #[inline(always)]
 fn multiply(a: u64, b: u64) -> u64 {
@@ -39,13 +45,7 @@ impl Piece {
     /// The hash of a string.
     #[inline]
     pub fn of(bytes: &[u8]) -> Piece {
-        let mut hash = 0u64;
-        let mut power = 1u64;
-        for &byte in bytes {
-            hash = reduce(u128::from(hash) * u128::from(BASE) + u128::from(byte) + 1);
-            power = multiply(power, BASE);
-        }
-        Piece { hash, power }
+        Piece { hash: hash_of(0, bytes), power: power_of(bytes.len()) }
     }
 
     /// The hash of this string followed by another.
@@ -76,7 +76,47 @@ impl Piece {
 /// The key of a string.
 #[inline]
 pub fn key_of(bytes: &[u8]) -> u64 {
-    Piece::of(bytes).key()
+    Piece { hash: hash_of(0, bytes), power: 0 }.key()
+}
+
+/// Bytes that are hashed together: eight products do not wait for one another, and their sum has fewer than 128 bits.
+const TOGETHER: usize = 8;
+/// Length -> BASE^length.
+const POWERS: [u64; 64] = powers();
+
+const fn powers() -> [u64; 64] {
+    let mut powers = [1; 64];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = (powers[at - 1] as u128 * BASE as u128 % P as u128) as u64;
+        at += 1;
+    }
+    powers
+}
+
+/// BASE^length
+#[inline]
+fn power_of(length: usize) -> u64 {
+    let whole = (0..length / 63).fold(1, |power, _| multiply(power, POWERS[63]));
+    if whole == 1 { POWERS[length % 63] } else { multiply(whole, POWERS[length % 63]) }
+}
+
+/// The hash of a string whose beginning has the hash `hash`, and whose rest is `bytes`.
+#[inline]
+fn hash_of(mut hash: u64, bytes: &[u8]) -> u64 {
+    let digits = |bytes: &[u8]| {
+        let powers = POWERS[..bytes.len()].iter().rev();
+        bytes
+            .iter()
+            .zip(powers)
+            .map(|(&byte, &power)| u128::from(u64::from(byte) + 1) * u128::from(power))
+            .sum::<u128>()
+    };
+    let (groups, rest) = bytes.as_chunks::<TOGETHER>();
+    for group in groups {
+        hash = reduce_sum(u128::from(hash) * u128::from(POWERS[TOGETHER]) + digits(group));
+    }
+    if rest.is_empty() { hash } else { reduce_sum(u128::from(hash) * u128::from(POWERS[rest.len()]) + digits(rest)) }
 }
 
 #[cfg(test)]
@@ -92,6 +132,24 @@ mod tests {
             prop_assert_eq!(pieces, Piece::of(&joined));
             prop_assert_eq!(Piece::joined_key([&a, &b, &c].into_iter().map(|x| Piece::of(x))), pieces.key());
             prop_assert_eq!(Piece::EMPTY.then(Piece::of(&a)), Piece::of(&a));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_string_is_hashed_as_a_polynomial(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let step = |(hash, power): (u128, u128), &byte: &u8| {
+                ((hash * u128::from(BASE) + u128::from(byte) + 1) % u128::from(P), power * u128::from(BASE) % u128::from(P))
+            };
+            let (hash, power) = bytes.iter().fold((0, 1), step);
+            prop_assert_eq!(Piece::of(&bytes), Piece { hash: hash as u64, power: power as u64 });
+        }
+    }
+
+    #[test]
+    fn the_largest_sums_are_reduced() {
+        for x in [0, 1, u128::from(P), u128::from(P) * 2 - 1, u128::from(P) * u128::from(P), (1 << 122) + (1 << 72)] {
+            assert_eq!(u128::from(reduce_sum(x)), x % u128::from(P), "{x}");
         }
     }
 

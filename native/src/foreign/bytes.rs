@@ -83,15 +83,22 @@ impl<'a> Cursor<'a> {
         Ok(&rest[..length])
     }
 
-    /// The next line, without its end; None at the end of the file.
-    pub(super) fn line(&mut self) -> Option<&'a [u8]> {
+    /// The next line, without its end; None at the end of the file. Error: the line has no end, so the file was cut short.
+    pub(super) fn line(&mut self) -> Checked<Option<&'a [u8]>> {
         if self.left() == 0 {
-            return None;
+            return Ok(None);
         }
-        match self.until(b'\n') {
-            Ok(line) => Some(line.strip_suffix(b"\r").unwrap_or(line)),
-            Err(_) => self.take(self.left()).ok(),
+        let line = self.until(b'\n').map_err(|_| "its last line has no end; the file was cut short".to_owned())?;
+        Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)))
+    }
+
+    /// The lines up to an empty one, or to the end of the file.
+    pub(super) fn lines(&mut self) -> Checked<Vec<&'a [u8]>> {
+        let mut lines = Vec::new();
+        while let Some(line) = self.line()?.filter(|line| !line.is_empty()) {
+            lines.push(line);
         }
+        Ok(lines)
     }
 }
 

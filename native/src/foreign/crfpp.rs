@@ -79,18 +79,16 @@ pub(super) fn read_text(bytes: &[u8]) -> Checked<Parts> {
     }
     let cost_factor = field(&mut file, "cost-factor: ")?;
     let (n_weights, columns): (usize, usize) = (field(&mut file, "maxid: ")?, field(&mut file, "xsize: ")?);
-    file.line();
-    let labels = block(&mut file, "label")?;
-    let template = block(&mut file, "line of the template")?;
+    file.line()?;
+    let texts = |lines: Vec<&[u8]>, what: &str| lines.into_iter().map(|line| text(line, what)).collect::<Checked<_>>();
+    let labels = texts(file.lines()?, "label")?;
+    let template = texts(file.lines()?, "line of the template")?;
     let mut attributes = Vec::new();
-    while let Some(line) = file.line().filter(|line| !line.is_empty()) {
+    for line in file.lines()? {
         let space = line.iter().position(|&byte| byte == b' ').ok_or("an attribute has no number")?;
         attributes.push((line[space + 1..].to_vec(), number(&line[..space], "the number of an attribute")?));
     }
-    let mut weights = Vec::new();
-    while let Some(line) = file.line().filter(|line| !line.is_empty()) {
-        weights.push(number(line, "a weight")?);
-    }
+    let weights = file.lines()?.into_iter().map(|line| number(line, "a weight")).collect::<Checked<Vec<f64>>>()?;
     if weights.len() != n_weights {
         return Err(format!("{n_weights} weights are announced, and {} stand there", weights.len()));
     }
@@ -99,20 +97,12 @@ pub(super) fn read_text(bytes: &[u8]) -> Checked<Parts> {
 
 fn field<T: std::str::FromStr>(file: &mut Cursor<'_>, name: &str) -> Checked<T> {
     file.expect(name.as_bytes())?;
-    number(file.line().unwrap_or(b""), name.trim_end())
-}
-
-/// Lines up to an empty one.
-fn block(file: &mut Cursor<'_>, what: &str) -> Checked<Vec<String>> {
-    let mut lines = Vec::new();
-    while let Some(line) = file.line().filter(|line| !line.is_empty()) {
-        lines.push(text(line, what)?);
-    }
-    Ok(lines)
+    number(file.line()?.unwrap_or(b""), name.trim_end())
 }
 
 impl Content {
-    fn parts(self, format: &str) -> Checked<Parts> {
+    fn parts(mut self, format: &str) -> Checked<Parts> {
+        self.attributes.sort_by_key(|&(_, start)| start);
         let n = self.labels.len();
         check_labels(n)?;
         if !self.cost_factor.is_finite() {

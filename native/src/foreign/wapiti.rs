@@ -68,7 +68,7 @@ fn template_of(patterns: &[&[u8]]) -> Checked<Option<Template>> {
 /// The parts of a line that starts with `start`.
 fn fields<'a>(file: &mut Cursor<'a>, start: &[u8], between: u8) -> Checked<Vec<&'a [u8]>> {
     file.expect(start)?;
-    Ok(file.line().unwrap_or(b"").split(|&byte| byte == between).collect())
+    Ok(file.line()?.unwrap_or(b"").split(|&byte| byte == between).collect())
 }
 
 /// A list of strings behind a line with their number.
@@ -88,7 +88,7 @@ fn strings<'a>(file: &mut Cursor<'a>, count: usize) -> Checked<Vec<&'a [u8]>> {
             let length = number(file.until(b':')?, "the length of a string")?;
             let string = file.take(length)?;
             file.expect(b",")?;
-            file.line();
+            file.line()?;
             Ok(string)
         })
         .collect()
@@ -102,7 +102,7 @@ fn weights(file: &mut Cursor<'_>, count: usize) -> Checked<BTreeMap<u64, f64>> {
     let mut weights = BTreeMap::new();
     for _ in 0..count {
         let at = file.at();
-        let line = file.line().ok_or("the file ends before the last weight")?;
+        let line = file.line()?.ok_or("the file ends before the last weight")?;
         let equals = line.iter().position(|&byte| byte == b'=').ok_or_else(|| format!("no weight at byte {at}"))?;
         let weight = parse_weight(&line[equals + 1..]).filter(|weight| weight.is_finite());
         let weight = weight.ok_or_else(|| format!("no finite weight at byte {at}"))?;

@@ -45,7 +45,11 @@ impl Items {
     }
 
     /// Hands on the attribute whose name is the prefix and the parts.
+    #[inline]
     fn emit<S: Sink>(&mut self, parts: &[&str], value: f64, sink: &mut S) {
+        if let ([name], true) = (parts, self.name.is_empty()) {
+            return sink.state(key_of(name.as_bytes()), value, |out| out.extend_from_slice(name.as_bytes()));
+        }
         let outer = self.name.len();
         for part in parts {
             self.name.extend_from_slice(part.as_bytes());

@@ -254,6 +254,12 @@ class Corpus:
             message = f"sentence {place[0]}, token {place[1]}: the label is known in part only; {reason}"
             raise DataError(message)
 
+    def check_label_type(self, label_type: str) -> None:
+        """Raise DataError if the labels have another type than a model's, which none of them would match."""
+        if self.label_type != label_type and self.labels:
+            message = f"the labels are of type {self.label_type}, and the model's of type {label_type}"
+            raise DataError(message)
+
 
 def _ordered(X: Iterable[Any]) -> Iterator[Any]:
     """Yield sentences, after a check that the tokens of each have an order."""

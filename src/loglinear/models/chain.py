@@ -19,6 +19,7 @@ from ..errors import DataError, OptionError
 from ..objectives.chain import ChainFeatures
 from ..options import one_of
 from .chain_file import ChainModel, checked_n_best, constrained, open_model
+from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
 from .estimator import Estimator, check_end, check_fitted
 from .settings import check_kind
@@ -39,7 +40,7 @@ __all__ = ["ChainCRF"]
 Labels = Sequence[Sequence[Any]]
 
 
-class ChainCRF(WeightsByName, Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
+class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
     """Linear-chain conditional random field of first or second order.
 
     p(y | x) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x), trained by minimising the sum over sentences
@@ -139,7 +140,7 @@ class ChainCRF(WeightsByName, Estimator, options=(SolverOptions, ChainFeatures, 
         dev = None
         if X_dev is not None:
             dev_corpus = self._corpus(X_dev, y_dev, template)
-            _check_label_type(dev_corpus, corpus.label_type)
+            dev_corpus.check_label_type(corpus.label_type)
             dev = DevSet(dev_corpus, use, threads=self._threads)
         model, result = train_chain(
             corpus,
@@ -198,16 +199,19 @@ class ChainCRF(WeightsByName, Estimator, options=(SolverOptions, ChainFeatures, 
             ['NOUN', 'NOUN'] 0.085
         """
         one_of("decode", decode, DECODE)
+        threads = self._threads
+        if n_best is None and decode == "viterbi" and (found := self._predicted_at_once(X)) is not None:
+            return LabelSequences(typed(found, self._label_type))
         model, corpus = self._inputs(X)
         if n_best is None:
-            names = model.predict(corpus.core, decode=decode, threads=self._threads)
+            names = model.predict(corpus.core, decode=decode, threads=threads)
             return LabelSequences(typed(names, self._label_type))
         if decode != "viterbi":
             message = f"n_best gives the most probable labellings; leave out n_best or decode={decode!r}"
             raise OptionError(message)
-        found = model.n_best(corpus.core, checked_n_best("n_best", n_best), threads=self._threads)
+        labellings_of = model.n_best(corpus.core, checked_n_best("n_best", n_best), threads=threads)
         kind = self._label_type
-        return [[(typed([labels], kind)[0], log_p) for labels, log_p in labellings] for labellings in found]
+        return [[(typed([labels], kind)[0], log_p) for labels, log_p in labellings] for labellings in labellings_of]
 
     def tag(self, X: Any, *, decode: str = "viterbi") -> list[Tagging]:
         """The labels of each sentence, and the probabilities of single labels, of spans and of the whole labelling.
@@ -335,9 +339,27 @@ class ChainCRF(WeightsByName, Estimator, options=(SolverOptions, ChainFeatures, 
         check_fitted(self, "model_")
         self.model_.save(os.fspath(path))
 
+    def export(self, path: str | os.PathLike[str], format: str) -> None:
+        """Write the model to a file of another program, which is replaced whole or not at all.
+
+        Args:
+            path: the file.
+            format: "crfsuite"; "wapiti"; "crf++" or "crf++-text", the binary and the text model of CRF++.
+
+        Raises:
+            OptionError: there is no such format.
+            ModelFileError: the program has no such models, for example none of second order; says why.
+            OSError: the file cannot be written.
+        """
+        from ..data.writing import write_output
+
+        write_output(os.fspath(path), self._constrained_model.export(format))
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ChainCRF:
-        """Open a model file, of this class or of the command line; the file is mapped, not read into memory.
+        """Open a model file, of this class, of the command line, or of CRFsuite, Wapiti or CRF++.
+
+        Our own files are mapped, not read into memory; a model of another program is converted.
 
         Raises:
             ModelFileError: the file is damaged or of another kind.
@@ -359,7 +381,7 @@ class ChainCRF(WeightsByName, Estimator, options=(SolverOptions, ChainFeatures, 
         model = self._constrained_model
         template = model.template
         corpus = self._corpus(X, y, None if template is None else TemplateText(template))
-        _check_label_type(corpus, self._label_type)
+        corpus.check_label_type(self._label_type)
         return model, corpus
 
     @property
@@ -391,10 +413,3 @@ def _opened(start: ChainCRF | str | os.PathLike[str]) -> Start:
         return Start.open(start)
     check_fitted(start, "model_")
     return Start(start.model_, start._label_type, "the model to start at")
-
-
-def _check_label_type(corpus: Corpus, label_type: str) -> None:
-    """Raise DataError if a corpus has labels of another type than the model's, which none of them would match."""
-    if corpus.label_type != label_type and corpus.labels:
-        message = f"the labels are of type {corpus.label_type}, and the model's of type {label_type}"
-        raise DataError(message)

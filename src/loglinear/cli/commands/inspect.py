@@ -21,6 +21,8 @@ READS: tuple[str, ...] = ("model",)
 WRITES: tuple[str, ...] = ()
 
 
+# Programs by the formats of their models.
+_PROGRAMS = {"crfsuite": "CRFsuite", "wapiti": "Wapiti", "crf++": "CRF++", "crf++-text": "CRF++"}
 # What the training's summary tells where it applies.
 _KNOWN = ("gap", "n_sentences", "n_tokens", "n_samples", "start", "dev", "kept")
 
@@ -63,6 +65,7 @@ def run(arguments: Namespace) -> None:
         },
         "seconds": training.get("seconds"),
         "constraints": settings.get("constraints"),
+        "imported": settings.get("imported"),
         **{name: training[name] for name in _KNOWN if name in training},
         **({"text": _text(settings["text"])} if "text" in settings else {}),
         "template": opened.template,
@@ -84,8 +87,12 @@ def render(report: dict[str, Any]) -> str:
     lines = [
         f"active features  {report['n_active']:,}{candidates}, on {report['n_attributes']:,} attributes",
         f"labels           {len(report['labels'])}: {' '.join(report['labels'])}",
-        f"trained with     {report['solver']}, l1 {report['l1']}, l2 {report['l2']}, format {report['format']}",
     ]
+    if report["imported"] is not None:
+        lines.append(f"imported from    a model of {_PROGRAMS[report['imported']]}, format {report['format']}")
+    else:
+        penalties = f"l1 {report['l1']}, l2 {report['l2']}"
+        lines.append(f"trained with     {report['solver']}, {penalties}, format {report['format']}")
     if report["chosen"] is not None:
         lines.append(f"                 {report['solver']} chose {report['chosen']}")
     if report["status"] is not None:

@@ -47,7 +47,7 @@ class Tagger(SequenceTagger):
         # `tag` goes through a subclass's own `set`, as the peer's does; reading within `tag` is faster.
         super().__init_subclass__(**keywords)
         if cls.set is not SequenceTagger.set and cls.tag is SequenceTagger.tag:
-            cls.tag = _tag_through_set  # type: ignore[method-assign]
+            cls.tag = _tag_through_set  # type: ignore[assignment,method-assign]
 
     def open(self, name: str | os.PathLike[str]) -> closing[Tagger]:
         """Open a model's file, in place of the model before.
@@ -106,9 +106,10 @@ class Tagger(SequenceTagger):
         """
         exported = self._exported()
         if filename is None:
+            sys.stdout.write(b"".join(dumped(exported)).decode())
             sys.stdout.flush()
-            filename = os.dup(sys.stdout.fileno())  # type: ignore[assignment]
-        with open(filename, "wb") as file:  # type: ignore[arg-type]
+            return
+        with open(filename, "wb") as file:
             file.writelines(dumped(exported))
 
     def _exported(self) -> bytes:

@@ -1,0 +1,50 @@
+"""Convert a model file: from and to the formats of CRFsuite, Wapiti and CRF++, and loglinear's own.
+
+`tag`, `evaluate`, `inspect` and `train --start` take the models of these programs as they are; they open faster once
+they are converted. A model that another program cannot hold is refused with the reason, such as one of second order.
+
+  crfsuite     CRFsuite, python-crfsuite, sklearn-crfsuite; a template is left out: these programs form attributes first
+  wapiti       Wapiti; the model's template has to follow Wapiti's rules, by a first line #!wapiti
+  crf++        CRF++, its binary model; crf++-text is its text model. Weights keep some 7 digits
+  loglinear    ours
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+
+from ...errors import OptionError
+from ..output import say
+from ..reading import open_model
+
+EXAMPLE = "example: loglinear convert usaddr.crfsuite usaddr.loglinear"
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("model",)
+WRITES: tuple[str, ...] = ("output",)
+
+# File extensions with the formats that they stand for.
+_EXTENSIONS = {".crfsuite": "crfsuite", ".wapiti": "wapiti", ".loglinear": "loglinear"}
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("model", metavar="IN", help="model file of any of the formats")
+    parser.add_argument("output", metavar="OUT", help="file to write; - for standard output")
+    formats = ("crfsuite", "wapiti", "crf++", "crf++-text", "loglinear")
+    text = "format of OUT; by default told by its extension: .crfsuite, .wapiti or .loglinear"
+    parser.add_argument("--to", choices=formats, help=text)
+
+
+def run(arguments: Namespace) -> None:
+    """Convert."""
+    from ...data.writing import write_output
+
+    format = arguments.to or _EXTENSIONS.get(os.path.splitext(arguments.output)[1])
+    if format is None:
+        message = f"{arguments.output}: its extension names no format of models; give --to, such as --to crf++"
+        raise OptionError(message)
+    model, _ = open_model(arguments.model)
+    write_output(arguments.output, model.to_bytes() if format == "loglinear" else model.export(format))
+    if format == "crfsuite" and model.template is not None:
+        say("note: the template is left out; CRFsuite needs data whose attributes are formed by it already")

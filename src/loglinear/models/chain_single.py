@@ -1,0 +1,88 @@
+"""The part of a chain's estimator that labels single sentences at once, without a corpus or threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from ..data.labels import check_ordered, typed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .chain_file import ChainModel
+
+__all__ = ["SingleSentences"]
+
+# Estimator -> its trained model, its constraints, and the model under these constraints.
+_READY: WeakKeyDictionary[SingleSentences, tuple[ChainModel, Any, ChainModel]] = WeakKeyDictionary()
+
+
+class SingleSentences:
+    """The methods of a chain's estimator about one sentence.
+
+    Attributes:
+        model_: the native model.
+        classes_: the labels.
+    """
+
+    model_: ChainModel
+    classes_: Sequence[Any]
+    constraints: Any
+
+    if TYPE_CHECKING:
+
+        @property
+        def _label_type(self) -> str: ...
+
+        @property
+        def _constrained_model(self) -> ChainModel: ...
+
+    def predict_single(self, x: Any) -> list[Any]:
+        """The labels of one sentence, as `predict` gives them, at once: no corpus is made, no thread woken.
+
+        For a server, or a loop over sentences that come one by one. Threads may call it at the same time; a long
+        sentence lets other threads run.
+
+        Args:
+            x: a sentence, as those that `fit` takes.
+
+        Returns:
+            A list of labels, a new one each time.
+
+        Raises:
+            DataError: the sentence cannot be used; names the token.
+
+        Example:
+            >>> from loglinear import ChainCRF
+            >>> crf = ChainCRF(l2=0.1).fit([[["the"], ["dog"]], [["dog"]]], [["DET", "NOUN"], ["NOUN"]])
+            >>> crf.predict_single([["the"], ["dog"]])
+            ['DET', 'NOUN']
+        """
+        model = self._ready_model()
+        if type(x) is not list:
+            check_ordered(x, "the sentence")
+        names = model.predict_single(x)
+        kind = self._label_type
+        return names if kind == "str" else typed([names], kind)[0]
+
+    def predict_marginals_single(self, x: Any) -> list[dict[Any, float]]:
+        """For each token of one sentence p(label | sentence) by label; see `predict_single`."""
+        model = self._ready_model()
+        if type(x) is not list:
+            check_ordered(x, "the sentence")
+        return [dict(zip(self.classes_, row, strict=True)) for row in model.marginals_single(x)]
+
+    def _predicted_at_once(self, sentences: Any) -> list[list[str]] | None:
+        """The labels of a few short sentences; None of others, which are worth a corpus and threads."""
+        return self._ready_model().predict_few(sentences) if type(sentences) is list else None
+
+    def _ready_model(self) -> ChainModel:
+        """The native model under the constraints that the parameter names now, looked up once for each model."""
+        known = _READY.get(self)
+        if known is not None and known[0] is self.model_ and known[1] is self.constraints:
+            return known[2]
+        model = self._constrained_model
+        if self.constraints is None or isinstance(self.constraints, str):  # a list may be changed in place
+            _READY[self] = self.model_, self.constraints, model
+        return model
