@@ -37,7 +37,7 @@ def data():
 def words(data):
     """A model of one column, and sentences for it."""
     train, test = data
-    crf = ChainCRF(template=ONE, tol=1e-2).fit(
+    crf = ChainCRF(template=ONE, tolerance=1e-2).fit(
         [[row[0] for row in rows] for rows in train], [[row[2] for row in rows] for rows in train]
     )
     return crf, [[row[0] for row in rows] for rows in test]
@@ -47,7 +47,7 @@ def words(data):
 def pairs(data):
     """A model of two columns, and sentences for it."""
     train, test = data
-    crf = ChainCRF(template=TWO, tol=1e-2).fit(
+    crf = ChainCRF(template=TWO, tolerance=1e-2).fit(
         [[row[:2] for row in rows] for rows in train], [[row[2] for row in rows] for rows in train]
     )
     return crf, test
@@ -176,7 +176,7 @@ def test_nulls_are_refused_with_the_number_of_their_sentence(words):
         (pa.array([["a"]], pa.list_(pa.dictionary(pa.int32(), pa.string()))), "not lists of dictionary-encoded values"),
         (pa.array([[{"w": 1}]]), "not lists of structures of Arrow's type 'l'"),
         (pa.array([None]), "not one of nulls"),
-        (pa.table({"a": [1]}), ""),
+        (pa.table({"a": [1]}), "not one of structures"),
     ],
 )
 def test_arrays_of_other_types_are_refused(words, array, message):

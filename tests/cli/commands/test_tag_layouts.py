@@ -37,7 +37,7 @@ def scores_of(crf, tokens, labels):
 
 
 def tagged(done, model, *options, text=TEXT):
-    return done("tag", "-m", model[0], *options, input=text).stdout
+    return done("tag", "-m", model[0], "-f", "columns", *options, input=text).stdout
 
 
 def test_wapiti_keeps_each_line_as_it_is(done, model):
@@ -147,7 +147,10 @@ def test_layouts_are_the_same_from_a_file_in_pieces_and_threads(done, model, tmp
     (tmp_path / "large").write_text((TEXT + "\n") * 3000)
     for options in (["wapiti", "-v", "1"], ["crf++", "-v", "2"], ["crf++", "--n-best", "2"], ["crfsuite", "-v", "1"]):
         expected = tagged(done, model, "--layout", *options) * 3000
-        assert done("tag", "-m", model[0], tmp_path / "large", "-j", "2", "--layout", *options).stdout == expected
+        assert (
+            done("tag", "-m", model[0], "-f", "columns", tmp_path / "large", "-j", "2", "--layout", *options).stdout
+            == expected
+        )
 
 
 def test_sentences_without_a_labelling_are_shown(done, tmp_path):
@@ -160,7 +163,10 @@ def test_sentences_without_a_labelling_are_shown(done, tmp_path):
         (["crf++", "-v", "1"], "# 0.000000\na\t?/0.000000\na\t?/0.000000\na\t?/0.000000\n\n"),
         (["crfsuite", "--probabilities", "token"], "?:0.000000\n?:0.000000\n?:0.000000\n\n"),
     ]:
-        assert done("tag", "-m", tmp_path / "m", "--layout", *options, input="a\na\na\n").stdout == expected
+        assert (
+            done("tag", "-m", tmp_path / "m", "-f", "columns", "--layout", *options, input="a\na\na\n").stdout
+            == expected
+        )
 
 
 @pytest.mark.parametrize(
@@ -180,4 +186,6 @@ def test_sentences_without_a_labelling_are_shown(done, tmp_path):
     ],
 )
 def test_what_no_layout_has_is_refused(misuse, model, options, said):
-    assert said in misuse("tag", "-m", model[0], *options, input="the\n")
+    assert said in misuse(
+        "tag", "-m", model[0], *([] if "-f" in options else ["-f", "columns"]), *options, input="the\n"
+    )
