@@ -8,8 +8,8 @@
 //! - own: other attributes that occur in one block only, block by block.
 
 use crate::chain::seen::{
-    ObservedLabels, Seen, for_each_row, labels_by_sum, observed_labels, pairs_by_sum, pairs_of, token_counts, transitions,
-    triples,
+    ObservedLabels, Seen, for_each_row, labels_by_sum, observed_labels, pairs_by_sum, pairs_of, token_counts,
+    transitions, triples,
 };
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};

@@ -179,7 +179,8 @@ pub(super) fn labels_by_sum(corpus: &Corpus, seen: ObservedLabels, least: f64, a
             let label = corpus.gold[token] as u16;
             for at in corpus.states.range(token) {
                 let attribute = corpus.states.ids[at] as usize;
-                let place = seen.of(attribute).binary_search(&label).expect("the label has been seen with the attribute");
+                let place =
+                    seen.of(attribute).binary_search(&label).expect("the label has been seen with the attribute");
                 sums[seen.starts[attribute] + place] += corpus.value(at) * corpus.weight(sentence);
             }
         }
