@@ -1,11 +1,14 @@
 //! The Python module `loglinear._core`: converts and checks, nothing else.
 
 mod arrays;
+mod arrow;
+mod batch;
 mod chain;
 mod classes;
 mod classifier;
 mod data;
 mod errors;
+mod instances;
 mod interrupt;
 mod item_sequence;
 mod items;
@@ -27,6 +30,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A panic becomes an exception that carries its message (see `interrupt`); nothing is printed beside it.
     std::panic::set_hook(Box::new(|_| {}));
     module.add_class::<data::Corpus>()?;
+    module.add_class::<instances::Instances>()?;
     module.add_class::<classes::ChainObjective>()?;
     module.add_class::<classes::LikelyLabels>()?;
     module.add_class::<classes::PrunedObjective>()?;
@@ -45,6 +49,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pseudolikelihood::RestrictedPseudoLikelihood>()?;
     module.add_function(wrap_pyfunction!(classifier::classifier_model, module)?)?;
     module.add_function(wrap_pyfunction!(samples::classifier_of_corpus, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::tag_lists, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::tag_arrow, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_output, module)?)?;
     module.add_function(wrap_pyfunction!(network_file::write_network, module)?)?;
     module.add_function(wrap_pyfunction!(network_file::read_network, module)?)?;

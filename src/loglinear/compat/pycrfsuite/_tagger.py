@@ -121,7 +121,7 @@ class Tagger(SequenceTagger):
         model, settings = ready(model)
         check_kind("chain", settings, name)
         if model.template is not None:
-            message = f"{name}: the model forms its attributes by a template; use loglinear.ChainCRF.load, not a Tagger"
+            message = f"{name}: the model forms its attributes by a template; open it with loglinear.Tagger"
             raise ModelFileError(message)
         self._use(model)
         return closing(self)
