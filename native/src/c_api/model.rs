@@ -2,9 +2,10 @@
 
 use crate::c_api::status::Failure;
 use crate::chain::model::Model;
+use crate::chain::printing::Answer;
 use crate::chain::schemes::constraints_in;
 use crate::chain::sequence::{Sequence, SequenceScorer};
-use crate::chain::tagger::{self, Answer};
+use crate::chain::tagger;
 use crate::corpus::hash::key_of;
 use crate::corpus::sink::Sink;
 use crate::error::Error;
