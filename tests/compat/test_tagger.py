@@ -320,7 +320,8 @@ def test_the_module_has_what_the_peers_has():
         assert hasattr(peer, name)
         if isinstance(getattr(peer, name), type):
             members = {member for member in dir(getattr(peer, name)) if not member.startswith("_")}
-            assert members <= {*dir(getattr(ours, name))}
+            # Every trainer of ours has its own `verbose`, where the peer's class has a descriptor.
+            assert members - {"verbose"} <= {*dir(getattr(ours, name))}
 
 
 def test_importing_it_needs_neither_numpy_nor_scikit_learn(path):
