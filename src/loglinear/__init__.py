@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .models.graph import GraphCRF
     from .models.maxent import MaxEnt
     from .models.network import PairwiseMRF
+    from .models.tagger import Tagger
     from .models.tagging import Span, Tagging
     from .objectives.chain import ChainFeatures, ChainObjective
     from .objectives.classifier import ClassifierObjective
@@ -54,6 +55,7 @@ _HOME = {
     "MaxEnt": "models.maxent",
     "PairwiseMRF": "models.network",
     "Span": "models.tagging",
+    "Tagger": "models.tagger",
     "Tagging": "models.tagging",
     "grid_edges": "data.graphs",
     "path": "path",
@@ -96,6 +98,7 @@ __all__ = [
     "Span",
     "Status",
     "Stop",
+    "Tagger",
     "Tagging",
     "TemplateError",
     "Trace",

@@ -1,6 +1,6 @@
 """The native module. Private: the library's modules wrap it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -560,9 +560,18 @@ class ChainModel:
         n_best: int | None = None,
         probabilities: str | None = None,
         rule: tuple[Sequence[str | None], bytes] | None = None,
+        layout: str | None = None,
+        detail: int | None = None,
+        stream: Callable[[bytes], None] | None = None,
         threads: int = 0,
     ) -> int: ...
 
+def tag_lists(
+    model: ChainModel, sentences: Iterable[Any], *, probabilities: bool = False, threads: int = 0
+) -> tuple[list[list[Any]], tuple[list[list[float]], list[float]] | None]: ...
+def tag_arrow(
+    model: ChainModel, array: Any, *, probabilities: bool = False, threads: int = 0
+) -> tuple[bool, list[bytes]]: ...
 def classifier_of_corpus(
     corpus: Corpus,
     min_count: int,

@@ -2,13 +2,12 @@
 
 use crate::bindings::errors::DataError;
 use crate::corpus::sink::{Gold, Sink};
-use crate::text::cells::Cells;
+use crate::text::cells::{Cells, Texts};
 use crate::text::expand::Expander;
 use crate::text::items::Items;
 use crate::text::template::Template;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyUnicodeError};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PySet, PyString};
 
 /// How Python writes the attributes of a token.
@@ -95,12 +94,14 @@ impl<'t> Reader<'t> {
 pub struct ColumnReader<'t> {
     expander: Expander<'t>,
     columns: usize,
+    /// The cells of the sentence.
+    texts: Texts,
 }
 
 impl<'t> ColumnReader<'t> {
     /// A reader without buffers.
     pub fn new(template: &'t Template) -> Self {
-        ColumnReader { expander: Expander::new(template), columns: template.columns }
+        ColumnReader { expander: Expander::new(template), columns: template.columns, texts: Texts::default() }
     }
 
     /// As `Reader::sentence`.
@@ -110,11 +111,11 @@ impl<'t> ColumnReader<'t> {
         sink: &mut S,
         label_of: impl Fn(usize) -> Option<Gold<'l>>,
     ) -> Result<usize, Problem> {
-        let tokens: Vec<Bound<'_, PyAny>> = tokens_of(sentence, Dialect::Strict)?.collect::<PyResult<_>>()?;
-        let texts = cells(&tokens, self.columns)?;
-        let cells = Cells { columns: self.columns, cells: texts.iter().map(|text| text.as_bytes()).collect() };
-        self.expander.expand(&cells, sink, label_of);
-        Ok(tokens.len())
+        self.texts.clear();
+        let tokens = read_cells(sentence, self.columns, &mut self.texts)?;
+        let cells = (0..self.texts.count()).map(|cell| self.texts.get(cell)).collect();
+        self.expander.expand(&Cells { columns: self.columns, cells }, sink, label_of);
+        Ok(tokens)
     }
 }
 
@@ -132,27 +133,30 @@ fn tokens_of<'py>(
     Ok(sentence.try_iter().map_err(|_| "a sentence is a sequence of tokens".to_owned())?)
 }
 
-/// The first `columns` cells of every token.
-fn cells(tokens: &[Bound<'_, PyAny>], columns: usize) -> Result<Vec<PyBackedStr>, Problem> {
-    let mut texts = Vec::with_capacity(tokens.len() * columns);
-    for (index, token) in tokens.iter().enumerate() {
-        let before = texts.len();
-        let wrong = || format!("token {index}: with a template a token is a str or a sequence of str (its columns)");
-        if token.is_instance_of::<PyString>() {
-            texts.push(token.extract::<PyBackedStr>()?);
+/// Appends the first `columns` cells of every token of a sentence to `texts`; returns the number of tokens.
+pub fn read_cells(sentence: &Bound<'_, PyAny>, columns: usize, texts: &mut Texts) -> Result<usize, Problem> {
+    let mut tokens = 0;
+    for token in tokens_of(sentence, Dialect::Strict)? {
+        let (token, before) = (token?, texts.count());
+        let wrong = || format!("token {tokens}: with a template a token is a str or a sequence of str (its columns)");
+        if let Ok(text) = token.cast::<PyString>() {
+            texts.push(text.to_str()?);
         } else if token.is_instance_of::<PyDict>() {
             return Err(wrong().into());
         } else {
             for cell in token.try_iter().map_err(|_| wrong())?.take(columns) {
-                texts.push(cell?.extract::<PyBackedStr>().map_err(|_| wrong())?);
+                texts.push(cell?.cast::<PyString>().map_err(|_| wrong())?.to_str()?);
             }
         }
-        let found = texts.len() - before;
+        let found = texts.count() - before;
         if found < columns {
-            return Err(format!("token {index} has {found} of the {columns} columns that the template looks at").into());
+            return Err(
+                format!("token {tokens} has {found} of the {columns} columns that the template looks at").into()
+            );
         }
+        tokens += 1;
     }
-    Ok(texts)
+    Ok(tokens)
 }
 
 /// Reads sentences whose tokens hold attributes; keeps its buffer from one sentence to the next.

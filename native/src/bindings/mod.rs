@@ -1,6 +1,8 @@
 //! The Python module `loglinear._core`: converts and checks, nothing else.
 
 mod arrays;
+mod arrow;
+mod batch;
 mod chain;
 mod classes;
 mod classifier;
@@ -47,6 +49,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pseudolikelihood::RestrictedPseudoLikelihood>()?;
     module.add_function(wrap_pyfunction!(classifier::classifier_model, module)?)?;
     module.add_function(wrap_pyfunction!(samples::classifier_of_corpus, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::tag_lists, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::tag_arrow, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_output, module)?)?;
     module.add_function(wrap_pyfunction!(network_file::write_network, module)?)?;
     module.add_function(wrap_pyfunction!(network_file::read_network, module)?)?;

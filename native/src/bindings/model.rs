@@ -7,9 +7,12 @@ use crate::bindings::single::Singles;
 use crate::chain::confidence::{Decode, Probabilities};
 use crate::chain::inference::{ChunkRule, Constraints, Labelling, Pair, Span};
 use crate::chain::model::{Model, Source as Trained};
-use crate::chain::tagger::{self, Answer};
+use crate::chain::printing::{Answer, Wanted};
+use crate::chain::stream::{self, Output};
+use crate::chain::tagger;
 use crate::files::atomic::write_atomically;
 use crate::foreign;
+use crate::text::arriving::{Input, write_interruptibly};
 use crate::text::encode::Format;
 use crate::text::input::Source;
 use crate::text::template::Template;
@@ -283,7 +286,9 @@ impl ChainModel {
     }
 
     /// Labels a file (`-` is stdin) and writes the result to a file, or to stdout for `-`. Returns the number of bytes written.
-    #[pyo3(signature = (path, output=PathBuf::from("-"), *, format="columns", marginals=false, n_best=None, probabilities=None, rule=None, threads=0))]
+    /// With `stream`, the answers go to stdout as soon as sentences have come, and `stream` is called with the beginning of the text.
+    #[pyo3(signature = (path, output=PathBuf::from("-"), *, format="columns", marginals=false, n_best=None, probabilities=None,
+        rule=None, layout=None, detail=None, stream=None, threads=0))]
     #[allow(clippy::too_many_arguments)]
     fn tag_file(
         &self,
@@ -295,13 +300,21 @@ impl ChainModel {
         n_best: Option<NonZeroUsize>,
         probabilities: Option<&str>,
         rule: Option<Rule>,
+        layout: Option<&str>,
+        detail: Option<u8>,
+        stream: Option<Py<PyAny>>,
         threads: usize,
     ) -> PyResult<usize> {
         let format: Format = format.parse()?;
         let rule = rule.map(|rule| self.rule(rule)).transpose()?;
         let probabilities = probabilities.map(|name| Probabilities::new(name, rule.as_ref())).transpose()?;
-        let answer = Answer::new(marginals, n_best, probabilities)?;
-        let piped = if path.as_os_str() == "-" { Some(read_stdin(py)?) } else { None };
+        let answer = Wanted { marginals, n_best, probabilities, layout, detail }.answer()?;
+        let piped = path.as_os_str() == "-";
+        if let Some(look) = stream {
+            let (name, input) = if piped { ("<stdin>".into(), Input::stdin()) } else { Input::open(&path)? };
+            return tag_stream(py, &self.inner, &name, input, format, answer, threads::pool(threads)?, look);
+        }
+        let piped = if piped { Some(read_stdin(py)?) } else { None };
         let tagged = self.run(py, threads, |interrupt| {
             let source = match piped {
                 Some(text) => Source::of_bytes("<stdin>", text)?,
@@ -312,6 +325,46 @@ impl ChainModel {
         })?;
         write_output(py, output, &tagged)?;
         Ok(tagged.len())
+    }
+}
+
+/// Labels a text that arrives, writes to stdout, and calls `look` with the beginning of the text.
+#[allow(clippy::too_many_arguments)]
+fn tag_stream(
+    py: Python<'_>,
+    model: &Model,
+    name: &str,
+    input: Input,
+    format: Format,
+    answer: Answer<'_>,
+    pool: threads::Pool,
+    look: Py<PyAny>,
+) -> PyResult<usize> {
+    let mut raised = None;
+    let written = interruptible(py, |interrupt| {
+        let output = ToStdout { look, raised: &mut raised, interrupt };
+        stream::tag_stream(model, name, input, format, answer, pool, output, interrupt)
+    });
+    raised.map_or(written, Err)
+}
+
+/// Writes answers to stdout; a Python function looks at the beginning of the text.
+struct ToStdout<'a> {
+    look: Py<PyAny>,
+    /// What the function has raised.
+    raised: &'a mut Option<PyErr>,
+    interrupt: &'a threads::Interrupt,
+}
+
+impl Output for ToStdout<'_> {
+    fn write(&mut self, answers: &[u8]) -> crate::error::Result<()> {
+        let written = write_interruptibly(&mut std::io::stdout().lock(), Some(1), answers, self.interrupt)?;
+        written.map_err(|source| crate::error::Error::io("<stdout>", source))
+    }
+
+    fn look(&mut self, beginning: &[u8]) -> crate::error::Result<()> {
+        *self.raised = Python::attach(|py| self.look.call1(py, (PyBytes::new(py, beginning),)).err());
+        if self.raised.is_some() { Err(crate::error::Error::Interrupted) } else { Ok(()) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Linear chains: features and their layout, value and gradient, inference, trained models and labelling text with them.
 
 mod aggregate;
+pub mod batch;
 pub mod confidence;
 mod counts;
 pub mod feature_names;
@@ -13,13 +14,16 @@ mod model_encoding;
 mod model_weights;
 pub mod objective;
 pub(crate) mod pass;
+pub mod printing;
 pub mod pruned;
 pub mod restrict;
 mod sample_nlls;
+pub mod schemes;
 mod seen;
 pub mod sequence;
 pub mod start;
 pub(crate) mod states;
+pub mod stream;
 mod sums;
 pub mod tagger;
 mod weighted;

@@ -1,12 +1,13 @@
 //! From text to labels: attributes are hashed, looked up and added to the scores while they are read, and never stored.
 
-use crate::chain::confidence::{Decode, Probabilities, Tagging};
+use crate::chain::confidence::{Decode, Tagging};
 use crate::chain::inference::Labelling;
 use crate::chain::model::{Model, ModelWeights};
+use crate::chain::printing::{Answer, Layout};
 use crate::chain::sequence::Sequence;
 use crate::corpus::UNKNOWN;
 use crate::corpus::sink::{Gold, Sink};
-use crate::error::{Error, Located, Result};
+use crate::error::{Located, Result};
 use crate::text::encode::{Format, column_shape};
 use crate::text::expand::Expander;
 use crate::text::input::{self, Text};
@@ -14,78 +15,25 @@ use crate::text::labels::Labels;
 use crate::text::{columns, conllu, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
 use rayon::prelude::*;
-use serde_json::{Value, json};
-use std::io::Write;
-use std::num::NonZeroUsize;
 use std::ops::Range;
 
-/// What stands for the labels of a sentence that may not have any.
-const NONE: &str = "?";
-
-/// What is written for a sentence.
-#[derive(Clone, Copy)]
-pub enum Answer<'a> {
-    /// The best labelling.
-    Best,
-    /// The best labelling, and the probability of every label of each token.
-    Marginals,
-    /// So many labellings with their probabilities, best first.
-    NBest(NonZeroUsize),
-    /// The best labelling, and how probable its parts are, or all of it.
-    Confident(Probabilities<'a>),
-}
-
-impl<'a> Answer<'a> {
-    /// The answer that three options ask for. Error: two of them are given.
-    pub fn new(
-        marginals: bool,
-        n_best: Option<NonZeroUsize>,
-        probabilities: Option<Probabilities<'a>>,
-    ) -> Result<Answer<'a>> {
-        match (marginals, n_best, probabilities) {
-            (false, None, None) => Ok(Answer::Best),
-            (true, None, None) => Ok(Answer::Marginals),
-            (false, Some(n), None) => Ok(Answer::NBest(n)),
-            (false, None, Some(probabilities)) => Ok(Answer::Confident(probabilities)),
-            (true, Some(_), _) => Err(Error::Option(
-                "marginals belong to tokens and n-best probabilities to labellings; leave out --marginals or --n-best"
-                    .into(),
-            )),
-            (_, _, Some(_)) => {
-                let other = if marginals { "--marginals" } else { "--n-best" };
-                Err(Error::Option(format!(
-                    "{other} has probabilities of its own; leave out {other} or --probabilities"
-                )))
-            }
-        }
-    }
-
-    /// The option that asked for more than labels.
-    fn option(self) -> Option<&'static str> {
-        match self {
-            Answer::Best => None,
-            Answer::Marginals => Some("--marginals"),
-            Answer::NBest(_) => Some("--n-best"),
-            Answer::Confident(_) => Some("--probabilities"),
-        }
-    }
-}
-
 /// Scores sentences while they are read.
-struct Scorer<'m> {
-    model: &'m Model,
+pub(super) struct Scorer<'m> {
+    pub(super) model: &'m Model,
     weights: ModelWeights<'m>,
     sequence: Sequence,
-    path: Vec<u32>,
-    answer: Answer<'m>,
+    pub(super) path: Vec<u32>,
+    pub(super) answer: Answer<'m>,
     /// The labels with probabilities, where those of single labels, of spans or of the best labelling are wanted.
-    tagging: Tagging,
+    pub(super) tagging: Tagging,
     /// The best labellings, where several are wanted.
-    labellings: Vec<Labelling>,
-    out: Vec<u8>,
+    pub(super) labellings: Vec<Labelling>,
+    /// Labelling -> token -> its score, where they are wanted.
+    pub(super) token_scores: Vec<Vec<f64>>,
+    pub(super) out: Vec<u8>,
     /// Bytes to write behind a sentence's labels as soon as it ends; None where the caller writes them with the text of each
     /// token.
-    closing: Option<&'static [u8]>,
+    pub(super) closing: Option<&'static [u8]>,
 }
 
 impl Sink for Scorer<'_> {
@@ -104,14 +52,8 @@ impl Sink for Scorer<'_> {
 
     fn end_sentence(&mut self, _weight: f64) {
         self.decode();
-        if let Some(closing) = self.closing {
-            self.print_labellings(|scorer| {
-                for token in 0..scorer.path.len() {
-                    scorer.print_label(token);
-                    scorer.out.push(b'\n');
-                }
-                scorer.out.extend_from_slice(closing);
-            });
+        if self.closing.is_some() {
+            self.print_sentence(&[], None);
         }
     }
 }
@@ -126,6 +68,7 @@ impl<'m> Scorer<'m> {
             answer,
             tagging: Tagging::default(),
             labellings: Vec::new(),
+            token_scores: Vec::new(),
             out: Vec::new(),
             closing: None,
         }
@@ -148,96 +91,102 @@ impl<'m> Scorer<'m> {
                 self.tagging = self.model.tag_lattice(&mut self.sequence.lattice, Decode::Viterbi, rule);
                 self.path.clone_from(&self.tagging.labels);
             }
+            Answer::As(layout) => self.decode_as(layout),
             Answer::Best => self.path.extend_from_slice(self.sequence.best_labels(self.model)),
         }
         self.sequence.begin(self.model);
     }
 
-    /// Calls `print` with the best labelling in `path`, behind a line that says its probability if that is wanted; where several are
-    /// wanted, with each of them, behind a line that says its rank and its probability, as CRF++ writes them, or that there is none.
-    fn print_labellings(&mut self, print: impl Fn(&mut Self)) {
-        if self.labellings.is_empty() {
-            match self.answer {
-                Answer::NBest(_) => self.out.extend_from_slice(b"# none\n"),
-                Answer::Confident(Probabilities::Sequence) => {
-                    let probability = six_digits(self.tagging.log_probability.exp());
-                    writeln!(self.out, "# {probability}").expect("writing to memory");
-                }
-                _ => {}
+    /// Finds what another program writes of the sentence.
+    fn decode_as(&mut self, layout: Layout) {
+        let model = self.model;
+        let scores = self.sequence.lattice.scores.to_vec();
+        if layout.marginals() {
+            let decode = if layout.posterior() { Decode::Marginal } else { Decode::Viterbi };
+            self.tagging = model.tag_lattice(&mut self.sequence.lattice, decode, None);
+            self.path.clone_from(&self.tagging.labels);
+        } else if layout.n_best().is_none() {
+            self.path.extend_from_slice(self.sequence.best_labels(model));
+        }
+        let lattice = &mut self.sequence.lattice;
+        lattice.scores.copy_from_slice(&scores);
+        if let Some(n) = layout.n_best() {
+            self.labellings = model.best_labellings(lattice, n);
+            if self.labellings.is_empty() {
+                let labels = vec![UNKNOWN; lattice.tokens];
+                self.labellings.push(Labelling { labels, log_probability: f64::NEG_INFINITY });
             }
-            return print(self);
+            lattice.scores.copy_from_slice(&scores);
         }
-        for (rank, labelling) in std::mem::take(&mut self.labellings).into_iter().enumerate() {
-            let probability = six_digits(labelling.log_probability.exp());
-            writeln!(self.out, "# {rank} {probability}").expect("writing to memory");
-            self.path = labelling.labels;
-            print(self);
-        }
-    }
-
-    /// Writes the label of a token, and its probability or its marginals where they are wanted.
-    fn print_label(&mut self, token: usize) {
-        let labels = &self.model.labels;
-        let label = labels.get(self.path[token] as usize).map_or(NONE, String::as_str);
-        self.out.extend_from_slice(label.as_bytes());
-        if matches!(self.answer, Answer::Marginals) {
-            let row = &self.tagging.marginals[token * labels.len()..][..labels.len()];
-            for (label, p) in labels.iter().zip(row) {
-                write!(self.out, "\t{label}:{p:.6}").expect("writing to memory");
-            }
-        }
-        if let Answer::Confident(Probabilities::Token | Probabilities::Span(_)) = self.answer {
-            write!(self.out, "\t{:.6}", self.tagging.beside(token)).expect("writing to memory");
+        self.token_scores.clear();
+        if layout.scores() {
+            let paths = self.labellings.iter().map(|labelling| &labelling.labels);
+            let best = self.labellings.is_empty().then_some(&self.path);
+            self.token_scores.extend(paths.chain(best).map(|path| lattice.token_scores(&model.transitions, path)));
         }
     }
-}
-
-/// A probability with six significant digits, as `%g` of C writes it.
-fn six_digits(probability: f64) -> String {
-    let scientific = format!("{probability:.5e}");
-    let (digits, exponent) = scientific.split_once('e').expect("a number with an exponent");
-    let exponent: i32 = exponent.parse().expect("an exponent");
-    if exponent < -4 {
-        let digits = digits.trim_end_matches('0').trim_end_matches('.');
-        return format!("{digits}e{exponent:03}");
-    }
-    let decimals = format!("{probability:.*}", (5 - exponent) as usize);
-    decimals.trim_end_matches('0').trim_end_matches('.').into()
 }
 
 /// Bytes of text that a thread labels at a time.
-const PIECE: usize = 64 << 10;
+pub(super) const PIECE: usize = 64 << 10;
 
 /// Labels a text. Column files come back line by line with a column more (and the marginals behind it, as `label:probability`);
 /// attribute files give the label alone; JSON lines get a field `predicted` (and one of `marginals`, `n_best`, `probabilities`, `spans`, `probability`); in CoNLL-U files the cells
 /// of the labels are filled in, and all other bytes are the same.
 pub fn tag(model: &Model, text: &Text, format: Format, answer: Answer<'_>, interrupt: &Interrupt) -> Result<Vec<u8>> {
     let content = text.content();
-    let template = format.check_template(model.template.as_deref())?;
-    if let (Some(option), Format::Conllu(_)) = (answer.option(), format) {
-        return Err(Error::Option(format!("CoNLL-U has no column for probabilities; leave out {option}")));
-    }
-    if content.iter().all(u8::is_ascii_whitespace) {
-        return Ok(Vec::new());
-    }
-    let shape = match (format, template) {
-        (Format::Columns, Some(template)) => column_shape(&text.name, content, template, Labels::Ignored)?,
-        _ => None,
-    };
-    let pieces = input::pieces(content, PIECE, |line| format.ends(line));
-    let tagged: Vec<Result<Vec<u8>>> = pieces
-        .into_par_iter()
-        .map(|range| {
-            interrupt.check()?;
-            tag_piece(model, content, range, format, shape, answer)
-                .map_err(|mistake| mistake.into_error(&text.name, content, 0))
-        })
-        .collect();
+    let mut tagger = TextTagger::new(model, format, answer)?;
     let mut out = Vec::with_capacity(content.len() * 3 / 2);
-    for piece in tagged {
-        out.append(&mut piece?);
+    for (_, piece) in tagger.pieces(&text.name, content, interrupt)? {
+        out.append(&mut piece.map_err(|mistake| mistake.into_error(&text.name, content, 0))?);
     }
     Ok(out)
+}
+
+/// A piece of a text, and what is written for it, or the first mistake in it.
+pub(super) type Piece = (Range<usize>, std::result::Result<Vec<u8>, Located>);
+
+/// Labels a text part by part.
+pub(super) struct TextTagger<'m> {
+    model: &'m Model,
+    pub(super) format: Format,
+    answer: Answer<'m>,
+    /// The columns of the text, known from its first line on.
+    shape: Option<columns::Shape>,
+}
+
+impl<'m> TextTagger<'m> {
+    /// Error: the format does not fit the model or the answer.
+    pub(super) fn new(model: &'m Model, format: Format, answer: Answer<'m>) -> Result<Self> {
+        format.check_template(model.template.as_deref())?;
+        answer.check(format)?;
+        Ok(TextTagger { model, format, answer, shape: None })
+    }
+
+    /// Labels the pieces of a part of the text, in parallel. The part begins and ends between sentences.
+    pub(super) fn pieces(&mut self, name: &str, content: &[u8], interrupt: &Interrupt) -> Result<Vec<Piece>> {
+        if let (Format::Columns, Some(template), None) = (self.format, self.model.template.as_deref(), self.shape) {
+            self.shape = column_shape(name, content, template, Labels::Ignored)?;
+            if self.shape.is_none() {
+                return Ok(Vec::new());
+            }
+        }
+        let pieces = input::pieces(content, PIECE, |line| self.format.ends(line));
+        let tag = |range: Range<usize>| {
+            interrupt.check()?;
+            Ok((range.clone(), self.piece(content, range)))
+        };
+        if pieces.len() == 1 {
+            pieces.into_iter().map(tag).collect()
+        } else {
+            pieces.into_par_iter().map(tag).collect()
+        }
+    }
+
+    /// Labels a piece.
+    pub(super) fn piece(&self, content: &[u8], range: Range<usize>) -> std::result::Result<Vec<u8>, Located> {
+        tag_piece(self.model, content, range, self.format, self.shape, self.answer)
+    }
 }
 
 fn tag_piece(
@@ -254,15 +203,7 @@ fn tag_piece(
         (Format::Columns, Some(expander), Some(shape)) => columns::read(content, range, shape, |sentence| {
             expander.expand(&sentence.cells, &mut scorer, |_| None);
             scorer.end_sentence(1.0);
-            scorer.print_labellings(|scorer| {
-                for (token, line) in sentence.lines.iter().enumerate() {
-                    scorer.out.extend_from_slice(content[line.clone()].trim_ascii_end());
-                    scorer.out.push(b'\t');
-                    scorer.print_label(token);
-                    scorer.out.push(b'\n');
-                }
-                scorer.out.push(b'\n');
-            });
+            scorer.print_sentence(content, Some(&sentence.lines));
         })?,
         (Format::Conllu(label), Some(expander), _) => {
             let inputs = model.template.as_deref().map_or(0, |template| template.columns);
@@ -289,7 +230,7 @@ fn tag_piece(
                 }
                 let line_range = start..start + line.len();
                 jsonl::read(content, line_range, Labels::Ignored, expander.as_mut(), inputs, &mut scorer)?;
-                print_json(&mut scorer, line);
+                scorer.print_json(line);
             }
         }
         (Format::Svmlight, ..) => {
@@ -302,34 +243,4 @@ fn tag_piece(
         }
     }
     Ok(scorer.out)
-}
-
-fn print_json(scorer: &mut Scorer<'_>, line: &[u8]) {
-    let Ok(Value::Object(mut sentence)) = serde_json::from_slice(line) else { return };
-    let labels = &scorer.model.labels;
-    let named = |path: &[u32]| -> Vec<Option<&str>> {
-        path.iter().map(|&label| labels.get(label as usize).map(String::as_str)).collect()
-    };
-    let labellings = std::mem::take(&mut scorer.labellings);
-    let predicted = named(&scorer.path);
-    match scorer.answer {
-        Answer::Best => {}
-        Answer::Marginals => {
-            let row = |row: &[f64]| labels.iter().cloned().zip(row.iter().copied().map(Value::from)).collect();
-            let tokens = scorer.tagging.marginals.chunks_exact(labels.len()).take(predicted.len());
-            let rows: Vec<Value> = tokens.map(|token| Value::Object(row(token))).collect();
-            sentence.insert("marginals".into(), rows.into());
-        }
-        Answer::NBest(_) => {
-            let one = |one: &Labelling| json!({"labels": named(&one.labels), "probability": one.log_probability.exp()});
-            // The reader leaves out sentences without tokens, which have the empty labelling.
-            let empty = Labelling { labels: Vec::new(), log_probability: 0.0 };
-            let empty = scorer.path.is_empty().then_some(&empty);
-            sentence.insert("n_best".into(), labellings.iter().chain(empty).map(one).collect());
-        }
-        Answer::Confident(probabilities) => scorer.tagging.add_field(probabilities, &mut sentence),
-    }
-    sentence.insert("predicted".into(), predicted.into());
-    serde_json::to_writer(&mut scorer.out, &sentence).expect("writing to memory");
-    scorer.out.push(b'\n');
 }

@@ -24,3 +24,35 @@ impl<'a> Cells<'a> {
         self.cells[token * self.columns + column]
     }
 }
+
+/// Texts one behind the other.
+#[derive(Default)]
+pub struct Texts {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    /// Adds a text.
+    #[inline]
+    pub fn push(&mut self, text: &str) {
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Removes all texts.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Number of texts.
+    pub fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// A text.
+    pub fn get(&self, index: usize) -> &[u8] {
+        &self.bytes[if index == 0 { 0 } else { self.ends[index - 1] }..self.ends[index]]
+    }
+}

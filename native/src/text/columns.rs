@@ -34,7 +34,7 @@ pub fn is_blank(line: &[u8]) -> bool {
 }
 
 /// The cells of a line.
-fn split(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn split(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|&byte| matches!(byte, b' ' | b'\t' | b'\r')).filter(|cell| !cell.is_empty())
 }
 

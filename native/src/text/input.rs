@@ -7,6 +7,19 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
+/// The first bytes of gzip and of xz files.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
+
+/// Whether a text is compressed, by its first bytes; none if they are too few to tell.
+pub fn is_compressed(start: &[u8]) -> Option<bool> {
+    if [GZIP, XZ].iter().any(|magic| start.starts_with(magic)) {
+        return Some(true);
+    }
+    let may_be = [GZIP, XZ].iter().any(|magic| magic.starts_with(start));
+    if may_be { None } else { Some(false) }
+}
+
 /// A text to read from, decompressed if need be.
 pub struct Source {
     /// The name for messages.
@@ -19,12 +32,7 @@ pub struct Source {
 impl Source {
     /// Opens a file.
     pub fn open(path: &Path) -> Result<Source> {
-        let file = File::open(path).map_err(|source| Error::io(path, source))?;
-        let name = path.display().to_string();
-        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            return Err(Error::Data(format!("{name}: is a directory, not a data file")));
-        }
-        Source::new(&name, Box::new(file))
+        Source::new(&path.display().to_string(), Box::new(open_file(path)?))
     }
 
     /// A text in memory, with its name for messages.
@@ -36,7 +44,7 @@ impl Source {
     fn new(name: &str, mut raw: Box<dyn Read + Send>) -> Result<Source> {
         let mut start = Vec::with_capacity(6);
         raw.by_ref().take(6).read_to_end(&mut start).map_err(|source| Error::io(name, source))?;
-        let (gzip, xz) = (start.starts_with(&[0x1f, 0x8b]), start == [0xfd, b'7', b'z', b'X', b'Z', 0]);
+        let (gzip, xz) = (start.starts_with(GZIP), start == XZ);
         let raw = std::io::Cursor::new(start).chain(raw);
         let reader: Box<dyn Read + Send> = match (gzip, xz) {
             (true, _) => Box::new(flate2::read::MultiGzDecoder::new(raw)),
@@ -65,6 +73,15 @@ impl Source {
     }
 }
 
+/// Opens a file of data.
+pub fn open_file(path: &Path) -> Result<File> {
+    let file = File::open(path).map_err(|source| Error::io(path, source))?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(Error::Data(format!("{}: is a directory, not a data file", path.display())));
+    }
+    Ok(file)
+}
+
 /// A whole text in memory.
 pub struct Text {
     pub name: String,
@@ -76,10 +93,15 @@ impl Text {
     pub fn content(&self) -> &[u8] {
         without_mark(&self.bytes)
     }
+
+    /// The bytes of the text.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
 }
 
 /// The bytes without a byte order mark.
-fn without_mark(bytes: &[u8]) -> &[u8] {
+pub fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
@@ -137,7 +159,7 @@ impl<'e> Windows<'e> {
 }
 
 /// The end of the last whole line that `ends` accepts; 0 if there is none.
-fn last_end(text: &[u8], ends: &dyn Fn(&[u8]) -> bool) -> usize {
+pub fn last_end(text: &[u8], ends: &dyn Fn(&[u8]) -> bool) -> usize {
     let mut end = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     while end > 0 {
         let start = text[..end - 1].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);

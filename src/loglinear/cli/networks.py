@@ -152,7 +152,7 @@ def tag(arguments: Namespace) -> None:
     With --marginals, a column p(NAME) follows for each variable that had missing values: the probability of the state
     that was filled in, and nothing where the value was there.
     """
-    _refuse(arguments, "format", "n_best", "probabilities")
+    _refuse(arguments, "format", "n_best", "probabilities", "layout", "detail", "stream")
     network, table, samples = _opened(arguments)
     needed = _needed(network)
     gaps = {name: _gaps(column) for name, column in zip(samples.names, samples.columns, strict=True) if name in needed}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
+import os
 import sys
 import zlib
 from collections.abc import Iterator
@@ -11,7 +13,11 @@ from typing import Any
 
 from ..errors import DataError
 
-__all__ = ["file_name", "line_of", "read_lines"]
+__all__ = ["arriving_lines", "file_name", "line_of", "read_lines"]
+
+_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+# Bytes of lines that are given together at most, about.
+_TOGETHER = 1 << 20
 
 
 def file_name(path: str) -> str:
@@ -31,6 +37,47 @@ def read_lines(path: str) -> Iterator[bytes]:
         return
     with open(path, "rb") as file:
         yield from _lines(file, path)
+
+
+def arriving_lines(path: str) -> Iterator[list[bytes]]:
+    """Yield the lines of a pipe or terminal as soon as they come, without their ends, all that are there together.
+
+    Compressed data are read to their end first.
+
+    Args:
+        path: of the file; `-` is standard input.
+
+    Raises:
+        DataError: compressed data are damaged or cut short.
+        OSError: the file cannot be read.
+    """
+    with open(0 if path == "-" else path, "rb", buffering=0, closefd=path != "-") as file:
+        rest = b""
+        while any(magic.startswith(rest) for magic in (_GZIP, _XZ)) and (part := file.read(_TOGETHER)):
+            rest += part
+        if rest.startswith((_GZIP, _XZ)):
+            yield list(_lines(io.BufferedReader(io.BytesIO(rest + file.read())), file_name(path)))
+            return
+        part = rest
+        while part:
+            while len(rest) < _TOGETHER and _is_ready(file) and (part := file.read(_TOGETHER)):
+                rest += part
+            *lines, rest = rest.split(b"\n")
+            if lines:
+                yield lines
+            part = file.read(_TOGETHER)
+            rest += part
+        if rest:
+            yield [rest]
+
+
+def _is_ready(file: io.FileIO) -> bool:
+    """Whether bytes, or the end, can be read without waiting; False where that cannot be asked."""
+    if os.name != "posix":
+        return False
+    import select
+
+    return bool(select.select([file], [], [], 0)[0])
 
 
 def line_of(path: str, format: str, sentence: int, token: int) -> int | None:
@@ -67,9 +114,9 @@ def line_of(path: str, format: str, sentence: int, token: int) -> int | None:
 def _lines(file: Any, name: str) -> Iterator[bytes]:
     """Yield the lines of an open file, decompressed if need be."""
     start = file.peek(6)
-    if start.startswith(b"\x1f\x8b"):
+    if start.startswith(_GZIP):
         file = gzip.open(file)
-    elif start.startswith(b"\xfd7zXZ\x00"):
+    elif start.startswith(_XZ):
         file = lzma.open(file)
     try:
         yield from file

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ..errors import DataError, OptionError
 from .lines import file_name, read_lines
 
-__all__ = ["Documents", "make_vectorizer", "read", "remade", "settings_of"]
+__all__ = ["Documents", "documents", "make_vectorizer", "read", "remade", "settings_of"]
 
 
 class Documents(NamedTuple):
@@ -31,11 +32,29 @@ def read(path: str, *, labelled: bool = True) -> Documents:
         DataError: there is no text, a line has no TAB or no label, or text is not UTF-8; names file and line.
         OSError: the file cannot be read.
     """
-    name = file_name(path)
+    found = documents(read_lines(path), file_name(path), labelled=labelled)
+    if not found.texts:
+        message = f"{file_name(path)}: no texts; the file is empty or holds only blank lines"
+        raise DataError(message)
+    return found
+
+
+def documents(rows: Iterable[bytes], name: str, *, labelled: bool, first: int = 1) -> Documents:
+    """Return the texts of some lines of a file.
+
+    Args:
+        rows: the lines.
+        name: of the file, for messages.
+        labelled: whether a line is `label TAB text`.
+        first: number of the first line.
+
+    Raises:
+        DataError: a line has no TAB or no label, or is not UTF-8; names file and line.
+    """
     texts: list[str] = []
     labels: list[str] = []
     lines: list[int] = []
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(rows, start=first):
         try:
             text = line.decode("utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
@@ -51,9 +70,6 @@ def read(path: str, *, labelled: bool = True) -> Documents:
             labels.append(label.strip())
         texts.append(text)
         lines.append(number)
-    if not texts:
-        message = f"{name}: no texts; the file is empty or holds only blank lines"
-        raise DataError(message)
     return Documents(texts, labels if labelled else None, lines)
 
 

@@ -9,12 +9,12 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .._core import ChainModel
+from .._core import ChainModel, tag_arrow, tag_lists
 
 if TYPE_CHECKING:
     from ..data.features import Feature
 
-__all__ = ["ChainModel", "checked_n_best", "constrained", "open_model", "weighted_features"]
+__all__ = ["ChainModel", "checked_n_best", "constrained", "open_model", "tag_arrow", "tag_lists", "weighted_features"]
 
 # The most labellings of a sentence: the time to find them grows with the square of their number.
 _MOST_LABELLINGS = 10_000

@@ -3,6 +3,7 @@
 use crate::chain::inference::mask::Mask;
 use crate::chain::inference::second::buffers::Buffers;
 use crate::chain::inference::transitions::{Edge, Patched, Transitions};
+use crate::corpus::UNKNOWN;
 use crate::numeric::aligned::Aligned;
 use std::ops::Range;
 
@@ -93,6 +94,29 @@ impl Lattice {
             }
         }
         total
+    }
+
+    /// What each token adds to the score of a labelling; -inf where every labelling is forbidden.
+    pub fn token_scores(&self, transitions: &Transitions, labels: &[u32]) -> Vec<f64> {
+        if labels.contains(&UNKNOWN) {
+            return vec![f64::NEG_INFINITY; labels.len()];
+        }
+        let score = |token: usize| {
+            let label = labels[token] as usize;
+            let mut score = self.scores[token * self.width + label];
+            if token > 0 {
+                let before = labels[token - 1];
+                score += transitions.scores[before as usize * self.width + label];
+                let edges = &self.edges[self.edges_into(token)];
+                let met = edges.iter().filter(|edge| (edge.from, edge.to) == (before, labels[token]));
+                score += met.map(|edge| edge.score).sum::<f64>();
+            }
+            if let (Some(triples), 2..) = (&transitions.triples, token) {
+                score += triples.score([token - 2, token - 1, token].map(|at| labels[at] as usize));
+            }
+            score
+        };
+        (0..labels.len()).map(score).collect()
     }
 }
 

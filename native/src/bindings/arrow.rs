@@ -1,0 +1,304 @@
+//! Arrow arrays of sentences, read where they lie: lists of strings, and lists of lists or of structures of strings, whose strings are
+//! the columns of a token.
+//!
+//! Source: the Arrow C data interface and its PyCapsule interface, arrow.apache.org/docs/format/CDataInterface.html.
+
+use crate::bindings::errors::DataError;
+use crate::chain::batch::Sentences;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+use std::ffi::{CStr, c_char, c_void};
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// `struct ArrowSchema`.
+#[repr(C)]
+struct Schema {
+    format: *const c_char,
+    name: *const c_char,
+    metadata: *const c_char,
+    flags: i64,
+    n_children: i64,
+    children: *const *const Schema,
+    dictionary: *const Schema,
+    release: *const c_void,
+    private_data: *const c_void,
+}
+
+/// `struct ArrowArray`.
+#[repr(C)]
+struct Array {
+    length: i64,
+    null_count: i64,
+    offset: i64,
+    n_buffers: i64,
+    n_children: i64,
+    buffers: *const *const c_void,
+    children: *const *const Array,
+    dictionary: *const Array,
+    release: *const c_void,
+    private_data: *const c_void,
+}
+
+/// An array and its type, whose memory outlives 'a.
+#[derive(Clone, Copy)]
+struct Node<'a> {
+    array: *const Array,
+    schema: *const Schema,
+    memory: PhantomData<&'a [u8]>,
+}
+
+/// Where each of some things begins, and the last ends.
+#[derive(Clone, Copy)]
+enum Offsets<'a> {
+    Small(&'a [i32]),
+    Large(&'a [i64]),
+}
+
+impl Offsets<'_> {
+    fn at(&self, index: usize) -> usize {
+        match self {
+            Offsets::Small(offsets) => offsets[index] as usize,
+            Offsets::Large(offsets) => offsets[index] as usize,
+        }
+    }
+
+    fn range(&self, index: usize) -> Range<usize> {
+        self.at(index)..self.at(index + 1)
+    }
+}
+
+/// A column of strings.
+struct Strings<'a> {
+    offsets: Offsets<'a>,
+    bytes: &'a [u8],
+}
+
+impl<'a> Strings<'a> {
+    fn get(&self, index: usize) -> &'a [u8] {
+        &self.bytes[self.offsets.range(index)]
+    }
+}
+
+/// The cells of all tokens.
+enum TokenCells<'a> {
+    /// A column for each cell.
+    Columns(Vec<Strings<'a>>),
+    /// The cells of a token one behind the other.
+    Lists(Offsets<'a>, Strings<'a>),
+}
+
+/// An array of sentences.
+pub struct ArrowSentences<'a> {
+    count: usize,
+    sentences: Offsets<'a>,
+    tokens: TokenCells<'a>,
+    /// Whether the offsets of the sentences have 64 bits.
+    pub large: bool,
+}
+
+impl Sentences for ArrowSentences<'_> {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn tokens(&self, sentence: usize) -> usize {
+        self.sentences.range(sentence).len()
+    }
+
+    fn read<'a>(&'a self, sentence: usize, columns: usize, cells: &mut Vec<&'a [u8]>) {
+        for token in self.sentences.range(sentence) {
+            match &self.tokens {
+                TokenCells::Columns(strings) => cells.extend(strings[..columns].iter().map(|column| column.get(token))),
+                TokenCells::Lists(offsets, strings) => {
+                    cells.extend(offsets.range(token).take(columns).map(|cell| strings.get(cell)));
+                }
+            }
+        }
+    }
+}
+
+/// Both capsules of an array that has the method `__arrow_c_array__`; the memory lives as long as they do.
+pub struct Capsules<'py>(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
+
+impl<'py> Capsules<'py> {
+    /// The capsules of an array.
+    pub fn of(array: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let pair = array.call_method0("__arrow_c_array__")?;
+        let (schema, array) = pair.cast::<PyTuple>()?.extract::<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)>()?;
+        Ok(Capsules(schema, array))
+    }
+
+    /// The sentences of the array, for a model whose template looks at so many columns.
+    pub fn sentences(&self, columns: usize) -> PyResult<ArrowSentences<'_>> {
+        let schema = self.0.pointer_checked(Some(c"arrow_schema"))?.as_ptr() as *const Schema;
+        let array = self.1.pointer_checked(Some(c"arrow_array"))?.as_ptr() as *const Array;
+        sentences(Node { array, schema, memory: PhantomData }, columns)
+    }
+}
+
+impl<'a> Node<'a> {
+    fn array(self) -> &'a Array {
+        // Safety: the capsules point to structures that live as long as they, and children live as long as their parents.
+        unsafe { &*self.array }
+    }
+
+    /// The code of the type.
+    fn format(self) -> &'a str {
+        // Safety: as above; the format is a string that ends with NUL.
+        let format = unsafe { CStr::from_ptr((*self.schema).format) };
+        format.to_str().unwrap_or_default()
+    }
+
+    fn children(self) -> impl Iterator<Item = Node<'a>> {
+        let count = self.array().n_children as usize;
+        (0..count).map(move |at| {
+            // Safety: both have so many children.
+            let (array, schema) = unsafe { (*self.array().children.add(at), *(*self.schema).children.add(at)) };
+            Node { array, schema, memory: PhantomData }
+        })
+    }
+
+    /// A buffer of so many values.
+    fn buffer<T>(self, at: usize, count: usize) -> &'a [T] {
+        if count == 0 {
+            return &[];
+        }
+        // Safety: an array of this type has the buffer, with at least so many values, aligned for them.
+        unsafe { std::slice::from_raw_parts((*self.array().buffers.add(at)).cast::<T>(), count) }
+    }
+
+    /// The offsets of a list or string array.
+    fn offsets(self) -> Offsets<'a> {
+        let (start, length) = (self.array().offset as usize, self.array().length as usize);
+        let large = matches!(self.format(), "U" | "+L");
+        if length == 0 {
+            return if large { Offsets::Large(&[0]) } else { Offsets::Small(&[0]) };
+        }
+        if large {
+            Offsets::Large(&self.buffer(1, start + length + 1)[start..])
+        } else {
+            Offsets::Small(&self.buffer(1, start + length + 1)[start..])
+        }
+    }
+
+    /// The strings of a string array. Error: it is none.
+    fn strings(self, place: &str) -> PyResult<Strings<'a>> {
+        if !matches!(self.format(), "u" | "U") || self.is_dictionary() {
+            return Err(unfit(&format!("{place} of {}", self.described())));
+        }
+        let offsets = self.offsets();
+        let bytes = self.buffer(2, offsets.at(self.array().length as usize));
+        Ok(Strings { offsets, bytes })
+    }
+
+    fn is_dictionary(self) -> bool {
+        // Safety: as above.
+        unsafe { !(*self.schema).dictionary.is_null() }
+    }
+
+    /// The first missing value in a range.
+    fn first_null(self, mut range: Range<usize>) -> Option<usize> {
+        let array = self.array();
+        // Safety: every array with a type of ours has a first buffer, of validity, which may be NULL.
+        if array.null_count == 0 || range.is_empty() || unsafe { (*array.buffers).is_null() } {
+            return None;
+        }
+        let bits: &[u8] = self.buffer(0, (array.offset as usize + range.end).div_ceil(8));
+        range.find(|index| {
+            let bit = array.offset as usize + index;
+            bits[bit / 8] >> (bit % 8) & 1 == 0
+        })
+    }
+
+    /// The type in words.
+    fn described(self) -> String {
+        match self.format() {
+            _ if self.is_dictionary() => "dictionary-encoded values".into(),
+            "u" | "U" => "strings".into(),
+            "+l" | "+L" => "lists".into(),
+            "+s" => "structures".into(),
+            "n" => "nulls".into(),
+            other => format!("Arrow's type '{other}'"),
+        }
+    }
+}
+
+/// The error for an array of another type.
+fn unfit(found: &str) -> PyErr {
+    PyTypeError::new_err(format!(
+        "an array of sentences is one of list<string>, list<list<string>> or list<struct> of strings, not {found}; cast it"
+    ))
+}
+
+/// The sentences of an array.
+fn sentences(node: Node<'_>, columns: usize) -> PyResult<ArrowSentences<'_>> {
+    if !matches!(node.format(), "+l" | "+L") {
+        return Err(unfit(&format!("one of {}", node.described())));
+    }
+    let (count, sentences) = (node.array().length as usize, node.offsets());
+    let missing = |what: &str, sentence: usize| {
+        DataError::new_err(format!("sentence {sentence}: {what} is null; fill nulls, or leave such sentences out"))
+    };
+    if let Some(sentence) = node.first_null(0..count) {
+        return Err(missing("it", sentence));
+    }
+    let tokens = node.children().next().expect("a list has a child");
+    let range = sentences.at(0)..sentences.at(count);
+    let sentence_of =
+        |token: usize| (0..count).find(|&sentence| sentences.range(sentence).contains(&token)).unwrap_or(0);
+    let token_null = |node: Node<'_>| match node.first_null(range.clone()) {
+        Some(token) => Err(missing("a token", sentence_of(token))),
+        None => Ok(()),
+    };
+    token_null(tokens)?;
+    let few = |found: usize, sentence: usize| {
+        let message =
+            format!("sentence {sentence}: a token has {found} of the {columns} columns that the template looks at");
+        DataError::new_err(message)
+    };
+    let cells = match tokens.format() {
+        "+l" | "+L" => {
+            let (lists, cells) = (tokens.offsets(), tokens.children().next().expect("a list has a child"));
+            if let Some(token) = range.clone().find(|&token| lists.range(token).len() < columns) {
+                return Err(few(lists.range(token).len(), sentence_of(token)));
+            }
+            let used = if range.is_empty() { 0..0 } else { lists.at(range.start)..lists.at(range.end) };
+            if let Some(cell) = cells.first_null(used) {
+                let token = range.clone().find(|&token| lists.range(token).contains(&cell)).unwrap_or(range.start);
+                return Err(missing("a column of a token", sentence_of(token)));
+            }
+            TokenCells::Lists(lists, cells.strings("lists of lists")?)
+        }
+        "+s" => {
+            let start = tokens.array().offset as usize;
+            let fields: Vec<Node<'_>> = tokens.children().take(columns).collect();
+            if fields.len() < columns {
+                return Err(few(fields.len(), 0));
+            }
+            let mut strings = Vec::with_capacity(columns);
+            for field in fields {
+                if let Some(at) = field.first_null(range.start + start..range.end + start) {
+                    return Err(missing("a column of a token", sentence_of(at - start)));
+                }
+                let Strings { offsets, bytes } = field.strings("lists of structures")?;
+                let offsets = match offsets {
+                    // Of an empty column there is nothing to leave out.
+                    Offsets::Small(offsets) => Offsets::Small(offsets.get(start..).unwrap_or(&[0])),
+                    Offsets::Large(offsets) => Offsets::Large(offsets.get(start..).unwrap_or(&[0])),
+                };
+                strings.push(Strings { offsets, bytes });
+            }
+            TokenCells::Columns(strings)
+        }
+        _ => {
+            let strings = tokens.strings("lists")?;
+            if columns > 1 && !range.is_empty() {
+                return Err(few(1, sentence_of(range.start)));
+            }
+            TokenCells::Columns(vec![strings])
+        }
+    };
+    Ok(ArrowSentences { count, sentences, tokens: cells, large: node.format() == "+L" })
+}

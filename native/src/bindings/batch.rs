@@ -1,0 +1,142 @@
+//! Batches of sentences of raw tokens, from Python's lists and from Arrow arrays, labelled without a corpus.
+
+use crate::bindings::arrow::Capsules;
+use crate::bindings::errors::OptionError;
+use crate::bindings::interrupt::interruptible_unless;
+use crate::bindings::items::read_cells;
+use crate::bindings::model::ChainModel;
+use crate::chain::batch::{Labelled, Sentences, tag_batch};
+use crate::text::cells::Texts;
+use crate::text::template::Template;
+use crate::threads;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+
+/// Tokens of a batch that is labelled on the calling thread: a thread takes longer to wake.
+const FEW: usize = 500;
+
+/// Sentences of Python's objects, copied.
+#[derive(Default)]
+struct Listed {
+    texts: Texts,
+    /// Cells of a token in `texts`.
+    columns: usize,
+    /// Sentence -> tokens of all sentences up to it.
+    ends: Vec<usize>,
+}
+
+impl Listed {
+    fn start(&self, sentence: usize) -> usize {
+        if sentence == 0 { 0 } else { self.ends[sentence - 1] }
+    }
+}
+
+impl Sentences for Listed {
+    fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn tokens(&self, sentence: usize) -> usize {
+        self.ends[sentence] - self.start(sentence)
+    }
+
+    fn read<'a>(&'a self, sentence: usize, columns: usize, cells: &mut Vec<&'a [u8]>) {
+        let tokens = self.start(sentence) * columns..self.ends[sentence] * columns;
+        debug_assert_eq!(columns, self.columns);
+        cells.extend(tokens.map(|cell| self.texts.get(cell)));
+    }
+}
+
+/// Labels and probabilities of a list of sentences: a list of labels for each, and with `probabilities` the probability of each label
+/// and the log-probability of all.
+type OfLists<'py> = (Bound<'py, PyList>, Option<(Vec<Vec<f64>>, Vec<f64>)>);
+
+/// Labels lists of raw tokens. The interpreter is free meanwhile.
+#[pyfunction]
+#[pyo3(signature = (model, sentences, *, probabilities=false, threads=0))]
+pub fn tag_lists<'py>(
+    model: &Bound<'py, ChainModel>,
+    sentences: &Bound<'py, PyAny>,
+    probabilities: bool,
+    threads: usize,
+) -> PyResult<OfLists<'py>> {
+    let (py, model) = (model.py(), model.get());
+    let template = template_of(model)?;
+    let mut listed = Listed { columns: template.columns, ..Listed::default() };
+    let mut tokens = 0;
+    for (index, sentence) in sentences.try_iter()?.enumerate() {
+        let read = read_cells(&sentence?, template.columns, &mut listed.texts);
+        tokens += read.map_err(|problem| problem.located(py, Some(index)))?;
+        listed.ends.push(tokens);
+    }
+    let labelled = tag(py, model, template, &listed, probabilities, threads)?;
+    let names = model.singles.names(py, &model.inner);
+    let parts = (0..listed.count()).map(|sentence| listed.start(sentence)..listed.ends[sentence]);
+    let lists = PyList::empty(py);
+    for part in parts.clone() {
+        lists.append(names.list(py, &labelled.labels[part])?)?;
+    }
+    let of_tokens = || parts.map(|part| labelled.probabilities[part].to_vec()).collect();
+    let sure = probabilities.then(of_tokens).map(|of_tokens| (of_tokens, labelled.log_probabilities));
+    Ok((lists, sure))
+}
+
+/// What `tag_arrow` returns: whether offsets have 64 bits, the bytes of the offsets of sentences, of the labels' numbers (32 bits; as
+/// many as there are labels for no label), of the probabilities and the log-probabilities.
+type OfArrow<'py> = (bool, [Bound<'py, PyBytes>; 4]);
+
+/// Labels an Arrow array of sentences, which is read where it lies. The interpreter is free meanwhile.
+#[pyfunction]
+#[pyo3(signature = (model, array, *, probabilities=false, threads=0))]
+pub fn tag_arrow<'py>(
+    model: &Bound<'py, ChainModel>,
+    array: &Bound<'py, PyAny>,
+    probabilities: bool,
+    threads: usize,
+) -> PyResult<OfArrow<'py>> {
+    let (py, model) = (model.py(), model.get());
+    let template = template_of(model)?;
+    let capsules = Capsules::of(array)?;
+    let sentences = capsules.sentences(template.columns)?;
+    let mut labelled = tag(py, model, template, &sentences, probabilities, threads)?;
+    let n_labels = model.inner.labels.len() as u32;
+    labelled.labels.iter_mut().for_each(|label| *label = (*label).min(n_labels));
+    let mut ends = vec![0];
+    ends.extend((0..sentences.count()).scan(0, |end, sentence| {
+        *end += sentences.tokens(sentence) as i64;
+        Some(*end)
+    }));
+    let small: Vec<i32> = if sentences.large { Vec::new() } else { ends.iter().map(|&end| end as i32).collect() };
+    let offsets = if sentences.large { bytemuck::cast_slice(&ends) } else { bytemuck::cast_slice(&small) };
+    let parts = [
+        offsets,
+        bytemuck::cast_slice(&labelled.labels),
+        bytemuck::cast_slice(&labelled.probabilities),
+        bytemuck::cast_slice(&labelled.log_probabilities),
+    ];
+    Ok((sentences.large, parts.map(|part: &[u8]| PyBytes::new(py, part))))
+}
+
+fn template_of(model: &ChainModel) -> PyResult<&Template> {
+    model
+        .inner
+        .template
+        .as_deref()
+        .ok_or_else(|| OptionError::new_err("the model has no template, which would form attributes of raw tokens"))
+}
+
+fn tag<S: Sentences>(
+    py: Python<'_>,
+    model: &ChainModel,
+    template: &Template,
+    sentences: &S,
+    probabilities: bool,
+    threads: usize,
+) -> PyResult<Labelled> {
+    let tokens: usize = (0..sentences.count()).map(|sentence| sentences.tokens(sentence)).sum();
+    let quick = tokens < FEW;
+    interruptible_unless(quick, py, |interrupt| {
+        let work = || tag_batch(&model.inner, template, sentences, probabilities, interrupt);
+        if quick { work() } else { threads::pool(threads)?.install(work) }
+    })
+}

@@ -1,0 +1,96 @@
+//! Many sentences of raw tokens, labelled in parallel without a corpus.
+
+use crate::chain::confidence::Decode;
+use crate::chain::model::Model;
+use crate::chain::sequence::{Sequence, SequenceScorer};
+use crate::corpus::sink::Sink;
+use crate::error::Result;
+use crate::text::cells::Cells;
+use crate::text::expand::Expander;
+use crate::text::template::Template;
+use crate::threads::Interrupt;
+use rayon::prelude::*;
+
+/// Sentences of raw tokens.
+pub trait Sentences: Sync {
+    /// Number of sentences.
+    fn count(&self) -> usize;
+
+    /// Number of tokens of a sentence.
+    fn tokens(&self, sentence: usize) -> usize;
+
+    /// Appends the first `columns` cells of a sentence's tokens, token by token.
+    fn read<'a>(&'a self, sentence: usize, columns: usize, cells: &mut Vec<&'a [u8]>);
+}
+
+/// The labels of consecutive sentences.
+#[derive(Default)]
+pub struct Labelled {
+    /// The labels of all tokens; `UNKNOWN` where every labelling is forbidden.
+    pub labels: Vec<u32>,
+    /// The probability of the label of each token, where probabilities are wanted.
+    pub probabilities: Vec<f64>,
+    /// log p(labels | sentence) of each sentence, where probabilities are wanted.
+    pub log_probabilities: Vec<f64>,
+}
+
+impl Labelled {
+    fn append(&mut self, mut other: Labelled) {
+        self.labels.append(&mut other.labels);
+        self.probabilities.append(&mut other.probabilities);
+        self.log_probabilities.append(&mut other.log_probabilities);
+    }
+}
+
+/// Tokens that a thread labels at a time, about.
+const PIECE: usize = 2048;
+
+/// Labels all sentences: on the threads of the pool that this is called in, or on the calling thread if there are few tokens.
+pub fn tag_batch<S: Sentences>(
+    model: &Model,
+    template: &Template,
+    sentences: &S,
+    probabilities: bool,
+    interrupt: &Interrupt,
+) -> Result<Labelled> {
+    let mut pieces = Vec::new();
+    let (mut start, mut tokens) = (0, 0);
+    for sentence in 0..sentences.count() {
+        tokens += sentences.tokens(sentence);
+        if tokens >= PIECE || sentence + 1 == sentences.count() {
+            pieces.push(start..sentence + 1);
+            (start, tokens) = (sentence + 1, 0);
+        }
+    }
+    let tag = |piece: std::ops::Range<usize>| {
+        interrupt.check()?;
+        let mut sequence = Sequence::new(model);
+        let mut expander = Expander::new(template);
+        let mut cells = Cells { columns: template.columns, cells: Vec::new() };
+        let mut labelled = Labelled::default();
+        for sentence in piece {
+            cells.clear();
+            sentences.read(sentence, template.columns, &mut cells.cells);
+            let mut scorer = SequenceScorer::new(model, &mut sequence);
+            expander.expand(&cells, &mut scorer, |_| None);
+            scorer.end_sentence(1.0);
+            if probabilities {
+                let tagging = model.tag_lattice(&mut sequence.lattice, Decode::Viterbi, None);
+                labelled.labels.extend(tagging.labels);
+                labelled.probabilities.extend(tagging.probabilities);
+                labelled.log_probabilities.push(tagging.log_probability);
+            } else {
+                labelled.labels.extend_from_slice(sequence.best_labels(model));
+            }
+        }
+        Ok(labelled)
+    };
+    let mut all = Labelled::default();
+    if pieces.len() < 2 {
+        pieces.into_iter().map(tag).try_for_each(|labelled| labelled.map(|labelled| all.append(labelled)))?;
+    } else {
+        let labelled: Vec<Labelled> = pieces.into_par_iter().map(tag).collect::<Result<_>>()?;
+        labelled.into_iter().for_each(|labelled| all.append(labelled));
+    }
+    Ok(all)
+}

@@ -1,0 +1,391 @@
+//! What is written for a labelled sentence: labels, probabilities, several labellings; in the layout of this program, or of the
+//! tagger of another one.
+//!
+//! - Wapiti's `label`: each line as it was read, a TAB and the label. With scores (`-s`), a line `# rank score` before the sentence
+//!   and `TAB label/score` behind each label: the sums of the weights, or products of posterior probabilities (`-p`), by which each
+//!   token then gets its most probable label.
+//! - CRF++'s `crf_test`: the cells of each line between TABs, and the label. With detail 1, a line `# probability` before the
+//!   sentence and `/probability` behind each label; with detail 2, the probability of every label besides. Of several labellings
+//!   each has a line `# rank probability`.
+//! - CRFsuite's `tag`: the label alone; a line each for score and probability before the sequence (`-p`), `:probability` behind each
+//!   label (`-i`), the probability of every label (`-l`).
+//!
+//! Numbers have six decimals there, as `%f` of C writes them.
+
+use crate::chain::confidence::Probabilities;
+use crate::chain::inference::Labelling;
+use crate::chain::tagger::Scorer;
+use crate::error::{Error, Result};
+use crate::text::columns;
+use crate::text::encode::Format;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+/// What stands for the labels of a sentence that may not have any.
+const NONE: &str = "?";
+
+/// What is written for a sentence.
+#[derive(Clone, Copy)]
+pub enum Answer<'a> {
+    /// The best labelling.
+    Best,
+    /// The best labelling, and the probability of every label of each token.
+    Marginals,
+    /// So many labellings with their probabilities, best first.
+    NBest(NonZeroUsize),
+    /// The best labelling, and how probable its parts are, or all of it.
+    Confident(Probabilities<'a>),
+    /// What another program writes.
+    As(Layout),
+}
+
+/// The layout of another program's tagger, with what it writes beside the labels.
+#[derive(Clone, Copy)]
+pub enum Layout {
+    Wapiti {
+        /// Whether there are scores, and whether they are posterior probabilities.
+        scores: bool,
+        posterior: bool,
+        n_best: Option<NonZeroUsize>,
+    },
+    Crfpp {
+        /// 0 for labels, 1 for their probabilities, 2 for the probabilities of all labels.
+        detail: u8,
+        n_best: Option<NonZeroUsize>,
+    },
+    Crfsuite {
+        /// Whether the score and the probability of the sequence are written, the probability of each label, and of all labels.
+        sequence: bool,
+        token: bool,
+        all: bool,
+    },
+}
+
+/// Options that say what is written.
+#[derive(Clone, Copy, Default)]
+pub struct Wanted<'a> {
+    pub marginals: bool,
+    pub n_best: Option<NonZeroUsize>,
+    pub probabilities: Option<Probabilities<'a>>,
+    /// Name of another program, and how much detail it shows.
+    pub layout: Option<&'a str>,
+    pub detail: Option<u8>,
+}
+
+impl<'a> Wanted<'a> {
+    /// The answer that the options ask for. Error: two of them exclude one another.
+    pub fn answer(self) -> Result<Answer<'a>> {
+        if let Some(name) = self.layout {
+            return self.layout(name).map(Answer::As);
+        }
+        if self.detail.is_some() {
+            return Err(Error::Option(
+                "-v is the detail of --layout crf++, wapiti and crfsuite; give one of them".into(),
+            ));
+        }
+        match (self.marginals, self.n_best, self.probabilities) {
+            (false, None, None) => Ok(Answer::Best),
+            (true, None, None) => Ok(Answer::Marginals),
+            (false, Some(n), None) => Ok(Answer::NBest(n)),
+            (false, None, Some(probabilities)) => Ok(Answer::Confident(probabilities)),
+            (true, Some(_), _) => Err(Error::Option(
+                "marginals belong to tokens and n-best probabilities to labellings; leave out --marginals or --n-best"
+                    .into(),
+            )),
+            (_, _, Some(_)) => {
+                let other = if self.marginals { "--marginals" } else { "--n-best" };
+                Err(Error::Option(format!(
+                    "{other} has probabilities of its own; leave out {other} or --probabilities"
+                )))
+            }
+        }
+    }
+
+    /// The layout of this name.
+    fn layout(self, name: &str) -> Result<Layout> {
+        let (detail, n_best) = (self.detail.unwrap_or(0), self.n_best);
+        let refused = match (name, self.probabilities) {
+            ("crfsuite", _) if n_best.is_some() => "CRFsuite's tagger has no n-best list; leave out --n-best",
+            ("crfsuite", Some(Probabilities::Span(_))) => "CRFsuite's tagger knows no spans; leave out --probabilities",
+            ("wapiti" | "crf++", Some(_)) => "this layout shows probabilities with -v; leave out --probabilities",
+            ("wapiti" | "crf++", _) if self.marginals => {
+                "this layout shows probabilities with -v; leave out --marginals"
+            }
+            ("wapiti", _) if detail == 2 && n_best.is_some() => {
+                "with -v 2 each token gets its most probable label; leave out --n-best, or give -v 1"
+            }
+            _ if detail > 2 => "-v is 0, 1 or 2",
+            _ => "",
+        };
+        if !refused.is_empty() {
+            return Err(Error::Option(format!("--layout {name}: {refused}")));
+        }
+        match name {
+            "wapiti" => Ok(Layout::Wapiti { scores: detail > 0, posterior: detail == 2, n_best }),
+            "crf++" => Ok(Layout::Crfpp { detail, n_best }),
+            "crfsuite" => Ok(Layout::Crfsuite {
+                sequence: detail > 0 || matches!(self.probabilities, Some(Probabilities::Sequence)),
+                token: detail > 0 || matches!(self.probabilities, Some(Probabilities::Token)),
+                all: detail > 1 || self.marginals,
+            }),
+            _ => Err(Error::Option(format!("layout '{name}' is unknown; choose wapiti, crf++ or crfsuite"))),
+        }
+    }
+}
+
+impl Answer<'_> {
+    /// Error: the answer does not fit sentences of a format.
+    pub fn check(self, format: Format) -> Result<()> {
+        let message = match (self, format) {
+            (Answer::Best, _) | (Answer::As(_), Format::Columns) => return Ok(()),
+            (Answer::As(Layout::Crfsuite { .. }), Format::Crfsuite) => return Ok(()),
+            (Answer::As(Layout::Crfsuite { .. }), _) => {
+                "--layout crfsuite is for columns and attribute files; leave it out".into()
+            }
+            (Answer::As(_), _) => "--layout is for columns; other formats keep their own, so leave it out".into(),
+            (Answer::Marginals, Format::Conllu(_)) => no_column("--marginals"),
+            (Answer::NBest(_), Format::Conllu(_)) => no_column("--n-best"),
+            (Answer::Confident(_), Format::Conllu(_)) => no_column("--probabilities"),
+            _ => return Ok(()),
+        };
+        Err(Error::Option(message))
+    }
+}
+
+fn no_column(option: &str) -> String {
+    format!("CoNLL-U has no column for probabilities; leave out {option}")
+}
+
+impl Layout {
+    /// How many labellings are wanted, where it is not the best one.
+    pub fn n_best(self) -> Option<NonZeroUsize> {
+        match self {
+            Layout::Wapiti { n_best, .. } | Layout::Crfpp { n_best, .. } => n_best,
+            Layout::Crfsuite { .. } => None,
+        }
+    }
+
+    /// Whether each token gets its most probable label.
+    pub fn posterior(self) -> bool {
+        matches!(self, Layout::Wapiti { posterior: true, .. })
+    }
+
+    /// Whether marginals are needed.
+    pub fn marginals(self) -> bool {
+        match self {
+            Layout::Wapiti { posterior, .. } => posterior,
+            Layout::Crfpp { detail, .. } => detail > 0,
+            Layout::Crfsuite { sequence, token, all } => sequence || token || all,
+        }
+    }
+
+    /// Whether the scores of labellings are needed.
+    pub fn scores(self) -> bool {
+        match self {
+            Layout::Wapiti { scores, posterior, .. } => scores && !posterior,
+            Layout::Crfpp { .. } => false,
+            Layout::Crfsuite { sequence, .. } => sequence,
+        }
+    }
+}
+
+impl<'m> Scorer<'m> {
+    /// Writes the labelled sentence whose tokens stand on these lines of a text; without lines, the labels alone.
+    pub(super) fn print_sentence(&mut self, content: &[u8], lines: Option<&[Range<usize>]>) {
+        if let Answer::As(layout) = self.answer {
+            return self.print_as(layout, content, lines);
+        }
+        self.print_labellings(|scorer| {
+            for token in 0..scorer.path.len() {
+                if let Some(lines) = lines {
+                    scorer.out.extend_from_slice(content[lines[token].clone()].trim_ascii_end());
+                    scorer.out.push(b'\t');
+                }
+                scorer.print_label(token);
+                scorer.out.push(b'\n');
+            }
+            scorer.out.extend_from_slice(scorer.closing.unwrap_or(b"\n"));
+        });
+    }
+
+    /// Calls `print` with the best labelling in `path`, behind a line that says its probability if that is wanted; where several are
+    /// wanted, with each of them, behind a line that says its rank and its probability, or that there is none.
+    fn print_labellings(&mut self, print: impl Fn(&mut Self)) {
+        if self.labellings.is_empty() {
+            match self.answer {
+                Answer::NBest(_) => self.out.extend_from_slice(b"# none\n"),
+                Answer::Confident(Probabilities::Sequence) => {
+                    self.write(format_args!("# {}\n", six_digits(self.tagging.log_probability.exp())));
+                }
+                _ => {}
+            }
+            return print(self);
+        }
+        for (rank, labelling) in std::mem::take(&mut self.labellings).into_iter().enumerate() {
+            self.write(format_args!("# {rank} {}\n", six_digits(labelling.log_probability.exp())));
+            self.path = labelling.labels;
+            print(self);
+        }
+    }
+
+    /// Writes the label of a token, and its probability or its marginals where they are wanted.
+    pub(super) fn print_label(&mut self, token: usize) {
+        self.out.extend_from_slice(self.name(token).as_bytes());
+        if matches!(self.answer, Answer::Marginals) {
+            self.print_marginals(token, ':');
+        }
+        if let Answer::Confident(Probabilities::Token | Probabilities::Span(_)) = self.answer {
+            self.write(format_args!("\t{:.6}", self.tagging.beside(token)));
+        }
+    }
+
+    /// Writes the sentence as another program does.
+    fn print_as(&mut self, layout: Layout, content: &[u8], lines: Option<&[Range<usize>]>) {
+        let mut labellings = std::mem::take(&mut self.labellings);
+        if labellings.is_empty() {
+            let labels = std::mem::take(&mut self.path);
+            labellings.push(Labelling { labels, log_probability: self.tagging.log_probability });
+        }
+        for (rank, labelling) in labellings.into_iter().enumerate() {
+            self.path = labelling.labels;
+            self.print_head(layout, rank, labelling.log_probability);
+            for token in 0..self.path.len() {
+                match (layout, lines) {
+                    (Layout::Crfsuite { .. }, _) | (_, None) => {}
+                    (Layout::Wapiti { .. }, Some(lines)) => {
+                        self.out.extend_from_slice(&content[lines[token].clone()]);
+                        self.out.push(b'\t');
+                    }
+                    (Layout::Crfpp { .. }, Some(lines)) => {
+                        for cell in columns::split(&content[lines[token].clone()]) {
+                            self.out.extend_from_slice(cell);
+                            self.out.push(b'\t');
+                        }
+                    }
+                }
+                self.print_label_as(layout, rank, token);
+                self.out.push(b'\n');
+            }
+            self.out.push(b'\n');
+        }
+    }
+
+    /// Writes what stands above a sentence.
+    fn print_head(&mut self, layout: Layout, rank: usize, log_probability: f64) {
+        let probability = log_probability.exp();
+        match layout {
+            Layout::Wapiti { scores: true, posterior: true, .. } => {
+                let product: f64 = self.tagging.probabilities.iter().product();
+                self.write(format_args!("# {rank} {product:.6}\n"));
+            }
+            Layout::Wapiti { scores: true, .. } => {
+                let score: f64 = self.token_scores[rank].iter().sum();
+                self.write(format_args!("# {rank} {score:.6}\n"));
+            }
+            Layout::Crfpp { n_best: Some(_), .. } => self.write(format_args!("# {rank} {probability:.6}\n")),
+            Layout::Crfpp { detail: 1.., .. } => self.write(format_args!("# {probability:.6}\n")),
+            Layout::Crfsuite { sequence: true, .. } => {
+                let score: f64 = self.token_scores[rank].iter().sum();
+                let log_z = score - log_probability;
+                self.write(format_args!("@score\t{score:.6}\t{log_z:.6}\n@probability\t{probability:.6}\n"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes the label of a token with its scores or probabilities.
+    fn print_label_as(&mut self, layout: Layout, rank: usize, token: usize) {
+        let label = self.name(token);
+        self.out.extend_from_slice(label.as_bytes());
+        let probability = |scorer: &Self| {
+            let n = scorer.model.labels.len();
+            // A label that is `UNKNOWN` has no probability.
+            scorer.tagging.marginals[token * n..][..n].get(scorer.path[token] as usize).map_or(0.0, |p| p.min(1.0))
+        };
+        match layout {
+            Layout::Wapiti { scores: true, posterior, .. } => {
+                let score = if posterior { probability(self) } else { self.token_scores[rank][token] };
+                self.write(format_args!("\t{label}/{score:.6}"));
+            }
+            Layout::Crfpp { detail: detail @ 1.., .. } => {
+                self.write(format_args!("/{:.6}", probability(self)));
+                if detail > 1 {
+                    self.print_marginals(token, '/');
+                }
+            }
+            Layout::Crfsuite { token: single, all, .. } => {
+                if single {
+                    self.write(format_args!(":{:.6}", probability(self)));
+                }
+                if all {
+                    self.print_marginals(token, ':');
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes every label with its probability at a token, in columns.
+    fn print_marginals(&mut self, token: usize, between: char) {
+        let labels = &self.model.labels;
+        for (label, p) in labels.iter().zip(&self.tagging.marginals[token * labels.len()..]) {
+            write!(self.out, "\t{label}{between}{p:.6}").expect("writing to memory");
+        }
+    }
+
+    /// The name of the label that `path` gives a token.
+    fn name(&self, token: usize) -> &'m str {
+        self.model.labels.get(self.path[token] as usize).map_or(NONE, String::as_str)
+    }
+
+    fn write(&mut self, text: std::fmt::Arguments<'_>) {
+        self.out.write_fmt(text).expect("writing to memory");
+    }
+
+    /// Writes the sentence of a JSON line with its labels.
+    pub(super) fn print_json(&mut self, line: &[u8]) {
+        let Ok(Value::Object(mut sentence)) = serde_json::from_slice(line) else { return };
+        let labels = &self.model.labels;
+        let named = |path: &[u32]| -> Vec<Option<&str>> {
+            path.iter().map(|&label| labels.get(label as usize).map(String::as_str)).collect()
+        };
+        let labellings = std::mem::take(&mut self.labellings);
+        let predicted = named(&self.path);
+        match self.answer {
+            Answer::Best | Answer::As(_) => {}
+            Answer::Marginals => {
+                let row = |row: &[f64]| labels.iter().cloned().zip(row.iter().copied().map(Value::from)).collect();
+                let tokens = self.tagging.marginals.chunks_exact(labels.len()).take(predicted.len());
+                let rows: Vec<Value> = tokens.map(|token| Value::Object(row(token))).collect();
+                sentence.insert("marginals".into(), rows.into());
+            }
+            Answer::NBest(_) => {
+                let one =
+                    |one: &Labelling| json!({"labels": named(&one.labels), "probability": one.log_probability.exp()});
+                // The reader leaves out sentences without tokens, which have the empty labelling.
+                let empty = Labelling { labels: Vec::new(), log_probability: 0.0 };
+                let empty = self.path.is_empty().then_some(&empty);
+                sentence.insert("n_best".into(), labellings.iter().chain(empty).map(one).collect());
+            }
+            Answer::Confident(probabilities) => self.tagging.add_field(probabilities, &mut sentence),
+        }
+        sentence.insert("predicted".into(), predicted.into());
+        serde_json::to_writer(&mut self.out, &sentence).expect("writing to memory");
+        self.out.push(b'\n');
+    }
+}
+
+/// A probability with six significant digits, as `%g` of C writes it.
+fn six_digits(probability: f64) -> String {
+    let scientific = format!("{probability:.5e}");
+    let (digits, exponent) = scientific.split_once('e').expect("a number with an exponent");
+    let exponent: i32 = exponent.parse().expect("an exponent");
+    if exponent < -4 {
+        let digits = digits.trim_end_matches('0').trim_end_matches('.');
+        return format!("{digits}e{exponent:03}");
+    }
+    let decimals = format!("{probability:.*}", (5 - exponent) as usize);
+    decimals.trim_end_matches('0').trim_end_matches('.').into()
+}

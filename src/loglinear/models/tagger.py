@@ -1,0 +1,193 @@
+"""A small tagger: a model that labels raw tokens, without what only training and evaluation need."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..data.labels import typed
+from ..errors import OptionError
+from .chain_file import ChainModel, open_model, tag_arrow, tag_lists
+from .settings import check_kind
+from .tagging import Tagging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from .chain import ChainCRF
+
+__all__ = ["Tagger"]
+
+
+class Tagger:
+    """Labels sentences of raw tokens with a linear-chain CRF: one at once, or many in parallel.
+
+    The model's template forms the attributes of the tokens in native code; no Python object is made for an attribute,
+    and the interpreter is free while a batch is labelled. Neither NumPy nor scikit-learn is imported. Any number of
+    threads may use a tagger at the same time.
+
+    A tagger pickles as the bytes of its model's file, not as the path: it is the same on any machine of a cluster.
+    Workers of a process pool that share a disk do better to open the path themselves: the file is mapped, and their
+    memory shared.
+
+    Args:
+        model: path of a model file, of this library or another program's that it reads; or a fitted `ChainCRF`.
+
+    Attributes:
+        labels: the labels that the model knows.
+
+    Raises:
+        ModelFileError: the file is damaged, or the model is not a chain's.
+        OSError: the file cannot be read.
+
+    Example:
+        >>> from loglinear import ChainCRF, Tagger
+        >>> crf = ChainCRF(template="pos").fit([["Dogs", "bark"], ["Cats", "sleep"]], [["NOUN", "VERB"]] * 2)
+        >>> tagger = Tagger(crf)
+        >>> tagger.tag(["Dogs", "sleep"])
+        ['NOUN', 'VERB']
+        >>> tagger.tag_batch([["Cats", "bark"], ["Dogs"]])
+        [['NOUN', 'VERB'], ['NOUN']]
+    """
+
+    labels: list[Any]
+
+    def __init__(self, model: str | os.PathLike[str] | ChainCRF) -> None:
+        if isinstance(model, (str, os.PathLike)):
+            path = os.fspath(model)
+            opened, settings = open_model(path)
+            check_kind("chain", settings, path)
+            self._set(opened, settings.get("label_type", "str"))
+        else:
+            self._set(*_fitted(model))
+
+    def _set(self, model: ChainModel, label_type: str) -> None:
+        self._model, self._label_type = model, label_type
+        self.labels = typed([model.labels], label_type)[0]
+
+    @classmethod
+    def _of(cls, model: ChainModel, label_type: str) -> Tagger:
+        tagger = cls.__new__(cls)
+        tagger._set(model, label_type)
+        return tagger
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self)._of, (self._model, self._label_type)
+
+    def tag(self, tokens: Sequence[Any]) -> list[Any]:
+        """The most probable labels of a sentence, found on the calling thread.
+
+        Args:
+            tokens: a str each, or a sequence of str, the columns that the template looks at. For a model without a
+                template, the attributes of each token: a dict, a str or a sequence of str, as `ChainCRF` takes them.
+
+        Returns:
+            A label for each token; None in place of each if the model's constraints forbid all labellings.
+
+        Raises:
+            DataError: a sentence that cannot be used; names the token.
+
+        Example:
+            >>> from loglinear import ChainCRF, Tagger
+            >>> crf = ChainCRF().fit([[{"w": "Dogs"}, {"w": "bark"}]], [["NOUN", "VERB"]])
+            >>> Tagger(crf).tag([{"w": "Dogs", "length": 4}])
+            ['NOUN']
+        """
+        labels = self._model.predict_single(tokens)
+        return labels if self._label_type == "str" else typed([labels], self._label_type)[0]
+
+    def tag_batch(
+        self, sentences: Iterable[Sequence[Any]] | Any, *, probabilities: bool = False, threads: int = 0
+    ) -> Any:
+        """The most probable labels of many sentences, found in parallel.
+
+        Arrow arrays are read where they lie: `list<string>`, or for templates of several columns
+        `list<list<string>>` or `list<struct>` of strings, in the order of the columns; with 32 or 64 bits of offsets;
+        slices and chunked arrays. Anything with `__arrow_c_array__` or `__arrow_c_stream__` is taken for one.
+
+        Args:
+            sentences: lists of tokens, as for `tag`, of a model with a template; or an Arrow array.
+            probabilities: whether the probabilities of the labels are wanted, too.
+            threads: 0 for all cores. A small batch is labelled on the calling thread.
+
+        Returns:
+            For lists, a list of labels for each; with probabilities, a `Tagging` for each, whose spans are None
+            (`ChainCRF.tag` finds them). The probability of a part of the sentence is often taken to be the smallest
+            of its tokens'.
+
+            For an Arrow array, one of the same shape: `list<string>`, or with the type of labels that are no str, and
+            null in place of labels where constraints forbid all labellings. With probabilities, a `pyarrow.Table` with
+            the columns `labels`, `probabilities` (`list<double>`) and `log_probability` (`double`).
+
+        Raises:
+            DataError: a sentence that cannot be used: names it. A null in an array.
+            TypeError: an array of another type.
+            OptionError: the model has no template.
+
+        Example:
+            >>> from loglinear import ChainCRF, Tagger
+            >>> crf = ChainCRF(template="pos").fit([["Dogs", "bark"], ["Cats", "sleep"]], [["NOUN", "VERB"]] * 2)
+            >>> (tagging,) = Tagger(crf).tag_batch([["Cats", "bark"]], probabilities=True)
+            >>> tagging.labels, [round(p, 2) for p in tagging.probabilities], round(tagging.probability, 2)
+            (['NOUN', 'VERB'], [0.98, 0.98], 0.97)
+            >>> import pyarrow
+            >>> Tagger(crf).tag_batch(pyarrow.array([["Cats", "bark"], []])).to_pylist()
+            [['NOUN', 'VERB'], []]
+        """
+        if hasattr(sentences, "__arrow_c_array__"):
+            table = self._tag_array(sentences, probabilities, threads)
+            return table if probabilities else table.column(0).chunk(0)
+        if hasattr(sentences, "__arrow_c_stream__"):
+            return self._tag_chunks(sentences, probabilities, threads)
+        if isinstance(sentences, str):
+            message = "a batch is a sequence of sentences, not a str"
+            raise OptionError(message)
+        names, sure = tag_lists(self._model, sentences, probabilities=probabilities, threads=threads)
+        labels = names if self._label_type == "str" else typed(names, self._label_type)
+        if sure is None:
+            return labels
+        return [Tagging(*row[:2], None, row[2]) for row in zip(labels, *sure, strict=True)]
+
+    def _tag_chunks(self, sentences: Any, probabilities: bool, threads: int) -> Any:
+        import pyarrow as pa
+
+        chunked = pa.chunked_array(sentences)
+        tables = [self._tag_array(chunk, probabilities, threads) for chunk in chunked.chunks]
+        if not tables:
+            tables = [self._tag_array(pa.array([], type=chunked.type), probabilities, threads)]
+        table = pa.concat_tables(tables)
+        return table if probabilities else table.column(0)
+
+    def _tag_array(self, array: Any, probabilities: bool, threads: int) -> Any:
+        """Return a table of the labels of an Arrow array of sentences, and of the probabilities if they are wanted."""
+        import pyarrow as pa
+
+        is_large, parts = tag_arrow(self._model, array, probabilities=probabilities, threads=threads)
+
+        def values(part: bytes, kind: Any) -> Any:
+            return pa.Array.from_buffers(kind, len(part) // (kind.bit_width // 8), [None, pa.py_buffer(part)])
+
+        List = pa.LargeListArray if is_large else pa.ListArray
+        offsets = values(parts[0], pa.int64() if is_large else pa.int32())
+        # Behind the labels stands null, for tokens without one.
+        text = pa.large_string() if is_large else pa.string()
+        names = pa.array([*self.labels, None], type=text if self._label_type == "str" else None)
+        columns = {"labels": List.from_arrays(offsets, names.take(values(parts[1], pa.int32())))}
+        if probabilities:
+            columns["probabilities"] = List.from_arrays(offsets, values(parts[2], pa.float64()))
+            columns["log_probability"] = values(parts[3], pa.float64())
+        return pa.table(columns)
+
+
+def _fitted(crf: ChainCRF) -> tuple[ChainModel, str]:
+    """Return the model and the type of the labels of an estimator.
+
+    Raises:
+        OptionError: it is no chain, or not fitted.
+    """
+    from .chain import ChainCRF
+
+    if not isinstance(crf, ChainCRF):
+        message = f"a tagger needs the path of a model or a fitted ChainCRF, not {type(crf).__name__}"
+        raise OptionError(message)
+    return crf._constrained_model, crf._label_type

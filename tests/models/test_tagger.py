@@ -1,0 +1,289 @@
+"""Laws of `loglinear.Tagger`: it labels as the estimator does, lists and Arrow arrays, in any number of threads."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import pyarrow as pa
+import pytest
+
+import loglinear
+from loglinear import ChainCRF, Tagger
+from loglinear.datasets import demo_paths
+from oracles.command_line import sentences
+
+ONE = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%shape[1,0]\nB\n"
+TWO = "U0:%x[0,0]\nU1:%x[-1,1]\nU2:%x[1,1]\nB:%x[0,1]\n"
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Sentences of words and tags, some of them empty, more than a thread labels at a time; and labels."""
+    train, test = (sentences(path, 0, count) for path, count in zip(demo_paths(), (60, 120), strict=True))
+    found = [[tuple(row[:2]) for row in sentence] for sentence in test] * 3
+    draw = random.Random(3)
+    draw.shuffle(found)
+    for at in (0, 7, len(found) - 1):
+        found[at] = []
+    return train, found
+
+
+@pytest.fixture(scope="module")
+def words(data):
+    """A model of one column, and sentences for it."""
+    train, test = data
+    crf = ChainCRF(template=ONE, tolerance=1e-2).fit(
+        [[row[0] for row in rows] for rows in train], [[row[2] for row in rows] for rows in train]
+    )
+    return crf, [[row[0] for row in rows] for rows in test]
+
+
+@pytest.fixture(scope="module")
+def pairs(data):
+    """A model of two columns, and sentences for it."""
+    train, test = data
+    crf = ChainCRF(template=TWO, tolerance=1e-2).fit(
+        [[row[:2] for row in rows] for rows in train], [[row[2] for row in rows] for rows in train]
+    )
+    return crf, test
+
+
+@pytest.mark.parametrize("threads", [1, 2, 0])
+def test_a_batch_has_the_labels_that_the_estimator_predicts(words, pairs, threads):
+    for crf, X in (words, pairs):
+        expected = crf.predict(X)
+        assert len({label for labels in expected for label in labels}) > 5
+        assert Tagger(crf).tag_batch(X, threads=threads) == expected
+        assert Tagger(crf).tag_batch(iter(map(tuple, X)), threads=threads) == expected
+        assert Tagger(crf).tag_batch(X[:3], threads=threads) == expected[:3]
+    assert Tagger(words[0]).tag_batch([]) == []
+    assert Tagger(words[0]).tag_batch([[], []]) == [[], []]
+
+
+def test_a_sentence_has_the_labels_that_it_has_in_a_batch(words, pairs):
+    for crf, X in (words, pairs):
+        tagger = Tagger(crf)
+        assert [tagger.tag(tokens) for tokens in X[:40]] == crf.predict(X[:40])
+
+
+def test_probabilities_are_those_of_the_estimator(words):
+    crf, X = words
+    for found, expected in zip(Tagger(crf).tag_batch(X, probabilities=True), crf.tag(X), strict=True):
+        assert (found.labels, found.spans) == (expected.labels, None)
+        assert found.probabilities == pytest.approx(expected.probabilities, abs=1e-12)
+        assert found.log_probability == pytest.approx(expected.log_probability, abs=1e-9)
+
+
+TYPES = [
+    pa.list_(pa.string()),
+    pa.large_list(pa.string()),
+    pa.list_(pa.large_string()),
+    pa.large_list(pa.large_string()),
+    pa.list_(pa.list_(pa.string())),
+    pa.large_list(pa.large_list(pa.large_string())),
+    pa.list_(pa.struct([("word", pa.string()), ("unused", pa.string())])),
+]
+
+
+def arranged(X, kind):
+    """Words as an array of a type."""
+    value = kind.value_type
+    if pa.types.is_struct(value):
+        return pa.array([[{"word": word, "unused": "x"} for word in rows] for rows in X], kind)
+    return pa.array(X if not pa.types.is_nested(value) else [[[word, "x"] for word in rows] for rows in X], kind)
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+def test_arrow_arrays_are_labelled_as_lists_are(words, kind):
+    crf, X = words
+    tagger, array, expected = Tagger(crf), arranged(X, kind), crf.predict(X)
+    for threads in (1, 2):
+        found = tagger.tag_batch(array, threads=threads)
+        found.validate(full=True)
+        assert found.to_pylist() == expected
+    assert pa.types.is_large_list(found.type) == pa.types.is_large_list(kind)
+    assert pa.types.is_string(found.type.value_type) or pa.types.is_large_string(found.type.value_type)
+    for start, length in [(0, 0), (5, 0), (1, 1), (7, 30), (100, None), (len(X), None)]:
+        part = array.slice(start, length)
+        assert tagger.tag_batch(part).to_pylist() == expected[start:][:length]
+        assert tagger.tag_batch(part.slice(1)).to_pylist() == expected[start:][:length][1:]
+    chunked = pa.chunked_array([array.slice(0, 50), array.slice(50, 0), array.slice(50)])
+    found = tagger.tag_batch(chunked)
+    assert (found.num_chunks, found.to_pylist()) == (3, expected)
+    assert tagger.tag_batch(pa.chunked_array([], type=kind)).to_pylist() == []
+    assert tagger.tag_batch(pa.array([], kind)).to_pylist() == []
+
+
+def test_arrow_arrays_of_several_columns(pairs):
+    crf, X = pairs
+    tagger, expected = Tagger(crf), crf.predict(X)
+    lists = pa.array([[list(token) for token in rows] for rows in X], pa.list_(pa.list_(pa.string())))
+    fields = pa.struct([("word", pa.string()), ("tag", pa.large_string()), ("other", pa.int64())])
+    structs = pa.array([[{"word": word, "tag": tag, "other": 1} for word, tag in rows] for rows in X], pa.list_(fields))
+    # A list whose child is itself a slice.
+    offsets, tokens = structs.offsets, structs.values
+    shifted = pa.ListArray.from_arrays(offsets, pa.concat_arrays([tokens.slice(0, 3), tokens]).slice(3))
+    for array in (lists, structs, shifted):
+        assert tagger.tag_batch(array).to_pylist() == expected
+        assert tagger.tag_batch(array.slice(3, 20)).to_pylist() == expected[3:23]
+
+
+def test_arrow_arrays_with_probabilities(words):
+    crf, X = words
+    tagger = Tagger(crf)
+    expected = tagger.tag_batch(X, probabilities=True)
+    array = arranged(X, TYPES[0])
+    for given in (array, pa.chunked_array([array.slice(0, 9), array.slice(9)])):
+        table = tagger.tag_batch(given, probabilities=True)
+        assert table.column_names == ["labels", "probabilities", "log_probability"]
+        assert table["labels"].to_pylist() == [each.labels for each in expected]
+        assert table["probabilities"].to_pylist() == [each.probabilities for each in expected]
+        assert table["log_probability"].to_pylist() == [each.log_probability for each in expected]
+
+
+def test_nulls_are_refused_with_the_number_of_their_sentence(words):
+    tagger = Tagger(words[0])
+    strings = pa.array([["a"], ["b", "c"], None, ["d", None]])
+    with pytest.raises(loglinear.DataError, match="sentence 2: it is null"):
+        tagger.tag_batch(strings)
+    with pytest.raises(loglinear.DataError, match="sentence 0: it is null"):
+        tagger.tag_batch(strings.slice(2))
+    with pytest.raises(loglinear.DataError, match="sentence 0: a token is null"):
+        tagger.tag_batch(strings.slice(3))
+    assert tagger.tag_batch(strings.slice(1, 1)).to_pylist() == tagger.tag_batch([["b", "c"]])
+    lists = pa.array([[["a"]], [["b"], ["c", None]]])
+    with pytest.raises(loglinear.DataError, match="sentence 1: a column of a token is null"):
+        tagger.tag_batch(lists)
+    structs = pa.array([[{"w": "a"}], [{"w": "b"}, {"w": None}]])
+    with pytest.raises(loglinear.DataError, match="sentence 1: a column of a token is null"):
+        tagger.tag_batch(structs)
+    with pytest.raises(loglinear.DataError, match="sentence 0: a column of a token is null"):
+        tagger.tag_batch(structs.slice(1))
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (pa.array(["a", "b"]), "not one of strings; cast it"),
+        (pa.array([[1, 2]]), "not lists of Arrow's type 'l'"),
+        (pa.array([[[1]]]), "not lists of lists of Arrow's type 'l'"),
+        (pa.array([["a"]], pa.list_(pa.string_view())), "Arrow's type 'vu'"),
+        (pa.array([["a"]], pa.list_(pa.dictionary(pa.int32(), pa.string()))), "not lists of dictionary-encoded values"),
+        (pa.array([[{"w": 1}]]), "not lists of structures of Arrow's type 'l'"),
+        (pa.array([None]), "not one of nulls"),
+        (pa.table({"a": [1]}), "not one of structures"),
+    ],
+)
+def test_arrays_of_other_types_are_refused(words, array, message):
+    with pytest.raises(TypeError, match=message):
+        Tagger(words[0]).tag_batch(array)
+
+
+def test_tokens_with_too_few_columns_are_named(pairs):
+    tagger = Tagger(pairs[0])
+    few = "of the 2 columns that the template looks at"
+    for array in (pa.array([[], ["a"]]), pa.array([[], [["a", "b"], ["a"]]])):
+        with pytest.raises(loglinear.DataError, match=f"sentence 1: a token has 1 {few}"):
+            tagger.tag_batch(array)
+    with pytest.raises(loglinear.DataError, match=f"a token has 1 {few}"):
+        tagger.tag_batch(pa.array([[{"w": "a"}]]))
+    with pytest.raises(loglinear.DataError, match=f"sentence 1: token 1 has 1 {few}"):
+        tagger.tag_batch([[], [("a", "b"), ["a"]]])
+
+
+def test_bad_lists_are_refused(words):
+    tagger = Tagger(words[0])
+    for batch, message in [
+        ([["a"], "b"], "sentence 1: a sentence is a sequence of tokens, not a str"),
+        ([["a"], [1]], "sentence 1: token 0: with a template a token is a str"),
+        ([["a"], [{"w": "a"}]], "sentence 1: token 0: with a template"),
+        ([["a", "\ud800"]], "sentence 0: text that is not valid Unicode"),
+        ([5], "sentence 0: a sentence is a sequence of tokens"),
+    ]:
+        with pytest.raises(loglinear.DataError, match=message):
+            tagger.tag_batch(batch)
+    with pytest.raises(loglinear.OptionError, match="not a str"):
+        tagger.tag_batch("a b")
+
+
+def test_models_of_attributes_label_a_sentence(tmp_path):
+    X = [[{"w": "Dogs", "size": 2}, {"w": "bark"}], [["w:Cats"], "w:sleep"]]
+    crf = ChainCRF().fit(X, [["NOUN", "VERB"]] * 2)
+    crf.save(tmp_path / "m")
+    for tagger in (Tagger(crf), Tagger(tmp_path / "m")):
+        assert [tagger.tag(tokens) for tokens in X] == crf.predict(X)
+        with pytest.raises(loglinear.OptionError, match="no template"):
+            tagger.tag_batch(X)
+    assert tagger.labels == crf.classes_
+
+
+@pytest.mark.parametrize("labels", [[1, 20], [False, True]])
+def test_labels_keep_their_type(labels):
+    crf = ChainCRF(template="U:%x[0,0]\nB\n").fit([["a", "b"]], [labels])
+    tagger = Tagger(crf)
+    assert tagger.tag(["b", "a"]) == crf.predict([["b", "a"]])[0]
+    assert tagger.tag_batch([["b"], ["a", "b"]]) == crf.predict([["b"], ["a", "b"]])
+    assert tagger.tag_batch(pa.array([["b"], ["a", "b"]])).to_pylist() == crf.predict([["b"], ["a", "b"]])
+    assert {type(label) for label in tagger.labels} == {type(labels[0])}
+
+
+def test_constraints_hold_and_may_forbid_everything(tmp_path):
+    crf = ChainCRF(template="U:%x[0,0]\nB\n", constraints=[("A", "A"), ("B", "A"), ("B", "B")])
+    crf.fit([["a", "b"]], [["A", "B"]]).save(tmp_path / "m")
+    X = [["a", "b"], ["a", "a", "a"], ["b", "a"]]
+    expected = crf.predict(X)
+    assert expected[1] == [None] * 3
+    for tagger in (Tagger(crf), Tagger(tmp_path / "m"), pickle.loads(pickle.dumps(Tagger(crf)))):
+        assert tagger.tag_batch(X) == [tagger.tag(tokens) for tokens in X] == expected
+        assert tagger.tag_batch(pa.array(X)).to_pylist() == expected
+        assert [each.probability for each in tagger.tag_batch(X, probabilities=True)] == [1.0, 0.0, 1.0]
+
+
+def test_a_tagger_pickles_as_its_model_and_no_more(words, tmp_path):
+    crf, X = words
+    crf.save(tmp_path / "m")
+    tagger = Tagger(str(tmp_path / "m"))
+    pickled = pickle.dumps(tagger)
+    assert len(pickled) < os.path.getsize(tmp_path / "m") + 1000
+    (tmp_path / "m").unlink()
+    again = pickle.loads(pickled)
+    assert type(again) is Tagger
+    assert again.labels == crf.classes_
+    assert again.tag_batch(X) == crf.predict(X)
+
+
+def test_pools_of_processes_and_threads_share_a_tagger(words):
+    crf, X = words
+    tagger, expected = Tagger(crf), crf.predict(X)
+    tagger.tag_batch(X, threads=2)
+    batches = [X[at : at + 60] for at in range(0, len(X), 60)]
+    with ThreadPoolExecutor(4) as pool:
+        assert [labels for part in pool.map(tagger.tag_batch, batches) for labels in part] == expected
+        assert list(pool.map(tagger.tag, X)) == expected
+    with ProcessPoolExecutor(2) as pool:
+        assert [labels for part in pool.map(tagger.tag_batch, batches) for labels in part] == expected
+
+
+def test_other_things_are_no_models(tmp_path):
+    with pytest.raises(loglinear.OptionError, match="fitted ChainCRF, not int"):
+        Tagger(5)
+    with pytest.raises(OSError, match="none"):
+        Tagger(tmp_path / "none")
+    loglinear.MaxEnt().fit([[0.0], [1.0]], ["a", "b"]).save(tmp_path / "m")
+    with pytest.raises(loglinear.ModelFileError, match="not a chain"):
+        Tagger(tmp_path / "m")
+
+
+def test_importing_and_labelling_needs_no_numpy(words, tmp_path):
+    words[0].save(tmp_path / "m")
+    code = (
+        "import sys, loglinear; tagger = loglinear.Tagger(sys.argv[1]); tagger.tag(['a']); tagger.tag_batch([['a']]); "
+        "sys.exit(' '.join({'numpy', 'sklearn', 'scipy', 'pyarrow'} & set(sys.modules)) or None)"
+    )
+    command = [sys.executable, "-c", code, tmp_path / "m"]
+    assert subprocess.run(command, capture_output=True, timeout=20).stderr == b""
