@@ -45,6 +45,7 @@ NATIVE_FLOORS = (
     ("stochastic",),
     ("classifier",),
     ("network",),
+    ("c_api",),
     ("bindings",),
     ("lib",),
 )

@@ -9,13 +9,13 @@
 //!
 //! Times are nanoseconds a look-up, the median of seven rounds.
 
-use loglinear_core::corpus::Corpus;
-use loglinear_core::corpus::hash::key_of;
-use loglinear_core::text::encode::{Format, encode};
-use loglinear_core::text::input::Source;
-use loglinear_core::text::labels::Labels;
-use loglinear_core::text::template::Template;
-use loglinear_core::threads::Interrupt;
+use loglinear::corpus::Corpus;
+use loglinear::corpus::hash::key_of;
+use loglinear::text::encode::{Format, encode};
+use loglinear::text::input::Source;
+use loglinear::text::labels::Labels;
+use loglinear::text::template::Template;
+use loglinear::threads::Interrupt;
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;

@@ -1,5 +1,6 @@
 //! The error type of the native half. Every message names the mistake, its place and the remedy.
 
+use std::any::Any;
 use std::path::Path;
 
 /// Every failure of the native half; `bindings::errors` turns each kind into its Python exception.
@@ -33,6 +34,13 @@ impl Error {
     pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
         Error::Io { path: path.as_ref().display().to_string(), source }
     }
+}
+
+/// The message of a panic that was caught.
+pub fn internal(panic: &(dyn Any + Send)) -> String {
+    let message = panic.downcast_ref::<String>().map(String::as_str);
+    let message = message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+    format!("internal error, please report it: {message}")
 }
 
 /// A mistake at a byte offset of a text. Its line number is counted only when the mistake is reported.

@@ -23,3 +23,5 @@ pub mod network;
 
 #[cfg(feature = "python")]
 mod bindings;
+
+pub mod c_api;

@@ -10,12 +10,13 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pycrfsuite as peer
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loglinear import ChainCRF, LogLinearError, ModelFileError
+from loglinear import ChainCRF, LogLinearError, ModelFileError, _core
 from loglinear.compat import pycrfsuite as ours
 
 ITEMS = [
@@ -184,19 +185,17 @@ def test_a_file_that_is_no_model_is_the_peers_exception(tmp_path, path):
 
 def test_models_of_this_library_are_opened(tmp_path):
     X, y = [[["the"], ["dog"]], [["dog"]]], [["DET", "NOUN"], ["NOUN"]]
-    crf = ChainCRF(l2=0.1, constraints=[("DET", "NOUN")]).fit(X, y)
+    crf = ChainCRF(l2=0.1, constraints=[("NOUN", "DET")]).fit(X, y)
     crf.save(tmp_path / "model")
     with ours.Tagger().open(tmp_path / "model") as tagger:
-        assert tagger.tag(X[0]) == crf.predict_single(X[0]) != ["DET", "NOUN"]
-        assert tagger.probability(["DET", "NOUN"]) == 0.0
+        assert tagger.tag(X[0][::-1]) == crf.predict_single(X[0][::-1]) != ["NOUN", "DET"]
+        assert tagger.probability(["NOUN", "DET"]) == 0.0
         assert sum(tagger.marginal(label, 1) for label in tagger.labels()) == pytest.approx(1.0)
 
 
 def test_a_model_with_a_template_or_of_another_kind_is_refused(tmp_path):
-    from loglinear import MaxEnt
-
     ChainCRF(template="U:%x[0,0]\n").fit([["a"]], [["A"]]).save(tmp_path / "template")
-    MaxEnt().fit([{"a": 1}, {"b": 1}], ["A", "B"]).save(tmp_path / "classifier")
+    _core.classifier_model(["a"], ["A", "B"], np.ones(1), '{"model": "maxent"}').save(str(tmp_path / "classifier"))
     for name, message in (("template", "ChainCRF.load"), ("classifier", "not a chain model")):
         with pytest.raises(ModelFileError, match=message):
             ours.Tagger().open(tmp_path / name)
@@ -205,7 +204,7 @@ def test_a_model_with_a_template_or_of_another_kind_is_refused(tmp_path):
 def test_threads_share_a_tagger_and_each_has_its_own_answer(path):
     tagger = ours.Tagger()
     tagger.open(path)
-    sequences = [ITEMS, ITEMS[:1], [ITEMS[3]] * 3, [], ITEMS[::-1], ITEMS * 40_000]
+    sequences = [ITEMS, ITEMS[:1], [ITEMS[3]] * 3, [], ITEMS[::-1], ITEMS * 4_000]
     wanted = [tagger.tag(each) for each in sequences]
     failed, answers = [], []
 
@@ -308,9 +307,9 @@ def test_info_is_what_the_peer_parses(taggers):
 
 
 def test_errors_of_training_have_the_peers_codes_and_messages():
-    for code in (-(2**31), *range(-(2**31) + 1, -(2**31) + 8), 0, 7):
-        mine, theirs = ours.CRFSuiteError(code), peer.CRFSuiteError(code)
-        assert (mine.code, str(mine)) == (theirs.code, str(theirs))
+    for code, message in {**peer.CRFSuiteError._messages, 0: "Unexpected error", 7: "Unexpected error"}.items():
+        mine = ours.CRFSuiteError(code)
+        assert (mine.code, str(mine)) == (code, message)
         assert isinstance(mine, LogLinearError)
         assert pickle.loads(pickle.dumps(mine)).code == code
 

@@ -1,6 +1,6 @@
 //! Long native work: without the GIL, stopped by Ctrl-C, and with panics turned into exceptions.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, internal};
 use crate::threads::Interrupt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -44,11 +44,7 @@ pub fn interruptible_unless<T: Send>(
 fn returned<T>(outcome: std::thread::Result<Result<T>>) -> PyResult<T> {
     match outcome {
         Ok(result) => Ok(result?),
-        Err(panic) => {
-            let message = panic.downcast_ref::<String>().map(String::as_str);
-            let message = message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-            Err(PyRuntimeError::new_err(format!("internal error, please report it: {message}")))
-        }
+        Err(panic) => Err(PyRuntimeError::new_err(internal(&*panic))),
     }
 }
 

@@ -8,6 +8,7 @@ mod classes;
 mod classifier;
 mod data;
 mod errors;
+mod instances;
 mod interrupt;
 mod item_sequence;
 mod items;
@@ -29,6 +30,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A panic becomes an exception that carries its message (see `interrupt`); nothing is printed beside it.
     std::panic::set_hook(Box::new(|_| {}));
     module.add_class::<data::Corpus>()?;
+    module.add_class::<instances::Instances>()?;
     module.add_class::<classes::ChainObjective>()?;
     module.add_class::<classes::LikelyLabels>()?;
     module.add_class::<classes::PrunedObjective>()?;

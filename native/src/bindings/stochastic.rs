@@ -4,6 +4,7 @@ use crate::bindings::arrays::{numbers, read, writable, write};
 use crate::bindings::classes::SamplePasses;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
+use crate::stochastic::online::{self, Arow, AveragedPerceptron, Learner, PassiveAggressive, Slack};
 use crate::stochastic::sag::{self, Gradients, Memory, Sampling, Settings as SagSettings, Sizes};
 use crate::stochastic::sgd_l1::{self, LineSearch, Penalty, Settings};
 use crate::stochastic::{adagrad, sg};
@@ -14,6 +15,22 @@ impl SamplePasses {
     /// The numbers of samples that an array holds, checked.
     fn numbers(&self, visits: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
         numbers("visits name samples", visits, self.n_samples())
+    }
+
+    /// A pass of an online learner whose variances are 1.
+    fn averaged_pass(
+        &self,
+        py: Python<'_>,
+        learner: &dyn Learner,
+        (w, sum, iterates): (&Bound<'_, PyArray1<f64>>, &Bound<'_, PyArray1<f64>>, u64),
+        visits: &PyReadonlyArray1<'_, i64>,
+    ) -> PyResult<f64> {
+        let (mut w, mut sum) = (writable(w)?, writable(sum)?);
+        let (w, sum, visits) = (write(&mut w)?, write(&mut sum)?, self.numbers(visits)?);
+        self.check_lengths(w, sum)?;
+        let mut variances = vec![1.0; w.len()];
+        let state = online::State { w, sum, variances: &mut variances, iterates };
+        interruptible(py, |interrupt| online::pass(&self.inner, learner, state, &visits, interrupt))
     }
 
     fn check_lengths(&self, w: &[f64], kept: &[f64]) -> PyResult<()> {
@@ -134,6 +151,64 @@ impl SamplePasses {
         self.check_lengths(w, squares)?;
         let settings = adagrad::Settings { l2, rate, delta, visits: &visits };
         interruptible(py, |interrupt| adagrad::pass(&self.inner, w, squares, &settings, interrupt))
+    }
+
+    /// A pass of the averaged perceptron (see `loglinear.models.online`); updates w and the weighted sum of its changes in place.
+    ///
+    /// Returns the sum of the losses, as the other online learners' passes do.
+    #[pyo3(signature = (w, sum, iterates, *, visits))]
+    fn perceptron_pass(
+        &self,
+        py: Python<'_>,
+        w: &Bound<'_, PyArray1<f64>>,
+        sum: &Bound<'_, PyArray1<f64>>,
+        iterates: u64,
+        visits: PyReadonlyArray1<'_, i64>,
+    ) -> PyResult<f64> {
+        self.averaged_pass(py, &AveragedPerceptron, (w, sum, iterates), &visits)
+    }
+
+    /// A passive-aggressive pass (see `loglinear.models.online`); updates w and the weighted sum of its changes in place.
+    ///
+    /// `slack` is 0, 1 or 2: none, a linear penalty, a squared one.
+    #[pyo3(signature = (w, sum, iterates, *, visits, slack, c, error_sensitive))]
+    #[allow(clippy::too_many_arguments)]
+    fn passive_aggressive_pass(
+        &self,
+        py: Python<'_>,
+        w: &Bound<'_, PyArray1<f64>>,
+        sum: &Bound<'_, PyArray1<f64>>,
+        iterates: u64,
+        visits: PyReadonlyArray1<'_, i64>,
+        slack: u8,
+        c: f64,
+        error_sensitive: bool,
+    ) -> PyResult<f64> {
+        let slack = match slack {
+            0 => Slack::None,
+            1 => Slack::Linear,
+            2 => Slack::Squared,
+            other => return Err(OptionError::new_err(format!("slack={other} is none of 0, 1, 2"))),
+        };
+        self.averaged_pass(py, &PassiveAggressive { slack, c, error_sensitive }, (w, sum, iterates), &visits)
+    }
+
+    /// A pass of AROW (see `loglinear.models.online`); updates w and its variances in place.
+    #[pyo3(signature = (w, variances, *, visits, gamma))]
+    fn arow_pass(
+        &self,
+        py: Python<'_>,
+        w: &Bound<'_, PyArray1<f64>>,
+        variances: &Bound<'_, PyArray1<f64>>,
+        visits: PyReadonlyArray1<'_, i64>,
+        gamma: f64,
+    ) -> PyResult<f64> {
+        let (mut w, mut variances) = (writable(w)?, writable(variances)?);
+        let (w, variances, visits) = (write(&mut w)?, write(&mut variances)?, self.numbers(&visits)?);
+        self.check_lengths(w, variances)?;
+        let mut sum = vec![0.0; w.len()];
+        let state = online::State { w, sum: &mut sum, variances, iterates: 1 };
+        interruptible(py, |interrupt| online::pass(&self.inner, &Arow { gamma }, state, &visits, interrupt))
     }
 
     /// The number of numbers that SAG stores of the gradients of all samples: of states, of transitions, of edges.

@@ -8,7 +8,8 @@
 //! - own: other attributes that occur in one block only, block by block.
 
 use crate::chain::seen::{
-    ObservedLabels, Seen, for_each_row, observed_labels, pairs_of, token_counts, transitions, triples,
+    ObservedLabels, Seen, for_each_row, labels_by_sum, observed_labels, pairs_by_sum, pairs_of, token_counts,
+    transitions, triples,
 };
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
@@ -28,6 +29,11 @@ pub struct Selection {
     pub min_count: u32,
     /// 1, or 2 for features of three labels in a row besides. A template can ask for these as well.
     pub order: u8,
+    /// CRFsuite's `feature.minfreq`: transitions and state features whose values in the data, times the weights of the sentences,
+    /// add up to less are left out. The features that `all_states` and `all_transitions` ask for have sums of 0 where they are not
+    /// seen. None to keep features whatever their sums. Python's object may lack it.
+    #[cfg_attr(feature = "python", pyo3(default))]
+    pub min_sum: Option<f64>,
 }
 
 impl Selection {
@@ -94,7 +100,8 @@ impl Features {
         if !corpus.labelled {
             return Err(Error::Data("training needs labelled data".into()));
         }
-        if corpus.labels.is_empty() {
+        // CRFsuite trains on nothing, too.
+        if corpus.labels.is_empty() && selection.min_sum.is_none() {
             let what = match (corpus.n_sentences(), corpus.n_tokens()) {
                 (0, _) => "no sentences",
                 (_, 0) => "no tokens in any sentence",
@@ -117,11 +124,16 @@ impl Features {
         }
         let sentences = blocks(corpus);
         let seen = Seen::new(corpus, &sentences, selection.min_count);
-        let labels_of = observed_labels(corpus, &seen.counts);
+        let mut labels_of = observed_labels(corpus, &seen.counts);
         let all_pairs = selection.all_transitions;
+        let mut transitions = transitions(corpus, all_pairs);
+        if let Some(least) = selection.min_sum {
+            labels_of = labels_by_sum(corpus, labels_of, least, selection.all_states);
+            transitions = pairs_by_sum(corpus, transitions, least);
+        }
         let mut features = Features {
             n_labels,
-            transitions: transitions(corpus, all_pairs),
+            transitions,
             triples: if selection.order == 2 { triples(corpus, all_pairs) } else { Vec::new() },
             bigram_ranges: Vec::new(),
             bigram_pairs: Vec::new(),
@@ -251,10 +263,12 @@ impl Features {
     ) -> Result<()> {
         let width = crate::numeric::padded(self.n_labels);
         let n_blocks = sentences.len();
+        // A bound on the sums has looked at all labels already.
+        let all_states = selection.all_states && selection.min_sum.is_none();
         // Class -> its attributes: 0 dense, 1 shared by blocks, 2 + b found in block b only.
         let mut classes: Vec<Vec<u32>> = vec![Vec::new(); 2 + n_blocks];
         for (attribute, &count) in seen.counts.iter().enumerate() {
-            let n_labels = if selection.all_states { self.n_labels } else { labels_of.of(attribute).len() };
+            let n_labels = if all_states { self.n_labels } else { labels_of.of(attribute).len() };
             if count == 0 || n_labels == 0 || seen.tokens[attribute] < selection.min_count {
                 continue;
             }
@@ -272,7 +286,7 @@ impl Features {
         for (class, attributes) in classes.iter().enumerate() {
             let start = self.state_labels.len();
             for &attribute in attributes {
-                if selection.all_states {
+                if all_states {
                     self.state_labels.extend(0..self.n_labels as u16);
                 } else {
                     self.state_labels.extend_from_slice(labels_of.of(attribute as usize));

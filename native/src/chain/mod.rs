@@ -19,6 +19,7 @@ mod printing;
 pub mod pruned;
 pub mod restrict;
 mod sample_nlls;
+pub mod schemes;
 mod scorer;
 mod seen;
 pub mod sequence;

@@ -80,7 +80,8 @@ impl ChainObjective {
             let blocks = layout::blocks(&corpus, &features);
             Ok((features, blocks, masks))
         })?;
-        if features.is_empty() {
+        // CRFsuite trains without features, too.
+        if features.is_empty() && selection.min_sum.is_none() {
             let message = "no features: every attribute was left out, and there are no transitions; lower min_count";
             return Err(Error::Data(message.into()));
         }
@@ -181,8 +182,8 @@ impl ChainObjective {
 
     /// The objective on some of the sentences, with the features that occur there.
     pub fn sample(&self, sentences: &[usize]) -> Result<Self> {
-        // An attribute that is frequent enough in all sentences may be rare in these.
-        let selection = Selection { min_count: 1, ..self.selection };
+        // An attribute, or a feature, that is frequent enough in all sentences may be rare in these.
+        let selection = Selection { min_count: 1, min_sum: None, ..self.selection };
         let (corpus, constraints) = (Arc::new(self.corpus.select(sentences)?), self.masks.constraints.clone());
         ChainObjective::new(corpus, selection, constraints, self.n_threads())
     }

@@ -165,3 +165,54 @@ pub(super) fn observed_labels(corpus: &Corpus, occurrences: &[u32]) -> ObservedL
     }
     ObservedLabels { starts, lengths, labels }
 }
+
+/// The labels of every attribute with which its values, times the weights of their sentences, add up to `least` or more: among
+/// the labels seen with it, or among all labels, for all labels of attributes that occur. Each token has a single label.
+pub(super) fn labels_by_sum(corpus: &Corpus, seen: ObservedLabels, least: f64, all: bool) -> ObservedLabels {
+    let is_plain = corpus.values.iter().all(|&value| value >= 0.0);
+    if least <= 0.0 && is_plain && !all {
+        return seen;
+    }
+    let mut sums = vec![0.0; seen.labels.len()];
+    for sentence in 0..corpus.n_sentences() {
+        for token in corpus.tokens(sentence) {
+            let label = corpus.gold[token] as u16;
+            for at in corpus.states.range(token) {
+                let attribute = corpus.states.ids[at] as usize;
+                let place =
+                    seen.of(attribute).binary_search(&label).expect("the label has been seen with the attribute");
+                sums[seen.starts[attribute] + place] += corpus.value(at) * corpus.weight(sentence);
+            }
+        }
+    }
+    let mut kept = ObservedLabels { starts: Vec::new(), lengths: Vec::new(), labels: Vec::new() };
+    for (attribute, &start) in seen.starts.iter().enumerate() {
+        let (labels, first) = (seen.of(attribute), kept.labels.len());
+        let sum_of = |label: u16| labels.binary_search(&label).map_or(0.0, |place| sums[start + place]);
+        if all && !labels.is_empty() {
+            kept.labels.extend((0..corpus.labels.len() as u16).filter(|&label| sum_of(label) >= least));
+        } else {
+            kept.labels.extend(labels.iter().filter(|&&label| sum_of(label) >= least));
+        }
+        kept.starts.push(first);
+        kept.lengths.push((kept.labels.len() - first) as u16);
+    }
+    kept
+}
+
+/// The transitions of a list whose occurrences, times the weights of their sentences, add up to `least` or more. Each token has a
+/// single label.
+pub(super) fn pairs_by_sum(corpus: &Corpus, mut pairs: Vec<(u16, u16)>, least: f64) -> Vec<(u16, u16)> {
+    if least <= 0.0 {
+        return pairs;
+    }
+    let n_labels = corpus.labels.len();
+    let mut sums = vec![0.0; n_labels * n_labels];
+    for sentence in 0..corpus.n_sentences() {
+        for token in corpus.tokens(sentence).skip(1) {
+            sums[corpus.gold[token - 1] as usize * n_labels + corpus.gold[token] as usize] += corpus.weight(sentence);
+        }
+    }
+    pairs.retain(|&(from, to)| sums[usize::from(from) * n_labels + usize::from(to)] >= least);
+    pairs
+}

@@ -185,6 +185,63 @@ pub struct Builder {
     weights: Vec<f64>,
 }
 
+/// How far a piece has come, to go back to.
+pub struct Mark {
+    sentences: usize,
+    tokens: usize,
+    states: usize,
+    bigrams: usize,
+}
+
+impl Builder {
+    /// A piece with the sentences of a corpus whose tokens have a single label each, and with the labels numbered in this order.
+    pub fn of(corpus: Corpus, labels: &[String]) -> Builder {
+        let mut builder = Builder {
+            attributes: Arc::unwrap_or_clone(corpus.attributes),
+            sentence_ends: corpus.sentence_ends,
+            states: corpus.states,
+            values: corpus.values,
+            bigrams: corpus.bigrams,
+            gold: corpus.gold,
+            weights: corpus.weights,
+            ..Builder::default()
+        };
+        labels.iter().for_each(|label| _ = builder.labels.intern(label.as_bytes()));
+        let number: Vec<u32> = corpus.labels.iter().map(|label| builder.labels.intern(label.as_bytes())).collect();
+        builder.gold.iter_mut().for_each(|label| *label = number[*label as usize]);
+        builder.bigrams.ends.resize(builder.states.ends.len(), builder.bigrams.ids.len());
+        builder
+    }
+
+    /// Names of the labels, as they first appeared.
+    pub fn labels(&self) -> Vec<String> {
+        self.labels.names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+    }
+
+    /// Number of sentences.
+    pub fn n_sentences(&self) -> usize {
+        self.sentence_ends.len()
+    }
+
+    /// How far the piece has come, after whole sentences.
+    pub fn mark(&self) -> Mark {
+        let (states, bigrams) = (self.states.ids.len(), self.bigrams.ids.len());
+        Mark { sentences: self.sentence_ends.len(), tokens: self.states.ends.len(), states, bigrams }
+    }
+
+    /// Goes back to a mark: forgets what came after it, names excepted.
+    pub fn go_back(&mut self, mark: &Mark) {
+        self.sentence_ends.truncate(mark.sentences);
+        self.weights.truncate(mark.sentences);
+        self.states.ends.truncate(mark.tokens);
+        self.bigrams.ends.truncate(mark.tokens);
+        self.gold.truncate(mark.tokens);
+        self.states.ids.truncate(mark.states);
+        self.values.truncate(mark.states);
+        self.bigrams.ids.truncate(mark.bigrams);
+    }
+}
+
 impl Sink for Builder {
     #[inline(always)]
     fn state(&mut self, key: u64, value: f64, write: impl FnOnce(&mut Vec<u8>)) {

@@ -8,6 +8,10 @@ Departures from python-crfsuite:
 - a value of an attribute that is not finite is an error, where the peer goes on with it;
 - text in bytes that is not UTF-8 is an error, and the character NUL does not end a text;
 - a tagger without a model raises ValueError, where the peer crashes;
+- the lines of the training log that tell CRFsuite's trials of learning rates are missing, and seconds are of the wall
+  clock; a line search has other steps;
+- a parameter keeps all its digits, and a value that is no number is a ValueError, where the peer takes it for 0;
+- a model that cannot be written is an OSError, where the peer says nothing;
 - wrong items are TypeErrors themselves, not the causes of SystemErrors, and leave the tagger's sequence as it was.
 """
 
@@ -16,5 +20,6 @@ from __future__ import annotations
 from ._errors import CRFSUITE_VERSION, CRFSuiteError
 from ._items import ItemSequence
 from ._tagger import Tagger
+from ._trainer import BaseTrainer, Trainer
 
-__all__ = ["CRFSUITE_VERSION", "CRFSuiteError", "ItemSequence", "Tagger"]
+__all__ = ["CRFSUITE_VERSION", "BaseTrainer", "CRFSuiteError", "ItemSequence", "Tagger", "Trainer"]

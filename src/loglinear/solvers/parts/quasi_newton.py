@@ -128,6 +128,7 @@ class QuasiNewtonState:
         recent: objectives of the last steps, at most 6, the newest last.
         spare_w: scratch, shape (n,); after a step that moved, the weights before it.
         spare_gradient: scratch, shape (n,).
+        alpha: the last step, a multiple of the direction; 0 before the first one.
     """
 
     w: Vector
@@ -143,6 +144,7 @@ class QuasiNewtonState:
     recent: tuple[float, ...]
     spare_w: Vector
     spare_gradient: Vector
+    alpha: float = 0.0
 
     @property
     def whole_gradient(self) -> Vector:
@@ -326,6 +328,7 @@ def moved(bounds: Bounds, state: QuasiNewtonState, trial: Trial, evaluations: in
         recent=recent,
         spare_w=state.w,
         spare_gradient=state.gradient,
+        alpha=trial.alpha,
     )
 
 

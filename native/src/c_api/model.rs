@@ -1,0 +1,92 @@
+//! A model as programs in C hold it: it may label on several threads at once.
+
+use crate::c_api::status::Failure;
+use crate::chain::answer::Answer;
+use crate::chain::model::Model;
+use crate::chain::schemes::constraints_in;
+use crate::chain::sequence::{Sequence, SequenceScorer};
+use crate::chain::tagger;
+use crate::corpus::hash::key_of;
+use crate::corpus::sink::Sink;
+use crate::error::Error;
+use crate::foreign;
+use crate::text::encode::Format;
+use crate::text::input::Source;
+use crate::threads::{self, Interrupt, locked};
+use std::ffi::CString;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// Bytes of a text from which several threads label it.
+const LONG: usize = 64 << 10;
+/// The most spare buffers: as many threads as may label a sequence at the same time without making new ones.
+const MOST_SPARE: usize = 64;
+
+/// An open model: `loglinear_model` of the header.
+pub struct OpenModel {
+    model: Model,
+    /// The names of the labels.
+    pub labels: Vec<CString>,
+    spare: Mutex<Vec<Sequence>>,
+}
+
+impl OpenModel {
+    /// Opens a model file of any kind that the library reads, under the constraints of its settings.
+    pub fn open(path: &Path) -> Result<OpenModel, Failure> {
+        let model = foreign::open(path)?;
+        let constraints = constraints_in(model.settings(), &model.labels)?;
+        let model = if constraints.is_some() { model.constrained(constraints) } else { model };
+        let name = |label: &String| CString::new(label.as_str());
+        let labels: Result<Vec<CString>, _> = model.labels.iter().map(name).collect();
+        let nul = |_| Error::ModelFile(format!("{}: a label holds the character NUL", path.display()));
+        Ok(OpenModel { labels: labels.map_err(nul)?, model, spare: Mutex::default() })
+    }
+
+    /// Labels a text as `loglinear tag` does: columns if the model has a template, else lines of attributes.
+    pub fn label_text(&self, text: &[u8]) -> Result<Vec<u8>, Failure> {
+        let text = Source::of_bytes("the text", text.to_vec())?.text()?;
+        let format = if self.model.template.is_some() { Format::Columns } else { Format::Crfsuite };
+        let label = || tagger::tag(&self.model, &text, format, Answer::Best, &Interrupt::default());
+        let labelled = if text.content().len() < LONG { label() } else { threads::pool(0)?.install(label) };
+        Ok(labelled?)
+    }
+
+    /// Labels one sequence, which `read` gives to a sink token by token. Writes the number of each token's label, `UNKNOWN` at
+    /// every token if every labelling is forbidden; and the probability of every label of each token, token by token, if asked.
+    pub fn label_sequence(
+        &self,
+        labels: &mut [u32],
+        marginals: Option<&mut [f64]>,
+        read: impl FnOnce(&mut SequenceScorer<'_, '_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let spare = locked(&self.spare).pop();
+        let mut sequence = spare.unwrap_or_else(|| Sequence::new(&self.model));
+        let mut scorer = SequenceScorer::new(&self.model, &mut sequence);
+        let is_read = read(&mut scorer);
+        if is_read.is_ok() {
+            scorer.end_sentence(1.0);
+            labels.copy_from_slice(sequence.best_labels(&self.model));
+            if let Some(marginals) = marginals {
+                sequence.infer(&self.model);
+                marginals.copy_from_slice(&self.model.unpadded(&sequence.lattice));
+            }
+        }
+        let mut kept = locked(&self.spare);
+        if kept.len() < MOST_SPARE {
+            kept.push(sequence);
+        }
+        is_read
+    }
+}
+
+/// Gives an attribute of the current token to a sink. Error: the value is no finite number.
+pub fn attribute(sink: &mut impl Sink, item: usize, name: &[u8], value: f64) -> Result<(), Failure> {
+    if !value.is_finite() {
+        let name = String::from_utf8_lossy(name);
+        let message =
+            format!("item {item}: attribute '{name}' has the value {value}; values have to be finite numbers");
+        return Err(Error::Data(message).into());
+    }
+    sink.state(key_of(name), value, |_| {});
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! Online learners: a sample whose best labelling is wrong changes the weights, a sample that is labelled rightly does not.
+//!
+//! Symbols: y the true labelling of a sample, y' the best one at the weights w, Delta = f(x, y) - f(x, y') the difference of
+//! their features, Sigma a variance for each weight. Every update is w <- w + alpha Sigma Delta. A file for each learner says
+//! what alpha and the loss are, and whether the variances shrink; the perceptron and passive-aggressive learners have variances
+//! of 1.
+//!
+//! The average of all iterates is kept lazily: it is w - a / tau, tau being the number of iterates so far, and a the sum of all
+//! changes, each times the number of iterates before it.
+
+mod arow;
+mod averaged_perceptron;
+mod learner;
+mod passive_aggressive;
+
+pub use arow::Arow;
+pub use averaged_perceptron::AveragedPerceptron;
+pub use learner::Learner;
+pub use passive_aggressive::{PassiveAggressive, Slack};
+
+use crate::chain::states::First;
+use crate::error::{Error, Result};
+use crate::stochastic::inference::Inference;
+use crate::stochastic::online::learner::{Answer, Mistake};
+use crate::stochastic::samples::{Sample, SamplePasses};
+use crate::stochastic::steps::{self, Sum};
+use crate::stochastic::visits::{Visitor, Visits};
+use crate::stochastic::weights::Weights;
+use crate::threads::Interrupt;
+use pulp::{Arch, Simd};
+
+/// What a learner keeps between two passes, each array by feature.
+pub struct State<'a> {
+    pub w: &'a mut [f64],
+    /// a.
+    pub sum: &'a mut [f64],
+    /// Sigma.
+    pub variances: &'a mut [f64],
+    /// tau: 1 before the first sample, whose iterate is w = 0.
+    pub iterates: u64,
+}
+
+/// Makes one pass, updates the state in place, and returns the sum of the losses, NaN if scores leave the range of numbers. Error:
+/// labels are known in part.
+pub fn pass(
+    view: &SamplePasses,
+    learner: &dyn Learner,
+    state: State<'_>,
+    visits: &[usize],
+    interrupt: &Interrupt,
+) -> Result<f64> {
+    let objective = &*view.objective;
+    if objective.masks.is_partial() {
+        let message = "labels are known in part: online learners need every label of a sentence, or none";
+        return Err(Error::Option(message.into()));
+    }
+    let mut zeros = vec![0.0; objective.features.len()];
+    let mut pass = Pass {
+        learner,
+        inference: Inference::new(objective),
+        weights: Weights::new(objective, state.w, state.sum, 0.0, |w, a| (w, a)),
+        difference: Weights::new(objective, &mut zeros, state.variances, 0.0, |delta, variance| (delta, variance)),
+        iterates: state.iterates as f64,
+        has_changed: true,
+        loss: 0.0,
+        best: Vec::new(),
+        bigrams: Vec::new(),
+        changes: Vec::new(),
+    };
+    Arch::new().dispatch(Visits { visitor: &mut pass, view, sequence: visits, interrupt });
+    interrupt.check()?;
+    let Pass { weights, difference, loss, .. } = pass;
+    weights.store(|w, a| (w, a));
+    difference.store(|delta, variance| (delta, variance));
+    Ok(loss)
+}
+
+struct Pass<'a> {
+    learner: &'a dyn Learner,
+    inference: Inference<'a>,
+    /// w and a.
+    weights: Weights<'a>,
+    /// Delta, which is 0 between two updates, and Sigma, 0 where there is no feature.
+    difference: Weights<'a>,
+    /// tau.
+    iterates: f64,
+    /// Whether the transitions of `inference` are older than the weights.
+    has_changed: bool,
+    loss: f64,
+    /// y'.
+    best: Vec<u32>,
+    /// Bigram features of the current sample, each once.
+    bigrams: Vec<u32>,
+    /// alpha Sigma Delta, in the sequence of `Weights::touched`.
+    changes: Vec<f64>,
+}
+
+impl Visitor for &mut Pass<'_> {
+    #[inline(always)]
+    fn weights(&self) -> &Weights<'_> {
+        &self.weights
+    }
+
+    #[inline(always)]
+    fn visit<S: Simd>(&mut self, simd: S, _: usize, sample: Sample<'_>) {
+        if !sample.is_empty() {
+            let margin = self.label(simd, sample);
+            if !margin.is_finite() {
+                // There is no best labelling then, and the loss, which is no number either, tells of it.
+                self.loss = f64::NAN;
+                return;
+            }
+            let errors = self.best.iter().zip(sample.gold).filter(|(best, gold)| best != gold).count();
+            if errors > 0 {
+                self.compare(simd, sample);
+                self.learn(sample, errors, margin);
+            }
+        }
+        self.iterates += 1.0;
+    }
+}
+
+impl Pass<'_> {
+    /// Finds the best labelling; returns its score less the true labelling's.
+    #[inline(always)]
+    fn label<S: Simd>(&mut self, simd: S, sample: Sample<'_>) -> f64 {
+        let Pass { inference, weights, best, has_changed, .. } = self;
+        if std::mem::take(has_changed) {
+            inference.transitions.update_forward(simd, &weights.pairs.values, weights.pairs.stride(), 1.0);
+        }
+        inference.scores(simd, First, weights, 1.0, sample);
+        let Inference { lattice, transitions, .. } = inference;
+        let of_gold = lattice.score(transitions, sample.gold.iter().copied());
+        lattice.viterbi(simd, transitions, best) - of_gold
+    }
+
+    /// Computes Delta.
+    #[inline(always)]
+    fn compare<S: Simd>(&mut self, simd: S, sample: Sample<'_>) {
+        let Pass { inference, difference, best, bigrams, .. } = self;
+        inference.bigrams(sample, bigrams);
+        inference.difference(sample.gold, best);
+        steps::step(simd, difference, inference, sample, &[], 1.0, Sum);
+    }
+
+    /// Updates the weights and variances that Delta touches.
+    #[inline(always)]
+    fn learn(&mut self, sample: Sample<'_>, errors: usize, margin: f64) {
+        let Pass { learner, weights, difference, bigrams, changes, .. } = self;
+        let mut variance = 0.0;
+        difference.touched(sample, bigrams, |delta, variances| {
+            variance += delta.iter().zip(variances).map(|(delta, variance)| delta * delta * *variance).sum::<f64>();
+        });
+        let mistake = Mistake { errors, tokens: sample.tokens().len(), margin, variance };
+        let Answer { alpha, loss } = learner.answer(&mistake);
+        self.loss += sample.weight * loss;
+        // Labellings that differ in no feature: there is nothing to learn, and alpha may be infinite.
+        let alpha = if variance > 0.0 { sample.weight * alpha } else { 0.0 };
+        changes.clear();
+        difference.touched(sample, bigrams, |delta, variances| {
+            for (delta, variance) in delta.iter_mut().zip(variances) {
+                changes.push(alpha * *variance * *delta);
+                if *delta != 0.0 {
+                    *variance = learner.shrunk(*variance, *delta);
+                    *delta = 0.0;
+                }
+            }
+        });
+        let (mut at, tau) = (0, self.iterates);
+        weights.touched(sample, bigrams, |w, a| {
+            for ((w, a), change) in w.iter_mut().zip(a).zip(&changes[at..]) {
+                *w += change;
+                *a += tau * change;
+            }
+            at += w.len();
+        });
+        self.has_changed = true;
+    }
+}
