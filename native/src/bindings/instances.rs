@@ -85,5 +85,6 @@ fn name<'a>(label: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     let Ok(bytes) = label.cast::<PyBytes>() else {
         return Err(PyTypeError::new_err(format!("a label is a str or bytes, not {}", label.get_type().name()?)));
     };
-    std::str::from_utf8(bytes.as_bytes()).map_err(|error| PyValueError::new_err(format!("a label is no UTF-8: {error}")))
+    std::str::from_utf8(bytes.as_bytes())
+        .map_err(|error| PyValueError::new_err(format!("a label is no UTF-8: {error}")))
 }

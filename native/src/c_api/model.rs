@@ -1,6 +1,7 @@
 //! A model as programs in C hold it: it may label on several threads at once.
 
 use crate::c_api::status::Failure;
+use crate::chain::answer::Answer;
 use crate::chain::model::Model;
 use crate::chain::printing::Answer;
 use crate::chain::schemes::constraints_in;

@@ -1,6 +1,7 @@
 //! Linear chains: features and their layout, value and gradient, inference, trained models and labelling text with them.
 
 mod aggregate;
+pub mod answer;
 pub mod batch;
 pub mod confidence;
 mod counts;
@@ -14,11 +15,12 @@ mod model_encoding;
 mod model_weights;
 pub mod objective;
 pub(crate) mod pass;
-pub mod printing;
+mod printing;
 pub mod pruned;
 pub mod restrict;
 mod sample_nlls;
 pub mod schemes;
+mod scorer;
 mod seen;
 pub mod sequence;
 pub mod start;

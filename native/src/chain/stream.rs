@@ -1,7 +1,7 @@
 //! Text that is labelled while it arrives: every sentence is answered as soon as it is complete.
 
+use crate::chain::answer::Answer;
 use crate::chain::model::Model;
-use crate::chain::printing::Answer;
 use crate::chain::tagger::{PIECE, Piece, TextTagger};
 use crate::error::{Error, Result};
 use crate::text::arriving::{Arriving, Input};

@@ -1,12 +1,10 @@
 //! From text to labels: attributes are hashed, looked up and added to the scores while they are read, and never stored.
 
-use crate::chain::confidence::{Decode, Tagging};
-use crate::chain::inference::Labelling;
-use crate::chain::model::{Model, ModelWeights};
-use crate::chain::printing::{Answer, Layout};
-use crate::chain::sequence::Sequence;
-use crate::corpus::UNKNOWN;
-use crate::corpus::sink::{Gold, Sink};
+use crate::chain::answer::Answer;
+use crate::chain::confidence::Tagging;
+use crate::chain::model::Model;
+use crate::chain::scorer::Scorer;
+use crate::corpus::sink::Sink;
 use crate::error::{Located, Result};
 use crate::text::encode::{Format, column_shape};
 use crate::text::expand::Expander;
@@ -16,116 +14,6 @@ use crate::text::{columns, conllu, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// Scores sentences while they are read.
-pub(super) struct Scorer<'m> {
-    pub(super) model: &'m Model,
-    weights: ModelWeights<'m>,
-    sequence: Sequence,
-    pub(super) path: Vec<u32>,
-    pub(super) answer: Answer<'m>,
-    /// The labels with probabilities, where those of single labels, of spans or of the best labelling are wanted.
-    pub(super) tagging: Tagging,
-    /// The best labellings, where several are wanted.
-    pub(super) labellings: Vec<Labelling>,
-    /// Labelling -> token -> its score, where they are wanted.
-    pub(super) token_scores: Vec<Vec<f64>>,
-    pub(super) out: Vec<u8>,
-    /// Bytes to write behind a sentence's labels as soon as it ends; None where the caller writes them with the text of each
-    /// token.
-    pub(super) closing: Option<&'static [u8]>,
-}
-
-impl Sink for Scorer<'_> {
-    #[inline(always)]
-    fn state(&mut self, key: u64, value: f64, _write: impl FnOnce(&mut Vec<u8>)) {
-        self.sequence.add_state(self.model, &self.weights, key, value);
-    }
-
-    fn bigram(&mut self, key: u64, _write: impl FnOnce(&mut Vec<u8>)) {
-        self.sequence.add_bigram(&self.weights, key);
-    }
-
-    fn end_token(&mut self, _label: Option<Gold<'_>>) {
-        self.sequence.end_token(self.model);
-    }
-
-    fn end_sentence(&mut self, _weight: f64) {
-        self.decode();
-        if self.closing.is_some() {
-            self.print_sentence(&[], None);
-        }
-    }
-}
-
-impl<'m> Scorer<'m> {
-    fn new(model: &'m Model, answer: Answer<'m>) -> Self {
-        Scorer {
-            model,
-            weights: model.weights(),
-            sequence: Sequence::new(model),
-            path: Vec::new(),
-            answer,
-            tagging: Tagging::default(),
-            labellings: Vec::new(),
-            token_scores: Vec::new(),
-            out: Vec::new(),
-            closing: None,
-        }
-    }
-
-    /// Labels the sentence read so far and makes ready for the next.
-    fn decode(&mut self) {
-        self.sequence.end(self.model);
-        self.path.clear();
-        match self.answer {
-            Answer::NBest(n) => {
-                self.labellings = self.model.best_labellings(&mut self.sequence.lattice, n);
-                match self.labellings.first() {
-                    Some(first) => self.path.clone_from(&first.labels),
-                    None => self.path.resize(self.sequence.tokens(), UNKNOWN),
-                }
-            }
-            Answer::Marginals | Answer::Confident(_) => {
-                let rule = if let Answer::Confident(probabilities) = self.answer { probabilities.rule() } else { None };
-                self.tagging = self.model.tag_lattice(&mut self.sequence.lattice, Decode::Viterbi, rule);
-                self.path.clone_from(&self.tagging.labels);
-            }
-            Answer::As(layout) => self.decode_as(layout),
-            Answer::Best => self.path.extend_from_slice(self.sequence.best_labels(self.model)),
-        }
-        self.sequence.begin(self.model);
-    }
-
-    /// Finds what another program writes of the sentence.
-    fn decode_as(&mut self, layout: Layout) {
-        let model = self.model;
-        let scores = self.sequence.lattice.scores.to_vec();
-        if layout.marginals() {
-            let decode = if layout.posterior() { Decode::Marginal } else { Decode::Viterbi };
-            self.tagging = model.tag_lattice(&mut self.sequence.lattice, decode, None);
-            self.path.clone_from(&self.tagging.labels);
-        } else if layout.n_best().is_none() {
-            self.path.extend_from_slice(self.sequence.best_labels(model));
-        }
-        let lattice = &mut self.sequence.lattice;
-        lattice.scores.copy_from_slice(&scores);
-        if let Some(n) = layout.n_best() {
-            self.labellings = model.best_labellings(lattice, n);
-            if self.labellings.is_empty() {
-                let labels = vec![UNKNOWN; lattice.tokens];
-                self.labellings.push(Labelling { labels, log_probability: f64::NEG_INFINITY });
-            }
-            lattice.scores.copy_from_slice(&scores);
-        }
-        self.token_scores.clear();
-        if layout.scores() {
-            let paths = self.labellings.iter().map(|labelling| &labelling.labels);
-            let best = self.labellings.is_empty().then_some(&self.path);
-            self.token_scores.extend(paths.chain(best).map(|path| lattice.token_scores(&model.transitions, path)));
-        }
-    }
-}
 
 /// Bytes of text that a thread labels at a time.
 pub(super) const PIECE: usize = 64 << 10;

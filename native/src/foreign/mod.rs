@@ -7,7 +7,7 @@
 //! | `crf++`, `crf++-text` | CRF++, its binary and its text model |
 //!
 //! A model that is read keeps the order of its labels, since ties go to the first. A template of Wapiti or CRF++ keeps its rules by
-//! its first line, `#!wapiti` or `#!crf++` (`text::template`).
+//! its first line, `#!wapiti` or `#!crf++` (`text::dialect`).
 
 mod bytes;
 mod cqdb;

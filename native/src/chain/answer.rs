@@ -1,0 +1,183 @@
+//! What is written for a labelled sentence: labels, probabilities, several labellings; in the layout of this program, or of the
+//! tagger of another one.
+//!
+//! - Wapiti's `label`: each line as it was read, a TAB and the label. With scores (`-s`), a line `# rank score` before the sentence
+//!   and `TAB label/score` behind each label: the sums of the weights, or products of posterior probabilities (`-p`), by which each
+//!   token then gets its most probable label.
+//! - CRF++'s `crf_test`: the cells of each line between TABs, and the label. With detail 1, a line `# probability` before the
+//!   sentence and `/probability` behind each label; with detail 2, the probability of every label besides. Of several labellings
+//!   each has a line `# rank probability`.
+//! - CRFsuite's `tag`: the label alone; a line each for score and probability before the sequence (`-p`), `:probability` behind each
+//!   label (`-i`), the probability of every label (`-l`).
+//!
+//! Numbers have six decimals there, as `%f` of C writes them.
+
+use crate::chain::confidence::Probabilities;
+use crate::error::{Error, Result};
+use crate::text::encode::Format;
+use std::num::NonZeroUsize;
+
+/// What is written for a sentence.
+#[derive(Clone, Copy)]
+pub enum Answer<'a> {
+    /// The best labelling.
+    Best,
+    /// The best labelling, and the probability of every label of each token.
+    Marginals,
+    /// So many labellings with their probabilities, best first.
+    NBest(NonZeroUsize),
+    /// The best labelling, and how probable its parts are, or all of it.
+    Confident(Probabilities<'a>),
+    /// What another program writes.
+    As(Layout),
+}
+
+/// The layout of another program's tagger, with what it writes beside the labels.
+#[derive(Clone, Copy)]
+pub enum Layout {
+    Wapiti {
+        /// Whether there are scores, and whether they are posterior probabilities.
+        scores: bool,
+        posterior: bool,
+        n_best: Option<NonZeroUsize>,
+    },
+    Crfpp {
+        /// 0 for labels, 1 for their probabilities, 2 for the probabilities of all labels.
+        detail: u8,
+        n_best: Option<NonZeroUsize>,
+    },
+    Crfsuite {
+        /// Whether the score and the probability of the sequence are written, the probability of each label, and of all labels.
+        sequence: bool,
+        token: bool,
+        all: bool,
+    },
+}
+
+/// Options that say what is written.
+#[derive(Clone, Copy, Default)]
+pub struct Wanted<'a> {
+    pub marginals: bool,
+    pub n_best: Option<NonZeroUsize>,
+    pub probabilities: Option<Probabilities<'a>>,
+    /// Name of another program, and how much detail it shows.
+    pub layout: Option<&'a str>,
+    pub detail: Option<u8>,
+}
+
+impl<'a> Wanted<'a> {
+    /// The answer that the options ask for. Error: two of them exclude one another.
+    pub fn answer(self) -> Result<Answer<'a>> {
+        if let Some(name) = self.layout {
+            return self.layout(name).map(Answer::As);
+        }
+        if self.detail.is_some() {
+            return Err(Error::Option(
+                "-v is the detail of --layout crf++, wapiti and crfsuite; give one of them".into(),
+            ));
+        }
+        match (self.marginals, self.n_best, self.probabilities) {
+            (false, None, None) => Ok(Answer::Best),
+            (true, None, None) => Ok(Answer::Marginals),
+            (false, Some(n), None) => Ok(Answer::NBest(n)),
+            (false, None, Some(probabilities)) => Ok(Answer::Confident(probabilities)),
+            (true, Some(_), _) => Err(Error::Option(
+                "marginals belong to tokens and n-best probabilities to labellings; leave out --marginals or --n-best"
+                    .into(),
+            )),
+            (_, _, Some(_)) => {
+                let other = if self.marginals { "--marginals" } else { "--n-best" };
+                Err(Error::Option(format!(
+                    "{other} has probabilities of its own; leave out {other} or --probabilities"
+                )))
+            }
+        }
+    }
+
+    /// The layout of this name.
+    fn layout(self, name: &str) -> Result<Layout> {
+        let (detail, n_best) = (self.detail.unwrap_or(0), self.n_best);
+        let refused = match (name, self.probabilities) {
+            ("crfsuite", _) if n_best.is_some() => "CRFsuite's tagger has no n-best list; leave out --n-best",
+            ("crfsuite", Some(Probabilities::Span(_))) => "CRFsuite's tagger knows no spans; leave out --probabilities",
+            ("wapiti" | "crf++", Some(_)) => "this layout shows probabilities with -v; leave out --probabilities",
+            ("wapiti" | "crf++", _) if self.marginals => {
+                "this layout shows probabilities with -v; leave out --marginals"
+            }
+            ("wapiti", _) if detail == 2 && n_best.is_some() => {
+                "with -v 2 each token gets its most probable label; leave out --n-best, or give -v 1"
+            }
+            _ if detail > 2 => "-v is 0, 1 or 2",
+            _ => "",
+        };
+        if !refused.is_empty() {
+            return Err(Error::Option(format!("--layout {name}: {refused}")));
+        }
+        match name {
+            "wapiti" => Ok(Layout::Wapiti { scores: detail > 0, posterior: detail == 2, n_best }),
+            "crf++" => Ok(Layout::Crfpp { detail, n_best }),
+            "crfsuite" => Ok(Layout::Crfsuite {
+                sequence: detail > 0 || matches!(self.probabilities, Some(Probabilities::Sequence)),
+                token: detail > 0 || matches!(self.probabilities, Some(Probabilities::Token)),
+                all: detail > 1 || self.marginals,
+            }),
+            _ => Err(Error::Option(format!("layout '{name}' is unknown; choose wapiti, crf++ or crfsuite"))),
+        }
+    }
+}
+
+impl Answer<'_> {
+    /// Error: the answer does not fit sentences of a format.
+    pub fn check(self, format: Format) -> Result<()> {
+        let message = match (self, format) {
+            (Answer::Best, _) | (Answer::As(_), Format::Columns) => return Ok(()),
+            (Answer::As(Layout::Crfsuite { .. }), Format::Crfsuite) => return Ok(()),
+            (Answer::As(Layout::Crfsuite { .. }), _) => {
+                "--layout crfsuite is for columns and attribute files; leave it out".into()
+            }
+            (Answer::As(_), _) => "--layout is for columns; other formats keep their own, so leave it out".into(),
+            (Answer::Marginals, Format::Conllu(_)) => no_column("--marginals"),
+            (Answer::NBest(_), Format::Conllu(_)) => no_column("--n-best"),
+            (Answer::Confident(_), Format::Conllu(_)) => no_column("--probabilities"),
+            _ => return Ok(()),
+        };
+        Err(Error::Option(message))
+    }
+}
+
+fn no_column(option: &str) -> String {
+    format!("CoNLL-U has no column for probabilities; leave out {option}")
+}
+
+impl Layout {
+    /// How many labellings are wanted, where it is not the best one.
+    pub fn n_best(self) -> Option<NonZeroUsize> {
+        match self {
+            Layout::Wapiti { n_best, .. } | Layout::Crfpp { n_best, .. } => n_best,
+            Layout::Crfsuite { .. } => None,
+        }
+    }
+
+    /// Whether each token gets its most probable label.
+    pub fn posterior(self) -> bool {
+        matches!(self, Layout::Wapiti { posterior: true, .. })
+    }
+
+    /// Whether marginals are needed.
+    pub fn marginals(self) -> bool {
+        match self {
+            Layout::Wapiti { posterior, .. } => posterior,
+            Layout::Crfpp { detail, .. } => detail > 0,
+            Layout::Crfsuite { sequence, token, all } => sequence || token || all,
+        }
+    }
+
+    /// Whether the scores of labellings are needed.
+    pub fn scores(self) -> bool {
+        match self {
+            Layout::Wapiti { scores, posterior, .. } => scores && !posterior,
+            Layout::Crfpp { .. } => false,
+            Layout::Crfsuite { sequence, .. } => sequence,
+        }
+    }
+}
