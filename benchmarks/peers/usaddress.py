@@ -4,11 +4,12 @@
 
 - `tag`: `Tagger.tag` of both on the same lists of features (nested dictionaries), one address after the other.
 - `call`: what a call costs, on an empty model and on 8 tokens of 20 attributes.
-- `end to end`: tokens in, labels and confidences out. usaddress forms features in Python and asks python-crfsuite for labels and
-  the marginal of each; loglinear has a template that forms the same features natively, and labels all addresses in a batch.
+- `end to end`: tokens in, labels and confidences out. usaddress forms features in Python and asks python-crfsuite for
+  labels and the marginal of each; loglinear has a template that forms the same features natively, and labels all
+  addresses in a batch.
 
-Labels are compared on all addresses. Needs `pip install usaddress python-crfsuite`. Data: the folder named by the environment variable
-LOGLINEAR_DATA (it holds usaddress/).
+Labels are compared on all addresses. Needs `pip install usaddress python-crfsuite`. Data: the folder named by the
+environment variable LOGLINEAR_DATA (it holds usaddress/).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +137,12 @@ def with_confidences(tagger: Any, sentences: list[list[str]]) -> list[Any]:
     return answers
 
 
+def repeated(tagger: Any, sentence: list[Any]) -> None:
+    """Labels a sentence 2,000 times."""
+    for _ in range(2000):
+        tagger.tag(sentence)
+
+
 def calls(rounds: int) -> list[Row]:
     """What a call costs on a model without features, and on eight tokens of twenty attributes."""
     rows = []
@@ -150,8 +158,7 @@ def calls(rounds: int) -> list[Row]:
             taggers = [pycrfsuite.Tagger(), CompatTagger()]
             for tagger in taggers:
                 tagger.open(f"{folder}/model")
-            loops = [lambda tagger=tagger: [tagger.tag(given) for _ in range(2000)] for tagger in taggers]  # type: ignore[misc]
-            theirs, ours = alternated(rounds, *loops)
+            theirs, ours = alternated(rounds, *(partial(repeated, tagger, given) for tagger in taggers))
         micro = [[time / 2000 * 1e6 for time in times] for times in (theirs, ours)]
         rows.append(compare(f"a call: {title}", "µs", *micro, goal=Goal(goal, of="ours", at_least=False)))
     return rows
@@ -180,7 +187,7 @@ def main() -> None:
     n = len(sentences)
     rounds = arguments.rounds
     tagged = alternated(rounds, lambda: [theirs.tag(x) for x in features], lambda: [ours.tag(x) for x in features])
-    batch = [lambda k=k: native.tag_batch(sentences, probabilities=True, threads=k) for k in (1, 2)]  # type: ignore[misc]
+    batch = [partial(native.tag_batch, sentences, probabilities=True, threads=threads) for threads in (1, 2)]
     whole = alternated(rounds, lambda: with_confidences(theirs, sentences), *batch)
     per_second = [[n / each for each in times] for times in (*tagged, *whole)]
     more = {"unit": "addresses/s", "more_is_better": True}
