@@ -1,6 +1,6 @@
 """Addresses a second: usaddress and python-crfsuite, and loglinear with the same model, in one run on one core.
 
-    python benchmarks/peers/usaddress.py                # --addresses N, --rounds N
+    python benchmarks/peers/addresses.py                # --addresses N, --rounds N
 
 - `tag`: `Tagger.tag` of both on the same lists of features (nested dictionaries), one address after the other.
 - `call`: what a call costs, on an empty model and on 8 tokens of 20 attributes.
