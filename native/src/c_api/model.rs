@@ -3,7 +3,6 @@
 use crate::c_api::status::Failure;
 use crate::chain::answer::Answer;
 use crate::chain::model::Model;
-use crate::chain::printing::Answer;
 use crate::chain::schemes::constraints_in;
 use crate::chain::sequence::{Sequence, SequenceScorer};
 use crate::chain::tagger;
