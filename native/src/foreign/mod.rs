@@ -124,6 +124,30 @@ pub fn write(model: &Model, format: Format, labels: Option<&[String]>) -> Result
     }
 }
 
+/// The model with these weights: attributes, each with the numbers of labels and their weights, and pairs of labels.
+///
+/// Errors: a weight is not finite, a label does not exist, an attribute stands there twice.
+pub fn of_weights(
+    labels: Vec<String>,
+    states: Vec<(String, Vec<(u16, f64)>)>,
+    transitions: Vec<([u16; 2], f64)>,
+    settings: String,
+    template: Option<String>,
+) -> Result<Model> {
+    let wrong = |what: String| Error::Data(format!("no model has these weights: {what}"));
+    check_labels(labels.len()).map_err(wrong)?;
+    let mut parts = Parts { labels, settings, template, ..Parts::default() };
+    let mut seen = std::collections::HashSet::new();
+    for (name, features) in states {
+        if !seen.insert(name.clone()) {
+            return Err(wrong(format!("the attribute '{name}' stands there twice")));
+        }
+        parts.states.push(name.as_bytes(), kept_pairs(features).map_err(wrong)?);
+    }
+    parts.transitions = kept_pairs(transitions).map_err(wrong)?;
+    Model::of_parts(&parts, "the model")
+}
+
 fn model_of(format: Format, bytes: &[u8], name: &str) -> Result<Model> {
     let program = format.program();
     let wrong = |what: String| Error::ModelFile(format!("{name}: not a model of {program} that can be read: {what}"));
