@@ -106,10 +106,10 @@ class Meddling:
 
 
 def test_an_item_that_changes_while_it_is_read_is_an_error_or_read_on():
-    growing, shrinking, replacing = {"b": 1}, {}, {}
+    growing, shrinking, replacing = {"b": 1}, {}, {"b": 2}
     growing["a"] = Meddling(lambda: growing.update(c=1))
     shrinking |= {"a": Meddling(shrinking.clear), "b": 2}
-    replacing |= {"a": Meddling(lambda: (replacing.pop("b", None), replacing.update(c=3))), "b": 2}
+    replacing["a"] = Meddling(lambda: (replacing.pop("b"), replacing.update(c=3)))
     for item in (growing, shrinking):
         with pytest.raises(RuntimeError, match="changed size"):
             ItemSequence([item])

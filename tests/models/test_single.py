@@ -104,6 +104,7 @@ MISTAKES = {
     "number as a name": ([["a"], [5]], "token 1: an attribute is not a str"),
     "bytes as a key": ([{b"a": 1}], "token 0: an attribute's key is not a str"),
     "not finite": ([{"a": float("nan")}], "token 0: attribute 'a' has the value NaN"),
+    "not finite inside": ([{"a": {"b": float("inf")}}], "token 0: attribute 'b' has the value inf"),
     "no value": ([{"a": None}], "token 0: attribute 'a': a value is a number"),
 }
 
@@ -122,7 +123,7 @@ def test_a_mistake_names_its_token(mistake):
         Corpus.encode([[["a"]], sentence])
     assert str(short.value) == str(long.value)
     # What was read before the mistake is forgotten.
-    assert crf.predict_single([["a"]]) == ["A"]
+    assert crf.predict_single([["b"]]) == ["B"]
 
 
 def test_too_few_columns_are_a_mistake():
