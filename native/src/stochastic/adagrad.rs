@@ -7,7 +7,7 @@
 use crate::error::Result;
 use crate::stochastic::inference::Inference;
 use crate::stochastic::samples::{Sample, SamplePasses};
-use crate::stochastic::steps::{self, Sum};
+use crate::stochastic::steps::{self, Rule};
 use crate::stochastic::visits::{Visitor, Visits};
 use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
@@ -169,5 +169,16 @@ fn divide(w: &mut [f64], alpha: &[f64], l2: f64, mut k: u64, powers: &mut Vec<f6
         }
         powers.iter_mut().for_each(|power| *power *= *power);
         k >>= 1;
+    }
+}
+
+/// g <- g + change.
+#[derive(Clone, Copy)]
+struct Sum;
+
+impl Rule for Sum {
+    #[inline(always)]
+    fn step<S: Simd>(self, simd: S, g: &mut S::f64s, _: &mut S::f64s, change: S::f64s, _: bool) {
+        *g = simd.add_f64s(*g, change);
     }
 }

@@ -152,32 +152,6 @@ impl<'a> Inference<'a> {
         }
     }
 
-    /// After `scores`: puts the difference of the features of two labellings, those of `better` less those of `worse`, in the
-    /// gradient's place.
-    #[inline(always)]
-    pub fn difference(&mut self, better: &[u32], worse: &[u32]) {
-        let Inference { lattice, expected, .. } = self;
-        let width = lattice.width();
-        lattice.marginals.clear();
-        lattice.marginals.resize(lattice.tokens * width, 0.0);
-        expected.direct.fill(0.0);
-        for (labels, one) in [(better, 1.0), (worse, -1.0)] {
-            for (token, &label) in labels.iter().enumerate() {
-                lattice.marginals[token * width + label as usize] += one;
-            }
-            for pair in labels.windows(2) {
-                expected.direct[pair[0] as usize * width + pair[1] as usize] += one;
-            }
-        }
-        for token in 1..lattice.tokens {
-            let range = lattice.edges_into(token);
-            for edge in &mut lattice.edges[range] {
-                let on = |labels: &[u32]| f64::from((edge.from, edge.to) == (labels[token - 1], labels[token]));
-                edge.marginal = on(better) - on(worse);
-            }
-        }
-    }
-
     /// The gradient of a sample without tokens.
     pub fn nothing(&mut self) {
         self.lattice.begin(0, &self.transitions);

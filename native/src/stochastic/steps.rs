@@ -35,17 +35,6 @@ pub trait Rule: Copy {
     }
 }
 
-/// g <- g + change.
-#[derive(Clone, Copy)]
-pub struct Sum;
-
-impl Rule for Sum {
-    #[inline(always)]
-    fn step<S: Simd>(self, simd: S, g: &mut S::f64s, _: &mut S::f64s, change: S::f64s, _: bool) {
-        *g = simd.add_f64s(*g, change);
-    }
-}
-
 /// Makes a step of a length along the gradient in `inference`; `bigrams` are the sample's bigram features, each once.
 #[inline(always)]
 pub fn step<S: Simd>(

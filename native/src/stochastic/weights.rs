@@ -38,6 +38,19 @@ pub struct Sparse<'a> {
     pub base: usize,
 }
 
+/// The place of a weight in the layout.
+#[derive(Clone, Copy)]
+pub enum Cell {
+    /// In `pairs`: where its number stands in the matrix.
+    Pair(usize),
+    /// In `rows`: where its number stands in the matrix.
+    Row(usize),
+    /// In `cells`.
+    Single(usize),
+    /// A bigram feature.
+    Bigram(u32),
+}
+
 /// Padded rows of labels: each row of weights is followed by the row of the numbers kept with them.
 pub struct Matrix {
     pub width: usize,
@@ -61,6 +74,19 @@ impl Matrix {
     pub fn row(&mut self, row: usize) -> (&mut [f64], &mut [f64]) {
         let (stride, width) = (self.stride(), self.width);
         self.values[row * stride..][..stride].split_at_mut(width)
+    }
+
+    /// Where the weight of a label in a row stands among the values.
+    #[inline(always)]
+    pub fn place(&self, row: usize, label: u32) -> usize {
+        row * self.stride() + label as usize
+    }
+
+    /// The weight at a place, and the number kept with it.
+    #[inline(always)]
+    fn at(&mut self, place: usize) -> (&mut f64, &mut f64) {
+        let (v, kept) = self.values.split_at_mut(place + 1);
+        (&mut v[place], &mut kept[self.width - 1])
     }
 
     /// All rows of weights, each with the row of the numbers kept with them.
@@ -197,6 +223,20 @@ impl<'a> Weights<'a> {
     pub fn bigram(&mut self, feature: u32) -> (&mut f64, &mut f64) {
         let id = self.features.first_bigram() + feature as usize;
         (&mut self.w[id], &mut self.kept[id])
+    }
+
+    /// The weight in a place of the layout, and the number kept with it.
+    #[inline(always)]
+    pub fn at(&mut self, cell: Cell) -> (&mut f64, &mut f64) {
+        match cell {
+            Cell::Pair(place) => self.pairs.at(place),
+            Cell::Row(place) => self.rows.at(place),
+            Cell::Single(index) => {
+                let [v, kept] = &mut self.cells[index];
+                (v, kept)
+            }
+            Cell::Bigram(feature) => self.bigram(feature),
+        }
     }
 
     /// The index of the first of the `cells` among the state features.

@@ -21,7 +21,7 @@ pub struct Answer {
 pub trait Learner: Sync {
     fn answer(&self, mistake: &Mistake) -> Answer;
 
-    /// The variance of a weight after a mistake with the entry delta of Delta. Where there is no feature it is 0, and stays 0.
+    /// The variance of a weight after a mistake with the entry delta of Delta.
     fn shrunk(&self, variance: f64, _delta: f64) -> f64 {
         variance
     }

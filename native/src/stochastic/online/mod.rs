@@ -23,9 +23,8 @@ use crate::error::{Error, Result};
 use crate::stochastic::inference::Inference;
 use crate::stochastic::online::learner::{Answer, Mistake};
 use crate::stochastic::samples::{Sample, SamplePasses};
-use crate::stochastic::steps::{self, Sum};
 use crate::stochastic::visits::{Visitor, Visits};
-use crate::stochastic::weights::Weights;
+use crate::stochastic::weights::{Cell, Sparse, Weights};
 use crate::threads::Interrupt;
 use pulp::{Arch, Simd};
 
@@ -64,8 +63,9 @@ pub fn pass(
         has_changed: true,
         loss: 0.0,
         best: Vec::new(),
-        bigrams: Vec::new(),
-        changes: Vec::new(),
+        signs: Vec::new(),
+        active: Vec::new(),
+        entries: Vec::new(),
     };
     Arch::new().dispatch(Visits { visitor: &mut pass, view, sequence: visits, interrupt });
     interrupt.check()?;
@@ -89,10 +89,12 @@ struct Pass<'a> {
     loss: f64,
     /// y'.
     best: Vec<u32>,
-    /// Bigram features of the current sample, each once.
-    bigrams: Vec<u32>,
-    /// alpha Sigma Delta, in the sequence of `Weights::touched`.
-    changes: Vec<f64>,
+    /// Tokens x width: 1 for the labels of y and -1 for those of y' where the two differ, 0 otherwise.
+    signs: Vec<f64>,
+    /// The entries of Delta that may differ from 0; some are listed twice.
+    active: Vec<Cell>,
+    /// The entries of Delta that do, each once.
+    entries: Vec<(Cell, f64)>,
 }
 
 impl Visitor for &mut Pass<'_> {
@@ -112,7 +114,7 @@ impl Visitor for &mut Pass<'_> {
             }
             let errors = self.best.iter().zip(sample.gold).filter(|(best, gold)| best != gold).count();
             if errors > 0 {
-                self.compare(simd, sample);
+                self.compare(sample);
                 self.learn(sample, errors, margin);
             }
         }
@@ -134,46 +136,83 @@ impl Pass<'_> {
         lattice.viterbi(simd, transitions, best) - of_gold
     }
 
-    /// Computes Delta.
+    /// Computes Delta, and the list of its entries.
     #[inline(always)]
-    fn compare<S: Simd>(&mut self, simd: S, sample: Sample<'_>) {
-        let Pass { inference, difference, best, bigrams, .. } = self;
-        inference.bigrams(sample, bigrams);
-        inference.difference(sample.gold, best);
-        steps::step(simd, difference, inference, sample, &[], 1.0, Sum);
+    fn compare(&mut self, sample: Sample<'_>) {
+        let Pass { inference, difference, best, signs, active, .. } = self;
+        let (gold, width) = (sample.gold, inference.lattice.width());
+        let mut add = |difference: &mut Weights<'_>, cell: Cell, change: f64| {
+            *difference.at(cell).0 += change;
+            active.push(cell);
+        };
+        signs.clear();
+        signs.resize(gold.len() * width, 0.0);
+        for (token, (&good, &bad)) in gold.iter().zip(&*best).enumerate().filter(|(_, (good, bad))| good != bad) {
+            signs[token * width + good as usize] = 1.0;
+            signs[token * width + bad as usize] = -1.0;
+        }
+        for (entries, &(first, last)) in sample.block.rows.iter().zip(&sample.parts.rows) {
+            for at in first as usize..last as usize {
+                let token = entries.places[at] as usize / width;
+                let (good, bad, row) = (gold[token], best[token], entries.ids[at] as usize);
+                if good != bad {
+                    for (label, one) in [(good, 1.0), (bad, -1.0)] {
+                        let place = difference.rows.place(row, label);
+                        add(difference, Cell::Row(place), one * entries.value(at));
+                    }
+                }
+            }
+        }
+        for Sparse { entries, part, start, base, .. } in difference.sparse(sample) {
+            for at in part {
+                let sign = signs[entries.places[at] as usize];
+                if sign != 0.0 {
+                    let index = start + entries.ids[at] as usize - base;
+                    add(difference, Cell::Single(index), sign * entries.value(at));
+                }
+            }
+        }
+        for (token, (good, bad)) in gold.windows(2).zip(best.windows(2)).enumerate().filter(|(_, (a, b))| a != b) {
+            for (pair, one) in [(good, 1.0), (bad, -1.0)] {
+                let place = difference.pairs.place(pair[0] as usize, pair[1]);
+                add(difference, Cell::Pair(place), one);
+                let lattice = &inference.lattice;
+                for edge in &lattice.edges[lattice.edges_into(token + 1)] {
+                    if [edge.from, edge.to] == *pair {
+                        add(difference, Cell::Bigram(edge.feature), one);
+                    }
+                }
+            }
+        }
     }
 
-    /// Updates the weights and variances that Delta touches.
+    /// Updates the weights and the variances of Delta's entries, and makes Delta 0.
     #[inline(always)]
     fn learn(&mut self, sample: Sample<'_>, errors: usize, margin: f64) {
-        let Pass { learner, weights, difference, bigrams, changes, .. } = self;
+        let Pass { learner, weights, difference, active, entries, .. } = self;
         let mut variance = 0.0;
-        difference.touched(sample, bigrams, |delta, variances| {
-            variance += delta.iter().zip(variances).map(|(delta, variance)| delta * delta * *variance).sum::<f64>();
-        });
+        entries.clear();
+        for cell in active.drain(..) {
+            let (delta, sigma) = difference.at(cell);
+            // A cell that is listed again has been emptied; where there is no feature, Sigma is 0.
+            let delta = std::mem::take(delta);
+            if delta != 0.0 && *sigma != 0.0 {
+                variance += delta * delta * *sigma;
+                entries.push((cell, delta));
+            }
+        }
         let mistake = Mistake { errors, tokens: sample.tokens().len(), margin, variance };
         let Answer { alpha, loss } = learner.answer(&mistake);
         self.loss += sample.weight * loss;
-        // Labellings that differ in no feature: there is nothing to learn, and alpha may be infinite.
-        let alpha = if variance > 0.0 { sample.weight * alpha } else { 0.0 };
-        changes.clear();
-        difference.touched(sample, bigrams, |delta, variances| {
-            for (delta, variance) in delta.iter_mut().zip(variances) {
-                changes.push(alpha * *variance * *delta);
-                if *delta != 0.0 {
-                    *variance = learner.shrunk(*variance, *delta);
-                    *delta = 0.0;
-                }
-            }
-        });
-        let (mut at, tau) = (0, self.iterates);
-        weights.touched(sample, bigrams, |w, a| {
-            for ((w, a), change) in w.iter_mut().zip(a).zip(&changes[at..]) {
-                *w += change;
-                *a += tau * change;
-            }
-            at += w.len();
-        });
+        let (alpha, tau) = (sample.weight * alpha, self.iterates);
+        for &(cell, delta) in &*entries {
+            let sigma = difference.at(cell).1;
+            let change = alpha * *sigma * delta;
+            *sigma = learner.shrunk(*sigma, delta);
+            let (w, a) = weights.at(cell);
+            *w += change;
+            *a += tau * change;
+        }
         self.has_changed = true;
     }
 }
