@@ -368,11 +368,6 @@ def test_files_that_are_no_models_are_named(misuse, sample, tmp_path):
         message = misuse("tag", "-m", model, sample.test)
         assert message.startswith(f"{model}: ")
         assert re.search(r"no(t a)? loglinear model", message)
-    pycrfsuite = pytest.importorskip("pycrfsuite")
-    trainer = pycrfsuite.Trainer(verbose=False)
-    trainer.append([["x"], ["y"]], ["A", "B"])
-    trainer.train(str(model))
-    assert "not a loglinear model" in misuse("inspect", model)
 
 
 def test_format_that_does_not_suit_the_model_is_refused(misuse, sample, tmp_path):

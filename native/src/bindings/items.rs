@@ -232,7 +232,7 @@ impl AttributeReader {
             };
             self.value(key, &value, depth, sink)?;
             if map.len() != size {
-                return Err(PyErr::from(PyRuntimeError::new_err("dictionary changed size during iteration")).into());
+                return Err(PyRuntimeError::new_err("dictionary changed size during iteration").into());
             }
         }
         Ok(())

@@ -76,6 +76,18 @@ impl ChainModel {
         if forbidden.is_none() { Ok(model) } else { model.constrained(forbidden) }
     }
 
+    /// The model with these weights: attributes, each with the numbers of labels and their weights, and pairs of labels.
+    #[staticmethod]
+    fn of_weights(
+        labels: Vec<String>,
+        states: Vec<(String, Vec<(u16, f64)>)>,
+        transitions: Vec<([u16; 2], f64)>,
+        settings: String,
+        template: Option<String>,
+    ) -> PyResult<Self> {
+        Ok(foreign::of_weights(labels, states, transitions, settings, template)?.into())
+    }
+
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.inner.bytes())
     }

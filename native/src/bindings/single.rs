@@ -11,9 +11,11 @@ use pyo3::types::{PyList, PyString};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// The work, in tokens * labels^2, from which inference lets other threads run Python. It takes about 0.1 ms; less work is not
+/// The work, in tokens * labels^2, from which inference lets other threads run Python. It takes some 0.1 ms; less work is not
 /// worth waiting for the interpreter's lock again, which a busy thread keeps for up to 5 ms.
-const LONG: usize = 1 << 20;
+const LONG: usize = 1 << 18;
+/// The most tokens of a few short sentences.
+const MOST_TOKENS: usize = 1000;
 /// The most spare buffers of a model: as many threads as may label at the same time without making new ones.
 const MOST_SPARE: usize = 64;
 
@@ -148,7 +150,7 @@ impl Singles {
                 Ok(sentence) => tokens += sentence.len(),
                 Err(_) => return Ok(None),
             }
-            if is_long(model, tokens) || tokens > 1000 {
+            if is_long(model, tokens) || tokens > MOST_TOKENS {
                 return Ok(None);
             }
         }

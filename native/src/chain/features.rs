@@ -8,8 +8,7 @@
 //! - own: other attributes that occur in one block only, block by block.
 
 use crate::chain::seen::{
-    ObservedLabels, Seen, for_each_row, labels_by_sum, observed_labels, pairs_by_sum, pairs_of, token_counts,
-    transitions, triples,
+    ObservedLabels, Seen, for_each_row, labels_by_sum, observed_labels, pairs_of, token_counts, transitions, triples,
 };
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
@@ -30,8 +29,7 @@ pub struct Selection {
     /// 1, or 2 for features of three labels in a row besides. A template can ask for these as well.
     pub order: u8,
     /// CRFsuite's `feature.minfreq`: transitions and state features whose values in the data, times the weights of the sentences,
-    /// add up to less are left out. The features that `all_states` and `all_transitions` ask for have sums of 0 where they are not
-    /// seen. None to keep features whatever their sums. Python's object may lack it.
+    /// add up to less are left out; the sum of an unseen one is 0. Python's object may lack it.
     #[cfg_attr(feature = "python", pyo3(default))]
     pub min_sum: Option<f64>,
 }
@@ -125,15 +123,13 @@ impl Features {
         let sentences = blocks(corpus);
         let seen = Seen::new(corpus, &sentences, selection.min_count);
         let mut labels_of = observed_labels(corpus, &seen.counts);
-        let all_pairs = selection.all_transitions;
-        let mut transitions = transitions(corpus, all_pairs);
         if let Some(least) = selection.min_sum {
             labels_of = labels_by_sum(corpus, labels_of, least, selection.all_states);
-            transitions = pairs_by_sum(corpus, transitions, least);
         }
+        let all_pairs = selection.all_transitions;
         let mut features = Features {
             n_labels,
-            transitions,
+            transitions: transitions(corpus, all_pairs, selection.min_sum),
             triples: if selection.order == 2 { triples(corpus, all_pairs) } else { Vec::new() },
             bigram_ranges: Vec::new(),
             bigram_pairs: Vec::new(),
@@ -330,77 +326,4 @@ fn blocks(corpus: &Corpus) -> Vec<Range<usize>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::corpus::assembly::Builder;
-    use crate::corpus::hash::key_of;
-    use crate::corpus::sink::{Gold, Sink};
-    use std::collections::BTreeSet;
-
-    /// A corpus of sentences of tokens: an attribute, which is one of states and of bigrams, and the labels named.
-    fn corpus_of(sentences: &[&[(&str, &[&'static str])]]) -> Corpus {
-        let mut builder = Builder::default();
-        for sentence in sentences {
-            for (at, (attribute, labels)) in sentence.iter().enumerate() {
-                let name = attribute.as_bytes();
-                builder.state(key_of(name), 1.0, |out| out.extend_from_slice(name));
-                if at > 0 {
-                    builder.bigram(key_of(name), |out| out.extend_from_slice(name));
-                }
-                builder.end_token(Some(match labels {
-                    [] => Gold::Unknown,
-                    [label] => Gold::Label(label.as_bytes()),
-                    several => Gold::OneOf(several.iter().map(|label| label.as_bytes()).collect()),
-                }));
-            }
-            builder.end_sentence(1.0);
-        }
-        Corpus::assemble(vec![builder]).unwrap()
-    }
-
-    /// The names of the features of a corpus.
-    fn names(corpus: &Corpus, selection: Selection) -> BTreeSet<String> {
-        let features = Features::new(corpus, selection).unwrap();
-        let label = |label: &u16| corpus.labels[usize::from(*label)].as_str();
-        let attribute = |id: u32| String::from_utf8_lossy(corpus.attributes.text(id)).into_owned();
-        let mut names: Vec<String> = Vec::new();
-        names.extend(features.transitions.iter().map(|(from, to)| [label(from), label(to)].concat()));
-        names.extend(features.triples.iter().map(|labels| labels.each_ref().map(label).concat()));
-        for (id, range) in features.bigram_ranges.iter().enumerate() {
-            let pairs = &features.bigram_pairs[range.start as usize..range.end as usize];
-            let name = attribute(id as u32);
-            names.extend(pairs.iter().map(|(from, to)| format!("{name} {}{}", label(from), label(to))));
-        }
-        for (index, &(id, _)) in features.state_attributes.iter().enumerate() {
-            names.extend(features.labels(index).iter().map(|at| format!("{} {}", attribute(id), label(at))));
-        }
-        let (count, names) = (names.len(), BTreeSet::from_iter(names));
-        assert_eq!((count, count), (names.len(), features.len()), "each feature once");
-        names
-    }
-
-    #[test]
-    fn every_label_that_the_data_name_is_seen() {
-        let corpus = corpus_of(&[
-            &[("x", &["A", "B"]), ("y", &["C"]), ("y", &["B", "D"]), ("z", &[]), ("z", &["A"])],
-            &[("x", &["B"]), ("v", &[]), ("z", &["A", "C"])],
-        ]);
-        let states = ["x A", "x B", "y C", "y B", "y D", "z A", "z C"];
-        let pairs = ["AC", "BC", "CB", "CD"];
-        let bigrams = ["y AC", "y BC", "y CB", "y CD"];
-        let triples = ["ACB", "ACD", "BCB", "BCD"];
-        let expect = |names: &[&[&str]]| names.concat().into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
-        assert_eq!(names(&corpus, Selection::seen(2)), expect(&[&states, &pairs, &bigrams, &triples]));
-        // y is on two tokens, x as well; z on three, of which one says nothing.
-        let frequent = Selection { min_count: 3, ..Selection::seen(1) };
-        assert_eq!(names(&corpus, frequent), expect(&[&["z A", "z C"], &pairs]));
-        let all = Selection { all_states: true, ..Selection::seen(1) };
-        assert_eq!(names(&corpus, all).iter().filter(|name| name.starts_with("v ")).count(), 4);
-    }
-
-    #[test]
-    fn unknown_labels_alone_are_nothing_to_train_on() {
-        let message = Features::new(&corpus_of(&[&[("x", &[])]]), Selection::seen(1)).err().unwrap().to_string();
-        assert!(message.contains("no token whose label is known"), "{message}");
-    }
-}
+mod tests;

@@ -25,19 +25,25 @@ pub(super) fn for_each_row<const N: usize>(corpus: &Corpus, tokens: [usize; N], 
     }
 }
 
-/// The transitions that are features.
-pub(super) fn transitions(corpus: &Corpus, all: bool) -> Vec<(u16, u16)> {
+/// The transitions that are features: those that are seen, or all, whose occurrences, times the weights of their sentences, add up to
+/// `min_sum` or more.
+pub(super) fn transitions(corpus: &Corpus, all: bool, min_sum: Option<f64>) -> Vec<(u16, u16)> {
     if !corpus.transitions {
         return Vec::new();
     }
     let n_labels = corpus.labels.len();
-    let mut seen = vec![all; n_labels * n_labels];
+    // None for what is not seen.
+    let mut sums = vec![all.then_some(0.0); n_labels * n_labels];
     for sentence in 0..corpus.n_sentences() {
+        let weight = corpus.weight(sentence);
         for token in corpus.tokens(sentence).skip(1) {
-            for_each_row(corpus, [token - 1, token], |[from, to]| seen[from * n_labels + to] = true);
+            for_each_row(corpus, [token - 1, token], |[from, to]| {
+                *sums[from * n_labels + to].get_or_insert(0.0) += weight;
+            });
         }
     }
-    pairs_of(n_labels).zip(seen).filter_map(|(pair, seen)| seen.then_some(pair)).collect()
+    let kept = |sum: f64| min_sum.is_none_or(|least| sum >= least);
+    pairs_of(n_labels).zip(sums).filter_map(|(pair, sum)| sum.is_some_and(kept).then_some(pair)).collect()
 }
 
 /// The triples that are features. A corpus without transitions has triples only if its template asks for them.
@@ -198,21 +204,4 @@ pub(super) fn labels_by_sum(corpus: &Corpus, seen: ObservedLabels, least: f64, a
         kept.lengths.push((kept.labels.len() - first) as u16);
     }
     kept
-}
-
-/// The transitions of a list whose occurrences, times the weights of their sentences, add up to `least` or more. Each token has a
-/// single label.
-pub(super) fn pairs_by_sum(corpus: &Corpus, mut pairs: Vec<(u16, u16)>, least: f64) -> Vec<(u16, u16)> {
-    if least <= 0.0 {
-        return pairs;
-    }
-    let n_labels = corpus.labels.len();
-    let mut sums = vec![0.0; n_labels * n_labels];
-    for sentence in 0..corpus.n_sentences() {
-        for token in corpus.tokens(sentence).skip(1) {
-            sums[corpus.gold[token - 1] as usize * n_labels + corpus.gold[token] as usize] += corpus.weight(sentence);
-        }
-    }
-    pairs.retain(|&(from, to)| sums[usize::from(from) * n_labels + usize::from(to)] >= least);
-    pairs
 }

@@ -7,7 +7,7 @@
 //! | `crf++`, `crf++-text` | CRF++, its binary and its text model |
 //!
 //! A model that is read keeps the order of its labels, since ties go to the first. A template of Wapiti or CRF++ keeps its rules by
-//! its first line, `#!wapiti` or `#!crf++` (`text::template`).
+//! its first line, `#!wapiti` or `#!crf++` (`text::dialect`).
 
 mod bytes;
 mod cqdb;
@@ -122,6 +122,30 @@ pub fn write(model: &Model, format: Format, labels: Option<&[String]>) -> Result
         Format::CrfppBinary => crfpp::write_binary(model),
         Format::CrfppText => crfpp::write_text(model),
     }
+}
+
+/// The model with these weights: attributes, each with the numbers of labels and their weights, and pairs of labels.
+///
+/// Errors: a weight is not finite, a label does not exist, an attribute stands there twice.
+pub fn of_weights(
+    labels: Vec<String>,
+    states: Vec<(String, Vec<(u16, f64)>)>,
+    transitions: Vec<([u16; 2], f64)>,
+    settings: String,
+    template: Option<String>,
+) -> Result<Model> {
+    let wrong = |what: String| Error::Data(format!("no model has these weights: {what}"));
+    check_labels(labels.len()).map_err(wrong)?;
+    let mut parts = Parts { labels, settings, template, ..Parts::default() };
+    let mut seen = std::collections::HashSet::new();
+    for (name, features) in states {
+        if !seen.insert(name.clone()) {
+            return Err(wrong(format!("the attribute '{name}' stands there twice")));
+        }
+        parts.states.push(name.as_bytes(), kept_pairs(features).map_err(wrong)?);
+    }
+    parts.transitions = kept_pairs(transitions).map_err(wrong)?;
+    Model::of_parts(&parts, "the model")
 }
 
 fn model_of(format: Format, bytes: &[u8], name: &str) -> Result<Model> {

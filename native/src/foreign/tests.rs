@@ -1,7 +1,7 @@
 use super::*;
 use crate::chain::model::KeptByAttribute;
 use crate::numeric::random::Random;
-use crate::text::template::Dialect;
+use crate::text::dialect::Dialect;
 
 /// A model with state features, transitions and, behind a template, attributes of label bigrams.
 fn sample(dialect: Dialect) -> Model {

@@ -22,7 +22,8 @@ use crate::chain::model::{Model, Parts};
 use crate::error::{Error, Result};
 use crate::foreign::bytes::{Checked, Cursor, number, text};
 use crate::foreign::{check_labels, kept_pairs, settings};
-use crate::text::template::{Dialect, Template};
+use crate::text::dialect::Dialect;
+use crate::text::template::Template;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 

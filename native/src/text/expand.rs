@@ -3,7 +3,8 @@
 use crate::corpus::hash::Piece;
 use crate::corpus::sink::{Gold, Sink};
 use crate::text::cells::Cells;
-use crate::text::template::{Dialect, Line, Part, Row, Template};
+use crate::text::dialect::Dialect;
+use crate::text::template::{FIRST_MADE, Line, Part, Row, Template};
 use crate::text::view::text_of;
 
 impl Template {
@@ -14,7 +15,7 @@ impl Template {
     }
 
     /// Appends the string of a line at a token, whose hash is `Expander::joined`.
-    fn write(&self, line: &Line, cells: &Cells<'_>, token: usize, substring: Option<&[u8]>, out: &mut Vec<u8>) {
+    fn write(&self, line: &Line, cells: Columns<'_>, token: usize, substring: Option<&[u8]>, out: &mut Vec<u8>) {
         for (index, part) in line.parts.iter().enumerate() {
             match part {
                 Part::Literal(text, _) => out.extend_from_slice(text),
@@ -31,6 +32,29 @@ impl Template {
     }
 }
 
+/// The columns of a sentence: of the data, and made by the template.
+#[derive(Clone, Copy)]
+struct Columns<'a> {
+    cells: &'a Cells<'a>,
+    /// Made columns x tokens.
+    made: &'a [Vec<u8>],
+}
+
+impl<'a> Columns<'a> {
+    fn tokens(self) -> usize {
+        self.cells.tokens()
+    }
+
+    /// A cell of a token.
+    #[inline(always)]
+    fn cell(self, token: usize, column: usize) -> &'a [u8] {
+        match column.checked_sub(FIRST_MADE) {
+            None => self.cells.cell(token, column),
+            Some(made) => &self.made[made * self.tokens() + token],
+        }
+    }
+}
+
 /// Distance beyond the ends of a sentence up to which the hashes of paddings are kept.
 const NEAR: isize = 8;
 
@@ -39,6 +63,8 @@ pub struct Expander<'t> {
     template: &'t Template,
     /// Hashes of the sentence's cells, views x tokens.
     pieces: Vec<Piece>,
+    /// The columns that the template makes, columns x tokens; longer than needed.
+    made: Vec<Vec<u8>>,
     /// Hashes of each view's paddings from -NEAR to NEAR.
     near: Vec<Piece>,
 }
@@ -48,7 +74,7 @@ impl<'t> Expander<'t> {
     pub fn new(template: &'t Template) -> Self {
         let of_view = |view| (-NEAR..=NEAR).map(move |beyond| Piece::of(&template.beyond(view, beyond)));
         let near = (0..template.views.len()).flat_map(of_view).collect();
-        Expander { template, pieces: Vec::new(), near }
+        Expander { template, pieces: Vec::new(), made: Vec::new(), near }
     }
 
     /// The hash of a macro at a token.
@@ -72,6 +98,9 @@ impl<'t> Expander<'t> {
     ) {
         let tokens = cells.tokens();
         let template = self.template;
+        let mut made = std::mem::take(&mut self.made);
+        self.make_columns(cells, &mut made);
+        let cells = Columns { cells, made: &made };
         self.pieces.clear();
         for view in &template.views {
             let column = view.column();
@@ -94,6 +123,21 @@ impl<'t> Expander<'t> {
             }
             sink.end_token(label_of(token));
         }
+        self.made = made;
+    }
+
+    /// Fills the columns that the template makes, one after the other.
+    fn make_columns(&self, cells: &Cells<'_>, made: &mut Vec<Vec<u8>>) {
+        let (template, tokens) = (self.template, cells.tokens());
+        made.resize(made.len().max(template.made.len() * tokens), Vec::new());
+        for (column, (_, line)) in template.made.iter().enumerate() {
+            let (before, rest) = made.split_at_mut(column * tokens);
+            let cells = Columns { cells, made: before };
+            for (token, cell) in rest[..tokens].iter_mut().enumerate() {
+                cell.clear();
+                template.write(line, cells, token, None, cell);
+            }
+        }
     }
 
     /// The key of a line at a token. `substring` replaces the macro with this index.
@@ -113,7 +157,7 @@ impl<'t> Expander<'t> {
         line: &Line,
         at: usize,
         most: usize,
-        cells: &Cells<'_>,
+        cells: Columns<'_>,
         token: usize,
         sink: &mut S,
     ) {
@@ -217,6 +261,14 @@ U5:%shape[0,0]|%normal[0,0]"#,
             &[&["IL-22"]],
         );
         assert_eq!(got[0], ["U1:true U2:22", "u3:il-22", "U4:il", "U5:AA-##|il-##"]);
+    }
+
+    #[test]
+    fn lines_make_columns_of_cells_and_of_columns() {
+        let template = "C clean=%drop[0,0,\"^[(]+|[.,]+$\"]\nC low = %DROP[0,clean,\"[.]\"]\nC pair=%x[-1,low]+%length[0,low]\nU%x[0,low]|%x[-1,clean]|%t[0,low,\"^s\"]|%x[0,pair]";
+        let got = expand(template, &[&["(St.J."], &["Étienne,"]]);
+        assert_eq!(got[0], ["Ustj|_B-1|true|_B-1+3"]);
+        assert_eq!(got[1], ["Uétienne|St.J|false|stj+7"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod cells;
 pub mod columns;
 pub mod conllu;
 pub mod crfsuite;
+pub mod dialect;
 pub mod encode;
 pub mod expand;
 pub mod input;

@@ -13,6 +13,11 @@
 //! | `%shape[row,col]` | letters to A or a, digits to #: `IL-2` gives `AA-#` |
 //! | `%normal[row,col]` | lower-cased, every digit `#` |
 //! | `%substrings[row,col,max]` | every substring of 1 to max characters: an attribute each |
+//! | `%drop[row,col,"re"]` `%DROP` | the cell without the matches of an expression; in lower case |
+//! | `%length[row,col]` | the number of characters |
+//!
+//! A line `C NAME=...` makes a column: the string of the rest of the line at each token. Macros of later lines name it in place of a
+//! number.
 //!
 //! Beyond the ends of a sentence a macro gives CRF++'s `_B-1`, `_B-2`, ..., `_B+1`, .... A line without macros that starts with `B` stands for
 //! label bigrams (transitions). `#` starts a comment at the start of a line or after white space, outside quotation marks.
@@ -21,75 +26,10 @@
 
 use crate::corpus::hash::Piece;
 use crate::error::{Error, Result};
+use crate::text::dialect::Dialect;
 use crate::text::pattern;
 use crate::text::view::{Lower, View};
 use regex::bytes::Regex;
-
-/// The rules by which a template is read.
-///
-/// | | own | `#!wapiti` | `#!crf++` |
-/// | --- | --- | --- | --- |
-/// | `#` starts a comment | first in a line, or behind white space | anywhere | first in a line |
-/// | first letter | any case | made lower case, in names too | `U` or `B` |
-/// | macros | all | `%x`, `%t`, `%m`, `%X`, `%T`, `%M` | `%x`, rows from -8 to 8 |
-/// | `%X` `%T` `%M` lower | all letters | ASCII letters | |
-/// | expressions | `pattern::compile` | `pattern::compile_wapiti`, also matched against paddings | |
-/// | beyond the ends | `_B-1`, `_B+1`, ... | `_x-1` to `_x-4`, `_x-#`, `_x+1` to `_x+4`, `_x+#` | as own |
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    Own,
-    Wapiti,
-    Crfpp,
-}
-
-impl Dialect {
-    /// The first line of a template that follows these rules.
-    pub fn first_line(self) -> &'static str {
-        match self {
-            Dialect::Own => "",
-            Dialect::Wapiti => "#!wapiti",
-            Dialect::Crfpp => "#!crf++",
-        }
-    }
-
-    /// The rules that a template names in its first line.
-    fn of(source: &str) -> Result<Dialect> {
-        let first = source.lines().next().unwrap_or("").trim_end();
-        if !first.starts_with("#!") {
-            return Ok(Dialect::Own);
-        }
-        let known = [Dialect::Wapiti, Dialect::Crfpp].into_iter().find(|dialect| dialect.first_line() == first);
-        known.ok_or_else(|| {
-            Error::Template(format!(
-                "template line 1: the rules of {first} are unknown; give #!wapiti or #!crf++, or leave the line out"
-            ))
-        })
-    }
-
-    /// The line without a comment and the white space before it.
-    fn without_comment(self, line: &str) -> &str {
-        match self {
-            Dialect::Own => without_comment(line),
-            Dialect::Wapiti => line.split('#').next().unwrap_or("").trim_end(),
-            Dialect::Crfpp => {
-                if line.starts_with('#') {
-                    ""
-                } else {
-                    line
-                }
-            }
-        }
-    }
-
-    /// The string that a macro finds beyond the first token (negative) or the last one (positive).
-    pub(super) fn padding(self, beyond: isize) -> String {
-        match self {
-            Dialect::Wapiti if beyond.abs() > 4 => format!("_x{}#", if beyond < 0 { '-' } else { '+' }),
-            Dialect::Wapiti => format!("_x{beyond:+}"),
-            _ => format!("_B{beyond:+}"),
-        }
-    }
-}
 
 /// A parsed template.
 pub struct Template {
@@ -99,6 +39,8 @@ pub struct Template {
     /// The lines without comments and empty lines.
     patterns: Vec<String>,
     pub(super) lines: Vec<Line>,
+    /// The columns that `C` lines make, with their names; column `FIRST_MADE + i` is the i-th.
+    pub(super) made: Vec<(String, Line)>,
     /// The distinct views of all macros.
     pub(super) views: Vec<View>,
     /// Whether a `B` line without macros asks for label bigrams.
@@ -108,6 +50,9 @@ pub struct Template {
     /// Number of columns that the data needs: the largest column of a macro plus one, and at least 1.
     pub columns: usize,
 }
+
+/// The number of the first column that a `C` line makes; files have fewer.
+pub(super) const FIRST_MADE: usize = 1 << 16;
 
 /// A line with attributes.
 pub(super) struct Line {
@@ -146,6 +91,7 @@ impl Template {
             dialect,
             patterns: Vec::new(),
             lines: Vec::new(),
+            made: Vec::new(),
             views: Vec::new(),
             transitions: false,
             triples: false,
@@ -208,6 +154,7 @@ impl Template {
             b't' if self.dialect == Dialect::Wapiti => {
                 return Err(Error::Template("a line of Wapiti has to start with u, b, * or #".into()));
             }
+            b'c' if self.dialect == Dialect::Own => return self.parse_column(text),
             b'u' => (true, false),
             b'b' => (false, true),
             b'*' => (true, true),
@@ -216,15 +163,10 @@ impl Template {
                 let message = "a T line has no macros: three labels in a row go without attributes; a B line has them";
                 return if text.contains('%') { Err(Error::Template(message.into())) } else { Ok(()) };
             }
-            _ => return Err(Error::Template("a line has to start with U, B, *, T or #".into())),
+            _ => return Err(Error::Template("a line has to start with U, B, *, T, C or #".into())),
         };
         let mut line = Line { state, bigram, parts: Vec::new(), substrings: None };
-        let mut rest = text;
-        while let Some(at) = rest.find('%') {
-            push_literal(&mut line.parts, &rest[..at]);
-            rest = self.parse_macro(&rest[at..], &mut line)?;
-        }
-        push_literal(&mut line.parts, rest);
+        self.parse_parts(text, &mut line)?;
         if line.bigram && !line.parts.iter().any(|part| matches!(part, Part::Cell { .. })) {
             self.transitions = true;
             line.bigram = false;
@@ -233,6 +175,47 @@ impl Template {
             self.lines.push(line);
         }
         Ok(())
+    }
+
+    /// Parses a line `C NAME=...`.
+    fn parse_column(&mut self, text: &str) -> Result<()> {
+        let wrong = |what: &str| {
+            Err(Error::Template(format!("{what}; a line that makes a column looks like C suffix=%m[0,0,\"..$\"]")))
+        };
+        let Some((name, value)) = text[1..].split_once('=') else { return wrong("no '='") };
+        let name = name.trim();
+        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_name {
+            return wrong(&format!("'{name}' is not a name: a letter, then letters, digits or _"));
+        }
+        if self.made.iter().any(|(known, _)| known == name) {
+            return wrong(&format!("the column {name} is made twice"));
+        }
+        let mut line = Line { state: false, bigram: false, parts: Vec::new(), substrings: None };
+        self.parse_parts(value.trim_start(), &mut line)?;
+        if line.substrings.is_some() {
+            return wrong("%substrings is many strings, and a column has one");
+        }
+        self.made.push((name.to_owned(), line));
+        Ok(())
+    }
+
+    /// Parses literal text and macros.
+    fn parse_parts(&mut self, text: &str, line: &mut Line) -> Result<()> {
+        let mut rest = text;
+        while let Some(at) = rest.find('%') {
+            push_literal(&mut line.parts, &rest[..at]);
+            rest = self.parse_macro(&rest[at..], line)?;
+        }
+        push_literal(&mut line.parts, rest);
+        Ok(())
+    }
+
+    /// The number of a column, given by its number or by the name that a `C` line has given it.
+    fn column(&self, text: &str) -> Option<usize> {
+        let made = || self.made.iter().position(|(name, _)| name == text).map(|at| FIRST_MADE + at);
+        text.parse::<u16>().ok().map(usize::from).or_else(made)
     }
 
     /// An error if the template's dialect has no such macro.
@@ -260,12 +243,11 @@ impl Template {
         let name = &text[1..open];
         let mut arguments = Arguments { rest: &text[open + 1..] };
         let row = parse_row(arguments.next(',').ok_or_else(|| malformed("no row"))?)?;
-        let needs_more = matches!(name, "t" | "T" | "m" | "M" | "substrings");
+        let needs_more = matches!(name, "t" | "T" | "m" | "M" | "substrings" | "drop" | "DROP");
         let column = arguments.next(if needs_more { ',' } else { ']' }).ok_or_else(|| malformed("no column"))?;
-        let column = match column.parse::<u16>() {
-            Ok(number) => usize::from(number),
-            Err(_) => return Err(malformed(&format!("column '{column}' is not a number from 0 to 65535"))),
-        };
+        let column = self.column(column).ok_or_else(|| {
+            malformed(&format!("column '{column}' is not a number from 0 to 65535, or the name of a C line above"))
+        })?;
         self.check_macro(name, row)?;
         let lower = match (name.chars().all(char::is_uppercase), self.dialect) {
             (false, _) => Lower::No,
@@ -281,6 +263,8 @@ impl Template {
             "x" | "X" => View::Cell { column, lower },
             "t" | "T" => View::Test { column, regex: regex()? },
             "m" | "M" => View::Match { column, regex: regex()?, lower },
+            "drop" | "DROP" => View::Drop { column, regex: regex()?, lower },
+            "length" => View::Length { column },
             "shape" => View::Shape { column },
             "normal" => View::Normal { column },
             "substrings" => {
@@ -293,7 +277,9 @@ impl Template {
             }
             _ => return Err(malformed(&format!("unknown macro %{name}"))),
         };
-        self.columns = self.columns.max(column + 1);
+        if column < FIRST_MADE {
+            self.columns = self.columns.max(column + 1);
+        }
         let known = self.views.iter().position(|other| other.same_as(&view));
         let view = known.unwrap_or_else(|| {
             self.views.push(view);
@@ -309,20 +295,6 @@ fn push_literal(parts: &mut Vec<Part>, text: &str) {
     if !text.is_empty() {
         parts.push(Part::Literal(text.as_bytes().to_vec(), Piece::of(text.as_bytes())));
     }
-}
-
-/// The line without a comment and the white space before it.
-fn without_comment(line: &str) -> &str {
-    let (mut quoted, mut previous) = (false, ' ');
-    for (at, character) in line.char_indices() {
-        match character {
-            '"' if previous != '\\' => quoted = !quoted,
-            '#' if !quoted && previous.is_whitespace() => return line[..at].trim_end(),
-            _ => {}
-        }
-        previous = character;
-    }
-    line.trim_end()
 }
 
 /// The arguments of a macro.

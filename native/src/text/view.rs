@@ -29,6 +29,10 @@ pub enum View {
     Test { column: usize, regex: Regex },
     /// The first match of the expression, or its lower case.
     Match { column: usize, regex: Regex, lower: Lower },
+    /// The cell without the matches of the expression, or its lower case.
+    Drop { column: usize, regex: Regex, lower: Lower },
+    /// The number of characters.
+    Length { column: usize },
     /// Letters to A or a, digits to #.
     Shape { column: usize },
     /// Lower case, with every digit #.
@@ -42,6 +46,8 @@ impl View {
             View::Cell { column, .. }
             | View::Test { column, .. }
             | View::Match { column, .. }
+            | View::Drop { column, .. }
+            | View::Length { column }
             | View::Shape { column }
             | View::Normal { column } => column,
         }
@@ -56,6 +62,12 @@ impl View {
                 Some(found) => lower.of(&cell[found.range()]),
                 None => Cow::Borrowed(b""),
             },
+            View::Drop { regex, lower, .. } => match regex.replace_all(cell, &b""[..]) {
+                Cow::Borrowed(cell) => lower.of(cell),
+                Cow::Owned(rest) if *lower == Lower::No => Cow::Owned(rest),
+                Cow::Owned(rest) => Cow::Owned(lower.of(&rest).into_owned()),
+            },
+            View::Length { .. } => Cow::Owned(text_of(cell).chars().count().to_string().into_bytes()),
             View::Shape { .. } => map_characters(cell, |c| match c {
                 _ if c.is_numeric() => '#',
                 _ if c.is_uppercase() => 'A',
@@ -75,10 +87,12 @@ impl View {
             (View::Test { column: a, regex: r }, View::Test { column: b, regex: s }) => {
                 a == b && r.as_str() == s.as_str()
             }
-            (View::Match { column: a, regex: r, lower: l }, View::Match { column: b, regex: s, lower: m }) => {
+            (View::Match { column: a, regex: r, lower: l }, View::Match { column: b, regex: s, lower: m })
+            | (View::Drop { column: a, regex: r, lower: l }, View::Drop { column: b, regex: s, lower: m }) => {
                 a == b && l == m && r.as_str() == s.as_str()
             }
-            (View::Shape { column: a }, View::Shape { column: b })
+            (View::Length { column: a }, View::Length { column: b })
+            | (View::Shape { column: a }, View::Shape { column: b })
             | (View::Normal { column: a }, View::Normal { column: b }) => a == b,
             _ => false,
         }

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 __all__ = ["install", "uninstall"]
 
@@ -27,8 +27,11 @@ _MODULES = {
 }
 
 
-class _Finder(MetaPathFinder, Loader):
-    """Finds the modules of this package under the peers' names; they are imported when they are asked for."""
+class _Finder:
+    """Finds the modules of this package under the peers' names; they are imported when they are asked for.
+
+    It has no base of `importlib.abc`, whose import takes as long as that of this whole package.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -36,7 +39,8 @@ class _Finder(MetaPathFinder, Loader):
         """Return the spec of a peer's module; None for others."""
         if fullname not in _MODULES:
             return None
-        return ModuleSpec(fullname, self, origin=f"{_HERE}.{_MODULES[fullname]}", is_package="." not in fullname)
+        loader: Any = self
+        return ModuleSpec(fullname, loader, origin=f"{_HERE}.{_MODULES[fullname]}", is_package="." not in fullname)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module here that stands for a peer's."""
@@ -47,7 +51,8 @@ class _Finder(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Give the module back its own spec, which the import has replaced."""
         given = module.__spec__
-        if given is not None and given.loader is self:
+        loader: Any = None if given is None else given.loader
+        if given is not None and loader is self:
             module.__spec__ = given.loader_state
 
 

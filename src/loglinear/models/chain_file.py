@@ -14,7 +14,16 @@ from .._core import ChainModel, tag_arrow, tag_lists
 if TYPE_CHECKING:
     from ..data.features import Feature
 
-__all__ = ["ChainModel", "checked_n_best", "constrained", "open_model", "tag_arrow", "tag_lists", "weighted_features"]
+__all__ = [
+    "ChainModel",
+    "checked_n_best",
+    "constrained",
+    "open_model",
+    "ready",
+    "tag_arrow",
+    "tag_lists",
+    "weighted_features",
+]
 
 # The most labellings of a sentence: the time to find them grows with the square of their number.
 _MOST_LABELLINGS = 10_000
@@ -27,7 +36,11 @@ def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
         ModelFileError: the file is damaged or of another kind.
         OSError: the file cannot be read.
     """
-    model = ChainModel.open(path)
+    return ready(ChainModel.open(path))
+
+
+def ready(model: ChainModel) -> tuple[ChainModel, dict[str, Any]]:
+    """Return a model as it was stored under the constraints of its settings, and the settings."""
     settings = json.loads(model.settings)
     return constrained(model, settings.get("constraints")), settings
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
+from ..data.templates import template_text
+from ..errors import OptionError
+from .chain_file import ChainModel
 from .estimator import check_fitted
-
-if TYPE_CHECKING:
-    from .chain_file import ChainModel
+from .settings import settings_text
 
 __all__ = ["WeightsByName"]
+
+T = TypeVar("T", bound="WeightsByName")
 
 
 class WeightsByName:
@@ -23,6 +26,51 @@ class WeightsByName:
 
     model_: ChainModel
     classes_: Sequence[Any]
+
+    @classmethod
+    def of_weights(
+        cls: type[T],
+        classes: Sequence[str],
+        state_features: Mapping[tuple[str, str], float],
+        transition_features: Mapping[tuple[str, str], float],
+        *,
+        template: str | None = None,
+    ) -> T:
+        """Return a model with weights that were not trained here: edited by hand, or another program's.
+
+        Args:
+            classes: the labels; of equal scores the first one wins.
+            state_features: {(attribute, label): weight}.
+            transition_features: {(label from, label to): weight}.
+            template: name of a preset or text of a template, which forms the attributes of raw tokens.
+
+        Raises:
+            DataError: a weight is not finite; there are too many labels.
+            OptionError: a feature names a label that is not among the classes.
+
+        Example:
+            >>> from loglinear import ChainCRF
+            >>> states = {("w=the", "DET"): 2.0, ("w=dog", "NOUN"): 2.0}
+            >>> crf = ChainCRF.of_weights(["NOUN", "DET"], states, {("DET", "NOUN"): 1.0})
+            >>> crf.predict([[["w=the"], ["w=dog"]]])
+            [['DET', 'NOUN']]
+        """
+        number = {label: at for at, label in enumerate(classes)}
+        unknown = {label for key in (*state_features, *transition_features) for label in key[1:]} - number.keys()
+        unknown |= {before for before, _ in transition_features} - number.keys()
+        if unknown or len(number) != len(classes):
+            message = f"classes={classes!r}: a label stands there twice, or features have others: {sorted(unknown)}"
+            raise OptionError(message)
+        states: dict[str, list[tuple[int, float]]] = {}
+        for (attribute, label), weight in state_features.items():
+            states.setdefault(attribute, []).append((number[label], weight))
+        pairs = [((number[before], number[label]), weight) for (before, label), weight in transition_features.items()]
+        text = template_text(template)
+        settings = settings_text("chain", {"format": "python" if text is None else "columns"})
+        crf = cls(template=template)  # type: ignore[call-arg]
+        crf.model_ = ChainModel.of_weights([*classes], [*states.items()], pairs, settings, text)
+        crf.classes_, crf.result_ = [*classes], None  # type: ignore[attr-defined]
+        return crf
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:

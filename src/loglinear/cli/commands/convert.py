@@ -29,10 +29,10 @@ _EXTENSIONS = {".crfsuite": "crfsuite", ".wapiti": "wapiti", ".loglinear": "logl
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("model", metavar="IN", help="model file of any of the formats")
-    parser.add_argument("output", metavar="OUT", help="file to write; - for standard output")
+    parser.add_argument("model", metavar="MODEL", help="model file of any of the formats")
+    parser.add_argument("output", metavar="FILE", help="file to write; - for standard output")
     formats = ("crfsuite", "wapiti", "crf++", "crf++-text", "loglinear")
-    text = "format of OUT; by default told by its extension: .crfsuite, .wapiti or .loglinear"
+    text = "format of FILE; by default told by its extension: .crfsuite, .wapiti or .loglinear"
     parser.add_argument("--to", choices=formats, help=text)
 
 

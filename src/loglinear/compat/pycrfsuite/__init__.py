@@ -1,7 +1,8 @@
 """python-crfsuite's module: its classes, arguments, defaults, exceptions and small print.
 
 A program changes one line, ``from loglinear.compat import pycrfsuite`` in place of ``import pycrfsuite``. Models are
-CRFsuite's files or loglinear's. Importing it imports neither NumPy nor scikit-learn.
+those of CRFsuite or of loglinear. Importing it imports neither NumPy nor scikit-learn, and the trainers only when they
+are asked for: programs that label one text are started often.
 
 Departures from python-crfsuite:
 
@@ -17,9 +18,27 @@ Departures from python-crfsuite:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ._errors import CRFSUITE_VERSION, CRFSuiteError
 from ._items import ItemSequence
 from ._tagger import Tagger
-from ._trainer import BaseTrainer, Trainer
+
+if TYPE_CHECKING:
+    from ._trainer import BaseTrainer, Trainer
 
 __all__ = ["CRFSUITE_VERSION", "BaseTrainer", "CRFSuiteError", "ItemSequence", "Tagger", "Trainer"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("BaseTrainer", "Trainer"):
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    from . import _trainer
+
+    globals()[name] = value = getattr(_trainer, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

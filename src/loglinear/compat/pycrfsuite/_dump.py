@@ -1,13 +1,12 @@
 """A model as CRFsuite's text, and as the dicts that python-crfsuite makes of this text.
 
 Both come from the bytes of a `.crfsuite` file: a header, features, two tables of names (constant databases), and for
-each label and each attribute the numbers of its features.
+each label and each attribute the numbers of its features. The module imports little, to load fast.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import NamedTuple
 
@@ -25,7 +24,6 @@ _NUMBER = Struct("<I")
 _PAIR = Struct("<II")
 
 
-@dataclass
 class ParsedDump:
     """What `Tagger.info` tells of a model.
 
@@ -42,11 +40,12 @@ class ParsedDump:
         {}
     """
 
-    header: dict[str, str] = field(default_factory=dict)
-    labels: dict[str, str] = field(default_factory=dict)
-    attributes: dict[str, str] = field(default_factory=dict)
-    transitions: dict[tuple[str, str], float] = field(default_factory=dict)
-    state_features: dict[tuple[str, str], float] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.header: dict[str, str] = {}
+        self.labels: dict[str, str] = {}
+        self.attributes: dict[str, str] = {}
+        self.transitions: dict[tuple[str, str], float] = {}
+        self.state_features: dict[tuple[str, str], float] = {}
 
 
 class _File(NamedTuple):
@@ -61,15 +60,15 @@ class _File(NamedTuple):
 
 def parsed(file: bytes) -> ParsedDump:
     """Return the content of a `.crfsuite` file by name."""
-    content = _read(file)
-    labels, attributes = ([name.decode() for name in names] for names in (content.labels, content.attributes))
-    return ParsedDump(
-        content.header,
-        {label: str(number) for number, label in enumerate(labels)},
-        {attribute: str(number) for number, attribute in enumerate(attributes)},
-        {(before.decode(), label.decode()): float(weight) for _, before, label, weight in content.transitions},
-        {(name.decode(), label.decode()): float(weight) for _, name, label, weight in content.state_features},
-    )
+    content, dump = _read(file), ParsedDump()
+    dump.header = content.header
+    dump.labels = {name.decode(): str(number) for number, name in enumerate(content.labels)}
+    dump.attributes = {name.decode(): str(number) for number, name in enumerate(content.attributes)}
+    for _, before, label, weight in content.transitions:
+        dump.transitions[before.decode(), label.decode()] = float(weight)
+    for _, attribute, label, weight in content.state_features:
+        dump.state_features[attribute.decode(), label.decode()] = float(weight)
+    return dump
 
 
 def dumped(file: bytes) -> Iterator[bytes]:

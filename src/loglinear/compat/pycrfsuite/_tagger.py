@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from contextlib import closing
@@ -10,7 +9,7 @@ from typing import Any
 
 from ..._core import ChainModel, SequenceTagger
 from ...errors import ModelFileError
-from ...models.chain_file import constrained
+from ...models.chain_file import ready
 from ...models.settings import check_kind
 from ._dump import ParsedDump, dumped, parsed
 
@@ -119,12 +118,12 @@ class Tagger(SequenceTagger):
         return self._model.export("crfsuite")
 
     def _opened(self, model: ChainModel, name: str) -> closing[Tagger]:
-        settings = json.loads(model.settings)
+        model, settings = ready(model)
         check_kind("chain", settings, name)
         if model.template is not None:
-            message = f"{name}: the model forms its attributes by a template; use loglinear.ChainCRF.load, not a Tagger"
+            message = f"{name}: the model forms its attributes by a template; open it with loglinear.Tagger"
             raise ModelFileError(message)
-        self._use(constrained(model, settings.get("constraints")))
+        self._use(model)
         return closing(self)
 
     def __getstate__(self) -> tuple[ChainModel | None, dict[str, Any]]:

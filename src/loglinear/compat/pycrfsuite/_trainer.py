@@ -30,7 +30,7 @@ class BaseTrainer:
         (0.1, 1.0)
     """
 
-    verbose: Any
+    verbose: Any = None
     _instances: Instances
     _known: dict[str, Parameter]
     _values: dict[str, Any]
@@ -39,7 +39,6 @@ class BaseTrainer:
     def __new__(cls, *args: Any, **kwargs: Any) -> BaseTrainer:
         """Make a trainer that works before `__init__`, which subclasses in the wild do not always call."""
         trainer = super().__new__(cls)
-        trainer.verbose = None
         trainer._instances = Instances()
         trainer._choose("lbfgs")
         return trainer

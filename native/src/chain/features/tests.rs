@@ -1,0 +1,91 @@
+//! Unit tests of which features a corpus gives.
+
+use super::*;
+use crate::corpus::assembly::Builder;
+use crate::corpus::hash::key_of;
+use crate::corpus::sink::{Gold, Sink};
+use std::collections::BTreeSet;
+
+/// A corpus of sentences of tokens: an attribute, which is one of states and of bigrams, and the labels named.
+fn corpus_of(sentences: &[&[(&str, &[&'static str])]]) -> Corpus {
+    let mut builder = Builder::default();
+    for sentence in sentences {
+        for (at, (attribute, labels)) in sentence.iter().enumerate() {
+            let name = attribute.as_bytes();
+            builder.state(key_of(name), 1.0, |out| out.extend_from_slice(name));
+            if at > 0 {
+                builder.bigram(key_of(name), |out| out.extend_from_slice(name));
+            }
+            builder.end_token(Some(match labels {
+                [] => Gold::Unknown,
+                [label] => Gold::Label(label.as_bytes()),
+                several => Gold::OneOf(several.iter().map(|label| label.as_bytes()).collect()),
+            }));
+        }
+        builder.end_sentence(1.0);
+    }
+    Corpus::assemble(vec![builder]).unwrap()
+}
+
+/// The names of the features of a corpus.
+fn names(corpus: &Corpus, selection: Selection) -> BTreeSet<String> {
+    let features = Features::new(corpus, selection).unwrap();
+    let label = |label: &u16| corpus.labels[usize::from(*label)].as_str();
+    let attribute = |id: u32| String::from_utf8_lossy(corpus.attributes.text(id)).into_owned();
+    let mut names: Vec<String> = Vec::new();
+    names.extend(features.transitions.iter().map(|(from, to)| [label(from), label(to)].concat()));
+    names.extend(features.triples.iter().map(|labels| labels.each_ref().map(label).concat()));
+    for (id, range) in features.bigram_ranges.iter().enumerate() {
+        let pairs = &features.bigram_pairs[range.start as usize..range.end as usize];
+        let name = attribute(id as u32);
+        names.extend(pairs.iter().map(|(from, to)| format!("{name} {}{}", label(from), label(to))));
+    }
+    for (index, &(id, _)) in features.state_attributes.iter().enumerate() {
+        names.extend(features.labels(index).iter().map(|at| format!("{} {}", attribute(id), label(at))));
+    }
+    let (count, names) = (names.len(), BTreeSet::from_iter(names));
+    assert_eq!((count, count), (names.len(), features.len()), "each feature once");
+    names
+}
+
+#[test]
+fn every_label_that_the_data_name_is_seen() {
+    let corpus = corpus_of(&[
+        &[("x", &["A", "B"]), ("y", &["C"]), ("y", &["B", "D"]), ("z", &[]), ("z", &["A"])],
+        &[("x", &["B"]), ("v", &[]), ("z", &["A", "C"])],
+    ]);
+    let states = ["x A", "x B", "y C", "y B", "y D", "z A", "z C"];
+    let pairs = ["AC", "BC", "CB", "CD"];
+    let bigrams = ["y AC", "y BC", "y CB", "y CD"];
+    let triples = ["ACB", "ACD", "BCB", "BCD"];
+    let expect = |names: &[&[&str]]| names.concat().into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
+    assert_eq!(names(&corpus, Selection::seen(2)), expect(&[&states, &pairs, &bigrams, &triples]));
+    // y is on two tokens, x as well; z on three, of which one says nothing.
+    let frequent = Selection { min_count: 3, ..Selection::seen(1) };
+    assert_eq!(names(&corpus, frequent), expect(&[&["z A", "z C"], &pairs]));
+    let all = Selection { all_states: true, ..Selection::seen(1) };
+    assert_eq!(names(&corpus, all).iter().filter(|name| name.starts_with("v ")).count(), 4);
+}
+
+#[test]
+fn features_are_left_out_by_their_sums() {
+    // x with A adds up to 2, y with A and with B to 1; A A occurs once, A B twice.
+    let corpus = corpus_of(&[&[("x", &["A"]), ("x", &["A"]), ("y", &["B"])], &[("y", &["A"]), ("z", &["B"])]]);
+    let of =
+        |min_sum, all_states| names(&corpus, Selection { min_sum: Some(min_sum), all_states, ..Selection::seen(1) });
+    let without = |mut all: BTreeSet<String>| {
+        all.retain(|name| name.len() < 4);
+        all
+    };
+    let expect = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<BTreeSet<_>>();
+    assert_eq!(without(of(2.0, false)), expect(&["x A", "AB"]));
+    assert_eq!(without(of(2.0, true)), expect(&["x A", "AB"]));
+    assert_eq!(without(of(1.0, false)), expect(&["x A", "y A", "y B", "z B", "AA", "AB"]));
+    assert_eq!(without(of(0.0, true)).len(), 6 + 2);
+}
+
+#[test]
+fn unknown_labels_alone_are_nothing_to_train_on() {
+    let message = Features::new(&corpus_of(&[&[("x", &[])]]), Selection::seen(1)).err().unwrap().to_string();
+    assert!(message.contains("no token whose label is known"), "{message}");
+}
