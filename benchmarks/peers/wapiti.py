@@ -6,7 +6,8 @@ Seconds are those of training, without reading.
 
     python benchmarks/peers/wapiti.py --wapiti PATH/TO/wapiti     # --part name-header, --iterations 60, --threads 1
 
-Wapiti: `gcc -std=c99 -O3 -DNDEBUG -o wapiti src/*.c -lm -lpthread` in its sources, which the PyPI distribution libwapiti holds.
+Wapiti: `gcc -std=c99 -O3 -DNDEBUG -o wapiti src/*.c -lm -lpthread` in its sources, which are in the PyPI distribution
+libwapiti.
 Data: the folder named by the environment variable LOGLINEAR_DATA (it holds grobid/).
 """
 

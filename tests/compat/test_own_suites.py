@@ -1,9 +1,8 @@
 """The suites of python-crfsuite and sklearn-crfsuite, run on the modules that stand in for them.
 
-The source distributions come from the package index that pip uses, or from the folder that LOGLINEAR_SDISTS names. Not run:
-
-- `test_open_invalid_with_correct_signature` and `test_tag_not_opened` of python-crfsuite, which are marked `run=False` because the
-  peer crashes; `test_tagger.py` here has their counterparts.
+The source distributions come from the package index that pip uses, or from the folder that LOGLINEAR_SDISTS names. Not
+run are `test_open_invalid_with_correct_signature` and `test_tag_not_opened` of python-crfsuite, which are marked
+`run=False` because the peer crashes; `test_tagger.py` here has their counterparts.
 """
 
 from __future__ import annotations

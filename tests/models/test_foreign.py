@@ -1,4 +1,4 @@
-"""Laws of models of other programs: CRFsuite's, read and written by python-crfsuite; Wapiti's; CRF++'s, by their layout."""
+"""Laws of other programs' models: CRFsuite's, beside python-crfsuite; Wapiti's; CRF++'s, by their layout."""
 
 from __future__ import annotations
 
