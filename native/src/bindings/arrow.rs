@@ -237,68 +237,93 @@ fn sentences(node: Node<'_>, columns: usize) -> PyResult<ArrowSentences<'_>> {
     if !matches!(node.format(), "+l" | "+L") {
         return Err(unfit(&format!("one of {}", node.described())));
     }
-    let (count, sentences) = (node.array().length as usize, node.offsets());
-    let missing = |what: &str, sentence: usize| {
-        DataError::new_err(format!("sentence {sentence}: {what} is null; fill nulls, or leave such sentences out"))
-    };
+    let (count, offsets) = (node.array().length as usize, node.offsets());
     if let Some(sentence) = node.first_null(0..count) {
         return Err(missing("it", sentence));
     }
+    let sentences = Places { offsets, count };
     let tokens = node.children().next().expect("a list has a child");
-    let range = sentences.at(0)..sentences.at(count);
-    let sentence_of =
-        |token: usize| (0..count).find(|&sentence| sentences.range(sentence).contains(&token)).unwrap_or(0);
-    let token_null = |node: Node<'_>| match node.first_null(range.clone()) {
-        Some(token) => Err(missing("a token", sentence_of(token))),
-        None => Ok(()),
-    };
-    token_null(tokens)?;
-    let few = |found: usize, sentence: usize| {
-        let message =
-            format!("sentence {sentence}: a token has {found} of the {columns} columns that the template looks at");
-        DataError::new_err(message)
-    };
-    let cells = match tokens.format() {
-        "+l" | "+L" => {
-            let (lists, cells) = (tokens.offsets(), tokens.children().next().expect("a list has a child"));
-            if let Some(token) = range.clone().find(|&token| lists.range(token).len() < columns) {
-                return Err(few(lists.range(token).len(), sentence_of(token)));
-            }
-            let used = if range.is_empty() { 0..0 } else { lists.at(range.start)..lists.at(range.end) };
-            if let Some(cell) = cells.first_null(used) {
-                let token = range.clone().find(|&token| lists.range(token).contains(&cell)).unwrap_or(range.start);
-                return Err(missing("a column of a token", sentence_of(token)));
-            }
-            TokenCells::Lists(lists, cells.strings("lists of lists")?)
-        }
-        "+s" => {
-            let start = tokens.array().offset as usize;
-            let fields: Vec<Node<'_>> = tokens.children().take(columns).collect();
-            if fields.len() < columns {
-                return Err(few(fields.len(), 0));
-            }
-            let mut strings = Vec::with_capacity(columns);
-            for field in fields {
-                if let Some(at) = field.first_null(range.start + start..range.end + start) {
-                    return Err(missing("a column of a token", sentence_of(at - start)));
-                }
-                let Strings { offsets, bytes } = field.strings("lists of structures")?;
-                let offsets = match offsets {
-                    // Of an empty column there is nothing to leave out.
-                    Offsets::Small(offsets) => Offsets::Small(offsets.get(start..).unwrap_or(&[0])),
-                    Offsets::Large(offsets) => Offsets::Large(offsets.get(start..).unwrap_or(&[0])),
-                };
-                strings.push(Strings { offsets, bytes });
-            }
-            TokenCells::Columns(strings)
-        }
+    if let Some(token) = tokens.first_null(sentences.used()) {
+        return Err(missing("a token", sentences.holder(token)));
+    }
+    let tokens = match tokens.format() {
+        "+l" | "+L" => cells_of_lists(tokens, &sentences, columns)?,
+        "+s" => cells_of_structures(tokens, &sentences, columns)?,
         _ => {
             let strings = tokens.strings("lists")?;
-            if columns > 1 && !range.is_empty() {
-                return Err(few(1, sentence_of(range.start)));
+            if columns > 1 && !sentences.used().is_empty() {
+                return Err(few(1, columns, sentences.holder(sentences.used().start)));
             }
             TokenCells::Columns(vec![strings])
         }
     };
-    Ok(ArrowSentences { count, sentences, tokens: cells, large: node.format() == "+L" })
+    Ok(ArrowSentences { count, sentences: offsets, tokens, large: node.format() == "+L" })
+}
+
+/// Where the items of so many lists are.
+struct Places<'a> {
+    offsets: Offsets<'a>,
+    count: usize,
+}
+
+impl Places<'_> {
+    /// The items of all lists.
+    fn used(&self) -> Range<usize> {
+        self.offsets.at(0)..self.offsets.at(self.count)
+    }
+
+    /// The list that holds an item.
+    fn holder(&self, item: usize) -> usize {
+        (0..self.count).find(|&list| self.offsets.range(list).contains(&item)).unwrap_or(0)
+    }
+}
+
+/// The cells of tokens that are lists of strings.
+fn cells_of_lists<'a>(tokens: Node<'a>, sentences: &Places<'_>, columns: usize) -> PyResult<TokenCells<'a>> {
+    let (lists, cells) = (tokens.offsets(), tokens.children().next().expect("a list has a child"));
+    let used = sentences.used();
+    if let Some(token) = used.clone().find(|&token| lists.range(token).len() < columns) {
+        return Err(few(lists.range(token).len(), columns, sentences.holder(token)));
+    }
+    let used_cells = if used.is_empty() { 0..0 } else { lists.at(used.start)..lists.at(used.end) };
+    if let Some(cell) = cells.first_null(used_cells) {
+        let token = used.clone().find(|&token| lists.range(token).contains(&cell)).unwrap_or(used.start);
+        return Err(missing("a column of a token", sentences.holder(token)));
+    }
+    Ok(TokenCells::Lists(lists, cells.strings("lists of lists")?))
+}
+
+/// The cells of tokens that are structures, of whose fields the first are the columns.
+fn cells_of_structures<'a>(tokens: Node<'a>, sentences: &Places<'_>, columns: usize) -> PyResult<TokenCells<'a>> {
+    let start = tokens.array().offset as usize;
+    let used = sentences.used();
+    let fields: Vec<Node<'_>> = tokens.children().take(columns).collect();
+    if fields.len() < columns {
+        return Err(few(fields.len(), columns, 0));
+    }
+    let mut strings = Vec::with_capacity(columns);
+    for field in fields {
+        if let Some(at) = field.first_null(used.start + start..used.end + start) {
+            return Err(missing("a column of a token", sentences.holder(at - start)));
+        }
+        let Strings { offsets, bytes } = field.strings("lists of structures")?;
+        let offsets = match offsets {
+            // Of an empty column there is nothing to leave out.
+            Offsets::Small(offsets) => Offsets::Small(offsets.get(start..).unwrap_or(&[0])),
+            Offsets::Large(offsets) => Offsets::Large(offsets.get(start..).unwrap_or(&[0])),
+        };
+        strings.push(Strings { offsets, bytes });
+    }
+    Ok(TokenCells::Columns(strings))
+}
+
+/// The error for a missing value.
+fn missing(what: &str, sentence: usize) -> PyErr {
+    DataError::new_err(format!("sentence {sentence}: {what} is null; fill nulls, or leave such sentences out"))
+}
+
+/// The error for a token with too few columns.
+fn few(found: usize, columns: usize, sentence: usize) -> PyErr {
+    let looks = format!("the {columns} columns that the template looks at");
+    DataError::new_err(format!("sentence {sentence}: a token has {found} of {looks}"))
 }

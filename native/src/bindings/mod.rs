@@ -21,6 +21,7 @@ mod pseudolikelihood;
 mod samples;
 mod single;
 mod stochastic;
+mod stream;
 mod tagger;
 
 use pyo3::prelude::*;

@@ -4,15 +4,15 @@ use crate::bindings::data::{Corpus, label_lists};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::{interruptible, read_stdin};
 use crate::bindings::single::Singles;
-use crate::chain::answer::{Answer, Wanted};
+use crate::bindings::stream::tag_stream;
+use crate::chain::answer::Wanted;
 use crate::chain::confidence::{Decode, Probabilities};
 use crate::chain::inference::{ChunkRule, Constraints, Labelling, Pair, Span};
 use crate::chain::model::{Model, Source as Trained};
-use crate::chain::stream::{self, Output};
 use crate::chain::tagger;
 use crate::files::atomic::write_atomically;
 use crate::foreign;
-use crate::text::arriving::{Input, write_interruptibly};
+use crate::text::arriving::Input;
 use crate::text::encode::Format;
 use crate::text::input::Source;
 use crate::text::template::Template;
@@ -337,46 +337,6 @@ impl ChainModel {
         })?;
         write_output(py, output, &tagged)?;
         Ok(tagged.len())
-    }
-}
-
-/// Labels a text that arrives, writes to stdout, and calls `look` with the beginning of the text.
-#[allow(clippy::too_many_arguments)]
-fn tag_stream(
-    py: Python<'_>,
-    model: &Model,
-    name: &str,
-    input: Input,
-    format: Format,
-    answer: Answer<'_>,
-    pool: threads::Pool,
-    look: Py<PyAny>,
-) -> PyResult<usize> {
-    let mut raised = None;
-    let written = interruptible(py, |interrupt| {
-        let output = ToStdout { look, raised: &mut raised, interrupt };
-        stream::tag_stream(model, name, input, format, answer, pool, output, interrupt)
-    });
-    raised.map_or(written, Err)
-}
-
-/// Writes answers to stdout; a Python function looks at the beginning of the text.
-struct ToStdout<'a> {
-    look: Py<PyAny>,
-    /// What the function has raised.
-    raised: &'a mut Option<PyErr>,
-    interrupt: &'a threads::Interrupt,
-}
-
-impl Output for ToStdout<'_> {
-    fn write(&mut self, answers: &[u8]) -> crate::error::Result<()> {
-        let written = write_interruptibly(&mut std::io::stdout().lock(), Some(1), answers, self.interrupt)?;
-        written.map_err(|source| crate::error::Error::io("<stdout>", source))
-    }
-
-    fn look(&mut self, beginning: &[u8]) -> crate::error::Result<()> {
-        *self.raised = Python::attach(|py| self.look.call1(py, (PyBytes::new(py, beginning),)).err());
-        if self.raised.is_some() { Err(crate::error::Error::Interrupted) } else { Ok(()) }
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Scorer<'m> {
 impl Sink for Scorer<'_> {
     #[inline(always)]
     fn state(&mut self, key: u64, value: f64, _write: impl FnOnce(&mut Vec<u8>)) {
-        self.sequence.add_state(self.model, &self.weights, key, value);
+        self.sequence.add_state(key, value);
     }
 
     fn bigram(&mut self, key: u64, _write: impl FnOnce(&mut Vec<u8>)) {
@@ -38,7 +38,7 @@ impl Sink for Scorer<'_> {
     }
 
     fn end_token(&mut self, _label: Option<Gold<'_>>) {
-        self.sequence.end_token(self.model);
+        self.sequence.end_token(self.model, &self.weights);
     }
 
     fn end_sentence(&mut self, _weight: f64) {

@@ -4,6 +4,7 @@ use crate::chain::inference::{LabelSets, Lattice};
 use crate::chain::model::{Model, ModelWeights, Viterbi};
 use crate::corpus::sink::{Gold, Sink};
 use pulp::Arch;
+use std::ops::Range;
 
 /// One sentence's scores under a model, and the buffers to infer labels in. A buffer stays with its model.
 #[derive(Default)]
@@ -11,6 +12,9 @@ pub struct Sequence {
     pub lattice: Lattice,
     /// A buffer for the sentence's mask.
     sets: LabelSets,
+    /// The state attributes of the next token with their values, and the ranges of their features.
+    attributes: Vec<(u64, f64)>,
+    features: Vec<Range<usize>>,
     /// Tokens read so far, and edges into the next one.
     tokens: usize,
     overlap: usize,
@@ -36,14 +40,14 @@ impl Sequence {
     #[inline]
     pub fn begin(&mut self, model: &Model) {
         (self.tokens, self.overlap, self.has_path, self.log_z) = (0, 0, false, None);
+        self.attributes.clear();
         self.lattice.begin(1, &model.transitions);
     }
 
-    /// Adds the weights of a state attribute of the next token.
+    /// Adds a state attribute of the next token.
     #[inline(always)]
-    pub fn add_state(&mut self, model: &Model, weights: &ModelWeights<'_>, key: u64, value: f64) {
-        let row = self.tokens * model.transitions.width;
-        weights.add_states(weights.states.find(key), value, &mut self.lattice.scores[row..]);
+    pub fn add_state(&mut self, key: u64, value: f64) {
+        self.attributes.push((key, value));
     }
 
     /// Adds the weights of a bigram attribute of the next token.
@@ -53,11 +57,17 @@ impl Sequence {
         self.overlap += 1;
     }
 
-    /// Ends the next token.
+    /// Ends the next token. All its attributes are looked up together: each look-up waits for memory, and they wait at once.
     #[inline(always)]
-    pub fn end_token(&mut self, model: &Model) {
+    pub fn end_token(&mut self, model: &Model, weights: &ModelWeights<'_>) {
         let width = model.transitions.width;
-        model.add_intercept(&mut self.lattice.scores[self.tokens * width..]);
+        let row = &mut self.lattice.scores[self.tokens * width..];
+        self.features.clear();
+        self.features.extend(self.attributes.iter().map(|&(key, _)| weights.states.find(key)));
+        for (features, (_, value)) in self.features.drain(..).zip(self.attributes.drain(..)) {
+            weights.add_states(features, value, row);
+        }
+        model.add_intercept(row);
         self.tokens += 1;
         self.lattice.scores.resize((self.tokens + 1) * width, 0.0);
         self.lattice.edge_ends.push(self.lattice.edges.len());
@@ -142,7 +152,7 @@ impl<'m, 's> SequenceScorer<'m, 's> {
 impl Sink for SequenceScorer<'_, '_> {
     #[inline(always)]
     fn state(&mut self, key: u64, value: f64, _write: impl FnOnce(&mut Vec<u8>)) {
-        self.sequence.add_state(self.model, &self.weights, key, value);
+        self.sequence.add_state(key, value);
     }
 
     fn bigram(&mut self, key: u64, _write: impl FnOnce(&mut Vec<u8>)) {
@@ -150,7 +160,7 @@ impl Sink for SequenceScorer<'_, '_> {
     }
 
     fn end_token(&mut self, _label: Option<Gold<'_>>) {
-        self.sequence.end_token(self.model);
+        self.sequence.end_token(self.model, &self.weights);
     }
 
     fn end_sentence(&mut self, _weight: f64) {
