@@ -3,19 +3,14 @@
 use crate::corpus::hash::Piece;
 use crate::corpus::sink::{Gold, Sink};
 use crate::text::cells::Cells;
-use crate::text::dialect::Dialect;
 use crate::text::template::{FIRST_MADE, Line, Part, Row, Template};
+use crate::text::token_views::TokenViews;
 use crate::text::view::text_of;
+use std::borrow::Cow;
 
 impl Template {
-    /// The string that a macro stands for beyond the ends of a sentence. Wapiti's macros look at the padding as at a cell.
-    fn beyond(&self, view: usize, beyond: isize) -> Vec<u8> {
-        let padding = self.dialect().padding(beyond).into_bytes();
-        if self.dialect() == Dialect::Wapiti { self.views[view].of(&padding).into_owned() } else { padding }
-    }
-
     /// Appends the string of a line at a token, whose hash is `Expander::joined`.
-    fn write(&self, line: &Line, cells: Columns<'_>, token: usize, substring: Option<&[u8]>, out: &mut Vec<u8>) {
+    fn write(&self, line: &Line, cells: &Cells<'_>, token: usize, substring: Option<&[u8]>, out: &mut Vec<u8>) {
         for (index, part) in line.parts.iter().enumerate() {
             match part {
                 Part::Literal(text, _) => out.extend_from_slice(text),
@@ -23,69 +18,47 @@ impl Template {
                     (Ok(_), Some(substring), Some((at, _))) if at == index => out.extend_from_slice(substring),
                     (Ok(at), ..) => {
                         let view = &self.views[*view];
-                        out.extend_from_slice(&view.of(cells.cell(at, view.column())));
+                        out.extend_from_slice(&view.of(&self.cell(cells, at, view.column())));
                     }
                     (Err(beyond), ..) => out.extend_from_slice(&self.beyond(*view, beyond)),
                 },
             }
         }
     }
-}
 
-/// The columns of a sentence: of the data, and made by the template.
-#[derive(Clone, Copy)]
-struct Columns<'a> {
-    cells: &'a Cells<'a>,
-    /// Made columns x tokens.
-    made: &'a [Vec<u8>],
-}
-
-impl<'a> Columns<'a> {
-    fn tokens(self) -> usize {
-        self.cells.tokens()
-    }
-
-    /// A cell of a token.
-    #[inline(always)]
-    fn cell(self, token: usize, column: usize) -> &'a [u8] {
+    /// A cell of a token, of the data or of a column that the template makes.
+    fn cell<'c>(&self, cells: &Cells<'c>, token: usize, column: usize) -> Cow<'c, [u8]> {
         match column.checked_sub(FIRST_MADE) {
-            None => self.cells.cell(token, column),
-            Some(made) => &self.made[made * self.tokens() + token],
+            None => Cow::Borrowed(cells.cell(token, column)),
+            Some(made) => {
+                let mut text = Vec::new();
+                self.write(&self.made[made].1, cells, token, None, &mut text);
+                Cow::Owned(text)
+            }
         }
     }
 }
 
-/// Distance beyond the ends of a sentence up to which the hashes of paddings are kept.
-const NEAR: isize = 8;
-
 /// Expands a template over sentences; keeps its buffers from one sentence to the next.
 pub struct Expander<'t> {
     template: &'t Template,
-    /// Hashes of the sentence's cells, views x tokens.
+    /// Hashes of the views of the sentence's tokens, tokens x views.
     pieces: Vec<Piece>,
-    /// The columns that the template makes, columns x tokens; longer than needed.
-    made: Vec<Vec<u8>>,
-    /// Hashes of each view's paddings from -NEAR to NEAR.
-    near: Vec<Piece>,
+    views: TokenViews<'t>,
 }
 
 impl<'t> Expander<'t> {
     /// An expander without buffers.
     pub fn new(template: &'t Template) -> Self {
-        let of_view = |view| (-NEAR..=NEAR).map(move |beyond| Piece::of(&template.beyond(view, beyond)));
-        let near = (0..template.views.len()).flat_map(of_view).collect();
-        Expander { template, pieces: Vec::new(), made: Vec::new(), near }
+        Expander { template, pieces: Vec::new(), views: TokenViews::new(template) }
     }
 
     /// The hash of a macro at a token.
     #[inline(always)]
     fn piece(&self, view: usize, row: Row, token: usize, tokens: usize) -> Piece {
         match row.resolve(token, tokens) {
-            Ok(at) => self.pieces[view * tokens + at],
-            Err(beyond) if (-NEAR..=NEAR).contains(&beyond) => {
-                self.near[view * (2 * NEAR + 1) as usize + (beyond + NEAR) as usize]
-            }
-            Err(beyond) => Piece::of(&self.template.beyond(view, beyond)),
+            Ok(at) => self.pieces[at * self.template.views.len() + view],
+            Err(beyond) => self.template.piece_beyond(view, beyond),
         }
     }
 
@@ -98,13 +71,9 @@ impl<'t> Expander<'t> {
     ) {
         let tokens = cells.tokens();
         let template = self.template;
-        let mut made = std::mem::take(&mut self.made);
-        self.make_columns(cells, &mut made);
-        let cells = Columns { cells, made: &made };
         self.pieces.clear();
-        for view in &template.views {
-            let column = view.column();
-            self.pieces.extend((0..tokens).map(|token| Piece::of(&view.of(cells.cell(token, column)))));
+        for token in 0..tokens {
+            self.views.push(cells, token, &mut self.pieces);
         }
         for token in 0..tokens {
             for line in &template.lines {
@@ -122,21 +91,6 @@ impl<'t> Expander<'t> {
                 }
             }
             sink.end_token(label_of(token));
-        }
-        self.made = made;
-    }
-
-    /// Fills the columns that the template makes, one after the other.
-    fn make_columns(&self, cells: &Cells<'_>, made: &mut Vec<Vec<u8>>) {
-        let (template, tokens) = (self.template, cells.tokens());
-        made.resize(made.len().max(template.made.len() * tokens), Vec::new());
-        for (column, (_, line)) in template.made.iter().enumerate() {
-            let (before, rest) = made.split_at_mut(column * tokens);
-            let cells = Columns { cells, made: before };
-            for (token, cell) in rest[..tokens].iter_mut().enumerate() {
-                cell.clear();
-                template.write(line, cells, token, None, cell);
-            }
         }
     }
 
@@ -157,22 +111,18 @@ impl<'t> Expander<'t> {
         line: &Line,
         at: usize,
         most: usize,
-        cells: Columns<'_>,
+        cells: &Cells<'_>,
         token: usize,
         sink: &mut S,
     ) {
         let template = self.template;
         let Part::Cell { view, row } = &line.parts[at] else { return };
         let tokens = cells.tokens();
-        let padding_text;
-        let cell: &[u8] = match row.resolve(token, tokens) {
-            Ok(looked_at) => cells.cell(looked_at, template.views[*view].column()),
-            Err(beyond) => {
-                padding_text = template.beyond(*view, beyond);
-                &padding_text
-            }
+        let cell = match row.resolve(token, tokens) {
+            Ok(looked_at) => template.cell(cells, looked_at, template.views[*view].column()),
+            Err(beyond) => Cow::Owned(template.beyond(*view, beyond)),
         };
-        let text = text_of(cell);
+        let text = text_of(&cell);
         let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
         let mut seen: Vec<&str> = Vec::new();
         for start in 0..ends.len() - 1 {
@@ -265,10 +215,24 @@ U5:%shape[0,0]|%normal[0,0]"#,
 
     #[test]
     fn lines_make_columns_of_cells_and_of_columns() {
-        let template = "C clean=%drop[0,0,\"^[(]+|[.,]+$\"]\nC low = %DROP[0,clean,\"[.]\"]\nC pair=%x[-1,low]+%length[0,low]\nU%x[0,low]|%x[-1,clean]|%t[0,low,\"^s\"]|%x[0,pair]";
+        let template = "C clean=%drop[0,0,\"^[(]+|[.,]+$\"]\nC low = %DROP[0,clean,\"[.]\"]\nC size=%x[0,low]+%length[0,low]\nU%x[0,low]|%x[-1,clean]|%t[0,low,\"^s\"]|%x[-1,size]";
         let got = expand(template, &[&["(St.J."], &["Étienne,"]]);
-        assert_eq!(got[0], ["Ustj|_B-1|true|_B-1+3"]);
-        assert_eq!(got[1], ["Uétienne|St.J|false|stj+7"]);
+        assert_eq!(got[0], ["Ustj|_B-1|true|_B-1"]);
+        assert_eq!(got[1], ["Uétienne|St.J|false|stj+3"]);
+    }
+
+    #[test]
+    fn views_are_the_same_whether_they_are_remembered_or_not() {
+        let template =
+            Template::parse("C low=%X[0,0]\nU1:%x[0,low]/%shape[-1,0]\nU2:%m[0,1,\"..$\"]/%length[1,low]").unwrap();
+        let words: Vec<String> = (0..3000).map(|n| format!("W{}", n * 7919 % 613)).collect();
+        let tags: Vec<String> = (0..3000).map(|n| format!("tag{}", n % 11)).collect();
+        let rows = words.iter().zip(&tags).flat_map(|(word, tag)| [word.as_bytes(), tag.as_bytes()]);
+        let cells = Cells { columns: 2, cells: rows.collect() };
+        let mut sink = Collect::default();
+        // The sink compares each key with the key of the attribute's string, which is formed anew.
+        Expander::new(&template).expand(&cells, &mut sink, |_| None);
+        assert_eq!(sink.tokens.len(), 3000);
     }
 
     #[test]

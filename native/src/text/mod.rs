@@ -15,4 +15,5 @@ pub mod labels;
 pub mod pattern;
 pub mod svmlight;
 pub mod template;
+mod token_views;
 mod view;

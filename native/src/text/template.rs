@@ -41,6 +41,8 @@ pub struct Template {
     pub(super) lines: Vec<Line>,
     /// The columns that `C` lines make, with their names; column `FIRST_MADE + i` is the i-th.
     pub(super) made: Vec<(String, Line)>,
+    /// Hashes of each view's paddings from -NEAR to NEAR.
+    near: Vec<Piece>,
     /// The distinct views of all macros.
     pub(super) views: Vec<View>,
     /// Whether a `B` line without macros asks for label bigrams.
@@ -53,6 +55,9 @@ pub struct Template {
 
 /// The number of the first column that a `C` line makes; files have fewer.
 pub(super) const FIRST_MADE: usize = 1 << 16;
+
+/// Distance beyond the ends of a sentence up to which the hashes of paddings are kept.
+const NEAR: isize = 8;
 
 /// A line with attributes.
 pub(super) struct Line {
@@ -92,6 +97,7 @@ impl Template {
             patterns: Vec::new(),
             lines: Vec::new(),
             made: Vec::new(),
+            near: Vec::new(),
             views: Vec::new(),
             transitions: false,
             triples: false,
@@ -112,7 +118,28 @@ impl Template {
         if template.lines.is_empty() && !template.transitions && !template.triples {
             return Err(Error::Template("the template has no U, B, * or T line".into()));
         }
+        let of_view = |view| {
+            let template = &template;
+            (-NEAR..=NEAR).map(move |beyond| Piece::of(&template.beyond(view, beyond)))
+        };
+        template.near = (0..template.views.len()).flat_map(of_view).collect();
         Ok(template)
+    }
+
+    /// The string that a macro stands for beyond the ends of a sentence. Wapiti's macros look at the padding as at a cell.
+    pub(super) fn beyond(&self, view: usize, beyond: isize) -> Vec<u8> {
+        let padding = self.dialect.padding(beyond).into_bytes();
+        if self.dialect == Dialect::Wapiti { self.views[view].of(&padding).into_owned() } else { padding }
+    }
+
+    /// The hash of `beyond`.
+    #[inline]
+    pub(super) fn piece_beyond(&self, view: usize, beyond: isize) -> Piece {
+        if (-NEAR..=NEAR).contains(&beyond) {
+            self.near[view * (2 * NEAR + 1) as usize + (beyond + NEAR) as usize]
+        } else {
+            Piece::of(&self.beyond(view, beyond))
+        }
     }
 
     /// Whether a macro names this column.
@@ -196,6 +223,9 @@ impl Template {
         self.parse_parts(value.trim_start(), &mut line)?;
         if line.substrings.is_some() {
             return wrong("%substrings is many strings, and a column has one");
+        }
+        if line.parts.iter().any(|part| matches!(part, Part::Cell { row, .. } if !matches!(row, Row::Relative(0)))) {
+            return wrong("a column is made of the token's own cells: rows have to be 0");
         }
         self.made.push((name.to_owned(), line));
         Ok(())

@@ -1,0 +1,96 @@
+//! The hashes of a token's views, remembered for tokens that come again: texts repeat their words, and expressions take time.
+
+use crate::corpus::hash::Piece;
+use crate::text::cells::Cells;
+use crate::text::template::{FIRST_MADE, Part, Template};
+use crate::text::view::{Lower, View};
+
+/// Tokens from which on views are remembered: shorter texts are not worth the memory.
+const FIRST: usize = 256;
+/// Tokens that are remembered, each at the place that its hash names.
+const PLACES: usize = 1 << 12;
+
+/// Forms the views of tokens.
+pub(super) struct TokenViews<'t> {
+    template: &'t Template,
+    /// The columns that the template makes of a token.
+    made: Vec<Vec<u8>>,
+    /// Whether a view costs more than the hash of a cell.
+    dear: bool,
+    tokens: usize,
+    /// Place -> key of the token that is remembered there, or 0.
+    keys: Vec<u64>,
+    /// Places x views.
+    known: Vec<Piece>,
+}
+
+impl<'t> TokenViews<'t> {
+    /// Nothing is remembered yet.
+    pub(super) fn new(template: &'t Template) -> Self {
+        let is_dear = |view: &View| !matches!(view, View::Cell { lower: Lower::No, .. });
+        let dear = !template.made.is_empty() || template.views.iter().any(is_dear);
+        let made = vec![Vec::new(); template.made.len()];
+        TokenViews { template, made, dear, tokens: 0, keys: Vec::new(), known: Vec::new() }
+    }
+
+    /// Appends the hashes of a token's views.
+    #[inline]
+    pub(super) fn push(&mut self, cells: &Cells<'_>, token: usize, pieces: &mut Vec<Piece>) {
+        if !self.dear {
+            let of = |view: &View| Piece::of(cells.cell(token, view.column()));
+            return pieces.extend(self.template.views.iter().map(of));
+        }
+        self.tokens += 1;
+        if self.tokens <= FIRST {
+            return self.form(cells, token, pieces);
+        }
+        if self.keys.is_empty() {
+            self.keys = vec![0; PLACES];
+            self.known = vec![Piece::EMPTY; PLACES * self.template.views.len()];
+        }
+        let key = key_of_token(cells, token, self.template.columns);
+        let place = key as usize % PLACES;
+        let range = place * self.template.views.len()..(place + 1) * self.template.views.len();
+        if self.keys[place] == key {
+            return pieces.extend_from_slice(&self.known[range]);
+        }
+        let start = pieces.len();
+        self.form(cells, token, pieces);
+        self.keys[place] = key;
+        self.known[range].copy_from_slice(&pieces[start..]);
+    }
+
+    /// Forms the views, and the columns that they look at before.
+    fn form(&mut self, cells: &Cells<'_>, token: usize, pieces: &mut Vec<Piece>) {
+        let template = self.template;
+        for (at, (_, line)) in template.made.iter().enumerate() {
+            let (before, rest) = self.made.split_at_mut(at);
+            rest[0].clear();
+            for part in &line.parts {
+                match part {
+                    Part::Literal(text, _) => rest[0].extend_from_slice(text),
+                    Part::Cell { view, .. } => {
+                        let view = &template.views[*view];
+                        rest[0].extend_from_slice(&view.of(cell(cells, before, token, view.column())));
+                    }
+                }
+            }
+        }
+        let of = |view: &View| Piece::of(&view.of(cell(cells, &self.made, token, view.column())));
+        pieces.extend(template.views.iter().map(of));
+    }
+}
+
+/// A cell of the data, or of the columns made of this token.
+fn cell<'a>(cells: &Cells<'a>, made: &'a [Vec<u8>], token: usize, column: usize) -> &'a [u8] {
+    match column.checked_sub(FIRST_MADE) {
+        None => cells.cell(token, column),
+        Some(column) => &made[column],
+    }
+}
+
+/// A key of the token's cells, each of which ends in a byte that no text in UTF-8 holds.
+fn key_of_token(cells: &Cells<'_>, token: usize, columns: usize) -> u64 {
+    let end = Piece::of(&[0xff]);
+    Piece::joined_key((0..columns).flat_map(|column| [Piece::of(cells.cell(token, column)), end]))
+}
