@@ -2,8 +2,9 @@
 
 use crate::corpus::hash::Piece;
 use crate::corpus::sink::{Gold, Sink};
+use crate::text::arguments::Row;
 use crate::text::cells::Cells;
-use crate::text::template::{FIRST_MADE, Line, Part, Row, Template};
+use crate::text::template::{FIRST_MADE, Line, Part, Template};
 use crate::text::token_views::TokenViews;
 use crate::text::view::text_of;
 use std::borrow::Cow;

@@ -1,5 +1,6 @@
 //! From files to attributes: formats of text, templates, and the encoding of a text as a corpus.
 
+mod arguments;
 pub mod arriving;
 pub mod cells;
 pub mod columns;
