@@ -101,7 +101,7 @@ pub(super) fn write(model: &Model, order: &[u16]) -> Result<Vec<u8>> {
         number[usize::from(label)] = at as u32;
     }
     let mut file = Writer { out: vec![0; HEADER], sections: [0; 5] };
-    let mut states: Vec<(&[u8], Vec<(u32, f64)>)> = Vec::with_capacity(weights.states.len());
+    let mut states: Vec<StatesOf<'_>> = Vec::with_capacity(weights.states.len());
     for (name, range) in weights.states.iter() {
         let labels = weights.state_labels[range.clone()].iter().map(|&label| number[usize::from(label)]);
         let mut features: Vec<(u32, f64)> = labels.zip(weights.state_weights[range].iter().copied()).collect();
@@ -145,6 +145,9 @@ fn refuse(found: bool, what: &str) -> Result<()> {
     Err(Error::ModelFile(format!("CRFsuite's models have no {what}; save the model as a loglinear model instead")))
 }
 
+/// An attribute with its features: labels by their numbers in the file, and weights.
+type StatesOf<'a> = (&'a [u8], Vec<(u32, f64)>);
+
 /// A file that is being written.
 struct Writer {
     out: Vec<u8>,
@@ -153,7 +156,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn features(&mut self, states: &[(&[u8], Vec<(u32, f64)>)], transitions: &[([u32; 2], f64)]) {
+    fn features(&mut self, states: &[StatesOf<'_>], transitions: &[([u32; 2], f64)]) {
         self.sections[0] = self.out.len();
         let n_features = states.iter().map(|(_, features)| features.len()).sum::<usize>() + transitions.len();
         self.out.extend_from_slice(b"FEAT");

@@ -127,7 +127,7 @@ fn parse_weight(text: &[u8]) -> Option<f64> {
     let (mantissa, exponent) = hexadecimal.split_once(['p', 'P']).unwrap_or((hexadecimal, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     // A double has 14 hexadecimal digits at most.
-    if whole.len() + fraction.len() > 15 || mantissa.len() < 1 {
+    if whole.len() + fraction.len() > 15 || mantissa.is_empty() {
         return None;
     }
     let digits = u64::from_str_radix(&format!("{whole}{fraction}"), 16).ok()?;
