@@ -50,7 +50,7 @@ class TemplateError(LogLinearError, ValueError):
         >>> Corpus.encode([["Dogs"]], [["NOUN"]], template="X:%x[0,0]")
         Traceback (most recent call last):
             ...
-        loglinear.errors.TemplateError: template line 1: a line has to start with U, B, *, T or # in: X:%x[0,0]
+        loglinear.errors.TemplateError: template line 1: a line has to start with U, B, *, T, C or # in: X:%x[0,0]
     """
 
 
