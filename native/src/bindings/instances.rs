@@ -2,7 +2,7 @@
 
 use crate::bindings::data::Corpus;
 use crate::bindings::item_sequence::read_attributes;
-use crate::bindings::items::{AttributeReader, Dialect};
+use crate::bindings::items::{AttributeReader, ItemDialect};
 use crate::corpus;
 use crate::corpus::assembly::Builder;
 use crate::corpus::sink::{Gold, Sink};
@@ -26,7 +26,7 @@ pub struct Instances {
 impl Instances {
     #[new]
     fn new() -> Self {
-        let reader = AttributeReader::new(Dialect::Crfsuite);
+        let reader = AttributeReader::new(ItemDialect::Crfsuite);
         Instances { reader, builder: Builder::default(), groups: Vec::new(), made: None }
     }
 

@@ -1,6 +1,6 @@
 //! `ItemSequence`: a sentence read once, and handed to as many taggers and trainers as one likes.
 
-use crate::bindings::items::{AttributeReader, Dialect, Problem};
+use crate::bindings::items::{AttributeReader, ItemDialect, Problem};
 use crate::corpus::sink::{Gold, Sink};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -59,7 +59,7 @@ impl ItemSequence {
     #[new]
     fn new(pyseq: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut recording = Recording::default();
-        let mut reader = AttributeReader::new(Dialect::Crfsuite);
+        let mut reader = AttributeReader::new(ItemDialect::Crfsuite);
         read_attributes(&mut reader, pyseq, &mut recording, |_| None)
             .map_err(|problem| problem.located(pyseq.py(), None))?;
         Ok(ItemSequence { recording })
@@ -91,7 +91,7 @@ pub fn read_attributes<'l, S: Sink>(
     label_of: impl Fn(usize) -> Option<Gold<'l>>,
 ) -> Result<usize, Problem> {
     match sentence.cast::<ItemSequence>() {
-        Ok(recorded) if reader.dialect == Dialect::Crfsuite => {
+        Ok(recorded) if reader.dialect == ItemDialect::Crfsuite => {
             let recording = &recorded.get().recording;
             for (token, attributes) in recording.tokens().enumerate() {
                 for (name, attribute) in attributes {

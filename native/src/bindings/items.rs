@@ -12,7 +12,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PySet, PyString};
 
 /// How Python writes the attributes of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub enum ItemDialect {
     /// A str is one attribute; texts are str; the value of a key is a number, a bool, a str, a dict or any collection of str.
     Strict,
     /// What python-crfsuite takes: a str is a collection of characters; texts are str or bytes in UTF-8; the value of a key is a
@@ -71,7 +71,7 @@ impl<'t> Reader<'t> {
     pub fn new(template: Option<&'t Template>) -> Self {
         match template {
             Some(template) => Reader::Columns(ColumnReader::new(template)),
-            None => Reader::Attributes(AttributeReader::new(Dialect::Strict)),
+            None => Reader::Attributes(AttributeReader::new(ItemDialect::Strict)),
         }
     }
 
@@ -122,9 +122,9 @@ impl<'t> ColumnReader<'t> {
 /// The tokens of a sentence, which is no str in the strict dialect.
 fn tokens_of<'py>(
     sentence: &Bound<'py, PyAny>,
-    dialect: Dialect,
+    dialect: ItemDialect,
 ) -> Result<impl Iterator<Item = PyResult<Bound<'py, PyAny>>>, Problem> {
-    if dialect == Dialect::Crfsuite {
+    if dialect == ItemDialect::Crfsuite {
         return Ok(sentence.try_iter()?);
     }
     if sentence.is_instance_of::<PyString>() {
@@ -136,7 +136,7 @@ fn tokens_of<'py>(
 /// Appends the first `columns` cells of every token of a sentence to `texts`; returns the number of tokens.
 pub fn read_cells(sentence: &Bound<'_, PyAny>, columns: usize, texts: &mut Texts) -> Result<usize, Problem> {
     let mut tokens = 0;
-    for token in tokens_of(sentence, Dialect::Strict)? {
+    for token in tokens_of(sentence, ItemDialect::Strict)? {
         let (token, before) = (token?, texts.count());
         let wrong = || format!("token {tokens}: with a template a token is a str or a sequence of str (its columns)");
         if let Ok(text) = token.cast::<PyString>() {
@@ -162,12 +162,12 @@ pub fn read_cells(sentence: &Bound<'_, PyAny>, columns: usize, texts: &mut Texts
 /// Reads sentences whose tokens hold attributes; keeps its buffer from one sentence to the next.
 pub struct AttributeReader {
     items: Items,
-    pub dialect: Dialect,
+    pub dialect: ItemDialect,
 }
 
 impl AttributeReader {
     /// A reader without a buffer.
-    pub fn new(dialect: Dialect) -> Self {
+    pub fn new(dialect: ItemDialect) -> Self {
         AttributeReader { items: Items::default(), dialect }
     }
 
@@ -201,8 +201,8 @@ impl AttributeReader {
         if let Ok(text) = token.cast::<PyString>() {
             let text = text.to_str()?;
             match self.dialect {
-                Dialect::Strict => self.items.name(text, sink),
-                Dialect::Crfsuite => {
+                ItemDialect::Strict => self.items.name(text, sink),
+                ItemDialect::Crfsuite => {
                     let mut buffer = [0; 4];
                     text.chars().for_each(|each| self.items.name(each.encode_utf8(&mut buffer), sink));
                 }
@@ -210,10 +210,10 @@ impl AttributeReader {
             return Ok(());
         }
         let names = token.try_iter().map_err(|error| match self.dialect {
-            Dialect::Strict => {
+            ItemDialect::Strict => {
                 Problem::Message("a token is a str, a sequence of str or a dict of attributes".to_owned())
             }
-            Dialect::Crfsuite => Problem::Type(error.value(token.py()).to_string()),
+            ItemDialect::Crfsuite => Problem::Type(error.value(token.py()).to_string()),
         })?;
         for name in names {
             self.name(&name?, || "an attribute is not a str".to_owned(), sink)?;
@@ -261,7 +261,7 @@ impl AttributeReader {
             let outer = self.items.enter(key);
             self.map(map, depth + 1, sink)?;
             self.items.leave(outer);
-        } else if self.dialect == Dialect::Crfsuite {
+        } else if self.dialect == ItemDialect::Crfsuite {
             if value.is_instance_of::<PyList>() || value.is_instance_of::<PySet>() {
                 return self.names(key, value, sink);
             }
@@ -308,7 +308,7 @@ impl AttributeReader {
 
     /// The mistake of an object that is no text: a TypeError in python-crfsuite's dialect.
     fn mistyped(&self, object: &Bound<'_, PyAny>, strictly: impl FnOnce() -> String) -> Problem {
-        if self.dialect == Dialect::Strict {
+        if self.dialect == ItemDialect::Strict {
             return Problem::Message(strictly());
         }
         let kind = object.get_type().name().map_or_else(|_| "another type".to_owned(), |name| name.to_string());
@@ -318,7 +318,7 @@ impl AttributeReader {
 
 /// The text of an object, if the object is a text in a dialect.
 #[inline(always)]
-fn text<'a>(object: &'a Bound<'_, PyAny>, dialect: Dialect) -> Result<Option<&'a str>, Problem> {
+fn text<'a>(object: &'a Bound<'_, PyAny>, dialect: ItemDialect) -> Result<Option<&'a str>, Problem> {
     match object.cast_exact::<PyString>() {
         Ok(text) => Ok(Some(text.to_str()?)),
         Err(_) => unusual_text(object, dialect),
@@ -326,12 +326,12 @@ fn text<'a>(object: &'a Bound<'_, PyAny>, dialect: Dialect) -> Result<Option<&'a
 }
 
 /// `text` of an object that is not exactly a str.
-fn unusual_text<'a>(object: &'a Bound<'_, PyAny>, dialect: Dialect) -> Result<Option<&'a str>, Problem> {
+fn unusual_text<'a>(object: &'a Bound<'_, PyAny>, dialect: ItemDialect) -> Result<Option<&'a str>, Problem> {
     if let Ok(text) = object.cast::<PyString>() {
         return Ok(Some(text.to_str()?));
     }
     match object.cast::<PyBytes>() {
-        Ok(bytes) if dialect == Dialect::Crfsuite => {
+        Ok(bytes) if dialect == ItemDialect::Crfsuite => {
             let text = std::str::from_utf8(bytes.as_bytes());
             let wrong = |error| format!("{:?} is not valid UTF-8: {error}", String::from_utf8_lossy(bytes.as_bytes()));
             Ok(Some(text.map_err(wrong)?))

@@ -1,6 +1,6 @@
 //! Single sentences of Python objects, labelled on the thread that asks: no corpus, no pool.
 
-use crate::bindings::items::{AttributeReader, ColumnReader, Dialect, Problem};
+use crate::bindings::items::{AttributeReader, ColumnReader, ItemDialect, Problem};
 use crate::chain::model::Model;
 use crate::chain::sequence::{Sequence, SequenceScorer};
 use crate::corpus::sink::Sink;
@@ -56,7 +56,7 @@ impl Singles {
     pub fn take(&self, model: &Model) -> Shared {
         let spare = locked(&self.spare).pop();
         spare.unwrap_or_else(|| {
-            let (sequence, reader) = (Sequence::new(model), AttributeReader::new(Dialect::Strict));
+            let (sequence, reader) = (Sequence::new(model), AttributeReader::new(ItemDialect::Strict));
             Arc::new(Mutex::new(Buffers { sequence, reader }))
         })
     }
@@ -118,7 +118,7 @@ impl Singles {
         let read = match model.template.as_deref() {
             Some(template) => ColumnReader::new(template).sentence(sentence, &mut scorer, |_| None),
             None => {
-                reader.dialect = Dialect::Strict;
+                reader.dialect = ItemDialect::Strict;
                 reader.sentence(sentence, &mut scorer, |_| None)
             }
         };

@@ -1,7 +1,7 @@
 //! `SequenceTagger`: a model and the sentence that it was given last, as python-crfsuite's Tagger has them.
 
 use crate::bindings::item_sequence::read_attributes;
-use crate::bindings::items::Dialect;
+use crate::bindings::items::ItemDialect;
 use crate::bindings::model::ChainModel;
 use crate::bindings::single::{Buffers, Shared, inferred, own};
 use crate::chain::sequence::SequenceScorer;
@@ -134,7 +134,7 @@ impl SequenceTagger {
         let (singles, inner) = (&model.get().singles, &model.get().inner);
         let mut shared = singles.take(inner);
         let buffers = own(&mut shared);
-        buffers.reader.dialect = Dialect::Crfsuite;
+        buffers.reader.dialect = ItemDialect::Crfsuite;
         let mut scorer = SequenceScorer::new(inner, &mut buffers.sequence);
         let read = read_attributes(&mut buffers.reader, xseq, &mut scorer, |_| None);
         scorer.end_sentence(1.0);
