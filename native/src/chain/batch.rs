@@ -1,6 +1,5 @@
 //! Many sentences of raw tokens, labelled in parallel without a corpus.
 
-use crate::chain::confidence::Decode;
 use crate::chain::model::Model;
 use crate::chain::sequence::{Sequence, SequenceScorer};
 use crate::corpus::sink::Sink;
@@ -8,8 +7,9 @@ use crate::error::Result;
 use crate::text::cells::Cells;
 use crate::text::expand::Expander;
 use crate::text::template::Template;
-use crate::threads::Interrupt;
+use crate::threads::{Interrupt, locked};
 use rayon::prelude::*;
+use std::sync::Mutex;
 
 /// Sentences of raw tokens.
 pub trait Sentences: Sync {
@@ -62,10 +62,12 @@ pub fn tag_batch<S: Sentences>(
             (start, tokens) = (sentence + 1, 0);
         }
     }
+    // Buffers of pieces that are done: an expander remembers the tokens of all pieces that it has gone through.
+    let spare: Mutex<Vec<(Sequence, Expander<'_>)>> = Mutex::new(Vec::new());
     let tag = |piece: std::ops::Range<usize>| {
         interrupt.check()?;
-        let mut sequence = Sequence::new(model);
-        let mut expander = Expander::new(template);
+        let buffers = locked(&spare).pop();
+        let (mut sequence, mut expander) = buffers.unwrap_or_else(|| (Sequence::new(model), Expander::new(template)));
         let mut cells = Cells { columns: template.columns, cells: Vec::new() };
         let mut labelled = Labelled::default();
         for sentence in piece {
@@ -74,15 +76,14 @@ pub fn tag_batch<S: Sentences>(
             let mut scorer = SequenceScorer::new(model, &mut sequence);
             expander.expand(&cells, &mut scorer, |_| None);
             scorer.end_sentence(1.0);
+            let start = labelled.labels.len();
+            labelled.labels.extend_from_slice(sequence.best_labels(model));
             if probabilities {
-                let tagging = model.tag_lattice(&mut sequence.lattice, Decode::Viterbi, None);
-                labelled.labels.extend(tagging.labels);
-                labelled.probabilities.extend(tagging.probabilities);
-                labelled.log_probabilities.push(tagging.log_probability);
-            } else {
-                labelled.labels.extend_from_slice(sequence.best_labels(model));
+                let (labels, found) = (&mut labelled.labels[start..], &mut labelled.probabilities);
+                labelled.log_probabilities.push(sequence.probabilities(model, labels, found));
             }
         }
+        locked(&spare).push((sequence, expander));
         Ok(labelled)
     };
     let mut all = Labelled::default();

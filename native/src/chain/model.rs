@@ -1,6 +1,6 @@
 //! A trained chain model: the features whose weights are not 0, found by attribute.
 
-use crate::chain::inference::{Constraints, LabelSets, Labelling, Lattice, PairCounts, Transitions, Triples};
+use crate::chain::inference::{Constraints, LabelSets, Labelling, Lattice, Transitions, Triples};
 use crate::chain::model_encoding::{encode, seal};
 use crate::chain::model_weights::{Places, TENSORS, TRIPLES, check, places};
 use crate::corpus::Corpus;
@@ -313,7 +313,7 @@ impl WithSimd for ForwardBackward<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         let log_z = self.lattice.forward(simd, self.transitions);
-        let mut pairs = PairCounts::without_triples(self.transitions);
+        let mut pairs = self.lattice.unneeded_counts(self.transitions);
         self.lattice.backward(simd, self.transitions, 1.0, &mut pairs);
         log_z
     }

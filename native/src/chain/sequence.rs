@@ -2,6 +2,7 @@
 
 use crate::chain::inference::{LabelSets, Lattice};
 use crate::chain::model::{Model, ModelWeights, Viterbi};
+use crate::corpus::UNKNOWN;
 use crate::corpus::sink::{Gold, Sink};
 use pulp::Arch;
 use std::ops::Range;
@@ -123,6 +124,23 @@ impl Sequence {
         self.lattice.marginals[token * model.transitions.width + label]
     }
 
+    /// Appends the probability of the label at each token; returns log p(labels | sentence). Where every labelling is forbidden, the
+    /// labels become `UNKNOWN` and all probabilities 0.
+    pub fn probabilities(&mut self, model: &Model, labels: &mut [u32], probabilities: &mut Vec<f64>) -> f64 {
+        if self.tokens == 0 {
+            return 0.0;
+        }
+        let log_probability = self.log_probability(model, labels);
+        if self.log_z == Some(f64::NEG_INFINITY) {
+            labels.fill(UNKNOWN);
+            probabilities.resize(probabilities.len() + labels.len(), 0.0);
+            return f64::NEG_INFINITY;
+        }
+        let rows = self.lattice.marginals.chunks_exact(model.transitions.width).zip(labels);
+        probabilities.extend(rows.map(|(row, &mut label)| row[label as usize].min(1.0)));
+        log_probability
+    }
+
     /// log p(labels | sentence), -inf where the labels are forbidden.
     pub fn log_probability(&mut self, model: &Model, labels: &[u32]) -> f64 {
         let log_z = self.infer(model);
@@ -130,7 +148,7 @@ impl Sequence {
         if log_z == f64::NEG_INFINITY || !is_allowed {
             return f64::NEG_INFINITY;
         }
-        self.lattice.score(&model.transitions, labels.iter().copied()) - log_z
+        (self.lattice.score(&model.transitions, labels.iter().copied()) - log_z).min(0.0)
     }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from ..data.labels import typed
@@ -146,7 +147,8 @@ class Tagger:
         labels = names if self._label_type == "str" else typed(names, self._label_type)
         if sure is None:
             return labels
-        return [Tagging(*row[:2], None, row[2]) for row in zip(labels, *sure, strict=True)]
+        probable, log_probabilities = sure
+        return list(map(Tagging._make, zip(labels, probable, repeat(None), log_probabilities, strict=False)))
 
     def _tag_chunks(self, sentences: Any, probabilities: bool, threads: int) -> Any:
         import pyarrow as pa

@@ -22,6 +22,12 @@ impl PairCounts {
         PairCounts { triples, ..PairCounts::without_triples(transitions) }
     }
 
+    /// No counts.
+    pub fn none() -> Self {
+        let (outer, direct) = (Aligned::default(), Aligned::default());
+        PairCounts { outer, direct, triples: TripleCounts::default(), width: 0 }
+    }
+
     /// Counts of transitions alone, whatever the order of the chain: where marginals are wanted, nothing else is.
     pub fn without_triples(transitions: &Transitions) -> Self {
         let size = transitions.labels * transitions.width;

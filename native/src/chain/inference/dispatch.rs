@@ -62,6 +62,14 @@ impl Lattice {
         }
     }
 
+    /// Counts for `backward` where the marginals of single labels are wanted alone: none, where the recursion makes none on its way.
+    pub fn unneeded_counts(&self, transitions: &Transitions) -> PairCounts {
+        if self.log_space || !self.edges.is_empty() || transitions.triples_of(self.tokens).is_some() {
+            return PairCounts::without_triples(transitions);
+        }
+        PairCounts::none()
+    }
+
     /// Marginals of neighbouring labels, (tokens - 1) x labels x labels. Always in log space, for nothing hot asks for them.
     pub fn pair_marginals(&mut self, transitions: &Transitions) -> Vec<f64> {
         let square = self.labels * self.labels;

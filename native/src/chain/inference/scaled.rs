@@ -123,6 +123,9 @@ impl Lattice {
             // This token's transitions are counted; the sum over all tokens below must not count them again.
             incoming.fill(0.0);
         }
+        if pairs.outer.is_empty() {
+            return;
+        }
         let before = &self.alpha[..(self.tokens - 1) * width];
         transposed_product(simd, before, &self.scores[width..], width, labels, &mut pairs.outer);
     }
