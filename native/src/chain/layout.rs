@@ -110,7 +110,11 @@ impl SentenceEntries {
         numeric::prefetch_range(&self.places, range);
     }
 
+    /// Gives back memory; values that are all 1 are not kept.
     fn shrink(&mut self) {
+        if self.values.iter().all(|&value| value == 1.0) {
+            self.values.clear();
+        }
         self.ends.shrink_to_fit();
         self.ids.shrink_to_fit();
         self.places.shrink_to_fit();
@@ -300,7 +304,7 @@ impl BlockMaker<'_> {
         block
     }
 
-    /// Adds the entries of some tokens: the first entry of each token, then the second of each.
+    /// Adds the entries of some tokens, except entries of value 0: the first entry of each token, then the second of each.
     fn add(&self, block: &mut Block, tokens: Range<usize>, first_token: usize) {
         let BlockMaker { corpus, features, places, kinds } = self;
         let width = numeric::padded(features.n_labels);
@@ -312,6 +316,10 @@ impl BlockMaker<'_> {
                 continue;
             }
             let value = (!corpus.values.is_empty()).then(|| corpus.value(at));
+            // An attribute whose value is 0, such as a truth value that does not hold, neither scores nor learns.
+            if value == Some(0.0) {
+                continue;
+            }
             let row = u32::try_from((token - first_token) * width).expect("a sentence has fewer than 2^32 scores");
             if let Some(&kind) = kinds.get(place.index as usize) {
                 block.rows[usize::from(kind)].push(place.index, row, value);

@@ -168,6 +168,8 @@ impl<'m, 's> SequenceScorer<'m, 's> {
 }
 
 impl Sink for SequenceScorer<'_, '_> {
+    const SKIPS_ZEROS: bool = true;
+
     #[inline(always)]
     fn state(&mut self, key: u64, value: f64, _write: impl FnOnce(&mut Vec<u8>)) {
         self.sequence.add_state(key, value);

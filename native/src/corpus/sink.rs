@@ -14,6 +14,9 @@ pub enum Gold<'a> {
 
 /// Receives sentences: the attributes of a token, then `end_token`; after the last token, `end_sentence`.
 pub trait Sink {
+    /// Whether state attributes of value 0 may be left out: they change no score.
+    const SKIPS_ZEROS: bool = false;
+
     /// A state attribute (attribute x label) of the current token, with its value. `write` appends its name.
     fn state(&mut self, key: u64, value: f64, write: impl FnOnce(&mut Vec<u8>));
     /// A bigram attribute (attribute x label x label) of the current token. `write` appends its name.

@@ -40,7 +40,9 @@ impl Items {
         if !value.is_finite() {
             return Err(format!("attribute '{key}' has the value {value}; values have to be finite numbers"));
         }
-        self.emit(&[key], value, sink);
+        if !(S::SKIPS_ZEROS && value == 0.0) {
+            self.emit(&[key], value, sink);
+        }
         Ok(())
     }
 
