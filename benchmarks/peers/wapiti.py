@@ -2,9 +2,9 @@
 
 GROBID's data and template of affiliations, with GROBID's penalties (rho1 0.5, rho2 1e-4). Wapiti has a weight for every
 observation with every label, so loglinear is given `all_states` and `all_transitions`: both minimise the same function.
-Seconds are those of training, without reading.
+Wapiti ends by its own rule, or after a number of iterations. Seconds are those of training, without reading.
 
-    python benchmarks/peers/wapiti.py --wapiti PATH/TO/wapiti     # --part name-header, --iterations 60, --threads 1
+    python benchmarks/peers/wapiti.py --wapiti PATH/TO/wapiti     # --part name-header, --iterations 250, --threads 1
 
 Wapiti: `gcc -std=c99 -O3 -DNDEBUG -o wapiti src/*.c -lm -lpthread` in its sources, which are in the PyPI distribution
 libwapiti.
@@ -31,7 +31,9 @@ GOAL = 10
 def run_wapiti(program: str, part: Path, threads: int, iterations: int) -> list[Answer]:
     """Objective and seconds of each iteration of Wapiti's OWL-QN."""
     with tempfile.TemporaryDirectory() as folder:
-        options = ["-a", "l-bfgs", "-1", RHO1, "-2", RHO2, "-t", threads, "-i", iterations, "-e", 1e-12, "-w", 10_000]
+        options = ["-a", "l-bfgs", "-1", RHO1, "-2", RHO2, "-t", threads]
+        if iterations:
+            options += ["-i", iterations, "-e", 1e-12, "-w", 10_000]
         template, data = f"{part}.template", f"{part}.train"
         command = [program, "train", *map(str, options), "-p", template, data, f"{folder}/model"]
         finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
@@ -63,7 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wapiti", default="wapiti")
     parser.add_argument("--part", default="affiliation-address", choices=("affiliation-address", "date", "name-header"))
-    parser.add_argument("--iterations", type=int, default=60)
+    parser.add_argument("--iterations", type=int, default=0, help="of Wapiti's; 0 for as many as it makes by itself")
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     part = Path(os.environ["LOGLINEAR_DATA"]) / "grobid" / arguments.part

@@ -121,21 +121,23 @@ def test_tolerance_and_seed_reach_the_solver_chosen():
 
 
 @pytest.mark.usefixtures("large")
-def test_the_learning_rate_of_the_first_passes_falls_with_the_attributes_of_a_sentence():
+def test_the_learning_rate_of_the_first_passes_falls_with_the_attributes_of_sentence_and_token():
     X, y = chunky()
 
     def rates(copies):
         longer = [[[f"{name}{k}" for name in token for k in range(copies)] for token in sentence] for sentence in X]
         objective = ChainObjective(Corpus.encode(longer, y))
-        size = sum(len(token) for sentence in longer for token in sentence) / len(X)
+        per_token = copies * len(X[0][0])
+        assert {len(token) for sentence in longer for token in sentence} == {per_token}
+        attributes = per_token**2 * sum(map(len, X)) / len(X)
         solvers = [Auto().choice(Problem(objective, penalty)).solver for penalty in (L1, BOTH, L2)]
-        return size, [solver.first.learning_rate for solver in solvers]
+        return attributes, [solver.first.learning_rate for solver in solvers]
 
-    size, few = rates(2)
-    assert size < 80 / 0.2
+    attributes, few = rates(2)
+    assert attributes < 1600 / 0.2
     assert few == [0.2, 0.2, 0.12]
-    size, many = rates(100)
-    assert many == pytest.approx([80 / size, 80 / size, 48 / size])
+    attributes, many = rates(100)
+    assert many == pytest.approx([1600 / attributes, 1600 / attributes, 960 / attributes])
 
 
 def test_a_tolerance_out_of_range_is_refused():

@@ -244,6 +244,11 @@ class ChainObjective:
         return self.corpus.core.n_entries / self.n_samples
 
     @property
+    def attributes_per_token(self) -> float:
+        """Mean number of attributes of a token."""
+        return self.corpus.core.n_entries / max(self.corpus.n_tokens, 1)
+
+    @property
     def first_order(self) -> Numbers | None:
         """Numbers of the features that are no triples, ascending; None if the chain is of first order."""
         import numpy as np

@@ -27,9 +27,9 @@ FEW_CELLS = 200_000
 MANY_SAMPLES = 500
 # OWL-QN's own stopping rule ends 0.13 % above the optimum on large data; this one within 0.1 %.
 TOLERANCE = 5e-6
-# Of the passes of SGD that come first: the longer the sequences and the more attributes their tokens have, the longer
-# is a step at the same learning rate.
-MOST_RATE, RATE_TIMES_ATTRIBUTES = 0.2, 80.0
+# Learning rate of the passes of SGD that come first: this number over the attributes of a sequence and of a token, for
+# the more attributes have a part in a step, and in a score, the further does the step go.
+MOST_RATE, RATE_TIMES_ATTRIBUTES = 0.2, 1600.0
 # Of label_sets with an L1 penalty, and of two_stage without one, beside the learning rate and this share of it.
 SPARSE: dict[str, Any] = {"passes": 8}
 SMOOTH: dict[str, Any] = {"passes": 6, "memory": 6, "tolerance": 1e-5}
@@ -140,7 +140,8 @@ def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], dic
     # A learning rate that was not tuned is safe with many samples whose attributes have no values.
     is_tame = problem.objective.n_samples >= MANY_SAMPLES and objective.is_binary
     by_sample = objective.order == 1 and is_tame
-    rate = min(MOST_RATE, RATE_TIMES_ATTRIBUTES / max(objective.attributes_per_sample, 1.0))
+    attributes = max(objective.attributes_per_sample * objective.attributes_per_token, 1.0)
+    rate = min(MOST_RATE, RATE_TIMES_ATTRIBUTES / attributes)
     if not penalty.l1 and by_sample:
         return TwoStage, SMOOTH | {"learning_rate": SHARE_OF_SMOOTH * rate}, f"no L1 penalty, and {size}"
     if not penalty.l1:

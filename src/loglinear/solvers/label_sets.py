@@ -21,7 +21,7 @@ from .parts.history import History
 from .parts.inner import inner_solver, no_more
 from .parts.needs import Needs, check, convex, prunable, suits
 from .parts.per_sample import measured
-from .parts.pruning import Likely, Prunable, numbers_of_first_order, of_first_order
+from .parts.pruning import Likely, Prunable, of_all_features, of_first_order
 from .parts.quasi_newton import ROUNDING, QuasiNewtonState, stopping_status
 from .parts.working_set import Features, penalty_on, worst
 from .sgd_l1 import SGDL1, SGDL1State
@@ -233,8 +233,7 @@ class LabelSets:
             first = self.first.step(stage, state.first)
         except ObjectiveError:
             first = replace(state.first, w=np.zeros_like(state.first.w), status=Status.PASSES_MADE)
-        w = np.zeros_like(state.w)
-        w[numbers_of_first_order(problem)] = first.w
+        w = of_all_features(problem, first.w)
         iteration = state.iteration + 1
         if first.status is Status.RUNNING:
             unknown: dict[str, Any] = dict.fromkeys(("objective", "nll", "violation"), math.nan)
@@ -303,13 +302,12 @@ class LabelSets:
         """Return the features of the next round; None for all."""
         if not problem.penalty.l1:
             return None
-        w, free = state.w, state.w.size - problem.penalty.unpenalised
-        violations = np.abs(state.gradient) - problem.penalty.l1
-        violations[w != 0.0] = 0.0
-        violations[free:] = 0.0
-        chosen = worst(violations, self.select)
-        kept = np.union1d(np.flatnonzero(w), np.arange(free, w.size))
-        features = np.union1d(kept, chosen).astype(np.int64)
+        w, free, l1 = state.w, state.w.size - problem.penalty.unpenalised, problem.penalty.l1
+        others = np.flatnonzero(np.abs(state.gradient[:free]) > l1)
+        others = others[w[others] == 0.0]
+        chosen = others[worst(np.abs(state.gradient[others]) - l1, self.select)]
+        kept = np.flatnonzero(w[:free] != 0.0)
+        features = np.concatenate([np.sort(np.concatenate([kept, chosen])), np.arange(free, w.size)]).astype(np.int64)
         # With no feature at all there is nothing to do, but to look at one.
         return features if features.size else np.zeros(1, np.int64)
 

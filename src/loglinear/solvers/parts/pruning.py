@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Protocol, cast, runtime_checkable
 
+import numpy as np
+
 from ...problem import Numbers, Objective, Problem
 from ...vectors import Vector
-from .working_set import Features, compact
+from .working_set import compact
 
-__all__ = ["Likely", "Prunable", "numbers_of_first_order", "of_first_order"]
+__all__ = ["Likely", "Prunable", "of_all_features", "of_first_order"]
 
 
 class Likely(Protocol):
@@ -38,6 +40,10 @@ class Prunable(Protocol):
     @property
     def attributes_per_sample(self) -> float:
         """Mean number of attributes of a sequence, all its tokens together."""
+
+    @property
+    def attributes_per_token(self) -> float:
+        """Mean number of attributes of a token."""
 
     @property
     def order(self) -> int:
@@ -76,10 +82,14 @@ class Prunable(Protocol):
         """
 
 
-def numbers_of_first_order(problem: Problem) -> Features | slice:
-    """Return the numbers of the features that a chain of first order has."""
+def of_all_features(problem: Problem, w: Vector) -> Vector:
+    """Return the weights of all features, given those of a chain of first order: w itself if the chain is one."""
     numbers = cast(Prunable, problem.objective).first_order
-    return slice(None) if numbers is None else numbers
+    if numbers is None:
+        return w
+    weights = np.zeros(problem.n_features)
+    weights[numbers] = w
+    return weights
 
 
 def of_first_order(problem: Problem) -> Problem:
