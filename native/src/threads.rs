@@ -1,7 +1,7 @@
 //! Thread pools, work shared among their threads, and the flag that interrupts long work.
 
 use crate::error::{Error, Result};
-use rayon::ThreadPool;
+use rayon::{Scope, ThreadPool};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -94,6 +94,16 @@ impl Pool {
         match self.threads() {
             Ok(threads) => threads.install(work),
             // Only a forked process may be unable to start the threads again.
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+impl Pool {
+    /// Runs work on the calling thread. What it spawns into the scope runs on these threads, and has ended when this returns.
+    pub fn scope<'s, R>(self, work: impl FnOnce(&Scope<'s>) -> R) -> R {
+        match self.threads() {
+            Ok(threads) => threads.in_place_scope(work),
             Err(error) => panic!("{error}"),
         }
     }

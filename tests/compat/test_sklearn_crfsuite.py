@@ -89,6 +89,19 @@ def test_predictions_are_lists_and_compare_as_arrays(crf):
     assert (array.shape, array.dtype, array[1]) == ((3,), object, Y[1])
 
 
+def test_predictions_of_many_sequences_are_those_of_each(crf):
+    few = [*X, pycrfsuite.ItemSequence(X[0]), []]
+    many = few * 400
+    assert crf.predict(many) == [crf.predict_single(x) for x in few] * 400
+    assert crf.predict(iter(many[:-1])) == [crf.predict_single(x) for x in few * 400][:-1]
+    crf.tagger_.set(X[1])
+    crf.predict([X[1], X[0]])
+    assert crf.tagger_.tag() == crf.predict_single(X[0])
+    assert crf.predict([]) == []
+    with pytest.raises(TypeError, match=f"sentence {len(many)}"):
+        crf.predict([*many, [5]])
+
+
 def test_marginals_are_python_crfsuites(crf):
     tagger = peer.Tagger()
     tagger.open(crf.modelfile.name)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import loglinear
-from loglinear import ChainCRF, Tagger
+from loglinear import ChainCRF, Corpus, Tagger
 from loglinear.datasets import demo_paths
 from oracles.command_line import sentences
 
@@ -53,30 +53,54 @@ def pairs(data):
     return crf, test
 
 
+@pytest.fixture(scope="module")
+def items(data):
+    """A model of attributes with values, and sentences for it."""
+    train, test = data
+
+    def tokens(rows):
+        return [
+            {"w": row[0], "tag": row[1], "length": len(row[0]) / 8, "none": 0.0, "ends": {row[0][-2:]}} for row in rows
+        ]
+
+    crf = ChainCRF(tolerance=1e-2).fit(list(map(tokens, train)), [[row[2] for row in rows] for rows in train])
+    return crf, list(map(tokens, test))
+
+
+def predicted(crf, X):
+    """The labels that the estimator finds by way of a corpus."""
+    return crf.predict(Corpus.encode(X, template=crf.template))
+
+
 @pytest.mark.parametrize("threads", [1, 2, 0])
-def test_a_batch_has_the_labels_that_the_estimator_predicts(words, pairs, threads):
-    for crf, X in (words, pairs):
-        expected = crf.predict(X)
+def test_a_batch_has_the_labels_that_the_estimator_predicts(words, pairs, items, threads):
+    for crf, X in (words, pairs, items):
+        expected = predicted(crf, X)
         assert len({label for labels in expected for label in labels}) > 5
         assert Tagger(crf).tag_batch(X, threads=threads) == expected
         assert Tagger(crf).tag_batch(iter(map(tuple, X)), threads=threads) == expected
         assert Tagger(crf).tag_batch(X[:3], threads=threads) == expected[:3]
+        crf.n_jobs = threads or None
+        assert crf.predict(X) == expected
+        assert crf.predict(list(map(tuple, X))) == expected
     assert Tagger(words[0]).tag_batch([]) == []
     assert Tagger(words[0]).tag_batch([[], []]) == [[], []]
 
 
-def test_a_sentence_has_the_labels_that_it_has_in_a_batch(words, pairs):
-    for crf, X in (words, pairs):
+def test_a_sentence_has_the_labels_that_it_has_in_a_batch(words, pairs, items):
+    for crf, X in (words, pairs, items):
         tagger = Tagger(crf)
-        assert [tagger.tag(tokens) for tokens in X[:40]] == crf.predict(X[:40])
+        assert [tagger.tag(tokens) for tokens in X[:40]] == predicted(crf, X[:40])
 
 
-def test_probabilities_are_those_of_the_estimator(words):
-    crf, X = words
-    for found, expected in zip(Tagger(crf).tag_batch(X, probabilities=True), crf.tag(X), strict=True):
-        assert (found.labels, found.spans) == (expected.labels, None)
-        assert found.probabilities == pytest.approx(expected.probabilities, abs=1e-12)
-        assert found.log_probability == pytest.approx(expected.log_probability, abs=1e-9)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_probabilities_are_those_of_the_estimator(words, items, threads):
+    for crf, X in (words, items):
+        batch = Tagger(crf).tag_batch(X, probabilities=True, threads=threads)
+        for found, expected in zip(batch, crf.tag(X), strict=True):
+            assert (found.labels, found.spans) == (expected.labels, None)
+            assert found.probabilities == pytest.approx(expected.probabilities, abs=1e-12)
+            assert found.log_probability == pytest.approx(expected.log_probability, abs=1e-9)
 
 
 TYPES = [
@@ -101,7 +125,7 @@ def arranged(X, kind):
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 def test_arrow_arrays_are_labelled_as_lists_are(words, kind):
     crf, X = words
-    tagger, array, expected = Tagger(crf), arranged(X, kind), crf.predict(X)
+    tagger, array, expected = Tagger(crf), arranged(X, kind), predicted(crf, X)
     for threads in (1, 2):
         found = tagger.tag_batch(array, threads=threads)
         found.validate(full=True)
@@ -121,7 +145,7 @@ def test_arrow_arrays_are_labelled_as_lists_are(words, kind):
 
 def test_arrow_arrays_of_several_columns(pairs):
     crf, X = pairs
-    tagger, expected = Tagger(crf), crf.predict(X)
+    tagger, expected = Tagger(crf), predicted(crf, X)
     lists = pa.array([[list(token) for token in rows] for rows in X], pa.list_(pa.list_(pa.string())))
     fields = pa.struct([("word", pa.string()), ("tag", pa.large_string()), ("other", pa.int64())])
     structs = pa.array([[{"word": word, "tag": tag, "other": 1} for word, tag in rows] for rows in X], pa.list_(fields))
@@ -211,14 +235,55 @@ def test_bad_lists_are_refused(words):
         tagger.tag_batch("a b")
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_mistake_far_into_a_batch_names_its_sentence_and_loses_nothing(items, threads):
+    crf, X = items
+    tagger = Tagger(crf)
+    for wrong in (0, len(X) // 2, len(X) - 1):
+        batch = [*X[:wrong], [{"w": "a"}, {"w": float("nan")}], *X[wrong:]]
+        with pytest.raises(loglinear.DataError, match=f"sentence {wrong}: token 1: attribute 'w' has the value NaN"):
+            tagger.tag_batch(batch, threads=threads)
+
+    def fails():
+        yield from X[:-1]
+        raise KeyError("lost")
+
+    with pytest.raises(KeyError, match="lost"):
+        tagger.tag_batch(fails(), threads=threads)
+    assert tagger.tag_batch(X[:50], threads=threads) == predicted(crf, X[:50])
+
+
+def test_sentences_may_be_made_by_code_that_labels(items):
+    crf, X = items
+    tagger = Tagger(crf)
+
+    def lazy():
+        for tokens in X:
+            tagger.tag(tokens)
+            yield tokens
+
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda _: tagger.tag_batch(lazy()), range(3)))
+    assert found == [predicted(crf, X)] * 3
+
+
+def test_sentences_whose_inference_takes_a_while_are_shared_among_threads():
+    labels = [f"L{k:03}" for k in range(300)]
+    X, y = [[[f"w{k}", f"v{k % 7}"] for k in range(300)]], [labels]
+    crf = ChainCRF(tolerance=1e-2).fit(X, y)
+    X = [[[f"w{k * step % 300}"] for k in range(40)] for step in range(1, 12)]
+    assert Tagger(crf).tag_batch(X, threads=2) == Tagger(crf).tag_batch(X, threads=1) == predicted(crf, X)
+
+
 def test_models_of_attributes_label_a_sentence(tmp_path):
     X = [[{"w": "Dogs", "size": 2}, {"w": "bark"}], [["w:Cats"], "w:sleep"]]
     crf = ChainCRF().fit(X, [["NOUN", "VERB"]] * 2)
     crf.save(tmp_path / "m")
     for tagger in (Tagger(crf), Tagger(tmp_path / "m")):
-        assert [tagger.tag(tokens) for tokens in X] == crf.predict(X)
+        assert [tagger.tag(tokens) for tokens in X] == predicted(crf, X)
+        assert tagger.tag_batch(X) == predicted(crf, X)
         with pytest.raises(loglinear.OptionError, match="no template"):
-            tagger.tag_batch(X)
+            tagger.tag_batch(pa.array([["Dogs"]]))
     assert tagger.labels == crf.classes_
 
 
@@ -226,9 +291,9 @@ def test_models_of_attributes_label_a_sentence(tmp_path):
 def test_labels_keep_their_type(labels):
     crf = ChainCRF(template="U:%x[0,0]\nB\n").fit([["a", "b"]], [labels])
     tagger = Tagger(crf)
-    assert tagger.tag(["b", "a"]) == crf.predict([["b", "a"]])[0]
-    assert tagger.tag_batch([["b"], ["a", "b"]]) == crf.predict([["b"], ["a", "b"]])
-    assert tagger.tag_batch(pa.array([["b"], ["a", "b"]])).to_pylist() == crf.predict([["b"], ["a", "b"]])
+    assert tagger.tag(["b", "a"]) == predicted(crf, [["b", "a"]])[0]
+    assert tagger.tag_batch([["b"], ["a", "b"]]) == predicted(crf, [["b"], ["a", "b"]])
+    assert tagger.tag_batch(pa.array([["b"], ["a", "b"]])).to_pylist() == predicted(crf, [["b"], ["a", "b"]])
     assert {type(label) for label in tagger.labels} == {type(labels[0])}
 
 
@@ -236,7 +301,7 @@ def test_constraints_hold_and_may_forbid_everything(tmp_path):
     crf = ChainCRF(template="U:%x[0,0]\nB\n", constraints=[("A", "A"), ("B", "A"), ("B", "B")])
     crf.fit([["a", "b"]], [["A", "B"]]).save(tmp_path / "m")
     X = [["a", "b"], ["a", "a", "a"], ["b", "a"]]
-    expected = crf.predict(X)
+    expected = predicted(crf, X)
     assert expected[1] == [None] * 3
     for tagger in (Tagger(crf), Tagger(tmp_path / "m"), pickle.loads(pickle.dumps(Tagger(crf)))):
         assert tagger.tag_batch(X) == [tagger.tag(tokens) for tokens in X] == expected
@@ -254,12 +319,12 @@ def test_a_tagger_pickles_as_its_model_and_no_more(words, tmp_path):
     again = pickle.loads(pickled)
     assert type(again) is Tagger
     assert again.labels == crf.classes_
-    assert again.tag_batch(X) == crf.predict(X)
+    assert again.tag_batch(X) == predicted(crf, X)
 
 
 def test_pools_of_processes_and_threads_share_a_tagger(words):
     crf, X = words
-    tagger, expected = Tagger(crf), crf.predict(X)
+    tagger, expected = Tagger(crf), predicted(crf, X)
     tagger.tag_batch(X, threads=2)
     batches = [X[at : at + 60] for at in range(0, len(X), 60)]
     with ThreadPoolExecutor(4) as pool:

@@ -1,9 +1,10 @@
-//! Batches of sentences of raw tokens, from Python's lists and from Arrow arrays, labelled without a corpus.
+//! Batches of sentences, from Python's lists and from Arrow arrays, labelled without a corpus.
 
 use crate::bindings::arrow::Capsules;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible_unless;
-use crate::bindings::items::read_cells;
+use crate::bindings::items::{ItemDialect, read_cells};
+use crate::bindings::keyed::label_attributes;
 use crate::bindings::model::ChainModel;
 use crate::chain::batch::{Labelled, Sentences, tag_batch};
 use crate::text::cells::Texts;
@@ -11,6 +12,7 @@ use crate::text::template::Template;
 use crate::threads;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
+use std::ops::Range;
 
 /// Tokens of a batch that is labelled on the calling thread: a thread takes longer to wake.
 const FEW: usize = 500;
@@ -51,7 +53,7 @@ impl Sentences for Listed {
 /// and the log-probability of all.
 type OfLists<'py> = (Bound<'py, PyList>, Option<(Vec<Vec<f64>>, Vec<f64>)>);
 
-/// Labels lists of raw tokens. The interpreter is free meanwhile.
+/// Labels lists of sentences: of raw tokens if the model has a template, else of attributes. The interpreter is free meanwhile.
 #[pyfunction]
 #[pyo3(signature = (model, sentences, *, probabilities=false, threads=0))]
 pub fn tag_lists<'py>(
@@ -61,24 +63,40 @@ pub fn tag_lists<'py>(
     threads: usize,
 ) -> PyResult<OfLists<'py>> {
     let (py, model) = (model.py(), model.get());
-    let template = template_of(model)?;
-    let mut listed = Listed { columns: template.columns, ..Listed::default() };
-    let mut tokens = 0;
-    for (index, sentence) in sentences.try_iter()?.enumerate() {
-        let read = read_cells(&sentence?, template.columns, &mut listed.texts);
-        tokens += read.map_err(|problem| problem.located(py, Some(index)))?;
-        listed.ends.push(tokens);
-    }
-    let labelled = tag(py, model, template, &listed, probabilities, threads)?;
+    let (labelled, ends) = match model.inner.template.as_deref() {
+        None => label_attributes(model, sentences, ItemDialect::Strict, probabilities, threads)?,
+        Some(template) => {
+            let mut listed = Listed { columns: template.columns, ..Listed::default() };
+            let mut tokens = 0;
+            for (index, sentence) in sentences.try_iter()?.enumerate() {
+                let read = read_cells(&sentence?, template.columns, &mut listed.texts);
+                tokens += read.map_err(|problem| problem.located(py, Some(index)))?;
+                listed.ends.push(tokens);
+            }
+            (tag(py, model, template, &listed, probabilities, threads)?, listed.ends)
+        }
+    };
+    let of_tokens = || parts(&ends).map(|part| labelled.probabilities[part].to_vec()).collect();
+    let sure = probabilities.then(|| (of_tokens(), labelled.log_probabilities.clone()));
+    Ok((lists_of(py, model, &labelled.labels, &ends)?, sure))
+}
+
+/// Sentence -> its tokens, given the number of tokens of all sentences up to it.
+fn parts(ends: &[usize]) -> impl Iterator<Item = Range<usize>> {
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    starts.zip(ends).map(|(start, &end)| start..end)
+}
+
+/// A list of labels for each sentence.
+pub fn lists_of<'py>(
+    py: Python<'py>,
+    model: &ChainModel,
+    labels: &[u32],
+    ends: &[usize],
+) -> PyResult<Bound<'py, PyList>> {
     let names = model.singles.names(py, &model.inner);
-    let parts = (0..listed.count()).map(|sentence| listed.start(sentence)..listed.ends[sentence]);
-    let lists = PyList::empty(py);
-    for part in parts.clone() {
-        lists.append(names.list(py, &labelled.labels[part])?)?;
-    }
-    let of_tokens = || parts.map(|part| labelled.probabilities[part].to_vec()).collect();
-    let sure = probabilities.then(of_tokens).map(|of_tokens| (of_tokens, labelled.log_probabilities));
-    Ok((lists, sure))
+    let lists = parts(ends).map(|part| names.list(py, &labels[part])).collect::<PyResult<Vec<_>>>()?;
+    PyList::new(py, lists)
 }
 
 /// What `tag_arrow` returns: whether offsets have 64 bits, the bytes of the offsets of sentences, of the labels' numbers (32 bits; as

@@ -26,24 +26,24 @@ pub fn read_stdin(py: Python<'_>) -> PyResult<Vec<u8>> {
 /// How often to look for a signal.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// Runs quick work on this thread; Python looks for signals after it.
-fn at_once<T: Send>(py: Python<'_>, work: impl FnOnce(&Interrupt) -> Result<T> + Send) -> PyResult<T> {
-    returned(py.detach(|| catch_unwind(AssertUnwindSafe(|| work(&Interrupt::default())))))
+/// Runs work on this thread, without the GIL until it asks for it.
+pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> PyResult<T> + Send) -> PyResult<T> {
+    returned(py.detach(|| catch_unwind(AssertUnwindSafe(work))))
 }
 
-/// Runs `work`, at once if it is quick, else as `interruptible` does.
+/// Runs `work`: on this thread if it is quick, and Python looks for signals after it; else as `interruptible` does.
 pub fn interruptible_unless<T: Send>(
     quick: bool,
     py: Python<'_>,
     work: impl FnOnce(&Interrupt) -> Result<T> + Send,
 ) -> PyResult<T> {
-    if quick { at_once(py, work) } else { interruptible(py, work) }
+    if quick { detached(py, || Ok(work(&Interrupt::default())?)) } else { interruptible(py, work) }
 }
 
 /// The value that work returned, or its error or panic as an exception.
-fn returned<T>(outcome: std::thread::Result<Result<T>>) -> PyResult<T> {
+fn returned<T, E: Into<PyErr>>(outcome: std::thread::Result<std::result::Result<T, E>>) -> PyResult<T> {
     match outcome {
-        Ok(result) => Ok(result?),
+        Ok(result) => result.map_err(Into::into),
         Err(panic) => Err(PyRuntimeError::new_err(internal(&*panic))),
     }
 }

@@ -230,6 +230,9 @@ impl AttributeReader {
             let Some(key) = text(&key, self.dialect)? else {
                 return Err(self.mistyped(&key, || "an attribute's key is not a str".to_owned()));
             };
+            if self.plain(key, &value, sink)? {
+                continue;
+            }
             self.value(key, &value, depth, sink)?;
             if map.len() != size {
                 return Err(PyRuntimeError::new_err("dictionary changed size during iteration").into());
@@ -238,7 +241,23 @@ impl AttributeReader {
         Ok(())
     }
 
-    /// Hands on the attributes that a key and its value stand for.
+    /// Hands on the attribute that a key and its value stand for, if the value is a plain one, whose reading runs no Python code;
+    /// returns whether it is.
+    #[inline(always)]
+    fn plain<S: Sink>(&mut self, key: &str, value: &Bound<'_, PyAny>, sink: &mut S) -> Result<bool, Problem> {
+        if let Ok(text) = value.cast_exact::<PyString>() {
+            self.items.text(key, text.to_str()?, sink);
+        } else if let Ok(number) = value.cast_exact::<PyFloat>() {
+            self.items.number(key, number.value(), sink)?;
+        } else if let Ok(flag) = value.cast_exact::<PyBool>() {
+            self.items.number(key, f64::from(u8::from(flag.is_true())), sink)?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Hands on the attributes that a key and its value, which is no plain one, stand for.
     fn value<S: Sink>(
         &mut self,
         key: &str,
@@ -246,13 +265,7 @@ impl AttributeReader {
         depth: usize,
         sink: &mut S,
     ) -> Result<(), Problem> {
-        if let Ok(text) = value.cast_exact::<PyString>() {
-            self.items.text(key, text.to_str()?, sink);
-        } else if let Ok(number) = value.cast_exact::<PyFloat>() {
-            self.items.number(key, number.value(), sink)?;
-        } else if let Ok(flag) = value.cast_exact::<PyBool>() {
-            self.items.number(key, f64::from(u8::from(flag.is_true())), sink)?;
-        } else if let Some(text) = text(value, self.dialect)? {
+        if let Some(text) = text(value, self.dialect)? {
             self.items.text(key, text, sink);
         } else if let Ok(map) = value.cast::<PyDict>() {
             if depth == DEEPEST {

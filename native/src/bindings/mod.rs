@@ -12,6 +12,7 @@ mod instances;
 mod interrupt;
 mod item_sequence;
 mod items;
+mod keyed;
 mod model;
 mod network;
 mod network_file;

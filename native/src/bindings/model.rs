@@ -223,11 +223,6 @@ impl ChainModel {
         self.singles.labels_of(&self.inner, sentence).map_err(|problem| problem.located(sentence.py(), None))
     }
 
-    /// The labels of a few short sentences, as `predict_single` finds them; None if they are not lists, or are not few and short.
-    fn predict_few<'py>(&self, sentences: &Bound<'py, PyList>) -> PyResult<Option<Bound<'py, PyList>>> {
-        self.singles.labels_of_few(&self.inner, sentences)
-    }
-
     /// For each token of one sentence of Python objects the probability of each label.
     fn marginals_single(&self, sentence: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<f64>>> {
         self.singles.marginals_of(&self.inner, sentence).map_err(|problem| problem.located(sentence.py(), None))

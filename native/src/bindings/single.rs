@@ -14,8 +14,6 @@ use std::sync::{Arc, Mutex};
 /// The work, in tokens * labels^2, from which inference lets other threads run Python. It takes some 0.1 ms; less work is not
 /// worth waiting for the interpreter's lock again, which a busy thread keeps for up to 5 ms.
 const LONG: usize = 1 << 18;
-/// The most tokens of a few short sentences.
-const MOST_TOKENS: usize = 1000;
 /// The most spare buffers of a model: as many threads as may label at the same time without making new ones.
 const MOST_SPARE: usize = 64;
 
@@ -100,7 +98,7 @@ pub fn inferred<T: Send>(py: Python<'_>, model: &Model, tokens: usize, infer: im
 }
 
 /// Whether inference over so many tokens takes a while.
-fn is_long(model: &Model, tokens: usize) -> bool {
+pub fn is_long(model: &Model, tokens: usize) -> bool {
     tokens.saturating_mul(model.transitions.width * model.transitions.width) > LONG
 }
 
@@ -136,30 +134,6 @@ impl Singles {
             let labels = inferred(py, model, tokens, || sequence.best_labels(model));
             self.names(py, model).list(py, labels)
         })
-    }
-
-    /// The best labels of each of some lists; None where they are long enough for a pool of threads, or are no lists.
-    pub fn labels_of_few<'py>(
-        &self,
-        model: &Model,
-        sentences: &Bound<'py, PyList>,
-    ) -> PyResult<Option<Bound<'py, PyList>>> {
-        let mut tokens = 0;
-        for sentence in sentences {
-            match sentence.cast_exact::<PyList>() {
-                Ok(sentence) => tokens += sentence.len(),
-                Err(_) => return Ok(None),
-            }
-            if is_long(model, tokens) || tokens > MOST_TOKENS {
-                return Ok(None);
-            }
-        }
-        let all = PyList::empty(sentences.py());
-        for (index, sentence) in sentences.iter().enumerate() {
-            let labels = self.labels_of(model, &sentence);
-            all.append(labels.map_err(|problem| problem.located(sentences.py(), Some(index)))?)?;
-        }
-        Ok(Some(all))
     }
 
     /// The probabilities of the labels at each token of a sentence.

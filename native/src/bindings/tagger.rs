@@ -1,7 +1,9 @@
 //! `SequenceTagger`: a model and the sentence that it was given last, as python-crfsuite's Tagger has them.
 
+use crate::bindings::batch::lists_of;
 use crate::bindings::item_sequence::read_attributes;
 use crate::bindings::items::ItemDialect;
+use crate::bindings::keyed::label_attributes;
 use crate::bindings::model::ChainModel;
 use crate::bindings::single::{Buffers, Shared, inferred, own};
 use crate::chain::sequence::SequenceScorer;
@@ -78,6 +80,13 @@ impl SequenceTagger {
                 model.singles.names(py, &model.inner).list(py, &labels)
             }
         }
+    }
+
+    /// The best labels of each of many sentences; the last sentence stays what it was.
+    fn _tag_all<'py>(&self, py: Python<'py>, xseqs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let model = self.opened(py)?;
+        let (labelled, ends) = label_attributes(model.get(), xseqs, ItemDialect::Crfsuite, false, 0)?;
+        lists_of(py, model.get(), &labelled.labels, &ends)
     }
 
     /// p(labels | last sentence); 0 for a sentence without tokens.

@@ -1,4 +1,4 @@
-//! Many sentences of raw tokens, labelled in parallel without a corpus.
+//! Many sentences, labelled in parallel without a corpus; here those of raw tokens.
 
 use crate::chain::model::Model;
 use crate::chain::sequence::{Sequence, SequenceScorer};
@@ -35,7 +35,18 @@ pub struct Labelled {
 }
 
 impl Labelled {
-    fn append(&mut self, mut other: Labelled) {
+    /// Adds the labels of a sentence.
+    pub fn add(&mut self, model: &Model, sequence: &mut Sequence, probabilities: bool) {
+        let start = self.labels.len();
+        self.labels.extend_from_slice(sequence.best_labels(model));
+        if probabilities {
+            let (labels, found) = (&mut self.labels[start..], &mut self.probabilities);
+            self.log_probabilities.push(sequence.probabilities(model, labels, found));
+        }
+    }
+
+    /// Adds the labels of the sentences that follow.
+    pub fn append(&mut self, mut other: Labelled) {
         self.labels.append(&mut other.labels);
         self.probabilities.append(&mut other.probabilities);
         self.log_probabilities.append(&mut other.log_probabilities);
@@ -76,12 +87,7 @@ pub fn tag_batch<S: Sentences>(
             let mut scorer = SequenceScorer::new(model, &mut sequence);
             expander.expand(&cells, &mut scorer, |_| None);
             scorer.end_sentence(1.0);
-            let start = labelled.labels.len();
-            labelled.labels.extend_from_slice(sequence.best_labels(model));
-            if probabilities {
-                let (labels, found) = (&mut labelled.labels[start..], &mut labelled.probabilities);
-                labelled.log_probabilities.push(sequence.probabilities(model, labels, found));
-            }
+            labelled.add(model, &mut sequence, probabilities);
         }
         locked(&spare).push((sequence, expander));
         Ok(labelled)

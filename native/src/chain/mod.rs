@@ -8,6 +8,7 @@ mod counts;
 pub mod feature_names;
 pub mod features;
 pub mod inference;
+pub mod keyed;
 pub(crate) mod layout;
 pub mod masks;
 pub mod model;

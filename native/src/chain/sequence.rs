@@ -58,14 +58,23 @@ impl Sequence {
         self.overlap += 1;
     }
 
-    /// Ends the next token. All its attributes are looked up together: each look-up waits for memory, and they wait at once.
+    /// Ends the next token.
     #[inline(always)]
     pub fn end_token(&mut self, model: &Model, weights: &ModelWeights<'_>) {
+        let mut attributes = std::mem::take(&mut self.attributes);
+        self.add_token(model, weights, &attributes);
+        attributes.clear();
+        self.attributes = attributes;
+    }
+
+    /// Adds a token of these state attributes. They are looked up together: each look-up waits for memory, and they wait at once.
+    #[inline(always)]
+    pub fn add_token(&mut self, model: &Model, weights: &ModelWeights<'_>, attributes: &[(u64, f64)]) {
         let width = model.transitions.width;
         let row = &mut self.lattice.scores[self.tokens * width..];
         self.features.clear();
-        self.features.extend(self.attributes.iter().map(|&(key, _)| weights.states.find(key)));
-        for (features, (_, value)) in self.features.drain(..).zip(self.attributes.drain(..)) {
+        self.features.extend(attributes.iter().map(|&(key, _)| weights.states.find(key)));
+        for (features, &(_, value)) in self.features.drain(..).zip(attributes) {
             weights.add_states(features, value, row);
         }
         model.add_intercept(row);

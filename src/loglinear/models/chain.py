@@ -202,7 +202,7 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
         """
         one_of("decode", decode, DECODE)
         threads = self._threads
-        if n_best is None and decode == "viterbi" and (found := self._predicted_at_once(X)) is not None:
+        if n_best is None and decode == "viterbi" and (found := self._predicted_at_once(X, threads)) is not None:
             return LabelSequences(typed(found, self._label_type))
         model, corpus = self._inputs(X)
         if n_best is None:

@@ -1,4 +1,4 @@
-"""The part of a chain's estimator that labels single sentences at once, without a corpus or threads."""
+"""The part of a chain's estimator that labels sentences without a corpus: one at once, or a list of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ..data.labels import check_ordered, typed
+from .chain_file import tag_lists
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ _READY: WeakKeyDictionary[SingleSentences, tuple[ChainModel, Any, ChainModel]] =
 
 
 class SingleSentences:
-    """The methods of a chain's estimator about one sentence.
+    """The methods of a chain's estimator that make no corpus.
 
     Attributes:
         model_: the native model.
@@ -73,9 +74,11 @@ class SingleSentences:
             check_ordered(x, "the sentence")
         return [dict(zip(self.classes_, row, strict=True)) for row in model.marginals_single(x)]
 
-    def _predicted_at_once(self, sentences: Any) -> list[list[str]] | None:
-        """The labels of a few short sentences; None of others, which are worth a corpus and threads."""
-        return self._ready_model().predict_few(sentences) if type(sentences) is list else None
+    def _predicted_at_once(self, sentences: Any, threads: int) -> list[list[str]] | None:
+        """The labels of a list of lists or tuples of tokens; None of anything else. A few short ones wake no thread."""
+        if type(sentences) is not list or not all(isinstance(sentence, (list, tuple)) for sentence in sentences):
+            return None
+        return tag_lists(self._ready_model(), sentences, threads=threads)[0]
 
     def _ready_model(self) -> ChainModel:
         """The native model under the constraints that the parameter names now, looked up once for each model."""

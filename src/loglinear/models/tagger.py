@@ -107,7 +107,7 @@ class Tagger:
         slices and chunked arrays. Anything with `__arrow_c_array__` or `__arrow_c_stream__` is taken for one.
 
         Args:
-            sentences: lists of tokens, as for `tag`, of a model with a template; or an Arrow array.
+            sentences: lists of tokens, as for `tag`; or an Arrow array, for a model with a template.
             probabilities: whether the probabilities of the labels are wanted, too.
             threads: 0 for all cores. A small batch is labelled on the calling thread.
 
@@ -123,7 +123,7 @@ class Tagger:
         Raises:
             DataError: a sentence that cannot be used: names it. A null in an array.
             TypeError: an array of another type.
-            OptionError: the model has no template.
+            OptionError: an Arrow array for a model without a template.
 
         Example:
             >>> from loglinear import ChainCRF, Tagger

@@ -163,10 +163,16 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Iterable[Any]) -> Sequences:
         """Return a list with the labels of each sequence, of which NumPy makes an array of lists.
 
+        All cores have a part in it. As there, the tagger answers questions about the last sequence afterwards.
+
         Args:
             X: sequences of items.
         """
-        return Sequences(map(self._fitted().tag, X))
+        tagger, sequences = self._fitted(), list(X)
+        labels = tagger._tag_all(sequences)
+        if sequences:
+            tagger.set(sequences[-1])
+        return Sequences(labels)
 
     def predict_single(self, xseq: Any) -> list[str]:
         """Return the labels of a sequence."""

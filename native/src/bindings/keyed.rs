@@ -1,0 +1,136 @@
+//! Many sentences of Python objects that hold attributes: the calling thread reads them, and other threads label meanwhile what it
+//! has read.
+
+use crate::bindings::interrupt::detached;
+use crate::bindings::item_sequence::read_attributes;
+use crate::bindings::items::{AttributeReader, ItemDialect};
+use crate::bindings::model::ChainModel;
+use crate::bindings::single::{inferred, is_long, own};
+use crate::chain::batch::Labelled;
+use crate::chain::keyed::KeyedSentences;
+use crate::chain::model::Model;
+use crate::chain::sequence::Sequence;
+use crate::corpus::sink::Sink;
+use crate::threads::{self, locked};
+use pyo3::prelude::*;
+use pyo3::types::PyIterator;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Tokens that a thread labels at a time, unless inference over fewer takes a while.
+const PIECE: usize = 1000;
+/// The most pieces that wait for a thread, for each thread.
+const WAITING: usize = 8;
+
+/// Sentences that are read one by one.
+struct Reading {
+    sentences: Py<PyIterator>,
+    reader: AttributeReader,
+    /// Sentence -> tokens of all sentences up to it.
+    ends: Vec<usize>,
+}
+
+impl Reading {
+    /// Reads the next sentences; returns whether there may be more. `piece` is empty before.
+    fn piece(&mut self, py: Python<'_>, model: &Model, piece: &mut KeyedSentences) -> PyResult<bool> {
+        let before = self.ends.last().copied().unwrap_or(0);
+        for sentence in self.sentences.bind(py) {
+            let read = read_attributes(&mut self.reader, &sentence?, piece, |_| None);
+            read.map_err(|problem| problem.located(py, Some(self.ends.len())))?;
+            piece.end_sentence(1.0);
+            self.ends.push(before + piece.tokens());
+            if piece.tokens() >= PIECE || is_long(model, piece.tokens()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Labels sentences of attributes. Returns the labels, and for each sentence the number of tokens of all sentences up to it. A few
+/// short sentences wake no thread.
+pub fn label_attributes(
+    model: &ChainModel,
+    sentences: &Bound<'_, PyAny>,
+    dialect: ItemDialect,
+    probabilities: bool,
+    threads: usize,
+) -> PyResult<(Labelled, Vec<usize>)> {
+    let (py, inner) = (sentences.py(), &model.inner);
+    let sentences = sentences.try_iter()?.unbind();
+    let mut reading = Reading { sentences, reader: AttributeReader::new(dialect), ends: Vec::new() };
+    let mut piece = KeyedSentences::default();
+    let mut more = reading.piece(py, inner, &mut piece)?;
+    if more && threads::count(threads) > 1 {
+        return label_while_reading(py, inner, piece, reading, probabilities, threads);
+    }
+    let mut buffers = model.singles.take(inner);
+    let sequence = &mut own(&mut buffers).sequence;
+    let mut labelled = Labelled::default();
+    loop {
+        labelled.append(inferred(py, inner, piece.tokens(), || piece.label(inner, sequence, probabilities)));
+        if !more {
+            break;
+        }
+        py.check_signals()?;
+        piece.clear();
+        more = reading.piece(py, inner, &mut piece)?;
+    }
+    model.singles.give_back(buffers);
+    Ok((labelled, reading.ends))
+}
+
+/// `label_attributes` from the first piece on, by a pool of threads.
+fn label_while_reading(
+    py: Python<'_>,
+    model: &Model,
+    mut piece: KeyedSentences,
+    mut reading: Reading,
+    probabilities: bool,
+    threads: usize,
+) -> PyResult<(Labelled, Vec<usize>)> {
+    let pool = threads::pool(threads)?;
+    let most_waiting = WAITING * pool.n_threads();
+    let waiting = AtomicUsize::new(0);
+    let (pieces, sequences) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+    let (all, mut more) = (Mutex::new(Vec::new()), true);
+    let label = |number: usize, mut piece: KeyedSentences| {
+        let spare = locked(&sequences).pop();
+        let mut sequence = spare.unwrap_or_else(|| Sequence::new(model));
+        let labelled = piece.label(model, &mut sequence, probabilities);
+        piece.clear();
+        locked(&all).push((number, labelled));
+        locked(&pieces).push(piece);
+        locked(&sequences).push(sequence);
+    };
+    let ends = detached(py, || {
+        let (label, waiting) = (&label, &waiting);
+        pool.scope(|scope| {
+            Python::attach(|py| {
+                for number in 0.. {
+                    if waiting.load(Ordering::Relaxed) < most_waiting {
+                        waiting.fetch_add(1, Ordering::Relaxed);
+                        scope.spawn(move |_| {
+                            label(number, piece);
+                            waiting.fetch_sub(1, Ordering::Relaxed);
+                        });
+                    } else {
+                        py.detach(|| label(number, piece));
+                    }
+                    if !more {
+                        break;
+                    }
+                    py.check_signals()?;
+                    piece = locked(&pieces).pop().unwrap_or_default();
+                    more = reading.piece(py, model, &mut piece)?;
+                }
+                Ok(reading.ends)
+            })
+        })
+    })?;
+    let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    all.sort_unstable_by_key(|&(number, _)| number);
+    let mut labelled = Labelled::default();
+    all.into_iter().for_each(|(_, piece)| labelled.append(piece));
+    Ok((labelled, ends))
+}
