@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import gc
 import os
 import re
 import statistics
@@ -186,6 +187,9 @@ def main() -> None:
 
     n = len(sentences)
     rounds = arguments.rounds
+    # Neither program's garbage collection goes through the features that stand ready here.
+    gc.collect()
+    gc.freeze()
     tagged = alternated(rounds, lambda: [theirs.tag(x) for x in features], lambda: [ours.tag(x) for x in features])
     batch = [partial(native.tag_batch, sentences, probabilities=True, threads=threads) for threads in (1, 2)]
     whole = alternated(rounds, lambda: with_confidences(theirs, sentences), *batch)
