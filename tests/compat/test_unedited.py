@@ -165,3 +165,16 @@ assert not (set(crf.attributes_) - {attr for attr, _ in crf.state_features_})
     assert float(printed[0]) > 0.6
     assert printed[1].startswith("model size: 0.")
     assert len(printed) == 8
+
+
+def test_eli5_explains_the_weights():
+    code = """
+import eli5
+import sklearn_crfsuite
+X, y = [[{"w": "the"}, {"w": "dog"}], [{"w": "Dogs"}, {"w": "bark"}]], [["D", "N"], ["N", "V"]]
+crf = sklearn_crfsuite.CRF(c1=0.01, c2=0.01, max_iterations=30).fit(X, y)
+print(eli5.format_as_text(eli5.explain_weights(crf, top=5)))
+"""
+    printed = run(code, "eli5")
+    assert "Transition features" in printed
+    assert "w:bark" in printed

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 import os
 import struct
+import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pycrfsuite
@@ -15,6 +18,7 @@ from loglinear.models.chain_file import open_model
 
 DATA = os.environ.get("LOGLINEAR_DATA")
 WAPITI = Path(__file__).parent / "wapiti"
+REAL_CRFPP = Path(__file__).parent / "crfpp"
 X = [
     [{"w": "the", "len": 3.0}, {"w": "dog", "len": 3.0}, {"w": "barks", "len": 0.5}],
     [{"w": "Äpfel"}, {"w": "reifen", "cap": False}],
@@ -91,6 +95,22 @@ def test_a_model_of_wapiti_labels_as_wapiti_does():
     for marginals, rows in zip(crf.predict_marginals(sentences), expected, strict=True):
         for probabilities, (label, probability) in zip(marginals, rows, strict=True):
             assert probabilities[label] == pytest.approx(float(probability), abs=5.1e-7)
+
+
+@needs_data
+@pytest.mark.slow
+@pytest.mark.skipif("LOGLINEAR_WAPITI" not in os.environ, reason="LOGLINEAR_WAPITI names no program")
+@pytest.mark.parametrize("part", ["date", "name-header", "affiliation-address"])
+@pytest.mark.parametrize("detail", [0, 1, 2])
+def test_the_models_of_grobid_label_byte_for_byte_as_in_wapiti(part, detail, tmp_path):
+    lines = Path(f"{DATA}/grobid/{part}.train").read_bytes().split(b"\n")
+    (tmp_path / "data").write_bytes(b"\n".join(line.rpartition(b" ")[0] for line in lines))
+    model, _ = open_model(f"{DATA}/grobid/{part}.wapiti")
+    model.tag_file(str(tmp_path / "data"), str(tmp_path / "tagged"), format="columns", layout="wapiti", detail=detail)
+    options = (["-s"] if detail else []) + (["-p"] if detail == 2 else [])
+    command = [os.environ["LOGLINEAR_WAPITI"], "label", *options, "-m", f"{DATA}/grobid/{part}.wapiti"]
+    done = subprocess.run([*command, tmp_path / "data"], capture_output=True, check=True)
+    assert done.stdout == (tmp_path / "tagged").read_bytes()
 
 
 def test_a_model_of_wapiti_written_again_is_the_same_model(tmp_path):
@@ -233,6 +253,48 @@ def test_a_binary_model_of_crfpp_has_its_layout(tmp_path):
     assert find_in_trie(units, b"U00:x/") is None
     assert find_in_trie(units, b"U00:x/qq") is None
     assert ChainCRF.load(tmp_path / "m.crfpp").state_features_ == crf.state_features_
+
+
+@pytest.mark.parametrize("name", ["model", "model.txt"])
+def test_a_model_of_crfpp_labels_as_crfpp_does(name):
+    """The files were made by CRF++ 0.59, of the PyPI distribution crfpy: `crf_learn -t -c 2`, `crf_test -v2`, `-n3`."""
+    crf = ChainCRF.load(REAL_CRFPP / name)
+    sentences = [[line.split() for line in b.splitlines()] for b in text_of("test.txt").strip().split("\n\n")]
+    rows = [block.splitlines() for block in text_of("posteriors.txt").strip().split("\n\n")]
+    for sentence, labels, marginals, (head, *tokens) in zip(
+        sentences, crf.predict(sentences), crf.predict_marginals(sentences), rows, strict=True
+    ):
+        cells = [token.split("\t") for token in tokens]
+        assert labels == [token[2].split("/")[0] for token in cells]
+        assert crf.log_probability([sentence], [labels])[0] == pytest.approx(math.log(float(head[2:])), rel=1e-4)
+        for found, token in zip(marginals, cells, strict=True):
+            expected = dict(cell.split("/") for cell in token[3:])
+            assert found == pytest.approx({label: float(p) for label, p in expected.items()}, abs=1.1e-6)
+
+
+def text_of(name):
+    return (REAL_CRFPP / name).read_text(encoding="utf-8")
+
+
+def test_both_files_of_crfpp_are_one_model_and_it_goes_there_and_back(tmp_path):
+    binary, text = (ChainCRF.load(REAL_CRFPP / name) for name in ("model", "model.txt"))
+    assert binary.state_features_ == pytest.approx(text.state_features_, rel=1e-6)
+    text.export(tmp_path / "m.txt", "crf++-text")
+    assert ChainCRF.load(tmp_path / "m.txt").state_features_ == text.state_features_
+    binary.export(tmp_path / "m", "crf++")
+    back = ChainCRF.load(tmp_path / "m")
+    assert back.state_features_ == binary.state_features_
+    assert back.transition_features_ == binary.transition_features_
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("CRFPP") is None, reason="CRF++ is not installed (pip install crfpy)")
+def test_crfpp_reads_the_models_that_are_written_for_it(tmp_path):
+    ChainCRF.load(REAL_CRFPP / "model").export(tmp_path / "m", "crf++")
+    program = "import sys; from CRFPP import crfpp_test; crfpp_test(sys.argv)"
+    command = [sys.executable, "-c", program, "-v2", "-m", tmp_path / "m", REAL_CRFPP / "test.txt"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == text_of("posteriors.txt")
 
 
 def test_a_model_of_ours_with_a_template_of_crfpp_goes_there_and_back(tmp_path):

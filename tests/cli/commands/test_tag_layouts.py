@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
 import loglinear
 
+CRFPP = Path(__file__).parents[2] / "models" / "crfpp"
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nB\nB1:%x[0,0]\n"
 TEXT = "the  DT \ndog\tNN\n\n \t\nit PRP\n"
 SENTENCES = [["the", "dog"], ["it"]]
@@ -38,6 +40,14 @@ def scores_of(crf, tokens, labels):
 
 def tagged(done, model, *options, text=TEXT):
     return done("tag", "-m", model[0], "-f", "columns", *options, input=text).stdout
+
+
+@pytest.mark.parametrize("name", ["model", "model.txt"])
+def test_crfpps_own_output_is_printed_byte_for_byte(done, name):
+    """`crf_test -v2` and `-n3` wrote the files; see tests/models/test_foreign.py."""
+    command = ["tag", "--model", CRFPP / name, CRFPP / "test.txt", "--layout", "crf++"]
+    assert done(*command, "-v", "2").stdout == (CRFPP / "posteriors.txt").read_text(encoding="utf-8")
+    assert done(*command, "--n-best", "3").stdout == (CRFPP / "best.txt").read_text(encoding="utf-8")
 
 
 def test_wapiti_keeps_each_line_as_it_is(done, model):
