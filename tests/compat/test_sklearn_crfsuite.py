@@ -264,4 +264,4 @@ def test_scores():
     assert "weighted avg" in metrics.flat_classification_report(truth, guess, labels=["x", "y"], digits=3)
     assert metrics.sequence_accuracy_score(truth, guess) == 0
     assert metrics.sequence_accuracy_score([], []) == 0
-    assert metrics.sequence_accuracy_score([[1, 2], [3], [4]], [[1, 2], [4], [4]]) == 2 / 3
+    assert metrics.sequence_accuracy_score([[1, 2], [3], [4, 5], [6]], [[1, 2], [4], [5, 4], [6]]) == 2 / 4

@@ -101,7 +101,13 @@ def test_l2sgd_comes_to_the_optimum_of_lbfgs():
 
 @pytest.mark.parametrize(
     ("params", "last"),
-    [({"max_iterations": 3}, 3), ({"epsilon": 0.5}, None), ({"period": 2, "delta": 0.2}, None), ({"delta": 1e9}, 10)],
+    [
+        ({"max_iterations": 3}, 3),
+        ({"epsilon": 0.5}, None),
+        ({"c2": 500.0, "epsilon": 0.05}, None),  # weights of a norm below 1
+        ({"period": 2, "delta": 0.2}, None),
+        ({"delta": 1e9}, 10),
+    ],
     ids=str,
 )
 def test_each_limit_stops_after_as_many_iterations_as_in_crfsuite(params, last):
