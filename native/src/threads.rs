@@ -140,9 +140,9 @@ pub fn share<T: Send, R: Send + Sync>(pool: Pool, items: Vec<T>, work: impl Fn(T
     slots.into_iter().filter_map(|(_, result)| result.into_inner()).collect()
 }
 
-/// The flag that stops long work: one thread sets it, workers read it between blocks.
-#[derive(Default)]
-pub struct Interrupt(AtomicBool);
+/// The flag that stops long work: one thread sets it, workers read it between blocks. Clones are the same flag.
+#[derive(Clone, Default)]
+pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
     /// Asks all work that watches the flag to stop.

@@ -7,9 +7,10 @@ use crate::bindings::items::{Problem, Reader};
 use crate::corpus;
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::assembly::Builder;
+use crate::corpus::folder;
 use crate::corpus::hash::key_of;
 use crate::corpus::sink::{Gold, Sink};
-use crate::text::encode::{self, Format};
+use crate::text::encode::{self, Format, Reading};
 use crate::text::input::Source;
 use crate::text::labels::Labels;
 use crate::text::template::Template;
@@ -25,6 +26,11 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct Corpus {
     pub inner: Arc<corpus::Corpus>,
+}
+
+/// JSON that the caller gives to be kept.
+pub fn parsed(settings: &str) -> PyResult<serde_json::Value> {
+    serde_json::from_str(settings).map_err(|error| DataError::new_err(format!("settings are no JSON: {error}")))
 }
 
 /// The attributes with these names, in this order.
@@ -57,7 +63,7 @@ impl Corpus {
         let sizes = |array: &PyReadonlyArray1<'_, u64>| -> PyResult<Vec<usize>> {
             Ok(read(array)?.iter().map(|&end| end as usize).collect())
         };
-        let rows = corpus::Rows { ends: sizes(&ends)?, ids: read(&ids)?.to_vec() };
+        let rows = corpus::Rows { ends: sizes(&ends)?.into(), ids: read(&ids)?.to_vec().into() };
         let labels = match labels {
             Some((names, gold)) => Some((names, read(&gold)?.to_vec())),
             None => None,
@@ -83,11 +89,12 @@ impl Corpus {
         let piped = if path.as_os_str() == "-" { Some(read_stdin(py)?) } else { None };
         let inner = interruptible(py, |interrupt| {
             let template = template.map(Template::parse).transpose()?;
+            let reading = Reading { format, template: template.as_ref(), labels, interrupt };
             let source = match piped {
                 Some(text) => Source::of_bytes("<stdin>", text)?,
                 None => Source::open(&path)?,
             };
-            threads::pool(threads)?.install(|| encode::encode(source, format, template.as_ref(), labels, interrupt))
+            threads::pool(threads)?.install(|| encode::encode(source, reading))
         })?;
         Ok(Corpus { inner: Arc::new(inner) })
     }
@@ -135,6 +142,42 @@ impl Corpus {
         inner.transitions = template.as_ref().is_none_or(|template| template.transitions);
         inner.triples = template.as_ref().is_some_and(|template| template.triples);
         Ok(Corpus { inner: Arc::new(inner) })
+    }
+
+    /// The corpus in a folder, mapped into memory, and the settings that were given when it was written, JSON.
+    #[staticmethod]
+    fn open(path: PathBuf) -> PyResult<(Self, String)> {
+        let (inner, settings) = folder::open(&path)?;
+        Ok((Corpus { inner: Arc::new(inner) }, settings.to_string()))
+    }
+
+    /// Writes the corpus into a folder; `settings` is JSON.
+    fn save(&self, py: Python<'_>, path: PathBuf, settings: &str) -> PyResult<()> {
+        let settings = parsed(settings)?;
+        interruptible(py, |_| folder::save(&self.inner, &path, settings))
+    }
+
+    /// The sentences of several corpora, in this order, in memory.
+    #[staticmethod]
+    fn concat(py: Python<'_>, corpora: Vec<PyRef<'_, Corpus>>) -> PyResult<Self> {
+        let all: Vec<Arc<corpus::Corpus>> = corpora.iter().map(|each| Arc::clone(&each.inner)).collect();
+        drop(corpora);
+        let inner = interruptible(py, |interrupt| {
+            all.iter().try_for_each(|each| each.check(interrupt))?;
+            threads::pool(0)?.install(|| corpus::Corpus::concat(&all))
+        })?;
+        Ok(Corpus { inner: Arc::new(inner) })
+    }
+
+    /// Reads a corpus that lies on disk from end to end, and fails if it is damaged.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        interruptible(py, |interrupt| threads::pool(0)?.install(|| self.inner.check(interrupt)))
+    }
+
+    /// Whether the numbers lie on disk.
+    #[getter]
+    fn is_mapped(&self) -> bool {
+        self.inner.is_mapped()
     }
 
     fn __len__(&self) -> usize {

@@ -6,6 +6,7 @@ mod batch;
 mod chain;
 mod classes;
 mod classifier;
+mod corpus_writer;
 mod data;
 mod errors;
 mod instances;
@@ -32,6 +33,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A panic becomes an exception that carries its message (see `interrupt`); nothing is printed beside it.
     std::panic::set_hook(Box::new(|_| {}));
     module.add_class::<data::Corpus>()?;
+    module.add_class::<corpus_writer::CorpusWriter>()?;
     module.add_class::<instances::Instances>()?;
     module.add_class::<classes::ChainObjective>()?;
     module.add_class::<classes::LikelyLabels>()?;

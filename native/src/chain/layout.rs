@@ -192,7 +192,7 @@ impl Bigrams {
                     *place = bigrams.meet(features.bigram_ranges[attribute as usize].clone());
                 }
                 if *place != NOWHERE {
-                    bigrams.entries.ids.push(*place);
+                    bigrams.entries.ids.to_mut().push(*place);
                 }
             }
             bigrams.entries.end_row();

@@ -129,7 +129,7 @@ impl Bigrams {
         let places: Vec<u32> = self.met.iter().map(|met| bigrams.meet(kept(&met.features))).collect();
         for token in 0..self.entries.ends.len() {
             let kept = self.entries.row(token).iter().map(|&id| places[id as usize]).filter(|&place| place != NOWHERE);
-            bigrams.entries.ids.extend(kept);
+            bigrams.entries.ids.to_mut().extend(kept);
             bigrams.entries.end_row();
         }
         bigrams

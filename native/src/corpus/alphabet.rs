@@ -1,5 +1,7 @@
 //! The alphabet: attributes by their 64-bit keys, numbered as they first appear.
 
+use crate::numeric::store::Store;
+
 /// Marks an empty slot.
 const EMPTY: u32 = u32::MAX;
 
@@ -7,17 +9,27 @@ const EMPTY: u32 = u32::MAX;
 #[derive(Clone, Default)]
 pub struct Alphabet {
     /// Ids, or `EMPTY`. Keys are compared in `keys`, so that the table stays small. The length is a power of two, and at most
-    /// 3/5 of the slots are full.
+    /// 3/5 of the slots are full. An alphabet that was opened from a file has none until an attribute is inserted.
     slots: Vec<u32>,
     /// Id -> key.
-    keys: Vec<u64>,
+    keys: Store<u64>,
     /// All names, one after the other.
-    text: Vec<u8>,
+    text: Store<u8>,
     /// Id -> end of its name in `text`.
-    ends: Vec<usize>,
+    ends: Store<usize>,
 }
 
 impl Alphabet {
+    /// The alphabet of these keys and names, each id's key once; `ends` says where the names end in `text`.
+    pub fn of_parts(keys: Store<u64>, text: Store<u8>, ends: Store<usize>) -> Alphabet {
+        Alphabet { slots: Vec::new(), keys, text, ends }
+    }
+
+    /// Keys, names and ends of names, by id; see `of_parts`.
+    pub fn parts(&self) -> (&Store<u64>, &Store<u8>, &Store<usize>) {
+        (&self.keys, &self.text, &self.ends)
+    }
+
     /// Number of attributes.
     pub fn len(&self) -> usize {
         self.keys.len()
@@ -42,20 +54,11 @@ impl Alphabet {
         }
     }
 
-    /// The id of a key, if it is known.
-    #[inline]
-    pub fn get(&self, key: u64) -> Option<u32> {
-        if self.slots.is_empty() {
-            return None;
-        }
-        Some(self.slots[self.find(key)]).filter(|&id| id != EMPTY)
-    }
-
     /// The id of a key, which is inserted if it is new; `write` then appends its name.
     #[inline(always)]
     pub fn intern(&mut self, key: u64, write: impl FnOnce(&mut Vec<u8>)) -> u32 {
         if self.keys.len() * 5 >= self.slots.len() * 3 {
-            self.resize((self.slots.len() * 2).max(1 << 12));
+            self.resize((self.keys.len() * 2).next_power_of_two().max(1 << 12));
         }
         let slot = self.find(key);
         let id = self.slots[slot];
@@ -64,9 +67,10 @@ impl Alphabet {
         }
         let id = u32::try_from(self.keys.len()).ok().filter(|&id| id != EMPTY).expect("fewer than 2^32 - 1 attributes");
         self.slots[slot] = id;
-        self.keys.push(key);
-        write(&mut self.text);
-        self.ends.push(self.text.len());
+        self.keys.to_mut().push(key);
+        write(self.text.to_mut());
+        let end = self.text.len();
+        self.ends.to_mut().push(end);
         id
     }
 
@@ -99,10 +103,7 @@ impl Alphabet {
 
     /// Bytes of memory taken.
     pub fn n_bytes(&self) -> usize {
-        size_of_val(self.slots.as_slice())
-            + size_of_val(self.keys.as_slice())
-            + size_of_val(self.ends.as_slice())
-            + self.text.len()
+        size_of_val(self.slots.as_slice()) + self.keys.n_bytes() + self.ends.n_bytes() + self.text.n_bytes()
     }
 
     /// Inserts the attributes of another alphabet, lowest id first; returns the map from its ids to the ids here.
@@ -125,9 +126,9 @@ impl Alphabet {
 
     /// Gives back memory that was reserved for growth.
     pub fn shrink(&mut self) {
-        self.keys.shrink_to_fit();
-        self.text.shrink_to_fit();
-        self.ends.shrink_to_fit();
+        self.keys.to_mut().shrink_to_fit();
+        self.text.to_mut().shrink_to_fit();
+        self.ends.to_mut().shrink_to_fit();
     }
 }
 
@@ -139,7 +140,6 @@ mod tests {
     #[test]
     fn ids_are_in_order_of_first_appearance_and_survive_growth() {
         let mut alphabet = Alphabet::default();
-        assert_eq!(alphabet.get(key_of(b"x")), None);
         for round in 0..2 {
             for i in 0..1000u32 {
                 let name = format!("name{i}");
@@ -148,7 +148,10 @@ mod tests {
             }
         }
         assert_eq!(alphabet.text(999), b"name999");
-        assert_eq!(alphabet.get(key_of(b"name7")), Some(7));
-        assert_eq!(alphabet.get(key_of(b"name1000")), None);
+        let (keys, text, ends) = alphabet.parts();
+        let mut again = Alphabet::of_parts(keys.clone(), text.clone(), ends.clone());
+        assert_eq!(again.intern(key_of(b"name7"), |_| panic!("it is known")), 7);
+        assert_eq!(again.intern(key_of(b"name1000"), |t| t.extend_from_slice(b"name1000")), 1000);
+        assert_eq!(again.text(1000), b"name1000");
     }
 }

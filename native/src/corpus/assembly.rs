@@ -1,6 +1,7 @@
 //! The making of a corpus: threads encode pieces of a text, which are then joined.
 
 use crate::corpus::alphabet::Alphabet;
+use crate::corpus::counting::Kept;
 use crate::corpus::sink::{Gold, Sink};
 use crate::corpus::{Corpus, FIRST_SET, Rows, UNKNOWN};
 use crate::error::{Error, Result};
@@ -10,33 +11,27 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Corpus {
+    /// The sentences of several corpora, in this order. Errors: too many labels; only some have labels.
+    pub fn concat(corpora: &[Arc<Corpus>]) -> Result<Corpus> {
+        let mut assembly = Assembly::default();
+        for corpus in corpora {
+            if corpus.labelled != corpora[0].labelled {
+                return Err(Error::Data("some of the corpora have labels, and others have none".into()));
+            }
+            assembly.push_corpus(corpus)?;
+        }
+        let mut joined = assembly.finish();
+        if let Some(first) = corpora.first() {
+            [joined.transitions, joined.triples, joined.labelled] = [first.transitions, first.triples, first.labelled];
+        }
+        Ok(joined)
+    }
+
     /// The corpus of consecutive pieces. Errors: too many labels.
     pub fn assemble(pieces: Vec<Builder>) -> Result<Corpus> {
         let mut assembly = Assembly::default();
         pieces.into_iter().try_for_each(|piece| assembly.push(piece))?;
         Ok(assembly.finish())
-    }
-
-    /// Renumbers the labels: the most frequent first, weights not counted, nor tokens that have not a single label. The labels
-    /// that occur with an attribute then mostly have low numbers.
-    fn sort_labels(&mut self, labels: Labels, mut sets: Vec<Vec<u32>>) {
-        let mut counts = vec![0usize; labels.names.len()];
-        self.gold.iter().filter(|&&label| label < FIRST_SET).for_each(|&label| counts[label as usize] += 1);
-        let mut sorted: Vec<u32> = (0..labels.names.len() as u32).collect();
-        sorted.sort_by_key(|&label| (Reverse(counts[label as usize]), &labels.names[label as usize]));
-        let mut rank = vec![0; sorted.len()];
-        for (new, &old) in sorted.iter().enumerate() {
-            rank[old as usize] = new as u32;
-        }
-        let single = self.gold.par_iter_mut().filter(|label| **label < FIRST_SET);
-        single.for_each(|label| *label = rank[*label as usize]);
-        for set in &mut sets {
-            set.iter_mut().for_each(|label| *label = rank[*label as usize]);
-            set.sort_unstable();
-        }
-        self.label_sets = Arc::new(sets);
-        let name = |&old: &u32| String::from_utf8_lossy(&labels.names[old as usize]).into_owned();
-        self.labels = Arc::new(sorted.iter().map(name).collect());
     }
 }
 
@@ -47,6 +42,8 @@ struct Labels {
     names: Vec<Vec<u8>>,
     /// Name -> id.
     ids: HashMap<Vec<u8>, u32>,
+    /// Id -> on how many tokens it is the only label.
+    counts: Vec<u64>,
     /// The id asked for last, which is often the next one, too.
     last: u32,
 }
@@ -63,6 +60,7 @@ impl Labels {
                 let id = self.names.len() as u32;
                 self.names.push(name.to_vec());
                 self.ids.insert(name.to_vec(), id);
+                self.counts.push(0);
                 id
             }
         };
@@ -131,34 +129,112 @@ impl Assembly {
         joined.sentence_ends.extend(piece.sentence_ends.iter().map(|end| tokens + end));
         joined.states.append(piece.states, &map);
         joined.bigrams.append(piece.bigrams, &map);
+        let counts = &mut self.labels.counts;
         joined.gold.extend(piece.gold.iter().map(|&label| match label {
             UNKNOWN => UNKNOWN,
             FIRST_SET.. => set_map[(label - FIRST_SET) as usize],
-            _ => label_map[label as usize],
+            _ => {
+                let label = label_map[label as usize];
+                counts[label as usize] += 1;
+                label
+            }
         }));
         Ok(())
     }
 
-    /// The corpus of all pieces.
-    pub fn finish(self) -> Corpus {
-        let Assembly { mut attributes, labels, sets, mut joined } = self;
+    /// An assembly that continues a corpus with these names; its sentences are elsewhere.
+    pub fn continued(attributes: Alphabet, labels: &[(String, u64)], label_sets: Vec<Vec<u32>>) -> Assembly {
+        let mut assembly = Assembly { attributes, ..Assembly::default() };
+        for (name, count) in labels {
+            let id = assembly.labels.intern(name.as_bytes());
+            assembly.labels.counts[id as usize] = *count;
+        }
+        for set in label_sets {
+            assembly.sets.intern(set);
+        }
+        assembly
+    }
+
+    /// Appends the sentences of a corpus. Errors: too many labels.
+    pub fn push_corpus(&mut self, corpus: &Corpus) -> Result<()> {
+        let mut piece = Builder::default();
+        piece.attributes = Alphabet::clone(&corpus.attributes);
+        corpus.labels.iter().for_each(|name| _ = piece.labels.intern(name.as_bytes()));
+        corpus.label_sets.iter().for_each(|set| _ = piece.sets.intern(set.clone()));
+        piece.sentence_ends = corpus.sentence_ends.to_vec();
+        piece.states = corpus.states.clone();
+        piece.values = corpus.values.to_vec();
+        piece.bigrams = corpus.bigrams.clone();
+        piece.bigrams.ends.to_mut().resize(corpus.n_tokens(), corpus.bigrams.ids.len());
+        piece.gold = corpus.gold.to_vec();
+        piece.weights = corpus.weights.to_vec();
+        self.push(piece)
+    }
+
+    /// The sentences appended since the last call, with the ids of the assembly; their ends count from the first of them.
+    pub fn take(&mut self) -> Builder {
+        std::mem::take(&mut self.joined)
+    }
+
+    /// The names of all pieces, with the labels renumbered: the most frequent first, weights not counted, nor tokens that have
+    /// not a single label. The labels that occur with an attribute then mostly have low numbers.
+    pub fn names(self) -> Names {
+        let Assembly { mut attributes, labels, sets, .. } = self;
         attributes.shrink();
-        joined.states.ids.shrink_to_fit();
+        let mut sorted: Vec<u32> = (0..labels.names.len() as u32).collect();
+        sorted.sort_by_key(|&label| (Reverse(labels.counts[label as usize]), &labels.names[label as usize]));
+        let mut rank = vec![0; sorted.len()];
+        for (new, &old) in sorted.iter().enumerate() {
+            rank[old as usize] = new as u32;
+        }
+        let mut label_sets = sets.sets;
+        for set in &mut label_sets {
+            set.iter_mut().for_each(|label| *label = rank[*label as usize]);
+            set.sort_unstable();
+        }
+        let row = |&old: &u32| {
+            (String::from_utf8_lossy(&labels.names[old as usize]).into_owned(), labels.counts[old as usize])
+        };
+        Names { attributes, labels: sorted.iter().map(row).collect(), rank, label_sets }
+    }
+
+    /// The corpus of all pieces.
+    pub fn finish(mut self) -> Corpus {
+        let mut joined = self.take();
+        let Names { attributes, labels, rank, label_sets } = self.names();
+        joined.states.ids.to_mut().shrink_to_fit();
         joined.values.shrink_to_fit();
-        let mut corpus = Corpus {
+        joined.gold.par_iter_mut().for_each(|label| *label = ranked(*label, &rank));
+        Corpus {
             attributes: Arc::new(attributes),
-            sentence_ends: joined.sentence_ends,
+            labels: Arc::new(labels.into_iter().map(|(name, _)| name).collect()),
+            sentence_ends: joined.sentence_ends.into(),
             states: joined.states,
-            values: joined.values,
+            values: joined.values.into(),
             bigrams: if joined.bigrams.ids.is_empty() { Rows::default() } else { joined.bigrams },
             labelled: !joined.gold.is_empty(),
-            gold: joined.gold,
-            weights: joined.weights,
+            gold: joined.gold.into(),
+            label_sets: Arc::new(label_sets),
+            weights: joined.weights.into(),
             ..Corpus::empty()
-        };
-        corpus.sort_labels(labels, sets.sets);
-        corpus
+        }
     }
+}
+
+/// The names of an assembly.
+pub struct Names {
+    pub attributes: Alphabet,
+    /// Each label's name, and on how many tokens it is the only one.
+    pub labels: Vec<(String, u64)>,
+    /// Number of a label in the assembly -> its number in `labels`.
+    pub rank: Vec<u32>,
+    /// Sets of labels by their numbers in `labels`.
+    pub label_sets: Vec<Vec<u32>>,
+}
+
+/// An entry of `Corpus::gold`, with the label renumbered.
+pub fn ranked(label: u32, rank: &[u32]) -> u32 {
+    if label < FIRST_SET { rank[label as usize] } else { label }
 }
 
 /// Appends `more`, which stands for `more_count` numbers, to `all`, which stands for `count`. A vector is empty while all its
@@ -171,18 +247,18 @@ fn join_sparse(all: &mut Vec<f64>, count: usize, mut more: Vec<f64>, more_count:
     }
 }
 
-/// Encodes a piece of a text. Every piece numbers its attributes and labels separately, until `Assembly` joins the pieces.
+/// A piece of a corpus, such as the sentences of a piece of a text. Every piece numbers its attributes and labels separately, until `Assembly` joins the pieces.
 #[derive(Default)]
 pub struct Builder {
     attributes: Alphabet,
     labels: Labels,
     sets: LabelSets,
-    sentence_ends: Vec<usize>,
-    states: Rows,
-    values: Vec<f64>,
-    bigrams: Rows,
-    gold: Vec<u32>,
-    weights: Vec<f64>,
+    pub(super) sentence_ends: Vec<usize>,
+    pub(super) states: Rows,
+    pub(super) values: Vec<f64>,
+    pub(super) bigrams: Rows,
+    pub(super) gold: Vec<u32>,
+    pub(super) weights: Vec<f64>,
 }
 
 /// How far a piece has come, to go back to.
@@ -195,21 +271,22 @@ pub struct Mark {
 
 impl Builder {
     /// A piece with the sentences of a corpus whose tokens have a single label each, and with the labels numbered in this order.
-    pub fn of(corpus: Corpus, labels: &[String]) -> Builder {
+    pub fn of(mut corpus: Corpus, labels: &[String]) -> Builder {
         let mut builder = Builder {
             attributes: Arc::unwrap_or_clone(corpus.attributes),
-            sentence_ends: corpus.sentence_ends,
+            sentence_ends: std::mem::take(corpus.sentence_ends.to_mut()),
             states: corpus.states,
-            values: corpus.values,
+            values: std::mem::take(corpus.values.to_mut()),
             bigrams: corpus.bigrams,
-            gold: corpus.gold,
-            weights: corpus.weights,
+            gold: std::mem::take(corpus.gold.to_mut()),
+            weights: std::mem::take(corpus.weights.to_mut()),
             ..Builder::default()
         };
         labels.iter().for_each(|label| _ = builder.labels.intern(label.as_bytes()));
         let number: Vec<u32> = corpus.labels.iter().map(|label| builder.labels.intern(label.as_bytes())).collect();
         builder.gold.iter_mut().for_each(|label| *label = number[*label as usize]);
-        builder.bigrams.ends.resize(builder.states.ends.len(), builder.bigrams.ids.len());
+        let n_bigrams = builder.bigrams.ids.len();
+        builder.bigrams.ends.to_mut().resize(builder.states.ends.len(), n_bigrams);
         builder
     }
 
@@ -223,6 +300,52 @@ impl Builder {
         self.sentence_ends.len()
     }
 
+    /// Number of tokens.
+    pub fn n_tokens(&self) -> usize {
+        self.states.ends.len()
+    }
+
+    /// The key of each attribute, and the number of tokens that it is on, as an attribute of states or of bigrams.
+    pub fn token_counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut counts = vec![0u64; self.attributes.len()];
+        let mut last = vec![usize::MAX; counts.len()];
+        for token in 0..self.states.ends.len() {
+            for &attribute in self.states.row(token).iter().chain(self.bigrams.row(token)) {
+                counts[attribute as usize] += u64::from(last[attribute as usize] != token);
+                last[attribute as usize] = token;
+            }
+        }
+        counts.into_iter().enumerate().map(|(id, count)| (self.attributes.key(id as u32), count))
+    }
+
+    /// The piece with some of its attributes alone.
+    pub fn keep(mut self, kept: &Kept) -> Builder {
+        let mut attributes = Alphabet::default();
+        // Id -> its new one, or `DROPPED`.
+        const DROPPED: u32 = u32::MAX;
+        let map: Vec<u32> = (0..self.attributes.len() as u32)
+            .map(|id| match self.attributes.key(id) {
+                key if kept.holds(key) => attributes.intern(key, |out| out.extend_from_slice(self.attributes.text(id))),
+                _ => DROPPED,
+            })
+            .collect();
+        if !self.values.is_empty() {
+            let known = self.states.ids.iter().map(|&id| map[id as usize] != DROPPED);
+            let mut known = known.collect::<Vec<bool>>().into_iter();
+            self.values.resize(self.states.ids.len(), 1.0);
+            self.values.retain(|_| known.next().expect("a value for each attribute"));
+        }
+        for rows in [&mut self.states, &mut self.bigrams] {
+            let mut some = Rows::default();
+            for row in 0..rows.ends.len() {
+                some.ids.to_mut().extend(rows.row(row).iter().map(|&id| map[id as usize]).filter(|&id| id != DROPPED));
+                some.end_row();
+            }
+            *rows = some;
+        }
+        Builder { attributes, ..self }
+    }
+
     /// How far the piece has come, after whole sentences.
     pub fn mark(&self) -> Mark {
         let (states, bigrams) = (self.states.ids.len(), self.bigrams.ids.len());
@@ -233,12 +356,12 @@ impl Builder {
     pub fn go_back(&mut self, mark: &Mark) {
         self.sentence_ends.truncate(mark.sentences);
         self.weights.truncate(mark.sentences);
-        self.states.ends.truncate(mark.tokens);
-        self.bigrams.ends.truncate(mark.tokens);
+        self.states.ends.to_mut().truncate(mark.tokens);
+        self.bigrams.ends.to_mut().truncate(mark.tokens);
         self.gold.truncate(mark.tokens);
-        self.states.ids.truncate(mark.states);
+        self.states.ids.to_mut().truncate(mark.states);
         self.values.truncate(mark.states);
-        self.bigrams.ids.truncate(mark.bigrams);
+        self.bigrams.ids.to_mut().truncate(mark.bigrams);
     }
 }
 
@@ -250,12 +373,12 @@ impl Sink for Builder {
             self.values.resize(self.states.ids.len(), 1.0);
             self.values.push(value);
         }
-        self.states.ids.push(id);
+        self.states.ids.to_mut().push(id);
     }
 
     fn bigram(&mut self, key: u64, write: impl FnOnce(&mut Vec<u8>)) {
         let id = self.attributes.intern(key, write);
-        self.bigrams.ids.push(id);
+        self.bigrams.ids.to_mut().push(id);
     }
 
     fn end_token(&mut self, label: Option<Gold<'_>>) {
@@ -302,15 +425,15 @@ mod tests {
         let one = Corpus::assemble(vec![build(&[a, b])]).unwrap();
         let two = Corpus::assemble(vec![build(&[a]), build(&[]), build(&[b])]).unwrap();
         for corpus in [&one, &two] {
-            assert_eq!(corpus.states.ids, [0, 1, 1, 2]);
-            assert_eq!(corpus.values, [1.0, 1.0, 0.5, 1.0]);
+            assert_eq!(*corpus.states.ids, [0, 1, 1, 2]);
+            assert_eq!(*corpus.values, [1.0, 1.0, 0.5, 1.0]);
             assert_eq!(*corpus.labels, ["N", "A", "V"]);
-            assert_eq!(corpus.gold, [0, 2, 1, 0]);
-            assert_eq!(corpus.sentence_ends, [2, 4]);
+            assert_eq!(*corpus.gold, [0, 2, 1, 0]);
+            assert_eq!(*corpus.sentence_ends, [2, 4]);
             assert_eq!(corpus.attributes.text(2), b"z");
         }
         let second = one.select(&[1]).unwrap();
-        assert_eq!((second.states.ids.as_slice(), second.gold.as_slice()), ([1, 2].as_slice(), [1, 0].as_slice()));
+        assert_eq!((&*second.states.ids, &*second.gold), ([1, 2].as_slice(), [1, 0].as_slice()));
         assert!(one.select(&[2]).is_err());
     }
 
@@ -328,7 +451,7 @@ mod tests {
         let two = Corpus::assemble(vec![sentence(&first), sentence(&second)]).unwrap();
         // Only `b` stands alone; `a` and `c` follow in byte order.
         assert_eq!(*two.labels, ["b", "a", "c"]);
-        assert_eq!(two.gold, [FIRST_SET, 0, 0, UNKNOWN, FIRST_SET + 1, FIRST_SET]);
+        assert_eq!(*two.gold, [FIRST_SET, 0, 0, UNKNOWN, FIRST_SET + 1, FIRST_SET]);
         assert_eq!(*two.label_sets, [[1, 2], [0, 1]]);
         assert_eq!(two.named_labels(0), [1, 2]);
         assert_eq!(two.named_labels(1), [0]);
@@ -336,7 +459,7 @@ mod tests {
         let chosen = two.select(&[1]).unwrap();
         assert_eq!((chosen.first_partial(), chosen.named_labels(1)), (Some((0, 0)), [0, 1].as_slice()));
         let one = Corpus::assemble(vec![sentence(&[&first[..], &second[..]].concat())]).unwrap();
-        assert_eq!((&one.gold, &one.label_sets, &one.labels), (&two.gold, &two.label_sets, &two.labels));
+        assert_eq!((&*one.gold, &one.label_sets, &one.labels), (&*two.gold, &two.label_sets, &two.labels));
         assert_eq!(Corpus::assemble(vec![sentence(&first[1..])]).unwrap().first_partial(), None);
     }
 }

@@ -2,11 +2,17 @@
 
 pub mod alphabet;
 pub mod assembly;
+pub mod counting;
+pub mod folder;
 pub mod hash;
 pub mod sink;
 
+pub use folder::Folder;
+
 use crate::corpus::alphabet::Alphabet;
 use crate::error::{Error, Result};
+use crate::numeric::store::Store;
+use crate::threads::Interrupt;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,8 +26,8 @@ pub const UNKNOWN: u32 = u32::MAX;
 #[derive(Clone, Default)]
 pub struct Rows {
     /// Row -> its end in `ids`.
-    pub ends: Vec<usize>,
-    pub ids: Vec<u32>,
+    pub ends: Store<usize>,
+    pub ids: Store<u32>,
 }
 
 impl Rows {
@@ -38,14 +44,15 @@ impl Rows {
 
     /// Ends the current row after the last id.
     pub fn end_row(&mut self) {
-        self.ends.push(self.ids.len());
+        let end = self.ids.len();
+        self.ends.to_mut().push(end);
     }
 
     /// Appends the rows of another collection, whose ids `map` translates.
     fn append(&mut self, other: Rows, map: &[u32]) {
         let base = self.ids.len();
-        self.ends.extend(other.ends.iter().map(|end| base + end));
-        self.ids.par_extend(other.ids.into_par_iter().map(|id| map[id as usize]));
+        self.ends.to_mut().extend(other.ends.iter().map(|end| base + end));
+        self.ids.to_mut().par_extend(other.ids.par_iter().map(|&id| map[id as usize]));
     }
 }
 
@@ -56,28 +63,41 @@ pub struct Corpus {
     /// Names of the labels, the most frequent first, ties in byte order; empty if the data has no labels.
     pub labels: Arc<Vec<String>>,
     /// Sentence -> its last token plus one.
-    pub sentence_ends: Vec<usize>,
+    pub sentence_ends: Store<usize>,
     /// Token -> state attributes.
     pub states: Rows,
     /// Entry of `states` -> value; empty if all are 1.
-    pub values: Vec<f64>,
+    pub values: Store<f64>,
     /// Token -> bigram attributes; empty if there are none.
     pub bigrams: Rows,
     /// Token -> label, or `FIRST_SET + k`, or `UNKNOWN`; empty if the data has no labels.
-    pub gold: Vec<u32>,
+    pub gold: Store<u32>,
     /// The sets of labels of tokens whose label is one of several, each set once: ascending labels, at least 2.
     pub label_sets: Arc<Vec<Vec<u32>>>,
     /// Sentence -> weight; empty if all are 1.
-    pub weights: Vec<f64>,
+    pub weights: Store<f64>,
     /// Whether label bigrams are features: always, except with a template that has no `B` line.
     pub transitions: bool,
     /// Whether the template asks for triples of labels.
     pub triples: bool,
     /// Whether the data has labels, also if there is no token.
     pub labelled: bool,
+    /// The folder that the arrays are mapped from; None if they are in memory.
+    pub folder: Option<Arc<Folder>>,
 }
 
 impl Corpus {
+    /// Fails if the corpus is on disk and damaged there: its bytes are not those that were written, or an index reaches beyond
+    /// its array. All arrays are read, once in the life of the corpus; whoever uses numbers of them checks first.
+    pub fn check(&self, interrupt: &Interrupt) -> Result<()> {
+        self.folder.as_ref().map_or(Ok(()), |folder| folder.check(self, interrupt))
+    }
+
+    /// Whether the arrays lie on disk.
+    pub fn is_mapped(&self) -> bool {
+        self.folder.is_some()
+    }
+
     /// Number of sentences.
     pub fn n_sentences(&self) -> usize {
         self.sentence_ends.len()
@@ -123,13 +143,13 @@ impl Corpus {
 
     /// Bytes of memory taken by the encoded data.
     pub fn n_bytes(&self) -> usize {
-        let rows = |rows: &Rows| size_of_val(rows.ids.as_slice()) + size_of_val(rows.ends.as_slice());
+        let rows = |rows: &Rows| rows.ids.n_bytes() + rows.ends.n_bytes();
         self.attributes.n_bytes()
             + rows(&self.states)
             + rows(&self.bigrams)
-            + size_of_val(self.values.as_slice())
-            + size_of_val(self.gold.as_slice())
-            + size_of_val(self.sentence_ends.as_slice())
+            + self.values.n_bytes()
+            + self.gold.n_bytes()
+            + self.sentence_ends.n_bytes()
     }
 
     /// The bigram attributes of a token.
@@ -161,19 +181,20 @@ impl Corpus {
             }
             for token in self.tokens(sentence) {
                 let range = self.states.range(token);
-                chosen.states.ids.extend_from_slice(&self.states.ids[range.clone()]);
+                chosen.states.ids.to_mut().extend_from_slice(&self.states.ids[range.clone()]);
                 chosen.states.end_row();
                 if !self.values.is_empty() {
-                    chosen.values.extend_from_slice(&self.values[range]);
+                    chosen.values.to_mut().extend_from_slice(&self.values[range]);
                 }
                 if !self.bigrams.ids.is_empty() {
-                    chosen.bigrams.ids.extend_from_slice(self.bigrams.row(token));
+                    chosen.bigrams.ids.to_mut().extend_from_slice(self.bigrams.row(token));
                     chosen.bigrams.end_row();
                 }
-                chosen.gold.extend(self.gold.get(token));
+                chosen.gold.to_mut().extend(self.gold.get(token));
             }
-            chosen.sentence_ends.push(chosen.states.ends.len());
-            chosen.weights.extend(self.weights.get(sentence));
+            let end = chosen.states.ends.len();
+            chosen.sentence_ends.to_mut().push(end);
+            chosen.weights.to_mut().extend(self.weights.get(sentence));
         }
         Ok(chosen)
     }
@@ -183,10 +204,10 @@ impl Corpus {
         let n = gold.len();
         Corpus {
             labels: Arc::new(labels),
-            sentence_ends: (1..=n).collect(),
-            states: Rows { ends: vec![0; n], ids: Vec::new() },
-            gold,
-            weights,
+            sentence_ends: (1..=n).collect::<Vec<_>>().into(),
+            states: Rows { ends: vec![0; n].into(), ids: Store::default() },
+            gold: gold.into(),
+            weights: weights.into(),
             transitions: false,
             labelled: true,
             ..Corpus::empty()
@@ -226,6 +247,7 @@ impl Corpus {
         }
         let values = if values.iter().all(|&value| value == 1.0) { Vec::new() } else { values };
         let (attributes, labels) = (Arc::new(attributes), Arc::new(labels));
+        let (sentence_ends, values, gold) = (sentence_ends.into(), values.into(), gold.into());
         Ok(Corpus { attributes, labels, sentence_ends, states, values, gold, labelled, ..Corpus::empty() })
     }
 
@@ -234,16 +256,17 @@ impl Corpus {
         Corpus {
             attributes: Arc::default(),
             labels: Arc::default(),
-            sentence_ends: Vec::new(),
+            sentence_ends: Store::default(),
             states: Rows::default(),
-            values: Vec::new(),
+            values: Store::default(),
             bigrams: Rows::default(),
-            gold: Vec::new(),
+            gold: Store::default(),
             label_sets: Arc::default(),
-            weights: Vec::new(),
+            weights: Store::default(),
             transitions: true,
             triples: false,
             labelled: false,
+            folder: None,
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod aligned;
 pub mod chunks;
 pub mod ragged;
 pub mod random;
+pub mod store;
 pub mod vectors;
 
 use pulp::Simd;

@@ -77,19 +77,45 @@ impl Format {
 /// Bytes of text in memory at a time.
 const WINDOW: usize = 16 << 20;
 
+/// How a text is read.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    pub format: Format,
+    pub template: Option<&'a Template>,
+    pub labels: Labels,
+    pub interrupt: &'a Interrupt,
+}
+
 /// Encodes a text. Ids depend on the text alone, not on the number of threads.
-pub fn encode(
+pub fn encode(source: Source, reading: Reading<'_>) -> Result<Corpus> {
+    let mut assembly = Assembly::default();
+    for_each_piece(source, reading, |piece| assembly.push(piece))?;
+    let mut corpus = assembly.finish();
+    let flags = reading.flags();
+    [corpus.transitions, corpus.triples, corpus.labelled] = flags;
+    Ok(corpus)
+}
+
+impl Reading<'_> {
+    /// Whether label bigrams are features, whether label triples are, and whether there are labels, as `Corpus` has it.
+    pub fn flags(self) -> [bool; 3] {
+        let transitions = self.template.is_none_or(|template| template.transitions);
+        [transitions, self.template.is_some_and(|template| template.triples), self.labels.given()]
+    }
+}
+
+/// Encodes a text piece by piece, and hands the pieces over, first piece first. A window of the text is in memory at a time.
+///
+/// Errors: bad content, by file and line; no sentences; and whatever `push` returns.
+pub fn for_each_piece(
     source: Source,
-    format: Format,
-    template: Option<&Template>,
-    labels: Labels,
-    interrupt: &Interrupt,
-) -> Result<Corpus> {
+    Reading { format, template, labels, interrupt }: Reading<'_>,
+    mut push: impl FnMut(Builder) -> Result<()>,
+) -> Result<()> {
     let template = format.check_template(template)?;
     let ends = |line: &[u8]| format.ends(line);
     let mut windows = Windows::new(source, WINDOW, &ends);
-    let mut assembly = Assembly::default();
-    let mut shape = None;
+    let (mut shape, mut n_sentences) = (None, 0);
     while let Some(window) = windows.advance()? {
         let (name, content) = (&windows.source.name, window.bytes.as_slice());
         if let (None, Format::Columns, Some(template)) = (shape, format, template) {
@@ -108,18 +134,16 @@ pub fn encode(
             })
             .collect();
         for builder in builders {
-            assembly.push(builder?)?;
+            let piece = builder?;
+            n_sentences += piece.n_sentences();
+            push(piece)?;
         }
     }
-    let mut corpus = assembly.finish();
-    corpus.labelled = labels.given();
-    corpus.transitions = template.is_none_or(|template| template.transitions);
-    corpus.triples = template.is_some_and(|template| template.triples);
-    if corpus.n_sentences() == 0 {
+    if n_sentences == 0 {
         let name = &windows.source.name;
         return Err(Error::Data(format!("{name}: no sentences; the file is empty or holds only blank lines")));
     }
-    Ok(corpus)
+    Ok(())
 }
 
 /// Encodes the piece `content[range]`.

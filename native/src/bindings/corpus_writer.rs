@@ -1,0 +1,273 @@
+//! `CorpusWriter`: encodes texts into a corpus on disk, in bounded memory.
+
+use crate::bindings::data::{Corpus, parsed};
+use crate::bindings::interrupt::interruptible;
+use crate::corpus::assembly::Builder;
+use crate::corpus::counting::{Counter, Kept};
+use crate::corpus::folder::Writer;
+use crate::error::{Error, Result};
+use crate::text::encode::{self, Format, Reading};
+use crate::text::input::Source;
+use crate::text::labels::Labels;
+use crate::text::template::Template;
+use crate::threads::{self, Interrupt, locked};
+use pyo3::prelude::*;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+/// A corpus that is being written. It may be looked at while another thread writes.
+#[pyclass(frozen, module = "loglinear._core")]
+pub struct CorpusWriter {
+    state: Mutex<State>,
+    n_sentences: AtomicUsize,
+    n_tokens: AtomicUsize,
+}
+
+struct State {
+    /// None once the corpus is finished.
+    writer: Option<Writer>,
+    counter: Counter,
+    /// The attributes that are kept; all if they have not been counted.
+    kept: Option<Kept>,
+    /// `Corpus::transitions`, `triples` and `labelled`, as the first sentences have them.
+    flags: Option<[bool; 3]>,
+}
+
+impl CorpusWriter {
+    fn of(writer: Writer) -> CorpusWriter {
+        let state = State { writer: Some(writer), counter: Counter::default(), kept: None, flags: None };
+        CorpusWriter { state: Mutex::new(state), n_sentences: AtomicUsize::new(0), n_tokens: AtomicUsize::new(0) }
+    }
+}
+
+impl State {
+    fn writer(&mut self) -> Result<&mut Writer> {
+        self.writer.as_mut().ok_or_else(|| Error::Option("the corpus is finished".into()))
+    }
+
+    /// Takes the flags of more sentences. Error: others had labels, and these have none, or the reverse.
+    fn take(&mut self, flags: [bool; 3]) -> Result<()> {
+        let [transitions, triples, labelled] = *self.flags.get_or_insert(flags);
+        if labelled != flags[2] {
+            return Err(Error::Data("some of the sentences have labels, and others have none".into()));
+        }
+        if [transitions, triples] != flags[..2] {
+            return Err(Error::Data("the sentences were encoded with different templates".into()));
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl CorpusWriter {
+    /// A new corpus, in place of a corpus that is there.
+    #[staticmethod]
+    fn create(path: PathBuf) -> PyResult<Self> {
+        Ok(CorpusWriter::of(Writer::create(&path)?))
+    }
+
+    /// The continuation of a corpus.
+    #[staticmethod]
+    fn append(path: PathBuf) -> PyResult<Self> {
+        let writer = Writer::append(&path)?;
+        let flags = writer.flags();
+        let made = CorpusWriter::of(writer);
+        locked(&made.state).flags = flags;
+        Ok(made)
+    }
+
+    /// The settings of the corpus that is continued, JSON; `null` of a new one.
+    #[getter]
+    fn settings(&self) -> PyResult<String> {
+        Ok(locked(&self.state).writer()?.settings().to_string())
+    }
+
+    /// Sentences that were read so far.
+    #[getter]
+    fn n_sentences(&self) -> usize {
+        self.n_sentences.load(Ordering::Relaxed)
+    }
+
+    /// Tokens that were read so far.
+    #[getter]
+    fn n_tokens(&self) -> usize {
+        self.n_tokens.load(Ordering::Relaxed)
+    }
+
+    /// Counts the attributes of a text, whose sentences are read again by `read`.
+    #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, partial=false, threads=0))]
+    fn count(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        format: &str,
+        template: Option<&str>,
+        labelled: bool,
+        partial: bool,
+        threads: usize,
+    ) -> PyResult<()> {
+        let asked = Asked { path, format: format.parse()?, template, labels: labels(labelled, partial), threads };
+        interruptible(py, |interrupt| {
+            let counter = &mut locked(&self.state).counter;
+            asked.for_each_piece(interrupt, |piece, _| {
+                self.n_tokens.fetch_add(piece.n_tokens(), Ordering::Relaxed);
+                counter.push(&piece)
+            })
+        })
+    }
+
+    /// Leaves attributes out that are on fewer than `least` of the tokens counted; returns how many are kept.
+    fn keep(&self, py: Python<'_>, least: u64) -> PyResult<usize> {
+        self.n_tokens.store(0, Ordering::Relaxed);
+        interruptible(py, |_| {
+            let mut state = locked(&self.state);
+            let kept = std::mem::take(&mut state.counter).finish(least)?;
+            let count = kept.len();
+            state.kept = Some(kept);
+            Ok(count)
+        })
+    }
+
+    /// Encodes a text; `-` is standard input.
+    #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, partial=false, threads=0))]
+    fn read(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        format: &str,
+        template: Option<&str>,
+        labelled: bool,
+        partial: bool,
+        threads: usize,
+    ) -> PyResult<()> {
+        let asked = Asked { path, format: format.parse()?, template, labels: labels(labelled, partial), threads };
+        interruptible(py, |interrupt| {
+            let mut state = locked(&self.state);
+            let state = &mut *state;
+            asked.for_each_piece(interrupt, |piece, flags| {
+                state.take(flags)?;
+                self.n_sentences.fetch_add(piece.n_sentences(), Ordering::Relaxed);
+                self.n_tokens.fetch_add(piece.n_tokens(), Ordering::Relaxed);
+                let piece = match &state.kept {
+                    Some(kept) => piece.keep(kept),
+                    None => piece,
+                };
+                state.writer()?.push(piece)
+            })
+        })
+    }
+
+    /// Appends the sentences of a corpus.
+    fn push(&self, py: Python<'_>, corpus: &Corpus) -> PyResult<()> {
+        let corpus = &corpus.inner;
+        interruptible(py, |interrupt| {
+            threads::pool(0)?.install(|| {
+                corpus.check(interrupt)?;
+                let mut state = locked(&self.state);
+                state.take([corpus.transitions, corpus.triples, corpus.labelled])?;
+                self.n_sentences.fetch_add(corpus.n_sentences(), Ordering::Relaxed);
+                self.n_tokens.fetch_add(corpus.n_tokens(), Ordering::Relaxed);
+                state.writer()?.push_corpus(corpus)
+            })
+        })
+    }
+
+    /// Completes the corpus, which is at its place then; `settings` is JSON.
+    fn finish(&self, py: Python<'_>, settings: &str) -> PyResult<()> {
+        let settings = parsed(settings)?;
+        interruptible(py, |_| {
+            let mut state = locked(&self.state);
+            let flags = state.flags.unwrap_or([true, false, true]);
+            let writer = state.writer.take().ok_or_else(|| Error::Option("the corpus is finished".into()))?;
+            writer.finish(flags, settings)
+        })
+    }
+
+    /// Gives up: nothing is left of a new corpus, and a continued one is as it was.
+    fn abandon(&self) {
+        drop(locked(&self.state).writer.take());
+    }
+}
+
+fn labels(labelled: bool, partial: bool) -> Labels {
+    if labelled { Labels::read(partial) } else { Labels::Ignored }
+}
+
+/// A text that is to be read.
+struct Asked<'a> {
+    path: PathBuf,
+    format: Format,
+    template: Option<&'a str>,
+    labels: Labels,
+    threads: usize,
+}
+
+impl Asked<'_> {
+    fn for_each_piece(
+        &self,
+        interrupt: &Interrupt,
+        mut push: impl FnMut(Builder, [bool; 3]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let template = self.template.map(Template::parse).transpose()?;
+        let reading = Reading { format: self.format, template: template.as_ref(), labels: self.labels, interrupt };
+        let source = source(&self.path, interrupt)?;
+        let flags = reading.flags();
+        threads::pool(self.threads)?.install(|| encode::for_each_piece(source, reading, |piece| push(piece, flags)))
+    }
+}
+
+/// A file, or standard input for `-`, which is read piece by piece.
+fn source(path: &Path, interrupt: &Interrupt) -> Result<Source> {
+    if path.as_os_str() != "-" {
+        return Source::open(path);
+    }
+    let (sender, pieces) = sync_channel(4);
+    // The thread may wait for standard input when all else has ended: nothing waits for the thread.
+    std::thread::spawn(move || {
+        loop {
+            let mut piece = vec![0; 1 << 20];
+            let read = std::io::stdin().lock().read(&mut piece).map(|count| piece.truncate(count));
+            let is_end = piece.is_empty() || read.is_err();
+            if sender.send(read.map(|()| piece)).is_err() || is_end {
+                return;
+            }
+        }
+    });
+    Source::of_reader("<stdin>", Box::new(Piped { pieces, piece: Vec::new(), at: 0, interrupt: interrupt.clone() }))
+}
+
+/// The pieces of standard input; waiting for one ends when the work is interrupted.
+struct Piped {
+    pieces: Receiver<std::io::Result<Vec<u8>>>,
+    piece: Vec<u8>,
+    /// Bytes of the piece that have been handed over.
+    at: usize,
+    interrupt: Interrupt,
+}
+
+impl Read for Piped {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        while self.at == self.piece.len() {
+            match self.pieces.recv_timeout(Duration::from_millis(50)) {
+                Ok(piece) => (self.piece, self.at) = (piece?, 0),
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+                // Not the kind `Interrupted`, after which a reader tries again.
+                Err(RecvTimeoutError::Timeout) if self.interrupt.is_set() => {
+                    return Err(std::io::Error::other("interrupted"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.piece.is_empty() {
+                return Ok(0);
+            }
+        }
+        let count = into.len().min(self.piece.len() - self.at);
+        into[..count].copy_from_slice(&self.piece[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
+    }
+}

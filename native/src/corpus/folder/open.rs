@@ -1,0 +1,110 @@
+//! Opening a corpus on disk: sizes are looked at, and no number is read.
+
+use crate::corpus::alphabet::Alphabet;
+use crate::corpus::folder::summary::{Stored, Summary};
+use crate::corpus::folder::{Array, BLOCK, SUMMARY};
+use crate::corpus::{Corpus, Folder, Rows};
+use crate::error::{Error, Result};
+use crate::numeric::store::{self, Store};
+use crate::threads::Interrupt;
+use bytemuck::Pod;
+use rayon::prelude::*;
+use serde_json::Value;
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Whether there is a corpus at a path.
+pub fn is_folder(path: &Path) -> bool {
+    path.join(SUMMARY).is_file()
+}
+
+/// Maps a corpus; also what its writer wanted to know again.
+///
+/// Errors: a file is missing, too short, or not of this version. Whether the numbers are whole is found out when they are first
+/// used (`Corpus::check`).
+pub fn open(path: &Path) -> Result<(Corpus, Value)> {
+    if cfg!(any(target_endian = "big", not(target_pointer_width = "64"))) {
+        return Err(Error::Data("encoded corpora need a little-endian machine of 64 bits".into()));
+    }
+    let mut summary = Summary::read(path)?;
+    let n_tokens = summary.count(Array::StateEnds);
+    let rows =
+        |ends, ids| Ok::<_, Error>(Rows { ends: numbers(path, &summary, ends)?, ids: numbers(path, &summary, ids)? });
+    let corpus = Corpus {
+        attributes: Arc::new(alphabet(path, &summary)?),
+        labels: Arc::new(summary.labels.iter().map(|(name, _)| name.clone()).collect()),
+        sentence_ends: numbers(path, &summary, Array::SentenceEnds)?,
+        states: rows(Array::StateEnds, Array::StateIds)?,
+        values: numbers(path, &summary, Array::Values)?,
+        bigrams: rows(Array::BigramEnds, Array::BigramIds)?,
+        gold: numbers(path, &summary, Array::Gold)?,
+        label_sets: Arc::new(summary.label_sets.clone()),
+        weights: numbers(path, &summary, Array::Weights)?,
+        transitions: summary.transitions,
+        triples: summary.triples,
+        labelled: summary.labelled,
+        folder: None,
+    };
+    let fits = |numbers: usize, expected: usize| numbers == expected || numbers == 0;
+    let sizes_fit = fits(corpus.values.len(), corpus.states.ids.len())
+        && fits(corpus.weights.len(), corpus.n_sentences())
+        && fits(corpus.bigrams.ends.len(), n_tokens)
+        && corpus.gold.len() == if corpus.labelled { n_tokens } else { 0 }
+        && summary.count(Array::AttributeEnds) == corpus.attributes.len();
+    if !sizes_fit {
+        return Err(damaged(&path.join(SUMMARY), "the sizes of its arrays do not fit"));
+    }
+    let settings = summary.settings.take();
+    let folder = Folder { path: path.to_owned(), summary: Box::new(summary), checked: OnceLock::new() };
+    Ok((Corpus { folder: Some(Arc::new(folder)), ..corpus }, settings))
+}
+
+/// The names of a corpus, mapped.
+pub(super) fn alphabet(path: &Path, summary: &Summary) -> Result<Alphabet> {
+    let keys = numbers(path, summary, Array::AttributeKeys)?;
+    let (text, ends) = (numbers(path, summary, Array::AttributeNames)?, numbers(path, summary, Array::AttributeEnds)?);
+    Ok(Alphabet::of_parts(keys, text, ends))
+}
+
+/// An array, mapped; empty if it has no file.
+fn numbers<T: Pod>(path: &Path, summary: &Summary, array: Array) -> Result<Store<T>> {
+    let Some(stored) = summary.arrays.get(&array).filter(|stored| stored.bytes > 0) else {
+        return Ok(Store::default());
+    };
+    let path = path.join(&stored.file);
+    let file = File::open(&path).map_err(|source| Error::io(&path, source))?;
+    let found = file.metadata().map_err(|source| Error::io(&path, source))?.len();
+    if found < stored.bytes as u64 {
+        return Err(damaged(&path, &format!("the file has {found} of {} bytes: it was cut short", stored.bytes)));
+    }
+    let map = store::map(&file).map_err(|source| Error::io(&path, source))?;
+    Store::mapped(&map, 0..stored.bytes).ok_or_else(|| damaged(&path, "the file is damaged"))
+}
+
+pub(super) fn damaged(path: &Path, what: &str) -> Error {
+    Error::Data(format!("{}: {what}; encode the corpus again", path.display()))
+}
+
+/// Compares the checksums of all blocks of all arrays, on the threads of the pool.
+pub(super) fn check_sums(folder: &Path, summary: &Summary, interrupt: &Interrupt) -> Result<()> {
+    for Stored { file, bytes, sums } in summary.arrays.values() {
+        let path = folder.join(file);
+        let opened = File::open(&path).map_err(|source| Error::io(&path, source))?;
+        let map = store::map(&opened).map_err(|source| Error::io(&path, source))?;
+        let all = Store::<u8>::mapped(&map, 0..*bytes).ok_or_else(|| damaged(&path, "the file was cut short"))?;
+        let blocks = sums.par_iter().enumerate().map(|(number, &sum)| {
+            interrupt.check()?;
+            let range = number * BLOCK..bytes.min(&((number + 1) * BLOCK)).to_owned();
+            let found = xxh3_64(&all[range.clone()]);
+            all.advise(range, store::Soon::Unwanted);
+            if found == sum {
+                return Ok(());
+            }
+            Err(damaged(&path, &format!("the bytes from {} on are damaged", number * BLOCK)))
+        });
+        blocks.collect::<Result<Vec<()>>>()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! The file that describes the arrays of a corpus on disk: JSON, and behind it a line with its checksum.
+
+use crate::corpus::folder::{ARRAYS, Array, BLOCK, SUMMARY, VERSION};
+use crate::error::{Error, Result};
+use crate::files::atomic::write_atomically;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// An array's file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stored {
+    pub file: String,
+    /// Bytes that count.
+    pub bytes: usize,
+    /// Checksums of the blocks, XXH3.
+    pub sums: Vec<u64>,
+}
+
+/// The content of the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Summary {
+    /// Label -> its name, and on how many tokens it is the only one.
+    pub labels: Vec<(String, u64)>,
+    pub label_sets: Vec<Vec<u32>>,
+    pub transitions: bool,
+    pub triples: bool,
+    pub labelled: bool,
+    /// What the caller wants to know again: JSON.
+    pub settings: Value,
+    pub arrays: BTreeMap<Array, Stored>,
+}
+
+impl Summary {
+    /// The numbers of an array.
+    pub fn count(&self, array: Array) -> usize {
+        self.arrays.get(&array).map_or(0, |stored| stored.bytes / array.row().1)
+    }
+
+    fn to_json(&self) -> Value {
+        let arrays: Map<String, Value> = self
+            .arrays
+            .iter()
+            .map(|(array, Stored { file, bytes, sums })| {
+                let sums: Vec<String> = sums.iter().map(|sum| format!("{sum:016x}")).collect();
+                (array.row().0.to_owned(), json!({"file": file, "bytes": bytes, "xxh3": sums}))
+            })
+            .collect();
+        json!({
+            "format": "loglinear corpus",
+            "version": VERSION,
+            "block": BLOCK,
+            "n_sentences": self.count(Array::SentenceEnds),
+            "n_tokens": self.count(Array::StateEnds),
+            "n_entries": self.count(Array::StateIds),
+            "n_attributes": self.count(Array::AttributeKeys),
+            "labelled": self.labelled,
+            "transitions": self.transitions,
+            "triples": self.triples,
+            "labels": self.labels,
+            "label_sets": self.label_sets,
+            "settings": self.settings,
+            "arrays": arrays,
+        })
+    }
+
+    /// Writes the file, whole or not at all.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(&self.to_json()).expect("strings and numbers") + "\n";
+        let sum = xxh3_64(text.as_bytes());
+        write_atomically(&folder.join(SUMMARY), |out| {
+            out.write_all(text.as_bytes())?;
+            writeln!(out, "{sum:016x}")
+        })
+    }
+
+    /// Reads the file. Errors: it is damaged, or of another version.
+    pub fn read(folder: &Path) -> Result<Summary> {
+        let path = folder.join(SUMMARY);
+        let name = path.display();
+        let damaged = |what: &str| Error::Data(format!("{name}: {what}; encode the corpus again"));
+        let bytes = std::fs::read(&path).map_err(|source| Error::io(&path, source))?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| damaged("the file is damaged"))?;
+        let end = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
+        let (content, sum) = text.split_at(end);
+        if !sum.ends_with('\n') || u64::from_str_radix(sum.trim(), 16).ok() != Some(xxh3_64(content.as_bytes())) {
+            return Err(damaged("its checksum is wrong: the file is damaged or was cut short"));
+        }
+        let json: Value = serde_json::from_str(content).map_err(|_| damaged("the file is damaged"))?;
+        if json["format"] != "loglinear corpus" {
+            return Err(damaged("it describes no corpus of loglinear"));
+        }
+        if json["version"] != VERSION || json["block"] != BLOCK {
+            let version = &json["version"];
+            let message =
+                format!("{name}: version {version} of encoded corpora is another than {VERSION}; encode again");
+            return Err(Error::Data(message));
+        }
+        Summary::of_json(&json).ok_or_else(|| damaged("a field is missing or of the wrong kind"))
+    }
+
+    fn of_json(json: &Value) -> Option<Summary> {
+        let list = |value: &Value| value.as_array().cloned();
+        let label = |pair: &Value| Some((pair[0].as_str()?.to_owned(), pair[1].as_u64()?));
+        let numbers = |set: &Value| list(set)?.iter().map(|label| u32::try_from(label.as_u64()?).ok()).collect();
+        let mut arrays = BTreeMap::new();
+        for (array, name, width) in ARRAYS {
+            let Some(stored) = json["arrays"].get(name) else { continue };
+            let sum = |text: &Value| u64::from_str_radix(text.as_str()?, 16).ok();
+            let stored = Stored {
+                file: stored["file"].as_str()?.to_owned(),
+                bytes: usize::try_from(stored["bytes"].as_u64()?).ok()?,
+                sums: list(&stored["xxh3"])?.iter().map(sum).collect::<Option<_>>()?,
+            };
+            let is_plain = !stored.file.contains(['/', '\\']) && !stored.file.starts_with('.');
+            if !is_plain || stored.bytes % width != 0 || stored.sums.len() != stored.bytes.div_ceil(BLOCK) {
+                return None;
+            }
+            arrays.insert(array, stored);
+        }
+        Some(Summary {
+            labels: list(&json["labels"])?.iter().map(label).collect::<Option<_>>()?,
+            label_sets: list(&json["label_sets"])?.iter().map(numbers).collect::<Option<_>>()?,
+            transitions: json["transitions"].as_bool()?,
+            triples: json["triples"].as_bool()?,
+            labelled: json["labelled"].as_bool()?,
+            settings: json["settings"].clone(),
+            arrays,
+        })
+    }
+}

@@ -1,0 +1,351 @@
+//! Writing a corpus to disk: piece after piece, in bounded memory.
+
+use crate::corpus::alphabet::Alphabet;
+use crate::corpus::assembly::{Assembly, Builder, Names, ranked};
+use crate::corpus::folder::array::{COPIED, Growing};
+use crate::corpus::folder::check::check;
+use crate::corpus::folder::open::{alphabet, is_folder};
+use crate::corpus::folder::summary::{Stored, Summary};
+use crate::corpus::folder::{ARRAYS, Array};
+use crate::corpus::{Corpus, FIRST_SET};
+use crate::error::{Error, Result};
+use bytemuck::{NoUninit, cast_slice_mut};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// The name of the file that is locked while sentences are appended.
+const LOCK: &str = "lock";
+
+/// Where a corpus is written.
+enum Place {
+    /// A new folder, which gets its name at the end.
+    New { temporary: TempDir, path: PathBuf },
+    /// A folder that is there.
+    Old(Continued),
+}
+
+/// A corpus to which sentences are appended; it is cut back to what it was unless all of them come to the disk.
+struct Continued {
+    path: PathBuf,
+    before: Summary,
+    completed: bool,
+    /// Locked as long as this value lives.
+    _lock: File,
+}
+
+impl Drop for Continued {
+    fn drop(&mut self) {
+        if self.completed {
+            return;
+        }
+        for (array, name, _) in ARRAYS {
+            // What cannot be cut off is ignored: the summary says how many bytes count.
+            let _ = match self.before.arrays.get(&array) {
+                Some(Stored { file, bytes, .. }) => {
+                    let opened = File::options().write(true).open(self.path.join(file));
+                    opened.and_then(|file| file.set_len(*bytes as u64))
+                }
+                None => fs::remove_file(self.path.join(name)),
+            };
+        }
+        if let Some(gold) = self.before.arrays.get(&Array::Gold) {
+            let _ = fs::remove_file(self.path.join(renumbered_name(gold)));
+        }
+    }
+}
+
+/// A corpus that is being written. Its memory holds the names, and the sentences given last.
+pub struct Writer {
+    place: Place,
+    arrays: BTreeMap<Array, Growing>,
+    assembly: Assembly,
+    /// Sentences, tokens, state attributes and bigram attributes so far.
+    sentences: usize,
+    tokens: usize,
+    states: usize,
+    bigrams: usize,
+}
+
+impl Writer {
+    /// A new corpus, which will be at `path`, in place of a corpus that is there. Error: something else is there.
+    pub fn create(path: &Path) -> Result<Writer> {
+        if path.exists() && !is_folder(path) {
+            let message =
+                format!("{}: is there already, and is no encoded corpus; choose another name", path.display());
+            return Err(Error::Data(message));
+        }
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let made = tempfile::Builder::new().prefix(".loglinear-").suffix(".tmp").tempdir_in(parent);
+        // The kind of the error alone: its text would name the temporary folder.
+        let temporary = made.map_err(|error| Error::io(path, error.kind().into()))?;
+        let place = Place::New { temporary, path: path.to_owned() };
+        let (arrays, assembly) = (BTreeMap::new(), Assembly::default());
+        Ok(Writer { place, arrays, assembly, sentences: 0, tokens: 0, states: 0, bigrams: 0 })
+    }
+
+    /// The continuation of a corpus. Errors: it is damaged, or another program appends to it.
+    pub fn append(path: &Path) -> Result<Writer> {
+        let before = Summary::read(path)?;
+        let lock = File::create(path.join(LOCK)).map_err(|source| Error::io(path, source))?;
+        if lock.try_lock().is_err() {
+            let message = format!("{}: another program appends to the corpus; wait for it", path.display());
+            return Err(Error::Data(message));
+        }
+        let continued = Continued { path: path.to_owned(), before, completed: false, _lock: lock };
+        let before = &continued.before;
+        let assembly = Assembly::continued(alphabet(path, before)?, &before.labels, before.label_sets.clone());
+        let mut arrays = BTreeMap::new();
+        for (&array, stored) in &before.arrays {
+            arrays.insert(array, Growing::open(path, stored.clone())?);
+        }
+        Ok(Writer {
+            sentences: before.count(Array::SentenceEnds),
+            tokens: before.count(Array::StateEnds),
+            states: before.count(Array::StateIds),
+            bigrams: before.count(Array::BigramIds),
+            place: Place::Old(continued),
+            arrays,
+            assembly,
+        })
+    }
+
+    fn folder(&self) -> &Path {
+        match &self.place {
+            Place::New { temporary, .. } => temporary.path(),
+            Place::Old(Continued { path, .. }) => path,
+        }
+    }
+
+    /// What the caller wanted to know again of the corpus that is continued; null of a new one.
+    pub fn settings(&self) -> &Value {
+        match &self.place {
+            Place::New { .. } => &Value::Null,
+            Place::Old(Continued { before, .. }) => &before.settings,
+        }
+    }
+
+    /// `Corpus::transitions`, `triples` and `labelled` of the corpus that is continued; none of a new one.
+    pub fn flags(&self) -> Option<[bool; 3]> {
+        match &self.place {
+            Place::New { .. } => None,
+            Place::Old(Continued { before, .. }) => Some([before.transitions, before.triples, before.labelled]),
+        }
+    }
+
+    /// Appends a piece. Errors: too many labels; the disk is full.
+    pub fn push(&mut self, piece: Builder) -> Result<()> {
+        self.assembly.push(piece)?;
+        self.write()
+    }
+
+    /// Appends the sentences of a corpus.
+    pub fn push_corpus(&mut self, corpus: &Corpus) -> Result<()> {
+        self.assembly.push_corpus(corpus)?;
+        self.write()
+    }
+
+    /// Number of sentences so far.
+    pub fn n_sentences(&self) -> usize {
+        self.sentences
+    }
+
+    fn array(&mut self, array: Array) -> Result<&mut Growing> {
+        if !self.arrays.contains_key(&array) {
+            let made = Growing::new(self.folder(), array.row().0.to_owned())?;
+            self.arrays.insert(array, made);
+        }
+        Ok(self.arrays.get_mut(&array).expect("it has been inserted"))
+    }
+
+    /// Appends numbers to an array that has no file while all its numbers are the same: `usual`.
+    fn extend_sparse<T: NoUninit + PartialEq>(
+        &mut self,
+        array: Array,
+        usual: T,
+        some: &[T],
+        before: usize,
+        count: usize,
+    ) -> Result<()> {
+        if some.iter().all(|&one| one == usual) && !self.arrays.contains_key(&array) {
+            return Ok(());
+        }
+        let growing = self.array(array)?;
+        let missing = before - growing.count(array);
+        growing.repeat(usual, missing)?;
+        growing.extend(some)?;
+        growing.repeat(usual, count - some.len())
+    }
+
+    /// Writes sizes as numbers of 64 bits.
+    fn write_numbers(&mut self, sizes: &[usize], array: Array) -> Result<()> {
+        let growing = self.array(array)?;
+        for some in sizes.chunks(COPIED / 8) {
+            growing.extend(&some.iter().map(|&size| size as u64).collect::<Vec<u64>>())?;
+        }
+        Ok(())
+    }
+
+    /// Writes the sentences that the assembly has joined.
+    fn write(&mut self) -> Result<()> {
+        let piece = self.assembly.take();
+        let (sentences, tokens) = (piece.sentence_ends.len(), piece.states.ends.len());
+        let (states, bigrams) = (piece.states.ids.len(), piece.bigrams.ids.len());
+        let behind = |ends: &[usize], base: usize| ends.iter().map(|&end| (base + end) as u64).collect::<Vec<u64>>();
+        let (token, state, bigram) = (self.tokens, self.states, self.bigrams);
+        self.array(Array::SentenceEnds)?.extend(&behind(&piece.sentence_ends, token))?;
+        self.array(Array::StateEnds)?.extend(&behind(&piece.states.ends, state))?;
+        self.array(Array::StateIds)?.extend(&piece.states.ids)?;
+        self.extend_sparse(Array::Values, 1.0, &piece.values, state, states)?;
+        self.extend_sparse(Array::Weights, 1.0, &piece.weights, self.sentences, sentences)?;
+        if bigrams > 0 || self.arrays.contains_key(&Array::BigramIds) {
+            let ends = self.array(Array::BigramEnds)?;
+            let missing = token - ends.count(Array::BigramEnds);
+            ends.repeat(0u64, missing)?;
+            ends.extend(&behind(&piece.bigrams.ends, bigram))?;
+            self.array(Array::BigramIds)?.extend(&piece.bigrams.ids)?;
+        }
+        if !piece.gold.is_empty() {
+            self.array(Array::Gold)?.extend(&piece.gold)?;
+        }
+        self.sentences += sentences;
+        self.tokens += tokens;
+        self.states += states;
+        self.bigrams += bigrams;
+        Ok(())
+    }
+
+    /// Completes the corpus: its names are written, and it is at its place. `flags` are `Corpus::transitions`, `triples` and
+    /// `labelled`. Error: a corpus with labels is continued without, or the reverse.
+    pub fn finish(mut self, [transitions, triples, labelled]: [bool; 3], settings: Value) -> Result<()> {
+        let assembly = std::mem::take(&mut self.assembly);
+        let Names { attributes, labels, rank, label_sets } = assembly.names();
+        let (keys, text, ends) = attributes.parts();
+        let ends: Vec<u64> = ends.iter().map(|&end| end as u64).collect();
+        let known = self.array(Array::AttributeKeys)?.count(Array::AttributeKeys);
+        let named = self.array(Array::AttributeNames)?.count(Array::AttributeNames);
+        self.array(Array::AttributeKeys)?.extend(&keys[known..])?;
+        self.array(Array::AttributeEnds)?.extend(&ends[known..])?;
+        self.array(Array::AttributeNames)?.extend(&text[named..])?;
+        let gold = self.arrays.get(&Array::Gold).map_or(0, |gold| gold.count(Array::Gold));
+        if gold != if labelled { self.tokens } else { 0 } {
+            return Err(Error::Data("a corpus has labels in all its sentences or in none of them".into()));
+        }
+        let mut arrays = BTreeMap::new();
+        for (array, growing) in std::mem::take(&mut self.arrays) {
+            arrays.insert(array, growing.finish()?);
+        }
+        let mut numbered_before = None;
+        if let Some(gold) = arrays.get_mut(&Array::Gold) {
+            let new = renumbered(self.folder(), gold, &rank)?;
+            numbered_before = Some(std::mem::replace(gold, new).file).filter(|file| *file != gold.file);
+        }
+        let summary = Summary { labels, label_sets, transitions, triples, labelled, settings, arrays };
+        self.settle(&summary, numbered_before)
+    }
+
+    /// Writes the summary, removes the file of the labels before they were renumbered, and gives a new folder its name.
+    fn settle(self, summary: &Summary, numbered_before: Option<String>) -> Result<()> {
+        summary.write(self.folder())?;
+        if let Some(file) = numbered_before {
+            // The corpus is whole without it: a file that cannot be removed does no harm.
+            let _ = fs::remove_file(self.folder().join(file));
+        }
+        match self.place {
+            Place::Old(mut continued) => {
+                continued.completed = true;
+                Ok(())
+            }
+            Place::New { temporary, path } => {
+                let fail = |source| Error::io(&path, source);
+                open_to_others(temporary.path()).map_err(fail)?;
+                // A folder that is not empty cannot be replaced at a stroke: the old one steps aside.
+                let aside = temporary.path().with_extension("old");
+                let replaced = path.exists();
+                if replaced {
+                    fs::rename(&path, &aside).map_err(fail)?;
+                }
+                fs::rename(temporary.path(), &path).map_err(fail)?;
+                // Its name is another now, and stays.
+                let _ = temporary.keep();
+                if replaced { fs::remove_dir_all(&aside).map_err(fail) } else { Ok(()) }
+            }
+        }
+    }
+}
+
+/// Gives a folder that was made for its owner alone the permissions of any new folder.
+#[cfg(unix)]
+fn open_to_others(made: &Path) -> std::io::Result<()> {
+    let probe = made.join("permissions");
+    fs::create_dir(&probe)?;
+    let permissions = fs::metadata(&probe)?.permissions();
+    fs::remove_dir(&probe)?;
+    fs::set_permissions(made, permissions)
+}
+
+#[cfg(not(unix))]
+fn open_to_others(_made: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// The name of the file of renumbered labels.
+fn renumbered_name(stored: &Stored) -> String {
+    let number = stored.file.strip_prefix("gold-").and_then(|rest| rest.strip_suffix(".u32"));
+    let number = number.and_then(|number| number.parse::<u64>().ok()).unwrap_or(1);
+    format!("gold-{}.u32", number.saturating_add(1))
+}
+
+/// Renumbers the labels of the tokens: they go to a new file, for others may read the old one.
+fn renumbered(folder: &Path, gold: &Stored, rank: &[u32]) -> Result<Stored> {
+    if rank.iter().enumerate().all(|(old, &new)| old == new as usize) {
+        return Ok(gold.clone());
+    }
+    let path = folder.join(&gold.file);
+    let fail = |source| Error::io(&path, source);
+    let mut file = File::open(&path).map_err(fail)?;
+    let mut growing = Growing::new(folder, renumbered_name(gold))?;
+    let (mut numbers, mut left) = (vec![0u32; COPIED / 4], gold.bytes);
+    while left > 0 {
+        let now = left.min(COPIED);
+        let some = &mut numbers[..now / 4];
+        file.read_exact(cast_slice_mut(some)).map_err(fail)?;
+        some.iter_mut().for_each(|label| *label = ranked(*label, rank));
+        growing.extend(some)?;
+        left -= now;
+    }
+    growing.finish()
+}
+
+/// Writes a corpus to disk, in place of a corpus that is there.
+pub fn save(corpus: &Corpus, path: &Path, settings: Value) -> Result<()> {
+    check(corpus)?;
+    let mut writer = Writer::create(path)?;
+    let mut counts = vec![0u64; corpus.labels.len()];
+    corpus.gold.iter().filter(|&&label| label < FIRST_SET).for_each(|&label| counts[label as usize] += 1);
+    let labels: Vec<(String, u64)> = corpus.labels.iter().cloned().zip(counts).collect();
+    writer.assembly = Assembly::continued(Alphabet::clone(&corpus.attributes), &labels, corpus.label_sets.to_vec());
+    writer.write_numbers(&corpus.sentence_ends, Array::SentenceEnds)?;
+    writer.write_numbers(&corpus.states.ends, Array::StateEnds)?;
+    writer.array(Array::StateIds)?.extend(&corpus.states.ids)?;
+    for (array, numbers) in [(Array::Values, &corpus.values), (Array::Weights, &corpus.weights)] {
+        if !numbers.is_empty() {
+            writer.array(array)?.extend(numbers)?;
+        }
+    }
+    if !corpus.bigrams.ids.is_empty() {
+        writer.write_numbers(&corpus.bigrams.ends, Array::BigramEnds)?;
+        writer.array(Array::BigramIds)?.extend(&corpus.bigrams.ids)?;
+    }
+    if !corpus.gold.is_empty() {
+        writer.array(Array::Gold)?.extend(&corpus.gold)?;
+    }
+    (writer.sentences, writer.tokens) = (corpus.n_sentences(), corpus.n_tokens());
+    writer.finish([corpus.transitions, corpus.triples, corpus.labelled], settings)
+}
