@@ -252,14 +252,14 @@ impl ChainObjective {
         if map.len() != n {
             return Err(OptionError::new_err(format!("map needs {n} entries; it has {}", map.len())));
         }
-        let inner = interruptible(py, |_| Ok(self.inner.aggregate(&map, n_clusters)))?;
+        let inner = interruptible(py, |_| self.inner.aggregate(&map, n_clusters))?;
         Ok(inner.map(ChainObjective::of))
     }
 
     /// The objective over some of the features, whose numbers ascend; all other weights are 0.
     fn restrict(&self, py: Python<'_>, features: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
         let kept = ascending(&features, self.inner.features.len())?;
-        Ok(ChainObjective::of(interruptible(py, |_| Ok(self.inner.restrict(&kept)))?))
+        Ok(ChainObjective::of(interruptible(py, |_| self.inner.restrict(&kept))?))
     }
 
     /// Names of features by their numbers: the attribute, if there is one, and the labels in a row.

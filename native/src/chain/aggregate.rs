@@ -7,18 +7,20 @@
 use crate::chain::features::{Features, Selection};
 use crate::chain::layout::{Block, SentenceEntries};
 use crate::chain::objective::ChainObjective;
+use crate::chain::scratch::settled;
+use crate::error::Result;
 use rayon::prelude::*;
 use std::sync::Arc;
 
 impl ChainObjective {
     /// The objective over `n_clusters` weights, in which feature j has the weight of cluster map[j]. The features before the
     /// state features have to map to themselves; None if they do not.
-    pub fn aggregate(&self, map: &[usize], n_clusters: usize) -> Option<ChainObjective> {
+    pub fn aggregate(&self, map: &[usize], n_clusters: usize) -> Result<Option<ChainObjective>> {
         let first = self.features.first_state();
         let (before, states) = map.split_at(first);
         let alone = before.iter().enumerate().all(|(feature, &cluster)| feature == cluster);
         if !alone || states.iter().any(|cluster| !(first..n_clusters).contains(cluster)) {
-            return None;
+            return Ok(None);
         }
         let clusters: Vec<u32> = states.iter().map(|&cluster| (cluster - first) as u32).collect();
         let n = n_clusters - first;
@@ -35,11 +37,12 @@ impl ChainObjective {
             n_shared: n,
             blocks: self.features.blocks.iter().map(|(sentences, _)| (sentences.clone(), n..n)).collect(),
         };
-        let blocks = self.install(|| self.blocks.par_iter().map(|block| self.merged(block, &clusters)).collect());
+        let merged = |block| settled(&self.corpus, self.merged(block, &clusters));
+        let blocks = self.install(|| self.blocks.par_iter().map(merged).collect::<Result<Vec<Block>>>())?;
         let selection = Selection::seen(self.order());
         let mut empirical = vec![0.0; n_clusters];
         map.iter().zip(&self.empirical).for_each(|(&cluster, count)| empirical[cluster] += count);
-        Some(self.with_features(features, blocks, selection, self.n_unpenalised, empirical))
+        Ok(Some(self.with_features(features, blocks, selection, self.n_unpenalised, empirical)))
     }
 
     fn merged(&self, block: &Block, clusters: &[u32]) -> Block {

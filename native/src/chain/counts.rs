@@ -5,6 +5,7 @@ use crate::chain::layout::Block;
 use crate::chain::weighted::Weighted;
 use crate::corpus::{Corpus, FIRST_SET};
 use crate::numeric;
+use crate::numeric::store::Soon;
 use std::ops::Range;
 
 /// The count of each feature, in the sequence of the weights. A sentence with a token that has not a single label adds nothing.
@@ -12,7 +13,7 @@ pub(super) fn empirical_counts(sentences: Weighted<'_>, features: &Features, blo
     let Weighted { corpus, .. } = sentences;
     let mut counts = vec![0.0; features.len()];
     let (pairs, states) = counts.split_at_mut(features.first_state());
-    for block in blocks {
+    for (block, (sentences_of, _)) in blocks.iter().zip(&features.blocks) {
         for (at, sentence) in block.sentences.iter().enumerate() {
             let (weight, tokens) = (sentences.weight(sentence.number), corpus.tokens(sentence.number));
             let gold = &corpus.gold[tokens.clone()];
@@ -21,6 +22,8 @@ pub(super) fn empirical_counts(sentences: Weighted<'_>, features: &Features, blo
                 count_pairs(corpus, features, tokens, weight, pairs);
             }
         }
+        block.advise(Soon::Unwanted);
+        corpus.advise(sentences_of.clone(), Soon::Unwanted);
     }
     counts
 }

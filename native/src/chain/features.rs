@@ -46,9 +46,13 @@ fn is_dense(labels: usize, tokens: u32, width: usize) -> bool {
     labels * 8 >= width && labels > 1 && tokens >= 64
 }
 
-/// Attributes of tokens in a block: enough work to outweigh adding up a block's gradient.
+/// Attributes of tokens in a block: enough work to outweigh adding up a block's gradient. From `MOST_BLOCKS` blocks on, blocks get
+/// larger rather than more, up to `LARGEST` attributes: a thread lays a block out in memory.
 const BLOCK: usize = 400_000;
 const MOST_BLOCKS: usize = 64;
+const LARGEST: usize = 8_000_000;
+/// Occurrences of bigram attributes that are kept before repetitions are left out.
+const FEW_PAIRS: usize = 4_000_000;
 /// The most labels: every thread holds several tables of all pairs of labels, 128 MiB each with this number.
 const MOST_LABELS: usize = 4096;
 /// The most labels of a chain of second order, whose tables hold all triples of labels.
@@ -222,13 +226,19 @@ impl Features {
             return;
         }
         let counts = token_counts(corpus, |token| corpus.bigrams_of(token));
-        let mut seen = Vec::new();
-        for sentence in 0..corpus.n_sentences() {
+        let (mut seen, mut most) = (Vec::new(), FEW_PAIRS);
+        for sentence in corpus.sweep() {
             for token in corpus.tokens(sentence).skip(1) {
                 for_each_row(corpus, [token - 1, token], |[from, to]| {
                     let (from, to) = (from as u16, to as u16);
                     seen.extend(corpus.bigrams_of(token).iter().map(|&attribute| (attribute, from, to)));
                 });
+            }
+            // Repetitions are left out now and then, so that memory is that of the features.
+            if seen.len() > most {
+                seen.par_sort_unstable();
+                seen.dedup();
+                most = FEW_PAIRS.max(2 * seen.len());
             }
         }
         seen.par_sort_unstable();
@@ -310,7 +320,7 @@ fn blocks(corpus: &Corpus) -> Vec<Range<usize>> {
     };
     let n = corpus.n_sentences();
     let total = if n == 0 { 0 } else { work(n - 1) };
-    let count = (total / BLOCK).clamp(1, MOST_BLOCKS);
+    let count = (total / BLOCK).clamp(1, MOST_BLOCKS).max(total / LARGEST).min(usize::from(u16::MAX));
     let mut blocks = Vec::with_capacity(count);
     let mut start = 0;
     for block in 0..count {

@@ -33,8 +33,11 @@
 //! every end of such a loop.
 
 use crate::chain::features::{Features, NOWHERE, Place};
+use crate::chain::scratch::settled;
 use crate::corpus::{Corpus, Rows};
+use crate::error::Result;
 use crate::numeric::ragged::{Lists, Values};
+use crate::numeric::store::{Soon, Store};
 use crate::numeric::{self, LANES};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -46,12 +49,12 @@ pub struct SentenceEntries {
     /// Sentence -> where its entries end.
     pub ends: Vec<u32>,
     /// Row of the dense matrix, or number of a state feature.
-    pub ids: Vec<u32>,
+    pub ids: Store<u32>,
     /// The place in the scores of the sentence, tokens x width, that an entry adds its weight to; a row adds its weights from
     /// that place on.
-    pub places: Vec<u32>,
+    pub places: Store<u32>,
     /// Value of each entry; empty when all are 1.
-    pub values: Vec<f64>,
+    pub values: Store<f64>,
 }
 
 impl SentenceEntries {
@@ -64,9 +67,9 @@ impl SentenceEntries {
     pub fn with_room(sentences: usize, entries: usize, valued: bool) -> SentenceEntries {
         SentenceEntries {
             ends: Vec::with_capacity(sentences),
-            ids: Vec::with_capacity(entries),
-            places: Vec::with_capacity(entries),
-            values: Vec::with_capacity(if valued { entries } else { 0 }),
+            ids: Vec::with_capacity(entries).into(),
+            places: Vec::with_capacity(entries).into(),
+            values: Vec::with_capacity(if valued { entries } else { 0 }).into(),
         }
     }
 
@@ -92,9 +95,11 @@ impl SentenceEntries {
     /// Adds an entry to the current sentence; all entries have a value, or none has.
     #[inline(always)]
     pub fn push(&mut self, id: u32, place: u32, value: Option<f64>) {
-        self.ids.push(id);
-        self.places.push(place);
-        self.values.extend(value);
+        self.ids.to_mut().push(id);
+        self.places.to_mut().push(place);
+        if let Some(value) = value {
+            self.values.to_mut().push(value);
+        }
     }
 
     /// Ends the current sentence.
@@ -113,12 +118,12 @@ impl SentenceEntries {
     /// Gives back memory; values that are all 1 are not kept.
     fn shrink(&mut self) {
         if self.values.iter().all(|&value| value == 1.0) {
-            self.values.clear();
+            self.values = Store::default();
         }
         self.ends.shrink_to_fit();
-        self.ids.shrink_to_fit();
-        self.places.shrink_to_fit();
-        self.values.shrink_to_fit();
+        self.ids.to_mut().shrink_to_fit();
+        self.places.to_mut().shrink_to_fit();
+        self.values.to_mut().shrink_to_fit();
     }
 }
 
@@ -251,17 +256,32 @@ impl Block {
         block
     }
 
+    /// Tells the system what is to happen to the entries, if they lie in a file.
+    pub fn advise(&self, soon: Soon) {
+        for entries in self.rows.iter().chain([&self.shared, &self.own]) {
+            entries.ids.advise(0..entries.ids.len(), soon);
+            entries.places.advise(0..entries.places.len(), soon);
+            entries.values.advise(0..entries.values.len(), soon);
+        }
+    }
+
     /// The six lists of entries.
     pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut SentenceEntries> {
         self.rows.iter_mut().chain([&mut self.shared, &mut self.own])
     }
 }
 
-/// Lays the sentences of a corpus out in the blocks that its features name.
-pub fn blocks(corpus: &Corpus, features: &Features) -> Vec<Block> {
+/// Lays the sentences of a corpus out in the blocks that its features name. Error: the disk is full, on which a corpus from disk
+/// keeps its blocks.
+pub fn blocks(corpus: &Corpus, features: &Features) -> Result<Vec<Block>> {
     let maker =
         BlockMaker { corpus, features, places: features.places(corpus.attributes.len()), kinds: kinds(features) };
-    features.blocks.par_iter().map(|(sentences, own)| maker.block(sentences.clone(), own.clone())).collect()
+    let settled = |(sentences, own): &(Range<usize>, Range<usize>)| {
+        let block = settled(corpus, maker.block(sentences.clone(), own.clone()))?;
+        corpus.advise(sentences.clone(), Soon::Unwanted);
+        Ok(block)
+    };
+    features.blocks.par_iter().map(settled).collect()
 }
 
 /// The number of tokens that take turns in laying out an entry: sums of neighbouring entries do not wait for each other then.

@@ -60,7 +60,7 @@ impl Masks {
         let mut maker = Maker { width: padded(labels), rows: Aligned::default(), numbers: HashMap::new() };
         let (mut free, mut clamped, mut known) = (Lists::default(), Lists::default(), Vec::new());
         let mut sets = LabelSets::default();
-        for sentence in 0..corpus.n_sentences() {
+        for sentence in corpus.sweep() {
             let gold = corpus.gold.get(corpus.tokens(sentence)).unwrap_or(&[]);
             let (mut is_allowed, mut knowledge) = (true, Known::All);
             if let Some(constraints) = &constraints {

@@ -22,6 +22,7 @@ pub mod restrict;
 mod sample_nlls;
 pub mod schemes;
 mod scorer;
+mod scratch;
 mod seen;
 pub mod sequence;
 pub mod start;

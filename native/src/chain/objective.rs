@@ -23,6 +23,7 @@ use crate::chain::weighted::Weighted;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::numeric::aligned::Aligned;
+use crate::numeric::store::Soon;
 use crate::threads::{self, Interrupt, Pool, locked};
 use bytemuck::cast_slice;
 use pulp::Arch;
@@ -75,9 +76,10 @@ impl ChainObjective {
         }
         let pool = threads::pool(n_threads)?;
         let (features, blocks, masks) = pool.install(|| -> Result<_> {
+            corpus.check(&Interrupt::default())?;
             let features = Features::new(&corpus, selection)?;
             let masks = Masks::new(&corpus, constraints)?;
-            let blocks = layout::blocks(&corpus, &features);
+            let blocks = layout::blocks(&corpus, &features)?;
             Ok((features, blocks, masks))
         })?;
         // CRFsuite trains without features, too.
@@ -348,7 +350,13 @@ impl ChainObjective {
                             let known = locked(&spare).0.pop();
                             let mut sums = known.unwrap_or_else(|| self.new_sums(transitions));
                             let targets = Targets { sums: &mut sums, own, met, nlls, summed, likely };
+                            // The threads take the next blocks when they have done these.
+                            if let Some(next) = self.blocks.get(index + self.pool.n_threads()) {
+                                next.advise(Soon::Wanted);
+                            }
                             self.sum_block(block, scores, &mut workspace, targets);
+                            block.advise(Soon::Unwanted);
+                            self.corpus.advise(self.features.blocks[index].0.clone(), Soon::Unwanted);
                             let freed = locked(&reduction).add(index, sums);
                             locked(&spare).0.extend(freed);
                         }

@@ -3,6 +3,8 @@
 use crate::chain::features::{Features, NOWHERE, Selection};
 use crate::chain::layout::{self, Bigrams, Block, SentenceEntries};
 use crate::chain::objective::ChainObjective;
+use crate::chain::scratch::settled;
+use crate::error::Result;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,8 +28,9 @@ fn before(len: usize, kept: impl Iterator<Item = usize>) -> Vec<u32> {
 }
 
 impl ChainObjective {
-    /// The objective over the features with the numbers `kept`, which ascend; the weights of all others are 0.
-    pub fn restrict(&self, kept: &[usize]) -> ChainObjective {
+    /// The objective over the features with the numbers `kept`, which ascend; the weights of all others are 0. Error: the disk is
+    /// full, on which a corpus from disk keeps its blocks.
+    pub fn restrict(&self, kept: &[usize]) -> Result<ChainObjective> {
         let (full, n) = (&*self.features, self.features.len());
         let (first_bigram, first) = (full.first_bigram(), full.first_state());
         let at = |first: usize| kept.partition_point(|&feature| feature < first);
@@ -48,14 +51,17 @@ impl ChainObjective {
             row_places.iter().map(|&place| (*kinds.get(place as usize).unwrap_or(&0), place)).collect();
         let blocks = self.install(|| {
             let pairs = self.blocks.par_iter().zip(&features.blocks);
-            pairs.map(|(block, (_, own))| block.restrict(&rows, &state_places, own.clone(), &bigram)).collect()
-        });
+            let restricted = |(block, (_, own)): (&Block, &(Range<usize>, Range<usize>))| {
+                settled(&self.corpus, block.restrict(&rows, &state_places, own.clone(), &bigram))
+            };
+            pairs.map(restricted).collect::<Result<Vec<Block>>>()
+        })?;
         // Without triples the chain is one of first order.
         let selection = Selection::seen(if features.triples.is_empty() { 1 } else { self.order() });
         let free = n - self.n_unpenalised;
         let n_unpenalised = kept.len() - kept.partition_point(|&feature| feature < free);
         let empirical = kept.iter().map(|&feature| self.empirical[feature]).collect();
-        self.with_features(features, blocks, selection, n_unpenalised, empirical)
+        Ok(self.with_features(features, blocks, selection, n_unpenalised, empirical))
     }
 }
 
@@ -159,10 +165,10 @@ fn restrict<const N: usize>(all: &[SentenceEntries; N], goes: impl Fn(u32) -> (u
             }
         }
         for ((kept, found), len) in kept.iter_mut().zip(&found).zip(lens) {
-            kept.ids.extend(found[..len].iter().map(|entry| entry.0));
-            kept.places.extend(found[..len].iter().map(|entry| entry.1));
+            kept.ids.to_mut().extend(found[..len].iter().map(|entry| entry.0));
+            kept.places.to_mut().extend(found[..len].iter().map(|entry| entry.1));
             if valued {
-                kept.values.extend(found[..len].iter().map(|entry| entry.2));
+                kept.values.to_mut().extend(found[..len].iter().map(|entry| entry.2));
             }
             kept.end_sentence();
         }

@@ -2,6 +2,7 @@
 //! single label names it, a token whose label is one of several names each, and an unknown label names none.
 
 use crate::corpus::Corpus;
+use crate::numeric::store::Soon;
 use std::ops::Range;
 
 /// All pairs of labels (from, to), ascending.
@@ -34,7 +35,7 @@ pub(super) fn transitions(corpus: &Corpus, all: bool, min_sum: Option<f64>) -> V
     let n_labels = corpus.labels.len();
     // None for what is not seen.
     let mut sums = vec![all.then_some(0.0); n_labels * n_labels];
-    for sentence in 0..corpus.n_sentences() {
+    for sentence in corpus.sweep() {
         let weight = corpus.weight(sentence);
         for token in corpus.tokens(sentence).skip(1) {
             for_each_row(corpus, [token - 1, token], |[from, to]| {
@@ -53,7 +54,7 @@ pub(super) fn triples(corpus: &Corpus, all: bool) -> Vec<[u16; 3]> {
     }
     let n = corpus.labels.len();
     let mut seen = vec![all; n * n * n];
-    for sentence in 0..corpus.n_sentences() {
+    for sentence in corpus.sweep() {
         for token in corpus.tokens(sentence).skip(2) {
             for_each_row(corpus, [token - 2, token - 1, token], |[a, b, c]| seen[(a * n + b) * n + c] = true);
         }
@@ -66,10 +67,10 @@ pub(super) fn triples(corpus: &Corpus, all: bool) -> Vec<[u16; 3]> {
 pub(super) fn token_counts<'c>(corpus: &'c Corpus, attributes_of: impl Fn(usize) -> &'c [u32]) -> Vec<u32> {
     let mut counts = vec![0u32; corpus.attributes.len()];
     let mut last = vec![usize::MAX; corpus.attributes.len()];
-    for token in 0..corpus.n_tokens() {
+    for token in corpus.sweep().flat_map(|sentence| corpus.tokens(sentence)) {
         for &attribute in attributes_of(token) {
             let attribute = attribute as usize;
-            counts[attribute] += u32::from(last[attribute] != token);
+            counts[attribute] = counts[attribute].saturating_add(u32::from(last[attribute] != token));
             last[attribute] = token;
         }
     }
@@ -80,8 +81,8 @@ pub(super) fn token_counts<'c>(corpus: &'c Corpus, attributes_of: impl Fn(usize)
 pub(super) struct Seen {
     pub counts: Vec<u32>,
     pub tokens: Vec<u32>,
-    pub first: Vec<u8>,
-    pub last: Vec<u8>,
+    pub first: Vec<u16>,
+    pub last: Vec<u16>,
 }
 
 impl Seen {
@@ -94,13 +95,14 @@ impl Seen {
                     for &attribute in corpus.states.row(token) {
                         let attribute = attribute as usize;
                         if seen.counts[attribute] == 0 {
-                            seen.first[attribute] = block as u8;
+                            seen.first[attribute] = block as u16;
                         }
-                        seen.last[attribute] = block as u8;
-                        seen.counts[attribute] += 1;
+                        seen.last[attribute] = block as u16;
+                        seen.counts[attribute] = seen.counts[attribute].saturating_add(1);
                     }
                 }
             }
+            corpus.advise(sentences.clone(), Soon::Unwanted);
         }
         // Tokens are counted apart from occurrences only where a bound on their number has an effect.
         seen.tokens =
@@ -122,54 +124,55 @@ impl ObservedLabels {
     }
 }
 
-/// Attribute -> the number of labels named for its tokens, over all its occurrences.
-fn named_counts(corpus: &Corpus) -> Vec<u32> {
-    let mut counts = vec![0u32; corpus.attributes.len()];
-    for token in 0..corpus.n_tokens() {
-        let named = corpus.named_labels(token).len() as u32;
-        corpus.states.row(token).iter().for_each(|&attribute| counts[attribute as usize] += named);
-    }
-    counts
-}
-
 /// The labels named with every attribute, which occurs `occurrences` times.
+///
+/// Memory: that of the labels found, and in between for each attribute a list of its occurrences' labels or a set with a bit for
+/// each label, whichever is smaller.
 pub(super) fn observed_labels(corpus: &Corpus, occurrences: &[u32]) -> ObservedLabels {
-    // An occurrence on a token with a single label names one.
-    let counts = if corpus.is_partial() { &named_counts(corpus) } else { occurrences };
-    let mut next: Vec<usize> = counts
-        .iter()
-        .scan(0, |total, &count| {
-            let start = *total;
-            *total += count as usize;
-            Some(start)
-        })
-        .collect();
-    let mut labels = vec![0u16; counts.iter().map(|&count| count as usize).sum()];
-    for token in 0..corpus.n_tokens() {
+    const BITS: usize = 16;
+    let set = corpus.labels.len().div_ceil(BITS);
+    let is_partial = corpus.is_partial();
+    // An occurrence on a token with a single label names one; on other tokens it may name several.
+    let is_list = |count: u32| !is_partial && (count as usize) < set;
+    let room = |count: u32| if count == 0 { 0 } else if is_list(count) { count as usize } else { set };
+    let ends: Vec<usize> = occurrences.iter().scan(0, |end, &count| {
+        *end += room(count);
+        Some(*end)
+    }).collect();
+    let mut found = vec![0u16; ends.last().copied().unwrap_or(0)];
+    // Of each list, how many labels it has.
+    let mut filled = vec![0u16; occurrences.len()];
+    for token in corpus.sweep().flat_map(|sentence| corpus.tokens(sentence)) {
         let named = corpus.named_labels(token);
         for &attribute in corpus.states.row(token) {
-            let slot = &mut next[attribute as usize];
-            for (place, &label) in labels[*slot..].iter_mut().zip(named) {
-                *place = label as u16;
-            }
-            *slot += named.len();
-        }
-    }
-    let starts: Vec<usize> = next.iter().zip(counts).map(|(end, &count)| end - count as usize).collect();
-    let mut lengths = Vec::with_capacity(counts.len());
-    for (&start, &count) in starts.iter().zip(counts) {
-        let all = &mut labels[start..start + count as usize];
-        all.sort_unstable();
-        let mut kept = 0;
-        for at in 0..all.len() {
-            if at == 0 || all[at] != all[kept - 1] {
-                all[kept] = all[at];
-                kept += 1;
+            let (attribute, count) = (attribute as usize, occurrences[attribute as usize]);
+            let start = ends[attribute] - room(count);
+            for &label in named {
+                if is_list(count) {
+                    found[start + usize::from(filled[attribute])] = label as u16;
+                    filled[attribute] += 1;
+                } else {
+                    found[start + label as usize / BITS] |= 1 << (label as usize % BITS);
+                }
             }
         }
-        lengths.push(kept as u16);
     }
-    ObservedLabels { starts, lengths, labels }
+    let mut observed = ObservedLabels { starts: Vec::new(), lengths: Vec::new(), labels: Vec::new() };
+    for (attribute, &count) in occurrences.iter().enumerate() {
+        let first = observed.labels.len();
+        let some = &mut found[ends[attribute] - room(count)..ends[attribute]];
+        if is_list(count) {
+            some.sort_unstable();
+            let chunks = some.chunk_by(|a, b| a == b).map(|same| same[0]);
+            observed.labels.extend(chunks);
+        } else {
+            let labels = (0..some.len() * BITS).filter(|&label| some[label / BITS] >> (label % BITS) & 1 > 0);
+            observed.labels.extend(labels.map(|label| label as u16));
+        }
+        observed.starts.push(first);
+        observed.lengths.push((observed.labels.len() - first) as u16);
+    }
+    observed
 }
 
 /// The labels of every attribute with which its values, times the weights of their sentences, add up to `least` or more: among
@@ -180,7 +183,7 @@ pub(super) fn labels_by_sum(corpus: &Corpus, seen: ObservedLabels, least: f64, a
         return seen;
     }
     let mut sums = vec![0.0; seen.labels.len()];
-    for sentence in 0..corpus.n_sentences() {
+    for sentence in corpus.sweep() {
         for token in corpus.tokens(sentence) {
             let label = corpus.gold[token] as u16;
             for at in corpus.states.range(token) {

@@ -11,7 +11,7 @@ pub use folder::Folder;
 
 use crate::corpus::alphabet::Alphabet;
 use crate::error::{Error, Result};
-use crate::numeric::store::Store;
+use crate::numeric::store::{Soon, Store};
 use crate::threads::Interrupt;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -21,6 +21,9 @@ use std::sync::Arc;
 pub const FIRST_SET: u32 = 1 << 24;
 /// The entry of `Corpus::gold` for a token of which no label is known.
 pub const UNKNOWN: u32 = u32::MAX;
+
+/// Sentences that a sweep leaves behind at a time.
+const SWEPT: usize = 1 << 14;
 
 /// Rows of ids of any lengths, one after the other.
 #[derive(Clone, Default)]
@@ -96,6 +99,43 @@ impl Corpus {
     /// Whether the arrays lie on disk.
     pub fn is_mapped(&self) -> bool {
         self.folder.is_some()
+    }
+
+    /// Tells the system what is to happen to some sentences, if they lie on disk.
+    pub fn advise(&self, sentences: Range<usize>, soon: Soon) {
+        if self.folder.is_none() || sentences.is_empty() {
+            return;
+        }
+        let tokens = self.tokens(sentences.start).start..self.tokens(sentences.end - 1).end;
+        if tokens.is_empty() {
+            return;
+        }
+        let of = |rows: &Rows| rows.range(tokens.start).start..rows.range(tokens.end - 1).end;
+        let states = of(&self.states);
+        self.states.ids.advise(states.clone(), soon);
+        if !self.values.is_empty() {
+            self.values.advise(states, soon);
+        }
+        if !self.bigrams.ids.is_empty() {
+            self.bigrams.ids.advise(of(&self.bigrams), soon);
+            self.bigrams.ends.advise(tokens.clone(), soon);
+        }
+        if self.labelled {
+            self.gold.advise(tokens.clone(), soon);
+        }
+        self.states.ends.advise(tokens, soon);
+        self.sentence_ends.advise(sentences, soon);
+    }
+
+    /// All sentences, first to last, for work that looks at each once: sentences on disk leave this process' memory behind it.
+    pub fn sweep(&self) -> impl Iterator<Item = usize> + '_ {
+        let mut behind = 0;
+        (0..self.n_sentences()).inspect(move |&sentence| {
+            if sentence - behind >= SWEPT {
+                self.advise(behind..sentence, Soon::Unwanted);
+                behind = sentence;
+            }
+        })
     }
 
     /// Number of sentences.
