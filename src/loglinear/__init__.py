@@ -14,6 +14,7 @@ from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .data.corpus import Corpus
+    from .data.encoding import CorpusFile
     from .data.graphs import grid_edges
     from .errors import DataError, LogLinearError, ModelFileError, ObjectiveError, OptionError, TemplateError
     from .metrics import evaluate
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Corpus": "data.corpus",
+    "CorpusFile": "data.encoding",
     "DataError": "errors",
     "LogLinearError": "errors",
     "ModelFileError": "errors",
@@ -83,6 +85,7 @@ __all__ = [
     "Checkpoint",
     "ClassifierObjective",
     "Corpus",
+    "CorpusFile",
     "DataError",
     "ElasticNet",
     "GraphCRF",

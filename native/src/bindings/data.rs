@@ -174,6 +174,12 @@ impl Corpus {
         interruptible(py, |interrupt| threads::pool(0)?.install(|| self.inner.check(interrupt)))
     }
 
+    /// A checksum of all numbers and names, if they lie on disk.
+    #[getter]
+    fn checksum(&self) -> Option<String> {
+        self.inner.folder.as_ref().map(|folder| folder.checksum())
+    }
+
     /// Whether the numbers lie on disk.
     #[getter]
     fn is_mapped(&self) -> bool {

@@ -29,6 +29,7 @@ COMMANDS = {
     "evaluate": "compare a model's labels with those of a file",
     "select": "list features in the order in which they enter, or follow a regularisation path",
     "structure": "learn which variables of a table interact, and draw the graph",
+    "encode": "encode texts into a corpus on disk, which opens at once and may be larger than memory",
     "convert": "convert a model from or to the formats of CRFsuite, Wapiti and CRF++",
     "inspect": "show what a model holds: features, labels, template, strongest weights, training",
     "solvers": "list the solvers with what they need, or the options of one",

@@ -1,15 +1,16 @@
-"""Encoded sentences: read or encoded once, used by many trainings.
+"""Encoded sentences: read or encoded once, used by many trainings; in memory, or in a folder on disk.
 
 The module imports neither NumPy nor SciPy, which reading and encoding do without.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..errors import DataError
@@ -20,16 +21,19 @@ from .templates import template_text
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["Corpus", "checked_weights"]
+__all__ = ["Corpus", "checked_weights", "is_corpus"]
 
 
 class Corpus:
-    """Sentences of tokens, each a list of attribute ids, in native memory; with labels if the data has them.
+    """Sentences of tokens, each a list of attribute ids; with labels if the data has them.
+
+    The numbers are in native memory, or in a folder on disk (`open`), from where they are read when they are used.
 
     Attributes:
         template: the template that formed the attributes; None if the data held attributes.
         format: the format of the file that was read; "python" if Python objects were encoded.
         label_type: type of the labels: "str", "int" or "bool"; always "str" if a file was read.
+        path: the folder of a corpus that was opened; None of a corpus in memory.
 
     Example:
         >>> from loglinear import ChainCRF, Corpus
@@ -48,6 +52,7 @@ class Corpus:
         self.template = template
         self.format = format
         self.label_type = label_type
+        self.path: str | None = None
 
     @classmethod
     def read(
@@ -60,10 +65,10 @@ class Corpus:
         partial: bool = False,
         threads: int = 0,
     ) -> Corpus:
-        """Read a file, in parallel; gzip and xz are recognised, `-` is standard input.
+        """Read a file, in parallel; gzip and xz are recognised, `-` is standard input. Or open an encoded corpus.
 
         Args:
-            path: the file.
+            path: the file, or the folder of an encoded corpus, which is opened: see `open`.
             format: `columns` (a token a line, the label last), `conllu` (the label is UPOS; `conllu:xpos`,
                 `conllu:feats` and `conllu:deprel` take another column), `crfsuite` (attribute files), `jsonl`, or
                 `svmlight` (a sample a line; each sample becomes a sentence). By default the format of the file's
@@ -75,14 +80,104 @@ class Corpus:
             threads: number of threads; 0 for all cores.
 
         Raises:
-            DataError: bad content; names file and line.
+            DataError: bad content; names file and line. An encoded corpus was encoded with another template.
             TemplateError: the template is wrong, or looks at a column that the data does not have.
             OSError: the file cannot be read.
         """
         text = template_text(template)
+        if is_corpus(path):
+            found = cls.open(path)
+            found._check_template(text)
+            return found
         format = format_of(path) if format is None else format
         core = _core.Corpus.read(os.fspath(path), format, text, labelled=labelled, partial=partial, threads=threads)
         return cls(core, text, format)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Corpus:
+        """Open a corpus that was encoded into a folder, by `save` or `loglinear encode`, in some milliseconds.
+
+        Its numbers stay on disk and are read when they are used, so it may be larger than memory. Whether they are
+        whole is found out at their first use. The corpus pickles as the path of its folder.
+
+        Args:
+            path: the folder.
+
+        Raises:
+            DataError: it is no encoded corpus, or is damaged, or of another version.
+            OSError: a file cannot be read.
+
+        Example:
+            >>> import os, tempfile
+            >>> from loglinear import ChainCRF, Corpus
+            >>> path = os.path.join(tempfile.mkdtemp(), "train.corpus")
+            >>> Corpus.encode([["Dogs", "bark"]], [["NOUN", "VERB"]], template="pos").save(path)
+            >>> ChainCRF().fit(Corpus.open(path)).predict([["Dogs"]])
+            [['NOUN']]
+        """
+        name = os.fspath(path)
+        if not is_corpus(name):
+            if not os.path.exists(name):
+                raise FileNotFoundError(2, "No such file or directory", name)
+            message = f"{name}: is no encoded corpus, a folder with a file corpus.json; `loglinear encode` makes one"
+            raise DataError(message)
+        core, text = _core.Corpus.open(name)
+        settings = json.loads(text) or {}
+        found = cls(core, settings.get("template"), settings.get("format", "python"), settings.get("label_type", "str"))
+        found.path = name
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Encode the corpus into a folder, in place of a corpus that is there; see `open`.
+
+        The folder gets its name when all is written.
+
+        Args:
+            path: the folder.
+
+        Raises:
+            DataError: something else is there.
+            OSError: it cannot be written, for example because the disk is full.
+        """
+        self.core.save(os.fspath(path), self.settings())
+
+    @classmethod
+    def concat(cls, corpora: Iterable[Corpus]) -> Corpus:
+        """Return the sentences of several corpora, in this order, in memory.
+
+        `loglinear encode` and `CorpusFile` do the same on disk.
+
+        Raises:
+            DataError: there is no corpus; they were made with different templates; some have labels and others have
+                none, or labels of another type.
+
+        Example:
+            >>> from loglinear import Corpus
+            >>> a, b = Corpus.encode([[["x"]]], [["A"]]), Corpus.encode([[["y"]]], [["B"]])
+            >>> Corpus.concat([a, b])
+            <Corpus of 2 sentences, 2 tokens, 2 attributes, 2 labels>
+        """
+        every = list(corpora)
+        if not every:
+            message = "there is no corpus; give at least one"
+            raise DataError(message)
+        first = every[0]
+        for other in every[1:]:
+            other._check_template(first.template)
+            other.check_label_type(first.label_type)
+        return cls(_core.Corpus.concat([each.core for each in every]), first.template, first.format, first.label_type)
+
+    def settings(self) -> str:
+        """Return what an encoded corpus says of itself, JSON: template, format, type of the labels."""
+        return json.dumps({"template": self.template, "format": self.format, "label_type": self.label_type})
+
+    def _check_template(self, template: str | None) -> None:
+        """Raise DataError if the attributes were formed by another template than this one, if there is one."""
+        if template is not None and template != self.template:
+            name = "the corpus" if self.path is None else self.path
+            by = "holds attributes that no template formed" if self.template is None else "has another template"
+            message = f"{name}: {by}; leave out the template, or encode the text again"
+            raise DataError(message)
 
     @classmethod
     def encode(
@@ -198,11 +293,13 @@ class Corpus:
             raise IndexError(message)
         return Corpus(self.core.select(chosen), self.template, self.format, self.label_type)
 
-    def __reduce__(self) -> NoReturn:
-        """Raise TypeError: a corpus cannot be sent to another process."""
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to open the corpus in another process; raise TypeError for a corpus in memory."""
+        if self.path is not None:
+            return Corpus.open, (os.path.abspath(self.path),)
         message = (
             "a Corpus stays in the process that made it; for a search with n_jobs use threads, "
-            "joblib.parallel_config('threading'), or give it the sentences"
+            "joblib.parallel_config('threading'), give it the sentences, or save the corpus and open it"
         )
         raise TypeError(message)
 
@@ -259,6 +356,11 @@ class Corpus:
         if self.label_type != label_type and self.labels:
             message = f"the labels are of type {self.label_type}, and the model's of type {label_type}"
             raise DataError(message)
+
+
+def is_corpus(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is that of an encoded corpus."""
+    return os.path.isfile(os.path.join(os.fspath(path), "corpus.json"))
 
 
 def _ordered(X: Iterable[Any]) -> Iterator[Any]:

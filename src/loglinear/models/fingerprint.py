@@ -39,7 +39,7 @@ def of_corpus(corpus: Corpus) -> dict[str, Any]:
         "tokens": corpus.n_tokens,
         "attributes": corpus.n_attributes,
         "labels": len(corpus.labels),
-        "checksum": checksum(_parts_of_corpus(corpus)),
+        "checksum": corpus.core.checksum or checksum(_parts_of_corpus(corpus)),
     }
 
 

@@ -85,6 +85,11 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// A checksum of all arrays and names.
+    pub fn checksum(&self) -> String {
+        self.summary.checksum()
+    }
+
     /// Fails if the arrays are damaged; see `Corpus::check`.
     pub(super) fn check(&self, corpus: &Corpus, interrupt: &Interrupt) -> Result<()> {
         if let Some(found) = self.checked.get() {

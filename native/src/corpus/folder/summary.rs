@@ -38,6 +38,15 @@ impl Summary {
         self.arrays.get(&array).map_or(0, |stored| stored.bytes / array.row().1)
     }
 
+    /// A checksum of the corpus: of the names of its labels, and of the checksums of all blocks.
+    pub fn checksum(&self) -> String {
+        let mut text = json!([self.labels, self.label_sets, self.transitions, self.triples]).to_string();
+        for (array, stored) in &self.arrays {
+            text += &format!("{array:?} {} {:x?}", stored.bytes, stored.sums);
+        }
+        format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes()))
+    }
+
     fn to_json(&self) -> Value {
         let arrays: Map<String, Value> = self
             .arrays

@@ -1,0 +1,113 @@
+"""Encode labelled sentences into a corpus on disk: a folder that train, select and evaluate take in place of a file.
+
+An encoded corpus opens in milliseconds and is read from disk when it is used, so it may be larger than memory. Encoding
+takes text of any length: memory holds the names of the attributes, and some megabytes of text. FILE may also be the
+folder of another corpus, whose sentences are copied.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ...errors import OptionError
+from ..options import add_format, add_templates, add_threads
+from ..output import counted, say
+
+if TYPE_CHECKING:
+    from ...data.encoding import CorpusFile
+
+EXAMPLE = """example: loglinear encode train.txt --preset ner -o train.corpus
+         loglinear train train.corpus --l1 1 --model ner.loglinear"""
+# Arguments that are files to read, and files to write; the output is a folder, which its writer checks.
+READS: tuple[str, ...] = ("template",)
+WRITES: tuple[str, ...] = ()
+
+_PERIOD = 2.0
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="labelled sentences, gzip and xz too; - for stdin; encoded corpora")
+    add("-o", "--output", required=True, metavar="CORPUS", help="folder to write; a corpus that is there is replaced")
+    add("--append", action="store_true", help="add the sentences to the corpus that is there, with its template")
+    add_format(parser, "svmlight", default="columns")
+    add_templates(parser)
+    add("--partial", action="store_true", help="labels may be known in part: ? is any label, A|B one of several")
+    add("--unlabelled", action="store_true", help="the files have no labels")
+    min_count = "leave out attributes on fewer tokens of FILEs, which are read twice (1)"
+    add("--min-count", type=int, default=1, metavar="N", help=min_count)
+    add("-q", "--quiet", action="store_true", help="no progress")
+    add_threads(parser)
+
+
+def run(arguments: Namespace) -> None:
+    """Encode."""
+    from ...data.corpus import Corpus
+    from ...data.encoding import CorpusFile
+    from ..reading import check_format, read_template
+
+    check_format(arguments.format)
+    if arguments.min_count < 1:
+        message = f"--min-count {arguments.min_count}: give a whole number of at least 1"
+        raise OptionError(message)
+    if arguments.append and arguments.min_count > 1:
+        message = "--min-count looks at all files at once; leave out --append, or encode all of them again"
+        raise OptionError(message)
+    if arguments.format == "text":
+        message = "texts are read by `loglinear train` alone; encode files of sentences"
+        raise OptionError(message)
+    template = read_template(arguments.preset, arguments.template)
+    begun = time.monotonic()
+    with CorpusFile(arguments.output, template=template, append=arguments.append) as corpus:
+        given = {"format": arguments.format, "threads": arguments.threads}
+        if arguments.min_count > 1:
+            with _shown(corpus, "counted", quiet=arguments.quiet):
+                kept = corpus.keep_frequent(arguments.files, arguments.min_count, **given)
+            if not arguments.quiet:
+                say(f"{counted(kept, 'attribute')} on {arguments.min_count} tokens or more")
+        with _shown(corpus, "encoded", quiet=arguments.quiet):
+            for file in arguments.files:
+                corpus.add(file, labelled=not arguments.unlabelled, partial=arguments.partial, **given)
+    if not arguments.quiet:
+        found = Corpus.open(arguments.output)
+        seconds = time.monotonic() - begun
+        say(
+            f"{arguments.output}: {counted(len(found), 'sentence')}, {counted(found.n_tokens, 'token')}, "
+            f"{counted(found.n_attributes, 'attribute')}, {counted(len(found.labels), 'label')}; {seconds:.1f} s"
+        )
+
+
+@contextmanager
+def _shown(corpus: CorpusFile, done: str, *, quiet: bool) -> Iterator[None]:
+    """Show the number of tokens that are done while the block works: a line now and then, one that changes on a terminal."""
+    over = threading.Event()
+    begun, last, is_terminal = time.monotonic(), -1, sys.stderr.isatty()
+
+    def show() -> None:
+        nonlocal last
+        while not over.wait(_PERIOD):
+            number = corpus.n_tokens
+            if number != last:
+                last = number
+                speed = number / (time.monotonic() - begun) / 1e6
+                line = f"{counted(number, 'token')} {done}, {speed:.2f} million a second"
+                print(f"\r{line}" if is_terminal else line, end="" if is_terminal else "\n", file=sys.stderr, flush=True)
+
+    watcher = threading.Thread(target=show, daemon=True)
+    if not quiet:
+        watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        if not quiet:
+            watcher.join()
+            if is_terminal and last >= 0:
+                say("")

@@ -1,0 +1,179 @@
+"""Encoding of texts into a corpus on disk: text of any length, in bounded memory.
+
+The module imports neither NumPy nor SciPy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from .. import _core
+from ..errors import DataError, OptionError
+from ..options import whole_number
+from .corpus import Corpus, is_corpus
+from .formats import format_of
+from .templates import template_text
+
+__all__ = ["CorpusFile"]
+
+
+class CorpusFile:
+    """A corpus on disk that is being written, or continued.
+
+    The sentences of texts and of other corpora are added one source after the other. Memory holds the names of the
+    attributes, and some megabytes of text; all else goes to the disk. A new corpus gets its name at the end of the
+    block, and a continued one is as it was if the block fails.
+
+    Args:
+        path: the folder of the corpus. A corpus that is there is replaced.
+        template: name of a preset or text of a template; for columns and CoNLL-U.
+        append: continue the corpus that is there, with its template.
+
+    Raises:
+        DataError: something else is at the path; or with ``append`` no corpus, or a damaged one.
+        OptionError: a corpus that is continued has a template of its own.
+
+    Example:
+        >>> import os, tempfile
+        >>> from loglinear import Corpus, CorpusFile
+        >>> folder = tempfile.mkdtemp()
+        >>> path, text = os.path.join(folder, "all.corpus"), os.path.join(folder, "some.txt")
+        >>> with open(text, "w") as file:
+        ...     _ = file.write("Dogs NOUN\\nbark VERB\\n")
+        >>> with CorpusFile(path, template="pos") as corpus:
+        ...     corpus.add(text)
+        ...     corpus.add(Corpus.encode([["Cats", "sleep"]], [["NOUN", "VERB"]], template="pos"))
+        >>> Corpus.open(path)
+        <Corpus of 2 sentences, 4 tokens, 67 attributes, 2 labels>
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, template: str | None = None, append: bool = False
+    ) -> None:
+        self._path, self._template = os.fspath(path), template_text(template)
+        self._settings: dict[str, Any] | None = None
+        if append:
+            Corpus.open(self._path)  # says what is wrong
+            self._writer = _core.CorpusWriter.append(self._path)
+            self._settings = json.loads(self._writer.settings)
+            known = self._settings.get("template")
+            if template is not None and self._template != known:
+                self._writer.abandon()
+                message = f"{self._path} has a template of its own; leave out the template to continue it"
+                raise OptionError(message)
+            self._template = known
+        else:
+            self._writer = _core.CorpusWriter.create(self._path)
+
+    @property
+    def n_sentences(self) -> int:
+        """Sentences added so far; other threads may ask."""
+        return self._writer.n_sentences
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens added so far, or counted; other threads may ask."""
+        return self._writer.n_tokens
+
+    def add(
+        self,
+        source: str | os.PathLike[str] | Corpus,
+        *,
+        format: str | None = None,
+        labelled: bool = True,
+        partial: bool = False,
+        threads: int = 0,
+    ) -> None:
+        """Append sentences.
+
+        Args:
+            source: a file as `Corpus.read` takes it, `-` for standard input; a corpus; or the folder of one.
+            format: see `Corpus.read`.
+            labelled: see `Corpus.read`.
+            partial: see `Corpus.read`.
+            threads: number of threads; 0 for all cores.
+
+        Raises:
+            DataError: bad content; names file and line. A corpus has another template, or labels of another type than
+                the sentences before.
+            OSError: a file cannot be read, or the disk is full.
+        """
+        if isinstance(source, Corpus) or is_corpus(source):
+            corpus = source if isinstance(source, Corpus) else Corpus.open(source)
+            self._take(corpus.template, corpus.format, corpus.label_type)
+            self._writer.push(corpus.core)
+            return
+        path = os.fspath(source)
+        format = format_of(path) if format is None else format
+        self._take(self._template, format, "str")
+        self._writer.read(path, format, self._template, labelled=labelled, partial=partial, threads=threads)
+
+    def _take(self, template: str | None, format: str, label_type: str) -> None:
+        """Note what the sentences are made of, after a check that all are made of the same."""
+        settings = {"template": template, "format": format, "label_type": label_type}
+        if self._settings is None:
+            self._settings = settings
+        for name, what in (("template", "another template"), ("label_type", "labels of another type")):
+            if settings[name] != self._settings[name]:
+                message = f"{self._path}: sentences to be added have {what} than those before; encode them by themselves"
+                raise DataError(message)
+
+    def keep_frequent(
+        self, sources: Sequence[str | os.PathLike[str]], min_count: int, *, format: str | None = None, threads: int = 0
+    ) -> int:
+        """Leave rare attributes out, before they have numbers: reads texts that are added afterwards.
+
+        Counting takes bounded memory, for texts of any number of attributes.
+
+        Args:
+            sources: the files, all that will be added; not standard input, which cannot be read twice.
+            min_count: attributes on fewer tokens are left out; >= 1.
+            format: see `Corpus.read`.
+            threads: number of threads; 0 for all cores.
+
+        Returns:
+            The number of attributes that are kept.
+
+        Raises:
+            OptionError: a source cannot be read twice, or is an encoded corpus.
+            DataError: bad content; names file and line.
+        """
+        whole_number("min_count", min_count, 1, 2**62)
+        for source in sources:
+            path = os.fspath(source)
+            if path == "-" or is_corpus(path):
+                name = "standard input" if path == "-" else path
+                message = f"min_count={min_count}: {name} is no text that can be read twice; leave out min_count"
+                raise OptionError(message)
+            self._writer.count(
+                path, format_of(path) if format is None else format, self._template, labelled=False, threads=threads
+            )
+        return self._writer.keep(min_count)
+
+    def finish(self) -> None:
+        """Complete the corpus, which is at its path then.
+
+        Raises:
+            DataError: there are no sentences.
+            OSError: the disk is full.
+        """
+        if self._settings is None:
+            message = f"{self._path}: no sentences have been added"
+            raise DataError(message)
+        self._writer.finish(json.dumps(self._settings))
+
+    def __enter__(self) -> CorpusFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.finish()
+        finally:
+            self._writer.abandon()
