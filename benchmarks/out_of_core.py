@@ -1,8 +1,9 @@
 """Training on a corpus that stays on disk: memory, seconds of an evaluation, speed of encoding.
 
-The text is CoNLL-2000's training data again and again, with one word in a hundred replaced by another of its words, so that new
-attributes keep coming. Each measurement runs in a process of its own. Trainings run under a limit on memory where the
-system has memory groups (cgroups) and lets this user make one; the largest resident size is printed in any case.
+The text is CoNLL-2000's training data again and again, with one word in a hundred replaced by another of its words, so
+that new attributes keep coming. Each measurement runs in a process of its own. Trainings run under a limit on memory
+where the system has memory groups (cgroups) and lets this user make one; the largest resident size is printed in any
+case.
 
     python benchmarks/out_of_core.py --folder /path/on/a/disk           # --copies 95: 20 million tokens
 

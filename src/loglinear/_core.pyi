@@ -79,16 +79,7 @@ class CorpusWriter:
     def n_sentences(self) -> int: ...
     @property
     def n_tokens(self) -> int: ...
-    def count(
-        self,
-        path: str,
-        format: str = "columns",
-        template: str | None = None,
-        *,
-        labelled: bool = True,
-        partial: bool = False,
-        threads: int = 0,
-    ) -> None: ...
+    def count(self, path: str, format: str = "columns", template: str | None = None, *, threads: int = 0) -> None: ...
     def keep(self, least: int) -> int: ...
     def read(
         self,
@@ -210,6 +201,8 @@ class SamplePasses:
     def n_threads(self) -> int: ...
     @property
     def n_unpenalised(self) -> int: ...
+    @property
+    def run_ends(self) -> npt.NDArray[np.int64] | None: ...
 
 class NewtonStep:
     """What a step of `ClassifierObjective.newton_step` did.

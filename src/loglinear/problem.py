@@ -154,6 +154,10 @@ class SamplePasses(Protocol):
     def n_samples(self) -> int:
         """Number of samples."""
 
+    @property
+    def run_ends(self) -> Numbers | None:
+        """Ends of the runs of samples that lie together on disk; None for samples in memory."""
+
 
 @runtime_checkable
 class PerSample(Protocol):

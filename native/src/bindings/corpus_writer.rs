@@ -99,23 +99,21 @@ impl CorpusWriter {
     }
 
     /// Counts the attributes of a text, whose sentences are read again by `read`.
-    #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, partial=false, threads=0))]
+    #[pyo3(signature = (path, format="columns", template=None, *, threads=0))]
     fn count(
         &self,
         py: Python<'_>,
         path: PathBuf,
         format: &str,
         template: Option<&str>,
-        labelled: bool,
-        partial: bool,
         threads: usize,
     ) -> PyResult<()> {
-        let asked = Asked { path, format: format.parse()?, template, labels: labels(labelled, partial), threads };
+        let asked = Asked { path, format: format.parse()?, template, labels: Labels::Ignored, threads };
         interruptible(py, |interrupt| {
             let counter = &mut locked(&self.state).counter;
             asked.for_each_piece(interrupt, |piece, _| {
                 self.n_tokens.fetch_add(piece.n_tokens(), Ordering::Relaxed);
-                counter.push(&piece)
+                counter.push(piece.token_counts())
             })
         })
     }
@@ -133,6 +131,7 @@ impl CorpusWriter {
     }
 
     /// Encodes a text; `-` is standard input.
+    #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, partial=false, threads=0))]
     fn read(
         &self,

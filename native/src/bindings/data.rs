@@ -177,7 +177,7 @@ impl Corpus {
     /// A checksum of all numbers and names, if they lie on disk.
     #[getter]
     fn checksum(&self) -> Option<String> {
-        self.inner.folder.as_ref().map(|folder| folder.checksum())
+        self.inner.folder.as_ref().map(|folder| folder.checksum.clone())
     }
 
     /// Whether the numbers lie on disk.

@@ -67,6 +67,14 @@ impl SamplePasses {
         self.inner.objective.n_unpenalised
     }
 
+    /// The ends of the runs of samples that lie together on disk; None for samples in memory.
+    #[getter]
+    fn run_ends<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
+        let (corpus, features) = (&self.inner.objective.corpus, &self.inner.objective.features);
+        let ends = features.blocks.iter().filter(|(run, _)| !run.is_empty()).map(|(run, _)| run.end as i64);
+        corpus.is_mapped().then(|| PyArray1::from_vec(py, ends.collect()))
+    }
+
     /// A pass of stochastic gradient descent with L1 (see `loglinear.solvers.sgd_l1`); updates w and q in place.
     ///
     /// l1 and l2 are the penalties over the number of samples. Returns u and the number of evaluations of a sample.

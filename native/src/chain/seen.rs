@@ -134,11 +134,22 @@ pub(super) fn observed_labels(corpus: &Corpus, occurrences: &[u32]) -> ObservedL
     let is_partial = corpus.is_partial();
     // An occurrence on a token with a single label names one; on other tokens it may name several.
     let is_list = |count: u32| !is_partial && (count as usize) < set;
-    let room = |count: u32| if count == 0 { 0 } else if is_list(count) { count as usize } else { set };
-    let ends: Vec<usize> = occurrences.iter().scan(0, |end, &count| {
-        *end += room(count);
-        Some(*end)
-    }).collect();
+    let room = |count: u32| {
+        if count == 0 {
+            0
+        } else if is_list(count) {
+            count as usize
+        } else {
+            set
+        }
+    };
+    let ends: Vec<usize> = occurrences
+        .iter()
+        .scan(0, |end, &count| {
+            *end += room(count);
+            Some(*end)
+        })
+        .collect();
     let mut found = vec![0u16; ends.last().copied().unwrap_or(0)];
     // Of each list, how many labels it has.
     let mut filled = vec![0u16; occurrences.len()];

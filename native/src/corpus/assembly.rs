@@ -157,17 +157,21 @@ impl Assembly {
 
     /// Appends the sentences of a corpus. Errors: too many labels.
     pub fn push_corpus(&mut self, corpus: &Corpus) -> Result<()> {
-        let mut piece = Builder::default();
-        piece.attributes = Alphabet::clone(&corpus.attributes);
-        corpus.labels.iter().for_each(|name| _ = piece.labels.intern(name.as_bytes()));
-        corpus.label_sets.iter().for_each(|set| _ = piece.sets.intern(set.clone()));
-        piece.sentence_ends = corpus.sentence_ends.to_vec();
-        piece.states = corpus.states.clone();
-        piece.values = corpus.values.to_vec();
-        piece.bigrams = corpus.bigrams.clone();
-        piece.bigrams.ends.to_mut().resize(corpus.n_tokens(), corpus.bigrams.ids.len());
-        piece.gold = corpus.gold.to_vec();
-        piece.weights = corpus.weights.to_vec();
+        let (mut labels, mut sets, mut bigrams) = (Labels::default(), LabelSets::default(), corpus.bigrams.clone());
+        corpus.labels.iter().for_each(|name| _ = labels.intern(name.as_bytes()));
+        corpus.label_sets.iter().for_each(|set| _ = sets.intern(set.clone()));
+        bigrams.ends.to_mut().resize(corpus.n_tokens(), corpus.bigrams.ids.len());
+        let piece = Builder {
+            attributes: Alphabet::clone(&corpus.attributes),
+            labels,
+            sets,
+            sentence_ends: corpus.sentence_ends.to_vec(),
+            states: corpus.states.clone(),
+            values: corpus.values.to_vec(),
+            bigrams,
+            gold: corpus.gold.to_vec(),
+            weights: corpus.weights.to_vec(),
+        };
         self.push(piece)
     }
 

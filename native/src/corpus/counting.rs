@@ -1,7 +1,6 @@
 //! The attributes that are on enough tokens, counted in bounded memory: sorted runs of keys with their counts go to temporary
 //! files, and are merged at the end.
 
-use crate::corpus::assembly::Builder;
 use crate::error::{Error, Result};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -50,9 +49,9 @@ impl Counter {
         Counter { counts: HashMap::default(), runs: Vec::new(), in_memory }
     }
 
-    /// Counts the attributes of a piece.
-    pub fn push(&mut self, piece: &Builder) -> Result<()> {
-        for (key, count) in piece.token_counts() {
+    /// Adds the keys of a piece's attributes, each with the number of its tokens (`Builder::token_counts`).
+    pub fn push(&mut self, counts: impl Iterator<Item = (u64, u64)>) -> Result<()> {
+        for (key, count) in counts {
             *self.counts.entry(key).or_insert(0) += count;
         }
         if self.counts.len() > self.in_memory { self.spill() } else { Ok(()) }
@@ -156,6 +155,7 @@ impl Kept {
 mod tests {
     use super::*;
     use crate::corpus::Corpus;
+    use crate::corpus::assembly::Builder;
     use crate::corpus::hash::key_of;
     use crate::corpus::sink::{Gold, Sink};
 
@@ -177,7 +177,7 @@ mod tests {
         let pieces: [&[&[u8]]; 3] = [&[b"aab", b"bc"], &[b"ad", b"d", b"c"], &[b"e", b"da"]];
         for in_memory in [0, 2, 100] {
             let mut counter = Counter::with_memory(in_memory);
-            pieces.iter().for_each(|tokens| counter.push(&piece(tokens)).unwrap());
+            pieces.iter().for_each(|tokens| counter.push(piece(tokens).token_counts()).unwrap());
             // a is on three tokens, b on two, c on two, d on three, e on one, B on all seven.
             let kept = counter.finish(3).unwrap();
             let held = |name: &[u8]| kept.holds(key_of(name));

@@ -2,12 +2,11 @@
 
 pub mod alphabet;
 pub mod assembly;
+mod check;
 pub mod counting;
 pub mod folder;
 pub mod hash;
 pub mod sink;
-
-pub use folder::Folder;
 
 use crate::corpus::alphabet::Alphabet;
 use crate::error::{Error, Result};
@@ -15,7 +14,8 @@ use crate::numeric::store::{Soon, Store};
 use crate::threads::Interrupt;
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 /// Entries of `Corpus::gold` from this number on are no labels: `FIRST_SET + k` stands for one of the labels `label_sets[k]`.
 pub const FIRST_SET: u32 = 1 << 24;
@@ -59,6 +59,19 @@ impl Rows {
     }
 }
 
+/// Compares the arrays of a folder with the checksums of their blocks.
+type Compare = Box<dyn Fn(&Interrupt) -> Result<()> + Send + Sync>;
+
+/// The folder on disk that a corpus is mapped from.
+pub struct Folder {
+    pub path: PathBuf,
+    /// A checksum of all arrays and names.
+    pub checksum: String,
+    pub compare: Compare,
+    /// What was found when the corpus was checked; unset before.
+    pub checked: OnceLock<std::result::Result<(), String>>,
+}
+
 /// Encoded sentences. A subset shares the names, which sit behind `Arc`, and copies its ids alone.
 #[derive(Clone)]
 pub struct Corpus {
@@ -93,7 +106,18 @@ impl Corpus {
     /// Fails if the corpus is on disk and damaged there: its bytes are not those that were written, or an index reaches beyond
     /// its array. All arrays are read, once in the life of the corpus; whoever uses numbers of them checks first.
     pub fn check(&self, interrupt: &Interrupt) -> Result<()> {
-        self.folder.as_ref().map_or(Ok(()), |folder| folder.check(self, interrupt))
+        let Some(folder) = &self.folder else { return Ok(()) };
+        if let Some(found) = folder.checked.get() {
+            return found.clone().map_err(Error::Data);
+        }
+        let found = (folder.compare)(interrupt).and_then(|()| self.check_indices());
+        match &found {
+            Ok(()) => _ = folder.checked.set(Ok(())),
+            Err(Error::Data(message)) => _ = folder.checked.set(Err(message.clone())),
+            // An interruption, or a failure of the system, says nothing of the corpus.
+            Err(_) => (),
+        }
+        found
     }
 
     /// Whether the arrays lie on disk.

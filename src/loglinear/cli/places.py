@@ -20,7 +20,7 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
     Args:
         parser: of the command; says what users call an argument.
         arguments: of the command line.
-        reads: names of the arguments that hold a file to read, or `-` for standard input.
+        reads: names of the arguments that hold a file to read, or several, or `-` for standard input.
         writes: names of the arguments that hold a file to write, or `-` for standard output.
 
     Raises:
@@ -31,7 +31,7 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
     from ..models.settings import kind_of
 
     spelt = {each.dest: each.option_strings[-1] if each.option_strings else each.metavar for each in parser._actions}
-    seen = [(name, path) for name in reads if (path := getattr(arguments, name)) is not None]
+    seen = [(name, path) for name in reads for path in _paths(getattr(arguments, name))]
     for name, path in seen:
         if name not in ("model", "start") and os.path.isfile(path) and kind_of(path) is not None:
             message = f"{path}: this is a loglinear model, not data"
@@ -47,6 +47,11 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
                 raise OptionError(message)
         check_writable(path)
         seen.append((name, path))
+
+
+def _paths(value: str | list[str] | None) -> list[str]:
+    """Return the paths in an argument."""
+    return [] if value is None else [value] if isinstance(value, str) else value
 
 
 def _is_same(path: str, other: str) -> bool:

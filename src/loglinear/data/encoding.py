@@ -22,7 +22,7 @@ __all__ = ["CorpusFile"]
 
 
 class CorpusFile:
-    """A corpus on disk that is being written, or continued.
+    r"""A corpus on disk that is being written, or continued.
 
     The sentences of texts and of other corpora are added one source after the other. Memory holds the names of the
     attributes, and some megabytes of text; all else goes to the disk. A new corpus gets its name at the end of the
@@ -43,7 +43,7 @@ class CorpusFile:
         >>> folder = tempfile.mkdtemp()
         >>> path, text = os.path.join(folder, "all.corpus"), os.path.join(folder, "some.txt")
         >>> with open(text, "w") as file:
-        ...     _ = file.write("Dogs NOUN\\nbark VERB\\n")
+        ...     _ = file.write("Dogs NOUN\nbark VERB\n")
         >>> with CorpusFile(path, template="pos") as corpus:
         ...     corpus.add(text)
         ...     corpus.add(Corpus.encode([["Cats", "sleep"]], [["NOUN", "VERB"]], template="pos"))
@@ -51,9 +51,7 @@ class CorpusFile:
         <Corpus of 2 sentences, 4 tokens, 67 attributes, 2 labels>
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, template: str | None = None, append: bool = False
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, template: str | None = None, append: bool = False) -> None:
         self._path, self._template = os.fspath(path), template_text(template)
         self._settings: dict[str, Any] | None = None
         if append:
@@ -119,7 +117,9 @@ class CorpusFile:
             self._settings = settings
         for name, what in (("template", "another template"), ("label_type", "labels of another type")):
             if settings[name] != self._settings[name]:
-                message = f"{self._path}: sentences to be added have {what} than those before; encode them by themselves"
+                message = (
+                    f"{self._path}: sentences to be added have {what} than those before; encode them by themselves"
+                )
                 raise DataError(message)
 
     def keep_frequent(
@@ -149,9 +149,8 @@ class CorpusFile:
                 name = "standard input" if path == "-" else path
                 message = f"min_count={min_count}: {name} is no text that can be read twice; leave out min_count"
                 raise OptionError(message)
-            self._writer.count(
-                path, format_of(path) if format is None else format, self._template, labelled=False, threads=threads
-            )
+            kind = format_of(path) if format is None else format
+            self._writer.count(path, kind, self._template, threads=threads)
         return self._writer.keep(min_count)
 
     def finish(self) -> None:

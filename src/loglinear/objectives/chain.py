@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     Numbers = npt.NDArray[np.int64]
 
+# Attributes of all tokens together; other forms of the data than blocks take some ten bytes for each.
+MOST_IN_MEMORY = 100_000_000
+
 __all__ = ["ChainFeatures", "ChainObjective", "FeatureCounts"]
 
 
@@ -232,6 +235,11 @@ class ChainObjective:
     def is_binary(self) -> bool:
         """Whether every attribute has the value 1."""
         return self.corpus.core.is_binary
+
+    @property
+    def stays_on_disk(self) -> bool:
+        """Whether the corpus lies on disk and is large: its tokens have more than 100 million attributes."""
+        return self.corpus.core.is_mapped and self.corpus.core.n_entries > MOST_IN_MEMORY
 
     @property
     def n_cells(self) -> int:

@@ -117,7 +117,7 @@ class AdaGrad:
         passes.adagrad_pass(
             w,
             squares,
-            visits=visiting(self.seed, state.iteration, n),
+            visits=visiting(self.seed, state.iteration, n, passes.run_ends),
             rate=state.learning_rate,
             delta=self.delta,
             l2=problem.penalty.l2 / n,

@@ -137,6 +137,9 @@ def _rule(problem: Problem) -> tuple[type[Any], dict[str, Any], str]:
 def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], dict[str, Any], str]:
     """Return the rule for sequences with many cells."""
     penalty, size = problem.penalty, f"{objective.n_cells:,} labels of tokens"
+    if objective.stays_on_disk:
+        why = "data that stay on disk"
+        return (OWLQN, {"tolerance": TOLERANCE}, f"an L1 penalty, and {why}") if penalty.l1 else (LBFGS, {}, why)
     # A learning rate that was not tuned is safe with many samples whose attributes have no values.
     is_tame = problem.objective.n_samples >= MANY_SAMPLES and objective.is_binary
     by_sample = objective.order == 1 and is_tame

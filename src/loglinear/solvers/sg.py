@@ -120,7 +120,7 @@ class SG:
         passes.sg_pass(
             iterate,
             sum,
-            visits=visiting(self.seed, number, n),
+            visits=visiting(self.seed, number, n, passes.run_ends),
             rates=self.step_sizes(state.learning_rate, np.arange(number * n + 1.0, (number + 1) * n + 1), l2),
             l2=l2,
         )

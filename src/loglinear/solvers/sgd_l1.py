@@ -162,7 +162,7 @@ class SGDL1:
             w,
             q,
             state.u,
-            visits=visiting(self.seed, number, n),
+            visits=visiting(self.seed, number, n, passes.run_ends),
             rates=self.rates(state.learning_rate, np.arange(number * n, (number + 1) * n) / n),
             l1=problem.penalty.l1 / n,
             l2=problem.penalty.l2 / n,

@@ -1,8 +1,8 @@
 //! Opening a corpus on disk: sizes are looked at, and no number is read.
 
 use crate::corpus::alphabet::Alphabet;
+use crate::corpus::folder::arrays::{Array, BLOCK, SUMMARY};
 use crate::corpus::folder::summary::{Stored, Summary};
-use crate::corpus::folder::{Array, BLOCK, SUMMARY};
 use crate::corpus::{Corpus, Folder, Rows};
 use crate::error::{Error, Result};
 use crate::numeric::store::{self, Store};
@@ -57,7 +57,9 @@ pub fn open(path: &Path) -> Result<(Corpus, Value)> {
         return Err(damaged(&path.join(SUMMARY), "the sizes of its arrays do not fit"));
     }
     let settings = summary.settings.take();
-    let folder = Folder { path: path.to_owned(), summary: Box::new(summary), checked: OnceLock::new() };
+    let (checksum, place) = (summary.checksum(), path.to_owned());
+    let compare = Box::new(move |interrupt: &Interrupt| check_sums(&place, &summary, interrupt));
+    let folder = Folder { path: path.to_owned(), checksum, compare, checked: OnceLock::new() };
     Ok((Corpus { folder: Some(Arc::new(folder)), ..corpus }, settings))
 }
 
@@ -88,7 +90,7 @@ pub(super) fn damaged(path: &Path, what: &str) -> Error {
 }
 
 /// Compares the checksums of all blocks of all arrays, on the threads of the pool.
-pub(super) fn check_sums(folder: &Path, summary: &Summary, interrupt: &Interrupt) -> Result<()> {
+fn check_sums(folder: &Path, summary: &Summary, interrupt: &Interrupt) -> Result<()> {
     for Stored { file, bytes, sums } in summary.arrays.values() {
         let path = folder.join(file);
         let opened = File::open(&path).map_err(|source| Error::io(&path, source))?;

@@ -1,6 +1,6 @@
 //! The file that describes the arrays of a corpus on disk: JSON, and behind it a line with its checksum.
 
-use crate::corpus::folder::{ARRAYS, Array, BLOCK, SUMMARY, VERSION};
+use crate::corpus::folder::arrays::{ARRAYS, Array, BLOCK, SUMMARY, VERSION};
 use crate::error::{Error, Result};
 use crate::files::atomic::write_atomically;
 use serde_json::{Map, Value, json};
@@ -123,7 +123,7 @@ impl Summary {
                 sums: list(&stored["xxh3"])?.iter().map(sum).collect::<Option<_>>()?,
             };
             let is_plain = !stored.file.contains(['/', '\\']) && !stored.file.starts_with('.');
-            if !is_plain || stored.bytes % width != 0 || stored.sums.len() != stored.bytes.div_ceil(BLOCK) {
+            if !is_plain || !stored.bytes.is_multiple_of(width) || stored.sums.len() != stored.bytes.div_ceil(BLOCK) {
                 return None;
             }
             arrays.insert(array, stored);

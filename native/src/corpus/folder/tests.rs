@@ -1,10 +1,12 @@
 //! Unit tests of corpora on disk.
 
 use super::*;
+use crate::corpus::Corpus;
 use crate::corpus::assembly::{Assembly, Builder};
 use crate::corpus::hash::key_of;
 use crate::corpus::sink::{Gold, Sink};
 use crate::numeric::random::Random;
+use crate::threads::Interrupt;
 use proptest::prelude::*;
 use serde_json::json;
 use std::path::Path;

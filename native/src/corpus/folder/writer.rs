@@ -2,11 +2,10 @@
 
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::assembly::{Assembly, Builder, Names, ranked};
-use crate::corpus::folder::array::{COPIED, Growing};
-use crate::corpus::folder::check::check;
+use crate::corpus::folder::arrays::{ARRAYS, Array};
+use crate::corpus::folder::growing::{COPIED, Growing};
 use crate::corpus::folder::open::{alphabet, is_folder};
 use crate::corpus::folder::summary::{Stored, Summary};
-use crate::corpus::folder::{ARRAYS, Array};
 use crate::corpus::{Corpus, FIRST_SET};
 use crate::error::{Error, Result};
 use bytemuck::{NoUninit, cast_slice_mut};
@@ -325,7 +324,7 @@ fn renumbered(folder: &Path, gold: &Stored, rank: &[u32]) -> Result<Stored> {
 
 /// Writes a corpus to disk, in place of a corpus that is there.
 pub fn save(corpus: &Corpus, path: &Path, settings: Value) -> Result<()> {
-    check(corpus)?;
+    corpus.check_indices()?;
     let mut writer = Writer::create(path)?;
     let mut counts = vec![0u64; corpus.labels.len()];
     corpus.gold.iter().filter(|&&label| label < FIRST_SET).for_each(|&label| counts[label as usize] += 1);

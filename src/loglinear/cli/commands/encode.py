@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EXAMPLE = """example: loglinear encode train.txt --preset ner -o train.corpus
          loglinear train train.corpus --l1 1 --model ner.loglinear"""
 # Arguments that are files to read, and files to write; the output is a folder, which its writer checks.
-READS: tuple[str, ...] = ("template",)
+READS: tuple[str, ...] = ("files", "template")
 WRITES: tuple[str, ...] = ()
 
 _PERIOD = 2.0
@@ -35,7 +35,7 @@ def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="labelled sentences, gzip and xz too; - for stdin; encoded corpora")
-    add("-o", "--output", required=True, metavar="CORPUS", help="folder to write; a corpus that is there is replaced")
+    add("-o", "--output", required=True, metavar="FOLDER", help="corpus to write; a corpus that is there is replaced")
     add("--append", action="store_true", help="add the sentences to the corpus that is there, with its template")
     add_format(parser, "svmlight", default="columns")
     add_templates(parser)
@@ -86,7 +86,7 @@ def run(arguments: Namespace) -> None:
 
 @contextmanager
 def _shown(corpus: CorpusFile, done: str, *, quiet: bool) -> Iterator[None]:
-    """Show the number of tokens that are done while the block works: a line now and then, one that changes on a terminal."""
+    """Show the number of tokens that are done while the block works: a line now and then; on a terminal it changes."""
     over = threading.Event()
     begun, last, is_terminal = time.monotonic(), -1, sys.stderr.isatty()
 
@@ -98,7 +98,9 @@ def _shown(corpus: CorpusFile, done: str, *, quiet: bool) -> Iterator[None]:
                 last = number
                 speed = number / (time.monotonic() - begun) / 1e6
                 line = f"{counted(number, 'token')} {done}, {speed:.2f} million a second"
-                print(f"\r{line}" if is_terminal else line, end="" if is_terminal else "\n", file=sys.stderr, flush=True)
+                print(
+                    f"\r{line}" if is_terminal else line, end="" if is_terminal else "\n", file=sys.stderr, flush=True
+                )
 
     watcher = threading.Thread(target=show, daemon=True)
     if not quiet:

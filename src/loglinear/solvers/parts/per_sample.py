@@ -70,9 +70,22 @@ def sample_passes(problem: Problem) -> Any:
     return cast(PerSample, problem.objective).per_sample()
 
 
-def visiting(seed: int, number: int, n_samples: int) -> Numbers:
-    """Return the samples in the random sequence in which a pass visits them, each once."""
-    return np.random.default_rng([seed, number]).permutation(n_samples)
+def visiting(seed: int, number: int, n_samples: int, run_ends: Numbers | None = None) -> Numbers:
+    """Return the samples in the random sequence in which a pass visits them, each once.
+
+    Args:
+        seed: of all sequences.
+        number: of the pass.
+        n_samples: number of samples.
+        run_ends: the ends of runs of samples that lie together on disk: the runs come in random sequence then, and the
+            samples of each. None for samples in memory.
+    """
+    rng = np.random.default_rng([seed, number])
+    if run_ends is None:
+        return rng.permutation(n_samples)
+    starts = np.concatenate([[0], run_ends[:-1]])
+    runs = (rng.permutation(np.arange(starts[run], run_ends[run])) for run in rng.permutation(run_ends.size))
+    return np.concatenate(list(runs))
 
 
 def check_learning_rate(learning_rate: Any) -> None:

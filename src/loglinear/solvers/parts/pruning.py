@@ -38,6 +38,10 @@ class Prunable(Protocol):
         """Number of labels that the tokens may have, all tokens together."""
 
     @property
+    def stays_on_disk(self) -> bool:
+        """Whether the data lie on disk, and are too many to be held in memory in another form."""
+
+    @property
     def attributes_per_sample(self) -> float:
         """Mean number of attributes of a sequence, all its tokens together."""
 

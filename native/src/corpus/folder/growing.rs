@@ -1,7 +1,7 @@
 //! Files of numbers that grow, with a checksum for each block.
 
+use crate::corpus::folder::arrays::{Array, BLOCK};
 use crate::corpus::folder::summary::Stored;
-use crate::corpus::folder::{Array, BLOCK};
 use crate::error::{Error, Result};
 use bytemuck::{NoUninit, cast_slice};
 use std::fs::File;

@@ -1,0 +1,47 @@
+//! The arrays of a corpus on disk, and the constants of its layout.
+
+/// The name of the file that describes the others.
+pub(super) const SUMMARY: &str = "corpus.json";
+/// The version that this program reads and writes.
+pub(super) const VERSION: u64 = 1;
+/// Bytes of an array that have a checksum of their own.
+pub(super) const BLOCK: usize = 16 << 20;
+
+/// An array of a corpus.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Array {
+    SentenceEnds,
+    StateEnds,
+    StateIds,
+    Values,
+    BigramEnds,
+    BigramIds,
+    Gold,
+    Weights,
+    AttributeKeys,
+    AttributeEnds,
+    AttributeNames,
+}
+
+/// The arrays with the names of their files, and the bytes of a number.
+pub(super) const ARRAYS: [(Array, &str, usize); 11] = [
+    (Array::SentenceEnds, "sentence_ends.u64", 8),
+    (Array::StateEnds, "state_ends.u64", 8),
+    (Array::StateIds, "state_ids.u32", 4),
+    (Array::Values, "values.f64", 8),
+    (Array::BigramEnds, "bigram_ends.u64", 8),
+    (Array::BigramIds, "bigram_ids.u32", 4),
+    (Array::Gold, "gold.u32", 4),
+    (Array::Weights, "weights.f64", 8),
+    (Array::AttributeKeys, "attribute_keys.u64", 8),
+    (Array::AttributeEnds, "attribute_ends.u64", 8),
+    (Array::AttributeNames, "attribute_names.u8", 1),
+];
+
+impl Array {
+    /// The name of the array's file, and the bytes of a number.
+    pub fn row(self) -> (&'static str, usize) {
+        let (_, name, width) = ARRAYS[self as usize];
+        (name, width)
+    }
+}
