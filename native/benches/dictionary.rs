@@ -11,7 +11,7 @@
 
 use loglinear::corpus::Corpus;
 use loglinear::corpus::hash::key_of;
-use loglinear::text::encode::{Format, encode};
+use loglinear::text::encode::{Format, Reading, encode};
 use loglinear::text::input::Source;
 use loglinear::text::labels::Labels;
 use loglinear::text::template::Template;
@@ -27,7 +27,9 @@ fn read(name: &str) -> Corpus {
     let folder = std::env::var("LOGLINEAR_DATA").expect("LOGLINEAR_DATA names the folder of the data");
     let source = Source::open(Path::new(&format!("{folder}/conll2000/{name}.txt"))).expect("the data is there");
     let template = Template::parse(TEMPLATE).expect("the preset is sound");
-    encode(source, Format::Columns, Some(&template), Labels::Whole, &Interrupt::default()).expect("the data is sound")
+    let (template, interrupt) = (Some(&template), &Interrupt::default());
+    let reading = Reading { format: Format::Columns, template, labels: Labels::Whole, interrupt };
+    encode(source, reading).expect("the data is sound")
 }
 
 /// Median nanoseconds a look-up, and the number of attributes found.

@@ -33,7 +33,6 @@
 //! every end of such a loop.
 
 use crate::chain::features::{Features, NOWHERE, Place};
-use crate::chain::scratch::settled;
 use crate::corpus::{Corpus, Rows};
 use crate::error::Result;
 use crate::numeric::ragged::{Lists, Values};
@@ -271,17 +270,20 @@ impl Block {
     }
 }
 
-/// Lays the sentences of a corpus out in the blocks that its features name. Error: the disk is full, on which a corpus from disk
-/// keeps its blocks.
-pub fn blocks(corpus: &Corpus, features: &Features) -> Result<Vec<Block>> {
+/// Lays the sentences of a corpus out in the blocks that its features name; `settle` says where a block is kept.
+pub fn blocks(
+    corpus: &Corpus,
+    features: &Features,
+    settle: impl Fn(Block) -> Result<Block> + Sync,
+) -> Result<Vec<Block>> {
     let maker =
         BlockMaker { corpus, features, places: features.places(corpus.attributes.len()), kinds: kinds(features) };
-    let settled = |(sentences, own): &(Range<usize>, Range<usize>)| {
-        let block = settled(corpus, maker.block(sentences.clone(), own.clone()))?;
+    let made = |(sentences, own): &(Range<usize>, Range<usize>)| {
+        let block = settle(maker.block(sentences.clone(), own.clone()))?;
         corpus.advise(sentences.clone(), Soon::Unwanted);
         Ok(block)
     };
-    features.blocks.par_iter().map(settled).collect()
+    features.blocks.par_iter().map(made).collect()
 }
 
 /// The number of tokens that take turns in laying out an entry: sums of neighbouring entries do not wait for each other then.

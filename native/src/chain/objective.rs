@@ -18,6 +18,7 @@ use crate::chain::layout::{self, Block};
 use crate::chain::masks::Masks;
 use crate::chain::pass::{BlockPass, Likely, Scores, Summed, Targets, Workspace};
 use crate::chain::pruned::{BlockLabels, LikelyLabels};
+use crate::chain::scratch::settled;
 use crate::chain::sums::{Reduction, Sums};
 use crate::chain::weighted::Weighted;
 use crate::corpus::Corpus;
@@ -79,7 +80,7 @@ impl ChainObjective {
             corpus.check(&Interrupt::default())?;
             let features = Features::new(&corpus, selection)?;
             let masks = Masks::new(&corpus, constraints)?;
-            let blocks = layout::blocks(&corpus, &features)?;
+            let blocks = layout::blocks(&corpus, &features, |block| settled(&corpus, block))?;
             Ok((features, blocks, masks))
         })?;
         // CRFsuite trains without features, too.
