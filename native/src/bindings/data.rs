@@ -14,7 +14,7 @@ use crate::text::encode::{self, Format, Reading};
 use crate::text::input::Source;
 use crate::text::labels::Labels;
 use crate::text::template::Template;
-use crate::threads;
+use crate::threads::{self, Interrupt};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -43,6 +43,16 @@ pub fn alphabet(names: &[String]) -> PyResult<Alphabet> {
         }
     }
     Ok(attributes)
+}
+
+impl Corpus {
+    /// The corpus, after a check of its numbers if they lie on disk.
+    fn sound(&self) -> PyResult<&corpus::Corpus> {
+        if self.inner.is_mapped() {
+            threads::pool(0)?.install(|| self.inner.check(&Interrupt::default()))?;
+        }
+        Ok(&self.inner)
+    }
 }
 
 #[pymethods]
@@ -218,10 +228,10 @@ impl Corpus {
     }
 
     /// Names of the attributes, by id.
-    fn names(&self) -> Vec<String> {
-        let attributes = &self.inner.attributes;
+    fn names(&self) -> PyResult<Vec<String>> {
+        let attributes = &self.sound()?.attributes;
         let name = |id| String::from_utf8_lossy(attributes.text(id)).into_owned();
-        (0..attributes.len() as u32).map(name).collect()
+        Ok((0..attributes.len() as u32).map(name).collect())
     }
 
     /// The tokens' state attributes as compressed sparse rows: ends, ids, values.
@@ -229,29 +239,29 @@ impl Corpus {
     fn rows<'py>(
         &self,
         py: Python<'py>,
-    ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>) {
-        let states = &self.inner.states;
+    ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)> {
+        let states = &self.sound()?.states;
         let ends = states.ends.iter().map(|&end| end as i64).collect();
         let ids = states.ids.iter().map(|&id| i64::from(id)).collect();
         let values = (0..states.ids.len()).map(|at| self.inner.value(at)).collect();
-        (PyArray1::from_vec(py, ends), PyArray1::from_vec(py, ids), PyArray1::from_vec(py, values))
+        Ok((PyArray1::from_vec(py, ends), PyArray1::from_vec(py, ids), PyArray1::from_vec(py, values)))
     }
 
     /// The sentence and the place in it of the first token that has not a single label.
-    fn first_partial(&self) -> Option<(usize, usize)> {
-        self.inner.first_partial()
+    fn first_partial(&self) -> PyResult<Option<(usize, usize)>> {
+        Ok(self.sound()?.first_partial())
     }
 
     /// The label of each token, as its number among `labels`; empty for unlabelled data.
-    fn targets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        PyArray1::from_slice(py, &self.inner.gold)
+    fn targets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        Ok(PyArray1::from_slice(py, &self.sound()?.gold))
     }
 
     /// Weight of each token: its sentence's.
-    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        let corpus = &self.inner;
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let corpus = self.sound()?;
         let of = |sentence| std::iter::repeat_n(corpus.weight(sentence), corpus.tokens(sentence).len());
-        PyArray1::from_vec(py, (0..corpus.n_sentences()).flat_map(of).collect())
+        Ok(PyArray1::from_vec(py, (0..corpus.n_sentences()).flat_map(of).collect()))
     }
 
     /// Whether there are attributes of label bigrams.
@@ -267,18 +277,19 @@ impl Corpus {
     }
 
     /// Tokens of each sentence.
-    fn lengths(&self) -> Vec<usize> {
-        (0..self.inner.n_sentences()).map(|sentence| self.inner.tokens(sentence).len()).collect()
+    fn lengths(&self) -> PyResult<Vec<usize>> {
+        let corpus = self.sound()?;
+        Ok((0..corpus.n_sentences()).map(|sentence| corpus.tokens(sentence).len()).collect())
     }
 
     fn select(&self, sentences: Vec<usize>) -> PyResult<Self> {
-        Ok(Corpus { inner: Arc::new(self.inner.select(&sentences)?) })
+        Ok(Corpus { inner: Arc::new(self.sound()?.select(&sentences)?) })
     }
 
     /// The labels of every sentence, or None for unlabelled data. A label is a str, a frozenset of several, one of which it
     /// is, or None for an unknown one.
     fn gold<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
-        let corpus = &self.inner;
+        let corpus = self.sound()?;
         if !corpus.labelled {
             return Ok(None);
         }

@@ -143,7 +143,7 @@ impl Features {
             n_shared: 0,
             blocks: Vec::new(),
         };
-        features.add_bigrams(corpus, selection.min_count, all_pairs);
+        features.add_bigrams(corpus, selection.min_count, all_pairs)?;
         features.add_states(&seen, &labels_of, selection, sentences)?;
         Ok(features)
     }
@@ -156,9 +156,7 @@ impl Features {
         }
         let labels: Vec<u16> = if n_labels == 2 { vec![1] } else { (0..n_labels as u16).collect() };
         let n = n_columns * labels.len();
-        if u32::try_from(n).is_err() {
-            return Err(Error::Data("more than 2^32 features".into()));
-        }
+        check_count(n)?;
         let is_dense = labels.len() > 1;
         Ok(Features {
             n_labels,
@@ -221,9 +219,9 @@ impl Features {
         &self.state_labels[self.state_range(attribute..attribute + 1)]
     }
 
-    fn add_bigrams(&mut self, corpus: &Corpus, min_count: u32, all_pairs: bool) {
+    fn add_bigrams(&mut self, corpus: &Corpus, min_count: u32, all_pairs: bool) -> Result<()> {
         if corpus.bigrams.ids.is_empty() {
-            return;
+            return Ok(());
         }
         let counts = token_counts(corpus, |token| corpus.bigrams_of(token));
         let (mut seen, mut most) = (Vec::new(), FEW_PAIRS);
@@ -243,6 +241,8 @@ impl Features {
         }
         seen.par_sort_unstable();
         seen.dedup();
+        let kept = counts.iter().filter(|&&count| count >= min_count.max(1)).count();
+        check_count(if all_pairs { kept * self.n_labels * self.n_labels } else { seen.len() })?;
         let mut next = seen.iter().peekable();
         for (attribute, &count) in counts.iter().enumerate() {
             let start = self.bigram_pairs.len() as u32;
@@ -258,6 +258,7 @@ impl Features {
             }
             self.bigram_ranges.push(start..self.bigram_pairs.len() as u32);
         }
+        Ok(())
     }
 
     fn add_states(
@@ -273,6 +274,7 @@ impl Features {
         let all_states = selection.all_states && selection.min_sum.is_none();
         // Class -> its attributes: 0 dense, 1 shared by blocks, 2 + b found in block b only.
         let mut classes: Vec<Vec<u32>> = vec![Vec::new(); 2 + n_blocks];
+        let mut total = 0;
         for (attribute, &count) in seen.counts.iter().enumerate() {
             let n_labels = if all_states { self.n_labels } else { labels_of.of(attribute).len() };
             if count == 0 || n_labels == 0 || seen.tokens[attribute] < selection.min_count {
@@ -286,7 +288,10 @@ impl Features {
                 1
             };
             classes[class].push(attribute as u32);
+            total += n_labels;
         }
+        // Before memory is asked for.
+        check_count(total)?;
         (self.n_dense, self.n_shared) = (classes[0].len(), classes[1].len());
         let mut block_ranges = Vec::with_capacity(n_blocks);
         for (class, attributes) in classes.iter().enumerate() {
@@ -297,10 +302,7 @@ impl Features {
                 } else {
                     self.state_labels.extend_from_slice(labels_of.of(attribute as usize));
                 }
-                let end = u32::try_from(self.state_labels.len()).map_err(|_| {
-                    Error::Data("more than 2^32 features; raise min_count or leave out all_states".into())
-                })?;
-                self.state_attributes.push((attribute, end));
+                self.state_attributes.push((attribute, self.state_labels.len() as u32));
             }
             if class >= 2 {
                 block_ranges.push(start..self.state_labels.len());
@@ -309,6 +311,15 @@ impl Features {
         self.blocks = sentences.into_iter().zip(block_ranges).collect();
         Ok(())
     }
+}
+
+/// Fails if there are more features of states, or of bigrams, than 32-bit numbers count.
+fn check_count(features: usize) -> Result<()> {
+    if u32::try_from(features).is_ok() {
+        return Ok(());
+    }
+    let remedy = "raise min_count, or leave out all_states and all_transitions";
+    Err(Error::Data(format!("{features} features, more than 2^32; {remedy}")))
 }
 
 /// Cuts the corpus into blocks of whole sentences. The blocks depend on the corpus alone, so that sums are added up in the same

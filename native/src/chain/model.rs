@@ -145,6 +145,7 @@ impl Model {
         T: Send,
         F: Fn(&mut Lattice, usize) -> T + Sync,
     {
+        corpus.check(interrupt)?;
         let weights = self.weights();
         let keys: Vec<u64> = (0..corpus.attributes.len() as u32).map(|id| corpus.attributes.key(id)).collect();
         let states: Vec<Range<usize>> = keys.par_iter().map(|&key| weights.states.find(key)).collect();

@@ -33,9 +33,11 @@ def naming(path: str, format: str | None = None) -> Iterator[None]:
     except DataError as error:
         import re
 
+        from ..data.corpus import is_corpus
         from ..data.lines import file_name, line_of
 
-        place = re.match(r"sentence (\d+)(?:, token (\d+))?", str(error)) if format else None
+        has_lines = format and not is_corpus(path)
+        place = re.match(r"sentence (\d+)(?:, token (\d+))?", str(error)) if has_lines else None
         line = place and line_of(path, str(format), int(place[1]), int(place[2] or 0))
         message = f"{file_name(path)}{f', line {line}' if line else ''}: {error}"
         raise DataError(message) from error
@@ -75,15 +77,18 @@ def model_format(path: str, format: str | None, settings: dict[str, Any], templa
         template: of the model.
 
     Returns:
-        The format asked for; else the format of the file's extension, if the model can read it; else the format of the
-        training data.
+        `corpus` for an encoded corpus; the format asked for; else the format of the file's extension, if the model can
+        read it; else the format of the training data.
 
     Raises:
         OptionError: there is no such format, or the model cannot read it.
     """
+    from ..data.corpus import is_corpus
     from ..data.formats import format_of, readable
 
     check_format(format)
+    if is_corpus(path):
+        return "corpus"
     if format is not None:
         if template is not None and format in ("crfsuite", "svmlight"):
             message = (

@@ -89,3 +89,33 @@ fn unknown_labels_alone_are_nothing_to_train_on() {
     let message = Features::new(&corpus_of(&[&[("x", &[])]]), Selection::seen(1)).err().unwrap().to_string();
     assert!(message.contains("no token whose label is known"), "{message}");
 }
+
+#[test]
+fn more_features_than_32_bits_count_are_refused_before_memory_is_asked_for() {
+    // 4,096 labels, and 2^20 + 1 attributes: all states are 4,096 more than 2^32.
+    let n = (1 << 20) + 1;
+    let mut builder = Builder::default();
+    for token in 0..n {
+        builder.state(token + 1, 1.0, |_| ());
+        builder.end_token(Some(Gold::Label(format!("{}", token % 4096).as_bytes())));
+        builder.end_sentence(1.0);
+    }
+    let corpus = Corpus::assemble(vec![builder]).unwrap();
+    let of = |all_states| Features::new(&corpus, Selection { all_states, ..Selection::seen(1) });
+    assert_eq!(of(false).unwrap().len() as u64, n);
+    let message = of(true).err().unwrap().to_string();
+    assert!(message.starts_with("4294971392 features, more than 2^32"), "{message}");
+}
+
+#[test]
+fn large_corpora_are_cut_into_more_blocks_than_64() {
+    let mut corpus = Corpus::of_samples(vec!["A".into()], vec![0; 1000], Vec::new());
+    let cut = |attributes: usize, corpus: &mut Corpus| {
+        corpus.states.ends = (1..=1000).map(|token| token * attributes).collect::<Vec<_>>().into();
+        blocks(corpus).len()
+    };
+    assert_eq!(cut(100, &mut corpus), 1);
+    assert_eq!(cut(4_000, &mut corpus), 10);
+    assert_eq!(cut(400_000, &mut corpus), 64);
+    assert_eq!(cut(1_000_000, &mut corpus), 125);
+}

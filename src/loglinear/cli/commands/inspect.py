@@ -1,6 +1,7 @@
 """Show what a model holds: features, labels, template, strongest weights, how it was trained.
 
-Of a network: variables with their states, and the strongest interactions.
+Of a network: variables with their states, and the strongest interactions. Of an encoded corpus: sizes, labels,
+template, and whether its files are whole.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from ...data.corpus import Corpus, is_corpus
 from ...data.features import Feature
 from ...models.settings import kind_of
 from ..options import add_json, count
@@ -29,13 +31,16 @@ _KNOWN = ("gap", "n_sentences", "n_tokens", "n_samples", "start", "dev", "kept")
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("model", metavar="MODEL", help="model file")
+    parser.add_argument("model", metavar="MODEL", help="model file, or the folder of an encoded corpus")
     parser.add_argument("--top", type=count, default=20, metavar="N", help="how many of the strongest weights (20)")
     add_json(parser)
 
 
 def run(arguments: Namespace) -> None:
     """Inspect."""
+    if is_corpus(arguments.model):
+        _inspect_corpus(arguments)
+        return
     if kind_of(arguments.model) == "network":
         from ..networks import inspect
 
@@ -73,6 +78,33 @@ def run(arguments: Namespace) -> None:
         "top_transitions": _strongest(moves, arguments.top),
     }
     print(json.dumps(report) if arguments.json else render(report))
+
+
+def _inspect_corpus(arguments: Namespace) -> None:
+    """Show what an encoded corpus holds, after a look at all of its files."""
+    corpus = Corpus.open(arguments.model)
+    corpus.core.check()
+    report = {
+        "n_sentences": len(corpus),
+        "n_tokens": corpus.n_tokens,
+        "n_entries": corpus.core.n_entries,
+        "n_attributes": corpus.n_attributes,
+        "labels": corpus.labels,
+        "format": corpus.format,
+        "checksum": corpus.core.checksum,
+        "template": corpus.template,
+    }
+    if arguments.json:
+        print(json.dumps(report))
+        return
+    size = f"{counted(len(corpus), 'sentence')}, {counted(corpus.n_tokens, 'token')}"
+    print(
+        f"encoded corpus   {size}, format {corpus.format}\n"
+        f"attributes       {corpus.n_attributes:,}, {corpus.core.n_entries:,} on all tokens together\n"
+        f"labels           {len(corpus.labels)}: {' '.join(corpus.labels)}\n"
+        f"files            whole, checksum {corpus.core.checksum}"
+        + ("" if corpus.template is None else f"\ntemplate\n\n{corpus.template.rstrip()}")
+    )
 
 
 def _strongest(features: list[dict[str, Any]], top: int) -> list[dict[str, Any]]:

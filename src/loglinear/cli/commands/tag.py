@@ -1,10 +1,10 @@
 """Label a file: the input columns, and the predicted label behind them.
 
-Attribute files and texts give the label alone; JSON lines get a field `predicted` (and `marginals`, or `n_best`). A
-CoNLL-U file comes back as it was, with the labels in the column of the training data's labels, or in UPOS. With
---n-best a sentence is written once for each of its most probable labellings, as CRF++ does: a line with # and the
-rank, from 0 on, and the probability; the tokens; an empty line. There are fewer where a sentence has fewer labellings.
-The model of a network fills the missing cells of a table, each with its most probable state.
+Attribute files, texts and encoded corpora give the label alone; JSON lines get a field `predicted` (and `marginals`,
+or `n_best`). A CoNLL-U file comes back as it was, with the labels in the column of the training data's labels, or in
+UPOS. With --n-best a sentence is written once for each of its most probable labellings, as CRF++ does: a line with #
+and the rank, from 0 on, and the probability; the tokens; an empty line. There are fewer where a sentence has fewer
+labellings. The model of a network fills the missing cells of a table, each with its most probable state.
 
 --probabilities says how sure the model of a chain is of its labels:
   token     a column behind the label: the probability of this label. JSON lines get `probabilities`.
@@ -96,6 +96,9 @@ def run(arguments: Namespace) -> None:
     if format == "text":
         _tag_texts(arguments, streams=streams)
         return
+    if format == "corpus":
+        _tag_corpus(arguments, model)
+        return
     if arguments.constraints is not None:
         model = _constrained(model, arguments.constraints)
 
@@ -165,6 +168,29 @@ def _constrained(model: ChainModel, constraints: str) -> ChainModel:
 
     check_constraints("--constraints", constraints)
     return constrained(model, resolved(constraints, model.labels))
+
+
+def _tag_corpus(arguments: Namespace, model: ChainModel) -> None:
+    """Write the labels of an encoded corpus, a line each, and a blank line behind each sentence.
+
+    Raises:
+        OptionError: more is wanted than labels.
+    """
+    from ...data.corpus import Corpus
+    from ...data.templates import TemplateText
+    from ...data.writing import write_output
+
+    wanted = (arguments.marginals, arguments.n_best, arguments.probabilities, arguments.layout, arguments.detail)
+    if any(wanted):
+        message = f"{arguments.file} is an encoded corpus, of which the labels alone are written; give the text instead"
+        raise OptionError(message)
+    template = None if model.template is None else TemplateText(model.template)
+    corpus = Corpus.read(arguments.file, template=template)
+    if arguments.constraints is not None:
+        model = _constrained(model, arguments.constraints)
+    found = model.predict(corpus.core, threads=arguments.threads)
+    lines = ("".join(f"{label}\n" for label in labels) + "\n" for labels in found)
+    write_output(arguments.output, "".join(lines).encode())
 
 
 def _tag_texts(arguments: Namespace, *, streams: bool) -> None:
