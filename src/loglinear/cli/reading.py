@@ -31,6 +31,8 @@ def naming(path: str, format: str | None = None) -> Iterator[None]:
     try:
         yield
     except DataError as error:
+        if str(error).startswith(path):
+            raise
         import re
 
         from ..data.corpus import is_corpus

@@ -13,7 +13,7 @@ from loglinear import Corpus
 @pytest.fixture
 def corpus(done, sample, tmp_path):
     """The training data, encoded."""
-    finished = done("encode", sample.train["columns"], "--template", sample.template, "-o", tmp_path / "c")
+    finished = done("encode", sample.train, "--template", sample.template, "-o", tmp_path / "c")
     assert finished.stderr.startswith(f"{tmp_path / 'c'}: 120 sentences, ")
     return tmp_path / "c"
 
@@ -21,7 +21,7 @@ def corpus(done, sample, tmp_path):
 def test_a_model_trained_on_a_corpus_is_the_one_trained_on_the_file(done, sample, corpus, tmp_path):
     shared = ["--solver", "owlqn", "--l1", "0.5", "-q"]
     done("train", corpus, *shared, "-m", tmp_path / "a")
-    done("train", sample.train["columns"], "--template", sample.template, *shared, "-m", tmp_path / "b")
+    done("train", sample.train, "--template", sample.template, *shared, "-m", tmp_path / "b")
     shown = [json.loads(done("inspect", tmp_path / name, "--json", "--top", "9999").stdout) for name in "ab"]
     for each in shown:
         del each["seconds"]
@@ -31,10 +31,10 @@ def test_a_model_trained_on_a_corpus_is_the_one_trained_on_the_file(done, sample
 def test_evaluate_tag_and_inspect_take_a_corpus(done, misuse, sample, corpus):
     model = sample.models["columns"]
     from_file, from_corpus = (
-        json.loads(done("evaluate", "-m", model, path, "--json").stdout) for path in (sample.train["columns"], corpus)
+        json.loads(done("evaluate", "-m", model, path, "--json").stdout) for path in (sample.train, corpus)
     )
     assert from_corpus == from_file
-    tagged = done("tag", "-m", model, sample.train["columns"]).stdout.splitlines()
+    tagged = done("tag", "-m", model, sample.train).stdout.splitlines()
     assert done("tag", "-m", model, corpus).stdout.splitlines() == [line.split("\t")[-1] for line in tagged]
     assert "the labels alone" in misuse("tag", "-m", model, corpus, "--marginals")
     shown = json.loads(done("inspect", corpus, "--json").stdout)
@@ -45,18 +45,18 @@ def test_evaluate_tag_and_inspect_take_a_corpus(done, misuse, sample, corpus):
     ids.write_bytes(content[:8] + bytes([content[8] ^ 1]) + content[9:])
     for command in (
         ("inspect", corpus),
-        ("train", corpus, "-m", corpus.parent / "m"),
+        ("train", corpus, "-m", corpus.parent / "m", "-q"),
         ("evaluate", "-m", model, corpus),
     ):
         assert "state_ids.u32: the bytes from 0 on are damaged" in misuse(*command)
 
 
 def test_files_pipes_and_corpora_are_joined(done, sample, tmp_path):
-    text = sample.train["columns"].read_text()
+    text = sample.train.read_text()
     options = ["--template", sample.template, "-q"]
     done("encode", "-", "-o", tmp_path / "a", *options, input=text)
-    done("encode", sample.train["columns"], sample.train["columns"], "-o", tmp_path / "b", *options)
-    done("encode", sample.train["columns"], "--append", "-o", tmp_path / "a", "-q")
+    done("encode", sample.train, sample.train, "-o", tmp_path / "b", *options)
+    done("encode", sample.train, "--append", "-o", tmp_path / "a", "-q")
     done("encode", tmp_path / "a", "-o", tmp_path / "c", *options)
     found = [Corpus.open(tmp_path / name) for name in "abc"]
     assert [len(each) for each in found] == [240] * 3
@@ -65,18 +65,18 @@ def test_files_pipes_and_corpora_are_joined(done, sample, tmp_path):
 
 def test_rare_attributes_are_left_out(done, sample, tmp_path):
     options = ["--template", sample.template, "-o", tmp_path / "c"]
-    finished = done("encode", sample.train["columns"], "--min-count", "3", *options)
+    finished = done("encode", sample.train, "--min-count", "3", *options)
     assert "on 3 tokens or more" in finished.stderr
     few = Corpus.open(tmp_path / "c").n_attributes
-    done("encode", sample.train["columns"], *options)
+    done("encode", sample.train, *options)
     assert few < Corpus.open(tmp_path / "c").n_attributes
 
 
 def test_misuse_is_refused_and_leaves_nothing(misuse, done, sample, tmp_path):
-    data, template = sample.train["columns"], ["--template", sample.template]
+    data, template = sample.train, ["--template", sample.template]
     assert "need a template" in misuse("encode", data, "-o", tmp_path / "c")
     assert "is there already" in misuse("encode", data, *template, "-o", data)
-    assert "No such file" in misuse("encode", data, *template, "-o", tmp_path / "no" / "c")
+    assert "its folder does not exist" in misuse("encode", data, *template, "-o", tmp_path / "no" / "c")
     assert "line 2" in misuse("encode", "-", *template, "-o", tmp_path / "c", input="a b c\na b\n")
     assert "read twice" in misuse("encode", "-", *template, "--min-count", "2", "-o", tmp_path / "c", input="a b\n")
     assert "leave out --append" in misuse("encode", data, "--append", "--min-count", "2", "-o", tmp_path / "c")

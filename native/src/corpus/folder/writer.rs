@@ -81,6 +81,9 @@ impl Writer {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
+        if !parent.is_dir() {
+            return Err(Error::Data(format!("{}: its folder does not exist; make it first", path.display())));
+        }
         let made = tempfile::Builder::new().prefix(".loglinear-").suffix(".tmp").tempdir_in(parent);
         // The kind of the error alone: its text would name the temporary folder.
         let temporary = made.map_err(|error| Error::io(path, error.kind().into()))?;
