@@ -15,7 +15,15 @@ from .version import __version__ as __version__
 if TYPE_CHECKING:
     from .data.corpus import Corpus
     from .data.graphs import grid_edges
-    from .errors import DataError, LogLinearError, ModelFileError, ObjectiveError, OptionError, TemplateError
+    from .errors import (
+        ClusterError,
+        DataError,
+        LogLinearError,
+        ModelFileError,
+        ObjectiveError,
+        OptionError,
+        TemplateError,
+    )
     from .metrics import evaluate
     from .minimize import Stop, minimize
     from .models.chain import ChainCRF
@@ -36,6 +44,7 @@ if TYPE_CHECKING:
 
 
 _HOME = {
+    "ClusterError": "errors",
     "Corpus": "data.corpus",
     "DataError": "errors",
     "LogLinearError": "errors",
@@ -82,6 +91,7 @@ __all__ = [
     "ChainObjective",
     "Checkpoint",
     "ClassifierObjective",
+    "ClusterError",
     "Corpus",
     "DataError",
     "ElasticNet",

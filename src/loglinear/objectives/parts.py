@@ -135,6 +135,11 @@ class ChainParts(PartsObjective):
         return typed([self.table.core.labels], self.table.label_type)[0]
 
     @property
+    def label_names(self) -> list[str]:
+        """Names of the labels, in the same order."""
+        return self.table.core.labels
+
+    @property
     def order(self) -> int:
         """1 or 2: how many labels before a token's own its score depends on."""
         return self.table.core.order

@@ -1,0 +1,247 @@
+"""Work on parts that the workers of a cluster hold: the same as `objectives.groups.LocalGroup`, elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from dask.utils import format_bytes
+from distributed import Future, get_worker
+
+from ..errors import ClusterError
+from ..objectives.groups import Work, added, in_tree
+from ..version import __version__
+from .cluster import Cluster
+
+__all__ = ["HeldFuture", "SpreadGroup", "Tally"]
+
+
+class Slowest(NamedTuple):
+    """The part that took longest in a round.
+
+    Attributes:
+        seconds: on its worker.
+        part: its number.
+        worker: address.
+        total: seconds of all parts together.
+    """
+
+    seconds: float
+    part: int
+    worker: str
+    total: float
+
+
+@dataclass
+class Tally:
+    """What a training has cost the network so far.
+
+    Attributes:
+        rounds: times that all parts were asked for something.
+        sent: bytes that went out, to each worker once.
+        received: bytes that came back to this process.
+        slowest: of the last round that gave a sum.
+    """
+
+    rounds: int = 0
+    sent: int = 0
+    received: int = 0
+    slowest: Slowest | None = field(default=None)
+
+    def line(self, n_parts: int) -> str:
+        """Return a line for people.
+
+        Args:
+            n_parts: number of parts.
+        """
+        text = f"{self.rounds} rounds, {format_bytes(self.sent + self.received)} moved"
+        if self.slowest is None:
+            return text
+        mean = self.slowest.total / max(n_parts, 1)
+        share = self.slowest.seconds / mean if mean > 0.0 else 1.0
+        return f"{text}, slowest part {self.slowest.part} on {self.slowest.worker} ({share:.1f} x the mean)"
+
+
+class _Sum(NamedTuple):
+    """A sum over some parts, with an account of the time."""
+
+    numbers: Any
+    slowest: Slowest
+
+
+class _Sparse(NamedTuple):
+    """An array of which few entries are not 0."""
+
+    size: int
+    places: Any
+    values: Any
+
+
+class HeldFuture:
+    """A thing that a worker holds."""
+
+    def __init__(self, cluster: Cluster, future: Future) -> None:
+        self._cluster, self.future = cluster, future
+
+    def get(self) -> Any:
+        """Bring the thing here."""
+        return self._cluster.results([self.future])[0]
+
+
+class SpreadGroup:
+    """Objects that workers hold, one for each part, and work on them.
+
+    Each piece of work is a pure task, and what it needs is in its recipe: the scheduler does it again elsewhere when
+        the
+    worker that has done it is lost. Nothing is scattered, for scattered data could not be made again.
+
+    Args:
+        cluster: where the work is done.
+        objects: what each part begins with, to be sent; futures of what workers hold.
+        tally: what is counted on the way.
+    """
+
+    def __init__(self, cluster: Cluster, objects: Sequence[Any], tally: Tally | None = None) -> None:
+        self.cluster, self.objects = cluster, list(objects)
+        self.tally = Tally() if tally is None else tally
+
+    @property
+    def size(self) -> int:
+        """Number of parts."""
+        return len(self.objects)
+
+    def mapped(self, name: str, work: Work, *given: Any) -> SpreadGroup:
+        """Return the group of what the work makes of each object, which stays on the worker."""
+        graph, keys, _ = self._tasks(name, _done, work, given)
+        return SpreadGroup(self.cluster, self.cluster.submit(graph, keys), self.tally)
+
+    def each(self, name: str, work: Work, *given: Any) -> list[Any]:
+        """Return what the work returns for each object, in the order of the parts."""
+        graph, keys, _ = self._tasks(name, _done, work, given)
+        found = self.cluster.results(self.cluster.submit(graph, keys))
+        self.tally.received += sum(getattr(each, "nbytes", 0) for each in found)
+        return found
+
+    def total(self, name: str, work: Work, *given: Any) -> Any:
+        """Return the sum of what the work returns, added up on the workers in a tree by the number of the part."""
+        graph, keys, serial = self._tasks(name, _timed, work, given)
+        root = self._tree(graph, keys, f"add-up-{name}", _joined_sums, serial)
+        (found,) = self.cluster.results(self.cluster.submit(graph, [root]))
+        self.tally.slowest = found.slowest
+        self.tally.received += sum(getattr(each, "nbytes", 8) for each in found.numbers)
+        return found.numbers
+
+    def held(self, name: str, work: Work, *given: Any, join: Work, then: Work, last: Any) -> HeldFuture:
+        """Return then(total, last), which stays on a worker."""
+        graph, keys, serial = self._tasks(name, _done, work, given)
+        root = self._tree(graph, keys, f"join-{name}", join, serial)
+        key = self.cluster.key(f"finish-{name}", serial)
+        graph[key] = (then, root, last)
+        (future,) = self.cluster.submit(graph, [key])
+        return HeldFuture(self.cluster, future)
+
+    def _tasks(
+        self, name: str, run: Callable[..., Any], work: Work, given: tuple[Any, ...]
+    ) -> tuple[dict[str, Any], list[str], int]:
+        """Return the graph of a task for each part, the tasks' keys, and the number of the round."""
+        serial = self.cluster.next_serial()
+        graph: dict[str, Any] = {}
+        arguments = [self._argument(graph, each, f"{name}-{place}", serial) for place, each in enumerate(given)]
+        keys = []
+        for part, thing in enumerate(self.objects):
+            keys.append(self.cluster.key(name, serial, part))
+            graph[keys[-1]] = (run, work, part, __version__, thing, *arguments)
+        self.tally.rounds += 1
+        return graph, keys, serial
+
+    def _argument(self, graph: dict[str, Any], given: Any, name: str, serial: int) -> Any:
+        """Return what stands for an argument in the tasks: arrays are sent once to each worker that needs them."""
+        if isinstance(given, HeldFuture):
+            return given.future
+        if not isinstance(given, np.ndarray):
+            return _Literal(given)
+        packed, n_bytes = _packed(given)
+        self.tally.sent += n_bytes * min(self.cluster.n_workers, self.size)
+        key = self.cluster.key(f"send-{name}", serial)
+        graph[key] = (_sent, _Literal(packed))
+        return key
+
+    def _tree(
+        self, graph: dict[str, Any], keys: Sequence[str], name: str, join: Callable[..., Any], serial: int
+    ) -> str:
+        """Add the tasks that join what the tasks with these keys give; return the key of the last."""
+        count = 0
+
+        def joined(left: str, right: str) -> str:
+            nonlocal count
+            count += 1
+            key = self.cluster.key(name, serial, count)
+            graph[key] = (join, left, right)
+            return key
+
+        return in_tree(keys, joined)
+
+
+@dataclass(frozen=True)
+class _Literal:
+    """A value in a graph that Dask must not look into."""
+
+    value: Any
+
+
+def _sent(literal: _Literal) -> Any:
+    return literal.value
+
+
+def _packed(array: Any) -> tuple[Any, int]:
+    """Return an array as it travels, and its bytes: weights of which most are 0 travel as the others."""
+    if array.dtype == np.float64 and array.ndim == 1:
+        places = np.flatnonzero(array)
+        # -0.0 is not kept: as a weight it is 0.
+        if places.size * 12 < array.nbytes // 2 and array.size < 2**32:
+            sparse = _Sparse(array.size, places.astype(np.uint32), array[places])
+            return sparse, sparse.places.nbytes + sparse.values.nbytes
+    return array.copy(), array.nbytes
+
+
+def _unpacked(given: Any) -> Any:
+    if isinstance(given, _Literal):
+        return given.value
+    if isinstance(given, _Sparse):
+        array = np.zeros(given.size)
+        array[given.places] = given.values
+        return array
+    return given
+
+
+def _done(work: Work, part: int, version: str, thing: Any, *given: Any) -> Any:
+    """Do a piece of work on a worker.
+
+    Raises:
+        ClusterError: the worker has another version of loglinear than the process that asks.
+    """
+    if version != __version__:
+        message = f"a worker has loglinear {__version__}, the training is one of {version}; install the same version"
+        raise ClusterError(message)
+    return work(_unpacked(thing), *map(_unpacked, given))
+
+
+def _timed(work: Work, part: int, version: str, thing: Any, *given: Any) -> _Sum:
+    """Do a piece of work on a worker, and say how long it took."""
+    began = time.perf_counter()
+    numbers = _done(work, part, version, thing, *given)
+    seconds = time.perf_counter() - began
+    try:
+        worker = get_worker().address
+    except ValueError:  # outside a worker
+        worker = "here"
+    return _Sum(numbers, Slowest(seconds, part, worker, seconds))
+
+
+def _joined_sums(left: _Sum, right: _Sum) -> _Sum:
+    slowest = max(left.slowest, right.slowest)
+    total = left.slowest.total + right.slowest.total
+    return _Sum(added(left.numbers, right.numbers), slowest._replace(total=total))
