@@ -80,7 +80,7 @@ class ChainCRF(local.ChainCRF, options=(SolverOptions, ChainFeatures)):
         >>> from distributed import Client
         >>> from loglinear.dask import ChainCRF
         >>> X, y = [[["the"], ["dog"]], [["dog"]]] * 20, [["DET", "NOUN"], ["NOUN"]] * 20
-        >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+        >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
         ...     crf = ChainCRF(l2=0.1, client=client).fit(X, y)
         >>> crf.predict([[["the"], ["dog"]]])
         [['DET', 'NOUN']]
@@ -195,7 +195,7 @@ def train(client: Client, data: Any, y: Any = None, **params: Any) -> dict[str, 
         >>> from distributed import Client
         >>> from loglinear.dask import train
         >>> X, y = [[["the"], ["dog"]], [["dog"]]] * 20, [["DET", "NOUN"], ["NOUN"]] * 20
-        >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+        >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
         ...     trained = train(client, X, y, l2=0.1)
         >>> trained["model"].predict([[["the"], ["dog"]]]), trained["result"].status.name
         ([['DET', 'NOUN']], 'CONVERGED')
