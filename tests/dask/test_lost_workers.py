@@ -19,7 +19,7 @@ from oracles.samples import chunky
 
 pytestmark = pytest.mark.slow
 
-GIVEN = {"l1": 0.5, "part_bytes": 2000}
+GIVEN = {"l2": 0.5, "part_bytes": 8000}
 
 
 @pytest.fixture
@@ -31,8 +31,9 @@ def folder(tmp_path):
     for number in range(4):
         rows = zip(X[number::4], y[number::4], strict=True)
         lines = [json.dumps({"tokens": tokens, "labels": labels}) + "\n" for tokens, labels in rows]
-        (tmp_path / f"part-{number}.jsonl").write_text("".join(lines))
-    return tmp_path
+        (tmp_path / "data").mkdir(exist_ok=True)
+        (tmp_path / "data" / f"part-{number}.jsonl").write_text("".join(lines))
+    return tmp_path / "data"
 
 
 def kill(cluster, *, for_good):
