@@ -31,7 +31,7 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
     from ..models.settings import kind_of
 
     spelt = {each.dest: each.option_strings[-1] if each.option_strings else each.metavar for each in parser._actions}
-    seen = [(name, path) for name in reads if (path := getattr(arguments, name)) is not None]
+    seen = [(name, path) for name in reads for path in _paths(getattr(arguments, name))]
     for name, path in seen:
         if name not in ("model", "start") and os.path.isfile(path) and kind_of(path) is not None:
             message = f"{path}: this is a loglinear model, not data"
@@ -47,6 +47,15 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
                 raise OptionError(message)
         check_writable(path)
         seen.append((name, path))
+
+
+def _paths(given: str | list[str] | None) -> list[str]:
+    """Return the files that an argument names; of several, those that match a pattern as well."""
+    if given is None or isinstance(given, str):
+        return [] if given is None else [given]
+    from glob import glob
+
+    return [path for each in given for path in (glob(each) or [each])]
 
 
 def _is_same(path: str, other: str) -> bool:
