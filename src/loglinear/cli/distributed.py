@@ -119,7 +119,7 @@ def _train(
     more = {"dev": _dev(arguments, objective, template, use), "start": _start(arguments.start)}
 
     def account(record: Any, state: Any) -> None:
-        progress.label = tally.line(len(parts))
+        progress.label = tally.line()
 
     model, result = train_parts(objective, options, callbacks=[account, *callbacks], checkpoint=checkpoint, **more)
     model.save(arguments.model)

@@ -106,6 +106,11 @@ class Cluster:
         """Number of workers at the moment, at least 1."""
         return max(len(self.client.scheduler_info(n_workers=-1)["workers"]), 1)
 
+    @property
+    def n_threads(self) -> int:
+        """Number of threads of all workers at the moment, at least 1."""
+        return max(int(sum(self.client.nthreads().values())), 1)
+
     def next_serial(self) -> int:
         """Return a number for the keys of the next tasks."""
         self._serial += 1

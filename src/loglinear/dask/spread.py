@@ -8,31 +8,34 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from dask.sizeof import sizeof
 from dask.utils import format_bytes
 from distributed import Future, get_worker
 
 from ..errors import ClusterError
-from ..objectives.groups import Work, added, in_tree
+from ..objectives.groups import Work, added, in_tree, total_of
 from ..version import __version__
 from .cluster import Cluster
 
-__all__ = ["HeldFuture", "SpreadGroup", "Tally"]
+__all__ = ["HeldFuture", "SpreadGroup", "Tally", "bundle_size"]
 
 
 class Slowest(NamedTuple):
-    """The part that took longest in a round.
+    """The bundle of parts that took longest in a round.
 
     Attributes:
         seconds: on its worker.
-        part: its number.
+        part: number of its first part.
         worker: address.
-        total: seconds of all parts together.
+        total: seconds of all bundles together.
+        bundles: their number.
     """
 
     seconds: float
     part: int
     worker: str
     total: float
+    bundles: int
 
 
 @dataclass
@@ -51,18 +54,14 @@ class Tally:
     received: int = 0
     slowest: Slowest | None = field(default=None)
 
-    def line(self, n_parts: int) -> str:
-        """Return a line for people.
-
-        Args:
-            n_parts: number of parts.
-        """
+    def line(self) -> str:
+        """Return a line for people."""
         text = f"{self.rounds} rounds, {format_bytes(self.sent + self.received)} moved"
         if self.slowest is None:
             return text
-        mean = self.slowest.total / max(n_parts, 1)
+        mean = self.slowest.total / self.slowest.bundles
         share = self.slowest.seconds / mean if mean > 0.0 else 1.0
-        return f"{text}, slowest part {self.slowest.part} on {self.slowest.worker} ({share:.1f} x the mean)"
+        return f"{text}, slowest at part {self.slowest.part} on {self.slowest.worker} ({share:.1f} x the mean)"
 
 
 class _Sum(NamedTuple):
@@ -98,36 +97,44 @@ class SpreadGroup:
         the
     worker that has done it is lost. Nothing is scattered, for scattered data could not be made again.
 
+    Parts that are neighbours in the tree are worked on together, in bundles of 1, 2, 4, ... parts: a task costs the
+    scheduler a millisecond, and a sum a vector between workers. A bundle is a branch of the tree: however many parts it
+    has, the sums are the same.
+
     Args:
         cluster: where the work is done.
-        objects: what each part begins with, to be sent; futures of what workers hold.
+        objects: what each part begins with, to be sent; or futures of it.
         tally: what is counted on the way.
     """
 
     def __init__(self, cluster: Cluster, objects: Sequence[Any], tally: Tally | None = None) -> None:
-        self.cluster, self.objects = cluster, list(objects)
+        self.cluster, self.size = cluster, len(objects)
         self.tally = Tally() if tally is None else tally
+        self._count = count = bundle_size(len(objects), cluster.n_threads)
+        self._bundles: list[Any] = [list(objects[at : at + count]) for at in range(0, len(objects), count)]
 
-    @property
-    def size(self) -> int:
-        """Number of parts."""
-        return len(self.objects)
+    @classmethod
+    def _of(cls, like: SpreadGroup, bundles: Sequence[Future]) -> SpreadGroup:
+        made = object.__new__(cls)
+        made.cluster, made.size, made.tally = like.cluster, like.size, like.tally
+        made._count, made._bundles = like._count, list(bundles)
+        return made
 
     def mapped(self, name: str, work: Work, *given: Any) -> SpreadGroup:
         """Return the group of what the work makes of each object, which stays on the worker."""
         graph, keys, _ = self._tasks(name, _done, work, given)
-        return SpreadGroup(self.cluster, self.cluster.submit(graph, keys), self.tally)
+        return SpreadGroup._of(self, self.cluster.submit(graph, keys))
 
     def each(self, name: str, work: Work, *given: Any) -> list[Any]:
         """Return what the work returns for each object, in the order of the parts."""
         graph, keys, _ = self._tasks(name, _done, work, given)
-        found = self.cluster.results(self.cluster.submit(graph, keys))
+        found = [each for bundle in self.cluster.results(self.cluster.submit(graph, keys)) for each in bundle.things]
         self.tally.received += sum(getattr(each, "nbytes", 0) for each in found)
         return found
 
     def total(self, name: str, work: Work, *given: Any) -> Any:
         """Return the sum of what the work returns, added up on the workers in a tree by the number of the part."""
-        graph, keys, serial = self._tasks(name, _timed, work, given)
+        graph, keys, serial = self._tasks(name, _summed, work, given)
         root = self._tree(graph, keys, f"add-up-{name}", _joined_sums, serial)
         (found,) = self.cluster.results(self.cluster.submit(graph, [root]))
         self.tally.slowest = found.slowest
@@ -136,7 +143,7 @@ class SpreadGroup:
 
     def held(self, name: str, work: Work, *given: Any, join: Work, then: Work, last: Any) -> HeldFuture:
         """Return then(total, last), which stays on a worker."""
-        graph, keys, serial = self._tasks(name, _done, work, given)
+        graph, keys, serial = self._tasks(name, _joined, work, given, _Literal(join))
         root = self._tree(graph, keys, f"join-{name}", join, serial)
         key = self.cluster.key(f"finish-{name}", serial)
         graph[key] = (then, root, last)
@@ -144,16 +151,17 @@ class SpreadGroup:
         return HeldFuture(self.cluster, future)
 
     def _tasks(
-        self, name: str, run: Callable[..., Any], work: Work, given: tuple[Any, ...]
+        self, name: str, run: Callable[..., Any], work: Work, given: tuple[Any, ...], *how: Any
     ) -> tuple[dict[str, Any], list[str], int]:
-        """Return the graph of a task for each part, the tasks' keys, and the number of the round."""
+        """Return the graph of a task for each bundle, the tasks' keys, and the number of the round."""
         serial = self.cluster.next_serial()
         graph: dict[str, Any] = {}
         arguments = [self._argument(graph, each, f"{name}-{place}", serial) for place, each in enumerate(given)]
         keys = []
-        for part, thing in enumerate(self.objects):
+        for at, bundle in enumerate(self._bundles):
+            part = at * self._count
             keys.append(self.cluster.key(name, serial, part))
-            graph[keys[-1]] = (run, work, part, __version__, thing, *arguments)
+            graph[keys[-1]] = (run, work, part, __version__, bundle, *how, *arguments)
         self.tally.rounds += 1
         return graph, keys, serial
 
@@ -164,7 +172,7 @@ class SpreadGroup:
         if not isinstance(given, np.ndarray):
             return _Literal(given)
         packed, n_bytes = _packed(given)
-        self.tally.sent += n_bytes * min(self.cluster.n_workers, self.size)
+        self.tally.sent += n_bytes * min(self.cluster.n_workers, len(self._bundles))
         key = self.cluster.key(f"send-{name}", serial)
         graph[key] = (_sent, _Literal(packed))
         return key
@@ -218,8 +226,32 @@ def _unpacked(given: Any) -> Any:
     return np.require(given, requirements=["C", "A"]) if isinstance(given, np.ndarray) else given
 
 
-def _done(work: Work, part: int, version: str, thing: Any, *given: Any) -> Any:
-    """Do a piece of work on a worker.
+@dataclass(frozen=True)
+class _Bundle:
+    """Things of neighbouring parts; an object, lest Dask look into it."""
+
+    things: list[Any]
+
+    def __sizeof__(self) -> int:
+        return sum(map(sizeof, self.things))
+
+
+def bundle_size(n_parts: int, n_threads: int) -> int:
+    """Return the number of parts in a bundle, a power of two that leaves each thread four bundles or more.
+
+    Example:
+        >>> from loglinear.dask.spread import bundle_size
+        >>> bundle_size(50, 2), bundle_size(16, 4), bundle_size(3, 8)
+        (4, 1, 1)
+    """
+    size = 1
+    while n_parts >= 2 * size * 4 * n_threads:
+        size *= 2
+    return size
+
+
+def _things(version: str, bundle: Any) -> list[Any]:
+    """Return the things of a bundle.
 
     Raises:
         ClusterError: the worker has another version of loglinear than the process that asks.
@@ -227,22 +259,33 @@ def _done(work: Work, part: int, version: str, thing: Any, *given: Any) -> Any:
     if version != __version__:
         message = f"a worker has loglinear {__version__}, the training is one of {version}; install the same version"
         raise ClusterError(message)
-    return work(_unpacked(thing), *map(_unpacked, given))
+    return bundle.things if isinstance(bundle, _Bundle) else list(bundle)
 
 
-def _timed(work: Work, part: int, version: str, thing: Any, *given: Any) -> _Sum:
-    """Do a piece of work on a worker, and say how long it took."""
+def _done(work: Work, part: int, version: str, bundle: Any, *given: Any) -> _Bundle:
+    """Do a piece of work for each thing of a bundle, on a worker."""
+    things = [_unpacked(each) for each in given]
+    return _Bundle([work(each, *things) for each in _things(version, bundle)])
+
+
+def _joined(work: Work, part: int, version: str, bundle: Any, join: _Literal, *given: Any) -> Any:
+    """Do a piece of work for each thing of a bundle, and join what it gives."""
+    return in_tree(_done(work, part, version, bundle, *given).things, join.value)
+
+
+def _summed(work: Work, part: int, version: str, bundle: Any, *given: Any) -> _Sum:
+    """Do a piece of work for each thing of a bundle and add up; say how long it took."""
     began = time.perf_counter()
-    numbers = _done(work, part, version, thing, *given)
+    numbers = total_of(_things(version, bundle), work, map(_unpacked, given))
     seconds = time.perf_counter() - began
     try:
         worker = get_worker().address
     except ValueError:  # outside a worker
         worker = "here"
-    return _Sum(numbers, Slowest(seconds, part, worker, seconds))
+    return _Sum(numbers, Slowest(seconds, part, worker, seconds, 1))
 
 
 def _joined_sums(left: _Sum, right: _Sum) -> _Sum:
     slowest = max(left.slowest, right.slowest)
-    total = left.slowest.total + right.slowest.total
-    return _Sum(added(left.numbers, right.numbers), slowest._replace(total=total))
+    total, bundles = left.slowest.total + right.slowest.total, left.slowest.bundles + right.slowest.bundles
+    return _Sum(added(left.numbers, right.numbers), slowest._replace(total=total, bundles=bundles))

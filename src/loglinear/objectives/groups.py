@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Group", "Held", "LocalGroup", "added", "in_tree"]
+import numpy as np
+
+__all__ = ["Group", "Held", "LocalGroup", "added", "in_tree", "total_of"]
 
 T = TypeVar("T")
 Work = Callable[..., Any]
@@ -26,7 +28,8 @@ class Group(Protocol):
     """Objects, one for each part, and work on them.
 
     Work is a function of a module, called with the object and with what is given besides: the same for all parts, of
-    which a ``Held`` stands for the thing that it holds. It is pure: it may be done twice, or elsewhere again.
+    which a ``Held`` stands for the thing that it holds. It is pure: it may be done twice, or elsewhere again. The
+    arrays that it returns are new.
     """
 
     @property
@@ -79,6 +82,18 @@ def added(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(a + b for a, b in zip(left, right, strict=True))
 
 
+def total_of(objects: Iterable[Any], work: Work, given: Iterable[Any]) -> Any:
+    """Return the sum, as `in_tree` makes it, of what the work returns for objects in this process."""
+    things = list(given)
+    return in_tree((work(each, *things) for each in objects), _added_here)
+
+
+def _added_here(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what `added` does; the arrays on the left, which nobody else holds, take the sum."""
+    pairs = zip(left, right, strict=True)
+    return tuple(np.add(a, b, out=a) if isinstance(a, np.ndarray) else a + b for a, b in pairs)
+
+
 class LocalGroup:
     """Objects in this process.
 
@@ -104,7 +119,7 @@ class LocalGroup:
 
     def total(self, name: str, work: Work, *given: Any) -> Any:
         """Return the sum of what the work returns."""
-        return in_tree((work(each, *_things(given)) for each in self.objects), added)
+        return total_of(self.objects, work, _things(given))
 
     def held(self, name: str, work: Work, *given: Any, join: Work, then: Work, last: Any) -> Here:
         """Return then(total, last)."""
