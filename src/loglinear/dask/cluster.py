@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 from distributed import Client, Future, KilledWorker, LocalCluster, get_client
@@ -121,14 +122,31 @@ class Cluster:
         place = "" if part is None else f"part-{part:04d}-"
         return f"{name}-{place}{serial:06d}-{self._run}"
 
-    def submit(self, graph: dict[str, Any], keys: Sequence[str]) -> list[Future]:
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses of the workers at the moment, in order."""
+        return sorted(self.client.nthreads())
+
+    def runs(self, n_tasks: int) -> list[slice]:
+        """Return a run of neighbouring tasks for each worker, as long as its number of threads allows."""
+        threads = [count for _, count in sorted(self.client.nthreads().items())]
+        ends = [n_tasks * sum(threads[:at]) // max(sum(threads), 1) for at in range(len(threads) + 1)]
+        return [slice(start, end) for start, end in pairwise(ends)]
+
+    def submit(self, graph: dict[str, Any], keys: Sequence[str], worker: str | None = None) -> list[Future]:
         """Send tasks to the scheduler; return a future for each of the keys.
 
         The other tasks of the graph are forgotten as soon as the tasks that need them are done.
+
+        Args:
+            graph: tasks by key.
+            keys: of the tasks whose results are wanted.
+            worker: where the work is done best; another worker may do it.
         """
         settings = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
         with self.watched("send work to the cluster"), dask.config.set(settings):
-            futures: list[Future] = self.client.get(graph, list(keys), sync=False)
+            where: dict[str, Any] = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+            futures: list[Future] = self.client.get(graph, list(keys), sync=False, **where)
             return futures
 
     def results(self, futures: Sequence[Future]) -> list[Any]:

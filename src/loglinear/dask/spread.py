@@ -79,15 +79,11 @@ class _Sparse(NamedTuple):
     values: Any
 
 
+@dataclass(frozen=True)
 class HeldFuture:
-    """A thing that a worker holds."""
+    """A thing that workers hold."""
 
-    def __init__(self, cluster: Cluster, future: Future) -> None:
-        self._cluster, self.future = cluster, future
-
-    def get(self) -> Any:
-        """Bring the thing here."""
-        return self._cluster.results([self.future])[0]
+    future: Future
 
 
 class SpreadGroup:
@@ -123,7 +119,14 @@ class SpreadGroup:
     def mapped(self, name: str, work: Work, *given: Any) -> SpreadGroup:
         """Return the group of what the work makes of each object, which stays on the worker."""
         graph, keys, _ = self._tasks(name, _done, work, given)
-        return SpreadGroup._of(self, self.cluster.submit(graph, keys))
+        runs = [slice(0, len(keys))] if isinstance(self._bundles[0], Future) else self.cluster.runs(len(keys))
+        # Neighbours in the tree on the same worker, if all goes well: their sums need not travel.
+        futures: list[Future] = []
+        for worker, run in zip(self.cluster.addresses, runs, strict=False):
+            own = keys[run]
+            shared = {key: task for key, task in graph.items() if key not in keys or key in own}
+            futures += self.cluster.submit(shared, own, worker if len(runs) > 1 else None)
+        return SpreadGroup._of(self, futures)
 
     def each(self, name: str, work: Work, *given: Any) -> list[Any]:
         """Return what the work returns for each object, in the order of the parts."""
@@ -141,14 +144,20 @@ class SpreadGroup:
         self.tally.received += sum(getattr(each, "nbytes", 8) for each in found.numbers)
         return found.numbers
 
-    def held(self, name: str, work: Work, *given: Any, join: Work, then: Work, last: Any) -> HeldFuture:
-        """Return then(total, last), which stays on a worker."""
+    def joined(self, name: str, work: Work, *given: Any, join: Work) -> Any:
+        """Return what ``join`` makes, on the workers, of what the work returns."""
         graph, keys, serial = self._tasks(name, _joined, work, given, _Literal(join))
         root = self._tree(graph, keys, f"join-{name}", join, serial)
-        key = self.cluster.key(f"finish-{name}", serial)
-        graph[key] = (then, root, last)
-        (future,) = self.cluster.submit(graph, [key])
-        return HeldFuture(self.cluster, future)
+        return self.cluster.results(self.cluster.submit(graph, [root]))[0]
+
+    def shared(self, name: str, thing: Any) -> HeldFuture:
+        """Return a large thing that work is given, and that travels to each worker once.
+
+        It is in the recipe of a task: should the workers that have it be lost, the scheduler sends it again.
+        """
+        key = self.cluster.key(f"send-{name}", self.cluster.next_serial())
+        (future,) = self.cluster.submit({key: (_sent, _Literal(thing))}, [key])
+        return HeldFuture(future)
 
     def _tasks(
         self, name: str, run: Callable[..., Any], work: Work, given: tuple[Any, ...], *how: Any

@@ -18,10 +18,7 @@ Work = Callable[..., Any]
 
 
 class Held(Protocol):
-    """A thing that stays where it was made; `get` brings it here."""
-
-    def get(self) -> Any:
-        """Return the thing."""
+    """Something that stands for a thing in what work is given."""
 
 
 class Group(Protocol):
@@ -51,8 +48,11 @@ class Group(Protocol):
     def total(self, name: str, work: Work, *given: Any) -> Any:
         """Return the sum, by `added`, of what the work returns, added up as `in_tree` does."""
 
-    def held(self, name: str, work: Work, *given: Any, join: Work, then: Work, last: Any) -> Held:
-        """Return then(total, last), where ``join`` makes one thing of two neighbouring parts'."""
+    def joined(self, name: str, work: Work, *given: Any, join: Work) -> Any:
+        """Return what ``join`` makes, as `in_tree` does, of what the work returns."""
+
+    def shared(self, name: str, thing: Any) -> Held:
+        """Return a large thing that work is given, and that travels to each machine once."""
 
 
 def in_tree(items: Iterable[T], join: Callable[[T, T], T]) -> T:
@@ -121,9 +121,13 @@ class LocalGroup:
         """Return the sum of what the work returns."""
         return total_of(self.objects, work, _things(given))
 
-    def held(self, name: str, work: Work, *given: Any, join: Work, then: Work, last: Any) -> Here:
-        """Return then(total, last)."""
-        return Here(then(in_tree((work(each, *_things(given)) for each in self.objects), join), last))
+    def joined(self, name: str, work: Work, *given: Any, join: Work) -> Any:
+        """Return what ``join`` makes of what the work returns."""
+        return in_tree((work(each, *_things(given)) for each in self.objects), join)
+
+    def shared(self, name: str, thing: Any) -> Here:
+        """Return the thing."""
+        return Here(thing)
 
 
 class Here:

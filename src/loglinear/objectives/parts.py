@@ -21,7 +21,7 @@ from ..problem import Mixing
 from ..schemes import detect_scheme
 from ..vectors import Vector
 from .chain import ChainFeatures, FeatureCounts
-from .groups import Group, Held, LocalGroup
+from .groups import Group, LocalGroup
 from .part import ChainPart, Counts, EncodedPart, FeatureTable
 
 __all__ = ["ChainParts", "PartsObjective"]
@@ -115,13 +115,12 @@ class ChainParts(PartsObjective):
     def __init__(self, sources: Sequence[Part] | Group, features: ChainFeatures = ChainFeatures()) -> None:
         group: Group = LocalGroup(sources) if isinstance(sources, Sequence) else sources
         encoded = group.mapped("read", EncodedPart)
-        table = encoded.held(
-            "count", Counts.of, features.order, join=Counts.joined, then=FeatureTable.of, last=features
-        )
-        self.table: FeatureTable = table.get()
+        counts = encoded.joined("count", Counts.of, features.order, join=Counts.joined)
+        self.table = FeatureTable.of(counts, features)
         found = _constraints(encoded, features, self.labels)
         self.features = replace(features, constraints=found, order=self.table.core.order)
-        parts = _laid_out(encoded, table, forbidden_pairs(found, self.labels))
+        table = encoded.shared("table", self.table)
+        parts = encoded.mapped("lay-out", ChainPart, table, forbidden_pairs(found, self.labels))
         sizes = self.table.core.sizes
         self.n_tokens: int = sizes[1]
         self._n_entries: int = sizes[2]
@@ -204,10 +203,6 @@ class ChainParts(PartsObjective):
         model = self.table.core.model(w, settings, self.table.template)
         constraints = self.features.constraints
         return model if constraints is None else model.constrained(forbidden_pairs(constraints, model.labels))
-
-
-def _laid_out(encoded: Group, table: Held, forbidden: Any) -> Group:
-    return encoded.mapped("lay-out", ChainPart, table, forbidden)
 
 
 def _constraints(encoded: Group, features: ChainFeatures, labels: list[Any]) -> Any:
