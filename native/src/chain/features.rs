@@ -126,7 +126,7 @@ impl Features {
         }
         let n_labels = corpus.labels.len();
         too_many_labels(n_labels, selection.order)?;
-        let sentences = blocks(corpus);
+        let sentences = blocks(corpus, MOST_BLOCKS);
         let seen = Seen::new(corpus, &sentences, selection.min_count);
         let mut labels_of = observed_labels(corpus, &seen.counts);
         if let Some(least) = selection.min_sum {
@@ -307,16 +307,16 @@ impl Features {
     }
 }
 
-/// Cuts the corpus into blocks of whole sentences. The blocks depend on the corpus alone, so that sums are added up in the same
+/// Cuts the corpus into at most `most` blocks of whole sentences. The blocks depend on the corpus alone, so that sums are added up in the same
 /// sequence on any number of threads.
-pub(super) fn blocks(corpus: &Corpus) -> Vec<Range<usize>> {
+pub(super) fn blocks(corpus: &Corpus, most: usize) -> Vec<Range<usize>> {
     let work = |sentence: usize| {
         let tokens = corpus.tokens(sentence);
         corpus.states.ends.get(tokens.end.wrapping_sub(1)).copied().unwrap_or(0) + tokens.end
     };
     let n = corpus.n_sentences();
     let total = if n == 0 { 0 } else { work(n - 1) };
-    let count = (total / BLOCK).clamp(1, MOST_BLOCKS);
+    let count = (total / BLOCK).clamp(1, most);
     let mut blocks = Vec::with_capacity(count);
     let mut start = 0;
     for block in 0..count {

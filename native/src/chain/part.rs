@@ -14,6 +14,9 @@ use crate::threads::{self, Interrupt};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Blocks of a part: one thread works on it, and a block adds up a gradient of its own for all features that several blocks share.
+const BLOCKS: usize = 1;
+
 /// Neighbouring features of a part that are neighbours among all features as well.
 struct Run {
     /// Number of the first one among all features.
@@ -156,7 +159,7 @@ fn features_of(corpus: &Corpus, table: &FeatureTable) -> Result<Features> {
         _ => &[],
     };
     let labels_of = ObservedLabels::given(known.iter().map(labels));
-    let sentences = blocks(corpus);
+    let sentences = blocks(corpus, BLOCKS);
     let seen = Seen::new(corpus, &sentences, 1);
     features.add_states(&seen, &labels_of, Selection::seen(table.order), sentences)?;
     Ok(features)

@@ -17,5 +17,6 @@ except ImportError as error:
     raise ImportError(message) from error
 
 from .chain import ChainCRF, train
+from .maxent import MaxEnt
 
-__all__ = ["ChainCRF", "train"]
+__all__ = ["ChainCRF", "MaxEnt", "train"]

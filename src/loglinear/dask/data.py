@@ -15,7 +15,7 @@ from ..data.templates import template_text
 from ..errors import DataError, OptionError
 from .cluster import Cluster
 
-__all__ = ["sources"]
+__all__ = ["are_paths", "sources"]
 
 # Sentences of a part, of those that are given as Python objects.
 SENTENCES = 2000
@@ -49,7 +49,7 @@ def sources(
         OptionError: y stands beside data that hold their labels.
     """
     text = template_text(template)
-    if _are_paths(X):
+    if are_paths(X):
         if y is not None:
             message = "files hold their labels; leave y out"
             raise OptionError(message)
@@ -64,7 +64,7 @@ def sources(
     return _some(_of_sentences(X, y, text))
 
 
-def _are_paths(X: Any) -> bool:
+def are_paths(X: Any) -> bool:
     """Whether X is a path, or a list of paths."""
     kinds = (str, os.PathLike)
     return isinstance(X, kinds) or (
