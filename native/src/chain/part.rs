@@ -17,19 +17,12 @@ use std::sync::Arc;
 /// Blocks of a part: one thread works on it, and a block adds up a gradient of its own for all features that several blocks share.
 const BLOCKS: usize = 1;
 
-/// Neighbouring features of a part that are neighbours among all features as well.
-struct Run {
-    /// Number of the first one among all features.
-    first: u32,
-    count: u32,
-}
-
 /// A part of a data set.
 pub struct ChainPart {
     /// The objective over the features of the part.
     pub objective: Arc<ChainObjective>,
-    /// The features of the part, one run after the other.
-    runs: Vec<Run>,
+    /// Feature of the part -> its number among all features.
+    numbers: Vec<u32>,
     /// The number of all features.
     pub n_features: usize,
 }
@@ -50,30 +43,20 @@ impl ChainPart {
             let blocks = layout::blocks(&corpus, &features);
             Ok((features, blocks, masks))
         })?;
-        let runs = runs_of(&corpus, &features, table);
+        let numbers = numbers_of(&corpus, &features, table);
         let selection = Selection::seen(table.order);
         let objective = ChainObjective::of_parts(Arc::new(corpus), features, blocks, masks, selection, 0, pool);
-        Ok(ChainPart { objective: Arc::new(objective), runs, n_features: table.features.len() })
+        Ok(ChainPart { objective: Arc::new(objective), numbers, n_features: table.features.len() })
     }
 
     /// Writes the entries of a vector over all features that are the part's.
     pub fn gather(&self, all: &[f64], own: &mut [f64]) {
-        let mut rest = own;
-        for run in &self.runs {
-            let (target, after) = rest.split_at_mut(run.count as usize);
-            target.copy_from_slice(&all[run.first as usize..][..target.len()]);
-            rest = after;
-        }
+        own.iter_mut().zip(&self.numbers).for_each(|(entry, &number)| *entry = all[number as usize]);
     }
 
     /// Writes a vector over the part's features to its places in a vector over all features; the other entries stay.
     pub fn scatter(&self, own: &[f64], all: &mut [f64]) {
-        let mut rest = own;
-        for run in &self.runs {
-            let (source, after) = rest.split_at(run.count as usize);
-            all[run.first as usize..][..source.len()].copy_from_slice(source);
-            rest = after;
-        }
+        own.iter().zip(&self.numbers).for_each(|(&entry, &number)| all[number as usize] = entry);
     }
 
     /// Writes the gradient at `w`, over all features, and returns the value.
@@ -89,19 +72,11 @@ impl ChainPart {
 
     /// The part over the features with the numbers `kept`, which ascend; the weights of all others are 0.
     pub fn restrict(&self, kept: &[usize]) -> ChainPart {
-        let (mut own, mut runs, mut start) = (Vec::new(), Vec::<Run>::new(), 0);
-        for run in &self.runs {
-            let range = run.first as usize..(run.first + run.count) as usize;
-            let first = kept.partition_point(|&feature| feature < range.start);
-            let found = kept[first..].iter().take_while(|&&feature| feature < range.end);
-            own.extend(found.clone().map(|feature| start + feature - range.start));
-            let count = found.count() as u32;
-            if count > 0 {
-                runs.push(Run { first: first as u32, count });
-            }
-            start += run.count as usize;
-        }
-        ChainPart { objective: Arc::new(self.objective.restrict(&own)), runs, n_features: kept.len() }
+        let mut place_of = vec![NOWHERE; self.n_features];
+        kept.iter().zip(0..).for_each(|(&feature, place)| place_of[feature] = place);
+        let places = self.numbers.iter().map(|&number| place_of[number as usize]).enumerate();
+        let (own, numbers): (Vec<usize>, Vec<u32>) = places.filter(|&(_, place)| place != NOWHERE).unzip();
+        ChainPart { objective: Arc::new(self.objective.restrict(&own)), numbers, n_features: kept.len() }
     }
 }
 
@@ -166,18 +141,18 @@ fn features_of(corpus: &Corpus, table: &FeatureTable) -> Result<Features> {
 }
 
 /// Where the features of a corpus stand in the table.
-fn runs_of(corpus: &Corpus, features: &Features, table: &FeatureTable) -> Vec<Run> {
+fn numbers_of(corpus: &Corpus, features: &Features, table: &FeatureTable) -> Vec<u32> {
     let whole = &table.features;
     let (first_bigram, first_state) = (whole.first_bigram() as u32, whole.first_state() as u32);
     let id = |attribute: u32| table.attributes.get(corpus.attributes.key(attribute)).expect("it has features");
-    let mut runs = vec![Run { first: 0, count: first_bigram }];
+    let mut numbers: Vec<u32> = (0..first_bigram).collect();
     for (attribute, range) in features.bigram_ranges.iter().enumerate().filter(|(_, range)| !range.is_empty()) {
         let first = first_bigram + whole.bigram_ranges[id(attribute as u32) as usize].start;
-        runs.push(Run { first, count: range.len() as u32 });
+        numbers.extend(first..first + range.len() as u32);
     }
     for (index, &(attribute, _)) in features.state_attributes.iter().enumerate() {
         let first = first_state + table.places[id(attribute) as usize].start;
-        runs.push(Run { first, count: features.labels(index).len() as u32 });
+        numbers.extend(first..first + features.labels(index).len() as u32);
     }
-    runs
+    numbers
 }
