@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,9 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import LBFGS, OWLQN, SGDL1, ChainFeatures, ChainObjective, Corpus, ElasticNet, Problem, Stop, minimize
+from loglinear import (
+    LBFGS,
+    OWLQN,
+    SGDL1,
+    ChainFeatures,
+    ChainObjective,
+    Checkpoint,
+    Corpus,
+    ElasticNet,
+    Problem,
+    Stop,
+    minimize,
+)
 from loglinear.data.parts import ListedPart, cut
 from loglinear.errors import DataError
+from loglinear.models.chain_parts import train_parts
 from loglinear.models.options import SolverOptions
 from loglinear.models.training import train
 from loglinear.objectives.groups import in_tree
@@ -166,6 +180,21 @@ def test_passes_over_parts_come_near_the_optimum():
     trace = minimize(problem, ParameterMixing(passes=5, learning_rate=0.3)).trace
     best = trace[-1].objective
     assert trace[5].objective - best < 0.1 * (trace[0].objective - best)
+
+
+@pytest.mark.parametrize("stop", [2, 5, 9])
+def test_a_resumed_training_is_bitwise_one_that_was_never_stopped(tmp_path, stop):
+    X, y = chunky(60)
+    objective = ChainParts(cut_at(X, y, [20, 45]))
+    options = SolverOptions(l1=0.5, solver="parameter_mixing", max_iterations=15)
+    whole = train_parts(objective, options)[1]
+    path = tmp_path / "checkpoint"
+    train_parts(objective, replace(options, max_iterations=stop), checkpoint=Checkpoint(path))
+    resumed = train_parts(objective, options, checkpoint=Checkpoint(path, resume=True))[1]
+    np.testing.assert_array_equal(resumed.w, whole.w)
+    assert [record.objective for record in resumed.trace] == [record.objective for record in whole.trace]
+    with pytest.raises(ValueError, match="training data"):
+        train_parts(ChainParts(cut_at(X, y, [20])), options, checkpoint=Checkpoint(path, resume=True))
 
 
 def test_a_pass_over_a_single_part_is_one_of_sgd():

@@ -32,7 +32,7 @@ class MixedPasses:
     Args:
         learning_rate: eta_0 of the first pass, > 0.
         decay: factor of the learning rate from one pass to the next, in (0, 1].
-        passes: >= 1.
+        passes: over each part, >= 1.
         seed: of the sequences of visits, >= 0.
     """
 
