@@ -29,7 +29,7 @@ PYTHON_FLOORS = (
     ("networks",),
     ("objectives", "datasets"),
     ("models",),
-    ("report", "compat"),
+    ("report", "compat", "dask"),
     ("cli",),
     ("__init__", "__main__"),
 )

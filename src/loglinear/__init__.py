@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from .data.corpus import Corpus
     from .data.encoding import CorpusFile
     from .data.graphs import grid_edges
-    from .errors import DataError, LogLinearError, ModelFileError, ObjectiveError, OptionError, TemplateError
+    from .errors import (
+        ClusterError,
+        DataError,
+        LogLinearError,
+        ModelFileError,
+        ObjectiveError,
+        OptionError,
+        TemplateError,
+    )
     from .metrics import evaluate
     from .minimize import Stop, minimize
     from .models.chain import ChainCRF
@@ -37,6 +45,7 @@ if TYPE_CHECKING:
 
 
 _HOME = {
+    "ClusterError": "errors",
     "Corpus": "data.corpus",
     "CorpusFile": "data.encoding",
     "DataError": "errors",
@@ -84,6 +93,7 @@ __all__ = [
     "ChainObjective",
     "Checkpoint",
     "ClassifierObjective",
+    "ClusterError",
     "Corpus",
     "CorpusFile",
     "DataError",

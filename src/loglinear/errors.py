@@ -7,6 +7,7 @@ Every exception names the offending value, its place and the remedy. The tree::
      +-- TemplateError (ValueError)    a feature template that cannot be understood
      +-- ModelFileError (ValueError)   a damaged, truncated or foreign model file
      +-- OptionError (ValueError)      an option out of its range, or options that contradict each other
+     +-- ClusterError (RuntimeError)   a cluster that is gone, or whose machines cannot do the work
      +-- ObjectiveError (ArithmeticError)  an objective or gradient that is not finite where training starts
 
 Not reaching an optimum is no exception: it is a ``Status`` of the result.
@@ -14,7 +15,15 @@ Not reaching an optimum is no exception: it is a ``Status`` of the result.
 
 from __future__ import annotations
 
-__all__ = ["DataError", "LogLinearError", "ModelFileError", "ObjectiveError", "OptionError", "TemplateError"]
+__all__ = [
+    "ClusterError",
+    "DataError",
+    "LogLinearError",
+    "ModelFileError",
+    "ObjectiveError",
+    "OptionError",
+    "TemplateError",
+]
 
 
 class LogLinearError(Exception):
@@ -77,6 +86,19 @@ class OptionError(LogLinearError, ValueError):
         Traceback (most recent call last):
             ...
         loglinear.errors.OptionError: memory=0 is not a whole number of at least 1 and at most 1000
+    """
+
+
+class ClusterError(LogLinearError, RuntimeError):
+    """A cluster that is gone, or whose machines cannot do the work.
+
+    Example:
+        >>> from loglinear import ClusterError
+        >>> try:
+        ...     raise ClusterError("the cluster at tcp://10.0.0.1:8786 does not answer")
+        ... except RuntimeError as error:
+        ...     print(error)
+        the cluster at tcp://10.0.0.1:8786 does not answer
     """
 
 

@@ -25,6 +25,8 @@ __all__ = [
     "Batched",
     "Classifier",
     "Clusterable",
+    "Mixable",
+    "Mixing",
     "NewtonStep",
     "Numbers",
     "Objective",
@@ -172,6 +174,55 @@ class PerSample(Protocol):
     @property
     def n_unpenalised(self) -> int:
         """Number of the last weights, an intercept's, that passes spare from the penalty."""
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """A pass of SGD over each part of the data, after which the parts' weights are averaged.
+
+    Attributes:
+        seed: of the sequences of visits.
+        epoch: number of the pass, from 0.
+        learning_rate: at the beginning of the pass.
+        decay: factor of the learning rate from the beginning to the end of the pass.
+        l1: penalty, over the number of samples of all parts.
+        l2: likewise.
+    """
+
+    seed: int
+    epoch: int
+    learning_rate: float
+    decay: float
+    l1: float
+    l2: float
+
+
+@runtime_checkable
+class Mixable(Protocol):
+    """An objective in parts that can go sample by sample within each."""
+
+    @property
+    def is_mixable(self) -> bool:
+        """Whether its parts can: not chains of second order."""
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every attribute has the value 1."""
+
+    @property
+    def n_cells(self) -> int:
+        """Number of labels that the tokens may have, all tokens together."""
+
+    @property
+    def attributes_per_sample(self) -> float:
+        """Mean number of attributes of a sample."""
+
+    @property
+    def attributes_per_token(self) -> float:
+        """Mean number of attributes of a token."""
+
+    def mixed(self, w: Vector, mixing: Mixing) -> Vector:
+        """Return the average over the parts of the weights after a pass over each part from w, shape (n_features,)."""
 
 
 class Classifier(Protocol):

@@ -98,7 +98,8 @@ def test_a_resumed_training_is_bitwise_one_that_was_never_stopped(name, tmp_path
         for stop in stops:
             rest = estimator.fit(*data, checkpoint=resumed(tmp_path / str(stop)))
             assert (rest.result_.w.tobytes(), *course(rest)) == expected, (problem, stop)
-    assert taken
+    # Data in parts have no estimator of their own: see tests/objectives/test_parts.py.
+    assert taken or name == "parameter_mixing"
 
 
 def raising(monkeypatch, solver, times, at=2):

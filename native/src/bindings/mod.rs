@@ -24,6 +24,7 @@ mod samples;
 mod single;
 mod stochastic;
 mod stream;
+mod table;
 mod tagger;
 
 use pyo3::prelude::*;
@@ -44,6 +45,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<item_sequence::ItemSequence>()?;
     module.add_class::<model::ChainModel>()?;
     module.add_class::<tagger::SequenceTagger>()?;
+    module.add_class::<table::PartCounts>()?;
+    module.add_class::<table::FeatureTable>()?;
+    module.add_class::<table::ChainPart>()?;
     module.add_class::<network::Network>()?;
     module.add_class::<network::CompletedRows>()?;
     module.add_class::<network::LoopyBeliefs>()?;
@@ -54,6 +58,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(classifier::classifier_model, module)?)?;
     module.add_function(wrap_pyfunction!(samples::classifier_of_corpus, module)?)?;
     module.add_function(wrap_pyfunction!(batch::tag_lists, module)?)?;
+    module.add_function(wrap_pyfunction!(table::cut_file, module)?)?;
+    module.add_function(wrap_pyfunction!(table::read_range, module)?)?;
     module.add_function(wrap_pyfunction!(batch::tag_arrow, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_output, module)?)?;
     module.add_function(wrap_pyfunction!(network_file::write_network, module)?)?;

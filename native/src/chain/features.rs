@@ -42,7 +42,7 @@ impl Selection {
 }
 
 /// Whether an attribute with features of `labels` labels, on `tokens` tokens, becomes a dense row.
-fn is_dense(labels: usize, tokens: u32, width: usize) -> bool {
+pub(super) fn is_dense(labels: usize, tokens: u32, width: usize) -> bool {
     labels * 8 >= width && labels > 1 && tokens >= 64
 }
 
@@ -57,6 +57,23 @@ const FEW_PAIRS: usize = 4_000_000;
 const MOST_LABELS: usize = 4096;
 /// The most labels of a chain of second order, whose tables hold all triples of labels.
 pub const MOST_LABELS_OF_TRIPLES: usize = 256;
+
+/// Fails if a chain of this order cannot have so many labels.
+pub(super) fn too_many_labels(n_labels: usize, order: u8) -> Result<()> {
+    if n_labels > MOST_LABELS {
+        let message = format!(
+            "{n_labels} labels, more than {MOST_LABELS}; are these the labels? Columns have them last, attribute files \
+             and svmlight first"
+        );
+        return Err(Error::Data(message));
+    }
+    if order == 2 && n_labels > MOST_LABELS_OF_TRIPLES {
+        let most = MOST_LABELS_OF_TRIPLES;
+        let message = format!("{n_labels} labels, more than {most}, are too many for order 2; use order 1");
+        return Err(Error::Data(message));
+    }
+    Ok(())
+}
 
 /// The features of a chain, in the sequence of its weights.
 #[derive(Clone)]
@@ -112,19 +129,8 @@ impl Features {
             return Err(Error::Data(format!("{what}: there is nothing to train on")));
         }
         let n_labels = corpus.labels.len();
-        if n_labels > MOST_LABELS {
-            let message = format!(
-                "{n_labels} labels, more than {MOST_LABELS}; are these the labels? Columns have them last, attribute \
-                 files and svmlight first"
-            );
-            return Err(Error::Data(message));
-        }
-        if selection.order == 2 && n_labels > MOST_LABELS_OF_TRIPLES {
-            let most = MOST_LABELS_OF_TRIPLES;
-            let message = format!("{n_labels} labels, more than {most}, are too many for order 2; use order 1");
-            return Err(Error::Data(message));
-        }
-        let sentences = blocks(corpus);
+        too_many_labels(n_labels, selection.order)?;
+        let sentences = blocks(corpus, MOST_BLOCKS);
         let seen = Seen::new(corpus, &sentences, selection.min_count);
         let mut labels_of = observed_labels(corpus, &seen.counts);
         if let Some(least) = selection.min_sum {
@@ -261,7 +267,7 @@ impl Features {
         Ok(())
     }
 
-    fn add_states(
+    pub(super) fn add_states(
         &mut self,
         seen: &Seen,
         labels_of: &ObservedLabels,
@@ -322,16 +328,17 @@ fn check_count(features: usize) -> Result<()> {
     Err(Error::Data(format!("{features} features, more than 2^32; {remedy}")))
 }
 
-/// Cuts the corpus into blocks of whole sentences. The blocks depend on the corpus alone, so that sums are added up in the same
+/// Cuts the corpus into blocks of whole sentences, at most `most` unless these would be too large for memory. The blocks depend on
+/// the corpus alone, so that sums are added up in the same
 /// sequence on any number of threads.
-fn blocks(corpus: &Corpus) -> Vec<Range<usize>> {
+pub(super) fn blocks(corpus: &Corpus, most: usize) -> Vec<Range<usize>> {
     let work = |sentence: usize| {
         let tokens = corpus.tokens(sentence);
         corpus.states.ends.get(tokens.end.wrapping_sub(1)).copied().unwrap_or(0) + tokens.end
     };
     let n = corpus.n_sentences();
     let total = if n == 0 { 0 } else { work(n - 1) };
-    let count = (total / BLOCK).clamp(1, MOST_BLOCKS).max(total / LARGEST).min(usize::from(u16::MAX));
+    let count = (total / BLOCK).clamp(1, most).max(total / LARGEST).min(usize::from(u16::MAX));
     let mut blocks = Vec::with_capacity(count);
     let mut start = 0;
     for block in 0..count {

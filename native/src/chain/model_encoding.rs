@@ -129,12 +129,14 @@ pub(super) fn encode(source: Source<'_>, w: &[f64]) -> Result<Storage> {
         bigrams.push(attributes.text(attribute as u32), kept);
     }
     let mut states = KeptByAttribute::default();
-    let mut start = 0;
-    for &(attribute, end) in &features.state_attributes {
-        let range = start..end as usize;
+    // Attributes that are not dense stand in classes by the blocks of the data; the file does not depend on how these were cut.
+    let mut sequence: Vec<(usize, u32)> =
+        features.state_attributes.iter().map(|&(attribute, _)| attribute).enumerate().collect();
+    sequence[features.n_dense..].sort_unstable_by_key(|&(_, attribute)| attribute);
+    for (index, attribute) in sequence {
+        let range = features.state_range(index..index + 1);
         let kept = nonzero(&features.state_labels[range.clone()], &state_weights[range], |label| label);
         states.push(attributes.text(attribute), kept);
-        start = end as usize;
     }
     let (labels, settings) = (source.labels.to_vec(), source.settings);
     let (template, intercept) = (source.template.map(str::to_owned), source.intercept.map(str::to_owned));

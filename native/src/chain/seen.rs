@@ -119,6 +119,17 @@ pub(super) struct ObservedLabels {
 }
 
 impl ObservedLabels {
+    /// These lists of labels, attribute by attribute.
+    pub fn given<'l>(lists: impl Iterator<Item = &'l [u16]>) -> ObservedLabels {
+        let mut given = ObservedLabels { starts: Vec::new(), lengths: Vec::new(), labels: Vec::new() };
+        for list in lists {
+            given.starts.push(given.labels.len());
+            given.lengths.push(list.len() as u16);
+            given.labels.extend_from_slice(list);
+        }
+        given
+    }
+
     pub fn of(&self, attribute: usize) -> &[u16] {
         &self.labels[self.starts[attribute]..][..usize::from(self.lengths[attribute])]
     }

@@ -54,6 +54,15 @@ impl Alphabet {
         }
     }
 
+    /// The id of a key, if it is known. The alphabet has to have been made by inserting, and not been opened from a file.
+    #[inline]
+    pub fn get(&self, key: u64) -> Option<u32> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        Some(self.slots[self.find(key)]).filter(|&id| id != EMPTY)
+    }
+
     /// The id of a key, which is inserted if it is new; `write` then appends its name.
     #[inline(always)]
     pub fn intern(&mut self, key: u64, write: impl FnOnce(&mut Vec<u8>)) -> u32 {

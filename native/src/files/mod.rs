@@ -1,4 +1,5 @@
-//! Files of models: protected by a checksum, and written whole or not at all.
+//! Files of models, protected by a checksum and written whole or not at all; packages of bytes between processes.
 
 pub mod atomic;
 pub mod model_file;
+pub mod packed;

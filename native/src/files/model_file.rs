@@ -110,10 +110,24 @@ pub fn encode(tensors: Vec<Tensor<'_>>, mut metadata: HashMap<String, String>) -
         views.push((tensor.name, view));
     }
     let mut bytes = serialize(views, Some(metadata)).map_err(fail)?;
+    sort_header(&mut bytes);
     let end = bytes.len() - 8;
     let sum = xxhash_rust::xxh3::xxh3_64(&bytes[..end]);
     bytes[end..].copy_from_slice(&sum.to_le_bytes());
     Ok(Storage::owned(&bytes))
+}
+
+/// Brings the keys of the header, JSON of a length that the first eight bytes hold, into their own sequence: the metadata stand in
+/// a random one, and the same model is to have the same bytes.
+fn sort_header(bytes: &mut [u8]) {
+    let (length, rest) = bytes.split_first_chunk_mut::<8>().expect("a file begins with a length");
+    let header = &mut rest[..u64::from_le_bytes(*length) as usize];
+    let value: serde_json::Value = serde_json::from_slice(header).expect("the header is JSON");
+    let sorted = value.to_string();
+    if sorted.len() <= header.len() {
+        header[..sorted.len()].copy_from_slice(sorted.as_bytes());
+        header[sorted.len()..].fill(b' ');
+    }
 }
 
 /// Name and type of a tensor, and its number of columns: 1 for a vector.

@@ -27,6 +27,8 @@ pub struct Source {
     reader: Box<dyn Read + Send>,
     /// Whether the file is compressed.
     compressed: bool,
+    /// Lines of the file before the text, for messages; 0 but for a range of a file.
+    pub lines_before: usize,
 }
 
 impl Source {
@@ -56,7 +58,7 @@ impl Source {
             (_, true) => Box::new(liblzma::read::XzDecoder::new_multi_decoder(raw)),
             _ => Box::new(raw),
         };
-        Ok(Source { name: name.to_owned(), reader, compressed: gzip || xz })
+        Ok(Source { name: name.to_owned(), reader, compressed: gzip || xz, lines_before: 0 })
     }
 
     /// The whole text.
@@ -119,7 +121,7 @@ pub struct Windows<'e> {
     size: usize,
     /// Bytes that were read beyond the end of the last window.
     rest: Vec<u8>,
-    /// Lines of all windows given so far.
+    /// Lines of the file before the next window.
     lines: usize,
     /// Whether the byte order mark has been looked for.
     started: bool,
@@ -136,7 +138,7 @@ impl<'e> Windows<'e> {
     /// Windows of about `size` bytes that end after lines which `ends` accepts.
     pub fn new(source: Source, size: usize, ends: &'e dyn Fn(&[u8]) -> bool) -> Self {
         // 16 bytes at least: a byte order mark has to fit into the first window.
-        Windows { source, ends, size: size.max(16), rest: Vec::new(), lines: 0, started: false }
+        Windows { lines: source.lines_before, source, ends, size: size.max(16), rest: Vec::new(), started: false }
     }
 
     /// The next window; none at the end of the text.
@@ -206,7 +208,7 @@ fn next_line(text: &[u8], from: usize) -> usize {
 }
 
 /// The line without its end, LF or CRLF.
-fn trim_newline(line: &[u8]) -> &[u8] {
+pub fn trim_newline(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }

@@ -14,6 +14,7 @@ pub mod items;
 pub mod jsonl;
 pub mod labels;
 pub mod pattern;
+pub mod ranges;
 pub mod svmlight;
 pub mod template;
 mod token_views;

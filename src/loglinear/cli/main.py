@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from ..errors import LogLinearError
+from ..errors import ClusterError, LogLinearError
 from ..version import __version__
 from .output import Interrupted
 from .places import check_places
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> None:
             # Here, where a full disk can still be reported.
             sys.stdout.flush()
     except LogLinearError as error:
-        _fail(error, 2)
+        _fail(error, 1 if isinstance(error, ClusterError) else 2)
     except BrokenPipeError:
         # The reader of stdout has gone (`| head`): nothing is left to say, not even when the interpreter flushes.
         sys.stdout = open(os.devnull, "w", encoding="utf-8")

@@ -49,9 +49,13 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
         seen.append((name, path))
 
 
-def _paths(value: str | list[str] | None) -> list[str]:
-    """Return the paths in an argument."""
-    return [] if value is None else [value] if isinstance(value, str) else value
+def _paths(given: str | list[str] | None) -> list[str]:
+    """Return the files that an argument names; of several, those that match a pattern as well."""
+    if given is None or isinstance(given, str):
+        return [] if given is None else [given]
+    from glob import glob
+
+    return [path for each in given for path in (glob(each) or [each])]
 
 
 def _is_same(path: str, other: str) -> bool:

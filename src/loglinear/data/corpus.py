@@ -87,7 +87,7 @@ class Corpus:
         text = template_text(template)
         if is_corpus(path):
             found = cls.open(path)
-            found._check_template(text)
+            found.check_template(text)
             return found
         format = format_of(path) if format is None else format
         core = _core.Corpus.read(os.fspath(path), format, text, labelled=labelled, partial=partial, threads=threads)
@@ -163,7 +163,7 @@ class Corpus:
             raise DataError(message)
         first = every[0]
         for other in every[1:]:
-            other._check_template(first.template)
+            other.check_template(first.template)
             other.check_label_type(first.label_type)
         return cls(_core.Corpus.concat([each.core for each in every]), first.template, first.format, first.label_type)
 
@@ -171,7 +171,7 @@ class Corpus:
         """Return what an encoded corpus says of itself, JSON: template, format, type of the labels."""
         return json.dumps({"template": self.template, "format": self.format, "label_type": self.label_type})
 
-    def _check_template(self, template: str | None) -> None:
+    def check_template(self, template: str | None) -> None:
         """Raise DataError if the attributes were formed by another template than this one, if there is one."""
         if template is not None and template != self.template:
             name = "the corpus" if self.path is None else self.path

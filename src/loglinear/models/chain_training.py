@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..data.corpus import Corpus
 from ..data.labels import typed
@@ -22,6 +22,9 @@ from .options import DevOptions, SolverOptions
 from .settings import settings_text, training_summary
 from .start import Start
 from .training import DevData, train
+
+if TYPE_CHECKING:
+    from ..objectives.parts import ChainParts
 
 __all__ = ["DevSet", "chain_model", "evaluate_model", "train_chain"]
 
@@ -143,22 +146,22 @@ class DevSet:
         corpus.check_whole("scores on development data need the true labels: leave such sentences out")
         self.corpus, self.options, self.threads = corpus, options, threads
 
-    def of(self, objective: ChainObjective) -> DevData:
+    def of(self, objective: ChainObjective | ChainParts) -> DevData:
         """Return the scores of the objective's weights."""
-        headline, fingerprint = self.headline(objective.corpus.labels), partial(of_corpus, self.corpus)
+        headline, fingerprint = self.headline(objective.labels), partial(of_corpus, self.corpus)
         return DevData(partial(self.scores, objective), headline, fingerprint, self.options)
 
     def unknown_labels(self, known: Sequence[str]) -> list[str]:
         """Return the labels that are not among the known ones: training cannot learn them."""
         return sorted(set(self.corpus.labels) - set(known))
 
-    def scores(self, objective: ChainObjective, w: Vector) -> dict[str, float]:
+    def scores(self, objective: ChainObjective | ChainParts, w: Vector) -> dict[str, float]:
         """Return the scores of weights: accuracies; precision, recall and F of labels that follow a tagging scheme.
 
         The score to choose a model by comes first.
         """
         scores: dict[str, Any] = evaluate_model(objective.model(w), self.corpus, threads=self.threads).to_dict()
-        names = (self.headline(objective.corpus.labels), "accuracy", "sentence_accuracy", "precision", "recall", "f1")
+        names = (self.headline(objective.labels), "accuracy", "sentence_accuracy", "precision", "recall", "f1")
         return {name: scores[name] for name in names if scores[name] is not None}
 
     def headline(self, known: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from .settings import check_kind
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..objectives.chain import ChainObjective
+    from ..objectives.parts import ChainParts
     from ..vectors import Vector
 
 __all__ = ["Start"]
@@ -86,9 +87,9 @@ class Start:
             return f"{self.name} has no template, and the data are read with one"
         return f"{self.name} has another template (leave out the new one to read the data with it)"
 
-    def weights(self, objective: ChainObjective) -> tuple[Vector, WarmStart]:
+    def weights(self, objective: ChainObjective | ChainParts) -> tuple[Vector, WarmStart]:
         """Return the weights to start at, shape (n_features,), and an account of them."""
         w, n_shared = objective.start_weights(self.model)
         known = {*self.model.labels}
-        new_labels = [label for label in objective.corpus.core.labels if label not in known]
+        new_labels = [label for label in objective.label_names if label not in known]
         return w, WarmStart(self.name, n_shared, objective.n_features, new_labels)

@@ -146,6 +146,16 @@ class ChainObjective:
         return self.core.n_samples
 
     @property
+    def labels(self) -> list[Any]:
+        """The labels, the most frequent first, ties in byte order."""
+        return self.corpus.labels
+
+    @property
+    def label_names(self) -> list[str]:
+        """Names of the labels, in the same order."""
+        return self.corpus.core.labels
+
+    @property
     def is_partial(self) -> bool:
         """Whether labels are known in part: the objective is then not convex."""
         return self.core.is_partial

@@ -17,6 +17,7 @@ from .iis import IIS
 from .label_sets import LabelSets
 from .lbfgs import LBFGS
 from .owlqn import OWLQN
+from .parameter_mixing import ParameterMixing
 from .parts.listing import SolverOption, option_names, solver_options, summary
 from .parts.needs import (
     SOLVERS,
@@ -61,6 +62,7 @@ __all__ = [
     "LabelSets",
     "Measuring",
     "Needs",
+    "ParameterMixing",
     "Pegasos",
     "ProxGradient",
     "ProxNewton",
@@ -95,6 +97,7 @@ SOLVERS |= {
     "label_sets": LabelSets,
     "lbfgs": LBFGS,
     "owlqn": OWLQN,
+    "parameter_mixing": ParameterMixing,
     "pegasos": Pegasos,
     "prox_gradient": ProxGradient,
     "prox_newton": ProxNewton,

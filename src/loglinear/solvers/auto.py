@@ -7,12 +7,13 @@ from typing import Any, ClassVar, cast
 
 from ..options import real_number, whole_number
 from ..penalty import Penalty
-from ..problem import Problem, missing
+from ..problem import Mixable, Problem, missing
 from ..vectors import Vector
 from .grafting import GraftingLight
 from .label_sets import LabelSets
 from .lbfgs import LBFGS
 from .owlqn import OWLQN
+from .parameter_mixing import ParameterMixing
 from .parts.needs import Measuring, Needs, Solver, solver_name, suits
 from .parts.pruning import Prunable
 from .prox_gradient import ProxGradient
@@ -96,7 +97,7 @@ class Auto:
         if self._last is None or self._last[0] is not problem:
             kind, options, why = _rule(problem)
             given: dict[str, Any] = {} if self.tolerance is None else {"tolerance": self.tolerance}
-            if kind in (LabelSets, TwoStage):
+            if kind in (LabelSets, ParameterMixing, TwoStage):
                 given["seed"] = self.seed
             solver = kind(**options | given)
             self._last = problem, Choice(solver, solver_name(solver), why)
@@ -125,6 +126,14 @@ def _rule(problem: Problem) -> tuple[type[Any], dict[str, Any], str]:
         sequences = cast(Prunable, objective)
         if sequences.n_cells >= FEW_CELLS:
             return _of_sequences(problem, sequences)
+    elif suits(ParameterMixing, problem):
+        parts = cast(Mixable, objective)
+        if parts.n_cells >= FEW_CELLS and parts.is_binary:
+            options = {
+                "learning_rate": _rate(parts.attributes_per_sample, parts.attributes_per_token),
+                "tolerance": TOLERANCE if l1 else LBFGS().tolerance,
+            }
+            return ParameterMixing, options, f"data in parts, with {parts.n_cells:,} labels of tokens"
     elif l1 and not missing(objective, Prunable) and suits(GraftingLight, problem):
         return GraftingLight, {}, "an L1 penalty, and labels of sequences that cannot be pruned"
     if not suits(OWLQN, problem):
@@ -132,6 +141,11 @@ def _rule(problem: Problem) -> tuple[type[Any], dict[str, Any], str]:
     if l1:
         return OWLQN, {"tolerance": TOLERANCE}, "an L1 penalty"
     return LBFGS, {}, "the objective is smooth"
+
+
+def _rate(of_sample: float, of_token: float) -> float:
+    """Return the learning rate of passes of SGD over sequences, by the attributes of a sequence and of a token."""
+    return min(MOST_RATE, RATE_TIMES_ATTRIBUTES / max(of_sample * of_token, 1.0))
 
 
 def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], dict[str, Any], str]:
@@ -143,8 +157,7 @@ def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], dic
     # A learning rate that was not tuned is safe with many samples whose attributes have no values.
     is_tame = problem.objective.n_samples >= MANY_SAMPLES and objective.is_binary
     by_sample = objective.order == 1 and is_tame
-    attributes = max(objective.attributes_per_sample * objective.attributes_per_token, 1.0)
-    rate = min(MOST_RATE, RATE_TIMES_ATTRIBUTES / attributes)
+    rate = _rate(objective.attributes_per_sample, objective.attributes_per_token)
     if not penalty.l1 and by_sample:
         return TwoStage, SMOOTH | {"learning_rate": SHARE_OF_SMOOTH * rate}, f"no L1 penalty, and {size}"
     if not penalty.l1:

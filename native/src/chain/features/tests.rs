@@ -112,7 +112,7 @@ fn large_corpora_are_cut_into_more_blocks_than_64() {
     let mut corpus = Corpus::of_samples(vec!["A".into()], vec![0; 1000], Vec::new());
     let cut = |attributes: usize, corpus: &mut Corpus| {
         corpus.states.ends = (1..=1000).map(|token| token * attributes).collect::<Vec<_>>().into();
-        blocks(corpus).len()
+        blocks(corpus, MOST_BLOCKS).len()
     };
     assert_eq!(cut(100, &mut corpus), 1);
     assert_eq!(cut(4_000, &mut corpus), 10);

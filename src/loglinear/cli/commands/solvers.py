@@ -68,6 +68,8 @@ def _account(name: str, kind: type[Any]) -> dict[str, Any]:
         if suits(kind, Problem(objective, given))
     }
     models = [each for each in examples if any(model == each for model, _ in fitting)]
+    if "chains" in models:
+        models = [each for each in models if each != "chains in parts"]
     if "classifiers" in models:
         models.remove("classifiers of two classes")
     return {
@@ -83,13 +85,16 @@ def _account(name: str, kind: type[Any]) -> dict[str, Any]:
 def _examples() -> dict[str, Objective]:
     """Return the smallest objective of each kind of model; the last has what every objective has, and no more."""
     from ...data.corpus import Corpus
+    from ...data.parts import ListedPart
     from ...objectives.chain import ChainObjective
     from ...objectives.classifier import ClassifierObjective
+    from ...objectives.parts import ChainParts
 
     return {
         "chains": ChainObjective(Corpus.encode([[["a"]], [["a"]]], [["A"], ["B"]]), threads=1),
         "classifiers": ClassifierObjective([[1.0]] * 3, [0, 1, 2], n_classes=3, intercept=False, threads=1),
         "classifiers of two classes": ClassifierObjective([[1.0]] * 2, [0, 1], n_classes=2, intercept=False, threads=1),
+        "chains in parts": ChainParts([ListedPart("", [[["a"]], [["a"]]], [["A"], ["B"]])]),
         "all others": _Plain(),
     }
 

@@ -12,6 +12,8 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
+from ..distributed import add_cluster, one_file
+from ..distributed import train as train_on_cluster
 from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen, flag, solvers_help
 from ..output import Interrupted, counted, keeping_reached, say, scores_text
 
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from ..progress import Progress
 
 EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt
-         loglinear train mails.tsv --model-type maxent --format text --ngrams 1-2 --tfidf --model spam.loglinear"""
+         loglinear train mails.tsv --model-type maxent --format text --ngrams 1-2 --tfidf --model spam.loglinear
+         loglinear train 'part-*.txt' --preset chunking --l1 1.0 --model chunker.loglinear --workers 4"""
 # Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ("train", "dev", "template", "start")
 WRITES: tuple[str, ...] = ("model", "trace", "checkpoint")
@@ -41,7 +44,8 @@ def configure(parser: ArgumentParser) -> None:
     from ...models.options import DevOptions, SolverOptions
 
     add = parser.add_argument
-    add("train", metavar="TRAIN", help="training data; gzip and xz too; - for stdin")
+    several = "with --workers or --cluster several files, folders and quoted patterns"
+    add("train", nargs="+", metavar="TRAIN", help=f"training data; gzip and xz too; - for stdin; {several}")
     add("-m", "--model", required=True, metavar="MODEL", help="model file to write")
     add("--model-type", default="chain", choices=("chain", "maxent"), help="chain (the default) or maxent")
     add_format(parser, "svmlight", "text", default="columns")
@@ -66,6 +70,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--resume", action="store_true", help="go on from the checkpoint, if there is one")
     add("-q", "--quiet", action="store_true", help="no progress")
     add_threads(parser)
+    add_cluster(parser)
     parser.epilog = f"{solvers_help()}\n\n{EXAMPLE}"
 
 
@@ -83,7 +88,8 @@ def run(arguments: Namespace) -> None:
     options, features = chosen(SolverOptions, arguments, solver_options=given), chosen(ChainFeatures, arguments)
     use = chosen(DevOptions, arguments)
     use.check(given=arguments.dev is not None)
-    format = arguments.format or format_of(arguments.train)
+    alone = one_file(arguments)
+    format = arguments.format or format_of(arguments.train if alone else arguments.train[0])
     of_texts = [arguments.ngrams, arguments.tfidf, arguments.multi_class] != DEFAULTS
     if arguments.model_type == "chain" and (format in ("text", "svmlight") or of_texts):
         message = (
@@ -92,7 +98,10 @@ def run(arguments: Namespace) -> None:
         raise OptionError(message)
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
         checkpoint = _checkpoint(arguments, progress)
-        if arguments.model_type == "chain":
+        if not alone:
+            callbacks = _callbacks(progress, arguments.trace, checkpoint)
+            results = [train_on_cluster(arguments, features, options, use, progress, checkpoint, callbacks)]
+        elif arguments.model_type == "chain":
             shared = ("preset", "template", "format", "partial", "start", "dev", "trace", "threads")
             data: dict[str, Any] = {name: getattr(arguments, name) for name in shared}
             data |= {"use": use, "progress": progress, "checkpoint": checkpoint}

@@ -1,0 +1,302 @@
+//! Parts of a data set: what is seen in them, the features of the whole, the objective of a part; ranges of files.
+
+use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient, writable, write};
+use crate::bindings::classes::ChainObjective;
+use crate::bindings::data::Corpus;
+use crate::bindings::errors::OptionError;
+use crate::bindings::interrupt::interruptible;
+use crate::bindings::model::{ChainModel, constraints};
+use crate::chain::counting;
+use crate::chain::feature_names::feature_names;
+use crate::chain::features::Selection;
+use crate::chain::inference::Pair;
+use crate::chain::part;
+use crate::chain::start::start_weights;
+use crate::chain::table;
+use crate::text::labels::Labels;
+use crate::text::ranges;
+use crate::text::template::Template;
+use crate::threads;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyBytes;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Ranges of bytes of a file, each with whole sentences; None for a compressed file.
+#[pyfunction]
+pub fn cut_file(py: Python<'_>, path: PathBuf, format: &str, size: u64) -> PyResult<Option<Vec<(u64, u64)>>> {
+    let format = format.parse()?;
+    let cut = interruptible(py, |_| ranges::cut(&path, format, size))?;
+    Ok(cut.map(|ranges| ranges.into_iter().map(|range| (range.start, range.end)).collect()))
+}
+
+/// The labelled sentences in a range of bytes of a file.
+#[pyfunction]
+#[pyo3(signature = (path, start, end, format, template=None, *, partial=false, threads=1))]
+#[expect(clippy::too_many_arguments)]
+pub fn read_range(
+    py: Python<'_>,
+    path: PathBuf,
+    start: u64,
+    end: u64,
+    format: &str,
+    template: Option<&str>,
+    partial: bool,
+    threads: usize,
+) -> PyResult<Corpus> {
+    let format = format.parse()?;
+    if end < start {
+        return Err(OptionError::new_err(format!("the range {start}..{end} ends before it begins")));
+    }
+    let inner = interruptible(py, |interrupt| {
+        let template = template.map(Template::parse).transpose()?;
+        let (template, labels) = (template.as_ref(), Labels::read(partial));
+        let work = || ranges::encode_range(&path, start..end, format, template, labels, interrupt);
+        threads::pool(threads)?.install(work)
+    })?;
+    Ok(Corpus { inner: Arc::new(inner) })
+}
+
+/// What is seen in a part of a data set.
+#[pyclass(frozen, module = "loglinear._core")]
+pub struct PartCounts {
+    inner: counting::Counts,
+}
+
+#[pymethods]
+impl PartCounts {
+    #[new]
+    fn new(py: Python<'_>, corpus: &Corpus, order: u8) -> PyResult<Self> {
+        let inner = interruptible(py, |interrupt| {
+            threads::pool(1)?.install(|| corpus.inner.check(interrupt))?;
+            counting::Counts::new(&corpus.inner, order)
+        })?;
+        Ok(PartCounts { inner })
+    }
+
+    /// The counts of this part and of the part that follows.
+    fn joined(&self, py: Python<'_>, next: &PartCounts) -> PyResult<Self> {
+        let inner = interruptible(py, |_| {
+            let mut joined = self.inner.clone();
+            joined.join(&next.inner)?;
+            Ok(joined)
+        })?;
+        Ok(PartCounts { inner })
+    }
+
+    /// The features of what was counted.
+    fn table(&self, py: Python<'_>, features: Selection) -> PyResult<FeatureTable> {
+        let inner = interruptible(py, |_| table::FeatureTable::new(&self.inner, features))?;
+        Ok(FeatureTable { inner: Arc::new(inner) })
+    }
+
+    /// Sentences, tokens, attributes of all tokens together.
+    #[getter]
+    fn sizes(&self) -> (u64, u64, u64) {
+        self.inner.sizes.into()
+    }
+
+    #[getter]
+    fn labels(&self) -> Vec<String> {
+        self.inner.labels.clone()
+    }
+
+    fn pack<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.inner.pack());
+        PyBytes::new(py, &bytes)
+    }
+
+    #[staticmethod]
+    fn unpack(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let inner = py.detach(|| counting::Counts::unpack(bytes))?;
+        Ok(PartCounts { inner })
+    }
+}
+
+/// The features of a whole data set.
+#[pyclass(frozen, module = "loglinear._core")]
+pub struct FeatureTable {
+    pub inner: Arc<table::FeatureTable>,
+}
+
+#[pymethods]
+impl FeatureTable {
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.inner.features.len()
+    }
+
+    /// The number of transitions, triples, bigram features and state features, in the sequence of the weights.
+    #[getter]
+    fn feature_counts(&self) -> (usize, usize, usize, usize) {
+        let features = &self.inner.features;
+        (features.transitions.len(), features.triples.len(), features.n_bigrams(), features.state_labels.len())
+    }
+
+    /// Sentences, tokens, attributes of all tokens together.
+    #[getter]
+    fn sizes(&self) -> (u64, u64, u64) {
+        self.inner.sizes.into()
+    }
+
+    #[getter]
+    fn order(&self) -> u8 {
+        self.inner.order
+    }
+
+    #[getter]
+    fn is_binary(&self) -> bool {
+        self.inner.is_binary
+    }
+
+    #[getter]
+    fn is_partial(&self) -> bool {
+        self.inner.is_partial
+    }
+
+    /// Whether there are attributes of label bigrams.
+    #[getter]
+    fn has_bigrams(&self) -> bool {
+        self.inner.features.n_bigrams() > 0
+    }
+
+    #[getter]
+    fn labels(&self) -> Vec<String> {
+        self.inner.labels.to_vec()
+    }
+
+    /// The attributes that have features.
+    fn names(&self) -> Vec<String> {
+        let attributes = &self.inner.attributes;
+        let name = |id| String::from_utf8_lossy(attributes.text(id)).into_owned();
+        (0..attributes.len() as u32).map(name).collect()
+    }
+
+    /// Names of features by their numbers: the attribute, if there is one, and the labels in a row.
+    fn feature_names(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<Vec<(Option<String>, Vec<&str>)>> {
+        let numbers = numbers("numbers name features", &features, self.inner.features.len())?;
+        let label = |&label: &u16| self.inner.labels[usize::from(label)].as_str();
+        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let names = feature_names(&self.inner.features, &self.inner.attributes, &numbers);
+        Ok(names.iter().map(|name| (name.attribute.map(text), name.labels.iter().map(label).collect())).collect())
+    }
+
+    /// The weights that a model has for the features, 0 where it has none, and how many features it has weights for.
+    fn start_weights<'py>(&self, py: Python<'py>, model: &ChainModel) -> PyResult<(Bound<'py, PyArray1<f64>>, usize)> {
+        let mut w = vec![0.0; self.inner.features.len()];
+        let names = self.inner.names()?;
+        let shared = py.detach(|| start_weights(&model.inner, &names, &self.inner.features, &mut w));
+        Ok((PyArray1::from_vec(py, w), shared))
+    }
+
+    /// The model of the features whose weights are not 0, with its settings (JSON) and the template that it reads text with.
+    #[pyo3(signature = (w, settings, template=None))]
+    fn model(&self, w: PyReadonlyArray1<'_, f64>, settings: String, template: Option<&str>) -> PyResult<ChainModel> {
+        let (w, n) = (read(&w)?, self.inner.features.len());
+        if w.len() != n {
+            return Err(OptionError::new_err(format!("w needs {n} entries; it has {}", w.len())));
+        }
+        ChainModel::trained(self.inner.source(settings, template), w)
+    }
+
+    fn pack<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.inner.pack());
+        PyBytes::new(py, &bytes)
+    }
+
+    #[staticmethod]
+    fn unpack(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let inner = py.detach(|| table::FeatureTable::unpack(bytes))?;
+        Ok(FeatureTable { inner: Arc::new(inner) })
+    }
+}
+
+/// A part of a data set as an objective over the features of the whole.
+#[pyclass(frozen, module = "loglinear._core")]
+pub struct ChainPart {
+    inner: part::ChainPart,
+}
+
+#[pymethods]
+impl ChainPart {
+    #[new]
+    #[pyo3(signature = (corpus, table, *, forbidden=None, threads=1))]
+    fn new(
+        py: Python<'_>,
+        corpus: &Corpus,
+        table: &FeatureTable,
+        forbidden: Option<Vec<Pair>>,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let (corpus, table) = (Arc::clone(&corpus.inner), Arc::clone(&table.inner));
+        let constraints = forbidden.map(|pairs| constraints(table.labels.len(), pairs)).transpose()?.map(Arc::new);
+        let inner = interruptible(py, |_| part::ChainPart::new(corpus, &table, constraints, threads))?;
+        Ok(ChainPart { inner })
+    }
+
+    /// The number of all features.
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.inner.n_features
+    }
+
+    /// The objective over the features that the part can meet.
+    #[getter]
+    fn own(&self) -> ChainObjective {
+        ChainObjective { inner: Arc::clone(&self.inner.objective), passes: PyOnceLock::new() }
+    }
+
+    /// Bytes of the encoded sentences.
+    #[getter]
+    fn n_bytes(&self) -> usize {
+        self.inner.objective.corpus.n_bytes()
+    }
+
+    #[pyo3(signature = (w, out=None))]
+    fn value_and_gradient<'py>(
+        &self,
+        py: Python<'py>,
+        w: PyReadonlyArray1<'py, f64>,
+        out: Option<Bound<'py, PyArray1<f64>>>,
+    ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
+        value_and_gradient(py, (self.inner.n_features, false), &w, out, |w, gradient, interrupt| {
+            self.inner.value_and_gradient(w, gradient, interrupt)
+        })
+    }
+
+    /// The entries of a vector over all features that are the part's.
+    fn gather<'py>(&self, py: Python<'py>, all: PyReadonlyArray1<'_, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let all = read(&all)?;
+        self.check(all.len(), self.inner.n_features)?;
+        let mut own = vec![0.0; self.inner.objective.features.len()];
+        self.inner.gather(all, &mut own);
+        Ok(PyArray1::from_vec(py, own))
+    }
+
+    /// Writes a vector over the part's features to its places in a vector over all features.
+    fn scatter(&self, own: PyReadonlyArray1<'_, f64>, all: &Bound<'_, PyArray1<f64>>) -> PyResult<()> {
+        let (own, mut all) = (read(&own)?, writable(all)?);
+        let all = write(&mut all)?;
+        self.check(own.len(), self.inner.objective.features.len())?;
+        self.check(all.len(), self.inner.n_features)?;
+        self.inner.scatter(own, all);
+        Ok(())
+    }
+
+    /// The part over some of the features, whose numbers ascend; all other weights are 0.
+    fn restrict(&self, py: Python<'_>, features: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
+        let kept = ascending(&features, self.inner.n_features)?;
+        Ok(ChainPart { inner: interruptible(py, |_| self.inner.restrict(&kept))? })
+    }
+}
+
+impl ChainPart {
+    fn check(&self, length: usize, wanted: usize) -> PyResult<()> {
+        if length == wanted {
+            return Ok(());
+        }
+        Err(OptionError::new_err(format!("a vector needs {wanted} entries; it has {length}")))
+    }
+}

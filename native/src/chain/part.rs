@@ -1,0 +1,159 @@
+//! A part of a data set as an objective over the features of the whole: an objective over the features that the part can meet, and
+//! where these stand among all features.
+
+use crate::chain::features::{Features, NOWHERE, Selection, blocks};
+use crate::chain::inference::Constraints;
+use crate::chain::layout;
+use crate::chain::masks::Masks;
+use crate::chain::objective::ChainObjective;
+use crate::chain::scratch::settled;
+use crate::chain::seen::{ObservedLabels, Seen};
+use crate::chain::table::FeatureTable;
+use crate::corpus::{Corpus, FIRST_SET};
+use crate::error::{Error, Result};
+use crate::threads::{self, Interrupt};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Blocks of a part: one thread works on it, and a block adds up a gradient of its own for all features that several blocks share.
+const BLOCKS: usize = 1;
+
+/// A part of a data set.
+pub struct ChainPart {
+    /// The objective over the features of the part.
+    pub objective: Arc<ChainObjective>,
+    /// Feature of the part -> its number among all features.
+    numbers: Vec<u32>,
+    /// The number of all features.
+    pub n_features: usize,
+}
+
+impl ChainPart {
+    /// The part that a corpus holds. Errors: the corpus has labels that the table has not; the constraints forbid a sentence's labels.
+    pub fn new(
+        corpus: Arc<Corpus>,
+        table: &FeatureTable,
+        constraints: Option<Arc<Constraints>>,
+        n_threads: usize,
+    ) -> Result<ChainPart> {
+        let pool = threads::pool(n_threads)?;
+        let corpus = relabelled(corpus, table)?;
+        let (features, blocks, masks) = pool.install(|| -> Result<_> {
+            let features = features_of(&corpus, table)?;
+            let masks = Masks::new(&corpus, constraints)?;
+            let blocks = layout::blocks(&corpus, &features, |block| settled(&corpus, block))?;
+            Ok((features, blocks, masks))
+        })?;
+        let numbers = numbers_of(&corpus, &features, table);
+        let selection = Selection::seen(table.order);
+        let objective = ChainObjective::of_parts(Arc::new(corpus), features, blocks, masks, selection, 0, pool);
+        Ok(ChainPart { objective: Arc::new(objective), numbers, n_features: table.features.len() })
+    }
+
+    /// Writes the entries of a vector over all features that are the part's.
+    pub fn gather(&self, all: &[f64], own: &mut [f64]) {
+        own.iter_mut().zip(&self.numbers).for_each(|(entry, &number)| *entry = all[number as usize]);
+    }
+
+    /// Writes a vector over the part's features to its places in a vector over all features; the other entries stay.
+    pub fn scatter(&self, own: &[f64], all: &mut [f64]) {
+        own.iter().zip(&self.numbers).for_each(|(&entry, &number)| all[number as usize] = entry);
+    }
+
+    /// Writes the gradient at `w`, over all features, and returns the value.
+    pub fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64], interrupt: &Interrupt) -> Result<f64> {
+        let n = self.objective.features.len();
+        let (mut own_w, mut own_gradient) = (vec![0.0; n], vec![0.0; n]);
+        self.gather(w, &mut own_w);
+        let value = self.objective.value_and_gradient(&own_w, &mut own_gradient, interrupt)?;
+        gradient.fill(0.0);
+        self.scatter(&own_gradient, gradient);
+        Ok(value)
+    }
+
+    /// The part over the features with the numbers `kept`, which ascend; the weights of all others are 0.
+    pub fn restrict(&self, kept: &[usize]) -> Result<ChainPart> {
+        let mut place_of = vec![NOWHERE; self.n_features];
+        kept.iter().zip(0..).for_each(|(&feature, place)| place_of[feature] = place);
+        let places = self.numbers.iter().map(|&number| place_of[number as usize]).enumerate();
+        let (own, numbers): (Vec<usize>, Vec<u32>) = places.filter(|&(_, place)| place != NOWHERE).unzip();
+        Ok(ChainPart { objective: Arc::new(self.objective.restrict(&own)?), numbers, n_features: kept.len() })
+    }
+}
+
+/// The corpus with the labels of the table. Error: it has a label that the table has not.
+fn relabelled(corpus: Arc<Corpus>, table: &FeatureTable) -> Result<Corpus> {
+    let known: HashMap<&str, u32> =
+        table.labels.iter().zip(0..).map(|(label, number)| (label.as_str(), number)).collect();
+    let mut map = Vec::with_capacity(corpus.labels.len());
+    for label in corpus.labels.iter() {
+        let number = known.get(label.as_str()).copied();
+        map.push(
+            number.ok_or_else(|| Error::Data(format!("label '{label}' was not there when the data were counted")))?,
+        );
+    }
+    let mut corpus = Arc::unwrap_or_clone(corpus);
+    let single = corpus.gold.to_mut().iter_mut().filter(|label| **label < FIRST_SET);
+    single.for_each(|label| *label = map[*label as usize]);
+    let mut sets = corpus.label_sets.to_vec();
+    for set in &mut sets {
+        set.iter_mut().for_each(|label| *label = map[*label as usize]);
+        set.sort_unstable();
+    }
+    (corpus.label_sets, corpus.labels) = (Arc::new(sets), Arc::clone(&table.labels));
+    Ok(corpus)
+}
+
+/// The features of the table that a corpus can meet, in blocks of the corpus.
+fn features_of(corpus: &Corpus, table: &FeatureTable) -> Result<Features> {
+    let known: Vec<Option<u32>> =
+        (0..corpus.attributes.len() as u32).map(|id| table.attributes.get(corpus.attributes.key(id))).collect();
+    let whole = &table.features;
+    let mut features = Features {
+        transitions: whole.transitions.clone(),
+        triples: whole.triples.clone(),
+        n_labels: whole.n_labels,
+        bigram_ranges: Vec::new(),
+        bigram_pairs: Vec::new(),
+        state_attributes: Vec::new(),
+        state_labels: Vec::new(),
+        n_dense: 0,
+        n_shared: 0,
+        blocks: Vec::new(),
+    };
+    if !corpus.bigrams.ids.is_empty() {
+        for id in &known {
+            let start = features.bigram_pairs.len() as u32;
+            if let Some(range) = id.and_then(|id| whole.bigram_ranges.get(id as usize)) {
+                features.bigram_pairs.extend_from_slice(&whole.bigram_pairs[range.start as usize..range.end as usize]);
+            }
+            features.bigram_ranges.push(start..features.bigram_pairs.len() as u32);
+        }
+    }
+    let labels = |id: &Option<u32>| match id.map(|id| table.places[id as usize]) {
+        Some(place) if place.index != NOWHERE => &whole.state_labels[place.start as usize..place.end as usize],
+        _ => &[],
+    };
+    let labels_of = ObservedLabels::given(known.iter().map(labels));
+    let sentences = blocks(corpus, BLOCKS);
+    let seen = Seen::new(corpus, &sentences, 1);
+    features.add_states(&seen, &labels_of, Selection::seen(table.order), sentences)?;
+    Ok(features)
+}
+
+/// Where the features of a corpus stand in the table.
+fn numbers_of(corpus: &Corpus, features: &Features, table: &FeatureTable) -> Vec<u32> {
+    let whole = &table.features;
+    let (first_bigram, first_state) = (whole.first_bigram() as u32, whole.first_state() as u32);
+    let id = |attribute: u32| table.attributes.get(corpus.attributes.key(attribute)).expect("it has features");
+    let mut numbers: Vec<u32> = (0..first_bigram).collect();
+    for (attribute, range) in features.bigram_ranges.iter().enumerate().filter(|(_, range)| !range.is_empty()) {
+        let first = first_bigram + whole.bigram_ranges[id(attribute as u32) as usize].start;
+        numbers.extend(first..first + range.len() as u32);
+    }
+    for (index, &(attribute, _)) in features.state_attributes.iter().enumerate() {
+        let first = first_state + table.places[id(attribute) as usize].start;
+        numbers.extend(first..first + features.labels(index).len() as u32);
+    }
+    numbers
+}

@@ -1,0 +1,165 @@
+//! Ranges of a file that hold whole sentences, so that several processes can read a part each.
+
+use crate::corpus::Corpus;
+use crate::error::{Error, Result};
+use crate::text::columns;
+use crate::text::encode::{Format, Reading, encode};
+use crate::text::input::{Source, is_compressed, open_file, trim_newline, without_mark};
+use crate::text::labels::Labels;
+use crate::text::template::Template;
+use crate::threads::Interrupt;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::Path;
+
+/// Cuts a file into ranges of at least `size` bytes, each of which ends after a sentence; the cuts depend on file and size alone.
+/// None if the file is compressed: it can only be read from its beginning.
+pub fn cut(path: &Path, format: Format, size: u64) -> Result<Option<Vec<Range<u64>>>> {
+    let file = open_file(path)?;
+    let failed = |source| Error::io(path, source);
+    let length = file.metadata().map_err(failed)?.len();
+    let mut reader = BufReader::new(file);
+    if is_compressed(reader.fill_buf().map_err(failed)?) == Some(true) {
+        return Ok(None);
+    }
+    let (mut ranges, mut start, mut line) = (Vec::new(), 0, Vec::new());
+    while start < length {
+        // As `input::pieces`: to the end of the line with the last byte, and on to a line that ends a sentence.
+        let mut end = (start + size.max(1)).min(length) - 1;
+        reader.seek(SeekFrom::Start(end)).map_err(failed)?;
+        end += reader.read_until(b'\n', &mut line).map_err(failed)? as u64;
+        while end < length {
+            line.clear();
+            end += reader.read_until(b'\n', &mut line).map_err(failed)? as u64;
+            if line.is_empty() || format.ends(trim_newline(&line)) {
+                break;
+            }
+        }
+        line.clear();
+        ranges.push(start..end);
+        start = end;
+    }
+    Ok(Some(ranges))
+}
+
+/// Encodes a range of a file. Errors name the line of the file.
+pub fn encode_range(
+    path: &Path,
+    range: Range<u64>,
+    format: Format,
+    template: Option<&Template>,
+    labels: Labels,
+    interrupt: &Interrupt,
+) -> Result<Corpus> {
+    let mut file = open_file(path)?;
+    let failed = |source| Error::io(path, source);
+    file.seek(SeekFrom::Start(range.start)).map_err(failed)?;
+    let mut text = Vec::new();
+    file.by_ref().take(range.end - range.start).read_to_end(&mut text).map_err(failed)?;
+    let name = path.display().to_string();
+    if text.len() as u64 != range.end - range.start {
+        return Err(Error::Data(format!("{name}: the file has become shorter since its parts were told")));
+    }
+    if range.start > 0 && text.iter().all(u8::is_ascii_whitespace) {
+        let mut corpus = Corpus::assemble(Vec::new())?;
+        corpus.labelled = labels.given();
+        corpus.transitions = template.is_none_or(|template| template.transitions);
+        corpus.triples = template.is_some_and(|template| template.triples);
+        return Ok(corpus);
+    }
+    if range.start > 0 && format == Format::Columns {
+        check_columns(&name, path, range.start, &text)?;
+    }
+    let reading = Reading { format, template, labels, interrupt };
+    let source = Source::of_bytes(&name, text.clone())?;
+    match encode(source, reading) {
+        // The lines before the range are counted where a message has to name one.
+        Err(Error::Data(_)) if range.start > 0 => {
+            let mut source = Source::of_bytes(&name, text)?;
+            source.lines_before = lines_before(path, range.start)?;
+            encode(source, reading)
+        }
+        encoded => encoded,
+    }
+}
+
+/// Fails if the first line of a range has other columns than the first line of the file.
+fn check_columns(name: &str, path: &Path, start: u64, text: &[u8]) -> Result<()> {
+    let failed = |source| Error::io(path, source);
+    let (mut reader, mut head) = (BufReader::new(open_file(path)?), Vec::new());
+    while columns::count_columns(without_mark(&head)).is_none() {
+        head.clear();
+        if reader.read_until(b'\n', &mut head).map_err(failed)? == 0 {
+            return Ok(());
+        }
+    }
+    let (first, here) = (columns::count_columns(without_mark(&head)), columns::count_columns(text));
+    if here.is_none() || first == here {
+        return Ok(());
+    }
+    let blank = text.split(|&byte| byte == b'\n').take_while(|line| columns::is_blank(line)).count();
+    let line = lines_before(path, start)? + blank + 1;
+    let count = |found: Option<usize>| found.unwrap_or(0);
+    Err(Error::Data(format!("{name}, line {line}: {} columns, but the first line has {}", count(here), count(first))))
+}
+
+/// The number of lines before a byte of a file.
+fn lines_before(path: &Path, start: u64) -> Result<usize> {
+    let mut reader = BufReader::new(File::take(open_file(path)?, start));
+    let mut lines = 0;
+    loop {
+        let buffer = reader.fill_buf().map_err(|source| Error::io(path, source))?;
+        if buffer.is_empty() {
+            return Ok(lines);
+        }
+        lines += buffer.iter().filter(|&&byte| byte == b'\n').count();
+        let length = buffer.len();
+        reader.consume(length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::input;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn ranges_are_the_pieces_of_the_text(text in "[ab\n\r ]{0,80}", size in 1u64..20) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("text");
+            std::fs::write(&path, &text).unwrap();
+            let ranges = cut(&path, Format::Columns, size).unwrap().unwrap();
+            let pieces = input::pieces(text.as_bytes(), size as usize, columns::is_blank);
+            let wide: Vec<_> = pieces.into_iter().map(|piece| piece.start as u64..piece.end as u64).collect();
+            prop_assert_eq!(ranges, wide);
+        }
+    }
+
+    #[test]
+    fn mistakes_in_a_range_name_the_line_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        std::fs::write(&path, "a A\n\nb B\n\nc C\nd\n\n\n\n").unwrap();
+        let template = Template::parse("U:%x[0,0]\n").unwrap();
+        let ranges = cut(&path, Format::Columns, 5).unwrap().unwrap();
+        let read = |range: &Range<u64>| {
+            encode_range(
+                &path,
+                range.clone(),
+                Format::Columns,
+                Some(&template),
+                Labels::read(false),
+                &Interrupt::default(),
+            )
+        };
+        assert_eq!(read(&ranges[0]).unwrap().n_sentences(), 2);
+        let message = read(&ranges[1]).err().unwrap().to_string();
+        assert!(message.contains("line 6"), "{message}");
+        std::fs::write(&path, "a A\n\nb B\n\nc x C\nd y D\n\n").unwrap();
+        let message = read(&(10..23)).err().unwrap().to_string();
+        assert!(message.contains("line 5: 3 columns, but the first line has 2"), "{message}");
+    }
+}

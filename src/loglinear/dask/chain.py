@@ -1,0 +1,232 @@
+"""Linear-chain CRFs on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from dask.bag import Bag
+from distributed import Client
+
+from ..data.labels import typed
+from ..data.parts import PART_BYTES
+from ..errors import ClusterError
+from ..minimize import Callback
+from ..models import chain as local
+from ..models.chain_parts import train_parts
+from ..models.chain_training import DevSet
+from ..models.checkpoint import Checkpoint
+from ..models.estimator import check_end, check_fitted
+from ..models.options import SolverOptions
+from ..models.start import Start
+from ..objectives.chain import ChainFeatures
+from ..objectives.parts import ChainParts
+from ..options import whole_number
+from ..result import Result
+from .cluster import Cluster, client_of
+from .data import sources
+from .spread import SpreadGroup, Tally
+from .tagging import predicted
+
+__all__ = ["ChainCRF", "train", "train_chain"]
+
+
+def train_chain(
+    cluster: Cluster,
+    parts: Sequence[Any],
+    features: ChainFeatures = ChainFeatures(),
+    options: SolverOptions = SolverOptions(),
+    *,
+    tally: Tally | None = None,
+    **given: Any,
+) -> tuple[Any, Result, ChainParts]:
+    """Train a chain on parts that the cluster reads; return the model, the result and the objective.
+
+    Args:
+        cluster: where the parts are worked on.
+        parts: of the data, or futures of them.
+        features: which features the chain has.
+        options: penalty and solver.
+        tally: what is counted on the way.
+        given: callbacks, dev, start, checkpoint of `models.chain_parts.train_parts`.
+    """
+    options.check()
+    objective = ChainParts(SpreadGroup(cluster, parts, tally), features)
+    model, result = train_parts(objective, options, **given)
+    return model, result, objective
+
+
+class ChainCRF(local.ChainCRF, options=(SolverOptions, ChainFeatures)):
+    """Linear-chain CRF whose training data a Dask cluster holds; see `loglinear.ChainCRF` for the model.
+
+    The data are cut into parts, which workers read and keep; the solver runs in this process. The weights depend on the
+    parts and the options, bitwise: not on the number of workers, nor on workers that are lost on the way.
+
+    Cost: an evaluation is a task for each part, on one thread each, and sends n_features weights to each worker and
+    gradients of as many numbers between them; a task costs the scheduler about a millisecond.
+
+    Args:
+        template: name of a preset or text of a template, for raw tokens.
+        client: a `distributed.Client`; by default the current one.
+        part_bytes: bytes of a part of a file, >= 1; the weights depend on it, as far as rounding errors go.
+
+    Attributes:
+        classes_: the labels, the most frequent first, then in byte order of their names.
+        result_: status, trace, optimality violation of the training.
+        model_: the native model, in this process.
+
+    Example:
+        >>> from distributed import Client
+        >>> from loglinear.dask import ChainCRF
+        >>> X, y = [[["the"], ["dog"]], [["dog"]]] * 20, [["DET", "NOUN"], ["NOUN"]] * 20
+        >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
+        ...     crf = ChainCRF(l2=0.1, client=client).fit(X, y)
+        >>> crf.predict([[["the"], ["dog"]]])
+        [['DET', 'NOUN']]
+    """
+
+    template: str | None = None
+    client: Any = None
+    part_bytes: int = PART_BYTES
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        format: str | None = None,
+        partial: bool = False,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        start: Any = None,
+        callbacks: Iterable[Callback] = (),
+        checkpoint: Checkpoint | None = None,
+        tally: Tally | None = None,
+    ) -> ChainCRF:
+        """Train on data that the workers of a cluster read or hold.
+
+        Args:
+            X: paths of files, patterns such as ``part-*.txt`` and folders, which every worker has to see under the same
+                names, also of JSON lines and Parquet with columns ``tokens`` and ``labels``; a `dask.bag` of pairs of
+                sentence and labels, or of dicts with ``tokens`` and ``labels``, or of sentences; a list of futures or
+                delayed objects, each a pair of sentences and labels; or sentences.
+            y: labels: a bag beside a bag of sentences, or a sequence beside sentences; None for all others.
+            format: of files, see `Corpus.read`; by default told by their extensions.
+            partial: whether the labels in files may be known in part.
+            X_dev: development data in this process, sentences to score on.
+            y_dev: labels of the sentences in X_dev.
+            start: trained chain, or the path of its file, at whose weights the training starts.
+            callbacks: called as callback(record, state) after every step; True stops.
+            checkpoint: file to write the training's state to, and to go on from, also on another cluster.
+            tally: what is counted on the way.
+
+        Raises:
+            OptionError: an option is out of its range, or is not what it was before the checkpoint.
+            DataError: data that cannot be used; names file and line, or partition and sentence.
+            ClusterError: the cluster is gone, its workers have another version, or die again and again.
+            KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
+        """
+        whole_number("part_bytes", self.part_bytes, 1, 2**62)
+        cluster = Cluster(client_of(self.client))
+        begun = None if start is None else _opened(start)
+        template = self.template if begun is None or self.template is not None else begun.template
+        dev = None
+        if X_dev is not None:
+            dev = DevSet(self._corpus(X_dev, y_dev, template), threads=self._threads)
+        given: dict[str, Any] = {"template": template, "format": format, "partial": partial}
+        parts = sources(cluster, X, y, part_bytes=self.part_bytes, **given)
+        with resumable(checkpoint):
+            model, result, objective = train_chain(
+                cluster,
+                parts,
+                self._options(ChainFeatures),
+                self._options(SolverOptions),
+                tally=tally,
+                callbacks=self._observers(callbacks),
+                dev=dev,
+                start=begun,
+                checkpoint=checkpoint,
+            )
+        self.model_, self.classes_ = model, typed([model.labels], objective.table.label_type)[0]
+        self.result_: Result | None = result
+        check_end(result)
+        return self
+
+    def predict(self, X: Any, **options: Any) -> Any:
+        """The labels of each sentence; of a `dask.bag` of sentences a bag of labels, computed when asked for.
+
+        Args:
+            X: sentences, or a bag of them.
+            options: decode and n_best, as in `loglinear.ChainCRF.predict`.
+        """
+        if isinstance(X, Bag):
+            check_fitted(self, "model_")
+            return predicted(self.to_local(), X, **options)
+        return super().predict(X, **options)
+
+    def to_local(self) -> local.ChainCRF:
+        """Return the estimator without the cluster: it is small, and can be pickled."""
+        names = local.ChainCRF._get_param_names()
+        made = local.ChainCRF(**{name: getattr(self, name) for name in names if hasattr(self, name)})
+        for name in ("model_", "classes_", "result_"):
+            if name in vars(self):
+                setattr(made, name, getattr(self, name))
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the client out."""
+        return {**vars(self), "client": None}
+
+
+def train(client: Client, data: Any, y: Any = None, **params: Any) -> dict[str, Any]:
+    """Train a linear-chain CRF on a cluster.
+
+    Args:
+        client: a `distributed.Client`.
+        data: what `ChainCRF.fit` takes as X.
+        y: labels, where the data do not hold them.
+        params: parameters of `ChainCRF`, and arguments of its `fit`.
+
+    Returns:
+        A dict: ``model``, a `loglinear.ChainCRF` of this process; ``result``; ``trace``, its records.
+
+    Example:
+        >>> from distributed import Client
+        >>> from loglinear.dask import train
+        >>> X, y = [[["the"], ["dog"]], [["dog"]]] * 20, [["DET", "NOUN"], ["NOUN"]] * 20
+        >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
+        ...     trained = train(client, X, y, l2=0.1)
+        >>> trained["model"].predict([[["the"], ["dog"]]]), trained["result"].status.name
+        ([['DET', 'NOUN']], 'CONVERGED')
+    """
+    of_fit = {name: params.pop(name) for name in _OF_FIT if name in params}
+    crf = ChainCRF(client=client, **params).fit(data, y, **of_fit)
+    return {"model": crf.to_local(), "result": crf.result_, "trace": crf.result_.trace if crf.result_ else None}
+
+
+_OF_FIT = ("format", "partial", "X_dev", "y_dev", "start", "callbacks", "checkpoint", "tally")
+
+
+@contextmanager
+def resumable(checkpoint: Checkpoint | None) -> Iterator[None]:
+    """Say, where a cluster is lost, which checkpoint the training can go on from."""
+    try:
+        yield
+    except ClusterError as error:
+        if checkpoint is None:
+            message = f"{error}; a checkpoint would have kept what was done (see loglinear.Checkpoint)"
+        elif checkpoint.iteration is None:
+            message = f"{error}; no checkpoint has been written to {checkpoint.path} yet"
+        else:
+            at = f"the checkpoint of iteration {checkpoint.iteration:,}"
+            message = f"{error}; {checkpoint.path} holds {at}: go on from there with resume, on a new cluster"
+        raise ClusterError(message) from error
+
+
+def _opened(start: Any) -> Start:
+    if isinstance(start, local.ChainCRF):
+        check_fitted(start, "model_")
+        kind = type(start.classes_[0]).__name__ if start.classes_ else "str"
+        return Start(start.model_, kind, "the model to start at")
+    return Start.open(start)

@@ -1,0 +1,195 @@
+"""A Dask cluster as this library uses it: checked at the start, watched, and with errors that say what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+from distributed import Client, Future, KilledWorker, LocalCluster, get_client
+from distributed.comm import CommClosedError
+
+import dask
+
+from ..errors import ClusterError, LogLinearError
+from ..options import whole_number
+from ..version import __version__
+
+__all__ = ["Cluster", "client_of", "connected", "local_client"]
+
+# What Dask raises when the scheduler does not answer.
+_GONE = (CancelledError, asyncio.CancelledError, CommClosedError, TimeoutError, OSError)
+
+
+def client_of(client: Any) -> Client:
+    """Return the client given, or the current one.
+
+    Raises:
+        ClusterError: there is none.
+    """
+    if isinstance(client, Client):
+        return client
+    if client is not None:
+        message = f"client={client!r} is no distributed.Client"
+        raise ClusterError(message)
+    try:
+        return get_client()
+    except ValueError as error:
+        message = "there is no Dask client; make one, such as distributed.Client('tcp://host:8786'), or give client="
+        raise ClusterError(message) from error
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """Connect to the scheduler at an address such as tcp://host:8786.
+
+    Raises:
+        ClusterError: no scheduler answers there.
+    """
+    try:
+        client = Client(address, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        message = f"no Dask scheduler answers at {address} ({error}); start one: dask scheduler"
+        raise ClusterError(message) from error
+    with client:
+        yield client
+
+
+@contextmanager
+def local_client(workers: int) -> Iterator[Client]:
+    """Start a cluster on this machine, of worker processes with one thread each, and end it afterwards."""
+    whole_number("workers", workers, 1, 4096)
+    with warnings.catch_warnings():
+        # The dashboard takes another port, or none, where its own is taken.
+        warnings.filterwarnings("ignore", message="Port \\d+ is already in use")
+        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0")
+    with cluster, Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+class Cluster:
+    """A client, and the graphs of tasks that one training sends through it.
+
+    Tasks are named after what they do and the part that they do it with, such as ``evaluate-part-0003-...``: that is
+    what the dashboard shows.
+
+    Args:
+        client: connected to the scheduler.
+
+    Raises:
+        ClusterError: the scheduler or a worker has another version of loglinear, or none.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._run, self._serial = uuid.uuid4().hex[:12], 0
+        self.check_versions()
+
+    def check_versions(self) -> None:
+        """Raise ClusterError if a worker has another version of loglinear, or none."""
+        with self.watched("look at the workers"):
+            found = self.client.run(_version, on_error="return")
+        for address, version in sorted(found.items()):
+            if isinstance(version, BaseException):
+                message = f"worker {address} has no loglinear ({version}); install loglinear {__version__} there"
+                raise ClusterError(message)
+            if version != __version__:
+                message = f"worker {address} has loglinear {version}, this process {__version__}; they have to agree"
+                raise ClusterError(message)
+
+    @property
+    def n_workers(self) -> int:
+        """Number of workers at the moment, at least 1."""
+        return max(len(self.client.scheduler_info(n_workers=-1)["workers"]), 1)
+
+    @property
+    def n_threads(self) -> int:
+        """Number of threads of all workers at the moment, at least 1."""
+        return max(int(sum(self.client.nthreads().values())), 1)
+
+    def next_serial(self) -> int:
+        """Return a number for the keys of the next tasks."""
+        self._serial += 1
+        return self._serial
+
+    def key(self, name: str, serial: int, part: int | None = None) -> str:
+        """Return the key of a task."""
+        place = "" if part is None else f"part-{part:04d}-"
+        return f"{name}-{place}{serial:06d}-{self._run}"
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses of the workers at the moment, in order."""
+        return sorted(self.client.nthreads())
+
+    def runs(self, n_tasks: int) -> list[slice]:
+        """Return a run of neighbouring tasks for each worker, as long as its number of threads allows."""
+        threads = [count for _, count in sorted(self.client.nthreads().items())]
+        ends = [n_tasks * sum(threads[:at]) // max(sum(threads), 1) for at in range(len(threads) + 1)]
+        return [slice(start, end) for start, end in pairwise(ends)]
+
+    def submit(self, graph: dict[str, Any], keys: Sequence[str], worker: str | None = None) -> list[Future]:
+        """Send tasks to the scheduler; return a future for each of the keys.
+
+        The other tasks of the graph are forgotten as soon as the tasks that need them are done.
+
+        Args:
+            graph: tasks by key.
+            keys: of the tasks whose results are wanted.
+            worker: where the work is done best; another worker may do it.
+        """
+        settings = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
+        with self.watched("send work to the cluster"), dask.config.set(settings):
+            where: dict[str, Any] = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+            futures: list[Future] = self.client.get(graph, list(keys), sync=False, **where)
+            return futures
+
+    def results(self, futures: Sequence[Future]) -> list[Any]:
+        """Wait for futures and return what they hold.
+
+        Raises:
+            LogLinearError: what the work has raised, or ClusterError.
+        """
+        with self.watched("wait for the cluster"):
+            found: list[Any] = self.client.gather(list(futures), direct=False)
+            return found
+
+    @contextmanager
+    def watched(self, what: str) -> Iterator[None]:
+        """Turn Dask's errors into the library's."""
+        try:
+            yield
+        except LogLinearError:
+            raise
+        except KilledWorker as error:
+            task = getattr(error, "task", "a task")
+            message = (
+                f"workers died several times in a row at {task}; most likely they ran out of memory: give them more, "
+                "or cut the data into smaller parts"
+            )
+            raise ClusterError(message) from error
+        except _GONE as error:
+            if (
+                isinstance(error, OSError)
+                and self._answers()
+                and not isinstance(error, (TimeoutError, CommClosedError))
+            ):
+                raise  # of the work: a file that a worker cannot read
+            address = self.client.scheduler.address if self.client.scheduler else "?"
+            reason = f"{type(error).__name__}: {error}".rstrip(": ")
+            message = f"the cluster at {address} is gone, or has forgotten this training: could not {what} ({reason})"
+            raise ClusterError(message) from error
+
+    def _answers(self) -> bool:
+        return bool(self.client.status == "running")
+
+
+def _version() -> str:
+    from loglinear.version import __version__ as version
+
+    return version

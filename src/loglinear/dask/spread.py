@@ -1,0 +1,300 @@
+"""Work on parts that the workers of a cluster hold: the same as `objectives.groups.LocalGroup`, elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from dask.sizeof import sizeof
+from dask.utils import format_bytes
+from distributed import Future, get_worker
+
+from ..errors import ClusterError
+from ..objectives.groups import Work, added, in_tree, total_of
+from ..version import __version__
+from .cluster import Cluster
+
+__all__ = ["HeldFuture", "SpreadGroup", "Tally", "bundle_size"]
+
+
+class Slowest(NamedTuple):
+    """The bundle of parts that took longest in a round.
+
+    Attributes:
+        seconds: on its worker.
+        part: number of its first part.
+        worker: address.
+        total: seconds of all bundles together.
+        bundles: their number.
+    """
+
+    seconds: float
+    part: int
+    worker: str
+    total: float
+    bundles: int
+
+
+@dataclass
+class Tally:
+    """What a training has cost the network so far.
+
+    Attributes:
+        rounds: times that all parts were asked for something.
+        sent: bytes that went out, to each worker once.
+        received: bytes that came back to this process.
+        slowest: of the last round that gave a sum.
+    """
+
+    rounds: int = 0
+    sent: int = 0
+    received: int = 0
+    slowest: Slowest | None = field(default=None)
+
+    def line(self) -> str:
+        """Return a line for people."""
+        text = f"{self.rounds} rounds, {format_bytes(self.sent + self.received)} moved"
+        if self.slowest is None:
+            return text
+        mean = self.slowest.total / self.slowest.bundles
+        share = self.slowest.seconds / mean if mean > 0.0 else 1.0
+        return f"{text}, slowest at part {self.slowest.part} on {self.slowest.worker} ({share:.1f} x the mean)"
+
+
+class _Sum(NamedTuple):
+    """A sum over some parts, with an account of the time."""
+
+    numbers: Any
+    slowest: Slowest
+
+
+class _Sparse(NamedTuple):
+    """An array of which few entries are not 0."""
+
+    size: int
+    places: Any
+    values: Any
+
+
+@dataclass(frozen=True)
+class HeldFuture:
+    """A thing that workers hold."""
+
+    future: Future
+
+
+class SpreadGroup:
+    """Objects that workers hold, one for each part, and work on them.
+
+    Each piece of work is a pure task, and what it needs is in its recipe: the scheduler does it again elsewhere when
+        the
+    worker that has done it is lost. Nothing is scattered, for scattered data could not be made again.
+
+    Parts that are neighbours in the tree are worked on together, in bundles of 1, 2, 4, ... parts: a task costs the
+    scheduler a millisecond, and a sum a vector between workers. A bundle is a branch of the tree: however many parts it
+    has, the sums are the same.
+
+    Args:
+        cluster: where the work is done.
+        objects: what each part begins with, to be sent; or futures of it.
+        tally: what is counted on the way.
+    """
+
+    def __init__(self, cluster: Cluster, objects: Sequence[Any], tally: Tally | None = None) -> None:
+        self.cluster, self.size = cluster, len(objects)
+        self.tally = Tally() if tally is None else tally
+        self._count = count = bundle_size(len(objects), cluster.n_threads)
+        self._bundles: list[Any] = [list(objects[at : at + count]) for at in range(0, len(objects), count)]
+
+    @classmethod
+    def _of(cls, like: SpreadGroup, bundles: Sequence[Future]) -> SpreadGroup:
+        made = object.__new__(cls)
+        made.cluster, made.size, made.tally = like.cluster, like.size, like.tally
+        made._count, made._bundles = like._count, list(bundles)
+        return made
+
+    def mapped(self, name: str, work: Work, *given: Any) -> SpreadGroup:
+        """Return the group of what the work makes of each object, which stays on the worker."""
+        graph, keys, _ = self._tasks(name, _done, work, given)
+        runs = [slice(0, len(keys))] if isinstance(self._bundles[0], Future) else self.cluster.runs(len(keys))
+        # Neighbours in the tree on the same worker, if all goes well: their sums need not travel.
+        futures: list[Future] = []
+        for worker, run in zip(self.cluster.addresses, runs, strict=False):
+            own = keys[run]
+            shared = {key: task for key, task in graph.items() if key not in keys or key in own}
+            futures += self.cluster.submit(shared, own, worker if len(runs) > 1 else None)
+        return SpreadGroup._of(self, futures)
+
+    def each(self, name: str, work: Work, *given: Any) -> list[Any]:
+        """Return what the work returns for each object, in the order of the parts."""
+        graph, keys, _ = self._tasks(name, _done, work, given)
+        found = [each for bundle in self.cluster.results(self.cluster.submit(graph, keys)) for each in bundle.things]
+        self.tally.received += sum(getattr(each, "nbytes", 0) for each in found)
+        return found
+
+    def total(self, name: str, work: Work, *given: Any) -> Any:
+        """Return the sum of what the work returns, added up on the workers in a tree by the number of the part."""
+        graph, keys, serial = self._tasks(name, _summed, work, given)
+        root = self._tree(graph, keys, f"add-up-{name}", _joined_sums, serial)
+        (found,) = self.cluster.results(self.cluster.submit(graph, [root]))
+        self.tally.slowest = found.slowest
+        self.tally.received += sum(getattr(each, "nbytes", 8) for each in found.numbers)
+        return found.numbers
+
+    def joined(self, name: str, work: Work, *given: Any, join: Work) -> Any:
+        """Return what ``join`` makes, on the workers, of what the work returns."""
+        graph, keys, serial = self._tasks(name, _joined, work, given, _Literal(join))
+        root = self._tree(graph, keys, f"join-{name}", join, serial)
+        return self.cluster.results(self.cluster.submit(graph, [root]))[0]
+
+    def shared(self, name: str, thing: Any) -> HeldFuture:
+        """Return a large thing that work is given, and that travels to each worker once.
+
+        It is in the recipe of a task: should the workers that have it be lost, the scheduler sends it again.
+        """
+        key = self.cluster.key(f"send-{name}", self.cluster.next_serial())
+        (future,) = self.cluster.submit({key: (_sent, _Literal(thing))}, [key])
+        return HeldFuture(future)
+
+    def _tasks(
+        self, name: str, run: Callable[..., Any], work: Work, given: tuple[Any, ...], *how: Any
+    ) -> tuple[dict[str, Any], list[str], int]:
+        """Return the graph of a task for each bundle, the tasks' keys, and the number of the round."""
+        serial = self.cluster.next_serial()
+        graph: dict[str, Any] = {}
+        arguments = [self._argument(graph, each, f"{name}-{place}", serial) for place, each in enumerate(given)]
+        keys = []
+        for at, bundle in enumerate(self._bundles):
+            part = at * self._count
+            keys.append(self.cluster.key(name, serial, part))
+            graph[keys[-1]] = (run, work, part, __version__, bundle, *how, *arguments)
+        self.tally.rounds += 1
+        return graph, keys, serial
+
+    def _argument(self, graph: dict[str, Any], given: Any, name: str, serial: int) -> Any:
+        """Return what stands for an argument in the tasks: arrays are sent once to each worker that needs them."""
+        if isinstance(given, HeldFuture):
+            return given.future
+        if not isinstance(given, np.ndarray):
+            return _Literal(given)
+        packed, n_bytes = _packed(given)
+        self.tally.sent += n_bytes * min(self.cluster.n_workers, len(self._bundles))
+        key = self.cluster.key(f"send-{name}", serial)
+        graph[key] = (_sent, _Literal(packed))
+        return key
+
+    def _tree(
+        self, graph: dict[str, Any], keys: Sequence[str], name: str, join: Callable[..., Any], serial: int
+    ) -> str:
+        """Add the tasks that join what the tasks with these keys give; return the key of the last."""
+        count = 0
+
+        def joined(left: str, right: str) -> str:
+            nonlocal count
+            count += 1
+            key = self.cluster.key(name, serial, count)
+            graph[key] = (join, left, right)
+            return key
+
+        return in_tree(keys, joined)
+
+
+@dataclass(frozen=True)
+class _Literal:
+    """A value in a graph that Dask must not look into."""
+
+    value: Any
+
+
+def _sent(literal: _Literal) -> Any:
+    return literal.value
+
+
+def _packed(array: Any) -> tuple[Any, int]:
+    """Return an array as it travels, and its bytes: weights of which most are 0 travel as the others."""
+    if array.dtype == np.float64 and array.ndim == 1:
+        places = np.flatnonzero(array)
+        # -0.0 is not kept: as a weight it is 0.
+        if places.size * 12 < array.nbytes // 2 and array.size < 2**32:
+            sparse = _Sparse(array.size, places.astype(np.uint32), array[places])
+            return sparse, sparse.places.nbytes + sparse.values.nbytes
+    return array.copy(), array.nbytes
+
+
+def _unpacked(given: Any) -> Any:
+    if isinstance(given, _Literal):
+        return given.value
+    if isinstance(given, _Sparse):
+        array = np.zeros(given.size)
+        array[given.places] = given.values
+        return array
+    # Arrays lie in the messages that brought them, at any byte.
+    return np.require(given, requirements=["C", "A"]) if isinstance(given, np.ndarray) else given
+
+
+@dataclass(frozen=True)
+class _Bundle:
+    """Things of neighbouring parts; an object, lest Dask look into it."""
+
+    things: list[Any]
+
+    def __sizeof__(self) -> int:
+        return sum(map(sizeof, self.things))
+
+
+def bundle_size(n_parts: int, n_threads: int) -> int:
+    """Return the number of parts in a bundle, a power of two that leaves each thread four bundles or more.
+
+    Example:
+        >>> from loglinear.dask.spread import bundle_size
+        >>> bundle_size(50, 2), bundle_size(16, 4), bundle_size(3, 8)
+        (4, 1, 1)
+    """
+    size = 1
+    while n_parts >= 2 * size * 4 * n_threads:
+        size *= 2
+    return size
+
+
+def _things(version: str, bundle: Any) -> list[Any]:
+    """Return the things of a bundle.
+
+    Raises:
+        ClusterError: the worker has another version of loglinear than the process that asks.
+    """
+    if version != __version__:
+        message = f"a worker has loglinear {__version__}, the training is one of {version}; install the same version"
+        raise ClusterError(message)
+    return bundle.things if isinstance(bundle, _Bundle) else list(bundle)
+
+
+def _done(work: Work, part: int, version: str, bundle: Any, *given: Any) -> _Bundle:
+    """Do a piece of work for each thing of a bundle, on a worker."""
+    things = [_unpacked(each) for each in given]
+    return _Bundle([work(each, *things) for each in _things(version, bundle)])
+
+
+def _joined(work: Work, part: int, version: str, bundle: Any, join: _Literal, *given: Any) -> Any:
+    """Do a piece of work for each thing of a bundle, and join what it gives."""
+    return in_tree(_done(work, part, version, bundle, *given).things, join.value)
+
+
+def _summed(work: Work, part: int, version: str, bundle: Any, *given: Any) -> _Sum:
+    """Do a piece of work for each thing of a bundle and add up; say how long it took."""
+    began = time.perf_counter()
+    numbers = total_of(_things(version, bundle), work, map(_unpacked, given))
+    seconds = time.perf_counter() - began
+    try:
+        worker = get_worker().address
+    except ValueError:  # outside a worker
+        worker = "here"
+    return _Sum(numbers, Slowest(seconds, part, worker, seconds, 1))
+
+
+def _joined_sums(left: _Sum, right: _Sum) -> _Sum:
+    slowest = max(left.slowest, right.slowest)
+    total, bundles = left.slowest.total + right.slowest.total, left.slowest.bundles + right.slowest.bundles
+    return _Sum(added(left.numbers, right.numbers), slowest._replace(total=total, bundles=bundles))

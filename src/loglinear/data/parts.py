@@ -1,0 +1,238 @@
+"""Parts of a data set that one machine need not hold: where each part is, and how it is read.
+
+A part is a small object that can be sent to another process, which reads the sentences there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from glob import glob, has_magic
+from typing import Any, Protocol
+
+from .. import _core
+from ..errors import DataError
+from .corpus import Corpus, is_corpus
+from .formats import format_of
+from .templates import template_text
+
+__all__ = ["PART_BYTES", "CorpusPart", "ListedPart", "ParquetPart", "Part", "TextPart", "cut", "expanded"]
+
+# Bytes of a part of a text, unless another number is asked for: an evaluation of a part then takes a tenth of a second
+# or more, and its task a few milliseconds.
+PART_BYTES = 4 << 20
+# Bytes of an attribute of a token in an encoded corpus.
+_ENTRY = 4
+
+
+class Part(Protocol):
+    """A part of a data set."""
+
+    @property
+    def name(self) -> str:
+        """What messages call the part."""
+
+    def read(self) -> Corpus:
+        """Return the sentences of the part, on one thread.
+
+        Raises:
+            DataError: bad content; names the place.
+            OSError: a file cannot be read.
+        """
+
+
+@dataclass(frozen=True)
+class TextPart:
+    """A range of bytes of a file.
+
+    Attributes:
+        path: the file.
+        range: first byte, and the byte behind the last; None for the whole file, which may be compressed.
+        format: of the file, see `Corpus.read`.
+        template: text of a template.
+        partial: whether labels may be known in part.
+    """
+
+    path: str
+    range: tuple[int, int] | None
+    format: str
+    template: str | None = None
+    partial: bool = False
+
+    @property
+    def name(self) -> str:
+        """Path and range."""
+        return self.path if self.range is None else f"{self.path}, bytes {self.range[0]:,} to {self.range[1]:,}"
+
+    def read(self) -> Corpus:
+        """Return the sentences; errors name the line of the file."""
+        if self.range is None:
+            given: dict[str, Any] = {"format": self.format, "template": self.template, "partial": self.partial}
+            return Corpus.read(self.path, **given, threads=1)
+        core = _core.read_range(self.path, *self.range, self.format, self.template, partial=self.partial)
+        return Corpus(core, self.template, self.format)
+
+
+@dataclass(frozen=True)
+class CorpusPart:
+    """A range of sentences of an encoded corpus on disk.
+
+    Attributes:
+        path: its folder.
+        range: first sentence, and the one behind the last; None for all, which stay on disk.
+    """
+
+    path: str
+    range: tuple[int, int] | None
+
+    @property
+    def name(self) -> str:
+        """Path and range."""
+        return self.path if self.range is None else f"{self.path}, sentences {self.range[0]:,} to {self.range[1]:,}"
+
+    def read(self) -> Corpus:
+        """Return the sentences."""
+        corpus = Corpus.open(self.path)
+        return corpus if self.range is None else corpus[slice(*self.range)]
+
+
+@dataclass(frozen=True)
+class ListedPart:
+    """Sentences and their labels as Python objects.
+
+    Attributes:
+        name: what messages call the part.
+        X: sentences.
+        y: a sequence of labels for each sentence.
+        template: text of a template.
+    """
+
+    name: str
+    X: Sequence[Any]
+    y: Sequence[Sequence[Any]]
+    template: str | None = None
+
+    def read(self) -> Corpus:
+        """Return the sentences; errors name the part, and the sentence in it."""
+        try:
+            return Corpus.encode(self.X, self.y, template=self.template)
+        except DataError as error:
+            message = f"{self.name}: {error}"
+            raise DataError(message) from error
+
+
+@dataclass(frozen=True)
+class ParquetPart:
+    """A row group of a Parquet file with the columns ``tokens`` and ``labels``, lists of a sentence each.
+
+    Attributes:
+        path: the file.
+        group: number of the row group.
+        template: text of a template.
+    """
+
+    path: str
+    group: int
+    template: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Path and row group."""
+        return f"{self.path}, row group {self.group}"
+
+    def read(self) -> Corpus:
+        """Return the sentences; errors name the part, and the sentence in it."""
+        import pyarrow.parquet as parquet
+
+        table = parquet.ParquetFile(self.path).read_row_group(self.group, columns=["tokens", "labels"])
+        columns = [table.column(name).to_pylist() for name in ("tokens", "labels")]
+        return ListedPart(self.name, columns[0], columns[1], self.template).read()
+
+
+def expanded(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Return the files that paths name, in this order: patterns such as part-*.txt and folders by name.
+
+    Raises:
+        DataError: a pattern or a folder holds no file.
+    """
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    files: list[str] = []
+    for path in [os.fspath(each) for each in given]:
+        found = [path]
+        if os.path.isdir(path) and not is_corpus(path):
+            found = sorted(
+                each.path for each in os.scandir(path) if each.is_file() and not each.name.startswith((".", "_"))
+            )
+        elif has_magic(path) and not os.path.exists(path):
+            found = sorted(each for each in glob(path) if os.path.isfile(each))
+        if not found:
+            message = f"{path}: no file is there; give paths, folders or patterns such as 'part-*.txt'"
+            raise DataError(message)
+        files += found
+    return files
+
+
+def cut(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    format: str | None = None,
+    template: str | None = None,
+    partial: bool = False,
+    part_bytes: int = PART_BYTES,
+) -> list[Part]:
+    """Return the parts of files, which depend on the files and on ``part_bytes`` alone.
+
+    Files are cut where a sentence ends; a compressed file is one part, a Parquet file has a part for each row group,
+    and an encoded corpus a part for as many sentences as have about so many bytes of numbers.
+
+    Args:
+        paths: files, folders and patterns.
+        format: see `Corpus.read`; by default told by each file's extension, where ``.parquet`` is known besides.
+        template: name of a preset or text of a template.
+        partial: whether labels may be known in part.
+        part_bytes: bytes of a part, about, >= 1.
+
+    Raises:
+        DataError: there is no file, or a Parquet file lacks a column.
+        OSError: a file cannot be read.
+    """
+    text = template_text(template)
+    parts: list[Part] = []
+    for path in expanded(paths):
+        if is_corpus(path):
+            parts += _sentences(path, text, part_bytes)
+            continue
+        if format == "parquet" or (format is None and path.endswith((".parquet", ".pq"))):
+            parts += _row_groups(path, text)
+            continue
+        kind = format_of(path) if format is None else format
+        ranges = _core.cut_file(path, kind, part_bytes)
+        whole = ranges is None or len(ranges) <= 1
+        for each in [None] if whole else ranges or ():
+            parts.append(TextPart(path, each, kind, text, partial))
+    return parts
+
+
+def _sentences(path: str, template: str | None, part_bytes: int) -> list[Part]:
+    """Return parts of as many sentences each of an encoded corpus."""
+    corpus = Corpus.open(path)
+    corpus.check_template(template)
+    n = len(corpus)
+    count = max(min(n, corpus.core.n_entries * _ENTRY // part_bytes), 1)
+    ends = [n * (part + 1) // count for part in range(count)]
+    if count == 1:
+        return [CorpusPart(path, None)]
+    return [CorpusPart(path, bounds) for bounds in zip([0, *ends], ends, strict=False)]
+
+
+def _row_groups(path: str, template: str | None) -> list[Part]:
+    """Return a part for each row group of a Parquet file."""
+    import pyarrow.parquet as parquet
+
+    file = parquet.ParquetFile(path)
+    lacking = [name for name in ("tokens", "labels") if name not in file.schema_arrow.names]
+    if lacking:
+        message = f"{path}: no column {' and no column '.join(lacking)}; sentences need tokens and labels, lists each"
+        raise DataError(message)
+    return [ParquetPart(path, group, template) for group in range(file.num_row_groups)]

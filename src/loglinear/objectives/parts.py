@@ -1,0 +1,242 @@
+"""The objective of a data set in parts: the sum of the parts' objectives, wherever the parts are.
+
+The value and the gradient of the parts are added up in a binary tree by the number of the part (`groups.py`): they are
+bitwise the same in one process and on any number of machines, and those of the joined data but for rounding errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..constraints import forbidden_pairs, resolved
+from ..data.features import Feature
+from ..data.labels import typed
+from ..data.parts import Part
+from ..problem import Mixing
+from ..schemes import detect_scheme
+from ..vectors import Vector
+from .chain import ChainFeatures, FeatureCounts
+from .groups import Group, LocalGroup
+from .part import ChainPart, Counts, EncodedPart, FeatureTable
+
+__all__ = ["ChainParts", "PartsObjective"]
+
+Numbers = npt.NDArray[np.int64]
+
+
+class PartsObjective:
+    """The sum of the objectives of parts, in nats.
+
+    A batch solver minimises it as any other objective. Restricted to features, the parts evaluate these features alone.
+
+    Cost: an evaluation of each part, and O(n_features) a part for adding up.
+
+    Args:
+        group: an objective for each part, over the same features.
+        n_features: length of w.
+        n_samples: of all parts together.
+        is_convex: whether the sum is convex and nowhere negative.
+    """
+
+    def __init__(self, group: Group, n_features: int, n_samples: int, *, is_convex: bool) -> None:
+        self.group = group
+        self.n_features, self.n_samples, self.is_convex = n_features, n_samples, is_convex
+        self._weights: Vector | None = None
+
+    def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
+        """Return the sum over samples of -log p(y | x; w), in nats, and its gradient, shape (n_features,).
+
+        Args:
+            w: float64, shape (n_features,).
+            out: where to write the gradient; a new array without it.
+        """
+        value, gradient = self.group.total("evaluate", _evaluated, w)
+        if out is None:
+            return value, gradient
+        out[...] = gradient
+        return value, out
+
+    def restrict(self, features: npt.ArrayLike) -> PartsObjective:
+        """Return the objective over some of the features, in this order; the weights of all others are 0.
+
+        Args:
+            features: their numbers, ascending, shape (k,).
+        """
+        kept = np.ascontiguousarray(features, dtype=np.int64)
+        parts = self.group.mapped("restrict", _restricted, kept)
+        return PartsObjective(parts, kept.size, self.n_samples, is_convex=self.is_convex)
+
+    @property
+    def weights(self) -> Vector:
+        """Weights of the samples, >= 0, shape (n_samples,)."""
+        if self._weights is None:
+            self._weights = np.concatenate(self.group.each("weigh", _weights))
+        return self._weights
+
+    def sample_nlls(self, w: Vector) -> Vector:
+        """Return -log p(y | x; w) of each sample, not times its weight, shape (n_samples,)."""
+        return np.concatenate(self.group.each("score", _sample_nlls, w))
+
+
+class ChainParts(PartsObjective):
+    """NLL of a linear-chain CRF over the parts of a data set.
+
+    The features are those of `ChainObjective` on the joined data. Parts are read twice at most: once to find out which
+    attributes and labels there are, and again if the machine that has read them is lost.
+
+    Args:
+        sources: the parts of the data: a sequence, or a `Group` of them.
+        features: which features there are.
+
+    Raises:
+        DataError: a part cannot be read, there are too many labels or features, or the constraints forbid a sentence's
+            labels; names the part.
+
+    Attributes:
+        table: the features by name.
+        features: which features there are, with the constraints as they came out.
+
+    Example:
+        >>> from loglinear import ElasticNet, LBFGS, Problem, minimize
+        >>> from loglinear.data.parts import ListedPart
+        >>> from loglinear.objectives.parts import ChainParts
+        >>> parts = [ListedPart("a", [[["the"], ["dog"]]], [["DET", "NOUN"]]), ListedPart("b", [[["dog"]]], [["NOUN"]])]
+        >>> objective = ChainParts(parts)
+        >>> result = minimize(Problem(objective, ElasticNet(l2=1.0)), LBFGS())
+        >>> objective.model(result.w).labels
+        ['NOUN', 'DET']
+    """
+
+    def __init__(self, sources: Sequence[Part] | Group, features: ChainFeatures = ChainFeatures()) -> None:
+        group: Group = LocalGroup(sources) if isinstance(sources, Sequence) else sources
+        encoded = group.mapped("read", EncodedPart)
+        counts = encoded.joined("count", Counts.of, features.order, join=Counts.joined)
+        self.table = FeatureTable.of(counts, features)
+        found = _constraints(encoded, features, self.labels)
+        self.features = replace(features, constraints=found, order=self.table.core.order)
+        table = encoded.shared("table", self.table)
+        parts = encoded.mapped("lay-out", ChainPart, table, forbidden_pairs(found, self.labels))
+        sizes = self.table.core.sizes
+        self.n_tokens: int = sizes[1]
+        self._n_entries: int = sizes[2]
+        self._shares: Vector | None = None
+        is_convex = not self.table.core.is_partial
+        super().__init__(parts, self.table.n_features, sizes[0], is_convex=is_convex)
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels, the most frequent first, ties in byte order."""
+        return typed([self.table.core.labels], self.table.label_type)[0]
+
+    @property
+    def label_names(self) -> list[str]:
+        """Names of the labels, in the same order."""
+        return self.table.core.labels
+
+    @property
+    def order(self) -> int:
+        """1 or 2: how many labels before a token's own its score depends on."""
+        return self.table.core.order
+
+    @property
+    def is_mixable(self) -> bool:
+        """Whether passes can go sentence by sentence: in chains of first order."""
+        return self.order == 1
+
+    def mixed(self, w: Vector, mixing: Mixing) -> Vector:
+        """Return the weights after a pass of SGD over each part from w, averaged over the parts.
+
+        A weight is the mean over the parts that can meet its feature, by their numbers of samples.
+
+        Source: McDonald, Hall & Mann (2010), Figure 3; see ``solvers.ParameterMixing``.
+        """
+        if self._shares is None:
+            (self._shares,) = self.group.total("share", _share)
+        (change,) = self.group.total("mix", _mixed, w, mixing)
+        return np.asarray(w + change / np.maximum(self._shares, 1.0))
+
+    @property
+    def feature_counts(self) -> FeatureCounts:
+        """How many features of each kind there are."""
+        return FeatureCounts(*self.table.core.feature_counts)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of tokens times number of labels."""
+        return self.n_tokens * len(self.table.core.labels)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every attribute has the value 1."""
+        return self.table.core.is_binary
+
+    @property
+    def attributes_per_sample(self) -> float:
+        """Mean number of attributes of a sentence, all its tokens together."""
+        return self._n_entries / max(self.n_samples, 1)
+
+    @property
+    def attributes_per_token(self) -> float:
+        """Mean number of attributes of a token."""
+        return self._n_entries / max(self.n_tokens, 1)
+
+    def feature_names(self, numbers: npt.ArrayLike) -> list[Feature]:
+        """Return the names of features by their numbers, shape (k,)."""
+        return self.table.feature_names(np.ascontiguousarray(numbers, dtype=np.int64))
+
+    def start_weights(self, model: Any) -> tuple[Vector, int]:
+        """Return the weights that a model has for features of the same names, and the number of these features."""
+        return self.table.core.start_weights(model)
+
+    def model(self, w: Vector, settings: str = "{}") -> Any:
+        """Return the model with these weights; features whose weights are 0 are left out.
+
+        Args:
+            w: float64, shape (n_features,).
+            settings: what the model's file says of it, JSON.
+        """
+        model = self.table.core.model(w, settings, self.table.template)
+        constraints = self.features.constraints
+        return model if constraints is None else model.constrained(forbidden_pairs(constraints, model.labels))
+
+
+def _constraints(encoded: Group, features: ChainFeatures, labels: list[Any]) -> Any:
+    """Return the constraints as they come out; ``auto`` looks at all parts where the labels alone do not tell."""
+    asked = features.constraints
+    if str(asked).lower() != "auto" or detect_scheme(labels) != "IOB":
+        return resolved(asked, labels)
+    return "IOB1" if "IOB1" in encoded.each("look", _scheme, labels) else "BIO"
+
+
+def _scheme(part: EncodedPart, labels: list[Any]) -> Any:
+    return resolved("auto", labels, part.corpus.gold())
+
+
+def _evaluated(part: Any, w: Vector) -> tuple[float, Vector]:
+    value, gradient = part.value_and_gradient(w)
+    return value, gradient
+
+
+def _restricted(part: Any, features: Numbers) -> Any:
+    return part.restrict(features)
+
+
+def _weights(part: Any) -> Vector:
+    return np.asarray(part.weights)
+
+
+def _sample_nlls(part: Any, w: Vector) -> Vector:
+    return np.asarray(part.sample_nlls(w))
+
+
+def _share(part: Any) -> tuple[Vector]:
+    return (part.share(),)
+
+
+def _mixed(part: Any, w: Vector, mixing: Mixing) -> tuple[Vector]:
+    return (part.mixed(w, mixing),)

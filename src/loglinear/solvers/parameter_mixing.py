@@ -1,0 +1,122 @@
+"""Iterative parameter mixing: SGD on each part of the data at once, averaged, then OWL-QN over all parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from ..options import real_number, whole_number
+from ..problem import Mixable, Mixing, Problem
+from ..vectors import Vector
+from .owlqn import OWLQN
+from .parts.inner import inner_solver, no_more
+from .parts.needs import Needs, check
+from .parts.per_sample import MOST_PASSES, after_pass, check_finite, measured
+from .sgd_l1 import SGDL1State
+from .two_stage import TwoStage
+
+__all__ = ["MixedPasses", "ParameterMixing"]
+
+
+def mixable(problem: Problem) -> str:
+    """Return why the parts of a problem cannot go sample by sample; empty if they can."""
+    return "" if cast(Mixable, problem.objective).is_mixable else "needs chains of first order"
+
+
+@dataclass(frozen=True)
+class MixedPasses:
+    """Passes over each part of the data at once, after each of which the parts' weights are averaged.
+
+    Args:
+        learning_rate: eta_0 of the first pass, > 0.
+        decay: factor of the learning rate from one pass to the next, in (0, 1].
+        passes: over each part, >= 1.
+        seed: of the sequences of visits, >= 0.
+    """
+
+    learning_rate: float = 0.1
+    decay: float = 0.85
+    passes: int = 5
+    seed: int = 0
+
+    needs: ClassVar[Needs] = Needs(objective=(Mixable,), conditions=(mixable,))
+
+    def __post_init__(self) -> None:
+        real_number("learning_rate", self.learning_rate, "a finite number > 0", lambda x: x > 0.0)
+        real_number("decay", self.decay, "a number above 0 and at most 1", lambda x: 0.0 < x <= 1.0)
+        whole_number("passes", self.passes, 1, MOST_PASSES)
+        whole_number("seed", self.seed, 0, 2**64 - 1)
+
+    def init(self, problem: Problem, w0: Vector) -> SGDL1State:
+        """Return the state before the first pass; w0 is copied."""
+        check(self, problem)
+        w, n = np.array(w0, dtype=np.float64), int(problem.objective.n_samples)
+        # The penalty that weights have received is no longer known once they are averaged.
+        return SGDL1State(w=w, n_samples=n, q=np.empty(0), u=0.0, learning_rate=float(self.learning_rate))
+
+    def step(self, problem: Problem, state: SGDL1State) -> SGDL1State:
+        """Make a pass over each part and average; ``state`` is left as it was."""
+        penalty, n = problem.penalty, state.n_samples
+        rate = state.learning_rate * self.decay**state.iteration
+        mixing = Mixing(self.seed, state.iteration, rate, self.decay, penalty.l1 / n, penalty.l2 / n)
+        w = cast(Mixable, problem.objective).mixed(state.w, mixing)
+        check_finite(state.learning_rate, w)
+        return after_pass(state, n, self.passes, w=w)
+
+    def measure(self, problem: Problem, state: SGDL1State) -> SGDL1State:
+        """Return the state with objective and violation: one gradient evaluation."""
+        return measured(problem, state)
+
+
+FIRST, SECOND = MixedPasses(), OWLQN()
+
+
+class ParameterMixing(TwoStage):
+    """Iterative parameter mixing, then OWL-QN from its weights, for data in parts.
+
+    In a pass every part runs SGD with the cumulative L1 penalty over its own samples, all from the same weights, and
+    the
+    weights that the parts reach are averaged: an exchange of weights a pass, while a batch method needs one for every
+    evaluation.
+
+    Source: McDonald, Hall & Mann (2010), Figure 3 (iterative parameter mixing); the passes: Tsuruoka, Tsujii &
+    Ananiadou (2009), as in ``SGDL1``.
+
+    Departures:
+
+    - The paper mixes perceptrons and averages every weight over all parts. Here a weight is averaged over the parts
+      that can meet its feature, by their numbers of samples: a rare feature would else move by a fraction of a step.
+    - OWL-QN follows, and starts with pairs (s, y) of the ends of the last passes, as in ``TwoStage``.
+    - The penalty that each weight has received begins anew with each pass.
+
+    Cost: a pass over the data, and a vector of n_features from each part, a pass; a gradient for each; then the steps
+    of ``OWLQN``. The parts and the seed determine the weights, not where the parts are worked on.
+
+    Converged when OWL-QN is (see there).
+
+    Args:
+        first: the passes.
+        second: OWL-QN.
+        options: of both, by name, instead of a ``first`` and a ``second`` with these options.
+
+    Raises:
+        OptionError: an option is out of its range; from ``init`` when the data are not in parts.
+
+    Example:
+        >>> from loglinear import ElasticNet, Problem, minimize
+        >>> from loglinear.data.parts import ListedPart
+        >>> from loglinear.objectives.parts import ChainParts
+        >>> from loglinear.solvers import ParameterMixing
+        >>> parts = [ListedPart("a", [[["the"], ["dog"]]], [["DET", "NOUN"]]), ListedPart("b", [[["dog"]]], [["NOUN"]])]
+        >>> minimize(Problem(ChainParts(parts), ElasticNet(l2=1.0)), ParameterMixing(passes=2)).status.name
+        'CONVERGED'
+    """
+
+    needs: ClassVar[Needs] = MixedPasses.needs | OWLQN.needs
+
+    def __init__(self, *, first: MixedPasses = FIRST, second: OWLQN = SECOND, **options: Any) -> None:
+        self.first = inner_solver("first", first, MixedPasses, options)  # type: ignore[assignment]
+        self.second = inner_solver("second", second, OWLQN, options)
+        no_more(self, options)

@@ -1,0 +1,31 @@
+"""Clusters for the tests: threads of this process by day, processes of their own for the tests that kill some."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A cluster of two workers in this process."""
+    from distributed import Client
+
+    with Client(
+        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0", set_as_default=False
+    ) as made:
+        yield made
+
+
+@pytest.fixture
+def processes():
+    """A cluster of four worker processes, which a nanny starts again when they die."""
+    from distributed import LocalCluster
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    settings = {"n_workers": 4, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    with LocalCluster(**settings, silence_logs=logging.CRITICAL) as cluster:
+        yield cluster

@@ -1,0 +1,299 @@
+"""A data set in parts against the joined data: features, value, gradient, optimum, model file."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from examples import examples
+from loglinear import (
+    LBFGS,
+    OWLQN,
+    SGDL1,
+    ChainFeatures,
+    ChainObjective,
+    Checkpoint,
+    Corpus,
+    ElasticNet,
+    Problem,
+    Stop,
+    minimize,
+)
+from loglinear.data.parts import ListedPart, cut
+from loglinear.errors import DataError
+from loglinear.models.chain_parts import train_parts
+from loglinear.models.options import SolverOptions
+from loglinear.models.training import train
+from loglinear.objectives.groups import in_tree
+from loglinear.objectives.part import Counts, EncodedPart
+from loglinear.objectives.parts import ChainParts
+from loglinear.problem import Mixing
+from loglinear.solvers import GraftingLight, ParameterMixing
+from oracles.samples import chunky
+
+LAWS = examples(60)
+COLUMNS = "U:%x[0,0]\nU1:%x[-1,0]/%x[0,1]\nB1:%x[0,1]\nB\n"
+
+
+@st.composite
+def sentences(draw):
+    """Sentences of one to four tokens of a few names, with labels that may be known in part."""
+    names = st.sampled_from(["a", "b", "c", "d:é", ""])
+    single = st.sampled_from(["A", "B", "Ω", "C"][: draw(st.integers(1, 4))])
+    label = (
+        st.one_of(single, single, single, st.none(), st.frozensets(single, min_size=1))
+        if draw(st.booleans())
+        else single
+    )
+    X = draw(st.lists(st.lists(st.lists(names, max_size=3), min_size=1, max_size=4), min_size=1, max_size=8))
+    return X, [[draw(label) for _ in sentence] for sentence in X]
+
+
+def cut_at(X, y, at):
+    """Parts that end before these sentences; an empty part is one, too."""
+    ends = [0, *sorted(at), len(X)]
+    return [ListedPart(f"part {i}", X[a:b], y[a:b]) for i, (a, b) in enumerate(pairwise(ends))]
+
+
+def by_name(objective, w):
+    return dict(zip(objective.feature_names(np.arange(objective.n_features)), w, strict=True))
+
+
+def same_weights(one, other, seed=0):
+    """The same random weights for both objectives, by name."""
+    names = [objective.feature_names(np.arange(objective.n_features)) for objective in (one, other)]
+    random = dict(zip(names[0], np.random.default_rng(seed).normal(size=len(names[0])), strict=True))
+    return [np.array([random[name] for name in each]) for each in names]
+
+
+@LAWS
+@given(sentences(), st.data())
+def test_features_value_and_gradient_are_those_of_the_joined_data(data, choose):
+    X, y = data
+    options = ChainFeatures(
+        all_states=choose.draw(st.booleans()),
+        all_transitions=choose.draw(st.booleans()),
+        min_count=choose.draw(st.sampled_from([1, 1, 2])),
+        order=choose.draw(st.sampled_from([1, 2])),
+    )
+    parts = cut_at(X, y, choose.draw(st.lists(st.integers(0, len(X)), max_size=4)))
+    try:
+        whole = ChainObjective(Corpus.encode(X, y), options)
+    except DataError:
+        with pytest.raises(DataError):
+            ChainParts(parts, options)
+        return
+    objective = ChainParts(parts, options)
+    assert objective.labels == whole.corpus.labels
+    assert objective.feature_counts == whole.feature_counts
+    assert objective.n_samples == whole.n_samples
+    assert whole.is_convex or not objective.is_convex
+    w, w_whole = same_weights(objective, whole)
+    value, gradient = objective.value_and_gradient(w)
+    expected, gradient_whole = whole.value_and_gradient(w_whole)
+    assert value == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    found, wanted = by_name(objective, gradient), by_name(whole, gradient_whole)
+    assert found == pytest.approx(wanted, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(objective.sample_nlls(w), whole.sample_nlls(w_whole), rtol=1e-12, atol=1e-12)
+
+
+@LAWS
+@given(sentences(), st.data())
+def test_the_model_file_is_that_of_the_joined_data(data, choose):
+    X, y = data
+    try:
+        whole = ChainObjective(Corpus.encode(X, y))
+    except DataError:
+        return
+    objective = ChainParts(cut_at(X, y, choose.draw(st.lists(st.integers(0, len(X)), max_size=4))))
+    w, w_whole = same_weights(objective, whole)
+    w_whole[np.isin(w_whole, w[::3])] = 0.0
+    w[::3] = 0.0
+    assert objective.model(w, "{}").to_bytes() == whole.model(w_whole, "{}").to_bytes()
+
+
+def rich_data():
+    """Sentences of two columns, with attributes of bigrams, in more than one block of a corpus."""
+    X, y = chunky(300)
+    return [[tuple(token) for token in sentence] for sentence in X], y
+
+
+@pytest.mark.parametrize("features", [ChainFeatures(), ChainFeatures(constraints="auto"), ChainFeatures(order=2)])
+def test_templates_with_bigrams_and_constraints(features):
+    X, y = rich_data()
+    parts = [ListedPart("", X[a : a + 70], y[a : a + 70], COLUMNS) for a in range(0, len(X), 70)]
+    whole, objective = ChainObjective(Corpus.encode(X, y, template=COLUMNS), features), ChainParts(parts, features)
+    assert objective.feature_counts == whole.feature_counts
+    assert objective.features.constraints == whole.features.constraints
+    w, w_whole = same_weights(objective, whole)
+    value, gradient = objective.value_and_gradient(w)
+    expected, gradient_whole = whole.value_and_gradient(w_whole)
+    assert value == pytest.approx(expected, rel=1e-12)
+    assert by_name(objective, gradient) == pytest.approx(by_name(whole, gradient_whole), rel=1e-11, abs=1e-11)
+    assert objective.model(w, "{}").to_bytes() == whole.model(w_whole, "{}").to_bytes()
+
+
+def test_a_restricted_objective_is_the_whole_one_where_the_other_weights_are_0():
+    X, y = chunky(60)
+    objective = ChainParts(cut_at(X, y, [11, 30]))
+    kept = np.sort(np.random.default_rng(1).permutation(objective.n_features)[:40])
+    w = np.zeros(objective.n_features)
+    w[kept] = np.random.default_rng(2).normal(size=kept.size)
+    value, gradient = objective.value_and_gradient(w)
+    small = objective.restrict(kept)
+    found, found_gradient = small.value_and_gradient(w[kept])
+    assert found == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(found_gradient, gradient[kept], rtol=1e-11, atol=1e-11)
+    smaller = small.restrict(np.array([3, 5, 20]))
+    v = np.zeros(kept.size)
+    v[[3, 5, 20]] = 1.0, -2.0, 0.5
+    assert smaller.value_and_gradient(np.array([1.0, -2.0, 0.5]))[0] == pytest.approx(small.value_and_gradient(v)[0])
+    assert objective.restrict(np.array([], np.int64)).value_and_gradient(np.zeros(0))[1].size == 0
+
+
+@pytest.mark.parametrize(
+    ("solver", "penalty"),
+    [
+        (LBFGS(tolerance=1e-12), ElasticNet(l2=0.5)),
+        (OWLQN(tolerance=1e-12), ElasticNet(l1=0.5)),
+        (GraftingLight(select=50, tolerance=1e-12), ElasticNet(l1=0.5)),
+        (ParameterMixing(tolerance=1e-12), ElasticNet(l1=0.5, l2=0.1)),
+        (ParameterMixing(tolerance=1e-12), ElasticNet(l2=0.5)),
+    ],
+)
+def test_the_optimum_is_that_of_the_joined_data(solver, penalty):
+    X, y = chunky(80)
+    best = minimize(Problem(ChainObjective(Corpus.encode(X, y)), penalty), OWLQN(tolerance=1e-13))
+    found = minimize(Problem(ChainParts(cut_at(X, y, [20, 21, 64])), penalty), solver)
+    assert found.objective == pytest.approx(best.objective, rel=1e-6)
+
+
+def test_passes_over_parts_come_near_the_optimum():
+    X, y = chunky(200)
+    problem = Problem(ChainParts(cut_at(X, y, [50, 100, 150])), ElasticNet(l1=0.5))
+    trace = minimize(problem, ParameterMixing(passes=5, learning_rate=0.3)).trace
+    best = trace[-1].objective
+    assert trace[5].objective - best < 0.1 * (trace[0].objective - best)
+
+
+@pytest.mark.parametrize("stop", [2, 5, 9])
+def test_a_resumed_training_is_bitwise_one_that_was_never_stopped(tmp_path, stop):
+    X, y = chunky(60)
+    objective = ChainParts(cut_at(X, y, [20, 45]))
+    options = SolverOptions(l1=0.5, solver="parameter_mixing", max_iterations=15)
+    whole = train_parts(objective, options)[1]
+    path = tmp_path / "checkpoint"
+    train_parts(objective, replace(options, max_iterations=stop), checkpoint=Checkpoint(path))
+    resumed = train_parts(objective, options, checkpoint=Checkpoint(path, resume=True))[1]
+    np.testing.assert_array_equal(resumed.w, whole.w)
+    assert [record.objective for record in resumed.trace] == [record.objective for record in whole.trace]
+    with pytest.raises(ValueError, match="training data"):
+        train_parts(ChainParts(cut_at(X, y, [20])), options, checkpoint=Checkpoint(path, resume=True))
+
+
+def test_a_pass_over_a_single_part_is_one_of_sgd():
+    X, y = chunky(50)
+    whole, objective = ChainObjective(Corpus.encode(X, y)), ChainParts(cut_at(X, y, []))
+    penalty, n = ElasticNet(l1=0.5, l2=0.1), len(X)
+    sgd = SGDL1(passes=1, learning_rate=0.2, decay=0.85, seed=3)
+    mixing = Mixing(seed=3, epoch=0, learning_rate=0.2, decay=0.85, l1=penalty.l1 / n, l2=penalty.l2 / n)
+    once = minimize(Problem(whole, penalty), sgd, stop=Stop(max_iterations=1))
+    mixed = objective.mixed(np.zeros(objective.n_features), mixing)
+    assert by_name(objective, mixed) == pytest.approx(by_name(whole, once.w), rel=1e-12, abs=1e-14)
+
+
+def test_a_mixed_weight_is_the_mean_over_the_parts_that_can_meet_its_feature():
+    X, y = [[["a"]], [["a"]], [["a"], ["b"]]], [["A"], ["B"], ["A", "B"]]
+    objective = ChainParts(cut_at(X, y, [2]))
+    mixing = Mixing(seed=0, epoch=0, learning_rate=0.2, decay=1.0, l1=0.0, l2=0.0)
+    w = np.linspace(-1.0, 1.0, objective.n_features)
+    parts = [w + part.mixed(w, mixing) / part.n_samples for part in objective.group.objects]
+    meets = [part.share() for part in objective.group.objects]
+    mean = (parts[0] * meets[0] + parts[1] * meets[1]) / (meets[0] + meets[1])
+    np.testing.assert_allclose(objective.mixed(w, mixing), mean, rtol=1e-12)
+    assert {name.attribute for name, meet in by_name(objective, meets[0]).items() if not meet} == {"b"}
+
+
+def test_chains_of_second_order_are_not_mixed():
+    X, y = chunky(20)
+    problem = Problem(ChainParts(cut_at(X, y, [10]), ChainFeatures(order=2)), ElasticNet(l1=0.5))
+    with pytest.raises(ValueError, match="first order"):
+        minimize(problem, ParameterMixing())
+    assert train(problem.objective, SolverOptions(l1=0.5)).status.converged
+
+
+def test_parts_counts_and_tables_survive_the_way_to_another_process():
+    X, y = chunky(30)
+    objective = ChainParts(cut_at(X, y, [7, 9]))
+    w = np.random.default_rng(0).normal(size=objective.n_features)
+    kept = np.arange(0, objective.n_features, 3)
+    for part in objective.group.objects:
+        there = pickle.loads(pickle.dumps(part))
+        assert there.value_and_gradient(w)[0] == part.value_and_gradient(w)[0]
+        np.testing.assert_array_equal(there.value_and_gradient(w)[1], part.value_and_gradient(w)[1])
+        small = pickle.loads(pickle.dumps(part.restrict(kept)))
+        assert small.value_and_gradient(w[kept])[0] == part.restrict(kept).value_and_gradient(w[kept])[0]
+    table = pickle.loads(pickle.dumps(objective.table))
+    assert table.core.pack() == objective.table.core.pack()
+    assert table.core.model(w, "{}").to_bytes() == objective.model(w, "{}").to_bytes()
+
+
+def test_damaged_bytes_of_counts_and_tables_are_an_error():
+    X, y = chunky(5)
+    counts = Counts.of(EncodedPart(ListedPart("", X, y)), 1)
+    table = ChainParts([ListedPart("", X, y)]).table
+    for kind, packed in ((type(counts.core), counts.core.pack()), (type(table.core), table.core.pack())):
+        for at in (0, 9, len(packed) // 2, len(packed) - 1):
+            damaged = bytearray(packed)
+            damaged[at] ^= 1
+            with pytest.raises(DataError, match="damaged"):
+                kind.unpack(bytes(damaged))
+        with pytest.raises(DataError, match="damaged"):
+            kind.unpack(packed[:-9])
+
+
+def test_files_are_cut_the_same_way_each_time_and_hold_all_sentences(tmp_path):
+    X, y = chunky(60)
+    text = "".join(
+        "".join(f"{' '.join(token)} {label}\n" for token, label in zip(*each, strict=True)) + "\n"
+        for each in zip(X, y, strict=True)
+    )
+    (tmp_path / "data.txt").write_text(text)
+    parts = cut(tmp_path / "data.txt", template="U:%x[0,0]\nB\n", part_bytes=500)
+    assert len(parts) > 3
+    assert parts == cut(tmp_path, template="U:%x[0,0]\nB\n", part_bytes=500)
+    assert parts == cut(str(tmp_path / "*.txt"), template="U:%x[0,0]\nB\n", part_bytes=500)
+    assert [label for part in parts for label in part.read().gold()] == y
+    whole = ChainObjective(Corpus.read(tmp_path / "data.txt", template="U:%x[0,0]\nB\n"))
+    objective = ChainParts(parts)
+    w, w_whole = same_weights(objective, whole)
+    assert objective.value_and_gradient(w)[0] == pytest.approx(whole.value_and_gradient(w_whole)[0], rel=1e-12)
+    with pytest.raises(DataError, match="no file"):
+        cut(tmp_path / "none-*.txt", template="pos")
+
+
+def test_mistakes_in_a_part_name_file_and_line(tmp_path):
+    lines = [f"w{i} A\n\n" for i in range(200)]
+    lines[150] = "w\n\n"
+    (tmp_path / "data.txt").write_text("".join(lines))
+    parts = cut(tmp_path / "data.txt", template="U:%x[0,0]\nB\n", part_bytes=100)
+    with pytest.raises(DataError, match=r"data\.txt, line 301"):
+        ChainParts(parts)
+
+
+def test_the_tree_depends_on_the_number_of_items_alone():
+    def by_levels(items):
+        while len(items) > 1:
+            pairs = [items[at : at + 2] for at in range(0, len(items), 2)]
+            items = [f"({pair[0]}{pair[1]})" if len(pair) == 2 else pair[0] for pair in pairs]
+        return items[0]
+
+    for n in range(1, 40):
+        items = [chr(0x4E00 + i) for i in range(n)]
+        assert in_tree(items, lambda left, right: f"({left}{right})") == by_levels(items)
