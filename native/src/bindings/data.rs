@@ -283,7 +283,8 @@ impl Corpus {
     }
 
     fn select(&self, sentences: Vec<usize>) -> PyResult<Self> {
-        Ok(Corpus { inner: Arc::new(self.sound()?.select(&sentences)?) })
+        let chosen = threads::pool(0)?.install(|| self.inner.select(&sentences))?;
+        Ok(Corpus { inner: Arc::new(chosen) })
     }
 
     /// The labels of every sentence, or None for unlabelled data. A label is a str, a frozenset of several, one of which it

@@ -1,6 +1,7 @@
 //! Encoded data: sentences of tokens, and tokens of attribute ids, in compressed sparse rows.
 
 pub mod alphabet;
+mod array;
 pub mod assembly;
 mod check;
 pub mod counting;
@@ -9,6 +10,7 @@ pub mod hash;
 pub mod sink;
 
 use crate::corpus::alphabet::Alphabet;
+use crate::corpus::array::Array;
 use crate::error::{Error, Result};
 use crate::numeric::store::{Soon, Store};
 use crate::threads::Interrupt;
@@ -59,8 +61,10 @@ impl Rows {
     }
 }
 
-/// Compares the arrays of a folder with the checksums of their blocks.
-type Compare = Box<dyn Fn(&Interrupt) -> Result<()> + Send + Sync>;
+/// Compares numbers of the arrays of a folder with the checksums of the blocks that they lie in.
+type Compare = Box<dyn Fn(&Interrupt, &Wanted<'_>) -> Result<()> + Send + Sync>;
+/// Which numbers of an array are to be compared.
+type Wanted<'a> = dyn Fn(Array) -> Range<usize> + Sync + 'a;
 
 /// The folder on disk that a corpus is mapped from.
 pub struct Folder {
@@ -70,6 +74,8 @@ pub struct Folder {
     pub compare: Compare,
     /// What was found when the corpus was checked; unset before.
     pub checked: OnceLock<std::result::Result<(), String>>,
+    /// Whether the names have been compared.
+    pub named: OnceLock<()>,
 }
 
 /// Encoded sentences. A subset shares the names, which sit behind `Arc`, and copies its ids alone.
@@ -110,7 +116,7 @@ impl Corpus {
         if let Some(found) = folder.checked.get() {
             return found.clone().map_err(Error::Data);
         }
-        let found = (folder.compare)(interrupt).and_then(|()| self.check_indices());
+        let found = (folder.compare)(interrupt, &|_| 0..usize::MAX).and_then(|()| self.check_indices());
         match &found {
             Ok(()) => _ = folder.checked.set(Ok(())),
             Err(Error::Data(message)) => _ = folder.checked.set(Err(message.clone())),
@@ -118,6 +124,48 @@ impl Corpus {
             Err(_) => (),
         }
         found
+    }
+
+    /// `check` for some sentences in a row: the blocks that they lie in are read, and the names once in the life of the corpus.
+    fn check_sentences(&self, sentences: Range<usize>) -> Result<()> {
+        let Some(folder) = self.folder.as_ref().filter(|folder| folder.checked.get().is_none()) else {
+            return self.check(&Interrupt::default());
+        };
+        let compare = |wanted: &Wanted<'_>| (folder.compare)(&Interrupt::default(), wanted);
+        let names = [Array::AttributeKeys, Array::AttributeEnds, Array::AttributeNames];
+        if folder.named.get().is_none() {
+            compare(&|array| if names.contains(&array) { 0..usize::MAX } else { 0..0 })?;
+            _ = folder.named.set(());
+        }
+        // A range begins with the end of the row before.
+        let rows = |range: &Range<usize>| range.start.saturating_sub(1)..range.end;
+        let whole = |range: Range<usize>, count: usize| {
+            let message = "the ends of its sentences or tokens do not ascend; encode the corpus again";
+            let fits = range.start <= range.end && range.end <= count;
+            if fits { Ok(range) } else { Err(Error::Data(format!("{}: {message}", folder.path.display()))) }
+        };
+        compare(&|array| match array {
+            Array::SentenceEnds => rows(&sentences),
+            Array::Weights => sentences.clone(),
+            _ => 0..0,
+        })?;
+        let tokens = self.tokens(sentences.start).start..self.tokens(sentences.end - 1).end;
+        let tokens = whole(tokens, self.n_tokens())?;
+        compare(&|array| match array {
+            Array::StateEnds | Array::BigramEnds => rows(&tokens),
+            Array::Gold => tokens.clone(),
+            _ => 0..0,
+        })?;
+        let of = |rows: &Rows| match tokens.is_empty() || rows.ends.is_empty() {
+            true => Ok(0..0),
+            false => whole(rows.range(tokens.start).start..rows.range(tokens.end - 1).end, rows.ids.len()),
+        };
+        let (states, bigrams) = (of(&self.states)?, of(&self.bigrams)?);
+        compare(&|array| match array {
+            Array::StateIds | Array::Values => states.clone(),
+            Array::BigramIds => bigrams.clone(),
+            _ => 0..0,
+        })
     }
 
     /// Whether the arrays lie on disk.
@@ -227,8 +275,16 @@ impl Corpus {
         if self.values.is_empty() { 1.0 } else { self.values[at] }
     }
 
-    /// A corpus whose sentence i is sentence `sentences[i]` of this one.
+    /// A corpus in memory whose sentence i is sentence `sentences[i]` of this one. Of a corpus on disk that has not been checked,
+    /// sentences in a row are checked alone.
     pub fn select(&self, sentences: &[usize]) -> Result<Corpus> {
+        let mut in_a_row = sentences.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        in_a_row &= sentences.last().is_some_and(|&last| last < self.n_sentences());
+        if in_a_row {
+            self.check_sentences(sentences[0]..sentences[0] + sentences.len())?
+        } else {
+            self.check(&Interrupt::default())?
+        }
         let mut chosen = Corpus {
             attributes: Arc::clone(&self.attributes),
             labels: Arc::clone(&self.labels),
@@ -259,6 +315,9 @@ impl Corpus {
             let end = chosen.states.ends.len();
             chosen.sentence_ends.to_mut().push(end);
             chosen.weights.to_mut().extend(self.weights.get(sentence));
+        }
+        if self.is_mapped() {
+            chosen.check_indices()?;
         }
         Ok(chosen)
     }

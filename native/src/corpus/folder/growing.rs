@@ -1,6 +1,7 @@
 //! Files of numbers that grow, with a checksum for each block.
 
-use crate::corpus::folder::arrays::{Array, BLOCK};
+use crate::corpus::array::Array;
+use crate::corpus::folder::layout::BLOCK;
 use crate::corpus::folder::summary::Stored;
 use crate::error::{Error, Result};
 use bytemuck::{NoUninit, cast_slice};

@@ -14,8 +14,8 @@
 //! arrays in place: bytes behind the lengths that corpus.json states do not count, and corpus.json is replaced last. The numbers of
 //! labels may change then; the labels of all tokens go to a new file in this case, gold-2.u32.
 
-mod arrays;
 mod growing;
+mod layout;
 mod open;
 mod summary;
 mod writer;

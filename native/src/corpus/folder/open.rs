@@ -1,9 +1,10 @@
 //! Opening a corpus on disk: sizes are looked at, and no number is read.
 
 use crate::corpus::alphabet::Alphabet;
-use crate::corpus::folder::arrays::{Array, BLOCK, SUMMARY};
+use crate::corpus::array::Array;
+use crate::corpus::folder::layout::{BLOCK, SUMMARY};
 use crate::corpus::folder::summary::{Stored, Summary};
-use crate::corpus::{Corpus, Folder, Rows};
+use crate::corpus::{Compare, Corpus, Folder, Rows, Wanted};
 use crate::error::{Error, Result};
 use crate::numeric::store::{self, Store};
 use crate::threads::Interrupt;
@@ -58,8 +59,9 @@ pub fn open(path: &Path) -> Result<(Corpus, Value)> {
     }
     let settings = summary.settings.take();
     let (checksum, place) = (summary.checksum(), path.to_owned());
-    let compare = Box::new(move |interrupt: &Interrupt| check_sums(&place, &summary, interrupt));
-    let folder = Folder { path: path.to_owned(), checksum, compare, checked: OnceLock::new() };
+    let compare: Compare = Box::new(move |interrupt, wanted| check_sums(&place, &summary, interrupt, wanted));
+    let (checked, named) = (OnceLock::new(), OnceLock::new());
+    let folder = Folder { path: path.to_owned(), checksum, compare, checked, named };
     Ok((Corpus { folder: Some(Arc::new(folder)), ..corpus }, settings))
 }
 
@@ -89,19 +91,25 @@ pub(super) fn damaged(path: &Path, what: &str) -> Error {
     Error::Data(format!("{}: {what}; encode the corpus again", path.display()))
 }
 
-/// Compares the checksums of all blocks of all arrays, on the threads of the pool.
-fn check_sums(folder: &Path, summary: &Summary, interrupt: &Interrupt) -> Result<()> {
-    for Stored { file, bytes, sums } in summary.arrays.values() {
+/// Compares the checksums of the blocks that some numbers of each array lie in, on the threads of the pool.
+fn check_sums(folder: &Path, summary: &Summary, interrupt: &Interrupt, wanted: &Wanted<'_>) -> Result<()> {
+    for (&array, Stored { file, bytes, sums }) in &summary.arrays {
+        let (numbers, width) = (wanted(array), array.row().1);
+        let first = (numbers.start.saturating_mul(width) / BLOCK).min(sums.len());
+        let behind = numbers.end.saturating_mul(width).div_ceil(BLOCK).min(sums.len());
+        if numbers.is_empty() || first >= behind {
+            continue;
+        }
         let path = folder.join(file);
         let opened = File::open(&path).map_err(|source| Error::io(&path, source))?;
         let map = store::map(&opened).map_err(|source| Error::io(&path, source))?;
         let all = Store::<u8>::mapped(&map, 0..*bytes).ok_or_else(|| damaged(&path, "the file was cut short"))?;
-        let blocks = sums.par_iter().enumerate().map(|(number, &sum)| {
+        let blocks = (first..behind).into_par_iter().map(|number| {
             interrupt.check()?;
-            let range = number * BLOCK..bytes.min(&((number + 1) * BLOCK)).to_owned();
+            let range = number * BLOCK..((number + 1) * BLOCK).min(*bytes);
             let found = xxh3_64(&all[range.clone()]);
             all.advise(range, store::Soon::Unwanted);
-            if found == sum {
+            if found == sums[number] {
                 return Ok(());
             }
             Err(damaged(&path, &format!("the bytes from {} on are damaged", number * BLOCK)))

@@ -1,6 +1,7 @@
 //! The file that describes the arrays of a corpus on disk: JSON, and behind it a line with its checksum.
 
-use crate::corpus::folder::arrays::{ARRAYS, Array, BLOCK, SUMMARY, VERSION};
+use crate::corpus::array::{ARRAYS, Array};
+use crate::corpus::folder::layout::{BLOCK, SUMMARY, VERSION};
 use crate::error::{Error, Result};
 use crate::files::atomic::write_atomically;
 use serde_json::{Map, Value, json};

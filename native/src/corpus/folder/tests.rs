@@ -191,3 +191,27 @@ fn indices_beyond_their_arrays_are_found_behind_right_checksums() {
         assert!(!path.exists());
     }
 }
+
+#[test]
+fn sentences_in_a_row_are_checked_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("corpus");
+    let seeds: Vec<u64> = (0..40).collect();
+    written(&path, &seeds, 15);
+    let whole = joined(&seeds, 15);
+    let (corpus, _) = open(&path).unwrap();
+    let (first, last) = (vec![3, 4, 5, 6], vec![0, 9]);
+    for some in [&first, &last, &Vec::new()] {
+        assert_same(&corpus.select(some).unwrap(), &whole.select(some).unwrap());
+    }
+    for file in ["state_ids.u32", "gold-2.u32", "values.f64", "attribute_keys.u64", "sentence_ends.u64"] {
+        let file = path.join(file);
+        let Ok(bytes) = std::fs::read(&file) else { continue };
+        let mut changed = bytes.clone();
+        changed[17] ^= 1;
+        std::fs::write(&file, &changed).unwrap();
+        assert!(open(&path).unwrap().0.select(&first).is_err(), "{}", file.display());
+        std::fs::write(&file, &bytes).unwrap();
+    }
+    assert_same(&open(&path).unwrap().0.select(&first).unwrap(), &whole.select(&first).unwrap());
+}

@@ -1,8 +1,8 @@
 //! Writing a corpus to disk: piece after piece, in bounded memory.
 
 use crate::corpus::alphabet::Alphabet;
+use crate::corpus::array::{ARRAYS, Array};
 use crate::corpus::assembly::{Assembly, Builder, Names, ranked};
-use crate::corpus::folder::arrays::{ARRAYS, Array};
 use crate::corpus::folder::growing::{COPIED, Growing};
 use crate::corpus::folder::open::{alphabet, is_folder};
 use crate::corpus::folder::summary::{Stored, Summary};

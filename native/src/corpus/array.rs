@@ -1,15 +1,8 @@
-//! The arrays of a corpus on disk, and the constants of its layout.
-
-/// The name of the file that describes the others.
-pub(super) const SUMMARY: &str = "corpus.json";
-/// The version that this program reads and writes.
-pub(super) const VERSION: u64 = 1;
-/// Bytes of an array that have a checksum of their own.
-pub(super) const BLOCK: usize = 16 << 20;
+//! The arrays that a corpus is made of, as corpora on disk name them.
 
 /// An array of a corpus.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Array {
+pub enum Array {
     SentenceEnds,
     StateEnds,
     StateIds,
@@ -24,7 +17,7 @@ pub(super) enum Array {
 }
 
 /// The arrays with the names of their files, and the bytes of a number.
-pub(super) const ARRAYS: [(Array, &str, usize); 11] = [
+pub const ARRAYS: [(Array, &str, usize); 11] = [
     (Array::SentenceEnds, "sentence_ends.u64", 8),
     (Array::StateEnds, "state_ends.u64", 8),
     (Array::StateIds, "state_ids.u32", 4),
