@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import signal
+import threading
 import uuid
 import warnings
 from collections.abc import Iterator, Sequence
@@ -67,9 +70,24 @@ def local_client(workers: int) -> Iterator[Client]:
     with warnings.catch_warnings():
         # The dashboard takes another port, or none, where its own is taken.
         warnings.filterwarnings("ignore", message="Port \\d+ is already in use")
-        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0")
+        settings = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+        with _deaf_to_ctrl_c():
+            cluster = LocalCluster(**settings, silence_logs=logging.CRITICAL)
     with cluster, Client(cluster, set_as_default=False) as client:
         yield client
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Let processes that start meanwhile ignore Ctrl-C, which a terminal sends to all: this process answers it."""
+    if threading.current_thread() is not threading.main_thread():  # which alone may change this
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class Cluster:
