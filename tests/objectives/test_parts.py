@@ -25,7 +25,7 @@ from loglinear import (
     Stop,
     minimize,
 )
-from loglinear.data.parts import ListedPart, cut
+from loglinear.data.parts import CorpusPart, ListedPart, cut
 from loglinear.errors import DataError
 from loglinear.models.chain_parts import train_parts
 from loglinear.models.options import SolverOptions
@@ -297,3 +297,41 @@ def test_the_tree_depends_on_the_number_of_items_alone():
     for n in range(1, 40):
         items = [chr(0x4E00 + i) for i in range(n)]
         assert in_tree(items, lambda left, right: f"({left}{right})") == by_levels(items)
+
+
+def test_parts_on_disk_are_bitwise_the_parts_in_memory(tmp_path):
+    X, y = chunky(40, 3)
+    Corpus.encode(X, y).save(tmp_path / "whole")
+    listed, ranges, folders = [], [], []
+    for number, (a, b) in enumerate(pairwise([0, 7, 19, 20, 40])):
+        listed.append(ListedPart(str(number), X[a:b], y[a:b]))
+        ranges.append(CorpusPart(str(tmp_path / "whole"), (a, b)))
+        Corpus.encode(X[a:b], y[a:b]).save(tmp_path / str(number))
+        folders.append(CorpusPart(str(tmp_path / str(number)), None))
+    objectives = [ChainParts(parts) for parts in (listed, ranges, folders)]
+    w = np.random.default_rng(0).normal(size=objectives[0].n_features)
+    some = np.arange(0, w.size, 3)
+    value, gradient = objectives[0].value_and_gradient(w)
+    restricted = objectives[0].restrict(some).value_and_gradient(w[some])
+    for other in objectives[1:]:
+        found = other.value_and_gradient(w)
+        assert found[0] == value
+        np.testing.assert_array_equal(found[1], gradient)
+        np.testing.assert_array_equal(other.restrict(some).value_and_gradient(w[some])[1], restricted[1])
+
+
+def test_a_corpus_on_disk_is_cut_by_its_size_and_checked_part_by_part(tmp_path):
+    X, y = chunky(40, 3)
+    corpus = Corpus.encode(X, y)
+    corpus.save(tmp_path / "c")
+    parts = cut(tmp_path / "c", part_bytes=200)
+    assert len(parts) > 3
+    assert [labels for part in parts for labels in part.read().gold()] == corpus.gold()
+    assert cut(tmp_path / "c") == [CorpusPart(str(tmp_path / "c"), None)]
+    assert pickle.loads(pickle.dumps(parts)) == parts
+    ids = tmp_path / "c" / "state_ids.u32"
+    content = bytearray(ids.read_bytes())
+    content[0] ^= 1
+    ids.write_bytes(content)
+    with pytest.raises(DataError, match=r"state_ids\.u32"):
+        parts[0].read()
