@@ -324,7 +324,7 @@ def test_a_corpus_on_disk_is_cut_by_its_size_and_checked_part_by_part(tmp_path):
     X, y = chunky(40, 3)
     corpus = Corpus.encode(X, y)
     corpus.save(tmp_path / "c")
-    parts = cut(tmp_path / "c", part_bytes=200)
+    parts = cut(tmp_path / "c", part_bytes=20)
     assert len(parts) > 3
     assert [labels for part in parts for labels in part.read().gold()] == corpus.gold()
     assert cut(tmp_path / "c") == [CorpusPart(str(tmp_path / "c"), None)]

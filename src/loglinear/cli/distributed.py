@@ -28,8 +28,8 @@ def add_cluster(parser: ArgumentParser) -> None:
     add("--workers", type=int, metavar="N", help=f"train a chain with N worker processes on this machine; {needs}")
     address = "train a chain on the Dask cluster whose scheduler is there, such as tcp://host:8786"
     add("--cluster", metavar="ADDRESS", help=f"{address}; {needs}")
-    size = "with --workers or --cluster: megabytes of a file that are one part of the work (4)"
-    add("--part-mb", type=float, default=4.0, metavar="X", help=size)
+    size = "with --workers or --cluster: megabytes of a file that are one part of the work (16)"
+    add("--part-mb", type=float, default=16.0, metavar="X", help=size)
 
 
 def one_file(arguments: Namespace) -> bool:
@@ -105,7 +105,7 @@ def _train(
 
     cluster, tally = Cluster(client), Tally()
     template = read_template(arguments.preset, arguments.template)
-    part_bytes = max(int(arguments.part_mb * 1e6), 1)
+    part_bytes = max(int(arguments.part_mb * 2**20), 1)
     given: dict[str, Any] = {"template": template, "format": arguments.format, "partial": arguments.partial}
     parts = sources(cluster, arguments.train, part_bytes=part_bytes, **given)
     workers = counted(cluster.n_workers, "worker")
