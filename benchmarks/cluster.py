@@ -121,18 +121,16 @@ def main() -> None:
         }
     base = figures["two threads"]
     print(f"{base['tokens']:,} tokens, {base['entries']:,} attributes on them, {base['features']:,} features\n")
-    print(
-        "| | seconds of an evaluation | beside two threads | bytes out | bytes back |\n| --- | ---: | ---: | ---: | ---: |"
-    )
+    print("| | seconds of an evaluation | beside two threads | bytes out | bytes back |")
+    print("| --- | ---: | ---: | ---: | ---: |")
     for name in ("one thread", "two threads", "two workers", "four workers"):
         row = figures[name]
         moved = f"{row['sent']:,} | {row['received']:,}" if "sent" in row else "|"
         print(f"| {name} | {row['seconds']:.3f} | {row['seconds'] / base['seconds']:.2f} | {moved} |")
     four = figures["four workers"]
     same = "the same gradient" if four["the same gradient"] else "ANOTHER GRADIENT"
-    print(
-        f"\none of four workers killed: {four['with a worker killed']:.2f} s, {same}; making all parts: {four['making']:.2f} s"
-    )
+    print(f"\none of four workers killed: {four['with a worker killed']:.2f} s, {same}")
+    print(f"reading and laying out all parts: {four['making']:.2f} s")
     print(f"a task that does nothing: {1e3 * figures['task']:.2f} ms")
     if given.json:
         Path(given.json).write_text(json.dumps(figures, indent=1), encoding="utf-8")

@@ -23,10 +23,12 @@ pub fn cut(path: &Path, format: Format, size: u64) -> Result<Option<Vec<Range<u6
     if is_compressed(reader.fill_buf().map_err(failed)?) == Some(true) {
         return Ok(None);
     }
+    // Ranges of about the same size, of `size` bytes at most: a small one at the end would leave a worker idle.
+    let size = length.div_ceil(length.div_ceil(size.max(1)).max(1)).max(1);
     let (mut ranges, mut start, mut line) = (Vec::new(), 0, Vec::new());
     while start < length {
         // As `input::pieces`: to the end of the line with the last byte, and on to a line that ends a sentence.
-        let mut end = (start + size.max(1)).min(length) - 1;
+        let mut end = (start + size).min(length) - 1;
         reader.seek(SeekFrom::Start(end)).map_err(failed)?;
         end += reader.read_until(b'\n', &mut line).map_err(failed)? as u64;
         while end < length {
