@@ -170,7 +170,7 @@ def test_mistakes_in_files_name_file_and_line(client, tmp_path):
     with pytest.raises(FileNotFoundError, match="part-7"):
         crf.fit([tmp_path / "part-0.txt", tmp_path / "part-7.txt"])
     with pytest.raises(DataError, match=r"partition 1.*no pair"):
-        crf.fit(client.scatter([(["a"], ["A"]), 3]))
+        crf.fit(client.scatter([([[("a", "b")]], [["A"]]), 3]))
     with pytest.raises(DataError, match="need labels"):
         crf.fit([[["a"]]])
 

@@ -125,12 +125,17 @@ class Cluster:
     @property
     def n_workers(self) -> int:
         """Number of workers at the moment, at least 1."""
-        return max(len(self.client.scheduler_info(n_workers=-1)["workers"]), 1)
+        return max(len(self._threads()), 1)
 
     @property
     def n_threads(self) -> int:
         """Number of threads of all workers at the moment, at least 1."""
-        return max(int(sum(self.client.nthreads().values())), 1)
+        return max(sum(self._threads().values()), 1)
+
+    def _threads(self) -> dict[str, int]:
+        """Return the number of threads of each worker at the moment, by its address."""
+        with self.watched("look at the workers"):
+            return dict(self.client.nthreads())
 
     def next_serial(self) -> int:
         """Return a number for the keys of the next tasks."""
@@ -145,11 +150,11 @@ class Cluster:
     @property
     def addresses(self) -> list[str]:
         """The addresses of the workers at the moment, in order."""
-        return sorted(self.client.nthreads())
+        return sorted(self._threads())
 
     def runs(self, n_tasks: int) -> list[slice]:
         """Return a run of neighbouring tasks for each worker, as long as its number of threads allows."""
-        threads = [count for _, count in sorted(self.client.nthreads().items())]
+        threads = [count for _, count in sorted(self._threads().items())]
         ends = [n_tasks * sum(threads[:at]) // max(sum(threads), 1) for at in range(len(threads) + 1)]
         return [slice(start, end) for start, end in pairwise(ends)]
 
