@@ -36,6 +36,7 @@ class Costs:
         encode: seconds to read, count and lay out each attribute of a token, on one thread.
         task: seconds that the scheduler needs for a task; it does one after the other.
         latency: seconds of a message.
+        round: seconds that client and scheduler need to begin and end a round.
         bandwidth: bytes a second from one machine to another.
         solver: seconds of the driver for each feature and iteration.
         jitter: standard deviation of the logarithm of a worker's speed.
@@ -46,6 +47,7 @@ class Costs:
     encode: float = 9e-8
     task: float = 1e-3
     latency: float = 5e-4
+    round: float = 0.04
     bandwidth: float = 1.1e9
     solver: float = 4e-8
     jitter: float = 0.05
@@ -134,7 +136,7 @@ def simulate(plan: Plan, costs: Costs, rng: random.Random, *, lost: bool = False
     root = in_tree(list(zip(ended, owner, strict=True)), join)
     adding = root[0] - max(ended)
     solving = plan.at_work * costs.solver
-    seconds = root[0] + hop + solving
+    seconds = costs.round + root[0] + hop + solving
     return Round(seconds, spreading, computing, adding + hop, solving, size * plan.workers, size)
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "SamplePasses",
     "Threaded",
     "TwoClasses",
+    "Visits",
     "missing",
 ]
 
@@ -155,6 +156,10 @@ class SamplePasses(Protocol):
     @property
     def n_samples(self) -> int:
         """Number of samples."""
+
+
+class Visits(SamplePasses, Protocol):
+    """An objective whose samples a pass visits in a sequence that it is given."""
 
     @property
     def run_ends(self) -> Numbers | None:

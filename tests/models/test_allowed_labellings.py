@@ -135,7 +135,7 @@ def data(partial, constraints):
     return ChainObjective(Corpus.encode(X, y), features, threads=1)
 
 
-SUITED = [name for name in SOLVERS if name not in ("dual_cd", "iis", "prox_newton")]
+SUITED = [name for name in SOLVERS if name not in ("dual_cd", "iis", "parameter_mixing", "prox_newton")]
 
 
 CONVEX_ONLY = {"sag", "asg", "pegasos", "label_sets"}

@@ -338,7 +338,7 @@ def search(crf, *data, n_jobs=None):
 
 def test_a_corpus_is_searched_on_threads_and_says_so_when_it_is_sent_to_a_process():
     corpus = Corpus.encode(COLUMNS, LABELS, template=TEMPLATE)
-    with pytest.raises(TypeError, match=r"joblib.parallel_config\('threading'\), or give it the sentences"):
+    with pytest.raises(TypeError, match=r"joblib.parallel_config\('threading'\), give it the sentences, or save"):
         pickle.dumps(corpus)
     with joblib.parallel_config("threading"):
         assert search(ChainCRF(), corpus, n_jobs=2).best_params_ == search(ChainCRF(), corpus).best_params_

@@ -446,8 +446,8 @@ EXACT = {"bfgs", "clustered", "hybrid", "iis", "lbfgs", "owlqn", "sag", "two_sta
 
 def test_every_solver_is_in_the_matrix():
     binary_only = {"dual_cd", "prox_newton"}  # they have files of their own
-    of_sequences, choosing = {"label_sets"}, {"auto"}
-    assert {*SMOOTH, *SPARSE, "two_stage"} | binary_only | of_sequences | choosing == set(SOLVERS)
+    of_sequences, of_parts, choosing = {"label_sets"}, {"parameter_mixing"}, {"auto"}
+    assert {*SMOOTH, *SPARSE, "two_stage"} | binary_only | of_sequences | of_parts | choosing == set(SOLVERS)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from ..data.corpus import is_corpus
 from ..errors import OptionError
 from .output import counted, say
 
@@ -44,7 +45,7 @@ def one_file(arguments: Namespace) -> bool:
     if arguments.workers is not None or arguments.cluster is not None:
         return False
     first = arguments.train[0]
-    if len(arguments.train) > 1 or os.path.isdir(first):
+    if len(arguments.train) > 1 or (os.path.isdir(first) and not is_corpus(first)):
         message = (
             f"{' '.join(arguments.train[:2])}: one file of training data; for several, or a folder, give --workers N"
         )

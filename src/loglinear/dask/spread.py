@@ -90,8 +90,7 @@ class SpreadGroup:
     """Objects that workers hold, one for each part, and work on them.
 
     Each piece of work is a pure task, and what it needs is in its recipe: the scheduler does it again elsewhere when
-        the
-    worker that has done it is lost. Nothing is scattered, for scattered data could not be made again.
+    the worker that has done it is lost. Nothing is scattered, for scattered data could not be made again.
 
     Parts that are neighbours in the tree are worked on together, in bundles of 1, 2, 4, ... parts: a task costs the
     scheduler a millisecond, and a sum a vector between workers. A bundle is a branch of the tree: however many parts it

@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from ..options import real_number, whole_number
-from ..problem import Numbers, PerSample, Problem, SamplePasses
+from ..problem import Numbers, PerSample, Problem, Visits
 from ..vectors import Vector
 from .parts.needs import Needs, check, intercept_alone_is_spared, no_l1
 from .parts.per_sample import (
@@ -30,7 +30,7 @@ from .parts.tuning import rate_by_powers_of_ten
 __all__ = ["AdaGrad", "AdaGradState"]
 
 
-class AdaGradPasses(SamplePasses, Protocol):
+class AdaGradPasses(Visits, Protocol):
     """An objective that can make AdaGrad's passes."""
 
     def adagrad_pass(

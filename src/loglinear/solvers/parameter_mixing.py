@@ -77,9 +77,8 @@ class ParameterMixing(TwoStage):
     """Iterative parameter mixing, then OWL-QN from its weights, for data in parts.
 
     In a pass every part runs SGD with the cumulative L1 penalty over its own samples, all from the same weights, and
-    the
-    weights that the parts reach are averaged: an exchange of weights a pass, while a batch method needs one for every
-    evaluation.
+    the weights that the parts reach are averaged: an exchange of weights a pass, while a batch method needs one for
+    every evaluation.
 
     Source: McDonald, Hall & Mann (2010), Figure 3 (iterative parameter mixing); the passes: Tsuruoka, Tsujii &
     Ananiadou (2009), as in ``SGDL1``.

@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from ..options import whole_number
-from ..problem import Numbers, PerSample, Problem, SamplePasses
+from ..problem import Numbers, PerSample, Problem, Visits
 from ..vectors import Vector
 from .parts.needs import Needs, check, convex, intercept_alone_is_spared, no_l1, with_l2
 from .parts.per_sample import (
@@ -30,7 +30,7 @@ from .parts.tuning import rate_by_powers_of_ten
 __all__ = ["ASG", "SG", "Pegasos", "SGState"]
 
 
-class SGPasses(SamplePasses, Protocol):
+class SGPasses(Visits, Protocol):
     """An objective that can make passes of stochastic gradient descent."""
 
     def sg_pass(self, w: Vector, sum: Vector, *, visits: Numbers, rates: Vector, l2: float) -> None:

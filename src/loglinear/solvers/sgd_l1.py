@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..options import one_of, real_number, truth_value, whole_number
-from ..problem import Numbers, PerSample, Problem, SamplePasses
+from ..problem import Numbers, PerSample, Problem, Visits
 from ..vectors import Vector
 from .parts.needs import Needs, check, intercept_alone_is_spared
 from .parts.per_sample import (
@@ -40,7 +40,7 @@ TRIALS = 3
 RATE_FACTOR = 0.5
 
 
-class SGDL1Passes(SamplePasses, Protocol):
+class SGDL1Passes(Visits, Protocol):
     """An objective that can make passes of SGD with an L1 penalty."""
 
     def sgd_l1_pass(

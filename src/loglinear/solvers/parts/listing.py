@@ -90,13 +90,15 @@ def summary(kind: type[Any]) -> str:
 
 
 def _parameters(kind: type[Any]) -> Iterator[inspect.Parameter]:
-    """Yield the parameters of a class, and of its bases as long as their options are passed on as `**options`."""
+    """Yield the parameters of a class, and the others of its bases as long as options are passed on as `**options`."""
+    seen: set[str] = set()
     for base in kind.__mro__:
         if base is object or "__init__" not in vars(base):
             continue
         parameters = list(inspect.signature(vars(base)["__init__"]).parameters.values())[1:]
         named = [parameter for parameter in parameters if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
-        yield from named
+        yield from (parameter for parameter in named if parameter.name not in seen)
+        seen |= {parameter.name for parameter in named}
         if len(named) == len(parameters):
             return
 
