@@ -36,30 +36,35 @@ def folder(tmp_path):
     return tmp_path / "data"
 
 
-def kill(cluster, *, for_good):
+def kill(cluster, number, *, for_good):
     """Kill the process of a worker; its nanny starts it again unless it is killed for good."""
-    nanny = next(each for each in cluster.workers.values() if each.process is not None and each.process.pid)
+    nanny = list(cluster.workers.values())[number]
     nanny.auto_restart = not for_good
     os.kill(nanny.process.pid, signal.SIGKILL)
 
 
-def test_the_weights_are_bitwise_the_same_when_workers_are_killed(processes, folder):
-    from distributed import Client
+@pytest.mark.parametrize("trial", range(3))
+def test_the_weights_are_bitwise_the_same_when_workers_are_killed(folder, trial):
+    """One of four workers is started again by its nanny, and another one is lost for good, at random moments."""
+    from distributed import Client, LocalCluster
 
-    with Client(processes, set_as_default=False) as client:
+    settings = {"n_workers": 4, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 60}
+    with LocalCluster(**settings) as cluster, Client(cluster, set_as_default=False) as client:
         began = time.monotonic()
         whole = ChainCRF(client=client, **GIVEN).fit(folder)
         seconds = time.monotonic() - began
-        moments = random.Random(0)
-        for trial in range(3):
-            for_good = trial == 1
-            moment = moments.uniform(0.1, 0.8) * seconds
-            killer = threading.Timer(moment, kill, (processes,), {"for_good": for_good})
+        moments = random.Random(trial)
+        killers = [
+            threading.Timer(moments.uniform(0.1, 0.8) * seconds, kill, (cluster, number), {"for_good": number == 1})
+            for number in (0, 1)
+        ]
+        for killer in killers:
             killer.start()
-            again = ChainCRF(client=client, **GIVEN).fit(folder)
+        again = ChainCRF(client=client, **GIVEN).fit(folder)
+        for killer in killers:
             killer.join()
-            np.testing.assert_array_equal(again.result_.w, whole.result_.w)
-            assert len(again.result_.trace) == len(whole.result_.trace)
+        np.testing.assert_array_equal(again.result_.w, whole.result_.w)
+        assert len(again.result_.trace) == len(whole.result_.trace)
 
 
 def run(module, *arguments):
