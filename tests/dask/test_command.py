@@ -43,13 +43,17 @@ def ended(*arguments):
 
 def test_a_folder_of_files_one_command_a_model(folder, tmp_path):
     model = tmp_path / "model"
-    done = ended(folder, "--workers", 2, "--l2", 2, "--model", model, "--dev", folder / "part-00.jsonl")
+    done = ended(
+        folder, "--workers", 2, "--l2", 2, "--model", model, "--dev", folder / "part-00.jsonl", "--part-mb", 0.004
+    )
     assert done.returncode == 0, done.stderr
-    assert "50 parts for 2 workers" in done.stderr
+    parts = cut(folder, part_bytes=int(0.004 * 2**20))
+    assert 5 < len(parts) < 50
+    assert f"{len(parts)} parts for 2 workers" in done.stderr
     assert "200 sentences" in done.stderr
     assert "slowest at part" in done.stderr
     assert "Traceback" not in done.stderr
-    expected, _ = train_parts(ChainParts(cut(folder, part_bytes=4_000_000)), SolverOptions(l2=2.0))
+    expected, _ = train_parts(ChainParts(parts), SolverOptions(l2=2.0))
     found = ChainCRF.load(model).model_
     weights = [sorted(each.state_features()) for each in (found, expected)]
     assert weights[0] == weights[1]

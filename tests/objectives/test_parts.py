@@ -25,7 +25,7 @@ from loglinear import (
     Stop,
     minimize,
 )
-from loglinear.data.parts import CorpusPart, ListedPart, cut
+from loglinear.data.parts import CorpusPart, JoinedPart, ListedPart, cut
 from loglinear.errors import DataError
 from loglinear.models.chain_parts import train_parts
 from loglinear.models.options import SolverOptions
@@ -334,4 +334,18 @@ def test_a_corpus_on_disk_is_cut_by_its_size_and_checked_part_by_part(tmp_path):
     content[0] ^= 1
     ids.write_bytes(content)
     with pytest.raises(DataError, match=r"state_ids\.u32"):
+        parts[0].read()
+
+
+def test_small_files_in_a_row_are_one_part(tmp_path):
+    texts = [f"w{number} A\nw B\n\n" * (number + 1) for number in range(6)]
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.txt").write_text(text)
+    size = len(texts[0]) + len(texts[1]) + len(texts[2])
+    parts = cut(tmp_path, template="U:%x[0,0]\nB\n", part_bytes=size)
+    assert [type(part) for part in parts[:2]] == [JoinedPart, type(cut(tmp_path / "3.txt", template="pos")[0])]
+    assert [len(part.files) for part in parts if isinstance(part, JoinedPart)] == [3]
+    assert sum(len(part.read()) for part in parts) == 21
+    (tmp_path / "1.txt").write_text("w A\nw\n")
+    with pytest.raises(DataError, match=r"1\.txt, line 2"):
         parts[0].read()

@@ -6,7 +6,7 @@ A part is a small object that can be sent to another process, which reads the se
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ from .corpus import Corpus, is_corpus
 from .formats import format_of
 from .templates import template_text
 
-__all__ = ["PART_BYTES", "CorpusPart", "ListedPart", "ParquetPart", "Part", "TextPart", "cut", "expanded"]
+__all__ = ["PART_BYTES", "CorpusPart", "JoinedPart", "ListedPart", "ParquetPart", "Part", "TextPart", "cut", "expanded"]
 
 # Bytes of a part of a text, unless another number is asked for. Each part costs an evaluation a task, and work on all
 # features that the part can meet: on CoNLL-2000 x 20 two workers are as quick as two threads with 16 MiB, and a quarter
@@ -73,6 +73,26 @@ class TextPart:
             return Corpus.read(self.path, **given, threads=1)
         core = _core.read_range(self.path, *self.range, self.format, self.template, partial=self.partial)
         return Corpus(core, self.template, self.format)
+
+
+@dataclass(frozen=True)
+class JoinedPart:
+    """Small files, one behind the other.
+
+    Attributes:
+        files: the files, each a part by itself.
+    """
+
+    files: tuple[TextPart, ...]
+
+    @property
+    def name(self) -> str:
+        """The first path and the last."""
+        return f"{self.files[0].path} to {self.files[-1].path}"
+
+    def read(self) -> Corpus:
+        """Return the sentences; errors name the line of the file."""
+        return Corpus.concat([each.read() for each in self.files])
 
 
 @dataclass(frozen=True)
@@ -184,8 +204,9 @@ def cut(
 ) -> list[Part]:
     """Return the parts of files, which depend on the files and on ``part_bytes`` alone.
 
-    Files are cut where a sentence ends; a compressed file is one part, a Parquet file has a part for each row group,
-    and an encoded corpus a part for as many sentences as come of about as many bytes of text.
+    Files are cut where a sentence ends, and small files in a row are joined; a compressed file is one part, a Parquet
+    file has a part for each row group, and an encoded corpus a part for as many sentences as come of about as many
+    bytes of text.
 
     Args:
         paths: files, folders and patterns.
@@ -212,7 +233,24 @@ def cut(
         whole = ranges is None or len(ranges) <= 1
         for each in [None] if whole else ranges or ():
             parts.append(TextPart(path, each, kind, text, partial))
-    return parts
+    return list(_joined(parts, part_bytes))
+
+
+def _joined(parts: list[Part], part_bytes: int) -> Iterator[Part]:
+    """Yield the parts, with whole files in a row joined as long as they have ``part_bytes`` together at most."""
+    files: list[TextPart] = []
+    size = 0
+    for part in [*parts, None]:
+        whole = isinstance(part, TextPart) and part.range is None
+        more = os.path.getsize(part.path) if whole and isinstance(part, TextPart) else 0
+        if files and (not whole or size + more > part_bytes):
+            yield files[0] if len(files) == 1 else JoinedPart(tuple(files))
+            files, size = [], 0
+        if whole and isinstance(part, TextPart):
+            files.append(part)
+            size += more
+        elif part is not None:
+            yield part
 
 
 def _sentences(path: str, template: str | None, part_bytes: int) -> list[Part]:
