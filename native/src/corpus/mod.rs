@@ -7,6 +7,7 @@ mod check;
 pub mod counting;
 pub mod folder;
 pub mod hash;
+mod labels;
 pub mod sink;
 
 use crate::corpus::alphabet::Alphabet;
