@@ -267,6 +267,12 @@ def test_files_are_cut_the_same_way_each_time_and_hold_all_sentences(tmp_path):
     (tmp_path / "data.txt").write_text(text)
     parts = cut(tmp_path / "data.txt", template="U:%x[0,0]\nB\n", part_bytes=500)
     assert len(parts) > 3
+    sizes = [
+        part.range[1] - part.range[0]
+        for part in cut(tmp_path / "data.txt", template="pos", part_bytes=len(text) * 2 // 5)
+    ]
+    assert len(sizes) == 3
+    assert max(sizes) < 1.2 * min(sizes)
     assert parts == cut(tmp_path, template="U:%x[0,0]\nB\n", part_bytes=500)
     assert parts == cut(str(tmp_path / "*.txt"), template="U:%x[0,0]\nB\n", part_bytes=500)
     assert [label for part in parts for label in part.read().gold()] == y

@@ -163,7 +163,8 @@ mod tests {
         let mut builder = Builder::default();
         for token in tokens {
             for name in token.chunks(1) {
-                builder.state(key_of(name), 1.0, |out| out.extend_from_slice(name));
+                // Each name has a value of its own.
+                builder.state(key_of(name), f64::from(name[0]), |out| out.extend_from_slice(name));
             }
             builder.bigram(key_of(b"B"), |out| out.push(b'B'));
             builder.end_token(Some(Gold::Label(b"L")));
@@ -192,6 +193,7 @@ mod tests {
             assert_eq!(*corpus.states.ids, [0, 0, 0, 2, 2, 2, 0]);
             assert_eq!(*corpus.states.ends, [2, 2, 4, 5, 5, 5, 7]);
             assert_eq!(*corpus.bigrams.ids, [1; 7]);
+            assert_eq!(*corpus.values, [97.0, 97.0, 97.0, 100.0, 100.0, 100.0, 97.0]);
         }
     }
 }

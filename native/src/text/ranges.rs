@@ -13,7 +13,8 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
-/// Cuts a file into ranges of at least `size` bytes, each of which ends after a sentence; the cuts depend on file and size alone.
+/// Cuts a file into as many ranges as it has `size` bytes, of about the same length each; each ends after a sentence, and the cuts
+/// depend on file and size alone.
 /// None if the file is compressed: it can only be read from its beginning.
 pub fn cut(path: &Path, format: Format, size: u64) -> Result<Option<Vec<Range<u64>>>> {
     let file = open_file(path)?;
@@ -23,7 +24,7 @@ pub fn cut(path: &Path, format: Format, size: u64) -> Result<Option<Vec<Range<u6
     if is_compressed(reader.fill_buf().map_err(failed)?) == Some(true) {
         return Ok(None);
     }
-    // Ranges of about the same size, of `size` bytes at most: a small one at the end would leave a worker idle.
+    // A small range at the end would leave a worker idle.
     let size = length.div_ceil(length.div_ceil(size.max(1)).max(1)).max(1);
     let (mut ranges, mut start, mut line) = (Vec::new(), 0, Vec::new());
     while start < length {
@@ -134,7 +135,8 @@ mod tests {
             let path = folder.path().join("text");
             std::fs::write(&path, &text).unwrap();
             let ranges = cut(&path, Format::Columns, size).unwrap().unwrap();
-            let pieces = input::pieces(text.as_bytes(), size as usize, columns::is_blank);
+            let count = text.len().div_ceil(size as usize).max(1);
+            let pieces = input::pieces(text.as_bytes(), text.len().div_ceil(count), columns::is_blank);
             let wide: Vec<_> = pieces.into_iter().map(|piece| piece.start as u64..piece.end as u64).collect();
             prop_assert_eq!(ranges, wide);
         }

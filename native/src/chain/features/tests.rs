@@ -119,3 +119,20 @@ fn large_corpora_are_cut_into_more_blocks_than_64() {
     assert_eq!(cut(400_000, &mut corpus), 64);
     assert_eq!(cut(1_000_000, &mut corpus), 125);
 }
+
+#[test]
+fn attributes_with_few_and_with_many_labels_have_a_feature_of_each() {
+    let labels: Vec<String> = (0..70).map(|label| format!("L{label}")).collect();
+    let mut builder = Builder::default();
+    let mut expected = BTreeSet::new();
+    for (at, label) in labels.iter().enumerate().chain(labels.iter().enumerate().skip(40)) {
+        // `all` has every label, `third` a third of them, and the others have one.
+        for name in ["all".to_owned(), if at % 3 == 0 { "third".into() } else { format!("a{at}") }] {
+            builder.state(key_of(name.as_bytes()), 1.0, |out| out.extend_from_slice(name.as_bytes()));
+            expected.insert(format!("{name} {label}"));
+        }
+        builder.end_token(Some(Gold::Label(label.as_bytes())));
+        builder.end_sentence(1.0);
+    }
+    assert_eq!(names(&Corpus::assemble(vec![builder]).unwrap(), Selection::seen(1)), expected);
+}

@@ -3,6 +3,8 @@
 use super::*;
 use crate::corpus::Corpus;
 use crate::corpus::assembly::{Assembly, Builder};
+use crate::corpus::folder::growing::Growing;
+use crate::corpus::folder::layout::BLOCK;
 use crate::corpus::hash::key_of;
 use crate::corpus::sink::{Gold, Sink};
 use crate::numeric::random::Random;
@@ -10,6 +12,7 @@ use crate::threads::Interrupt;
 use proptest::prelude::*;
 use serde_json::json;
 use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A piece of random sentences; `kind` says which arrays are not trivial.
 fn piece(seed: u64, sentences: usize, kind: u32) -> Builder {
@@ -214,4 +217,20 @@ fn sentences_in_a_row_are_checked_alone() {
         std::fs::write(&file, &bytes).unwrap();
     }
     assert_same(&open(&path).unwrap().0.select(&first).unwrap(), &whole.select(&first).unwrap());
+}
+
+#[test]
+fn every_block_has_the_checksum_of_its_own_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let numbers: Vec<u32> = (0..2 * BLOCK as u32 / 4 + 5).collect();
+    let (first, rest) = numbers.split_at(BLOCK / 4 + 1_000);
+    let mut growing = Growing::new(folder.path(), "numbers".into()).unwrap();
+    first.chunks(1_000_003).for_each(|some| growing.extend(some).unwrap());
+    let stored = growing.finish().unwrap();
+    let sums =
+        |numbers: &[u32]| bytemuck::cast_slice::<u32, u8>(numbers).chunks(BLOCK).map(xxh3_64).collect::<Vec<_>>();
+    assert_eq!(stored.sums, sums(first));
+    let mut growing = Growing::open(folder.path(), stored).unwrap();
+    growing.extend(rest).unwrap();
+    assert_eq!(growing.finish().unwrap().sums, sums(&numbers));
 }
