@@ -137,10 +137,20 @@ impl Features {
             labels_of = labels_by_sum(corpus, labels_of, least, selection.all_states);
         }
         let all_pairs = selection.all_transitions;
-        let mut features = Features {
+        let pairs = transitions(corpus, all_pairs, selection.min_sum);
+        let triples = if selection.order == 2 { triples(corpus, all_pairs) } else { Vec::new() };
+        let mut features = Features::of_labels(n_labels, pairs, triples);
+        features.add_bigrams(corpus, selection.min_count, all_pairs)?;
+        features.add_states(&seen, &labels_of, selection, sentences)?;
+        Ok(features)
+    }
+
+    /// The features of labels alone, without attributes.
+    pub(super) fn of_labels(n_labels: usize, transitions: Vec<(u16, u16)>, triples: Vec<[u16; 3]>) -> Features {
+        Features {
             n_labels,
-            transitions: transitions(corpus, all_pairs, selection.min_sum),
-            triples: if selection.order == 2 { triples(corpus, all_pairs) } else { Vec::new() },
+            transitions,
+            triples,
             bigram_ranges: Vec::new(),
             bigram_pairs: Vec::new(),
             state_attributes: Vec::new(),
@@ -148,10 +158,7 @@ impl Features {
             n_dense: 0,
             n_shared: 0,
             blocks: Vec::new(),
-        };
-        features.add_bigrams(corpus, selection.min_count, all_pairs)?;
-        features.add_states(&seen, &labels_of, selection, sentences)?;
-        Ok(features)
+        }
     }
 
     /// The features of samples that are one token each, with every column of a matrix as an attribute: with two labels a column
@@ -329,8 +336,7 @@ fn check_count(features: usize) -> Result<()> {
 }
 
 /// Cuts the corpus into blocks of whole sentences, at most `most` unless these would be too large for memory. The blocks depend on
-/// the corpus alone, so that sums are added up in the same
-/// sequence on any number of threads.
+/// the corpus alone, so that sums are added up in the same sequence on any number of threads.
 pub(super) fn blocks(corpus: &Corpus, most: usize) -> Vec<Range<usize>> {
     let work = |sentence: usize| {
         let tokens = corpus.tokens(sentence);

@@ -9,7 +9,8 @@ use crate::chain::objective::ChainObjective;
 use crate::chain::scratch::settled;
 use crate::chain::seen::{ObservedLabels, Seen};
 use crate::chain::table::FeatureTable;
-use crate::corpus::{Corpus, FIRST_SET};
+use crate::corpus::Corpus;
+use crate::corpus::assembly::ranked;
 use crate::error::{Error, Result};
 use crate::threads::{self, Interrupt};
 use std::collections::HashMap;
@@ -37,6 +38,7 @@ impl ChainPart {
         n_threads: usize,
     ) -> Result<ChainPart> {
         let pool = threads::pool(n_threads)?;
+        pool.install(|| corpus.check(&Interrupt::default()))?;
         let corpus = relabelled(corpus, table)?;
         let (features, blocks, masks) = pool.install(|| -> Result<_> {
             let features = features_of(&corpus, table)?;
@@ -93,8 +95,7 @@ fn relabelled(corpus: Arc<Corpus>, table: &FeatureTable) -> Result<Corpus> {
         );
     }
     let mut corpus = Arc::unwrap_or_clone(corpus);
-    let single = corpus.gold.to_mut().iter_mut().filter(|label| **label < FIRST_SET);
-    single.for_each(|label| *label = map[*label as usize]);
+    corpus.gold.to_mut().iter_mut().for_each(|label| *label = ranked(*label, &map));
     let mut sets = corpus.label_sets.to_vec();
     for set in &mut sets {
         set.iter_mut().for_each(|label| *label = map[*label as usize]);
@@ -109,18 +110,7 @@ fn features_of(corpus: &Corpus, table: &FeatureTable) -> Result<Features> {
     let known: Vec<Option<u32>> =
         (0..corpus.attributes.len() as u32).map(|id| table.attributes.get(corpus.attributes.key(id))).collect();
     let whole = &table.features;
-    let mut features = Features {
-        transitions: whole.transitions.clone(),
-        triples: whole.triples.clone(),
-        n_labels: whole.n_labels,
-        bigram_ranges: Vec::new(),
-        bigram_pairs: Vec::new(),
-        state_attributes: Vec::new(),
-        state_labels: Vec::new(),
-        n_dense: 0,
-        n_shared: 0,
-        blocks: Vec::new(),
-    };
+    let mut features = Features::of_labels(whole.n_labels, whole.transitions.clone(), whole.triples.clone());
     if !corpus.bigrams.ids.is_empty() {
         for id in &known {
             let start = features.bigram_pairs.len() as u32;

@@ -211,18 +211,7 @@ fn links(counts: &Counts, selection: Selection, renamed: impl Fn(&u16) -> u16) -
     }
     transitions.sort_unstable();
     triples.sort_unstable();
-    Features {
-        n_labels,
-        transitions,
-        triples,
-        bigram_ranges: Vec::new(),
-        bigram_pairs: Vec::new(),
-        state_attributes: Vec::new(),
-        state_labels: Vec::new(),
-        n_dense: 0,
-        n_shared: 0,
-        blocks: Vec::new(),
-    }
+    Features::of_labels(n_labels, transitions, triples)
 }
 
 /// The pairs of labels with which an attribute has features, ascending; None if it has none.
