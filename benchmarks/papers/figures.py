@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 
 mpl.use("svg")
 mpl.rcParams.update({"svg.hashsalt": "loglinear", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3})
@@ -35,34 +36,43 @@ def curves(rows: list[dict[str, Any]], title: str, path: Path, *, top: float = 1
     _save(figure, title, path)
 
 
-def gaps(rows: list[dict[str, Any]], best: float, title: str, path: Path) -> None:
+def gaps(rows: dict[str, list[dict[str, Any]]], best: float, title: str, path: Path) -> None:
     """Four panels: objective above the best, and error on the test data, against passes and seconds.
 
-    Methods that were given a learning rate are dashed; those with non-uniform sampling are thick.
+    Lines are medians over seeds, bands reach from the least to the most. Methods that were given a learning rate are
+    dashed; those with non-uniform sampling are thick.
     """
     figure, axes = plt.subplots(2, 2, figsize=(9.5, 8.0), layout="constrained")
-    for number, row in enumerate(rows):
+    for number, (name, seeds) in enumerate(rows.items()):
         style: dict[str, Any] = {
-            "linestyle": "--" if row["learning_rate"] else "-",
-            "linewidth": 2.4 if "NUS" in row["method"] else 1.2,
+            "linestyle": "--" if seeds[0]["learning_rate"] else "-",
+            "linewidth": 2.4 if "NUS" in name else 1.2,
             "color": f"C{number}",
-            "label": row["method"],
+            "label": name,
         }
-        passes, seconds, objective, _ = zip(*row["curve"], strict=True)
-        *at, scores = zip(*row["tested"], strict=True)
-        for column, x in enumerate((passes, seconds)):
-            axes[0, column].plot(x, [max(value - best, 1e-9 * best) for value in objective], **style)
-            axes[1, column].plot(at[column], [100.0 - score for score in scores], **style)
-    lowest = min(100.0 - score for row in rows for _, _, score in row["tested"])
-    nearest = min(point[2] for row in rows for point in row["curve"]) - best
+        for line, points, value in (
+            (0, "curve", lambda point: max(point[2] - best, 1e-9 * best)),
+            (1, "tested", lambda point: 100.0 - point[2]),
+        ):
+            shortest = min(len(row[points]) for row in seeds)
+            values = np.array([[value(point) for point in row[points][:shortest]] for row in seeds])
+            for column in (0, 1):
+                at = np.median([[point[column] for point in row[points][:shortest]] for row in seeds], axis=0)
+                axes[line, column].plot(at, np.median(values, axis=0), **style)
+                if len(seeds) > 1:
+                    low, high = values.min(axis=0), values.max(axis=0)
+                    axes[line, column].fill_between(at, low, high, color=style["color"], alpha=0.2, linewidth=0)
+    every = [row for seeds in rows.values() for row in seeds]
+    lowest = min(100.0 - score for row in every for _, _, score in row["tested"])
+    nearest = min(point[2] for row in every for point in row["curve"]) - best
     # Long enough for most: AdaGrad takes several times as long as the others.
-    longest = sorted(row["curve"][-1][1] for row in rows)[-3]
+    longest = sorted(seeds[0]["curve"][-1][1] for seeds in rows.values())[-3]
     for column, (label, end) in enumerate((("effective passes", None), ("seconds, one thread", longest))):
         axes[0, column].set(yscale="log", ylim=(max(nearest, 1e-6 * best) / 2, 10.0 * best))
         axes[0, column].set(ylabel="objective less the optimum, nats")
         axes[1, column].set(ylabel="100 - score on the test data", xlabel=label, ylim=(0.97 * lowest, 1.5 * lowest))
-        for line in axes[:, column]:
-            line.set_xlim(0, end)
+        for axis in axes[:, column]:
+            axis.set_xlim(0, end)
     axes[1, 1].legend(fontsize=8, loc="upper right")
     _save(figure, title, path)
 
@@ -243,7 +253,7 @@ def structure_bars(rows: list[dict[str, Any]], path: Path) -> None:
     _save(figure, "structures of letters", path)
 
 
-def images(rows: list[dict[str, Any]], means: dict[str, Any], path: Path, side: int) -> None:
+def images(rows: list[dict[str, Any]], means: dict[str, Any], side: int, path: Path) -> None:
     """Average images: of the data, then of each method, by samples of what it learned."""
     methods = list(dict.fromkeys(row["method"] for row in rows))
     figure, axes = plt.subplots(
@@ -264,7 +274,7 @@ def images(rows: list[dict[str, Any]], means: dict[str, Any], path: Path, side: 
             if letter == next(iter(means)):
                 axis.set_title(title, fontsize=6)
     figure.tight_layout(pad=0.3)
-    figure.savefig(path, dpi=100)
+    figure.savefig(path.with_suffix(".png"), dpi=100)
     plt.close(figure)
 
 
@@ -284,4 +294,26 @@ def structure_units(level: list[dict[str, Any]], rows: list[dict[str, Any]], tit
         if name in ("seconds", "evaluations"):
             axis.set_yscale("log")
     axes[0, 0].legend(fontsize=8)
+    _save(figure, title, path)
+
+
+def searches(rows: list[dict[str, Any]], best: float, title: str, path: Path) -> None:
+    """Two panels: the objective against passes over the data, of SGD (dashed) and with line search, by eta_0 and by alpha."""
+    figure, panels = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained")
+    wanted = (("learning_rate", "decay", 0.85), ("decay", "learning_rate", 1.0))
+    names = {"learning_rate": "eta_0", "decay": "alpha"}
+    for axes, (varied, fixed, at) in zip(panels, wanted, strict=True):
+        shown = sorted((row for row in rows if row[fixed] == at), key=lambda row: (-row[varied], row["search"]))
+        for number, row in enumerate(shown):
+            objectives = [point[2] / best for point in row["curve"]]
+            label = f"SGD{' + HLS' if row['search'] else ''}, {names[varied]} = {row[varied]:g}"
+            style = "-" if row["search"] else "--"
+            axes.plot(range(1, len(objectives)), objectives[1:], style, color=f"C{number // 2}", label=label)
+        axes.set(xlabel="passes over the data", title=f"{names[fixed]} = {at:g}", yscale="log", xlim=(1, None))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        lowest, highest = axes.get_ylim()
+        ticks = [tick for tick in (1.0, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0) if lowest < tick < highest]
+        axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.legend(fontsize=7)
+    panels[0].set_ylabel("objective / OWL-QN's")
     _save(figure, title, path)

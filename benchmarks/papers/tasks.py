@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,17 +11,25 @@ from typing import Any
 
 import numpy as np
 
+from clock import Clocked
+from genia import Sentence, encoded, with_columns
+from report import Report
+
 from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet
 from loglinear.metrics import evaluate
 from loglinear.minimize import Callback, Stop, minimize
 from loglinear.problem import Problem
-from loglinear.solvers import OWLQN
+from loglinear.result import Status
+from loglinear.solvers import OWLQN, SGDL1, tune_learning_rate
 
 HELD_OUT = 1000
 LIMIT = Stop(max_iterations=3000)
-STRENGTHS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
-
-Sentence = list[tuple[str, ...]]
+# Where the search for C begins; it goes on in powers of two while an end is the best.
+STRENGTHS = (0.5, 1.0, 2.0)
+LEAST_STRENGTH, MOST_STRENGTH = 2.0**-7, 2.0**7
+DECAYS = (0.9, 0.85, 0.8)
+# The optimiser of Andrew & Gao (2007) as Tsuruoka et al. (4.1) and Zhou et al. (4.1) ran it.
+PAPERS_OWLQN = OWLQN(tolerance=1e-4, memory=10, window=1)
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,11 @@ def six_tags(lines: Iterable[str]) -> Iterator[Sentence]:
             sentence.extend(zip(word, tags, strict=True))
         if sentence:
             yield sentence
+
+
+def read_jnlpba(data: Path) -> tuple[list[Sentence], list[Sentence]]:
+    folder = data / "jnlpba2004"
+    return columns(folder / "Genia4ERtask1.iob2"), columns(folder / "Genia4EReval1.iob2")
 
 
 def words(path: Path) -> list[str]:
@@ -105,11 +117,8 @@ TASKS = {
         Task(
             "conll2000", "chunking", lambda d: (columns(d / "conll2000/train.txt"), columns(d / "conll2000/test.txt"))
         ),
-        Task(
-            "jnlpba2004",
-            "ner",
-            lambda d: (columns(d / "jnlpba2004/Genia4ERtask1.iob2"), columns(d / "jnlpba2004/Genia4EReval1.iob2")),
-        ),
+        Task("jnlpba2004", "ner", read_jnlpba),
+        Task("jnlpba2004-tagged", "ner-pos-chunk", lambda d: with_columns(d, read_jnlpba(d))),
         Task(
             "masc-pos",
             "pos",
@@ -149,18 +158,9 @@ class Data:
             raise SystemExit(message)
         train, test = task.read(Path(os.environ["LOGLINEAR_DATA"]))
         order = np.random.default_rng(0).permutation(len(train))[:size]
-        self.train = self._encode([train[i] for i in order])
-        self.test = self._encode(test)
+        self.train = encoded([train[i] for i in order], task.preset)
+        self.test = encoded(test, task.preset)
         self.objective = self.objective_of(self.train)
-
-    def _encode(self, sentences: list[Sentence]) -> Corpus:
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
-            for sentence in sentences:
-                file.writelines("\t".join(token) + "\n" for token in sentence)
-                file.write("\n")
-            file.flush()
-            form = "columns" if self.task.preset else "crfsuite"
-            return Corpus.read(file.name, format=form, template=self.task.preset, threads=self.threads)
 
     def objective_of(self, corpus: Corpus) -> ChainObjective:
         """The objective on some sentences, with the task's selection of their features."""
@@ -180,19 +180,50 @@ class Data:
         overall = scores.accuracy if self.task.score == "accuracy" else scores.f1
         return 100.0 * (overall or 0.0), {name: 100.0 * score["f1"] for name, score in scores.per_type.items()}
 
-    def best_strength(self) -> float:
-        """C by the log-likelihood of held-out training sentences, OWL-QN's model being asked (tsuruoka2009, 4.1)."""
+    def held_out(self, report: Report) -> dict[float, float]:
+        """Log-likelihood of held-out training sentences by C, the search being over when the best is no end of the grid.
+
+        Source: Tsuruoka et al. (2009), section 4.1: 1,000 sentences, OWL-QN's model of the others, trained from zero at
+        each C to a tolerance of 1e-4.
+        """
         held = min(HELD_OUT, len(self.train) // 5)
-        rest, dev = self.train[held:], self.train[:held]
-        objective = self.objective_of(rest)
-        likelihood = {}
-        w = None
-        for l1 in reversed(STRENGTHS):  # from strong to weak, each from the weights before
-            result = minimize(Problem(objective, ElasticNet(l1=l1)), OWLQN(tolerance=1e-3), w)
-            w = result.w
-            model = objective.model(w)
-            likelihood[l1] = sum(score - z for z, score in model.log_partition(dev.core, threads=self.threads))
-        return max(likelihood, key=lambda l1: likelihood[l1])
+        dev = self.train[:held]
+        objective = self.objective_of(self.train[held:])
+
+        def trained(l1: float) -> dict[str, Any]:
+            result = minimize(Problem(objective, ElasticNet(l1=l1)), PAPERS_OWLQN, stop=LIMIT)
+            _unless_interrupted(result)
+            model = objective.model(result.w)
+            found = sum(score - z for z, score in model.log_partition(dev.core, threads=self.threads))
+            return {"likelihood": found, "features": result.trace[-1].nnz, "iterations": result.iterations}
+
+        def likelihood(l1: float) -> float:
+            wanted = {"task": self.task.name, "what": "strength", "l1": l1, "samples": len(self.train)}
+            row = report.made(wanted, lambda: trained(l1))
+            report.say(f"{self.task.name}: C = {l1:g}, held-out log-likelihood {row['likelihood']:.1f}")
+            return float(row["likelihood"])
+
+        found = {l1: likelihood(l1) for l1 in reversed(STRENGTHS)}
+        while True:
+            best = max(found, key=lambda l1: found[l1])
+            if best == min(found) and best > LEAST_STRENGTH:
+                found[best / 2] = likelihood(best / 2)
+            elif best == max(found) and best < MOST_STRENGTH:
+                found[2 * best] = likelihood(2 * best)
+            else:
+                return dict(sorted(found.items()))
+
+    def tuned(self, report: Report, l1: float, **options: Any) -> SGDL1:
+        """SGD with the eta_0, then the alpha, that reach the lowest objective in its passes (tsuruoka2009, 4.1)."""
+        decays = DECAYS if options.get("schedule") != "inverse" else ()
+
+        def rates() -> dict[str, Any]:
+            solver = tune_learning_rate(self.problem(l1), SGDL1(**options), decays=decays, sample=None)
+            return {"learning_rate": solver.learning_rate, "decay": solver.decay}
+
+        wanted = {"task": self.task.name, "what": "rates", "l1": l1, "samples": len(self.train), "options": options}
+        found = report.made(wanted, rates)
+        return SGDL1(learning_rate=found["learning_rate"], decay=found["decay"], **options)
 
 
 def options(
@@ -202,18 +233,21 @@ def options(
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--tasks", nargs="+", choices=tasks, default=tasks)
-    parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--json", help="write the rows with their curves to this file")
-    parser.add_argument("--figures", help="write SVG figures to this folder")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--json", help="keep the rows with their curves in this file; what is there is not run again")
+    parser.add_argument("--figures", help="write figures to this folder, and tables into the page there")
     return parser
 
 
-def prepared(arguments: argparse.Namespace) -> Iterator[tuple[str, Data, float]]:
+def prepared(arguments: argparse.Namespace, report: Report) -> Iterator[tuple[str, Data, float]]:
     """Name, data and C of each task asked for."""
     for name in arguments.tasks:
         data = Data(TASKS[name], 2000 if arguments.quick else None, arguments.threads)
-        l1 = 1.0 if arguments.quick else data.best_strength()
-        print(f"{name}: {len(data.train):,} sentences, {data.objective.n_features:,} candidate features, C = {l1:g}")
+        found = data.held_out(report)
+        l1 = max(found, key=lambda l1: found[l1])
+        lines = [["held-out log-likelihood", *(f"{likelihood:,.1f}" for likelihood in found.values())]]
+        report.table(f"C, {name}", ["C", *(f"**{x:g}**" if x == l1 else f"{x:g}" for x in found)], lines)
+        report.say(f"{name}: {len(data.train):,} sentences, {data.objective.n_features:,} candidate features, C = {l1:g}")
         yield name, data, l1
 
 
@@ -222,40 +256,62 @@ def _word(tag: str) -> str:
 
 
 def run(
+    report: Report,
     data: Data,
     problem: Problem,
     name: str,
     solver: Any,
     *,
     stop: Stop = LIMIT,
-    callbacks: Sequence[Callback] = (),
+    callbacks: Callable[[Clocked], Sequence[Callback]] = lambda clocked: (),
     **about: Any,
 ) -> dict[str, Any]:
-    """Train and score; a row of the table with its curves."""
-    result = minimize(problem, solver, stop=stop, callbacks=callbacks)
-    records = result.trace
-    score, types = data.score(result.w)
-    row = {
-        "task": data.task.name,
-        "method": name,
-        "passes": result.passes,
-        "iterations": result.iterations,
-        "objective": result.objective,
-        "per_sample": -result.objective / data.objective.n_samples,
-        "features": records[-1].nnz,
-        "candidates": data.objective.n_features,
-        "seconds": result.seconds,
-        "score": score,
-        "types": types,
-        "status": result.status.name,
-        "l1": problem.penalty.l1,
-        "l2": problem.penalty.l2,
-        **about,
-        "curve": [[r.passes, r.seconds, r.objective, r.nnz] for r in records],
-    }
-    print(
+    """Train and score; a row of the table with its curve: passes, seconds of the processor, objective, active features.
+
+    Args:
+        report: which keeps the row.
+        data: of the task.
+        problem: its objective with a penalty.
+        name: of the method.
+        solver: of the method.
+        stop: limits.
+        callbacks: makers of callbacks, from the solver with its clock.
+        about: what else tells the row from others.
+    """
+
+    def trained() -> dict[str, Any]:
+        clocked = Clocked(solver)
+        result = minimize(problem, clocked, stop=stop, callbacks=(clocked.look, *callbacks(clocked)))
+        _unless_interrupted(result)
+        score, types = data.score(result.w)
+        return {
+            "passes": result.passes,
+            "iterations": result.iterations,
+            "evaluations": result.gradient_evaluations,
+            "objective": result.objective,
+            "per_sample": -result.objective / data.objective.n_samples,
+            "features": result.trace[-1].nnz,
+            "candidates": data.objective.n_features,
+            "seconds": clocked.seconds,
+            "score": score,
+            "types": types,
+            "status": result.status.name,
+            "learning_rate": getattr(solver, "learning_rate", None),
+            "decay": getattr(solver, "decay", None),
+            "curve": clocked.points,
+            **clocked.kept,
+        }
+
+    l1, l2, _ = problem.separable.strengths
+    wanted = {"task": data.task.name, "what": "run", "method": name, "l1": l1, "l2": l2, "samples": len(data.train)}
+    row = report.made(wanted | about, trained)
+    report.say(
         f"{data.task.name:11s} {name:34s} passes {row['passes']:6.1f}  objective {row['objective']:12.1f}  features "
-        f"{row['features']:9,}  {row['seconds']:8.1f} s  score {row['score']:6.2f}  {row['status']}",
-        flush=True,
+        f"{row['features']:9,}  {row['seconds']:8.1f} s  score {row['score']:6.2f}  {row['status']}"
     )
     return row
+
+
+def _unless_interrupted(result: Any) -> None:
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
