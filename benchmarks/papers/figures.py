@@ -115,7 +115,7 @@ def _course(axes: plt.Axes, row: dict[str, Any], color: str, column: int, less: 
 
 
 def objectives(
-    courses: list[tuple[str, list[dict[str, Any]]]], title: str, path: Path, bests: list[float] | None = None
+    courses: list[tuple[str, list[dict[str, Any]]]], title: str, path: Path, *, bests: list[float] | None = None
 ) -> None:
     """A panel for each problem: the objective, less the lowest if that is given, against seconds."""
     figure, panels = _panels(len(courses))
@@ -298,7 +298,7 @@ def structure_units(level: list[dict[str, Any]], rows: list[dict[str, Any]], tit
 
 
 def searches(rows: list[dict[str, Any]], best: float, title: str, path: Path) -> None:
-    """Two panels: the objective against passes over the data, of SGD (dashed) and with line search, by eta_0 and by alpha."""
+    """Two panels: the objective against passes over the data by eta_0 and by alpha; SGD without line search is dashed."""
     figure, panels = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained")
     wanted = (("learning_rate", "decay", 0.85), ("decay", "learning_rate", 1.0))
     names = {"learning_rate": "eta_0", "decay": "alpha"}

@@ -1,8 +1,8 @@
 """Parts of speech and chunks for JNLPBA 2004, by taggers of our own.
 
-Tsuruoka et al. (2009), section 4.2, took both columns from the GENIA tagger. Here a tagger of parts of speech is trained
-on MASC, and a chunker on CoNLL-2000, whose parts of speech are that tagger's as well: it then sees in training what it
-sees later.
+Tsuruoka et al. (2009), section 4.2, took both columns from the GENIA tagger. Here a tagger of parts of speech is
+trained on MASC, and a chunker on CoNLL-2000, whose parts of speech are that tagger's as well: it then sees in training
+what it sees later.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from loglinear import datasets
 
 # "Supporting feature functions whose predicate is on at least once": such a predicate with all labels and pairs.
 SUPPORTING = {"all_states": True, "all_transitions": True}
-SYNTHETIC, CHUNKING, PART = "synthetic", "np-chunking", "np-chunking-1000"
-PART_SENTENCES = 1000
+SYNTHETIC, CHUNKING, PART = "synthetic", "np-chunking", "np-chunking-500"
+PART_SENTENCES = 500
 INSTANCES, TRAINING = 5000, 3000
 QUICK = {SYNTHETIC: 1000, CHUNKING: 500, PART: 200}
 

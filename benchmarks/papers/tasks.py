@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from clock import Clocked
+from findings import Findings
 from genia import Sentence, encoded, with_columns
-from report import Report
 
 from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet
 from loglinear.metrics import evaluate
@@ -180,8 +179,8 @@ class Data:
         overall = scores.accuracy if self.task.score == "accuracy" else scores.f1
         return 100.0 * (overall or 0.0), {name: 100.0 * score["f1"] for name, score in scores.per_type.items()}
 
-    def held_out(self, report: Report) -> dict[float, float]:
-        """Log-likelihood of held-out training sentences by C, the search being over when the best is no end of the grid.
+    def held_out(self, findings: Findings) -> dict[float, float]:
+        """Log-likelihood of held-out training sentences by C, the grid continued while an end is the best.
 
         Source: Tsuruoka et al. (2009), section 4.1: 1,000 sentences, OWL-QN's model of the others, trained from zero at
         each C to a tolerance of 1e-4.
@@ -199,8 +198,8 @@ class Data:
 
         def likelihood(l1: float) -> float:
             wanted = {"task": self.task.name, "what": "strength", "l1": l1, "samples": len(self.train)}
-            row = report.made(wanted, lambda: trained(l1))
-            report.say(f"{self.task.name}: C = {l1:g}, held-out log-likelihood {row['likelihood']:.1f}")
+            row = findings.made(wanted, lambda: trained(l1))
+            findings.say(f"{self.task.name}: C = {l1:g}, held-out log-likelihood {row['likelihood']:.1f}")
             return float(row["likelihood"])
 
         found = {l1: likelihood(l1) for l1 in reversed(STRENGTHS)}
@@ -213,7 +212,7 @@ class Data:
             else:
                 return dict(sorted(found.items()))
 
-    def tuned(self, report: Report, l1: float, **options: Any) -> SGDL1:
+    def tuned(self, findings: Findings, l1: float, **options: Any) -> SGDL1:
         """SGD with the eta_0, then the alpha, that reach the lowest objective in its passes (tsuruoka2009, 4.1)."""
         decays = DECAYS if options.get("schedule") != "inverse" else ()
 
@@ -222,7 +221,7 @@ class Data:
             return {"learning_rate": solver.learning_rate, "decay": solver.decay}
 
         wanted = {"task": self.task.name, "what": "rates", "l1": l1, "samples": len(self.train), "options": options}
-        found = report.made(wanted, rates)
+        found = findings.made(wanted, rates)
         return SGDL1(learning_rate=found["learning_rate"], decay=found["decay"], **options)
 
 
@@ -239,15 +238,17 @@ def options(
     return parser
 
 
-def prepared(arguments: argparse.Namespace, report: Report) -> Iterator[tuple[str, Data, float]]:
+def prepared(arguments: argparse.Namespace, findings: Findings) -> Iterator[tuple[str, Data, float]]:
     """Name, data and C of each task asked for."""
     for name in arguments.tasks:
         data = Data(TASKS[name], 2000 if arguments.quick else None, arguments.threads)
-        found = data.held_out(report)
+        found = data.held_out(findings)
         l1 = max(found, key=lambda l1: found[l1])
         lines = [["held-out log-likelihood", *(f"{likelihood:,.1f}" for likelihood in found.values())]]
-        report.table(f"C, {name}", ["C", *(f"**{x:g}**" if x == l1 else f"{x:g}" for x in found)], lines)
-        report.say(f"{name}: {len(data.train):,} sentences, {data.objective.n_features:,} candidate features, C = {l1:g}")
+        findings.table(f"C, {name}", ["C", *(f"**{x:g}**" if x == l1 else f"{x:g}" for x in found)], lines)
+        findings.say(
+            f"{name}: {len(data.train):,} sentences, {data.objective.n_features:,} candidate features, C = {l1:g}"
+        )
         yield name, data, l1
 
 
@@ -256,7 +257,7 @@ def _word(tag: str) -> str:
 
 
 def run(
-    report: Report,
+    findings: Findings,
     data: Data,
     problem: Problem,
     name: str,
@@ -269,7 +270,7 @@ def run(
     """Train and score; a row of the table with its curve: passes, seconds of the processor, objective, active features.
 
     Args:
-        report: which keeps the row.
+        findings: which keeps the row.
         data: of the task.
         problem: its objective with a penalty.
         name: of the method.
@@ -304,8 +305,8 @@ def run(
 
     l1, l2, _ = problem.separable.strengths
     wanted = {"task": data.task.name, "what": "run", "method": name, "l1": l1, "l2": l2, "samples": len(data.train)}
-    row = report.made(wanted | about, trained)
-    report.say(
+    row = findings.made(wanted | about, trained)
+    findings.say(
         f"{data.task.name:11s} {name:34s} passes {row['passes']:6.1f}  objective {row['objective']:12.1f}  features "
         f"{row['features']:9,}  {row['seconds']:8.1f} s  score {row['score']:6.2f}  {row['status']}"
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from report import Report
+from findings import Findings, verdict
 from tasks import DECAYS, PAPERS_OWLQN, Data, options, prepared, run
 
 from loglinear.solvers import OWLQN, SGDL1, TwoStage
@@ -45,9 +45,9 @@ FIGURES = {"pku": (1, 2), "msra-ner": (3, 4)}
 HEADS = ("L + R", "features", "F", "passes", "seconds", "to OWL-QN's L + R")
 
 
-def methods(report: Report, data: Data, l1: float) -> dict[str, Any]:
+def methods(findings: Findings, data: Data, l1: float) -> dict[str, Any]:
     """The paper's three trainers; two stages without line search and with today's defaults; both to a finer rule."""
-    sgd = data.tuned(report, l1)
+    sgd = data.tuned(findings, l1)
     rates = {"learning_rate": sgd.learning_rate, "decay": sgd.decay}
     second = {"tolerance": PAPERS_OWLQN.tolerance, "memory": PAPERS_OWLQN.memory, "window": PAPERS_OWLQN.window}
     return {
@@ -61,7 +61,7 @@ def methods(report: Report, data: Data, l1: float) -> dict[str, Any]:
     }
 
 
-def searches(report: Report, data: Data, l1: float) -> list[dict[str, Any]]:
+def searches(findings: Findings, data: Data, l1: float) -> list[dict[str, Any]]:
     """30 passes of SGD, plain and with the heuristic line search, at each eta_0 and alpha of figures 1 to 4."""
     settings = [(rate, DECAY) for rate in RATES] + [(RATE, decay) for decay in DECAYS if decay != DECAY]
     rows = []
@@ -69,7 +69,7 @@ def searches(report: Report, data: Data, l1: float) -> list[dict[str, Any]]:
         for search in (False, True):
             solver = SGDL1(learning_rate=rate, decay=decay, line_search=search)
             name = f"SGD{' + HLS' if search else ''}, eta_0 = {rate:g}, alpha = {decay:g}"
-            rows.append(run(report, data, data.problem(l1), name, solver, search=search))
+            rows.append(run(findings, data, data.problem(l1), name, solver, search=search))
     return rows
 
 
@@ -86,7 +86,7 @@ def to_owlqn(row: dict[str, Any], batch: dict[str, Any]) -> float | None:
     return None if reached is None else reached / batch["seconds"] - 1.0
 
 
-def table(report: Report, data: Data, rows: dict[str, dict[str, Any]]) -> None:
+def table(findings: Findings, data: Data, rows: dict[str, dict[str, Any]]) -> None:
     """Ours beside the paper's, and the time saved against OWL-QN."""
     paper = PAPER.get(data.task.name, {})
     batch = rows[OWLQN_NAME]
@@ -106,20 +106,20 @@ def table(report: Report, data: Data, rows: dict[str, dict[str, Any]]) -> None:
     before = f"{len(data.train):,} sentences, {data.objective.n_features:,} candidate features, C = {batch['l1']:g}; "
     before += f"eta_0 = {rows[SGD]['learning_rate']:g}, alpha = {rows[SGD]['decay']:g}."
     heads = ["method", *(head for each in HEADS for head in (each, "(paper)"))]
-    report.table(data.task.name, heads, lines, before)
+    findings.table(data.task.name, heads, lines, before)
 
 
-def types_table(report: Report, rows: dict[str, dict[str, Any]]) -> None:
+def types_table(findings: Findings, rows: dict[str, dict[str, Any]]) -> None:
     """F of each type of entity, ours beside the paper's."""
     lines = []
     for name, row in rows.items():
         theirs = PAPER_TYPES.get(name, (None,) * len(TYPES))
         cells = [(f"{row['types'][kind]:.2f}", _cell(their, ".2f")) for kind, their in zip(TYPES, theirs, strict=True)]
         lines.append([name, *(cell for pair in cells for cell in pair)])
-    report.table("types", ["method", *(head for kind in TYPES for head in (kind, "(paper)"))], lines)
+    findings.table("types", ["method", *(head for kind in TYPES for head in (kind, "(paper)"))], lines)
 
 
-def rates_table(report: Report, task: str, rows: list[dict[str, Any]], batch: dict[str, Any]) -> None:
+def rates_table(findings: Findings, task: str, rows: list[dict[str, Any]], batch: dict[str, Any]) -> None:
     """Objectives after 5, 10 and 30 passes, over OWL-QN's, plain and with the line search."""
     lines = []
     for plain, searched in zip(rows[::2], rows[1::2], strict=True):
@@ -129,7 +129,7 @@ def rates_table(report: Report, task: str, rows: list[dict[str, Any]], batch: di
         lines.append([*cells, f"{plain['score']:.2f}", f"{searched['score']:.2f}"])
     heads = ["eta_0", "alpha"]
     heads += [f"{'with HLS' if search else 'SGD'}, {n} passes" for n in (5, 10, 30) for search in (False, True)]
-    report.table(f"rates, {task}", [*heads, "F, SGD", "F, with HLS"], lines)
+    findings.table(f"rates, {task}", [*heads, "F, SGD", "F, with HLS"], lines)
 
 
 def above(row: dict[str, Any], after: int, batch: dict[str, Any]) -> float:
@@ -143,15 +143,16 @@ def spread(rows: list[dict[str, Any]], after: int) -> float:
     return float(max(values) / min(values))
 
 
-def claims(report: Report, found: dict[str, dict[str, dict[str, Any]]], rates: dict[str, list[dict[str, Any]]]) -> None:
+def claims(
+    findings: Findings, found: dict[str, dict[str, dict[str, Any]]], rates: dict[str, list[dict[str, Any]]]
+) -> None:
     """What the paper says of its tables and figures."""
 
     def each(text: Any) -> str:
         return "; ".join(f"{task}: {text(task)}" for task in found)
 
     def all_of(holds: Any) -> bool | None:
-        verdicts = [bool(holds(task)) for task in found]
-        return True if all(verdicts) else None if any(verdicts) else False
+        return verdict([bool(holds(task)) for task in found])
 
     def over(task: str, name: str, column: str) -> float:
         return 100.0 * (found[task][name][column] / found[task][OWLQN_NAME][column] - 1.0)
@@ -177,37 +178,43 @@ def claims(report: Report, found: dict[str, dict[str, dict[str, Any]]], rates: d
         (
             "SGD ends above OWL-QN (+9 %, +24 %) with 2 and 3 times its features",
             each(
-                lambda task: f"{over(task, SGD, 'objective'):+.0f} %, "
-                f"{found[task][SGD]['features'] / found[task][OWLQN_NAME]['features']:.1f} times"
+                lambda task: (
+                    f"{over(task, SGD, 'objective'):+.0f} %, "
+                    f"{found[task][SGD]['features'] / found[task][OWLQN_NAME]['features']:.1f} times"
+                )
             ),
             all_of(lambda task: over(task, SGD, "objective") > 1 and over(task, SGD, "features") > 50),
         ),
         (
             "no significant difference of F",
-            each(
-                lambda task: ", ".join(f"{found[task][name]['score']:.2f}" for name in (OWLQN_NAME, SGD, OURS))
+            each(lambda task: ", ".join(f"{found[task][name]['score']:.2f}" for name in (OWLQN_NAME, SGD, OURS))),
+            all_of(
+                lambda task: (
+                    max(abs(found[task][n]["score"] - found[task][OURS]["score"]) for n in (OWLQN_NAME, SGD)) < 0.5
+                )
             ),
-            all_of(lambda task: max(abs(found[task][n]["score"] - found[task][OURS]["score"]) for n in (OWLQN_NAME, SGD)) < 0.5),
         ),
         (
             "with the line search SGD depends less on eta_0 and alpha (figures 1 to 4)",
             each(
-                lambda task: "largest over smallest objective "
-                + ", ".join("{:.2f} -> {:.2f} after {} passes".format(*spreads(task, n), n) for n in (5, 30))
+                lambda task: (
+                    "largest over smallest objective "
+                    + ", ".join("{:.2f} -> {:.2f} after {} passes".format(*spreads(task, n), n) for n in (5, 30))
+                )
             ),
             all_of(lambda task: all(spreads(task, n)[1] < spreads(task, n)[0] for n in (5, 30))),
         ),
         (
             "and converges better at the same eta_0 and alpha",
             each(
-                lambda task: "lower at {} of {} settings after 5 passes, {} after 30".format(
-                    better(rates[task], 5), len(rates[task]) // 2, better(rates[task], 30)
+                lambda task: (
+                    f"lower at {better(rates[task], 5)} of {len(rates[task]) // 2} settings after 5 passes, {better(rates[task], 30)} after 30"
                 )
             ),
             all_of(lambda task: better(rates[task], 30) == len(rates[task]) // 2),
         ),
     ]
-    report.claims("claims", lines)
+    findings.claims("claims", lines)
 
 
 def better(rows: list[dict[str, Any]], after: int) -> int:
@@ -222,21 +229,23 @@ def _cell(value: Any, form: str) -> str:
 
 def main() -> None:
     arguments = options(__doc__, list(NAMES)).parse_args()
-    report = Report("zhou2011", arguments)
+    findings = Findings("zhou2011", arguments)
     found, rates = {}, {}
-    for name, data, l1 in prepared(arguments, report):
-        solvers = methods(report, data, l1)
-        rows = {method: run(report, data, data.problem(l1), method, solver) for method, solver in solvers.items()}
-        table(report, data, rows)
+    for name, data, l1 in prepared(arguments, findings):
+        solvers = methods(findings, data, l1)
+        rows = {method: run(findings, data, data.problem(l1), method, solver) for method, solver in solvers.items()}
+        table(findings, data, rows)
         if name == "msra-ner":
-            types_table(report, rows)
-        report.figure("curves", f"zhou2011-{name}", [rows[m] for m in solvers if "1e-5" not in m], f"{name}: C = {l1:g}", top=1.3)
-        searched = searches(report, data, l1)
-        rates_table(report, name, searched, rows[OWLQN_NAME])
+            types_table(findings, rows)
+        findings.figure(
+            "curves", f"zhou2011-{name}", [rows[m] for m in solvers if "1e-5" not in m], f"{name}: C = {l1:g}", top=1.3
+        )
+        searched = searches(findings, data, l1)
+        rates_table(findings, name, searched, rows[OWLQN_NAME])
         title = f"{name}: C = {l1:g}"
-        report.figure("searches", f"zhou2011-rates-{name}", searched, rows[OWLQN_NAME]["objective"], title)
+        findings.figure("searches", f"zhou2011-rates-{name}", searched, rows[OWLQN_NAME]["objective"], title)
         found[name], rates[name] = rows, searched
-    claims(report, found, rates)
+    claims(findings, found, rates)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,14 @@
 
     LOGLINEAR_DATA=/path/to/data python benchmarks/papers/zhu2010.py --json docs/papers/zhu2010.json --figures docs/papers
 
-Figures 2 and 3, feature selection, are in selection.py; figures 4 and 5, structure learning, in letters.py.
+Figures 2 and 3, feature selection, are in feature_selection.py; figures 4 and 5, structure learning, in letters.py.
 """
 
 from __future__ import annotations
 
+from feature_selection import compared
+from findings import Findings
 from letters import structures
-from report import Report
-from selection import compared
 from selection_data import CHUNKING, PART, SYNTHETIC
 from tasks import options
 
@@ -19,12 +19,12 @@ STRUCTURES = "letters"
 def main() -> None:
     quick = "a fifth of the synthetic data, 500 and 200 sentences, two letters, few M, at most 10 s a run"
     arguments = options(__doc__, [SYNTHETIC, PART, STRUCTURES, CHUNKING], quick).parse_args()
-    report = Report("zhu2010", arguments)
+    findings = Findings("zhu2010", arguments)
     for task in arguments.tasks:
         if task == STRUCTURES:
-            structures(report, arguments)
+            structures(findings, arguments)
         else:
-            compared(report, task, arguments)
+            compared(findings, task, arguments)
 
 
 if __name__ == "__main__":
