@@ -303,8 +303,8 @@ def claims(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool | None]]:
         ),
         (
             f"{light} does as well as {FULL} in all but the features selected",
-            f"M = {last['unit']}: {last['seconds']:.1f} s, {last['evaluations']:,} evaluations, score {last['score']:.2f}"
-            f"; {FULL}: {full['seconds']:.1f} s, {full['evaluations']:,}, {full['score']:.2f}",
+            f"M = {last['unit']}: {last['seconds']:.1f} s, {last['evaluations']:,} evaluations, score "
+            f"{last['score']:.2f}; {FULL}: {full['seconds']:.1f} s, {full['evaluations']:,}, {full['score']:.2f}",
             abs(last["score"] - full["score"]) < 0.5 and last["seconds"] < 1.5 * full["seconds"],
         ),
         (
@@ -318,8 +318,8 @@ def claims(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool | None]]:
         ),
         (
             f"{grafting} and {seidel} select fewer features, and under-fit with a small M",
-            f"M = {first['unit']}: NLL {first['nll']:,.1f} and {found[seidel][0]['nll']:,.1f}, score {first['score']:.2f} "
-            f"and {found[seidel][0]['score']:.2f}; {FULL} {full['nll']:,.1f}, {full['score']:.2f}",
+            f"M = {first['unit']}: NLL {first['nll']:,.1f} and {found[seidel][0]['nll']:,.1f}, score "
+            f"{first['score']:.2f} and {found[seidel][0]['score']:.2f}; {FULL} {full['nll']:,.1f}, {full['score']:.2f}",
             verdict([found[name][0]["nll"] > 1.02 * full["nll"] for name in (grafting, seidel)]),
         ),
     ]

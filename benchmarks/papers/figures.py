@@ -298,7 +298,7 @@ def structure_units(level: list[dict[str, Any]], rows: list[dict[str, Any]], tit
 
 
 def searches(rows: list[dict[str, Any]], best: float, title: str, path: Path) -> None:
-    """Two panels: the objective against passes over the data by eta_0 and by alpha; SGD without line search is dashed."""
+    """Two panels: the objective against passes over the data by eta_0 and by alpha; plain SGD is dashed."""
     figure, panels = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained")
     wanted = (("learning_rate", "decay", 0.85), ("decay", "learning_rate", 1.0))
     names = {"learning_rate": "eta_0", "decay": "alpha"}

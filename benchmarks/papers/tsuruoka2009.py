@@ -4,9 +4,9 @@
         --figures docs/papers
 
 masc-pos stands in for the WSJ corpus, which is not free. JNLPBA comes from words alone, and with the part-of-speech
-and chunk columns of taggers of our own. C is chosen on 1,000 held-out sentences, eta_0 and alpha by the paper's grid, in
-30 passes over all training data. OWL-QN is the paper's: monotone search, 10 pairs, tolerance 1e-4. Seconds are those of
-the processor, one thread.
+and chunk columns of taggers of our own. C is chosen on 1,000 held-out sentences, eta_0 and alpha by the paper's grid,
+in 30 passes over all training data. OWL-QN is the paper's: monotone search, 10 pairs, tolerance 1e-4. Seconds are those
+of the processor, one thread.
 """
 
 from __future__ import annotations
