@@ -6,8 +6,8 @@
 The original SIGHAN 2005 PKU training file is not at hand: "pku" trains on its parent corpus (PFR, January 1998), less
 the sentences of the test set. "sxu" is SIGHAN 2008's SXU corpus. The MSRA entities are another release.
 C is chosen on 1,000 held-out sentences, eta_0 and alpha by the paper's grid, in 30 passes over all training data.
-OWL-QN, by itself and as the second stage, is the paper's: monotone search, 10 pairs, tolerance 1e-4. Seconds are those of the
-processor, one thread.
+OWL-QN, by itself and as the second stage, is the paper's: monotone search, 10 pairs, tolerance 1e-4. Seconds are those
+of the processor, one thread.
 """
 
 from __future__ import annotations
@@ -208,7 +208,8 @@ def claims(
             "and converges better at the same eta_0 and alpha",
             each(
                 lambda task: (
-                    f"lower at {better(rates[task], 5)} of {len(rates[task]) // 2} settings after 5 passes, {better(rates[task], 30)} after 30"
+                    f"lower at {better(rates[task], 5)} of {len(rates[task]) // 2} settings after 5 passes, "
+                    f"at {better(rates[task], 30)} after 30"
                 )
             ),
             all_of(lambda task: better(rates[task], 30) == len(rates[task]) // 2),

@@ -1,6 +1,7 @@
 """Figures 2 to 5 of Zhu, Lao & Xing (2010): Grafting-Light beside Grafting, Gauss-Seidel and full optimisation.
 
-    LOGLINEAR_DATA=/path/to/data python benchmarks/papers/zhu2010.py --json docs/papers/zhu2010.json --figures docs/papers
+    LOGLINEAR_DATA=/path/to/data python benchmarks/papers/zhu2010.py --json docs/papers/zhu2010.json \
+        --figures docs/papers
 
 Figures 2 and 3, feature selection, are in feature_selection.py; figures 4 and 5, structure learning, in letters.py.
 """
