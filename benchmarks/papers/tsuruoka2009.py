@@ -55,7 +55,7 @@ def methods(data: Data, l1: float, naive: bool) -> list[tuple[str, Any]]:
 
     inverse = tuned(schedule="inverse")
     rate = {"schedule": "inverse", "learning_rate": inverse.learning_rate}
-    chosen: list[tuple[str, Any]] = [("OWL-QN", OWLQN(tolerance=1e-4, memory=10))]
+    chosen: list[tuple[str, Any]] = [("OWL-QN", OWLQN(tolerance=1e-4, memory=10, window=1))]
     if naive:
         chosen.append(("SGD-L1 (Naive)", SGDL1(penalty="naive", **rate)))
     return [
