@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -78,8 +79,7 @@ class Stop:
         """
         if state.status is not Status.RUNNING:
             return state.status
-        partial = isinstance(state, OnSome) and state.partial
-        if self.violation is not None and not partial and state.violation <= self.violation:
+        if self.violation is not None and _known_violation(state) <= self.violation:
             return Status.VIOLATION_REACHED
         if self.gap is not None and gap is not None and gap <= self.gap * abs(state.objective):
             return Status.GAP_REACHED
@@ -126,7 +126,8 @@ def minimize(
     Returns:
         Weights, status, trace, the optimality violation they were left with, and a bound of the distance from the
         optimum. If the solver's state holds no gradient by all features, one evaluation more finds both; neither
-        evaluations nor seconds count it.
+        evaluations nor seconds count it. Another Ctrl-C during that evaluation leaves both unknown: the violation is
+        NaN then, unless the state knows it.
 
     Raises:
         OptionError: the solver cannot work on the problem, w0 does not fit, w0 and state are both given, or the problem
@@ -195,13 +196,13 @@ def _minimize(
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
         state = _measured(problem, solver, state)
-        if not trace:
+        if not trace or trace[-1].iteration != state.iteration:
             trace.append(_record(state, seconds))
     if distance is None:
-        distance = state.violation, None
+        distance = _known_violation(state), None
         with suppress(KeyboardInterrupt):
             distance = _distance(problem, state)
-            trace[-1].violation, trace[-1].gap = distance
+        trace[-1].violation, trace[-1].gap = distance
     return Result(
         w=state.w.copy(),
         status=status,
@@ -232,7 +233,7 @@ def with_distance(problem: Problem, result: Result) -> Result:
 
 def _gap(problem: Problem, state: Any, target: float) -> float | None:
     """Return a bound of the distance from the optimum on the way; None where it is useless, or plainly too large."""
-    if isinstance(state, OnSome) and state.partial:
+    if _is_partial(state):
         return None
     if cannot_be_met(problem, target * abs(state.objective), state.objective, state.violation):
         return None
@@ -250,13 +251,22 @@ def _gradient(problem: Problem, state: Any) -> tuple[float, vectors.Vector]:
 
 def _distance(problem: Problem, state: Any, gap: float | None = None) -> tuple[float, float | None]:
     """Return the violation by all features at the weights of a state, and a gap, if it is not known yet."""
-    partial = isinstance(state, OnSome) and state.partial
+    partial = _is_partial(state)
     bounded = gap is None and not no_bound(problem)
     if not (partial or bounded):
         return state.violation, gap
     nll, gradient = _gradient(problem, state)
     violation = problem.penalty.violation(state.w, gradient) if partial else state.violation
     return violation, useful(duality_gap(problem, state.w, nll, gradient), state.objective) if bounded else gap
+
+
+def _is_partial(state: State) -> bool:
+    return isinstance(state, OnSome) and state.partial
+
+
+def _known_violation(state: State) -> float:
+    """Return the violation by all features; NaN where the state knows it of a smaller problem only."""
+    return math.nan if _is_partial(state) else state.violation
 
 
 def _measured(problem: Problem, solver: Solver[Any], state: Any) -> Any:
@@ -290,6 +300,6 @@ def _record(state: State, seconds: float) -> TraceRecord:
         objective=state.objective,
         nll=state.nll,
         nnz=vectors.count_nonzero(state.w),
-        violation=state.violation,
+        violation=_known_violation(state),
         working_set=state.working_set if isinstance(state, OnSome) else None,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, runtime_checkable
@@ -9,7 +10,7 @@ from typing import Protocol, runtime_checkable
 from .trace import Trace, TraceRecord, percentage
 from .vectors import Vector
 
-__all__ = ["OnSome", "Result", "State", "Status", "WarmStart", "WithGradient", "distance"]
+__all__ = ["OnSome", "Result", "State", "Status", "WarmStart", "WithGradient", "distance", "violation_text"]
 
 # Last steps whose mean decrease is told.
 _WINDOW = 5
@@ -75,7 +76,7 @@ class State(Protocol):
 
     @property
     def violation(self) -> float:
-        """Max-norm of the subgradient of minimum norm at w."""
+        """Max-norm of the subgradient of minimum norm at w; see ``OnSome.partial`` for an exception."""
 
     @property
     def iteration(self) -> int:
@@ -104,7 +105,7 @@ class OnSome(Protocol):
 
     @property
     def partial(self) -> bool:
-        """Whether the violation is that of a smaller problem, and so cannot stop the loop."""
+        """Whether the violation is that of a smaller problem, and so can neither stop the loop nor be recorded."""
 
 
 @runtime_checkable
@@ -154,7 +155,8 @@ class Result:
         trace: a record per step, the starting point included.
         objective: penalised objective at w, nats, summed over samples.
         nll: unpenalised negative log-likelihood at w, nats.
-        violation: max-norm of the subgradient of minimum norm at w by all features; zero at an optimum.
+        violation: max-norm of the subgradient of minimum norm at w by all features; zero at an optimum. NaN only if a
+            second Ctrl-C has ended the evaluation that was to find it.
         iterations: steps since the solver's ``init``, also if it was continued from a checkpoint.
         passes: effective passes over the data since ``init``.
         gradient_evaluations: calls of ``value_and_gradient`` since ``init``.
@@ -218,7 +220,7 @@ class Result:
             text += f" (relative decrease a step: {max(step, 0.0):.1e})"
         start = self.trace[0].violation if self.trace else 0.0
         before = f"at the start {start:.3g}, " if start > self.violation else ""
-        text += f", violation {self.violation:.3g} ({before}at an optimum 0)"
+        text += f", {violation_text(self.violation)} ({before}at an optimum 0)"
         return f"{text}; {distance(self.gap, self.objective, self.unbounded)}"
 
 
@@ -238,3 +240,14 @@ def distance(gap: float | None, objective: float, unbounded: str = "") -> str:
     if gap is not None:
         return f"within {percentage(gap, objective)} of the optimum"
     return "no useful bound of the distance from the optimum" + (f": {unbounded}" if unbounded else "")
+
+
+def violation_text(violation: float | None) -> str:
+    """Return a violation with its name for people; None and NaN are unknown ones.
+
+    Example:
+        >>> from loglinear.result import violation_text
+        >>> violation_text(0.012345), violation_text(None)
+        ('violation 0.0123', 'violation unknown')
+    """
+    return "violation unknown" if violation is None or math.isnan(violation) else f"violation {violation:.3g}"

@@ -34,7 +34,9 @@ class TraceRecord:
         objective: penalised objective, nats, summed over samples.
         nll: unpenalised negative log-likelihood, nats.
         nnz: number of weights that are not zero.
-        violation: max-norm of the subgradient of minimum norm.
+        violation: max-norm of the subgradient of minimum norm, by all features; NaN, in JSON null, at steps of a
+            solver that looked at some of the features only. The last record of a result always has it. A callback that
+            stops the minimisation, or Ctrl-C, comes after callbacks such as ``TraceWriter`` have seen that record.
         working_set: number of features in the solver's working set; None if it keeps none.
         gap: upper bound of the distance of the objective from its optimum, nats; None where it was not asked for, or
             says too little.

@@ -18,9 +18,11 @@ import pytest
 from loglinear import ChainCRF, Checkpoint, MaxEnt
 from loglinear.errors import DataError, OptionError
 from loglinear.models import checkpoint_file
+from loglinear.models.fingerprint import of_solver
 from loglinear.models.interrupts import Postponed
+from loglinear.models.terms import Terms, changes
 from loglinear.result import Status
-from loglinear.solvers import OWLQN, SOLVERS, option_names
+from loglinear.solvers import OWLQN, SOLVERS, make_solver, option_names
 from loglinear.trace import Trace, TraceWriter
 from oracles.samples import chunky
 
@@ -282,6 +284,19 @@ def test_what_has_changed_is_refused_by_name(changes, data, named, tmp_path):
     remedy = "give the data and options of the first run, or begin anew without resuming"
     assert str(refused.value) == f"{path}: the training cannot be resumed: {named}; {remedy}"
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("solver", ["owlqn", "grafting_light", "label_sets", "two_stage"])
+def test_a_checkpoint_from_before_there_was_an_option_goes_with_its_default_only(solver):
+    def terms(**options):
+        return Terms({}, solver, of_solver(make_solver(solver, **options)), {}).as_json()
+
+    before = terms()
+    before[2] = {name: value for name, value in before[2].items() if name.rpartition(".")[2] != "window"}
+    assert len(before[2]) < len(terms()[2])
+    assert changes(before, terms()) == []
+    assert all(each.endswith("window was 6 and is 1 now") for each in changes(before, terms(window=1)))
+    assert changes(before, terms(window=1))
 
 
 def test_weights_of_sentences_starting_weights_and_development_data_are_compared(tmp_path):

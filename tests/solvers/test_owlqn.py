@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 
 from examples import examples
 from loglinear import vectors
+from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
+from loglinear.solvers import make_solver
 from loglinear.solvers.owlqn import GAMMA, OWLQN
 from loglinear.solvers.parts.history import History
+from oracles.logistic import Logistic
 
 
 class Quadratic:
@@ -37,8 +40,11 @@ class Quadratic:
         return float(0.5 * w @ self.a @ w - self.b @ w), out
 
 
+ENDLESS = {"tolerance": 0.0, "gradient_tolerance": 0.0}
+
+
 def steps(problem, w0, count=40, **options):
-    solver = OWLQN(tolerance=0.0, gradient_tolerance=0.0, **options)
+    solver = OWLQN(**ENDLESS, **options)
     seen = []
 
     def keep(record, state):
@@ -92,6 +98,91 @@ def test_the_objective_may_rise_for_a_step():
     problems = [Problem(Quadratic(seed=seed, condition=1e3), ElasticNet(l1=0.5)) for seed in range(5)]
     runs = [[f for _, f, _, _ in steps(problem, np.ones(15))] for problem in problems]
     assert any(after > before for run in runs for before, after in itertools.pairwise(run))
+
+
+def bfloat16(x):
+    """Numbers rounded to the nearest bfloat16, ties to even, as the pairs of the history are."""
+    bits = x.astype(np.float32).view(np.uint32).astype(np.uint64)
+    return widened(((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16))
+
+
+def andrew_and_gao(objective, l1, n, memory, count):
+    """Andrew & Gao (2007), Algorithm 1, over full vectors: the objectives of ``count`` steps, the start before them."""
+    w, pairs, found = np.zeros(n), [], []
+    value, g = objective.value_and_gradient(w)
+    for _ in range(count):
+        F = value + l1 * np.abs(w).sum()
+        found.append(F)
+        # The negative of the pseudo-gradient, Eq. 4.
+        right, left = g + l1, g - l1
+        v = -np.where(w > 0.0, right, np.where(w < 0.0, left, np.where(left > 0.0, left, np.minimum(right, 0.0))))
+        q, alphas = v.copy(), []
+        for s, y in reversed(pairs):
+            alphas.append(s @ q / (s @ y))
+            q -= alphas[-1] * y
+        if pairs:
+            s, y = pairs[-1]
+            q *= s @ y / (y @ y)
+        for (s, y), alpha in zip(pairs, reversed(alphas), strict=True):
+            q += (alpha - y @ q / (s @ y)) * s
+        p = np.where(q * v > 0.0, q, 0.0)
+        orthant = np.where(w != 0.0, np.sign(w), np.sign(v))
+        step = 1.0 if pairs else 1.0 / np.linalg.norm(v)
+        while True:
+            trial = w + step * p
+            trial[np.sign(trial) != orthant] = 0.0
+            value, g_new = objective.value_and_gradient(trial)
+            if value + l1 * np.abs(trial).sum() <= F - 1e-4 * (v @ (trial - w)):
+                break
+            step *= 0.5
+        pairs = [*pairs, (bfloat16(trial - w), bfloat16(g_new - g))][-memory:]
+        w, g = trial, g_new.copy()
+    return found
+
+
+@pytest.mark.parametrize("memory", [1, 4, 10])
+@pytest.mark.parametrize("seed", range(3))
+def test_with_a_window_of_one_it_is_the_algorithm_of_andrew_and_gao(seed, memory):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(120, 40)) * np.geomspace(0.2, 8.0, 40)  # so unlike that many steps have to be halved
+    objective, l1 = Logistic(40, 120, seed, x), 1.5
+    solver = OWLQN(window=1, memory=memory, **ENDLESS)
+    found = minimize(Problem(objective, ElasticNet(l1=l1)), solver, stop=Stop(max_iterations=30)).trace
+    expected = andrew_and_gao(objective, l1, 40, memory, 31)
+    np.testing.assert_allclose([record.objective for record in found], expected, rtol=1e-9)
+    assert 0 < found[-1].nnz < 40
+
+
+def ascents(problem, window):
+    objectives = [f for _, f, _, _ in steps(problem, np.ones(15), window=window)]
+    return sum(after > before for before, after in itertools.pairwise(objectives))
+
+
+def test_every_step_descends_with_a_window_of_one_and_some_ascend_with_six():
+    problems = [Problem(Quadratic(seed=seed, condition=1e3), ElasticNet(l1=0.5)) for seed in range(5)]
+    assert [ascents(problem, 1) for problem in problems] == [0] * 5
+    assert sum(ascents(problem, 6) for problem in problems) > 0
+
+
+@few
+@given(problem=problems, window=st.integers(1, 6))
+def test_the_window_tells_how_many_objectives_the_search_looks_back_at(problem, window):
+    seen = steps(problem, np.ones(15), window=window)
+    objectives = [f for _, f, _, _ in seen]
+    for k, ((w, f, v, _), (w_new, f_new, _, _)) in enumerate(itertools.pairwise(seen)):
+        assert f_new <= max(objectives[max(k + 1 - window, 0) : k + 1]) + GAMMA * (v @ (w_new - w)) + 1e-14 * abs(f)
+
+
+@pytest.mark.parametrize("bad", [0, 7, 1.5, True])
+def test_a_window_is_a_whole_number_from_1_to_6(bad):
+    with pytest.raises(OptionError, match="window="):
+        OWLQN(window=bad)
+
+
+@pytest.mark.parametrize("name", ["grafting", "grafting_light", "gauss_seidel", "two_stage", "label_sets"])
+def test_the_window_reaches_the_owlqn_within_other_solvers(name):
+    solver = make_solver(name, window=1)
+    assert (solver.second if name == "two_stage" else solver.inner).window == 1
 
 
 def test_weight_without_need_stays_exactly_zero():

@@ -303,10 +303,13 @@ class Interrupted:
         return self.objective.per_sample().sag_pass(*arrays, draws=draws, **options)
 
 
-def test_an_interrupted_pass_leaves_a_state_that_is_whole(problem):
+def test_an_interrupted_pass_leaves_the_weights_of_the_last_one_and_a_state_that_is_whole(problem):
     interrupted = Problem(Interrupted(problem.objective), problem.penalty)
     result = minimize(interrupted, SAG(tolerance=1e-6))
     assert result.status is Status.INTERRUPTED
+    two = minimize(problem, SAG(tolerance=1e-6), stop=Stop(max_iterations=2))
+    np.testing.assert_array_equal(result.w, two.w)
+    assert (result.record.objective, result.record.violation) == (result.objective, result.violation)
     nll = problem.objective.value_and_gradient(result.w)[0]
     assert result.objective == pytest.approx(nll + 0.5 * result.w @ result.w)
     rest = minimize(problem, SAG(tolerance=1e-6), state=result.state)

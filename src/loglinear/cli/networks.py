@@ -16,6 +16,7 @@ from ..errors import DataError, OptionError
 from ..models import network_file
 from ..models.network import PairwiseMRF
 from ..models.settings import plain
+from ..result import violation_text
 from .options import flag
 from .output import counted, ended
 from .reading import naming
@@ -218,7 +219,7 @@ def _rendered(report: dict[str, Any], edges: list[Edge], top: int) -> str:
         lines += [
             f"                 on {counted(report['n_samples'], 'sample')}",
             f"ended            {ended(report)}",
-            f"                 objective {report['objective_value']:.4f}, violation {report['violation']:.3g}",
+            f"                 objective {report['objective_value']:.4f}, {violation_text(report['violation'])}",
         ]
     if edges and top:
         lines += ["", "strongest interactions"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,7 @@ def training_summary(results: Sequence[Result]) -> dict[str, Any]:
         "status": last.status.name.lower(),
         "objective": sum(result.objective for result in results),
         "nll": sum(result.nll for result in results),
-        "violation": last.violation,
+        "violation": None if math.isnan(last.violation) else last.violation,
         "gap": _sum_of_gaps(results),
         "iterations": sum(result.iterations for result in results),
         "passes": sum(result.passes for result in results),

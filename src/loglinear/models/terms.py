@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..solvers import solver_class, solver_options
 from ..version import __version__
 from .settings import plain
 
@@ -45,9 +46,19 @@ def changes(before: Any, now: Any) -> list[str]:
     if old_solver != new_solver:
         found.append(f"solver was {old_solver} and is {new_solver} now")
     else:
-        found += _changed_options(old_its, new_its)
+        found += _changed_options(_with_later_options(new_solver, old_its, new_its), new_its)
     names = [name for name in {**new_data, **old_data} if old_data.get(name) != new_data.get(name)]
     return found + [f"the {name} are others ({_sizes(old_data.get(name), new_data.get(name))})" for name in names]
+
+
+def _with_later_options(solver: str, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Return a solver's options of before, with the defaults of options that came into the library since.
+
+    The default of such an option is what the library did before. An inner solver's option has its name behind a dot.
+    """
+    defaults = {each.name: each.default for each in solver_options(solver_class(solver))}
+    names = {name: name.rpartition(".")[2] for name in new if name not in old}
+    return {**old, **{name: defaults[option] for name, option in names.items() if option in defaults}}
 
 
 def _changed_options(old: dict[str, Any], new: dict[str, Any]) -> list[str]:

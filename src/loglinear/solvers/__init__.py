@@ -140,7 +140,7 @@ def make_solver(name: str, **options: Any) -> Solver[Any]:
     Example:
         >>> from loglinear.solvers import make_solver
         >>> make_solver("owlqn", memory=5)
-        OWLQN(memory=5, tolerance=1e-05, gradient_tolerance=1e-06, max_line_search=20)
+        OWLQN(memory=5, tolerance=1e-05, gradient_tolerance=1e-06, max_line_search=20, window=6)
         >>> make_solver("grafting_light", steps=5, memory=10).inner.memory
         10
     """

@@ -20,6 +20,7 @@ from .parts.needs import Needs, check
 from .parts.quasi_newton import (
     MOST,
     ROUNDING,
+    WINDOW,
     Found,
     Line,
     QuasiNewtonState,
@@ -45,10 +46,14 @@ class OWLQN:
 
     Departures:
 
-    - The decrease is asked for from the largest objective of the last 6 points instead of the last one (Grippo,
-      Lampariello & Lucidi 1986), so the objective may rise for a step or two: the projection often spoils a step a
-      little, and to shorten the step spoils the history, the more so the more pairs there are (docs/benchmarks.md).
-      Where the decrease that the direction promises could hide in rounding errors, it is asked for from the last point.
+    - The decrease is asked for from the largest objective of the last ``window`` points instead of the last point
+      (Grippo, Lampariello & Lucidi 1986), so the objective may rise for a step or two: the projection often spoils a
+      step a little, and to shorten the step spoils the history, the more so the more pairs there are
+      (docs/benchmarks.md). Where the decrease that the direction promises could hide in rounding errors, it is asked
+      for from the last point. With ``window=1`` the search is the paper's, and every step descends:
+      ``OWLQN(window=1, memory=10, tolerance=1e-4)`` is what Tsuruoka, Tsujii & Ananiadou (2009) and Zhou et al. (2011)
+      ran.
+    - The pairs are kept in bfloat16 (``parts/history.py``).
     - Without L1 there are no orthants, so nothing is projected.
     - A trial point whose objective or gradient is not finite is backed away from.
     - When a line search fails, the history is dropped and the steepest descent direction -v is searched once.
@@ -68,6 +73,8 @@ class OWLQN:
         tolerance: bound on the mean relative decrease; 0 switches this test off.
         gradient_tolerance: bound on the violation; 0 asks for an exact zero.
         max_line_search: most evaluations in one line search, >= 1.
+        window: points whose largest objective a step has to decrease, from 1 to 6, the number that a state keeps; 1 is
+            the search of Andrew & Gao, in which every step descends.
 
     Raises:
         OptionError: an option is out of its range.
@@ -83,6 +90,7 @@ class OWLQN:
     tolerance: float = 1e-5
     gradient_tolerance: float = 1e-6
     max_line_search: int = 20
+    window: int = WINDOW + 1
 
     needs: ClassVar[Needs] = Needs()
 
@@ -90,6 +98,7 @@ class OWLQN:
         whole_number("memory", self.memory, 1, MOST)
         check_tolerances(self.tolerance, self.gradient_tolerance)
         whole_number("max_line_search", self.max_line_search, 1, MOST)
+        whole_number("window", self.window, 1, WINDOW + 1)
 
     def init(self, problem: Problem, w0: Vector) -> QuasiNewtonState:
         """Evaluate the objective at w0 (one gradient evaluation) and return the starting state; w0 is copied.
@@ -138,12 +147,12 @@ class OWLQN:
         return stuck(state, promised[0], evaluations)
 
     def _constrained_line_search(self, line: Line, alpha: float) -> Found:
-        """Backtrack from alpha until F(w_new) <= the largest F of the last points + gamma v . (w_new - w).
+        """Backtrack from alpha until F(w_new) <= the largest F of the window + gamma v . (w_new - w).
 
         Source: section 3.2, with the departures above.
         """
         descent, last = math.nan, line.state.objective
-        largest = max(line.state.recent)
+        largest = max(line.state.recent[-self.window :])
         for evaluations in range(1, self.max_line_search + 1):
             trial = line.look(alpha)
             descent = trial.descent

@@ -7,7 +7,6 @@ of each. The steps themselves are native: `native/src/stochastic/sag.rs`.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
@@ -58,7 +57,8 @@ class SAGPasses(SamplePasses, Protocol):
 class SAGState(PassState):
     """State of SAG between two passes.
 
-    A pass updates the arrays in place. A pass that is interrupted leaves them whole, as far as it came.
+    A pass updates all arrays but w in place. A pass that is interrupted leaves w as it was, and the other arrays whole,
+    as far as it came: going on from there leads to the same optimum, by other steps.
 
     Attributes:
         d: sum of the stored gradients, shape (n_features,).
@@ -172,9 +172,9 @@ class SAG:
     def step(self, problem: Problem, state: SAGState) -> SAGState:
         """Make n steps of Algorithm 1; if the gradient then seems small enough, verify it."""
         passes: SAGPasses = sample_passes(problem)
-        n, penalty = state.n_samples, problem.penalty
+        n, penalty, w = state.n_samples, problem.penalty, state.w.copy()
         evaluations = passes.sag_pass(
-            state.w,
+            w,
             state.d,
             state.gradients,
             state.lipschitz,
@@ -186,7 +186,7 @@ class SAG:
             l1=penalty.l1 / n,
             l2=penalty.l2 / n,
         )
-        state = after_pass(state, evaluations)
+        state = after_pass(state, evaluations, w=w)
         limit = self.tolerance * n
         if not state.seen.all() or penalty.violation(state.w, state.d) > limit:
             return state
@@ -195,5 +195,4 @@ class SAG:
 
     def measure(self, problem: Problem, state: SAGState) -> SAGState:
         """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
-        # An interrupted pass has moved the weights of a state that was measured before it.
-        return measured(problem, replace(state, objective=math.nan))
+        return measured(problem, state)

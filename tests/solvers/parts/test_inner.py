@@ -27,19 +27,20 @@ from oracles.samples import chunky
 
 SMOOTH, SPARSE = ElasticNet(l2=0.5), ElasticNet(l1=0.5)
 OWN = {"memory": 3, "tolerance": 1e-3, "gradient_tolerance": 1e-5, "max_line_search": 7}
+OF_OWLQN = OWN | {"window": 1}
 BOUNDS = {name: OWN[name] for name in OWN if name != "memory"}
 
 
 @pytest.mark.parametrize(
     ("by_name", "by_object", "penalty"),
     [
-        (lambda: Grafting(select=5, **OWN), lambda: Grafting(select=5, inner=OWLQN(**OWN)), SPARSE),
-        (lambda: GraftingLight(steps=2, **OWN), lambda: GraftingLight(steps=2, inner=OWLQN(**OWN)), SPARSE),
-        (lambda: GaussSeidel(select=9, **OWN), lambda: GaussSeidel(select=9, inner=OWLQN(**OWN)), SPARSE),
+        (lambda: Grafting(select=5, **OF_OWLQN), lambda: Grafting(select=5, inner=OWLQN(**OF_OWLQN)), SPARSE),
+        (lambda: GraftingLight(steps=2, **OF_OWLQN), lambda: GraftingLight(steps=2, inner=OWLQN(**OF_OWLQN)), SPARSE),
+        (lambda: GaussSeidel(select=9, **OF_OWLQN), lambda: GaussSeidel(select=9, inner=OWLQN(**OF_OWLQN)), SPARSE),
         (
-            lambda: TwoStage(passes=2, learning_rate=0.1, decay=0.9, seed=4, line_search=True, **OWN),
+            lambda: TwoStage(passes=2, learning_rate=0.1, decay=0.9, seed=4, line_search=True, **OF_OWLQN),
             lambda: TwoStage(
-                first=SGDL1(passes=2, learning_rate=0.1, decay=0.9, seed=4, line_search=True), second=OWLQN(**OWN)
+                first=SGDL1(passes=2, learning_rate=0.1, decay=0.9, seed=4, line_search=True), second=OWLQN(**OF_OWLQN)
             ),
             SPARSE,
         ),
@@ -78,7 +79,7 @@ def test_every_option_that_is_named_is_accepted(name):
     assert len(set(names)) == len(names)
     with pytest.raises(OptionError, match="no option 'colour'"):
         make_solver(name, colour="red")
-    defaults = {"memory": 4, "tolerance": 1e-3, "seed": 1, "max_line_search": 5, "passes": 3}
+    defaults = {"memory": 4, "tolerance": 1e-3, "seed": 1, "max_line_search": 5, "passes": 3, "window": 1}
     make_solver(name, **{option: defaults[option] for option in names if option in defaults})
 
 

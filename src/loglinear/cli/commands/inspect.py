@@ -113,7 +113,7 @@ def _strongest(features: list[dict[str, Any]], top: int) -> list[dict[str, Any]]
 
 def render(report: dict[str, Any]) -> str:
     """Return the report for people."""
-    from ...result import distance
+    from ...result import distance, violation_text
 
     candidates = f" of {report['n_features']:,}" if report["n_features"] is not None else ""
     lines = [
@@ -131,7 +131,7 @@ def render(report: dict[str, Any]) -> str:
         lines += [
             f"                 on {_size(report)}",
             f"ended            {ended(report)}",
-            f"                 objective {report['objective']:.4f}, violation {report['violation']:.3g}",
+            f"                 objective {report['objective']:.4f}, {violation_text(report['violation'])}",
         ]
     if "gap" in report:
         lines.append(f"                 {distance(report['gap'], report['objective'])}")

@@ -49,6 +49,7 @@ def solver_options(kind: type[Any]) -> list[SolverOption]:
         tolerance float 1e-05
         gradient_tolerance float 1e-06
         max_line_search int 20
+        window int 6
     """
     meanings = _meanings(kind)
     found: list[SolverOption] = []
@@ -73,7 +74,7 @@ def option_names(kind: type[Any]) -> list[str]:
     Example:
         >>> from loglinear.solvers import Grafting, option_names
         >>> option_names(Grafting)
-        ['select', 'max_features', 'memory', 'tolerance', 'gradient_tolerance', 'max_line_search']
+        ['select', 'max_features', 'memory', 'tolerance', 'gradient_tolerance', 'max_line_search', 'window']
     """
     return [each.name for each in solver_options(kind)]
 
