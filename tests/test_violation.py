@@ -17,6 +17,7 @@ from loglinear import ChainCRF, ChainObjective, Checkpoint, ClassifierObjective,
 from loglinear.data.parts import ListedPart
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
+from loglinear.models.settings import training_summary
 from loglinear.objectives.parts import ChainParts
 from loglinear.penalty import ElasticNet, GroupLasso
 from loglinear.problem import Problem
@@ -268,6 +269,7 @@ def test_after_a_second_ctrl_c_it_is_unknown_unless_the_state_knows_it(partial, 
     assert math.isnan(result.violation) is math.isnan(result.record.violation) is partial
     assert partial or result.violation == violation_at(problem, result.w)
     assert ("violation unknown" in result.account) is partial
+    assert (training_summary([result])["violation"] is None) is partial  # NaN is no JSON
 
 
 # Estimators, their warnings, checkpoints and model files.
