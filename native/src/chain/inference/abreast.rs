@@ -18,11 +18,12 @@
 //!
 //! Over 400 lines: the parts of this one recursion share its buffers.
 
+use crate::chain::inference::centring;
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::lanes::Lanes;
 use crate::chain::inference::links::{BUNDLE, BundleLinks, BundledLists, Links};
 use crate::chain::inference::mask::Mask;
-use crate::chain::inference::scaled::{self, LogProduct, stays_in_range};
+use crate::chain::inference::scaled::{LogProduct, stays_in_range};
 use crate::numeric::aligned::Aligned;
 use crate::numeric::{self, LANES};
 use pulp::Simd;
@@ -63,16 +64,18 @@ pub struct Abreast {
     marginals: Aligned,
     /// Counts of links by their places in `out`, x lanes, in units of exp(score).
     counts: Aligned,
+    /// `counts` of sentences whose scores were centred.
+    centred_counts: Aligned,
     /// Nodes x lanes counts of the pairs of labels, in second order only.
     nodes: Aligned,
 }
 
 /// The operations of these recursions.
 impl<S: Simd, const N: usize> Lanes<S, N> {
-    /// The lesser of `least` and what a forward variable is above its least value, `scaled::LEAST` times its potential.
+    /// The lesser of `least` and what a forward variable is above its least value, `ratio` times its potential.
     #[inline(always)]
-    fn least(self, mut least: [S::f64s; N], alpha: [S::f64s; N], potential: [S::f64s; N]) -> [S::f64s; N] {
-        let above = self.multiply_add(self.all(-scaled::LEAST), potential, alpha);
+    fn least(self, mut least: [S::f64s; N], alpha: [S::f64s; N], potential: [S::f64s; N], ratio: f64) -> [S::f64s; N] {
+        let above = self.multiply_add(self.all(-ratio), potential, alpha);
         for n in 0..N {
             least[n] = self.0.min_f64s(least[n], above[n]);
         }
@@ -204,12 +207,34 @@ impl Abreast {
     pub fn fits<S: Simd>(&mut self, simd: S, links: &Links) -> bool {
         self.mask.multiply(simd, &mut self.rows);
         let most = numeric::max_abs(simd, &self.rows) + links.max_abs;
-        stays_in_range(most, links.second_order) && self.tokens * links.n_nodes() * LANES <= MOST
+        let in_range = match links.centred {
+            None => stays_in_range(most, links.second_order),
+            Some(_) => most <= centring::MOST,
+        };
+        links.are_few && in_range && self.tokens * links.n_nodes() * LANES <= MOST
+    }
+
+    /// Centres the scores of each sentence; returns what each log Z is short of then.
+    #[inline(always)]
+    fn centre<S: Simd>(&mut self, simd: S, links: &Links) -> [f64; LANES] {
+        let mut off = [0.0; LANES];
+        if let Some(centred) = &links.centred {
+            self.mask.replace(links.labels, &mut self.rows, f64::NEG_INFINITY);
+            let least = centred.floors.factor.ln();
+            for lane in 0..LANES {
+                let tokens = self.lengths[lane];
+                let rows = &mut self.rows[self.starts[lane]..][..tokens * links.width];
+                off[lane] = centred.centring.states(simd, rows, least);
+                off[lane] += centred.each_triple * tokens.saturating_sub(2) as f64;
+            }
+        }
+        off
     }
 
     /// Forward recursion; returns log Z of each sentence, or None if a number leaves the range of a double.
     #[inline(always)]
     pub fn forward<S: Simd>(&mut self, simd: S, links: &Links) -> Option<[f64; LANES]> {
+        let off = self.centre(simd, links);
         let in_range = match (S::F64_LANES, links.second_order) {
             (8, false) => self.forward_in::<S, 1, false>(Lanes(simd), links),
             (8, true) => self.forward_in::<S, 1, true>(Lanes(simd), links),
@@ -223,16 +248,47 @@ impl Abreast {
         if !in_range {
             return None;
         }
+        let is_usable = |&total: &f64| total > 0.0 && total.is_finite();
+        if links.centred.is_some() && !self.totals.iter().all(is_usable) {
+            return None;
+        }
         let mut products: [LogProduct; LANES] = Default::default();
         for totals in self.totals.as_chunks::<LANES>().0 {
             products.iter_mut().zip(totals).for_each(|(product, &total)| product.multiply(total));
         }
-        Some(LogProduct::logs(simd, &products))
+        for lane in 0..LANES {
+            let steps = self.lengths[lane].saturating_sub(usize::from(links.second_order));
+            products[lane].divide_by_power(links.up_exponent * steps as i64);
+        }
+        let mut log_z = LogProduct::logs(simd, &products);
+        log_z.iter_mut().zip(off).for_each(|(log_z, off)| *log_z += off);
+        Some(log_z)
     }
 
-    /// After `forward`: leaves factor * p(y_t = j) of each sentence in its rows, and counts transitions and triples.
+    /// After `forward`: leaves factor * p(y_t = j) of each sentence in its rows, and counts transitions and triples. Returns which
+    /// sentences' scores could be centred; if there are any others, nothing is counted.
     #[inline(always)]
-    pub fn backward<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) {
+    pub fn backward<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) -> [bool; LANES] {
+        let Some(centred) = &links.centred else {
+            self.backward_once(simd, links, factors);
+            return [true; LANES];
+        };
+        std::mem::swap(&mut self.counts, &mut self.centred_counts);
+        self.counts.resize(links.out.n_places() * LANES, 0.0);
+        let largest = self.backward_once(simd, links, factors);
+        let most = centred.floors.most_backward();
+        let are_right: [bool; LANES] = std::array::from_fn(|lane| largest[lane] <= most * factors[lane].abs());
+        if are_right.contains(&false) {
+            // The counts are taken off again.
+            self.backward_once(simd, links, factors.map(|factor| -factor));
+        }
+        std::mem::swap(&mut self.counts, &mut self.centred_counts);
+        are_right
+    }
+
+    /// The backward recursion; returns the largest |beta| of each sentence if scores are centred.
+    #[inline(always)]
+    fn backward_once<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) -> [f64; LANES] {
         match (S::F64_LANES, links.second_order) {
             (8, false) => self.backward_in::<S, 1, false>(Lanes(simd), links, factors),
             (8, true) => self.backward_in::<S, 1, true>(Lanes(simd), links, factors),
@@ -245,12 +301,16 @@ impl Abreast {
         }
     }
 
-    /// Adds the counts of all sentences since the last call to `counts`.
-    pub fn take_counts(&mut self, links: &Links, counts: &mut PairCounts) {
+    /// Adds the counts of all sentences since the last call to `counts`; `centred` are the links of sentences with centred scores.
+    pub fn take_counts(&mut self, links: &Links, centred: Option<&Links>, counts: &mut PairCounts) {
         if !(self.counts.is_empty() && self.nodes.is_empty()) {
             links.add_counts(self.counts.as_chunks().0, self.nodes.as_chunks().0, counts);
         }
+        if let Some(centred) = centred.filter(|_| !self.centred_counts.is_empty()) {
+            centred.add_counts(self.centred_counts.as_chunks().0, &[], counts);
+        }
         self.counts.clear();
+        self.centred_counts.clear();
         self.nodes.clear();
     }
 
@@ -329,7 +389,7 @@ impl Abreast {
         let mut least = simd.all(1.0);
         for step in 1..=steps {
             let token = step - usize::from(!SECOND);
-            let rescale = simd.divide(simd.all(1.0), totals[step - 1]);
+            let rescale = simd.divide(simd.all(links.up), totals[step - 1]);
             let (before, row) = alpha[(step - 1) * nodes..(step + 1) * nodes].split_at_mut(nodes);
             let states = &potentials[token * links.width..][..labels];
             next.fill(simd.all(0.0));
@@ -353,7 +413,7 @@ impl Abreast {
                         }
                     }
                     if can_vanish {
-                        least = simd.least(least, value, potential);
+                        least = simd.least(least, value, potential, links.least);
                     }
                     row[node] = value;
                 }
@@ -375,7 +435,7 @@ impl Abreast {
         simd: Lanes<S, N>,
         links: &Links,
         factors: [f64; LANES],
-    ) {
+    ) -> [f64; LANES] {
         let (nodes, lengths) = (links.n_nodes() * LANES, self.lengths);
         // The sum behind the last token is factor / Z: marginals then come out multiplied by the factor.
         let scales: [f64; LANES] = std::array::from_fn(|lane| match lengths[lane] {
@@ -390,10 +450,11 @@ impl Abreast {
         if SECOND {
             self.nodes.resize(nodes, 0.0);
         }
+        let mut largest = simd.all(0.0);
         for step in (1..=self.steps(links)).rev() {
             let token = step - usize::from(!SECOND);
             let ends = simd.where_last(&lengths, token, &scales);
-            self.step_back::<S, N, SECOND>(simd, links, step, ends);
+            self.step_back::<S, N, SECOND>(simd, links, (step, &mut largest), ends);
             self.put_marginals(simd.0, token, links.width);
         }
         if SECOND {
@@ -404,6 +465,7 @@ impl Abreast {
             }
             self.put_marginals(simd.0, 0, links.width);
         }
+        *simd.array(&largest)
     }
 
     /// Goes from the step behind to this one: computes marginals, counts, and beta times potentials. `ends` is factor / Z in the
@@ -413,13 +475,13 @@ impl Abreast {
         &mut self,
         simd: Lanes<S, N>,
         links: &Links,
-        step: usize,
+        (step, largest): (usize, &mut [S::f64s; N]),
         ends: [S::f64s; N],
     ) {
         let (labels, nodes, token) = (links.labels, links.n_nodes(), step - usize::from(!SECOND));
         let potentials = &simd.of(&self.potentials)[token * links.width..][..labels];
         let alpha = &simd.of(&self.alpha)[step * nodes..][..nodes];
-        let rescale = simd.divide(simd.all(1.0), simd.of(&self.totals)[step - 1]);
+        let rescale = simd.divide(simd.all(links.up), simd.of(&self.totals)[step - 1]);
         let (bases, next) = (simd.of_mut(&mut self.bases), simd.of_mut(&mut self.next));
         for base in &mut *bases {
             *base = simd.multiply_add(simd.all(links.rest), *base, ends);
@@ -436,6 +498,9 @@ impl Abreast {
             for label in 0..labels {
                 let node = group * labels + label;
                 let beta = simd.add(sums[node], bases[if SECOND { label } else { 0 }]);
+                if links.centred.is_some() {
+                    *largest = simd.max(*largest, simd.max(beta, simd.subtract(simd.all(0.0), beta)));
+                }
                 let marginal = simd.multiply(alpha[node], beta);
                 let mut onward = simd.multiply(simd.multiply(potentials[label], rescale), beta);
                 if SECOND {

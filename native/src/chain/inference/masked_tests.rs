@@ -203,7 +203,7 @@ impl Problem {
         let log_z = abreast.forward(simd, &links)?;
         abreast.backward(simd, &links, [2.0; LANES]);
         let mut counts = PairCounts::new(&transitions);
-        abreast.take_counts(&links, &mut counts);
+        abreast.take_counts(&links, None, &mut counts);
         let pairs = (0..l * l).map(|i| counts.expected(&transitions, i / l * width + i % l) / 2.0);
         let mut pairs = Some(pairs.collect::<Vec<f64>>());
         let mut answers = |lane: usize| {
