@@ -116,7 +116,7 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
         for bundle in &lists.bundles {
             let BundleLinks { others, weights, .. } = lists.links_of(bundle);
             let rows = others.iter().zip(weights).map(|row| (row, ()));
-            let totals = self.bundle_sums(rows, values, |_, _, _| ());
+            let totals = self.bundle_sums(bundle.is_shared, rows, values, |_, _, _| ());
             for k in 0..BUNDLE {
                 sums[bundle.nodes[k] as usize] = totals[k];
             }
@@ -145,7 +145,7 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
             let count = |counts: &mut &mut [[S::f64s; N]; BUNDLE], k: usize, value: [S::f64s; N]| {
                 counts[k] = self.multiply_add(own[k], value, counts[k]);
             };
-            let totals = self.bundle_sums(rows, values, count);
+            let totals = self.bundle_sums(bundle.is_shared, rows, values, count);
             for k in 0..BUNDLE {
                 sums[bundle.nodes[k] as usize] = totals[k];
             }
@@ -153,15 +153,27 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
     }
 
     /// The sums of a bundle's lists: over the rows of links, weight * the value of the link's other node. `each` gets every
-    /// value with what stands beside its row, and its place in the bundle.
+    /// value with what stands beside its row, and its place in the bundle. `shared` is `Bundle::is_shared`.
     #[inline(always)]
     fn bundle_sums<'a, T>(
         self,
+        shared: bool,
         rows: impl Iterator<Item = ((&'a [u32; BUNDLE], &'a [f64; BUNDLE]), T)>,
         values: &[[S::f64s; N]],
         each: impl Fn(&mut T, usize, [S::f64s; N]),
     ) -> [[S::f64s; N]; BUNDLE] {
         let mut totals = [self.all(0.0); BUNDLE];
+        if shared {
+            for ((others, weights), mut beside) in rows {
+                // SAFETY: as below.
+                let value = unsafe { *values.get_unchecked(others[0] as usize) };
+                for k in 0..BUNDLE {
+                    totals[k] = self.multiply_add(self.all(weights[k]), value, totals[k]);
+                    each(&mut beside, k, value);
+                }
+            }
+            return totals;
+        }
         for ((others, weights), mut beside) in rows {
             for k in 0..BUNDLE {
                 // SAFETY: the lists' nodes are below `n_nodes`, and the callers check that there are as many values.
@@ -214,23 +226,6 @@ impl Abreast {
         links.are_few && in_range && self.tokens * links.n_nodes() * LANES <= MOST
     }
 
-    /// Centres the scores of each sentence; returns what each log Z is short of then.
-    #[inline(always)]
-    fn centre<S: Simd>(&mut self, simd: S, links: &Links) -> [f64; LANES] {
-        let mut off = [0.0; LANES];
-        if let Some(centred) = &links.centred {
-            self.mask.replace(links.labels, &mut self.rows, f64::NEG_INFINITY);
-            let least = centred.floors.factor.ln();
-            for lane in 0..LANES {
-                let tokens = self.lengths[lane];
-                let rows = &mut self.rows[self.starts[lane]..][..tokens * links.width];
-                off[lane] = centred.centring.states(simd, rows, least);
-                off[lane] += centred.each_triple * tokens.saturating_sub(2) as f64;
-            }
-        }
-        off
-    }
-
     /// Forward recursion; returns log Z of each sentence, or None if a number leaves the range of a double.
     #[inline(always)]
     pub fn forward<S: Simd>(&mut self, simd: S, links: &Links) -> Option<[f64; LANES]> {
@@ -269,15 +264,15 @@ impl Abreast {
     /// sentences' scores could be centred; if there are any others, nothing is counted.
     #[inline(always)]
     pub fn backward<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) -> [bool; LANES] {
-        let Some(centred) = &links.centred else {
+        if links.centred.is_none() {
             self.backward_once(simd, links, factors);
             return [true; LANES];
         };
         std::mem::swap(&mut self.counts, &mut self.centred_counts);
         self.counts.resize(links.out.n_places() * LANES, 0.0);
         let largest = self.backward_once(simd, links, factors);
-        let most = centred.floors.most_backward();
-        let are_right: [bool; LANES] = std::array::from_fn(|lane| largest[lane] <= most * factors[lane].abs());
+        let are_right: [bool; LANES] =
+            std::array::from_fn(|lane| largest[lane] <= centring::BELIEVED * factors[lane].abs());
         if are_right.contains(&false) {
             // The counts are taken off again.
             self.backward_once(simd, links, factors.map(|factor| -factor));
@@ -286,7 +281,8 @@ impl Abreast {
         are_right
     }
 
-    /// The backward recursion; returns the largest |beta| of each sentence if scores are centred.
+    /// The backward recursion; if scores are centred, returns |factor| times the largest probability, or a bound on it, with which
+    /// each sentence meets a raised factor at a node.
     #[inline(always)]
     fn backward_once<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) -> [f64; LANES] {
         match (S::F64_LANES, links.second_order) {
@@ -454,7 +450,8 @@ impl Abreast {
         for step in (1..=self.steps(links)).rev() {
             let token = step - usize::from(!SECOND);
             let ends = simd.where_last(&lengths, token, &scales);
-            self.step_back::<S, N, SECOND>(simd, links, (step, &mut largest), ends);
+            self.step_back::<S, N, SECOND>(simd, links, step, ends);
+            self.note_raised::<S, N, SECOND>(simd, links, step, &mut largest);
             self.put_marginals(simd.0, token, links.width);
         }
         if SECOND {
@@ -463,6 +460,7 @@ impl Abreast {
             for (marginal, (&base, &potential)) in simd.of_mut(&mut self.marginals).iter_mut().zip(factors) {
                 *marginal = simd.multiply(potential, simd.add(base, ends));
             }
+            self.note_raised_states(simd, links, 0, &mut largest);
             self.put_marginals(simd.0, 0, links.width);
         }
         *simd.array(&largest)
@@ -475,7 +473,7 @@ impl Abreast {
         &mut self,
         simd: Lanes<S, N>,
         links: &Links,
-        (step, largest): (usize, &mut [S::f64s; N]),
+        step: usize,
         ends: [S::f64s; N],
     ) {
         let (labels, nodes, token) = (links.labels, links.n_nodes(), step - usize::from(!SECOND));
@@ -498,9 +496,6 @@ impl Abreast {
             for label in 0..labels {
                 let node = group * labels + label;
                 let beta = simd.add(sums[node], bases[if SECOND { label } else { 0 }]);
-                if links.centred.is_some() {
-                    *largest = simd.max(*largest, simd.max(beta, simd.subtract(simd.all(0.0), beta)));
-                }
                 let marginal = simd.multiply(alpha[node], beta);
                 let mut onward = simd.multiply(simd.multiply(potentials[label], rescale), beta);
                 if SECOND {
@@ -544,5 +539,6 @@ fn zero(buffer: &mut Aligned, len: usize) {
     buffer.fill(0.0);
 }
 
+mod centred;
 #[cfg(test)]
 mod tests;

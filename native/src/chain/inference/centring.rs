@@ -18,13 +18,17 @@
 //!   variables are at least e^(-F - D), in second order e^(-2 F - 2 D), and backward variables at most e^(2 D): `MOST_SPREAD` keeps
 //!   them in the range of a double. Constraints have no such bounds.
 //! - From the result, for sentences abreast, whatever the spread (`Floors`). Transitions and triples are raised too, so that every
-//!   factor lies in [floor, 1] or is forbidden. Forward variables are kept at the height `UP` instead of 1, in the middle of the
-//!   range; a raised factor that leads to node y is then met with a probability of at most floor * UP * beta(y) / Z', the sum of
-//!   all paths before it being at most UP. Where all beta are at most BELIEVED / (floor * UP) * Z', m is at most 1e-18 for each
-//!   node. Other sentences go to log space. A forward variable is at least UP * floor^2, in second order UP * floor^6 (the pairs
-//!   that end with a label have floor^3 of all, and one of them is continued), and a backward variable is at most Z' over that.
-//!   Where constraints are, forward variables have to be at least `least` times their potentials. What becomes 0 in backward
-//!   variables is below 1e-307 and is met by forward variables of at most UP.
+//!   factor lies in [floor, 1] or is forbidden. Forward variables are kept at the height `up` instead of 1: they use more of the
+//!   range of a double. Their sum over all nodes, rescaled, is `up`. So a raised link into node y is met with a probability of at
+//!   most floor * up * psi(y) * beta(y) / Z', and a raised state with its marginal. Where all these are at most `BELIEVED`, the
+//!   sentence is right, and else it is done again by itself.
+//!
+//! Nothing leaves the range meanwhile. In first order a forward variable is at least up * floor^2; in second order up * floor^6,
+//! for the pairs that end with a label have at least floor^3 of all, and one of them is continued. Where constraints are, forward
+//! variables have to be at least up * `least` times their potentials, which is tested. A backward variable is at most Z' over the
+//! forward variable. It may become 0: below 1e-307 it loses digits, but what it is multiplied by in a marginal is at most `up`, and
+//! up * 1e-323 is nothing. The bound above is beyond the node's own marginal by 1 / floor^3 at most, or 1 / least, and
+//! up * 1e-323 / floor^3 is still less than 1e-18.
 
 use crate::chain::inference::transitions::Transitions;
 use crate::chain::inference::triples::Triples;
@@ -36,12 +40,8 @@ pub(super) const MOST: f64 = 1e9;
 /// The largest spread D for a single sentence.
 const MOST_SPREAD: f64 = 210.0;
 const MOST_SPREAD_SECOND: f64 = 100.0;
-/// The exponent of `UP`.
-pub(super) const UP_EXPONENT: i64 = 505;
-/// The height at which forward variables of sentences abreast are kept: 2^505, about 1e152.
-pub(super) const UP: f64 = f64::from_bits(((1023 + UP_EXPONENT) as u64) << 52);
 /// The probability of meeting a raised factor at one node that counts as none.
-const BELIEVED: f64 = 1e-18;
+pub(super) const BELIEVED: f64 = 1e-17;
 
 /// What is taken off the scores of transitions, and added to the scores of states.
 pub(super) struct Centring {
@@ -176,24 +176,27 @@ impl Centred {
     }
 }
 
-/// The least factors of sentences abreast.
+/// The least factors of sentences abreast, and the height of their forward variables.
 pub(super) struct Floors {
     /// The least factor that is not forbidden.
     pub(super) factor: f64,
-    /// The least ratio of a forward variable to its potential, over `UP`, where constraints are.
+    /// The least ratio of a forward variable to its potential, over `up`, where constraints are.
     pub(super) least: f64,
+    /// The exponent of `up`.
+    pub(super) up_exponent: i64,
 }
 
 impl Floors {
     pub(super) fn new(second_order: bool) -> Floors {
         match second_order {
-            false => Floors { factor: 1e-225, least: 1e-226 },
-            true => Floors { factor: 1e-74, least: 1e-100 },
+            // up is about 1e253, and about 1e105.
+            false => Floors { factor: 1e-275, least: 1e-276, up_exponent: 840 },
+            true => Floors { factor: 1e-66, least: 1e-66, up_exponent: 349 },
         }
     }
 
-    /// The largest backward variable, over Z, that leaves no doubt.
-    pub(super) fn most_backward(&self) -> f64 {
-        BELIEVED / self.factor / UP
+    /// The height at which forward variables are kept, a power of 2.
+    pub(super) fn up(&self) -> f64 {
+        f64::from_bits(((1023 + self.up_exponent) as u64) << 52)
     }
 }

@@ -6,7 +6,7 @@
 //! over the few links with a feature of alpha(x) (exp(score) - 1) (Lavergne, Cappé & Yvon 2010, "Practical very large scale
 //! CRFs").
 
-use crate::chain::inference::centring::{self, Centring, Floors};
+use crate::chain::inference::centring::{Centring, Floors};
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::scaled;
 use crate::chain::inference::transitions::Transitions;
@@ -33,10 +33,10 @@ pub struct Links {
     pub constrained: bool,
     /// Whether sentences should go abreast; if not, the lists are empty.
     pub are_few: bool,
-    /// The factor of a link that is in no list: 1, or 0 if all links are listed.
+    /// The factor of a link that is in no list: 1, or what is taken off centred scores makes of it; 0 if all links are listed.
     pub rest: f64,
-    /// In first order, for each node the factor of the links into it that are in no list: `rest`, or 0 where some links are
-    /// forbidden, for then the others are listed.
+    /// In first order, for each node 1, or 0 where all links into it that are allowed are listed, as they are where some links are
+    /// forbidden.
     pub rests: Vec<f64>,
     /// For each node the links that enter it.
     pub into: BundledLists,
@@ -46,7 +46,7 @@ pub struct Links {
     pub factors: Vec<f64>,
     /// The largest |transition score|, in second order plus the largest |triple score|.
     pub max_abs: f64,
-    /// The height at which forward variables are kept, and its exponent of 2: 1, or `centring::UP` with centred scores.
+    /// The height at which forward variables are kept, and its exponent of 2: 1, or `Floors::up` with centred scores.
     pub(super) up: f64,
     pub(super) up_exponent: i64,
     /// The least ratio of a forward variable to its potential where constraints are.
@@ -81,6 +81,8 @@ pub struct BundledLists {
 pub struct Bundle {
     /// The nodes that the lists belong to; the last node of the last bundle may stand there more than once.
     pub nodes: [u32; BUNDLE],
+    /// Whether the links of each row lead to the same node, as they do where all links are listed.
+    pub is_shared: bool,
     /// Where the bundle's rows stand among all rows.
     range: Range<usize>,
 }
@@ -112,7 +114,9 @@ impl BundledLists {
                 weights.push(std::array::from_fn(|k| link(k).1));
                 filled.push(std::array::from_fn(|k| k < lists.len() && at < list(k).len()));
             }
-            bundles.push(Bundle { nodes: std::array::from_fn(|k| list(k)[0].0), range: start..others.len() });
+            let is_shared = others[start..].iter().all(|row: &[u32; BUNDLE]| row.iter().all(|&other| other == row[0]));
+            let nodes = std::array::from_fn(|k| list(k)[0].0);
+            bundles.push(Bundle { nodes, is_shared, range: start..others.len() });
         }
         assert!(links.iter().all(|link| (link.0.max(link.1) as usize) < n));
         BundledLists { n, bundles, others, weights, filled }
@@ -248,7 +252,9 @@ impl Links {
             (Some(_), false) => link.2.exp().max(floor),
         };
         links.iter_mut().for_each(|link| link.2 = weight(link));
-        self.rests.iter_mut().for_each(|rest| *rest *= self.rest);
+        if !sparse {
+            self.rests.fill(0.0);
+        }
         links.sort_by_key(|link| link.0);
         self.out = BundledLists::new(nodes, &links);
         links.iter_mut().for_each(|link| (link.0, link.1) = (link.1, link.0));
@@ -260,7 +266,7 @@ impl Links {
     fn centre(&mut self, transitions: &Transitions) {
         let second_order = transitions.triples.is_some();
         let (centring, floors) = (Centring::new(transitions), Floors::new(second_order));
-        (self.up, self.up_exponent, self.least) = (centring::UP, centring::UP_EXPONENT, floors.least * centring::UP);
+        (self.up, self.up_exponent, self.least) = (floors.up(), floors.up_exponent, floors.least * floors.up());
         self.centred = Some(CentredLinks { centring, each_triple: 0.0, floors });
     }
 
@@ -311,6 +317,6 @@ impl Links {
 
     /// The factor of the links into a node that are in no list.
     fn rest_of(&self, node: usize) -> f64 {
-        if self.second_order { self.rest } else { self.rests[node] }
+        if self.second_order { self.rest } else { self.rest * self.rests[node] }
     }
 }
