@@ -28,7 +28,7 @@ use crate::numeric::store::Soon;
 use crate::threads::{self, Interrupt, Pool, locked};
 use bytemuck::cast_slice;
 use pulp::Arch;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The objective over some sentences and some features.
@@ -339,7 +339,8 @@ impl ChainObjective {
         let queue = Mutex::new(self.blocks.iter().zip(targets).enumerate());
         let spare = Mutex::new((std::mem::take(&mut scratch.sums), std::mem::take(&mut scratch.workspaces)));
         let reduction = Mutex::new(Reduction::default());
-        let scores = Scores { w, rows: &scratch.rows, transitions, links };
+        let centred = &OnceLock::new();
+        let scores = Scores { w, rows: &scratch.rows, transitions, links, centred };
         let next = || locked(&queue).next().filter(|_| !interrupt.is_set());
         self.pool.install(|| {
             rayon::scope(|scope| {

@@ -19,6 +19,7 @@ use crate::chain::sums::Sums;
 use crate::chain::weighted::Weighted;
 use crate::numeric::LANES;
 use pulp::{Simd, WithSimd};
+use std::sync::OnceLock;
 
 /// The weights of an evaluation: all of them, and the forms that its loops read.
 #[derive(Clone, Copy)]
@@ -27,6 +28,14 @@ pub(super) struct Scores<'a> {
     pub rows: &'a [f64],
     pub transitions: &'a Transitions,
     pub links: &'a Links,
+    /// The links with centred scores, made when sentences need them.
+    pub centred: &'a OnceLock<Links>,
+}
+
+impl<'a> Scores<'a> {
+    fn centred(&self, features: &Features) -> &'a Links {
+        self.centred.get_or_init(|| Links::centred(self.transitions, &features.transitions, &features.triples))
+    }
 }
 
 /// Buffers of one thread.
@@ -105,20 +114,30 @@ impl WithSimd for BlockPass<'_> {
         nlls.resize(self.block.sentences.len(), 0.0);
         for sentences in self.countings().chunks(LANES) {
             // With bigram features the transitions differ from token to token, and from sentence to sentence.
-            if self.block.bigrams.n_met() == 0
-                && self.scores.links.are_few
-                && simd.vectorize(Together(&mut self, sentences))
-            {
-                continue;
+            let together = self.block.bigrams.n_met() == 0 && self.scores.links.are_few;
+            let done = if together { simd.vectorize(Together(&mut self, sentences)) } else { [false; LANES] };
+            if done.contains(&false) {
+                self.sweep_apart(simd, sentences, done);
             }
-            sentences.iter().for_each(|sentence| simd.vectorize(Alone(&mut self, sentence)));
         }
         let Workspace { abreast, .. } = self.workspace;
-        abreast.take_counts(self.scores.links, &mut self.targets.sums.pairs);
+        abreast.take_counts(self.scores.links, self.scores.centred.get(), &mut self.targets.sums.pairs);
     }
 }
 
 impl<'a> BlockPass<'a> {
+    /// After `Together` has left sentences to do because of some of them: does these one by one, and the others abreast again.
+    #[inline(always)]
+    fn sweep_apart<S: Simd>(&mut self, simd: S, sentences: &[Counting<'a>], fit: [bool; LANES]) {
+        let of =
+            |fits: bool| sentences.iter().zip(fit).filter(move |(_, fit)| *fit == fits).map(|(sentence, _)| *sentence);
+        let (mut apart, others): (Vec<_>, Vec<_>) = (of(false).collect(), of(true).collect());
+        if !others.is_empty() && simd.vectorize(Together(self, &others)).contains(&false) {
+            apart.extend(others);
+        }
+        apart.iter().for_each(|sentence| simd.vectorize(Alone(self, sentence)));
+    }
+
     /// The sentences of the block that have tokens and a weight; twice those whose labels are partly known, and not those of whose
     /// labels nothing is known.
     fn countings(&self) -> Vec<Counting<'a>> {
@@ -190,15 +209,15 @@ impl<'a> BlockPass<'a> {
     }
 }
 
-/// Up to eight sentences without bigram features, abreast. Returns false, with nothing done, if their scores are too large
-/// or the sentences too long.
+/// Up to eight sentences without bigram features, abreast. Returns which of them fit; nothing is done if one does not, because of
+/// its scores or its length.
 struct Together<'a, 'b>(&'a mut BlockPass<'b>, &'a [Counting<'b>]);
 
 impl WithSimd for Together<'_, '_> {
-    type Output = bool;
+    type Output = [bool; LANES];
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> bool {
+    fn with_simd<S: Simd>(self, simd: S) -> [bool; LANES] {
         let Together(pass, sentences) = self;
         let Scores { transitions, links, .. } = pass.scores;
         let mut abreast = std::mem::take(&mut pass.workspace.abreast);
@@ -207,22 +226,26 @@ impl WithSimd for Together<'_, '_> {
             pass.fill_scores(simd, sentence, abreast.rows(lane, links));
             pass.masks.rows(sentence.mask).for_each(|(token, row)| abreast.forbid(lane, token, row));
         }
-        let fits = abreast.fits(simd, links);
+        let mut fits = abreast.fits(simd, links);
+        let links = if fits { links } else { pass.scores.centred(pass.features) };
+        fits = fits || abreast.fits(simd, links);
         let (mut weights, mut scores) = ([0.0; LANES], [0.0; LANES]);
         for (lane, sentence) in sentences.iter().enumerate() {
             weights[lane] = sentence.weight;
             scores[lane] = transitions.score(abreast.rows(lane, links), sentence.gold.iter().copied());
         }
         let log_z = if fits { abreast.forward(simd, links) } else { None };
+        let mut fit = [false; LANES];
         if let Some(log_z) = log_z {
-            abreast.backward(simd, links, weights);
+            fit = abreast.backward(simd, links, weights);
+            let sentences = if fit.contains(&false) { &[] } else { sentences };
             for (lane, sentence) in sentences.iter().enumerate() {
                 pass.count(sentence, log_z[lane] - scores[lane]);
                 pass.spread(simd, sentence, abreast.rows(lane, links));
             }
         }
         pass.workspace.abreast = abreast;
-        log_z.is_some()
+        fit
     }
 }
 

@@ -18,11 +18,12 @@
 //!
 //! Over 400 lines: the parts of this one recursion share its buffers.
 
+use crate::chain::inference::centring;
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::lanes::Lanes;
 use crate::chain::inference::links::{BUNDLE, BundleLinks, BundledLists, Links};
 use crate::chain::inference::mask::Mask;
-use crate::chain::inference::scaled::{self, LogProduct, stays_in_range};
+use crate::chain::inference::scaled::{LogProduct, stays_in_range};
 use crate::numeric::aligned::Aligned;
 use crate::numeric::{self, LANES};
 use pulp::Simd;
@@ -63,16 +64,18 @@ pub struct Abreast {
     marginals: Aligned,
     /// Counts of links by their places in `out`, x lanes, in units of exp(score).
     counts: Aligned,
+    /// `counts` of sentences whose scores were centred.
+    centred_counts: Aligned,
     /// Nodes x lanes counts of the pairs of labels, in second order only.
     nodes: Aligned,
 }
 
 /// The operations of these recursions.
 impl<S: Simd, const N: usize> Lanes<S, N> {
-    /// The lesser of `least` and what a forward variable is above its least value, `scaled::LEAST` times its potential.
+    /// The lesser of `least` and what a forward variable is above its least value, `ratio` times its potential.
     #[inline(always)]
-    fn least(self, mut least: [S::f64s; N], alpha: [S::f64s; N], potential: [S::f64s; N]) -> [S::f64s; N] {
-        let above = self.multiply_add(self.all(-scaled::LEAST), potential, alpha);
+    fn least(self, mut least: [S::f64s; N], alpha: [S::f64s; N], potential: [S::f64s; N], ratio: f64) -> [S::f64s; N] {
+        let above = self.multiply_add(self.all(-ratio), potential, alpha);
         for n in 0..N {
             least[n] = self.0.min_f64s(least[n], above[n]);
         }
@@ -113,7 +116,7 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
         for bundle in &lists.bundles {
             let BundleLinks { others, weights, .. } = lists.links_of(bundle);
             let rows = others.iter().zip(weights).map(|row| (row, ()));
-            let totals = self.bundle_sums(rows, values, |_, _, _| ());
+            let totals = self.bundle_sums(bundle.is_shared, rows, values, |_, _, _| ());
             for k in 0..BUNDLE {
                 sums[bundle.nodes[k] as usize] = totals[k];
             }
@@ -142,7 +145,7 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
             let count = |counts: &mut &mut [[S::f64s; N]; BUNDLE], k: usize, value: [S::f64s; N]| {
                 counts[k] = self.multiply_add(own[k], value, counts[k]);
             };
-            let totals = self.bundle_sums(rows, values, count);
+            let totals = self.bundle_sums(bundle.is_shared, rows, values, count);
             for k in 0..BUNDLE {
                 sums[bundle.nodes[k] as usize] = totals[k];
             }
@@ -150,15 +153,27 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
     }
 
     /// The sums of a bundle's lists: over the rows of links, weight * the value of the link's other node. `each` gets every
-    /// value with what stands beside its row, and its place in the bundle.
+    /// value with what stands beside its row, and its place in the bundle. `shared` is `Bundle::is_shared`.
     #[inline(always)]
     fn bundle_sums<'a, T>(
         self,
+        shared: bool,
         rows: impl Iterator<Item = ((&'a [u32; BUNDLE], &'a [f64; BUNDLE]), T)>,
         values: &[[S::f64s; N]],
         each: impl Fn(&mut T, usize, [S::f64s; N]),
     ) -> [[S::f64s; N]; BUNDLE] {
         let mut totals = [self.all(0.0); BUNDLE];
+        if shared {
+            for ((others, weights), mut beside) in rows {
+                // SAFETY: as below.
+                let value = unsafe { *values.get_unchecked(others[0] as usize) };
+                for k in 0..BUNDLE {
+                    totals[k] = self.multiply_add(self.all(weights[k]), value, totals[k]);
+                    each(&mut beside, k, value);
+                }
+            }
+            return totals;
+        }
         for ((others, weights), mut beside) in rows {
             for k in 0..BUNDLE {
                 // SAFETY: the lists' nodes are below `n_nodes`, and the callers check that there are as many values.
@@ -204,12 +219,17 @@ impl Abreast {
     pub fn fits<S: Simd>(&mut self, simd: S, links: &Links) -> bool {
         self.mask.multiply(simd, &mut self.rows);
         let most = numeric::max_abs(simd, &self.rows) + links.max_abs;
-        stays_in_range(most, links.second_order) && self.tokens * links.n_nodes() * LANES <= MOST
+        let in_range = match links.centred {
+            None => stays_in_range(most, links.second_order),
+            Some(_) => most <= centring::MOST,
+        };
+        links.are_few && in_range && self.tokens * links.n_nodes() * LANES <= MOST
     }
 
     /// Forward recursion; returns log Z of each sentence, or None if a number leaves the range of a double.
     #[inline(always)]
     pub fn forward<S: Simd>(&mut self, simd: S, links: &Links) -> Option<[f64; LANES]> {
+        let off = self.centre(simd, links);
         let in_range = match (S::F64_LANES, links.second_order) {
             (8, false) => self.forward_in::<S, 1, false>(Lanes(simd), links),
             (8, true) => self.forward_in::<S, 1, true>(Lanes(simd), links),
@@ -223,16 +243,48 @@ impl Abreast {
         if !in_range {
             return None;
         }
+        let is_usable = |&total: &f64| total > 0.0 && total.is_finite();
+        if links.centred.is_some() && !self.totals.iter().all(is_usable) {
+            return None;
+        }
         let mut products: [LogProduct; LANES] = Default::default();
         for totals in self.totals.as_chunks::<LANES>().0 {
             products.iter_mut().zip(totals).for_each(|(product, &total)| product.multiply(total));
         }
-        Some(LogProduct::logs(simd, &products))
+        for lane in 0..LANES {
+            let steps = self.lengths[lane].saturating_sub(usize::from(links.second_order));
+            products[lane].divide_by_power(links.up_exponent * steps as i64);
+        }
+        let mut log_z = LogProduct::logs(simd, &products);
+        log_z.iter_mut().zip(off).for_each(|(log_z, off)| *log_z += off);
+        Some(log_z)
     }
 
-    /// After `forward`: leaves factor * p(y_t = j) of each sentence in its rows, and counts transitions and triples.
+    /// After `forward`: leaves factor * p(y_t = j) of each sentence in its rows, and counts transitions and triples. Returns which
+    /// sentences' scores could be centred; if there are any others, nothing is counted.
     #[inline(always)]
-    pub fn backward<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) {
+    pub fn backward<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) -> [bool; LANES] {
+        if links.centred.is_none() {
+            self.backward_once(simd, links, factors);
+            return [true; LANES];
+        };
+        std::mem::swap(&mut self.counts, &mut self.centred_counts);
+        self.counts.resize(links.out.n_places() * LANES, 0.0);
+        let largest = self.backward_once(simd, links, factors);
+        let are_right: [bool; LANES] =
+            std::array::from_fn(|lane| largest[lane] <= centring::BELIEVED * factors[lane].abs());
+        if are_right.contains(&false) {
+            // The counts are taken off again.
+            self.backward_once(simd, links, factors.map(|factor| -factor));
+        }
+        std::mem::swap(&mut self.counts, &mut self.centred_counts);
+        are_right
+    }
+
+    /// The backward recursion; if scores are centred, returns |factor| times the largest probability, or a bound on it, with which
+    /// each sentence meets a raised factor at a node.
+    #[inline(always)]
+    fn backward_once<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) -> [f64; LANES] {
         match (S::F64_LANES, links.second_order) {
             (8, false) => self.backward_in::<S, 1, false>(Lanes(simd), links, factors),
             (8, true) => self.backward_in::<S, 1, true>(Lanes(simd), links, factors),
@@ -245,12 +297,16 @@ impl Abreast {
         }
     }
 
-    /// Adds the counts of all sentences since the last call to `counts`.
-    pub fn take_counts(&mut self, links: &Links, counts: &mut PairCounts) {
+    /// Adds the counts of all sentences since the last call to `counts`; `centred` are the links of sentences with centred scores.
+    pub fn take_counts(&mut self, links: &Links, centred: Option<&Links>, counts: &mut PairCounts) {
         if !(self.counts.is_empty() && self.nodes.is_empty()) {
             links.add_counts(self.counts.as_chunks().0, self.nodes.as_chunks().0, counts);
         }
+        if let Some(centred) = centred.filter(|_| !self.centred_counts.is_empty()) {
+            centred.add_counts(self.centred_counts.as_chunks().0, &[], counts);
+        }
         self.counts.clear();
+        self.centred_counts.clear();
         self.nodes.clear();
     }
 
@@ -329,7 +385,7 @@ impl Abreast {
         let mut least = simd.all(1.0);
         for step in 1..=steps {
             let token = step - usize::from(!SECOND);
-            let rescale = simd.divide(simd.all(1.0), totals[step - 1]);
+            let rescale = simd.divide(simd.all(links.up), totals[step - 1]);
             let (before, row) = alpha[(step - 1) * nodes..(step + 1) * nodes].split_at_mut(nodes);
             let states = &potentials[token * links.width..][..labels];
             next.fill(simd.all(0.0));
@@ -353,7 +409,7 @@ impl Abreast {
                         }
                     }
                     if can_vanish {
-                        least = simd.least(least, value, potential);
+                        least = simd.least(least, value, potential, links.least);
                     }
                     row[node] = value;
                 }
@@ -375,7 +431,7 @@ impl Abreast {
         simd: Lanes<S, N>,
         links: &Links,
         factors: [f64; LANES],
-    ) {
+    ) -> [f64; LANES] {
         let (nodes, lengths) = (links.n_nodes() * LANES, self.lengths);
         // The sum behind the last token is factor / Z: marginals then come out multiplied by the factor.
         let scales: [f64; LANES] = std::array::from_fn(|lane| match lengths[lane] {
@@ -390,10 +446,12 @@ impl Abreast {
         if SECOND {
             self.nodes.resize(nodes, 0.0);
         }
+        let mut largest = simd.all(0.0);
         for step in (1..=self.steps(links)).rev() {
             let token = step - usize::from(!SECOND);
             let ends = simd.where_last(&lengths, token, &scales);
             self.step_back::<S, N, SECOND>(simd, links, step, ends);
+            self.note_raised::<S, N, SECOND>(simd, links, step, &mut largest);
             self.put_marginals(simd.0, token, links.width);
         }
         if SECOND {
@@ -402,8 +460,10 @@ impl Abreast {
             for (marginal, (&base, &potential)) in simd.of_mut(&mut self.marginals).iter_mut().zip(factors) {
                 *marginal = simd.multiply(potential, simd.add(base, ends));
             }
+            self.note_raised_states(simd, links, 0, &mut largest);
             self.put_marginals(simd.0, 0, links.width);
         }
+        *simd.array(&largest)
     }
 
     /// Goes from the step behind to this one: computes marginals, counts, and beta times potentials. `ends` is factor / Z in the
@@ -419,7 +479,7 @@ impl Abreast {
         let (labels, nodes, token) = (links.labels, links.n_nodes(), step - usize::from(!SECOND));
         let potentials = &simd.of(&self.potentials)[token * links.width..][..labels];
         let alpha = &simd.of(&self.alpha)[step * nodes..][..nodes];
-        let rescale = simd.divide(simd.all(1.0), simd.of(&self.totals)[step - 1]);
+        let rescale = simd.divide(simd.all(links.up), simd.of(&self.totals)[step - 1]);
         let (bases, next) = (simd.of_mut(&mut self.bases), simd.of_mut(&mut self.next));
         for base in &mut *bases {
             *base = simd.multiply_add(simd.all(links.rest), *base, ends);
@@ -479,5 +539,6 @@ fn zero(buffer: &mut Aligned, len: usize) {
     buffer.fill(0.0);
 }
 
+mod centred;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,9 @@ use crate::numeric::aligned::Aligned;
 pub struct PairCounts {
     /// labels x width sums of alpha_{t-1}(i) psi_t(j) beta_t(j), to be multiplied by exp(transition score).
     pub outer: Aligned,
+    /// labels x width sums of the same from sentences whose scores were centred, to be multiplied by exp(centred score); empty
+    /// until there is such a sentence.
+    pub centred: Aligned,
     /// labels x width sums that are probabilities already.
     pub direct: Aligned,
     pub triples: TripleCounts,
@@ -25,14 +28,15 @@ impl PairCounts {
     /// No counts.
     pub fn none() -> Self {
         let (outer, direct) = (Aligned::default(), Aligned::default());
-        PairCounts { outer, direct, triples: TripleCounts::default(), width: 0 }
+        PairCounts { outer, centred: Aligned::default(), direct, triples: TripleCounts::default(), width: 0 }
     }
 
     /// Counts of transitions alone, whatever the order of the chain: where marginals are wanted, nothing else is.
     pub fn without_triples(transitions: &Transitions) -> Self {
         let size = transitions.labels * transitions.width;
         let (outer, direct) = (Aligned::new(size, 0.0), Aligned::new(size, 0.0));
-        PairCounts { outer, direct, triples: TripleCounts::default(), width: transitions.width }
+        let (centred, triples) = (Aligned::default(), TripleCounts::default());
+        PairCounts { outer, centred, direct, triples, width: transitions.width }
     }
 
     /// Makes room for counts of triples that are probabilities already, if triples are counted.
@@ -57,6 +61,7 @@ impl PairCounts {
     /// Sets the counts to 0.
     pub fn clear(&mut self) {
         self.outer.fill(0.0);
+        self.centred.fill(0.0);
         self.direct.fill(0.0);
         self.triples.clear();
     }
@@ -66,12 +71,17 @@ impl PairCounts {
         for (mine, theirs) in [(&mut self.outer, &other.outer), (&mut self.direct, &other.direct)] {
             mine.iter_mut().zip(&**theirs).for_each(|(a, b)| *a += b);
         }
+        if !other.centred.is_empty() {
+            self.centred.resize(other.centred.len(), 0.0);
+            self.centred.iter_mut().zip(&*other.centred).for_each(|(a, b)| *a += b);
+        }
         self.triples.add(&other.triples);
     }
 
     /// Sets `direct` to factor * the expected counts of all transitions.
     #[inline(always)]
     pub fn multiply_out(&mut self, transitions: &Transitions, factor: f64) {
+        self.take_centred(transitions);
         let counts = self.direct.iter_mut().zip(&*self.outer).zip(&*transitions.exp);
         for ((direct, &outer), &exp) in counts {
             // Where exp is infinite, outer is 0.
@@ -80,10 +90,22 @@ impl PairCounts {
         }
     }
 
+    /// Turns the sums of centred sentences into probabilities.
+    fn take_centred(&mut self, transitions: &Transitions) {
+        if !self.centred.is_empty()
+            && let Some(centred) = transitions.centred()
+        {
+            let counts = self.direct.iter_mut().zip(&mut *self.centred).zip(&*centred.exp);
+            counts.for_each(|((direct, sum), exp)| *direct += std::mem::take(sum) * exp);
+        }
+    }
+
     /// The expected count of the transition at from * width + to.
     pub fn expected(&self, transitions: &Transitions, at: usize) -> f64 {
         // Where exp is infinite, no sentence was scaled, and the sum is 0.
         let outer = if self.outer[at] == 0.0 { 0.0 } else { self.outer[at] * transitions.exp[at] };
-        outer + self.direct[at]
+        let sum = self.centred.get(at).copied().unwrap_or(0.0);
+        let centred = if sum == 0.0 { 0.0 } else { sum * transitions.centred().map_or(0.0, |centred| centred.exp[at]) };
+        outer + centred + self.direct[at]
     }
 }

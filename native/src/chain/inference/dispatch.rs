@@ -1,5 +1,6 @@
 //! Which recursion a sentence takes: of first or second order, on scaled probabilities or in log space.
 
+use crate::chain::inference::centring;
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::lattice::Lattice;
 use crate::chain::inference::scaled::stays_in_range;
@@ -14,22 +15,31 @@ impl Lattice {
     /// allow it, else in log space.
     #[inline(always)]
     pub fn forward<S: Simd>(&mut self, simd: S, transitions: &Transitions) -> f64 {
+        let triples = transitions.triples_of(self.tokens);
+        self.centred = false;
         self.mask.multiply(simd, &mut self.scores);
         let mut most = numeric::max_abs(simd, &self.scores) + transitions.max_abs;
         if !self.edges.is_empty() {
             let largest = self.edges.iter().fold(0.0f64, |most, edge| most.max(edge.score.abs()));
             most += largest * self.overlap as f64;
         }
-        let triples = transitions.triples_of(self.tokens);
         most += triples.map_or(0.0, Triples::max_abs);
         self.log_space = !stays_in_range(most, triples.is_some());
+        let mut off = 0.0;
+        if self.log_space && most <= centring::MOST && self.edges.is_empty() {
+            if let Some(taken) = self.centre(simd, transitions, triples) {
+                (off, self.log_space, self.centred) = (taken, false, true);
+            }
+        }
         if !self.log_space {
             let log_z = match triples {
                 Some(triples) => simd.vectorize(Forward(self, transitions, triples)),
                 None => self.forward_scaled(simd, transitions),
             };
             match log_z {
-                Some(log_z) => self.log_z = log_z,
+                Some(log_z) => self.log_z = log_z + off,
+                // Centred scores are 0 at the end where every labelling is forbidden, and nowhere else.
+                None if self.centred => self.log_z = f64::NEG_INFINITY,
                 None => {
                     self.log_space = true;
                     // The forward recursion has put exp of the scores in their place.
@@ -43,6 +53,15 @@ impl Lattice {
             self.log_z = self.forward_log(transitions, triples);
         }
         self.log_z
+    }
+
+    /// Centres the scores, if that makes them fit for recursions on probabilities; returns what log Z is short of then.
+    #[inline(always)]
+    fn centre<S: Simd>(&mut self, simd: S, transitions: &Transitions, triples: Option<&Triples>) -> Option<f64> {
+        let centred = transitions.centred()?;
+        let least = centred.least_state(triples)?;
+        self.mask.replace(self.labels, &mut self.scores, f64::NEG_INFINITY);
+        Some(centred.centring.states(simd, &mut self.scores, least))
     }
 
     /// After `forward`: leaves factor * p(y_t = j) in `marginals` and factor * p(edge) in the edges, and adds the expected counts

@@ -30,6 +30,8 @@ pub struct Lattice {
     pub(super) rescale: Vec<f64>,
     pub(super) backward: Aligned,
     pub(super) log_space: bool,
+    /// Whether the last recursion ran on centred scores.
+    pub(super) centred: bool,
     pub(super) log_z: f64,
     /// The sum of the last token's alpha: Z in units of the scaling.
     pub(super) last_sum: f64,

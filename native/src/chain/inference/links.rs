@@ -6,7 +6,9 @@
 //! over the few links with a feature of alpha(x) (exp(score) - 1) (Lavergne, Cappé & Yvon 2010, "Practical very large scale
 //! CRFs").
 
+use crate::chain::inference::centring::{Centring, Floors};
 use crate::chain::inference::counts::PairCounts;
+use crate::chain::inference::scaled;
 use crate::chain::inference::transitions::Transitions;
 use crate::numeric::LANES;
 use std::ops::Range;
@@ -31,10 +33,10 @@ pub struct Links {
     pub constrained: bool,
     /// Whether sentences should go abreast; if not, the lists are empty.
     pub are_few: bool,
-    /// The factor of a link that is in no list: 1, or 0 if all links are listed.
+    /// The factor of a link that is in no list: 1, or what is taken off centred scores makes of it; 0 if all links are listed.
     pub rest: f64,
-    /// In first order, for each node the factor of the links into it that are in no list: `rest`, or 0 where some links are
-    /// forbidden, for then the others are listed.
+    /// In first order, for each node 1, or 0 where all links into it that are allowed are listed, as they are where some links are
+    /// forbidden.
     pub rests: Vec<f64>,
     /// For each node the links that enter it.
     pub into: BundledLists,
@@ -44,6 +46,21 @@ pub struct Links {
     pub factors: Vec<f64>,
     /// The largest |transition score|, in second order plus the largest |triple score|.
     pub max_abs: f64,
+    /// The height at which forward variables are kept, and its exponent of 2: 1, or `Floors::up` with centred scores.
+    pub(super) up: f64,
+    pub(super) up_exponent: i64,
+    /// The least ratio of a forward variable to its potential where constraints are.
+    pub(super) least: f64,
+    /// How scores are centred; None if they are not.
+    pub(super) centred: Option<CentredLinks>,
+}
+
+/// How the scores of a chain are centred.
+pub(super) struct CentredLinks {
+    pub(super) centring: Centring,
+    /// What is taken off the scores of triples.
+    pub(super) each_triple: f64,
+    pub(super) floors: Floors,
 }
 
 /// The number of lists in a bundle.
@@ -64,6 +81,8 @@ pub struct BundledLists {
 pub struct Bundle {
     /// The nodes that the lists belong to; the last node of the last bundle may stand there more than once.
     pub nodes: [u32; BUNDLE],
+    /// Whether the links of each row lead to the same node, as they do where all links are listed.
+    pub is_shared: bool,
     /// Where the bundle's rows stand among all rows.
     range: Range<usize>,
 }
@@ -95,7 +114,9 @@ impl BundledLists {
                 weights.push(std::array::from_fn(|k| link(k).1));
                 filled.push(std::array::from_fn(|k| k < lists.len() && at < list(k).len()));
             }
-            bundles.push(Bundle { nodes: std::array::from_fn(|k| list(k)[0].0), range: start..others.len() });
+            let is_shared = others[start..].iter().all(|row: &[u32; BUNDLE]| row.iter().all(|&other| other == row[0]));
+            let nodes = std::array::from_fn(|k| list(k)[0].0);
+            bundles.push(Bundle { nodes, is_shared, range: start..others.len() });
         }
         assert!(links.iter().all(|link| (link.0.max(link.1) as usize) < n));
         BundledLists { n, bundles, others, weights, filled }
@@ -119,6 +140,11 @@ impl BundledLists {
         filled.map(|(bundle, row, k)| (row * BUNDLE + k, bundle.nodes[k], self.others[row][k]))
     }
 
+    /// The weight at a place.
+    fn weight(&self, place: usize) -> f64 {
+        self.weights[place / BUNDLE][place % BUNDLE]
+    }
+
     /// The links of a bundle.
     #[inline(always)]
     pub fn links_of(&self, bundle: &Bundle) -> BundleLinks<'_> {
@@ -130,6 +156,15 @@ impl BundledLists {
 impl Links {
     /// The links of a chain in which `pairs` are the transitions with features, and `triples` the triples.
     pub fn new(transitions: &Transitions, pairs: &[(u16, u16)], triples: &[[u16; 3]]) -> Links {
+        Links::with(transitions, pairs, triples, false)
+    }
+
+    /// The links with centred scores.
+    pub fn centred(transitions: &Transitions, pairs: &[(u16, u16)], triples: &[[u16; 3]]) -> Links {
+        Links::with(transitions, pairs, triples, true)
+    }
+
+    fn with(transitions: &Transitions, pairs: &[(u16, u16)], triples: &[[u16; 3]], centred: bool) -> Links {
         let labels = transitions.labels;
         let score = |from: usize, to: usize| transitions.scores[from * transitions.width + to];
         let all = || (0..labels).flat_map(|from| (0..labels).map(move |to| (from, to)));
@@ -145,12 +180,19 @@ impl Links {
             out: BundledLists::new(0, &[]),
             factors: Vec::new(),
             max_abs: transitions.max_abs,
+            up: 1.0,
+            up_exponent: 0,
+            least: scaled::LEAST,
+            centred: None,
         };
+        if centred {
+            links.centre(transitions);
+        }
         let Some(scores) = &transitions.triples else {
             let link = |(from, to)| (from as u32, to as u32, score(from, to));
             let featured = pairs.iter().map(|&(from, to)| (usize::from(from), usize::from(to)));
             let Some(constraints) = &transitions.constraints else {
-                links.set(labels, labels * labels, featured.map(link).collect(), || all().map(link).collect());
+                links.set(labels, transitions, featured.map(link).collect(), || all().map(link).collect());
                 return links;
             };
             let mut is_free = vec![true; labels];
@@ -158,36 +200,61 @@ impl Links {
             let allowed = || all().filter(|&(from, to)| constraints.allows(from, to));
             let listed = featured.filter(|&(_, to)| is_free[to]).chain(allowed().filter(|&(_, to)| !is_free[to]));
             links.rests.iter_mut().zip(&is_free).filter(|(_, free)| !**free).for_each(|(rest, _)| *rest = 0.0);
-            links.set(labels, labels * labels, listed.map(link).collect(), || allowed().map(link).collect());
+            links.set(labels, transitions, listed.map(link).collect(), || allowed().map(link).collect());
             return links;
         };
         links.second_order = true;
         links.max_abs += scores.max_abs();
-        links.factors = all().map(|(from, to)| score(from, to).exp()).collect();
+        let (floor, centring) = (links.floor(), links.centred.as_ref().map(|centred| &centred.centring));
+        let factor = |(from, to)| match centring {
+            None => score(from, to).exp(),
+            Some(_) if score(from, to) == f64::NEG_INFINITY => 0.0,
+            Some(centring) => centring.score(transitions, from, to).exp().max(floor),
+        };
+        links.factors = all().map(factor).collect();
         let link = |[first, middle, last]: [usize; 3]| {
             ((first * labels + middle) as u32, (middle * labels + last) as u32, scores.score([first, middle, last]))
         };
         let few = triples.iter().map(|&triple| link(triple.map(usize::from))).collect();
         let triples = || all().flat_map(|(first, middle)| (0..labels).map(move |last| [first, middle, last]));
-        links.set(labels * labels, labels.pow(3), few, || triples().map(link).collect());
+        links.set(labels * labels, transitions, few, || triples().map(link).collect());
         links
     }
 
+    /// The least factor of a link that is not forbidden.
+    fn floor(&self) -> f64 {
+        self.centred.as_ref().map_or(0.0, |centred| centred.floors.factor)
+    }
+
     /// Makes the lists: of the `few` links with features where that is cheaper and as exact, else of `all` links.
-    fn set(&mut self, nodes: usize, possible: usize, few: Vec<Link>, all: impl FnOnce() -> Vec<Link>) {
+    fn set(&mut self, nodes: usize, transitions: &Transitions, few: Vec<Link>, all: impl FnOnce() -> Vec<Link>) {
         // The links into a node that has no links but these keep all their digits.
         let is_alone = |link: &Link| !self.second_order && self.rests[link.1 as usize] == 0.0;
+        let possible = nodes * self.labels;
         let sparse = 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= LEAST || is_alone(link));
         let most = if self.second_order { MOST_SECOND } else { MOST };
         self.are_few = if sparse { few.len() } else { possible } <= most;
         if !self.are_few {
             return;
         }
-        self.rest = if sparse { 1.0 } else { 0.0 };
         let mut links = if sparse { few } else { all() };
-        let weight = |link: &Link| if sparse && !is_alone(link) { link.2.exp_m1() } else { link.2.exp() };
+        self.rest = if sparse { 1.0 } else { 0.0 };
+        let each = self.centre_links(transitions, &mut links, sparse);
+        let floor = self.floor();
+        if self.centred.is_some() {
+            self.rest *= (-each).exp().max(floor);
+        }
+        let is_alone = |link: &Link| !self.second_order && self.rests[link.1 as usize] == 0.0;
+        let weight = |link: &Link| match (&self.centred, sparse && !is_alone(link)) {
+            (None, true) => link.2.exp_m1(),
+            (None, false) => link.2.exp(),
+            (Some(_), true) => link.2.exp().max(floor) - self.rest,
+            (Some(_), false) => link.2.exp().max(floor),
+        };
         links.iter_mut().for_each(|link| link.2 = weight(link));
-        self.rests.iter_mut().for_each(|rest| *rest *= self.rest);
+        if !sparse {
+            self.rests.fill(0.0);
+        }
         links.sort_by_key(|link| link.0);
         self.out = BundledLists::new(nodes, &links);
         links.iter_mut().for_each(|link| (link.0, link.1) = (link.1, link.0));
@@ -195,25 +262,61 @@ impl Links {
         self.into = BundledLists::new(nodes, &links);
     }
 
+    /// Has the scores of the chain centred.
+    fn centre(&mut self, transitions: &Transitions) {
+        let second_order = transitions.triples.is_some();
+        let (centring, floors) = (Centring::new(transitions), Floors::new(second_order));
+        (self.up, self.up_exponent, self.least) = (floors.up(), floors.up_exponent, floors.least * floors.up());
+        self.centred = Some(CentredLinks { centring, each_triple: 0.0, floors });
+    }
+
+    /// Centres the scores of links; returns what is taken off those that are in no list.
+    fn centre_links(&mut self, transitions: &Transitions, links: &mut [Link], sparse: bool) -> f64 {
+        let Some(centred) = &mut self.centred else { return 0.0 };
+        if !self.second_order && !sparse {
+            let score = |link: &Link| centred.centring.score(transitions, link.0 as usize, link.1 as usize);
+            links.iter_mut().for_each(|link| link.2 = score(link));
+            return 0.0;
+        }
+        let lowest = if sparse { 0.0 } else { f64::NEG_INFINITY };
+        let each = links.iter().fold(lowest, |most, link| most.max(link.2)).ceil();
+        links.iter_mut().for_each(|link| link.2 -= each);
+        if self.second_order {
+            centred.each_triple = each;
+        } else {
+            centred.centring = Centring::alike(transitions, each);
+        }
+        each
+    }
+
     /// The number of nodes.
     pub fn n_nodes(&self) -> usize {
         self.into.n
     }
 
-    /// Adds expected counts to `counts`: of links, given by their places in `out` and in units of exp(score), and in second order
-    /// of nodes.
+    /// Adds expected counts to `counts`: of links, given by their places in `out` and in units of their factors, and in second
+    /// order of nodes.
     pub fn add_counts(&self, links: &[[f64; LANES]], nodes: &[[f64; LANES]], counts: &mut PairCounts) {
         let (labels, width) = (self.labels, self.width);
         for (place, from, to) in self.out.links() {
-            let (from, to, count) = (from as usize, to as usize, links[place].iter().sum());
-            if self.second_order {
-                counts.triples.add_outer(labels, width, [from / labels, to / labels, to % labels], count);
-            } else {
-                counts.outer[from * width + to] += count;
+            let (from, to, count) = (from as usize, to as usize, links[place].iter().sum::<f64>());
+            // Factors of centred scores are not those of `Transitions`.
+            let factor = self.centred.as_ref().map(|_| self.out.weight(place) + self.rest_of(to));
+            let triple = [from / labels, to / labels, to % labels];
+            match (factor, self.second_order) {
+                (None, false) => counts.outer[from * width + to] += count,
+                (None, true) => counts.triples.add_outer(labels, width, triple, count),
+                (Some(factor), false) => counts.direct[from * width + to] += count * factor,
+                (Some(factor), true) => counts.triples.add_direct(labels, width, triple, count * factor),
             }
         }
         for (node, lanes) in nodes.iter().enumerate() {
             counts.direct[node / labels * width + node % labels] += lanes.iter().sum::<f64>();
         }
+    }
+
+    /// The factor of the links into a node that are in no list.
+    fn rest_of(&self, node: usize) -> f64 {
+        if self.second_order { self.rest } else { self.rest * self.rests[node] }
     }
 }

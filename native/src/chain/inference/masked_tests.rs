@@ -9,6 +9,8 @@ use proptest::prelude::*;
 use pulp::{Arch, Simd, WithSimd};
 use std::sync::Arc;
 
+mod centred;
+
 /// The labels that each token may have, and their scores, tokens x labels.
 #[derive(Clone, Debug)]
 struct Sentence {
@@ -176,14 +178,20 @@ impl Problem {
         answers.collect()
     }
 
+    /// The transitions and triples with features: those with a score other than 0.
+    fn featured(&self) -> (Vec<(u16, u16)>, Vec<[u16; 3]>) {
+        let l = self.labels;
+        let pairs = (0..l * l).filter(|&at| self.transitions[at] != 0.0);
+        let triples = (0..l.pow(3)).filter(|&at| self.triples.as_ref().is_some_and(|triples| triples[at] != 0.0));
+        let labels = |at: usize| [at / (l * l), at / l % l, at % l].map(|label| label as u16);
+        (pairs.map(|at| ((at / l) as u16, (at % l) as u16)).collect(), triples.map(labels).collect())
+    }
+
     /// The sentences abreast, with the counts of all of them in the first one's answers; none if a number leaves the range.
     fn abreast<S: Simd>(&self, simd: S) -> Option<Vec<Answers>> {
         let (transitions, l) = (self.transitions(), self.labels);
         let width = transitions.width;
-        let featured: Vec<(u16, u16)> =
-            (0..l * l).filter(|&at| self.transitions[at] != 0.0).map(|at| ((at / l) as u16, (at % l) as u16)).collect();
-        let all = || (0..l.pow(3)).map(|at| [at / (l * l), at / l % l, at % l].map(|label| label as u16));
-        let triples: Vec<[u16; 3]> = if self.triples.is_some() { all().collect() } else { Vec::new() };
+        let (featured, triples) = self.featured();
         let links = Links::new(&transitions, &featured, &triples);
         let mut abreast = Abreast::default();
         abreast.begin(self.sentences.iter().map(|sentence| sentence.allowed.len()), &links);
@@ -203,7 +211,7 @@ impl Problem {
         let log_z = abreast.forward(simd, &links)?;
         abreast.backward(simd, &links, [2.0; LANES]);
         let mut counts = PairCounts::new(&transitions);
-        abreast.take_counts(&links, &mut counts);
+        abreast.take_counts(&links, None, &mut counts);
         let pairs = (0..l * l).map(|i| counts.expected(&transitions, i / l * width + i % l) / 2.0);
         let mut pairs = Some(pairs.collect::<Vec<f64>>());
         let mut answers = |lane: usize| {
@@ -212,6 +220,12 @@ impl Problem {
             Answers { log_z: log_z[lane], best: 0.0, marginals, pairs: pairs.take().unwrap_or_default() }
         };
         Some((0..self.sentences.len()).map(&mut answers).collect())
+    }
+}
+
+fn fill(rows: &mut [f64], states: &[f64], labels: usize, width: usize) {
+    for (row, states) in rows.chunks_exact_mut(width).zip(states.chunks_exact(labels)) {
+        row[..labels].copy_from_slice(states);
     }
 }
 

@@ -13,6 +13,7 @@
 //! part in the choice of a recursion, and keeps no sentence off the fast recursions.
 
 mod abreast;
+mod centring;
 mod chunks;
 mod constraints;
 mod counts;

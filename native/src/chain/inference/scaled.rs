@@ -38,6 +38,7 @@ impl Lattice {
     #[inline(always)]
     pub(super) fn forward_scaled<S: Simd>(&mut self, simd: S, transitions: &Transitions) -> Option<f64> {
         let width = self.width;
+        let exp = self.factors(transitions);
         numeric::exp_in_place(simd, &mut self.scores);
         self.mask.multiply(simd, &mut self.scores);
         self.alpha.resize(self.tokens * width, 0.0);
@@ -55,7 +56,7 @@ impl Lattice {
             let potentials = &self.scores[token * width..(token + 1) * width];
             let edges = edges_into(&self.edge_ends, token);
             if edges.is_empty() {
-                vector_matrix(simd, &previous[..self.labels], &transitions.exp, current);
+                vector_matrix(simd, &previous[..self.labels], exp, current);
             } else {
                 self.patched.apply(&self.edges[edges.clone()]);
                 vector_matrix(simd, &previous[..self.labels], &self.patched.exp, current);
@@ -71,6 +72,12 @@ impl Lattice {
         (self.last_sum > 0.0).then(|| product.log() + self.last_sum.ln())
     }
 
+    /// exp of the scores of transitions, which are centred where the scores of the sentence are.
+    #[inline(always)]
+    pub(super) fn factors<'a>(&self, transitions: &'a Transitions) -> &'a [f64] {
+        transitions.centred_if(self.centred).map_or(&transitions.exp, |centred| &centred.exp)
+    }
+
     /// After `forward_scaled`: leaves factor * marginals, and adds the counts of transitions. Overwrites the scores.
     #[inline(always)]
     pub(super) fn backward_scaled<S: Simd>(
@@ -81,6 +88,8 @@ impl Lattice {
         pairs: &mut PairCounts,
     ) {
         let (width, labels) = (self.width, self.labels);
+        let centred = transitions.centred_if(self.centred);
+        let exp_transposed = centred.map_or(&transitions.exp_transposed, |centred| &centred.exp_transposed);
         self.backward.resize(width, 0.0);
         // beta of the last token is factor / Z: marginals then come out multiplied by the factor.
         let scale = factor / self.last_sum;
@@ -99,7 +108,7 @@ impl Lattice {
             multiply_in_place(simd, incoming, &self.backward, self.rescale[token]);
             let edges = edges_into(&self.edge_ends, token);
             if edges.is_empty() {
-                vector_matrix(simd, &incoming[..labels], &transitions.exp_transposed, &mut self.backward);
+                vector_matrix(simd, &incoming[..labels], exp_transposed, &mut self.backward);
                 continue;
             }
             let previous = &self.alpha[(token - 1) * width..][..labels];
@@ -127,7 +136,13 @@ impl Lattice {
             return;
         }
         let before = &self.alpha[..(self.tokens - 1) * width];
-        transposed_product(simd, before, &self.scores[width..], width, labels, &mut pairs.outer);
+        let out = if self.centred {
+            pairs.centred.resize(pairs.outer.len(), 0.0);
+            &mut pairs.centred
+        } else {
+            &mut pairs.outer
+        };
+        transposed_product(simd, before, &self.scores[width..], width, labels, out);
     }
 }
 
@@ -208,6 +223,12 @@ impl LogProduct {
         let bits = product.to_bits();
         self.exponent += ((bits & EXPONENT) >> 52) as i64 - 1023;
         self.mantissa = f64::from_bits(bits & !EXPONENT | 1.0f64.to_bits());
+    }
+
+    /// Divides the product by a power of 2.
+    #[inline(always)]
+    pub(super) fn divide_by_power(&mut self, exponent: i64) {
+        self.exponent -= exponent;
     }
 
     /// The natural logarithm of the product.

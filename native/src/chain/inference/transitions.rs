@@ -1,11 +1,12 @@
 //! Transition scores, padded and exponentiated once for all sentences.
 
+use crate::chain::inference::centring::Centred;
 use crate::chain::inference::constraints::Constraints;
 use crate::chain::inference::triples::Triples;
 use crate::numeric::aligned::Aligned;
 use crate::numeric::{self, padded};
 use pulp::Simd;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The largest argument of `numeric::exp_in_place`.
 const MOST_FOR_EXP: f64 = 700.0;
@@ -29,6 +30,8 @@ pub struct Transitions {
     pub constraints: Option<Arc<Constraints>>,
     /// Where the forbidden transitions are in `scores` and `exp`.
     forbidden: Vec<u32>,
+    /// The centred transitions, made when a sentence needs them; None if they cannot be centred.
+    centred: OnceLock<Option<Centred>>,
 }
 
 impl Transitions {
@@ -46,6 +49,7 @@ impl Transitions {
             triples: None,
             constraints: None,
             forbidden: Vec::new(),
+            centred: OnceLock::new(),
         };
         transitions.ones[..labels].fill(1.0);
         transitions.set(std::iter::empty());
@@ -69,6 +73,7 @@ impl Transitions {
             self.scores[from * width + to] = score;
         }
         self.forbidden.iter().for_each(|&place| self.scores[place as usize] = f64::NEG_INFINITY);
+        self.centred.take();
         self.max_abs = 0.0;
         for from in 0..labels {
             for to in 0..labels {
@@ -87,6 +92,17 @@ impl Transitions {
     /// The largest |score| of a transition or a triple.
     pub fn max_abs_of_links(&self) -> f64 {
         self.triples.as_ref().map_or(self.max_abs, |triples| self.max_abs.max(triples.max_abs()))
+    }
+
+    /// The centred transitions, if they can be centred.
+    pub(super) fn centred(&self) -> Option<&Centred> {
+        self.centred.get_or_init(|| Centred::new(self)).as_ref()
+    }
+
+    /// The centred transitions for a sentence whose scores are centred; None for others.
+    #[inline(always)]
+    pub(super) fn centred_if(&self, centred: bool) -> Option<&Centred> {
+        if centred { self.centred() } else { None }
     }
 
     /// The score of a labelling; `states` has the scores of the labels of each token, as rows.
@@ -121,6 +137,7 @@ impl Transitions {
     #[inline(always)]
     pub fn update_forward<S: Simd>(&mut self, simd: S, scores: &[f64], stride: usize, scale: f64) {
         let (labels, width) = (self.labels, self.width);
+        self.centred.take();
         let mine = self.scores.chunks_exact_mut(width).zip(self.exp.chunks_exact_mut(width));
         for ((score, exp), given) in mine.zip(scores.chunks_exact(stride)) {
             numeric::scale_into(simd, exp, scale, &given[..width]);

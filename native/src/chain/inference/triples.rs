@@ -118,6 +118,14 @@ impl TripleCounts {
         }
     }
 
+    /// Adds to the count, as a probability, of three labels in a row; does nothing where triples are not counted.
+    pub(super) fn add_direct(&mut self, labels: usize, width: usize, triple: [usize; 3], count: f64) {
+        if !self.outer.is_empty() {
+            self.direct.resize(self.outer.len(), 0.0);
+            self.direct[place(labels, width, triple)] += count;
+        }
+    }
+
     /// The expected count of three labels in a row.
     pub fn expected(&self, triples: &Triples, labels: [usize; 3]) -> f64 {
         let at = triples.at(labels);

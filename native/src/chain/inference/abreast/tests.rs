@@ -110,7 +110,7 @@ impl Problem {
             let log_z = abreast.forward(simd, &links).expect("no number leaves the range");
             counts.clear();
             abreast.backward(simd, &links, std::array::from_fn(Problem::factor));
-            abreast.take_counts(&links, &mut counts);
+            abreast.take_counts(&links, None, &mut counts);
             if sentences.len() == self.sentences.len() {
                 let lanes = 0..sentences.len();
                 let marginals = lanes.flat_map(|lane| abreast.rows(lane, &links).to_vec()).collect();

@@ -25,7 +25,7 @@ impl Lattice {
         numeric::exp_in_place(simd, &mut self.scores);
         self.mask.multiply(simd, &mut self.scores);
         self.rescale.resize(self.tokens, 1.0);
-        let width = self.width;
+        let (width, factors) = (self.width, self.factors(transitions));
         let mut product = LogProduct::default();
         let mut total: f64 = self.scores[..self.labels].iter().sum();
         let (is_constrained, mut in_range) = (transitions.constraints.is_some(), true);
@@ -35,7 +35,7 @@ impl Lattice {
             self.rescale[token] = 1.0 / total;
             let edges = self.edges_into(token);
             self.patched.apply(&self.edges[edges.clone()]);
-            let matrix = if edges.is_empty() { &transitions.exp } else { &self.patched.exp };
+            let matrix = if edges.is_empty() { factors } else { &self.patched.exp };
             let states = &self.scores[token * width..][..width];
             buffers.total.fill(0.0);
             for (label, row) in matrix.chunks_exact(width).enumerate() {
@@ -74,7 +74,7 @@ impl Lattice {
         counts: &mut PairCounts,
     ) {
         let mut buffers = std::mem::take(&mut self.second);
-        let (width, labels) = (self.width, self.labels);
+        let (width, labels, factors) = (self.width, self.labels, self.factors(transitions));
         // beta of the last pair is factor / Z: marginals then come out multiplied by the factor.
         let scale = factor / self.last_sum;
         buffers.beta.chunks_exact_mut(width).for_each(|row| numeric::scale_into(simd, row, scale, &transitions.ones));
@@ -87,7 +87,7 @@ impl Lattice {
             let token = pair + 1;
             let edges = self.edges_into(token);
             self.patched.apply(&self.edges[edges.clone()]);
-            let matrix = if edges.is_empty() { &transitions.exp } else { &self.patched.exp };
+            let matrix = if edges.is_empty() { factors } else { &self.patched.exp };
             let states = &self.scores[token * width..][..width];
             for (label, row) in matrix.chunks_exact(width).enumerate() {
                 let at = (label * (buffers.pairs - 1) + pair - 1) * width;

@@ -98,7 +98,7 @@ impl SpanProbabilities<'_> {
                 let allowed = |&previous: &usize| held[previous] > 0.0 && self.allows(span, token, previous, label);
                 *next = 0.0;
                 if (0..labels).any(|previous| allowed(&previous)) {
-                    lattice.labels_before(token, label, &mut before);
+                    lattice.labels_before(self.transitions, token, label, &mut before);
                     *next = (0..labels).filter(allowed).map(|previous| held[previous] * before[previous]).sum();
                 }
             }
@@ -151,10 +151,15 @@ fn tokens_to_check(lattice: &Lattice, span: Span) -> Range<usize> {
 
 impl Lattice {
     /// Writes p(y_{t-1} = j | y_t = label) for all labels j to `out`; the edges into token t are applied to the transitions.
-    fn labels_before(&self, token: usize, label: usize, out: &mut [f64]) {
+    fn labels_before(&self, transitions: &Transitions, token: usize, label: usize, out: &mut [f64]) {
         let stride = if self.log_space { self.labels } else { self.width };
         let alpha = &self.alpha[(token - 1) * stride..][..self.labels];
-        let links = if self.log_space { &self.patched.scores } else { &self.patched.exp };
+        let links: &[f64] = match (self.log_space, self.centred) {
+            (true, _) => &self.patched.scores,
+            // There are no edges where scores are centred.
+            (false, true) => self.factors(transitions),
+            (false, false) => &self.patched.exp,
+        };
         let links = links[label..].iter().step_by(self.width);
         for ((out, alpha), link) in out.iter_mut().zip(alpha).zip(links) {
             *out = if self.log_space { alpha + link } else { alpha * link };

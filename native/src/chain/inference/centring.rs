@@ -1,0 +1,202 @@
+//! Scores taken over others, so that scores too large for `scaled::stays_in_range` can be exponentiated too.
+//!
+//! A number taken off all transitions that leave label i, and added to the state score of i at every token but the last, leaves
+//! the score of every labelling as it is; so does a number taken off all transitions that enter label j and added to the state
+//! score of j at every token but the first. `Centring` takes such numbers off, and one off all transitions, so that the scores of
+//! transitions lie in [-D, 0] for a small spread D. What is off every transition, and off all state scores of a token, which then
+//! are at most 0, is added to log Z. All these numbers are integers: taking them off loses no digits.
+//!
+//! A state score below -F is raised to -F. Let Z' be Z with raised scores, and p the probabilities that belong to Z'. The
+//! labellings that meet a raised score are the part of Z' that Z has not: Z >= Z' (1 - m), where m is the sum over raised scores
+//! of the probability that a labelling meets them. Everything is exact where m is below 1e-13. Both ways to know that compare
+//! the raised state j of a token with the token's best state k, of score 0 (more than -1, for it is taken over an integer):
+//!
+//! - From the start, for a single sentence (`Centred`). Forward variables over their potentials lie e^D apart at most, since all
+//!   come from the same labels, and backward variables e^D, since all lead to the same labels. So p(j) <= e^(2 D - F) p(k). In
+//!   second order D is the spread of transitions plus twice that of triples: two pairs with one label in common meet one
+//!   transition and two triples on either side. With F = 2 D + 40 no probability is wrong by more than exp(-39). Forward
+//!   variables are at least e^(-F - D), in second order e^(-2 F - 2 D), and backward variables at most e^(2 D): `MOST_SPREAD` keeps
+//!   them in the range of a double. Constraints have no such bounds.
+//! - From the result, for sentences abreast, whatever the spread (`Floors`). Transitions and triples are raised too, so that every
+//!   factor lies in [floor, 1] or is forbidden. Forward variables are kept at the height `up` instead of 1: they use more of the
+//!   range of a double. Their sum over all nodes, rescaled, is `up`. So a raised link into node y is met with a probability of at
+//!   most floor * up * psi(y) * beta(y) / Z', and a raised state with its marginal. Where all these are at most `BELIEVED`, the
+//!   sentence is right, and else it is done again by itself.
+//!
+//! Nothing leaves the range meanwhile. In first order a forward variable is at least up * floor^2; in second order up * floor^6,
+//! for the pairs that end with a label have at least floor^3 of all, and one of them is continued. Where constraints are, forward
+//! variables have to be at least up * `least` times their potentials, which is tested. A backward variable is at most Z' over the
+//! forward variable. It may become 0: below 1e-307 it loses digits, but what it is multiplied by in a marginal is at most `up`, and
+//! up * 1e-323 is nothing. The bound above is beyond the node's own marginal by 1 / floor^3 at most, or 1 / least, and
+//! up * 1e-323 / floor^3 is still less than 1e-18.
+
+use crate::chain::inference::transitions::Transitions;
+use crate::chain::inference::triples::Triples;
+use crate::numeric::aligned::Aligned;
+use pulp::Simd;
+
+/// The largest |score| that is centred; larger ones lose so many digits that it makes no difference where they go.
+pub(super) const MOST: f64 = 1e9;
+/// The largest spread D for a single sentence.
+const MOST_SPREAD: f64 = 210.0;
+const MOST_SPREAD_SECOND: f64 = 100.0;
+/// The probability of meeting a raised factor at one node that counts as none.
+pub(super) const BELIEVED: f64 = 1e-17;
+
+/// What is taken off the scores of transitions, and added to the scores of states.
+pub(super) struct Centring {
+    /// What is added to the state scores of a token, width long each: of the only token of a sentence, of the last one, of the
+    /// first one, of others. Padding is -inf.
+    added: [Aligned; 4],
+    /// What is taken off transitions by the label they leave, and by the label they enter.
+    leaving: Vec<f64>,
+    entering: Vec<f64>,
+    /// What is taken off every transition besides.
+    pub(super) each: f64,
+    /// The centred scores lie in [-spread, 0].
+    pub(super) spread: f64,
+}
+
+impl Centring {
+    /// Takes a number off all transitions alike.
+    pub(super) fn alike(transitions: &Transitions, each: f64) -> Centring {
+        let (labels, zeros) = (transitions.labels, vec![0.0; transitions.labels]);
+        let mut none = Aligned::new(transitions.width, f64::NEG_INFINITY);
+        none[..labels].fill(0.0);
+        Centring {
+            added: std::array::from_fn(|_| none.clone()),
+            leaving: zeros.clone(),
+            entering: zeros,
+            each,
+            spread: f64::INFINITY,
+        }
+    }
+
+    /// Takes numbers off the transitions that leave a label, and off those that enter one, for a small spread: the middles of
+    /// rows and of columns in turn.
+    pub(super) fn new(transitions: &Transitions) -> Centring {
+        const TURNS: usize = 8;
+        let labels = transitions.labels;
+        let mut centring = Centring::alike(transitions, 0.0);
+        let middle = |scores: &mut dyn Iterator<Item = f64>| match extremes(scores) {
+            (least, most) if least <= most => ((least + most) / 2.0).round(),
+            _ => 0.0,
+        };
+        for _ in 0..TURNS {
+            for from in 0..labels {
+                centring.leaving[from] += middle(&mut (0..labels).map(|to| centring.score(transitions, from, to)));
+            }
+            for to in 0..labels {
+                centring.entering[to] += middle(&mut (0..labels).map(|from| centring.score(transitions, from, to)));
+            }
+        }
+        let all = (0..labels).flat_map(|from| (0..labels).map(move |to| (from, to)));
+        let (least, most) = extremes(&mut all.map(|(from, to)| centring.score(transitions, from, to)));
+        (centring.each, centring.spread) = if least <= most { (most.ceil(), most.ceil() - least) } else { (0.0, 0.0) };
+        for (at, added) in centring.added.iter_mut().enumerate() {
+            for label in 0..labels {
+                added[label] += if at & 1 == 1 { centring.entering[label] } else { 0.0 };
+                added[label] += if at & 2 == 2 { centring.leaving[label] } else { 0.0 };
+            }
+        }
+        centring
+    }
+
+    /// The centred score of a transition; -inf if it is forbidden.
+    pub(super) fn score(&self, transitions: &Transitions, from: usize, to: usize) -> f64 {
+        transitions.scores[from * transitions.width + to] - self.leaving[from] - self.entering[to] - self.each
+    }
+
+    /// Centres the state scores of a sentence, tokens x width, -inf for what is forbidden, and raises them to `least`. Returns
+    /// what log Z is short of then, triples apart.
+    #[inline(always)]
+    pub(super) fn states<S: Simd>(&self, simd: S, rows: &mut [f64], least: f64) -> f64 {
+        let width = self.added[0].len();
+        let tokens = rows.len() / width;
+        let mut total = self.each * tokens.saturating_sub(1) as f64;
+        for (token, row) in rows.chunks_exact_mut(width).enumerate() {
+            let which = usize::from(token > 0) + 2 * usize::from(token + 1 < tokens);
+            let ((row, _), (added, _)) = (S::as_mut_simd_f64s(row), S::as_simd_f64s(&self.added[which]));
+            let mut most = simd.splat_f64s(f64::NEG_INFINITY);
+            for (score, &added) in row.iter_mut().zip(added) {
+                *score = simd.add_f64s(*score, added);
+                most = simd.max_f64s(most, *score);
+            }
+            let most = simd.reduce_max_f64s(most).ceil();
+            let most = if most == f64::NEG_INFINITY { 0.0 } else { most };
+            total += most;
+            let (most, least) = (simd.splat_f64s(most), simd.splat_f64s(least));
+            for score in row {
+                *score = simd.max_f64s(simd.sub_f64s(*score, most), least);
+            }
+        }
+        total
+    }
+}
+
+/// The least and the largest of the scores that are not -inf.
+fn extremes(scores: &mut dyn Iterator<Item = f64>) -> (f64, f64) {
+    let allowed = scores.filter(|&score| score != f64::NEG_INFINITY);
+    allowed.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), score| (least.min(score), most.max(score)))
+}
+
+/// Centred transitions for sentences by themselves.
+pub(super) struct Centred {
+    pub(super) centring: Centring,
+    /// `Transitions::exp` of the centred scores.
+    pub(super) exp: Aligned,
+    pub(super) exp_transposed: Aligned,
+}
+
+impl Centred {
+    /// The centred transitions; None if some are forbidden or their spread is too large.
+    pub(super) fn new(transitions: &Transitions) -> Option<Centred> {
+        let (labels, width) = (transitions.labels, transitions.width);
+        let rows = transitions.scores.chunks_exact(width);
+        if transitions.constraints.is_some() || !rows.flat_map(|row| &row[..labels]).all(|score| score.is_finite()) {
+            return None;
+        }
+        let centring = Centring::new(transitions);
+        if centring.spread > MOST_SPREAD {
+            return None;
+        }
+        let (mut exp, mut exp_transposed) = (Aligned::new(labels * width, 0.0), Aligned::new(labels * width, 0.0));
+        for (from, to) in (0..labels).flat_map(|from| (0..labels).map(move |to| (from, to))) {
+            let factor = centring.score(transitions, from, to).exp();
+            (exp[from * width + to], exp_transposed[to * width + from]) = (factor, factor);
+        }
+        Some(Centred { centring, exp, exp_transposed })
+    }
+
+    /// -F for a chain with these triples; None if the spread is too large.
+    pub(super) fn least_state(&self, triples: Option<&Triples>) -> Option<f64> {
+        let spread = self.centring.spread + triples.map_or(0.0, |triples| 4.0 * triples.max_abs());
+        let most = if triples.is_some() { MOST_SPREAD_SECOND } else { MOST_SPREAD };
+        (spread <= most).then_some(-2.0 * spread - 40.0)
+    }
+}
+
+/// The least factors of sentences abreast, and the height of their forward variables.
+pub(super) struct Floors {
+    /// The least factor that is not forbidden.
+    pub(super) factor: f64,
+    /// The least ratio of a forward variable to its potential, over `up`, where constraints are.
+    pub(super) least: f64,
+    /// The exponent of `up`.
+    pub(super) up_exponent: i64,
+}
+
+impl Floors {
+    pub(super) fn new(second_order: bool) -> Floors {
+        match second_order {
+            // up is about 1e253, and about 1e105.
+            false => Floors { factor: 1e-275, least: 1e-276, up_exponent: 840 },
+            true => Floors { factor: 1e-66, least: 1e-66, up_exponent: 349 },
+        }
+    }
+
+    /// The height at which forward variables are kept, a power of 2.
+    pub(super) fn up(&self) -> f64 {
+        f64::from_bits(((1023 + self.up_exponent) as u64) << 52)
+    }
+}

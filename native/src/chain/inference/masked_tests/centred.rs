@@ -1,0 +1,259 @@
+//! Recursions on centred scores against enumeration. All scores are multiples of 1/64: sums of them are exact.
+
+use super::{Answers, Problem, Sentence, problem};
+use crate::chain::inference::{Abreast, Lattice, Links, PairCounts};
+use crate::numeric::LANES;
+use proptest::prelude::*;
+use pulp::{Arch, Simd, WithSimd};
+
+/// A problem with these largest scores of states and of links, and constraints or masks as `free` says.
+fn scaled(mut problem: Problem, states: f64, links: f64, free: bool) -> Problem {
+    let times = |score: &mut f64, factor: f64| *score = (*score * factor * 64.0).round() / 64.0;
+    for sentence in &mut problem.sentences {
+        sentence.states.iter_mut().for_each(|score| times(score, states));
+        if free {
+            sentence.allowed.fill((0..problem.labels as u32).collect());
+        }
+    }
+    problem.transitions.iter_mut().for_each(|score| times(score, links));
+    problem.triples.iter_mut().flatten().for_each(|score| times(score, links));
+    if free {
+        problem.forbidden.clear();
+    }
+    problem
+}
+
+fn close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
+    assert_eq!(got.len(), want.len(), "{what}");
+    for (a, b) in got.iter().zip(want) {
+        assert!((a - b).abs() <= tolerance * b.abs().max(1.0), "{what}: {a}, not {b}");
+    }
+}
+
+/// The sentences that the centred recursion does abreast, and how many times it had to be called.
+fn check_abreast<S: Simd>(simd: S, problem: &Problem, want: &[Answers]) -> Vec<usize> {
+    let (transitions, l) = (problem.transitions(), problem.labels);
+    let width = transitions.width;
+    let (pairs, triples) = problem.featured();
+    let links = Links::centred(&transitions, &pairs, &triples);
+    let plain = Links::new(&transitions, &pairs, &triples);
+    let mut abreast = Abreast::default();
+    let mut sentences: Vec<usize> = (0..problem.sentences.len()).collect();
+    let (mut counts, mut log_z, mut marginals) = (PairCounts::new(&transitions), [0.0; LANES], Vec::new());
+    while !sentences.is_empty() {
+        let chosen: Vec<&Sentence> = sentences.iter().map(|&at| &problem.sentences[at]).collect();
+        abreast.begin(chosen.iter().map(|sentence| sentence.allowed.len()), &links);
+        for (lane, sentence) in chosen.iter().enumerate() {
+            super::fill(abreast.rows(lane, &links), &sentence.states, l, width);
+            let Some(sets) = problem.sets(sentence) else { return Vec::new() };
+            for token in 0..sentence.allowed.len() {
+                let mut row = vec![0.0; width];
+                sets.labels(token).for_each(|label| row[label] = 1.0);
+                abreast.forbid(lane, token, &row);
+            }
+        }
+        assert!(abreast.fits(simd, &links));
+        let Some(found) = abreast.forward(simd, &links) else { return Vec::new() };
+        log_z = found;
+        let right = abreast.backward(simd, &links, std::array::from_fn(|lane| if lane % 2 == 0 { 2.0 } else { -2.0 }));
+        if !right.contains(&false) {
+            for lane in 0..sentences.len() {
+                let sign = if lane % 2 == 0 { 2.0 } else { -2.0 };
+                let rows = abreast.rows(lane, &links).chunks_exact(width);
+                marginals.push(rows.flat_map(|row| &row[..l]).map(|p| p / sign).collect::<Vec<f64>>());
+            }
+            break;
+        }
+        sentences = sentences.iter().zip(right).filter(|(_, right)| *right).map(|(&at, _)| at).collect();
+    }
+    abreast.take_counts(&plain, Some(&links), &mut counts);
+    for (lane, &at) in sentences.iter().enumerate() {
+        close(&[log_z[lane]], &[want[at].log_z], 1e-12, "log Z abreast");
+        close(&marginals[lane], &want[at].marginals, 1e-12, "marginals abreast");
+    }
+    for pair in (0..l * l).filter(|&pair| problem.triples.is_some() || problem.transitions[pair] != 0.0) {
+        let sign = |lane: usize| if lane % 2 == 0 { 2.0 } else { -2.0 };
+        let expected: f64 = sentences.iter().enumerate().map(|(lane, &at)| sign(lane) * want[at].pairs[pair]).sum();
+        close(&[counts.expected(&transitions, pair / l * width + pair % l)], &[expected], 1e-11, "pairs abreast");
+    }
+    if let Some(triples) = &transitions.triples {
+        for at in (0..l.pow(3)).filter(|&at| problem.triples.as_ref().is_some_and(|triples| triples[at] != 0.0)) {
+            let labels = [at / (l * l), at / l % l, at % l];
+            let of =
+                |sentence: usize| triple_count(problem, &problem.sentences[sentence], labels, want[sentence].log_z);
+            let sign = |lane: usize| if lane % 2 == 0 { 2.0 } else { -2.0 };
+            let expected: f64 = sentences.iter().enumerate().map(|(lane, &at)| sign(lane) * of(at)).sum();
+            close(&[counts.triples.expected(triples, labels)], &[expected], 1e-11, "triples abreast");
+        }
+    }
+    sentences
+}
+
+/// The expected count of three labels in a row.
+fn triple_count(problem: &Problem, sentence: &Sentence, labels: [usize; 3], log_z: f64) -> f64 {
+    let (l, tokens) = (problem.labels, sentence.allowed.len());
+    let digit = |i: usize, t: usize| (i / l.pow(t as u32) % l) as u32;
+    let paths = (0..l.pow(tokens as u32)).map(|i| (0..tokens).map(|t| digit(i, t)).collect::<Vec<_>>());
+    let allowed = paths.filter(|path| problem.is_allowed(sentence, path));
+    let met = |path: &[u32]| path.windows(3).filter(|three| (0..3).all(|at| three[at] as usize == labels[at])).count();
+    allowed.map(|path| met(&path) as f64 * (problem.score(sentence, &path) - log_z).exp()).sum()
+}
+
+/// Checks the sentences one by one; returns how many were centred.
+fn check_alone<S: Simd>(simd: S, problem: &Problem, want: &[Answers]) -> usize {
+    let (transitions, l, mut lattice) = (problem.transitions(), problem.labels, Lattice::default());
+    let width = transitions.width;
+    lattice.prepare(&transitions);
+    let mut centred = 0;
+    for (sentence, want) in problem.sentences.iter().zip(want).filter(|(_, want)| want.log_z.is_finite()) {
+        lattice.begin(sentence.allowed.len(), &transitions);
+        super::fill(&mut lattice.scores, &sentence.states, l, width);
+        if let Some(sets) = problem.sets(sentence) {
+            lattice.mask.add(&sets, width);
+        }
+        let mut counts = PairCounts::new(&transitions);
+        let log_z = lattice.forward(simd, &transitions);
+        lattice.backward(simd, &transitions, -2.0, &mut counts);
+        centred += usize::from(lattice.centred);
+        // Log space has its own error, which grows with log Z.
+        let tolerance = if lattice.log_space { 1e-14 * (1.0 + want.log_z.abs()) } else { 1e-12 };
+        close(&[log_z], &[want.log_z], 1e-12, "log Z");
+        let marginals = lattice.marginals.chunks_exact(width).flat_map(|row| &row[..l]).map(|p| p / -2.0);
+        close(&marginals.collect::<Vec<_>>(), &want.marginals, tolerance.max(1e-12), "marginals");
+        let pairs = (0..l * l).map(|i| counts.expected(&transitions, i / l * width + i % l) / -2.0);
+        let pairs: Vec<f64> = pairs.collect();
+        close(&pairs, &want.pairs, tolerance.max(1e-11), "pairs");
+        counts.multiply_out(&transitions, -0.5);
+        let pairs = (0..l * l).map(|i| counts.direct[i / l * width + i % l]);
+        close(&pairs.collect::<Vec<_>>(), &want.pairs, tolerance.max(1e-11), "pairs multiplied out");
+    }
+    centred
+}
+
+/// Checks a problem; `all` says that no sentence may be left out.
+struct Check<'a> {
+    problem: &'a Problem,
+    all: bool,
+}
+
+impl WithSimd for Check<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Check { problem, all } = self;
+        let want: Vec<Answers> = problem.sentences.iter().map(|sentence| problem.enumerate(sentence)).collect();
+        let done = check_abreast(simd, problem, &want);
+        assert!(!all || done.len() == want.len(), "{} of {} sentences", done.len(), want.len());
+        let centred = check_alone(simd, problem, &want);
+        let is_large = |sentence: &&Sentence| sentence.states.iter().any(|score| score.abs() > 150.0);
+        assert!(!all || centred >= problem.sentences.iter().filter(is_large).count(), "{centred} centred");
+    }
+}
+
+fn check(problem: &Problem, all: bool) {
+    Arch::new().dispatch(Check { problem, all });
+    Check { problem, all }.with_simd(pulp::Scalar);
+}
+
+proptest! {
+    #[test]
+    fn states_of_any_size_over_small_transitions_are_all_centred(base in problem(1.0), states in 1.0..5000.0f64) {
+        check(&scaled(base, states, 5.0, true), true);
+    }
+
+    #[test]
+    fn large_states_and_links_are_right_or_left_out(
+        base in problem(1.0), states in 1.0..5000.0f64, links in 1.0..1500.0f64, free in any::<bool>(),
+    ) {
+        check(&scaled(base, states, links, free), false);
+    }
+
+    #[test]
+    fn states_and_links_of_like_size_are_right_or_left_out(base in problem(1.0), size in 50.0..800.0f64) {
+        check(&scaled(base, size, size, true), false);
+    }
+
+    #[test]
+    fn transitions_without_features_take_part(
+        base in problem(1.0), kept in prop::collection::vec(any::<bool>(), 16), links in 1.0..400.0f64,
+        free in any::<bool>(), positive in any::<bool>(),
+    ) {
+        let mut problem = scaled(base, 1000.0, links, free);
+        problem.transitions.iter_mut().zip(&kept).filter(|(_, kept)| !**kept).for_each(|(score, _)| *score = 0.0);
+        let triples = problem.triples.iter_mut().flatten().zip(kept.iter().cycle());
+        triples.filter(|(_, kept)| !**kept).for_each(|(score, _)| *score = 0.0);
+        if positive {
+            problem.transitions.iter_mut().for_each(|score| *score = score.abs());
+            problem.triples.iter_mut().flatten().for_each(|score| *score = score.abs());
+        }
+        check(&problem, false);
+    }
+
+    #[test]
+    fn masks_and_constraints_at_large_states_are_right_or_left_out(
+        base in problem(1.0), states in 150.0..2000.0f64, links in 0.0..30.0f64,
+    ) {
+        check(&scaled(base, states, links, false), false);
+    }
+
+    #[test]
+    fn what_all_transitions_from_or_to_a_label_share_does_no_harm(
+        base in problem(1.0), shifts in prop::array::uniform8(-1000i32..1000),
+    ) {
+        let mut problem = scaled(base, 1000.0, 40.0, true);
+        problem.triples = None;
+        let l = problem.labels;
+        for at in 0..l * l {
+            problem.transitions[at] += f64::from(shifts[at / l] + shifts[4 + at % l]);
+        }
+        check(&problem, true);
+    }
+}
+
+/// One sentence with all labels allowed.
+fn single(labels: usize, states: Vec<f64>, transitions: Vec<f64>) -> Problem {
+    let allowed = vec![(0..labels as u32).collect(); states.len() / labels];
+    Problem { labels, sentences: vec![Sentence { allowed, states }], transitions, triples: None, forbidden: Vec::new() }
+}
+
+#[test]
+fn a_label_that_a_later_token_alone_makes_best_is_not_lost() {
+    // Label 1 is 400 behind at the first token, and only label 1 leads to label 1 at less than 700.
+    let problem = single(2, vec![0.0, -400.0, 0.0, 600.0, 0.0, 500.0], vec![0.0, -700.0, -700.0, 0.0]);
+    check(&problem, false);
+    // Label 1 is 900 behind, and its transition makes up for 1,000: no recursion on probabilities can see that.
+    let problem = single(2, vec![0.0, -900.0, 0.0, 2000.0], vec![0.0, -1000.0, -1000.0, 0.0]);
+    check(&problem, false);
+}
+
+#[test]
+fn transitions_at_the_largest_spread_of_single_sentences_are_centred() {
+    let states: Vec<f64> = (0..12).map(|at| [1500.0, -1500.0, 210.0][at * 7 % 3] + (at % 5) as f64 * 64.0).collect();
+    for spread in [209.0, 210.0, 211.0] {
+        let problem = single(2, states.clone(), vec![0.0, -spread, -spread, 0.0]);
+        let want = vec![problem.enumerate(&problem.sentences[0])];
+        let centred = check_alone(pulp::Scalar, &problem, &want);
+        assert_eq!(centred, usize::from(spread <= 210.0), "{spread}");
+        check(&problem, false);
+    }
+}
+
+#[test]
+fn sentences_in_which_everything_is_forbidden_have_no_probability() {
+    let mut problem = single(2, vec![1e3, 0.0, 0.0, 1e3], vec![0.0; 4]);
+    problem.sentences[0].allowed[1].clear();
+    let (transitions, mut lattice) = (problem.transitions(), Lattice::default());
+    lattice.prepare(&transitions);
+    lattice.begin(2, &transitions);
+    super::fill(&mut lattice.scores, &problem.sentences[0].states, 2, transitions.width);
+    lattice.mask.add(&problem.sets(&problem.sentences[0]).unwrap_or_else(|| empty_second()), transitions.width);
+    assert_eq!(lattice.forward(pulp::Scalar, &transitions), f64::NEG_INFINITY);
+}
+
+/// Sets of two labels for two tokens, of which the second is empty.
+fn empty_second() -> crate::chain::inference::LabelSets {
+    let mut sets = crate::chain::inference::LabelSets::full(2, 2);
+    sets.set(1, []);
+    sets
+}
