@@ -312,7 +312,8 @@ def searches(rows: list[dict[str, Any]], best: float, title: str, path: Path) ->
         axes.set(xlabel="passes over the data", title=f"{names[fixed]} = {at:g}", yscale="log", xlim=(1, None))
         axes.yaxis.set_minor_formatter(NullFormatter())
         lowest, highest = axes.get_ylim()
-        ticks = [tick for tick in (1.0, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0) if lowest < tick < highest]
+        fine, coarse = (1.0, 1.1, 1.2, 1.5, 2.0, 3.0), (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0)
+        ticks = [tick for tick in (coarse if highest > 5.0 else fine) if lowest < tick < highest]
         axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.legend(fontsize=7)
     panels[0].set_ylabel("objective / OWL-QN's")
