@@ -156,7 +156,10 @@ def evolved(problem: Any, solver: Any, every: int) -> Any:
 def ridges(study: Study) -> None:
     """Figures 6 and 7: F1 and time of L-BFGS against the ridge parameter."""
     lines = {
-        topic: [study.run("ridge", topic, l2, {"L-BFGS": LBFGS}, curves=False)[0] | {"l2": l2} for l2 in SWEEP]
+        topic: [
+            study.run("ridge", topic, l2, {"L-BFGS": LBFGS}, courses=False, lowest=False)[0] | {"l2": l2}
+            for l2 in SWEEP
+        ]
         for topic in TOPICS
     }
     cells = [
@@ -191,7 +194,7 @@ def rounds(study: Study) -> None:
     }
     lines = []
     for topic, paper in PAPER_ROUNDS.items():
-        rows = study.run("rounds", topic, 1e-7, methods, curves=False)
+        rows = study.run("rounds", topic, 1e-7, methods, courses=False)
         theirs = ["", *(f"{PAPER_BASIC[topic][0] / second:.1f}" for second in reversed(paper))]
         for row, their in zip(rows, theirs, strict=True):
             cells = [phased(row), seconds(row["seconds"]), ratio(rows[0]["seconds"], row["seconds"]), their]
@@ -257,7 +260,7 @@ def factors(study: Study) -> None:
             for factor in counts
             for added in (False, True)
         }
-        rows = study.run("factors", topic, 1e-7, methods, curves=False)
+        rows = study.run("factors", topic, 1e-7, methods, courses=False)
         entries = study.made(
             "entries", topic, 1e-7, lambda texts, topic=topic: [len_added(texts, topic, n) for n in counts]
         )
@@ -296,7 +299,7 @@ def choices(study: Study) -> None:
     settings["clusters of 15 after 10, memory 20"] = cluster(num_rounds=1, memory=20)
     settings["clusters of 15 after 10, coarse to 1e-2"] = cluster(num_rounds=1, coarse_tolerance=1e-2)
     for l2 in (*RIDGES, 1e-4):
-        rows = {topic: study.run("choices", topic, l2, settings, repeats=1, curves=False) for topic in TOPICS}
+        rows = {topic: study.run("choices", topic, l2, settings, repeats=1, courses=False) for topic in TOPICS}
         lines = []
         for at, name in enumerate(settings):
             found = [rows[topic][at] for topic in TOPICS]

@@ -48,7 +48,14 @@ class Texts:
         return 200.0 * float((found & y).sum()) / max(1.0, float(found.sum() + y.sum()))
 
     def run(
-        self, topic: str, l2: float, methods: dict[str, Any], few: bool = False, curves: bool = True, **about: Any
+        self,
+        topic: str,
+        l2: float,
+        methods: dict[str, Any],
+        few: bool = False,
+        courses: bool = True,
+        lowest: bool = True,
+        **about: Any,
     ) -> list[dict[str, Any]]:
         """A row for each method; ``near`` says after how many evaluations and seconds it came so near the lowest.
 
@@ -59,15 +66,17 @@ class Texts:
             l2: the ridge parameter.
             methods: makers of solvers by name.
             few: the 500 most informative words instead of all.
-            curves: keep the courses.
+            courses: keep the courses.
+            lowest: look for the lowest objective.
             about: see ``trained``.
         """
         rows = trained(self.problem(topic, l2, few), methods, partial(self.f1, topic, few), **about)
-        lowest = rows[0]["objective"] if few else self.best(topic, l2).objective
-        for row in rows:
-            row["near"] = {f"{gap:g}": [first_below(row, lowest + gap, column) for column in (0, 1)] for gap in NEAR}
+        if lowest:
+            best = rows[0]["objective"] if few else self.best(topic, l2).objective
+            for row in rows:
+                row["near"] = {f"{gap:g}": [first_below(row, best + gap, column) for column in (0, 1)] for gap in NEAR}
         rows = [plain(row) for row in rows]
-        return rows if curves else [{name: row[name] for name in row if name != "curve"} for row in rows]
+        return rows if courses else [{name: row[name] for name in row if name != "curve"} for row in rows]
 
     @cache  # noqa: B019 - one object
     def best(self, topic: str, l2: float) -> Any:
