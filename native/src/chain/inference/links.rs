@@ -16,6 +16,8 @@ use std::ops::Range;
 /// With a link of a lower score all links are listed: 1 + (exp(score) - 1) would lose more than the five digits that it loses
 /// here.
 const LEAST: f64 = -11.5;
+/// `LEAST` of first order with centred scores, where all links cost little more than some.
+const LEAST_CENTRED: f64 = -4.6;
 
 /// The most links of a chain of first order for which sentences go abreast: the counts of eight sentences do not stay in the
 /// caches with more.
@@ -221,7 +223,8 @@ impl Links {
         // The links into a node that has no links but these keep all their digits.
         let is_alone = |link: &Link| !self.second_order && self.rests[link.1 as usize] == 0.0;
         let possible = nodes * self.labels;
-        let sparse = 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= LEAST || is_alone(link));
+        let least = if self.centred.is_some() && !self.second_order { LEAST_CENTRED } else { LEAST };
+        let sparse = 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= least || is_alone(link));
         let most = if self.second_order { MOST_SECOND } else { MOST };
         self.are_few = if sparse { few.len() } else { possible } <= most;
         if !self.are_few {
@@ -230,8 +233,8 @@ impl Links {
         let mut links = if sparse { few } else { all() };
         self.rest = if sparse { 1.0 } else { 0.0 };
         let each = self.centre_links(transitions, &mut links, sparse);
-        if self.centred.is_some() {
-            self.rest *= (-each).exp().max(FLOOR);
+        if self.centred.is_some() && sparse {
+            self.rest = (-each).exp().max(FLOOR);
         }
         let is_alone = |link: &Link| !self.second_order && self.rests[link.1 as usize] == 0.0;
         let weight = |link: &Link| match (&self.centred, sparse && !is_alone(link)) {
