@@ -66,6 +66,9 @@ pub struct Abreast {
     counts: Aligned,
     /// `counts` of sentences whose scores were centred.
     centred_counts: Aligned,
+    /// Counts of the eight sentences that are centred now, which may not be right.
+    doubtful_counts: Aligned,
+    doubtful_nodes: Aligned,
     /// Nodes x lanes counts of the pairs of labels, in second order only.
     nodes: Aligned,
 }
@@ -99,12 +102,20 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
         self.of(&ended)[0]
     }
 
-    /// The scale of each lane whose sentence ends with the token, 0 in the others.
+    /// The scale of each lane whose sentence ends with the token, another number in the others.
     #[inline(always)]
-    fn where_last(self, lengths: &[usize; LANES], token: usize, scales: &[f64; LANES]) -> [S::f64s; N] {
-        let mut last = [0.0; LANES];
+    fn where_last(
+        self,
+        lengths: &[usize; LANES],
+        token: usize,
+        scales: &[f64; LANES],
+        others: &[f64; LANES],
+    ) -> [S::f64s; N] {
+        let mut last = *others;
         for lane in 0..LANES {
-            last[lane] = if token + 1 == lengths[lane] { scales[lane] } else { 0.0 };
+            if token + 1 == lengths[lane] {
+                last[lane] = scales[lane];
+            }
         }
         self.of(&last)[0]
     }
@@ -243,17 +254,13 @@ impl Abreast {
         if !in_range {
             return None;
         }
-        let is_usable = |&total: &f64| total > 0.0 && total.is_finite();
+        let is_usable = |&total: &f64| total >= centring::LEAST_TOTAL && total.is_finite();
         if links.centred.is_some() && !self.totals.iter().all(is_usable) {
             return None;
         }
         let mut products: [LogProduct; LANES] = Default::default();
         for totals in self.totals.as_chunks::<LANES>().0 {
             products.iter_mut().zip(totals).for_each(|(product, &total)| product.multiply(total));
-        }
-        for lane in 0..LANES {
-            let steps = self.lengths[lane].saturating_sub(usize::from(links.second_order));
-            products[lane].divide_by_power(links.up_exponent * steps as i64);
         }
         let mut log_z = LogProduct::logs(simd, &products);
         log_z.iter_mut().zip(off).for_each(|(log_z, off)| *log_z += off);
@@ -267,22 +274,21 @@ impl Abreast {
         if links.centred.is_none() {
             self.backward_once(simd, links, factors);
             return [true; LANES];
-        };
-        std::mem::swap(&mut self.counts, &mut self.centred_counts);
-        self.counts.resize(links.out.n_places() * LANES, 0.0);
-        let largest = self.backward_once(simd, links, factors);
-        let are_right: [bool; LANES] =
-            std::array::from_fn(|lane| largest[lane] <= centring::BELIEVED * factors[lane].abs());
-        if are_right.contains(&false) {
-            // The counts are taken off again.
-            self.backward_once(simd, links, factors.map(|factor| -factor));
         }
-        std::mem::swap(&mut self.counts, &mut self.centred_counts);
+        self.swap_counts();
+        zero(&mut self.counts, links.out.n_places() * LANES);
+        self.nodes.fill(0.0);
+        let lost = self.backward_once(simd, links, factors);
+        self.swap_counts();
+        let are_right: [bool; LANES] =
+            std::array::from_fn(|lane| lost[lane] <= centring::BELIEVED * factors[lane].abs());
+        if !are_right.contains(&false) {
+            self.keep_counts(simd);
+        }
         are_right
     }
 
-    /// The backward recursion; if scores are centred, returns |factor| times the largest probability, or a bound on it, with which
-    /// each sentence meets a raised factor at a node.
+    /// The backward recursion; if scores are centred, returns |factor| times a bound on what is lost of each sentence.
     #[inline(always)]
     fn backward_once<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) -> [f64; LANES] {
         match (S::F64_LANES, links.second_order) {
@@ -385,7 +391,7 @@ impl Abreast {
         let mut least = simd.all(1.0);
         for step in 1..=steps {
             let token = step - usize::from(!SECOND);
-            let rescale = simd.divide(simd.all(links.up), totals[step - 1]);
+            let rescale = simd.divide(simd.all(1.0), totals[step - 1]);
             let (before, row) = alpha[(step - 1) * nodes..(step + 1) * nodes].split_at_mut(nodes);
             let states = &potentials[token * links.width..][..labels];
             next.fill(simd.all(0.0));
@@ -446,24 +452,27 @@ impl Abreast {
         if SECOND {
             self.nodes.resize(nodes, 0.0);
         }
-        let mut largest = simd.all(0.0);
+        let others = match links.centred {
+            None => [0.0; LANES],
+            Some(_) => factors.map(|factor| centring::LEAST_BACKWARD.copysign(factor)),
+        };
+        let mut lost = simd.all(0.0);
         for step in (1..=self.steps(links)).rev() {
             let token = step - usize::from(!SECOND);
-            let ends = simd.where_last(&lengths, token, &scales);
+            let ends = simd.where_last(&lengths, token, &scales, &others);
             self.step_back::<S, N, SECOND>(simd, links, step, ends);
-            self.note_raised::<S, N, SECOND>(simd, links, step, &mut largest);
+            self.note_lost::<S, N, SECOND>(simd, links, &mut lost);
             self.put_marginals(simd.0, token, links.width);
         }
         if SECOND {
-            let ends = simd.where_last(&lengths, 0, &scales);
+            let ends = simd.where_last(&lengths, 0, &scales, &others);
             let factors = simd.of(&self.bases).iter().zip(simd.of(&self.potentials));
             for (marginal, (&base, &potential)) in simd.of_mut(&mut self.marginals).iter_mut().zip(factors) {
                 *marginal = simd.multiply(potential, simd.add(base, ends));
             }
-            self.note_raised_states(simd, links, 0, &mut largest);
             self.put_marginals(simd.0, 0, links.width);
         }
-        *simd.array(&largest)
+        *simd.array(&lost)
     }
 
     /// Goes from the step behind to this one: computes marginals, counts, and beta times potentials. `ends` is factor / Z in the
@@ -479,7 +488,7 @@ impl Abreast {
         let (labels, nodes, token) = (links.labels, links.n_nodes(), step - usize::from(!SECOND));
         let potentials = &simd.of(&self.potentials)[token * links.width..][..labels];
         let alpha = &simd.of(&self.alpha)[step * nodes..][..nodes];
-        let rescale = simd.divide(simd.all(links.up), simd.of(&self.totals)[step - 1]);
+        let rescale = simd.divide(simd.all(1.0), simd.of(&self.totals)[step - 1]);
         let (bases, next) = (simd.of_mut(&mut self.bases), simd.of_mut(&mut self.next));
         for base in &mut *bases {
             *base = simd.multiply_add(simd.all(links.rest), *base, ends);

@@ -6,29 +6,29 @@
 //! transitions lie in [-D, 0] for a small spread D. What is off every transition, and off all state scores of a token, which then
 //! are at most 0, is added to log Z. All these numbers are integers: taking them off loses no digits.
 //!
-//! A state score below -F is raised to -F. Let Z' be Z with raised scores, and p the probabilities that belong to Z'. The
-//! labellings that meet a raised score are the part of Z' that Z has not: Z >= Z' (1 - m), where m is the sum over raised scores
-//! of the probability that a labelling meets them. Everything is exact where m is below 1e-13. Both ways to know that compare
-//! the raised state j of a token with the token's best state k, of score 0 (more than -1, for it is taken over an integer):
+//! A state score below -F is raised to -F. Let Z' be Z with raised scores. The labellings that meet a raised score are the part of
+//! Z' that Z has not: Z >= Z' (1 - m), where m is the sum over raised scores of the probability that a labelling meets them. Where m
+//! is below 1e-13 nothing is wrong. There are two ways to know that.
 //!
-//! - From the start, for a single sentence (`Centred`). Forward variables over their potentials lie e^D apart at most, since all
-//!   come from the same labels, and backward variables e^D, since all lead to the same labels. So p(j) <= e^(2 D - F) p(k). In
-//!   second order D is the spread of transitions plus twice that of triples: two pairs with one label in common meet one
-//!   transition and two triples on either side. With F = 2 D + 40 no probability is wrong by more than exp(-39). Forward
-//!   variables are at least e^(-F - D), in second order e^(-2 F - 2 D), and backward variables at most e^(2 D): `MOST_SPREAD` keeps
-//!   them in the range of a double. Constraints have no such bounds.
-//! - From the result, for sentences abreast, whatever the spread (`Floors`). Transitions and triples are raised too, so that every
-//!   factor lies in [floor, 1] or is forbidden. Forward variables are kept at the height `up` instead of 1: they use more of the
-//!   range of a double. Their sum over all nodes, rescaled, is `up`. So a raised link into node y is met with a probability of at
-//!   most floor * up * psi(y) * beta(y) / Z', and a raised state with its marginal. Where all these are at most `BELIEVED`, the
-//!   sentence is right, and else it is done again by itself.
+//! From the start, for a single sentence (`Centred`): compare the raised state j of a token with the token's best state k, of score
+//! 0, or more than -1 since scores are taken over an integer. Forward variables over their potentials lie e^D apart at most, since
+//! all come from the same labels, and backward variables e^D, since all lead to the same labels. So p(j) <= e^(2 D - F) p(k). In
+//! second order D is the spread of transitions plus twice that of triples: two pairs with one label in common meet one transition
+//! and two triples on either side. With F = 2 D + 40 no probability is wrong by more than exp(-39). Forward variables are at least
+//! e^(-F - D), in second order e^(-2 F - 2 D), and backward variables at most e^(2 D): `MOST_SPREAD` keeps them in the range of a
+//! double. Constraints know no such bounds.
 //!
-//! Nothing leaves the range meanwhile. In first order a forward variable is at least up * floor^2; in second order up * floor^6,
-//! for the pairs that end with a label have at least floor^3 of all, and one of them is continued. Where constraints are, forward
-//! variables have to be at least up * `least` times their potentials, which is tested. A backward variable is at most Z' over the
-//! forward variable. It may become 0: below 1e-307 it loses digits, but what it is multiplied by in a marginal is at most `up`, and
-//! up * 1e-323 is nothing. The bound above is beyond the node's own marginal by 1 / floor^3 at most, or 1 / least, and
-//! up * 1e-323 / floor^3 is still less than 1e-18.
+//! From the result, for sentences abreast, whatever the spread: factors of transitions and triples are raised to `FLOOR` too, and
+//! every factor is at most 1. The rescaled sum of all forward variables is 1 before each token. So a raised factor on the way into
+//! node y at token t, or of y itself, is met with a probability of at most FLOOR * beta_t(y) / Z. A forward variable that becomes 0
+//! or loses digits below 1e-307 loses at most 1e-318 * (1 + psi(y) r_t), sums over thousands of labels included, and Z loses
+//! that much times beta_t(y). `LEAST_BACKWARD` is added to all backward variables at all tokens: that is more than they
+//! can lose themselves, and adds nothing, for they are multiplied by forward variables of at most 1. So they are nowhere too small,
+//! whatever the constraints, and m is at most the sum over tokens and nodes of
+//!
+//! FLOOR * beta_t(y) / Z + 1e-318 * (1 + psi(y) r_t) * beta_t(y) / Z
+//!
+//! Where that is above `BELIEVED`, or a number is infinite, the sentence is done again by itself, in log space in the end.
 
 use crate::chain::inference::transitions::Transitions;
 use crate::chain::inference::triples::Triples;
@@ -40,8 +40,14 @@ pub(super) const MOST: f64 = 1e9;
 /// The largest spread D for a single sentence.
 const MOST_SPREAD: f64 = 210.0;
 const MOST_SPREAD_SECOND: f64 = 100.0;
-/// The probability of meeting a raised factor at one node that counts as none.
-pub(super) const BELIEVED: f64 = 1e-17;
+/// The least factor of sentences abreast that is not forbidden.
+pub(super) const FLOOR: f64 = 1e-250;
+/// The least sum of a token's forward variables in sentences abreast: its inverse is finite.
+pub(super) const LEAST_TOTAL: f64 = 1e-290;
+/// What is added to |beta| in sentences abreast.
+pub(super) const LEAST_BACKWARD: f64 = 1e-300;
+/// The largest m that is believed to be nothing.
+pub(super) const BELIEVED: f64 = 1e-14;
 
 /// What is taken off the scores of transitions, and added to the scores of states.
 pub(super) struct Centring {
@@ -173,30 +179,5 @@ impl Centred {
         let spread = self.centring.spread + triples.map_or(0.0, |triples| 4.0 * triples.max_abs());
         let most = if triples.is_some() { MOST_SPREAD_SECOND } else { MOST_SPREAD };
         (spread <= most).then_some(-2.0 * spread - 40.0)
-    }
-}
-
-/// The least factors of sentences abreast, and the height of their forward variables.
-pub(super) struct Floors {
-    /// The least factor that is not forbidden.
-    pub(super) factor: f64,
-    /// The least ratio of a forward variable to its potential, over `up`, where constraints are.
-    pub(super) least: f64,
-    /// The exponent of `up`.
-    pub(super) up_exponent: i64,
-}
-
-impl Floors {
-    pub(super) fn new(second_order: bool) -> Floors {
-        match second_order {
-            // up is about 1e253, and about 1e105.
-            false => Floors { factor: 1e-275, least: 1e-276, up_exponent: 840 },
-            true => Floors { factor: 1e-66, least: 1e-66, up_exponent: 349 },
-        }
-    }
-
-    /// The height at which forward variables are kept, a power of 2.
-    pub(super) fn up(&self) -> f64 {
-        f64::from_bits(((1023 + self.up_exponent) as u64) << 52)
     }
 }

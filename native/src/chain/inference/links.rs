@@ -6,7 +6,7 @@
 //! over the few links with a feature of alpha(x) (exp(score) - 1) (Lavergne, Cappé & Yvon 2010, "Practical very large scale
 //! CRFs").
 
-use crate::chain::inference::centring::{Centring, Floors};
+use crate::chain::inference::centring::{Centring, FLOOR};
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::scaled;
 use crate::chain::inference::transitions::Transitions;
@@ -16,6 +16,8 @@ use std::ops::Range;
 /// With a link of a lower score all links are listed: 1 + (exp(score) - 1) would lose more than the five digits that it loses
 /// here.
 const LEAST: f64 = -11.5;
+/// `LEAST` of first order with centred scores, where all links cost little more than some.
+const LEAST_CENTRED: f64 = -4.6;
 
 /// The most links of a chain of first order for which sentences go abreast: the counts of eight sentences do not stay in the
 /// caches with more.
@@ -46,10 +48,7 @@ pub struct Links {
     pub factors: Vec<f64>,
     /// The largest |transition score|, in second order plus the largest |triple score|.
     pub max_abs: f64,
-    /// The height at which forward variables are kept, and its exponent of 2: 1, or `Floors::up` with centred scores.
-    pub(super) up: f64,
-    pub(super) up_exponent: i64,
-    /// The least ratio of a forward variable to its potential where constraints are.
+    /// The least ratio of a forward variable to its potential where constraints are; 0 with centred scores.
     pub(super) least: f64,
     /// How scores are centred; None if they are not.
     pub(super) centred: Option<CentredLinks>,
@@ -60,7 +59,6 @@ pub(super) struct CentredLinks {
     pub(super) centring: Centring,
     /// What is taken off the scores of triples.
     pub(super) each_triple: f64,
-    pub(super) floors: Floors,
 }
 
 /// The number of lists in a bundle.
@@ -180,13 +178,12 @@ impl Links {
             out: BundledLists::new(0, &[]),
             factors: Vec::new(),
             max_abs: transitions.max_abs,
-            up: 1.0,
-            up_exponent: 0,
             least: scaled::LEAST,
             centred: None,
         };
         if centred {
-            links.centre(transitions);
+            links.least = 0.0;
+            links.centred = Some(CentredLinks { centring: Centring::new(transitions), each_triple: 0.0 });
         }
         let Some(scores) = &transitions.triples else {
             let link = |(from, to)| (from as u32, to as u32, score(from, to));
@@ -205,11 +202,11 @@ impl Links {
         };
         links.second_order = true;
         links.max_abs += scores.max_abs();
-        let (floor, centring) = (links.floor(), links.centred.as_ref().map(|centred| &centred.centring));
+        let centring = links.centred.as_ref().map(|centred| &centred.centring);
         let factor = |(from, to)| match centring {
             None => score(from, to).exp(),
             Some(_) if score(from, to) == f64::NEG_INFINITY => 0.0,
-            Some(centring) => centring.score(transitions, from, to).exp().max(floor),
+            Some(centring) => centring.score(transitions, from, to).exp().max(FLOOR),
         };
         links.factors = all().map(factor).collect();
         let link = |[first, middle, last]: [usize; 3]| {
@@ -221,17 +218,13 @@ impl Links {
         links
     }
 
-    /// The least factor of a link that is not forbidden.
-    fn floor(&self) -> f64 {
-        self.centred.as_ref().map_or(0.0, |centred| centred.floors.factor)
-    }
-
     /// Makes the lists: of the `few` links with features where that is cheaper and as exact, else of `all` links.
     fn set(&mut self, nodes: usize, transitions: &Transitions, few: Vec<Link>, all: impl FnOnce() -> Vec<Link>) {
         // The links into a node that has no links but these keep all their digits.
         let is_alone = |link: &Link| !self.second_order && self.rests[link.1 as usize] == 0.0;
         let possible = nodes * self.labels;
-        let sparse = 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= LEAST || is_alone(link));
+        let least = if self.centred.is_some() && !self.second_order { LEAST_CENTRED } else { LEAST };
+        let sparse = 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= least || is_alone(link));
         let most = if self.second_order { MOST_SECOND } else { MOST };
         self.are_few = if sparse { few.len() } else { possible } <= most;
         if !self.are_few {
@@ -240,16 +233,15 @@ impl Links {
         let mut links = if sparse { few } else { all() };
         self.rest = if sparse { 1.0 } else { 0.0 };
         let each = self.centre_links(transitions, &mut links, sparse);
-        let floor = self.floor();
-        if self.centred.is_some() {
-            self.rest *= (-each).exp().max(floor);
+        if self.centred.is_some() && sparse {
+            self.rest = (-each).exp().max(FLOOR);
         }
         let is_alone = |link: &Link| !self.second_order && self.rests[link.1 as usize] == 0.0;
         let weight = |link: &Link| match (&self.centred, sparse && !is_alone(link)) {
             (None, true) => link.2.exp_m1(),
             (None, false) => link.2.exp(),
-            (Some(_), true) => link.2.exp().max(floor) - self.rest,
-            (Some(_), false) => link.2.exp().max(floor),
+            (Some(_), true) => link.2.exp().max(FLOOR) - self.rest,
+            (Some(_), false) => link.2.exp().max(FLOOR),
         };
         links.iter_mut().for_each(|link| link.2 = weight(link));
         if !sparse {
@@ -260,14 +252,6 @@ impl Links {
         links.iter_mut().for_each(|link| (link.0, link.1) = (link.1, link.0));
         links.sort_by_key(|link| link.0);
         self.into = BundledLists::new(nodes, &links);
-    }
-
-    /// Has the scores of the chain centred.
-    fn centre(&mut self, transitions: &Transitions) {
-        let second_order = transitions.triples.is_some();
-        let (centring, floors) = (Centring::new(transitions), Floors::new(second_order));
-        (self.up, self.up_exponent, self.least) = (floors.up(), floors.up_exponent, floors.least * floors.up());
-        self.centred = Some(CentredLinks { centring, each_triple: 0.0, floors });
     }
 
     /// Centres the scores of links; returns what is taken off those that are in no list.

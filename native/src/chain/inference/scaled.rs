@@ -225,12 +225,6 @@ impl LogProduct {
         self.mantissa = f64::from_bits(bits & !EXPONENT | 1.0f64.to_bits());
     }
 
-    /// Divides the product by a power of 2.
-    #[inline(always)]
-    pub(super) fn divide_by_power(&mut self, exponent: i64) {
-        self.exponent -= exponent;
-    }
-
     /// The natural logarithm of the product.
     pub(super) fn log(&self) -> f64 {
         self.mantissa.ln() + self.exponent as f64 * std::f64::consts::LN_2

@@ -1,26 +1,17 @@
-//! Sentences abreast with centred scores: centring, and how much raised factors have to say. See `centring`.
+//! Sentences abreast with centred scores: centring, and a bound on what is lost. See `centring`.
 
 use crate::chain::inference::abreast::Abreast;
+use crate::chain::inference::centring::FLOOR;
 use crate::chain::inference::lanes::Lanes;
 use crate::chain::inference::links::Links;
-use crate::numeric::LANES;
+use crate::numeric::{self, LANES};
 use pulp::Simd;
 
 impl<S: Simd, const N: usize> Lanes<S, N> {
-    /// The larger of `most` and |x|.
+    /// |x|
     #[inline(always)]
-    fn larger(self, most: [S::f64s; N], x: [S::f64s; N]) -> [S::f64s; N] {
-        self.max(most, self.max(x, self.subtract(self.all(0.0), x)))
-    }
-
-    /// x where a potential is at most a bound, else 0.
-    #[inline(always)]
-    fn where_at_most(self, potential: [S::f64s; N], bound: f64, mut x: [S::f64s; N]) -> [S::f64s; N] {
-        let (bound, zero) = (self.0.splat_f64s(bound), self.0.splat_f64s(0.0));
-        for n in 0..N {
-            x[n] = self.0.select_f64s(self.0.less_than_or_equal_f64s(potential[n], bound), x[n], zero);
-        }
-        x
+    fn absolute(self, x: [S::f64s; N]) -> [S::f64s; N] {
+        self.max(x, self.subtract(self.all(0.0), x))
     }
 }
 
@@ -31,7 +22,7 @@ impl Abreast {
         let mut off = [0.0; LANES];
         if let Some(centred) = &links.centred {
             self.mask.replace(links.labels, &mut self.rows, f64::NEG_INFINITY);
-            let least = centred.floors.factor.ln();
+            let least = FLOOR.ln();
             for lane in 0..LANES {
                 let tokens = self.lengths[lane];
                 let rows = &mut self.rows[self.starts[lane]..][..tokens * links.width];
@@ -42,48 +33,46 @@ impl Abreast {
         off
     }
 
-    /// After `step_back`, where scores are centred: raises `largest` to the marginals of raised states of the step's token, and to
-    /// bounds on the probabilities of raised links into the step's nodes.
+    /// After `step_back`: adds what may be lost at the step to `lost`, where scores are centred. An infinite number, or one that is
+    /// none, stays in it.
     #[inline(always)]
-    pub(super) fn note_raised<S: Simd, const N: usize, const SECOND: bool>(
+    pub(super) fn note_lost<S: Simd, const N: usize, const SECOND: bool>(
         &self,
         simd: Lanes<S, N>,
         links: &Links,
-        step: usize,
-        largest: &mut [S::f64s; N],
+        lost: &mut [S::f64s; N],
     ) {
-        let Some(centred) = &links.centred else { return };
-        self.note_raised_states(simd, links, step - usize::from(!SECOND), largest);
-        if step == 1 && !SECOND {
+        if links.centred.is_none() {
             return;
         }
-        let (floor, mut most, mut most_raised) = (centred.floors.factor, simd.all(0.0), simd.all(0.0));
-        for (node, &onward) in simd.of(&self.behind).iter().enumerate() {
-            if SECOND && links.factors[node] <= 2.0 * floor {
-                most_raised = simd.larger(most_raised, onward);
-            } else {
-                most = simd.larger(most, onward);
+        // `step_back` has made this step's bases the next ones, and its incoming the one behind.
+        let (sums, bases, onward) = (simd.of(&self.sums), simd.of(&self.next), simd.of(&self.behind));
+        let (mut beta, mut ahead) = (simd.all(0.0), simd.all(0.0));
+        let groups = if SECOND { links.labels } else { 1 };
+        for (sums, onward) in sums.chunks_exact(links.labels).zip(onward.chunks_exact(links.labels)).take(groups) {
+            for label in 0..links.labels {
+                let base = bases[if SECOND { label } else { 0 }];
+                beta = simd.add(beta, simd.absolute(simd.add(sums[label], base)));
+                ahead = simd.add(ahead, simd.absolute(onward[label]));
             }
         }
-        // UP * floor * psi(y) * beta(y), or UP * psi(y) * beta(y) where psi(y) contains a raised factor.
-        let raised = simd.multiply_add(simd.all(floor), most, most_raised);
-        *largest = simd.max(*largest, simd.multiply(raised, simd.of(&self.totals)[step - 1]));
+        // 1e-318, in two factors: beta may be large.
+        let digits = simd.multiply(simd.multiply(simd.add(beta, ahead), simd.all(1e-300)), simd.all(1e-18));
+        *lost = simd.add(*lost, simd.multiply_add(simd.all(FLOOR), beta, digits));
     }
 
-    /// Raises `largest` to the marginals of raised states of a token.
+    /// Puts the counts of sentences that may not be right in the place of the counts, or back.
+    pub(super) fn swap_counts(&mut self) {
+        std::mem::swap(&mut self.counts, &mut self.doubtful_counts);
+        std::mem::swap(&mut self.nodes, &mut self.doubtful_nodes);
+    }
+
+    /// Adds the counts of sentences that are right to the others.
     #[inline(always)]
-    pub(super) fn note_raised_states<S: Simd, const N: usize>(
-        &self,
-        simd: Lanes<S, N>,
-        links: &Links,
-        token: usize,
-        largest: &mut [S::f64s; N],
-    ) {
-        let Some(centred) = &links.centred else { return };
-        let potentials = &simd.of(&self.potentials)[token * links.width..][..links.labels];
-        for (&potential, &marginal) in potentials.iter().zip(simd.of(&self.marginals)) {
-            let marginal = simd.where_at_most(potential, 2.0 * centred.floors.factor, marginal);
-            *largest = simd.larger(*largest, marginal);
-        }
+    pub(super) fn keep_counts<S: Simd>(&mut self, simd: S) {
+        self.centred_counts.resize(self.doubtful_counts.len(), 0.0);
+        numeric::add(simd, &mut self.centred_counts, &self.doubtful_counts);
+        self.nodes.resize(self.doubtful_nodes.len(), 0.0);
+        numeric::add(simd, &mut self.nodes, &self.doubtful_nodes);
     }
 }

@@ -6,7 +6,7 @@ use crate::numeric::LANES;
 use proptest::prelude::*;
 use pulp::{Arch, Simd, WithSimd};
 
-/// A problem with these largest scores of states and of links, and constraints or masks as `free` says.
+/// A problem with these largest scores of states and of links; without constraints and masks if it is `free`.
 fn scaled(mut problem: Problem, states: f64, links: f64, free: bool) -> Problem {
     let times = |score: &mut f64, factor: f64| *score = (*score * factor * 64.0).round() / 64.0;
     for sentence in &mut problem.sentences {
@@ -30,7 +30,7 @@ fn close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
     }
 }
 
-/// The sentences that the centred recursion does abreast, and how many times it had to be called.
+/// Checks sentences abreast; returns those that are centred.
 fn check_abreast<S: Simd>(simd: S, problem: &Problem, want: &[Answers]) -> Vec<usize> {
     let (transitions, l) = (problem.transitions(), problem.labels);
     let width = transitions.width;
@@ -67,14 +67,21 @@ fn check_abreast<S: Simd>(simd: S, problem: &Problem, want: &[Answers]) -> Vec<u
         sentences = sentences.iter().zip(right).filter(|(_, right)| *right).map(|(&at, _)| at).collect();
     }
     abreast.take_counts(&plain, Some(&links), &mut counts);
+    // Lists of some triples lose up to five digits.
+    let tolerance = if links.second_order && links.rest != 0.0 { 1e-10 } else { 1e-12 };
     for (lane, &at) in sentences.iter().enumerate() {
-        close(&[log_z[lane]], &[want[at].log_z], 1e-12, "log Z abreast");
-        close(&marginals[lane], &want[at].marginals, 1e-12, "marginals abreast");
+        close(&[log_z[lane]], &[want[at].log_z], tolerance, "log Z abreast");
+        close(&marginals[lane], &want[at].marginals, tolerance, "marginals abreast");
     }
     for pair in (0..l * l).filter(|&pair| problem.triples.is_some() || problem.transitions[pair] != 0.0) {
         let sign = |lane: usize| if lane % 2 == 0 { 2.0 } else { -2.0 };
         let expected: f64 = sentences.iter().enumerate().map(|(lane, &at)| sign(lane) * want[at].pairs[pair]).sum();
-        close(&[counts.expected(&transitions, pair / l * width + pair % l)], &[expected], 1e-11, "pairs abreast");
+        close(
+            &[counts.expected(&transitions, pair / l * width + pair % l)],
+            &[expected],
+            10.0 * tolerance,
+            "pairs abreast",
+        );
     }
     if let Some(triples) = &transitions.triples {
         for at in (0..l.pow(3)).filter(|&at| problem.triples.as_ref().is_some_and(|triples| triples[at] != 0.0)) {
@@ -83,7 +90,7 @@ fn check_abreast<S: Simd>(simd: S, problem: &Problem, want: &[Answers]) -> Vec<u
                 |sentence: usize| triple_count(problem, &problem.sentences[sentence], labels, want[sentence].log_z);
             let sign = |lane: usize| if lane % 2 == 0 { 2.0 } else { -2.0 };
             let expected: f64 = sentences.iter().enumerate().map(|(lane, &at)| sign(lane) * of(at)).sum();
-            close(&[counts.triples.expected(triples, labels)], &[expected], 1e-11, "triples abreast");
+            close(&[counts.triples.expected(triples, labels)], &[expected], 10.0 * tolerance, "triples abreast");
         }
     }
     sentences
@@ -247,8 +254,16 @@ fn sentences_in_which_everything_is_forbidden_have_no_probability() {
     lattice.prepare(&transitions);
     lattice.begin(2, &transitions);
     super::fill(&mut lattice.scores, &problem.sentences[0].states, 2, transitions.width);
-    lattice.mask.add(&problem.sets(&problem.sentences[0]).unwrap_or_else(|| empty_second()), transitions.width);
+    lattice.mask.add(&problem.sets(&problem.sentences[0]).unwrap_or_else(empty_second), transitions.width);
     assert_eq!(lattice.forward(pulp::Scalar, &transitions), f64::NEG_INFINITY);
+}
+
+#[test]
+fn triples_that_are_all_but_forbidden_are_centred() {
+    let mut problem = single(2, (0..10).map(|at| f64::from(at * at)).collect(), vec![1.0, 2.0, 3.0, 4.0]);
+    problem.triples = Some((0..8).map(|at| -2000.0 + f64::from(at)).collect());
+    let want = vec![problem.enumerate(&problem.sentences[0])];
+    assert_eq!(check_abreast(pulp::Scalar, &problem, &want).len(), 1);
 }
 
 /// Sets of two labels for two tokens, of which the second is empty.
