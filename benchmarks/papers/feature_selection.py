@@ -204,7 +204,8 @@ def compared(findings: Findings, task: str, arguments: argparse.Namespace) -> No
     units = QUICK_UNITS if arguments.quick else ALL_SENTENCES if task == CHUNKING else UNITS
     for unit in sorted(units, reverse=True):  # the smallest take longest
         rows += [row(name, make(unit), unit, best) for name, make in METHODS.items()]
-    before = f"{samples:,} training instances, {candidates:,} candidate features, lambda = {l1:g}, limit {limit:g} s."
+    limits = " or ".join(f"{most:g}" for most in sorted({row["limit"] for row in rows if row["unit"]}))
+    before = f"{samples:,} training instances, {candidates:,} candidate features, lambda = {l1:g}, limit {limits} s."
     findings.text(f"selection, {task}", before + "\n\n" + tables(task, rows))
     if len(units) > 1:
         findings.claims(f"claims, {task}", claims(rows))
