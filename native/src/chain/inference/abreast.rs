@@ -388,6 +388,7 @@ impl Abreast {
         let (bases, next) = (simd.of_mut(&mut self.bases), simd.of_mut(&mut self.next));
         let sums = simd.of_mut(&mut self.sums);
         let rest = simd.all(links.rest);
+        let some_alone = links.centred.is_some() || links.constrained && !SECOND;
         let mut least = simd.all(1.0);
         for step in 1..=steps {
             let token = step - usize::from(!SECOND);
@@ -401,8 +402,9 @@ impl Abreast {
                 for label in 0..labels {
                     let node = group * labels + label;
                     // A label that can follow each other label never vanishes. Each can follow the edge of the sentence.
-                    let can_vanish = links.constrained && (SECOND || links.rests[node] == 0.0);
-                    let base = if can_vanish && !SECOND && step > 1 { simd.all(0.0) } else { base };
+                    let is_alone = some_alone && links.rests[node] == 0.0;
+                    let can_vanish = links.constrained && (SECOND || is_alone);
+                    let base = if is_alone && step > 1 { simd.all(0.0) } else { base };
                     let mut value = simd.multiply(simd.multiply_add(sums[node], rescale, base), states[label]);
                     let mut potential = states[label];
                     if SECOND {
@@ -461,7 +463,7 @@ impl Abreast {
             let token = step - usize::from(!SECOND);
             let ends = simd.where_last(&lengths, token, &scales, &others);
             self.step_back::<S, N, SECOND>(simd, links, step, ends);
-            self.note_lost::<S, N, SECOND>(simd, links, &mut lost);
+            self.note_lost::<S, N, SECOND>(simd, links, step, &mut lost);
             self.put_marginals(simd.0, token, links.width);
         }
         if SECOND {
@@ -469,6 +471,9 @@ impl Abreast {
             let factors = simd.of(&self.bases).iter().zip(simd.of(&self.potentials));
             for (marginal, (&base, &potential)) in simd.of_mut(&mut self.marginals).iter_mut().zip(factors) {
                 *marginal = simd.multiply(potential, simd.add(base, ends));
+            }
+            if links.centred.is_some() {
+                self.note_lost_states(simd, links, 0, &mut lost);
             }
             self.put_marginals(simd.0, 0, links.width);
         }
@@ -515,11 +520,9 @@ impl Abreast {
                     marginals[label] = marginal;
                 }
                 incoming[node] = onward;
-                total = if SECOND {
-                    simd.add(total, onward)
-                } else {
-                    simd.multiply_add(simd.all(links.rests[node]), onward, total)
-                };
+                // The sums of the first step are those of the first token's states, whatever is listed.
+                let rest = if SECOND && step == 1 { 1.0 } else { links.rests[node] };
+                total = simd.multiply_add(simd.all(rest), onward, total);
             }
             *next = total;
         }

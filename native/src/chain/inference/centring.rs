@@ -20,14 +20,15 @@
 //!
 //! From the result, for sentences abreast, whatever the spread: factors of transitions and triples are raised to `FLOOR` too, and
 //! every factor is at most 1. The rescaled sum of all forward variables is 1 before each token. So a raised factor on the way into
-//! node y at token t, or of y itself, is met with a probability of at most FLOOR * beta_t(y) / Z. A forward variable that becomes 0
-//! or loses digits below 1e-307 loses at most 1e-318 * (1 + psi(y) r_t), sums over thousands of labels included, and Z loses
-//! that much times beta_t(y). `LEAST_BACKWARD` is added to all backward variables at all tokens: that is more than they
-//! can lose themselves, and adds nothing, for they are multiplied by forward variables of at most 1. So they are nowhere too small,
-//! whatever the constraints, and m is at most the sum over tokens and nodes of
+//! node y at token t is met with a probability of at most FLOOR * psi_t(y) * beta_t(y) / Z, and a raised state with its marginal.
+//! A forward variable that becomes 0 or loses digits below 1e-307 loses at most 1e-318 * (1 + psi_t(y) r_t), sums over thousands
+//! of labels included, and Z loses that much times beta_t(y). `LEAST_BACKWARD` is added to all backward variables at all tokens:
+//! that is more than they can lose themselves, and adds nothing, for they are multiplied by forward variables of at most 1. So
+//! they are nowhere too small, whatever the constraints, and m is at most the sum over tokens and nodes of
 //!
-//! FLOOR * beta_t(y) / Z + 1e-318 * (1 + psi(y) r_t) * beta_t(y) / Z
+//! FLOOR * psi_t(y) * beta_t(y) / Z + 1e-318 * (1 + psi_t(y) r_t) * beta_t(y) / Z
 //!
+//! and of the marginals of raised states; in second order a node whose transition is raised counts without the factor FLOOR.
 //! Where that is above `BELIEVED`, or a number is infinite, the sentence is done again by itself, in log space in the end.
 
 use crate::chain::inference::transitions::Transitions;
@@ -41,7 +42,7 @@ pub(super) const MOST: f64 = 1e9;
 const MOST_SPREAD: f64 = 210.0;
 const MOST_SPREAD_SECOND: f64 = 100.0;
 /// The least factor of sentences abreast that is not forbidden.
-pub(super) const FLOOR: f64 = 1e-250;
+pub(super) const FLOOR: f64 = 1e-280;
 /// The least sum of a token's forward variables in sentences abreast: its inverse is finite.
 pub(super) const LEAST_TOTAL: f64 = 1e-290;
 /// What is added to |beta| in sentences abreast.

@@ -16,7 +16,7 @@ use std::ops::Range;
 /// With a link of a lower score all links are listed: 1 + (exp(score) - 1) would lose more than the five digits that it loses
 /// here.
 const LEAST: f64 = -11.5;
-/// `LEAST` of first order with centred scores, where all links cost little more than some.
+/// With centred scores all links are listed into a node that a link of a lower score enters.
 const LEAST_CENTRED: f64 = -4.6;
 
 /// The most links of a chain of first order for which sentences go abreast: the counts of eight sentences do not stay in the
@@ -37,7 +37,7 @@ pub struct Links {
     pub are_few: bool,
     /// The factor of a link that is in no list: 1, or what is taken off centred scores makes of it; 0 if all links are listed.
     pub rest: f64,
-    /// In first order, for each node 1, or 0 where all links into it that are allowed are listed, as they are where some links are
+    /// For each node 1, or 0 where all links into it that are allowed are listed, as they are in first order where some links are
     /// forbidden.
     pub rests: Vec<f64>,
     /// For each node the links that enter it.
@@ -219,12 +219,16 @@ impl Links {
     }
 
     /// Makes the lists: of the `few` links with features where that is cheaper and as exact, else of `all` links.
-    fn set(&mut self, nodes: usize, transitions: &Transitions, few: Vec<Link>, all: impl FnOnce() -> Vec<Link>) {
-        // The links into a node that has no links but these keep all their digits.
-        let is_alone = |link: &Link| !self.second_order && self.rests[link.1 as usize] == 0.0;
+    fn set(&mut self, nodes: usize, transitions: &Transitions, few: Vec<Link>, all: impl Fn() -> Vec<Link>) {
         let possible = nodes * self.labels;
-        let least = if self.centred.is_some() && !self.second_order { LEAST_CENTRED } else { LEAST };
-        let sparse = 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= least || is_alone(link));
+        let mut few = few;
+        self.rests.resize(nodes, 1.0);
+        if self.centred.is_some() {
+            self.list_apart(&mut few, &all);
+        }
+        // The links into a node that has no links but these keep all their digits.
+        let is_alone = |link: &Link| self.rests[link.1 as usize] == 0.0;
+        let sparse = 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= LEAST || is_alone(link));
         let most = if self.second_order { MOST_SECOND } else { MOST };
         self.are_few = if sparse { few.len() } else { possible } <= most;
         if !self.are_few {
@@ -236,7 +240,7 @@ impl Links {
         if self.centred.is_some() && sparse {
             self.rest = (-each).exp().max(FLOOR);
         }
-        let is_alone = |link: &Link| !self.second_order && self.rests[link.1 as usize] == 0.0;
+        let is_alone = |link: &Link| self.rests[link.1 as usize] == 0.0;
         let weight = |link: &Link| match (&self.centred, sparse && !is_alone(link)) {
             (None, true) => link.2.exp_m1(),
             (None, false) => link.2.exp(),
@@ -252,6 +256,18 @@ impl Links {
         links.iter_mut().for_each(|link| (link.0, link.1) = (link.1, link.0));
         links.sort_by_key(|link| link.0);
         self.into = BundledLists::new(nodes, &links);
+    }
+
+    /// Lists all links into the nodes that links of low scores enter, so that no digits are lost there.
+    fn list_apart(&mut self, few: &mut Vec<Link>, all: &impl Fn() -> Vec<Link>) {
+        let mut is_low = vec![false; self.rests.len()];
+        few.iter().filter(|link| link.2 < LEAST_CENTRED).for_each(|link| is_low[link.1 as usize] = true);
+        is_low.iter_mut().zip(&self.rests).for_each(|(low, &rest)| *low &= rest != 0.0);
+        if is_low.contains(&true) {
+            few.retain(|link| !is_low[link.1 as usize]);
+            few.extend(all().into_iter().filter(|link| is_low[link.1 as usize]));
+            self.rests.iter_mut().zip(&is_low).filter(|(_, low)| **low).for_each(|(rest, _)| *rest = 0.0);
+        }
     }
 
     /// Centres the scores of links; returns what is taken off those that are in no list.
@@ -301,6 +317,6 @@ impl Links {
 
     /// The factor of the links into a node that are in no list.
     fn rest_of(&self, node: usize) -> f64 {
-        if self.second_order { self.rest } else { self.rest * self.rests[node] }
+        self.rest * self.rests[node]
     }
 }

@@ -40,6 +40,7 @@ impl Abreast {
         &self,
         simd: Lanes<S, N>,
         links: &Links,
+        step: usize,
         lost: &mut [S::f64s; N],
     ) {
         if links.centred.is_none() {
@@ -47,18 +48,41 @@ impl Abreast {
         }
         // `step_back` has made this step's bases the next ones, and its incoming the one behind.
         let (sums, bases, onward) = (simd.of(&self.sums), simd.of(&self.next), simd.of(&self.behind));
-        let (mut beta, mut ahead) = (simd.all(0.0), simd.all(0.0));
-        let groups = if SECOND { links.labels } else { 1 };
-        for (sums, onward) in sums.chunks_exact(links.labels).zip(onward.chunks_exact(links.labels)).take(groups) {
-            for label in 0..links.labels {
-                let base = bases[if SECOND { label } else { 0 }];
-                beta = simd.add(beta, simd.absolute(simd.add(sums[label], base)));
-                ahead = simd.add(ahead, simd.absolute(onward[label]));
-            }
+        // Of psi_t(y) r_t beta_t(y): of nodes whose potential contains a raised factor of their pair of labels, and of others.
+        let (mut raised, mut onwards) = (simd.all(0.0), simd.all(0.0));
+        let mut beta = simd.all(0.0);
+        for node in 0..links.n_nodes() {
+            let base = bases[if SECOND { node % links.labels } else { 0 }];
+            beta = simd.add(beta, simd.absolute(simd.add(sums[node], base)));
+            let sum = if SECOND && links.factors[node] <= 2.0 * FLOOR { &mut raised } else { &mut onwards };
+            *sum = simd.add(*sum, simd.absolute(onward[node]));
         }
         // 1e-318, in two factors: beta may be large.
-        let digits = simd.multiply(simd.multiply(simd.add(beta, ahead), simd.all(1e-300)), simd.all(1e-18));
-        *lost = simd.add(*lost, simd.multiply_add(simd.all(FLOOR), beta, digits));
+        let digits = simd.add(simd.add(beta, onwards), raised);
+        let digits = simd.multiply(simd.multiply(digits, simd.all(1e-300)), simd.all(1e-18));
+        let into = simd.multiply(simd.of(&self.totals)[step - 1], simd.multiply_add(simd.all(FLOOR), onwards, raised));
+        *lost = simd.add(*lost, simd.add(into, digits));
+        self.note_lost_states(simd, links, step - usize::from(!SECOND), lost);
+    }
+
+    /// Adds the marginals of the raised states of a token to `lost`.
+    #[inline(always)]
+    pub(super) fn note_lost_states<S: Simd, const N: usize>(
+        &self,
+        simd: Lanes<S, N>,
+        links: &Links,
+        token: usize,
+        lost: &mut [S::f64s; N],
+    ) {
+        let potentials = &simd.of(&self.potentials)[token * links.width..][..links.labels];
+        for (&potential, &marginal) in potentials.iter().zip(simd.of(&self.marginals)) {
+            let mut met = simd.absolute(marginal);
+            for n in 0..N {
+                let is_raised = simd.0.less_than_or_equal_f64s(potential[n], simd.0.splat_f64s(2.0 * FLOOR));
+                met[n] = simd.0.select_f64s(is_raised, met[n], simd.0.splat_f64s(0.0));
+            }
+            *lost = simd.add(*lost, met);
+        }
     }
 
     /// Puts the counts of sentences that may not be right in the place of the counts, or back.
