@@ -16,8 +16,10 @@ use std::ops::Range;
 /// With a link of a lower score all links are listed: 1 + (exp(score) - 1) would lose more than the five digits that it loses
 /// here.
 const LEAST: f64 = -11.5;
-/// With centred scores all links are listed into a node that a link of a lower score enters.
+/// With centred scores all links are listed if one has a lower score; in second order all links into the node that it enters.
 const LEAST_CENTRED: f64 = -4.6;
+/// In first order all links are listed, and centred one by one, if one has a higher score.
+const MOST_CENTRED: f64 = 150.0;
 
 /// The most links of a chain of first order for which sentences go abreast: the counts of eight sentences do not stay in the
 /// caches with more.
@@ -223,12 +225,16 @@ impl Links {
         let possible = nodes * self.labels;
         let mut few = few;
         self.rests.resize(nodes, 1.0);
-        if self.centred.is_some() {
+        let mut is_narrow = true;
+        if self.centred.is_some() && self.second_order {
             self.list_apart(&mut few, &all);
+        } else if self.centred.is_some() {
+            is_narrow = few.iter().all(|link| (LEAST_CENTRED..=MOST_CENTRED).contains(&link.2));
         }
         // The links into a node that has no links but these keep all their digits.
         let is_alone = |link: &Link| self.rests[link.1 as usize] == 0.0;
-        let sparse = 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= LEAST || is_alone(link));
+        let sparse =
+            is_narrow && 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= LEAST || is_alone(link));
         let most = if self.second_order { MOST_SECOND } else { MOST };
         self.are_few = if sparse { few.len() } else { possible } <= most;
         if !self.are_few {
