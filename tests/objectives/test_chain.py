@@ -203,7 +203,7 @@ def test_features_are_those_of_the_definition(data, options):
 
 @LAWS
 @given(data=DATA, order=st.sampled_from([1, 2]), seed=SEEDS, mixed=st.booleans())
-def test_extreme_weights_give_the_values_of_enumeration_in_log_space(data, order, seed, mixed):
+def test_extreme_weights_give_the_values_of_enumeration(data, order, seed, mixed):
     objective = objective_of(data, all_states=False, order=order)
     w = distinct_weights(objective.n_features, seed, scale=1e4)
     if mixed:
@@ -214,6 +214,20 @@ def test_extreme_weights_give_the_values_of_enumeration_in_log_space(data, order
     oracle_value, oracle_gradient = enumerated(data, objective, w)
     assert value == pytest.approx(oracle_value, rel=1e-9, abs=1e-6)
     np.testing.assert_allclose(gradient, oracle_gradient, rtol=1e-7, atol=1e-7)
+
+
+@LAWS
+@given(data=DATA, options=OPTIONS, seed=SEEDS, states=st.sampled_from([30.0, 300.0, 3000.0]), links=st.sampled_from([1, 64, 512]))
+def test_large_weights_give_the_values_of_enumeration(data, options, seed, states, links):
+    objective = objective_of(data, **options)
+    w = distinct_weights(objective.n_features, seed, scale=states)
+    n_links = sum(objective.feature_counts[:2])
+    w[:n_links] *= links / states
+    w = np.round(64.0 * w) / 64.0
+    value, gradient = objective.value_and_gradient(w)
+    oracle_value, oracle_gradient = enumerated(data, objective, w)
+    assert value == pytest.approx(oracle_value, rel=1e-11, abs=1e-10)
+    np.testing.assert_allclose(gradient, oracle_gradient, rtol=1e-10, atol=1e-10)
 
 
 @FEW

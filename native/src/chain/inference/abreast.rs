@@ -122,12 +122,12 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
 
     /// Sets the sum of each node's list: over its links, weight * the value of the link's other node.
     #[inline(always)]
-    fn sum_lists(self, lists: &BundledLists, values: &[[S::f64s; N]], sums: &mut [[S::f64s; N]]) {
+    fn sum_lists<const SHARED: bool>(self, lists: &BundledLists, values: &[[S::f64s; N]], sums: &mut [[S::f64s; N]]) {
         assert!(values.len() == lists.n_nodes() && sums.len() == lists.n_nodes());
         for bundle in &lists.bundles {
             let BundleLinks { others, weights, .. } = lists.links_of(bundle);
             let rows = others.iter().zip(weights).map(|row| (row, ()));
-            let totals = self.bundle_sums(bundle.is_shared, rows, values, |_, _, _| ());
+            let totals = self.bundle_sums::<SHARED, _>(rows, values, |_, _, _| ());
             for k in 0..BUNDLE {
                 sums[bundle.nodes[k] as usize] = totals[k];
             }
@@ -136,7 +136,7 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
 
     /// `sum_lists`, and adds alpha(node) * value(other node) to the count of each link.
     #[inline(always)]
-    fn sum_lists_and_count(
+    fn sum_lists_and_count<const SHARED: bool>(
         self,
         lists: &BundledLists,
         values: &[[S::f64s; N]],
@@ -156,7 +156,7 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
             let count = |counts: &mut &mut [[S::f64s; N]; BUNDLE], k: usize, value: [S::f64s; N]| {
                 counts[k] = self.multiply_add(own[k], value, counts[k]);
             };
-            let totals = self.bundle_sums(bundle.is_shared, rows, values, count);
+            let totals = self.bundle_sums::<SHARED, _>(rows, values, count);
             for k in 0..BUNDLE {
                 sums[bundle.nodes[k] as usize] = totals[k];
             }
@@ -164,31 +164,20 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
     }
 
     /// The sums of a bundle's lists: over the rows of links, weight * the value of the link's other node. `each` gets every
-    /// value with what stands beside its row, and its place in the bundle. `shared` is `Bundle::is_shared`.
+    /// value with what stands beside its row, and its place in the bundle. With `SHARED`, which
+    /// `BundledLists::are_shared` allows, a row's links are read once.
     #[inline(always)]
-    fn bundle_sums<'a, T>(
+    fn bundle_sums<'a, const SHARED: bool, T>(
         self,
-        shared: bool,
         rows: impl Iterator<Item = ((&'a [u32; BUNDLE], &'a [f64; BUNDLE]), T)>,
         values: &[[S::f64s; N]],
         each: impl Fn(&mut T, usize, [S::f64s; N]),
     ) -> [[S::f64s; N]; BUNDLE] {
         let mut totals = [self.all(0.0); BUNDLE];
-        if shared {
-            for ((others, weights), mut beside) in rows {
-                // SAFETY: as below.
-                let value = unsafe { *values.get_unchecked(others[0] as usize) };
-                for k in 0..BUNDLE {
-                    totals[k] = self.multiply_add(self.all(weights[k]), value, totals[k]);
-                    each(&mut beside, k, value);
-                }
-            }
-            return totals;
-        }
         for ((others, weights), mut beside) in rows {
             for k in 0..BUNDLE {
                 // SAFETY: the lists' nodes are below `n_nodes`, and the callers check that there are as many values.
-                let value = unsafe { *values.get_unchecked(others[k] as usize) };
+                let value = unsafe { *values.get_unchecked(others[if SHARED { 0 } else { k }] as usize) };
                 totals[k] = self.multiply_add(self.all(weights[k]), value, totals[k]);
                 each(&mut beside, k, value);
             }
@@ -396,7 +385,11 @@ impl Abreast {
             let (before, row) = alpha[(step - 1) * nodes..(step + 1) * nodes].split_at_mut(nodes);
             let states = &potentials[token * links.width..][..labels];
             next.fill(simd.all(0.0));
-            simd.sum_lists(&links.into, before, sums);
+            if !SECOND && links.into.are_shared {
+                simd.sum_lists::<true>(&links.into, before, sums);
+            } else {
+                simd.sum_lists::<false>(&links.into, before, sums);
+            }
             for group in 0..groups {
                 let base = simd.multiply(bases[group], rescale);
                 for label in 0..labels {
@@ -500,7 +493,14 @@ impl Abreast {
         }
         let (incoming, behind) = (simd.of_mut(&mut self.incoming), simd.of(&self.behind));
         let (sums, counts) = (simd.of_mut(&mut self.sums), simd.of_mut(&mut self.nodes));
-        simd.sum_lists_and_count(&links.out, behind, sums, alpha, simd.of_mut(&mut self.counts));
+        let links_counts = simd.of_mut(&mut self.counts);
+        if !SECOND && links.out.are_shared {
+            simd.sum_lists_and_count::<true>(&links.out, behind, sums, alpha, links_counts);
+        } else {
+            simd.sum_lists_and_count::<false>(&links.out, behind, sums, alpha, links_counts);
+        }
+        // In second order the sums of the first step are those of the first token's states, whatever is listed.
+        let weighs = !SECOND || links.centred.is_some() && step > 1;
         let marginals = simd.of_mut(&mut self.marginals);
         if SECOND {
             marginals.fill(simd.all(0.0));
@@ -520,9 +520,11 @@ impl Abreast {
                     marginals[label] = marginal;
                 }
                 incoming[node] = onward;
-                // The sums of the first step are those of the first token's states, whatever is listed.
-                let rest = if SECOND && step == 1 { 1.0 } else { links.rests[node] };
-                total = simd.multiply_add(simd.all(rest), onward, total);
+                total = if weighs {
+                    simd.multiply_add(simd.all(links.rests[node]), onward, total)
+                } else {
+                    simd.add(total, onward)
+                };
             }
             *next = total;
         }

@@ -75,14 +75,14 @@ pub struct BundledLists {
     weights: Vec<[f64; BUNDLE]>,
     /// Whether a place holds a link, and not one that fills up its list.
     filled: Vec<[bool; BUNDLE]>,
+    /// Whether the links of each row lead to the same node, as they do in first order where all links are listed.
+    pub are_shared: bool,
 }
 
 /// Lists whose sums are made side by side.
 pub struct Bundle {
     /// The nodes that the lists belong to; the last node of the last bundle may stand there more than once.
     pub nodes: [u32; BUNDLE],
-    /// Whether the links of each row lead to the same node, as they do where all links are listed.
-    pub is_shared: bool,
     /// Where the bundle's rows stand among all rows.
     range: Range<usize>,
 }
@@ -114,12 +114,12 @@ impl BundledLists {
                 weights.push(std::array::from_fn(|k| link(k).1));
                 filled.push(std::array::from_fn(|k| k < lists.len() && at < list(k).len()));
             }
-            let is_shared = others[start..].iter().all(|row: &[u32; BUNDLE]| row.iter().all(|&other| other == row[0]));
             let nodes = std::array::from_fn(|k| list(k)[0].0);
-            bundles.push(Bundle { nodes, is_shared, range: start..others.len() });
+            bundles.push(Bundle { nodes, range: start..others.len() });
         }
         assert!(links.iter().all(|link| (link.0.max(link.1) as usize) < n));
-        BundledLists { n, bundles, others, weights, filled }
+        let are_shared = others.iter().all(|row: &[u32; BUNDLE]| row.iter().all(|&other| other == row[0]));
+        BundledLists { n, bundles, others, weights, filled, are_shared }
     }
 
     /// The number of nodes.
