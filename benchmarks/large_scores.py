@@ -3,9 +3,9 @@
     LOGLINEAR_DATA=/path/to/data python benchmarks/large_scores.py [--repeats 9]
 
 A score is the largest |state score| of a token and label plus the largest |transition score|, in second order plus the
-largest |triple score|. Weights are those of a short training, or uniform random ones, multiplied; "from each label" adds
-a number of up to 1,000, one for each label, to the scores of all transitions that leave it. Median processor seconds;
-the scales take turns. The last column counts the sentences that go through log space at scores of 1,000.
+largest |triple score|. Weights are those of a short training, or uniform random ones, multiplied; "from each label"
+adds a number of up to 1,000, one for each label, to the scores of all transitions that leave it. Median processor
+seconds; the scales take turns. The last column counts the sentences that go through log space at scores of 1,000.
 """
 
 from __future__ import annotations

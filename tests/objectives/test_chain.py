@@ -217,7 +217,13 @@ def test_extreme_weights_give_the_values_of_enumeration(data, order, seed, mixed
 
 
 @LAWS
-@given(data=DATA, options=OPTIONS, seed=SEEDS, states=st.sampled_from([30.0, 300.0, 3000.0]), links=st.sampled_from([1, 64, 512]))
+@given(
+    data=DATA,
+    options=OPTIONS,
+    seed=SEEDS,
+    states=st.sampled_from([30.0, 300.0, 3000.0]),
+    links=st.sampled_from([1, 64, 512]),
+)
 def test_large_weights_give_the_values_of_enumeration(data, options, seed, states, links):
     objective = objective_of(data, **options)
     w = distinct_weights(objective.n_features, seed, scale=states)
