@@ -26,10 +26,12 @@ impl Lattice {
         most += triples.map_or(0.0, Triples::max_abs);
         self.log_space = !stays_in_range(most, triples.is_some());
         let mut off = 0.0;
-        if self.log_space && most <= centring::MOST && self.edges.is_empty() {
-            if let Some(taken) = self.centre(simd, transitions, triples) {
-                (off, self.log_space, self.centred) = (taken, false, true);
-            }
+        if self.log_space
+            && most <= centring::MOST
+            && self.edges.is_empty()
+            && let Some(taken) = self.centre(simd, transitions, triples)
+        {
+            (off, self.log_space, self.centred) = (taken, false, true);
         }
         if !self.log_space {
             let log_z = match triples {

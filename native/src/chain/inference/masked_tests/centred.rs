@@ -55,10 +55,11 @@ fn check_abreast<S: Simd>(simd: S, problem: &Problem, want: &[Answers]) -> Vec<u
         assert!(abreast.fits(simd, &links));
         let Some(found) = abreast.forward(simd, &links) else { return Vec::new() };
         log_z = found;
-        let right = abreast.backward(simd, &links, std::array::from_fn(|lane| if lane % 2 == 0 { 2.0 } else { -2.0 }));
+        let right =
+            abreast.backward(simd, &links, std::array::from_fn(|lane| if lane.is_multiple_of(2) { 2.0 } else { -2.0 }));
         if !right.contains(&false) {
             for lane in 0..sentences.len() {
-                let sign = if lane % 2 == 0 { 2.0 } else { -2.0 };
+                let sign = if lane.is_multiple_of(2) { 2.0 } else { -2.0 };
                 let rows = abreast.rows(lane, &links).chunks_exact(width);
                 marginals.push(rows.flat_map(|row| &row[..l]).map(|p| p / sign).collect::<Vec<f64>>());
             }
@@ -73,7 +74,7 @@ fn check_abreast<S: Simd>(simd: S, problem: &Problem, want: &[Answers]) -> Vec<u
         close(&marginals[lane], &want[at].marginals, tolerance, "marginals abreast");
     }
     for pair in (0..l * l).filter(|&pair| problem.triples.is_some() || problem.transitions[pair] != 0.0) {
-        let sign = |lane: usize| if lane % 2 == 0 { 2.0 } else { -2.0 };
+        let sign = |lane: usize| if lane.is_multiple_of(2) { 2.0 } else { -2.0 };
         let expected: f64 = sentences.iter().enumerate().map(|(lane, &at)| sign(lane) * want[at].pairs[pair]).sum();
         close(
             &[counts.expected(&transitions, pair / l * width + pair % l)],
@@ -87,7 +88,7 @@ fn check_abreast<S: Simd>(simd: S, problem: &Problem, want: &[Answers]) -> Vec<u
             let labels = [at / (l * l), at / l % l, at % l];
             let of =
                 |sentence: usize| triple_count(problem, &problem.sentences[sentence], labels, want[sentence].log_z);
-            let sign = |lane: usize| if lane % 2 == 0 { 2.0 } else { -2.0 };
+            let sign = |lane: usize| if lane.is_multiple_of(2) { 2.0 } else { -2.0 };
             let expected: f64 = sentences.iter().enumerate().map(|(lane, &at)| sign(lane) * of(at)).sum();
             close(&[counts.triples.expected(triples, labels)], &[expected], 10.0 * tolerance, "triples abreast");
         }
