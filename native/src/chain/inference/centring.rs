@@ -31,7 +31,6 @@
 //! and of the marginals of raised states; in second order a node whose transition is raised counts without the factor FLOOR.
 //! Where that is above `BELIEVED`, or a number is infinite, the sentence is done again by itself, in log space in the end.
 
-use crate::chain::inference::transitions::Transitions;
 use crate::chain::inference::triples::Triples;
 use crate::numeric::aligned::Aligned;
 use pulp::Simd;
@@ -50,6 +49,14 @@ pub(super) const LEAST_BACKWARD: f64 = 1e-300;
 /// The largest m that is believed to be nothing.
 pub(super) const BELIEVED: f64 = 1e-14;
 
+/// The scores of all transitions, labels x width.
+#[derive(Clone, Copy)]
+pub(super) struct Square<'a> {
+    pub(super) labels: usize,
+    pub(super) width: usize,
+    pub(super) scores: &'a [f64],
+}
+
 /// What is taken off the scores of transitions, and added to the scores of states.
 pub(super) struct Centring {
     /// What is added to the state scores of a token, width long each: of the only token of a sentence, of the last one, of the
@@ -66,7 +73,7 @@ pub(super) struct Centring {
 
 impl Centring {
     /// Takes a number off all transitions alike.
-    pub(super) fn alike(transitions: &Transitions, each: f64) -> Centring {
+    pub(super) fn alike(transitions: Square<'_>, each: f64) -> Centring {
         let (labels, zeros) = (transitions.labels, vec![0.0; transitions.labels]);
         let mut none = Aligned::new(transitions.width, f64::NEG_INFINITY);
         none[..labels].fill(0.0);
@@ -81,7 +88,7 @@ impl Centring {
 
     /// Takes numbers off the transitions that leave a label, and off those that enter one, for a small spread: the middles of
     /// rows and of columns in turn.
-    pub(super) fn new(transitions: &Transitions) -> Centring {
+    pub(super) fn new(transitions: Square<'_>) -> Centring {
         const TURNS: usize = 8;
         let labels = transitions.labels;
         let mut centring = Centring::alike(transitions, 0.0);
@@ -110,7 +117,7 @@ impl Centring {
     }
 
     /// The centred score of a transition; -inf if it is forbidden.
-    pub(super) fn score(&self, transitions: &Transitions, from: usize, to: usize) -> f64 {
+    pub(super) fn score(&self, transitions: Square<'_>, from: usize, to: usize) -> f64 {
         transitions.scores[from * transitions.width + to] - self.leaving[from] - self.entering[to] - self.each
     }
 
@@ -157,10 +164,10 @@ pub(super) struct Centred {
 
 impl Centred {
     /// The centred transitions; None if some are forbidden or their spread is too large.
-    pub(super) fn new(transitions: &Transitions) -> Option<Centred> {
+    pub(super) fn new(transitions: Square<'_>) -> Option<Centred> {
         let (labels, width) = (transitions.labels, transitions.width);
         let rows = transitions.scores.chunks_exact(width);
-        if transitions.constraints.is_some() || !rows.flat_map(|row| &row[..labels]).all(|score| score.is_finite()) {
+        if !rows.flat_map(|row| &row[..labels]).all(|score| score.is_finite()) {
             return None;
         }
         let centring = Centring::new(transitions);

@@ -185,7 +185,7 @@ impl Links {
         };
         if centred {
             links.least = 0.0;
-            links.centred = Some(CentredLinks { centring: Centring::new(transitions), each_triple: 0.0 });
+            links.centred = Some(CentredLinks { centring: Centring::new(transitions.square()), each_triple: 0.0 });
         }
         let Some(scores) = &transitions.triples else {
             let link = |(from, to)| (from as u32, to as u32, score(from, to));
@@ -208,7 +208,7 @@ impl Links {
         let factor = |(from, to)| match centring {
             None => score(from, to).exp(),
             Some(_) if score(from, to) == f64::NEG_INFINITY => 0.0,
-            Some(centring) => centring.score(transitions, from, to).exp().max(FLOOR),
+            Some(centring) => centring.score(transitions.square(), from, to).exp().max(FLOOR),
         };
         links.factors = all().map(factor).collect();
         let link = |[first, middle, last]: [usize; 3]| {
@@ -280,7 +280,7 @@ impl Links {
     fn centre_links(&mut self, transitions: &Transitions, links: &mut [Link], sparse: bool) -> f64 {
         let Some(centred) = &mut self.centred else { return 0.0 };
         if !self.second_order && !sparse {
-            let score = |link: &Link| centred.centring.score(transitions, link.0 as usize, link.1 as usize);
+            let score = |link: &Link| centred.centring.score(transitions.square(), link.0 as usize, link.1 as usize);
             links.iter_mut().for_each(|link| link.2 = score(link));
             return 0.0;
         }
@@ -290,7 +290,7 @@ impl Links {
         if self.second_order {
             centred.each_triple = each;
         } else {
-            centred.centring = Centring::alike(transitions, each);
+            centred.centring = Centring::alike(transitions.square(), each);
         }
         each
     }

@@ -1,6 +1,6 @@
 //! Transition scores, padded and exponentiated once for all sentences.
 
-use crate::chain::inference::centring::Centred;
+use crate::chain::inference::centring::{Centred, Square};
 use crate::chain::inference::constraints::Constraints;
 use crate::chain::inference::triples::Triples;
 use crate::numeric::aligned::Aligned;
@@ -96,7 +96,13 @@ impl Transitions {
 
     /// The centred transitions, if they can be centred.
     pub(super) fn centred(&self) -> Option<&Centred> {
-        self.centred.get_or_init(|| Centred::new(self)).as_ref()
+        let centre = || if self.constraints.is_some() { None } else { Centred::new(self.square()) };
+        self.centred.get_or_init(centre).as_ref()
+    }
+
+    /// The scores alone.
+    pub(super) fn square(&self) -> Square<'_> {
+        Square { labels: self.labels, width: self.width, scores: &self.scores }
     }
 
     /// The centred transitions for a sentence whose scores are centred; None for others.
