@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -15,7 +16,11 @@ MARKS = re.compile(r"<!-- (end of )?table: (.*?) -->")
 
 sys.path.insert(0, str(ROOT / "benchmarks" / "papers"))
 
+from clock import minimised  # noqa: E402
 from rows import Rows, fill, markdown  # noqa: E402
+from tasks import continued  # noqa: E402
+
+from loglinear import OWLQN, ClassifierObjective, ElasticNet, Problem  # noqa: E402
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -74,6 +79,25 @@ def test_an_interrupted_row_leaves_the_rows_before_it(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         rows.made({"task": "b"}, interrupted)
     assert Rows(str(tmp_path / "rows.json")).rows == [{"task": "a"}]
+
+
+def test_ctrl_c_comes_out_of_a_training_for_a_row():
+    def interrupt(record, state):
+        raise KeyboardInterrupt
+
+    problem = Problem(ClassifierObjective([[1.0], [2.0], [3.0]], [0, 1, 0], n_classes=2), ElasticNet(l1=0.1))
+    assert minimised(problem, OWLQN()).status.converged
+    with pytest.raises(KeyboardInterrupt):
+        minimised(problem, OWLQN(), callbacks=(interrupt,))
+
+
+@pytest.mark.parametrize("best", [0.125, 0.5, 1.0, 8.0])
+def test_a_grid_is_continued_while_its_end_is_the_best(best):
+    found = continued((0.5, 1.0, 2.0), lambda l1: -abs(np.log2(l1 / best)))
+    assert max(found, key=found.get) == best
+    assert list(found) == sorted(found)
+    assert min(found) == min(0.5, best / 2)
+    assert max(found) == max(2.0, 2 * best)
 
 
 def test_tables_go_between_their_marks_alone(tmp_path):

@@ -1,8 +1,8 @@
 """The courses of trainings, made in alternation and several times over: of the seconds of a step, the median counts.
 
-Seconds are those of the processor, of all threads, without callbacks: a busy machine hardly changes them. All else is
-the same in every repetition. A point of a course is [gradient evaluations, seconds, objective, phase,
-Euclidean norm of the gradient over max(1, |w|), score on the test data or None].
+Seconds are those of a solver's clock. All else is the same in every repetition. A point of a course is [gradient
+evaluations, seconds, objective, phase, Euclidean norm of the gradient over max(1, |w|), score on the test data or
+None].
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from clock import Clocked, minimised
 
 from loglinear import vectors
-from loglinear.minimize import Stop, minimize
+from loglinear.minimize import Stop
 from loglinear.problem import Problem
 from loglinear.solvers import Clustered
 
@@ -40,32 +41,37 @@ class Timed(Clustered):
 
 
 class Course:
-    """A callback that keeps the points, and the weights if asked for; it stops after so many seconds."""
+    """A callback that keeps the points; it stops after so many seconds."""
 
     def __init__(
-        self, score: Callable[[Any], Any] | None = None, every: int = 1, weights: bool = False, most: float = np.inf
+        self,
+        clocked: Clocked,
+        score: Callable[[Any], Any] | None = None,
+        every: int = 1,
+        most: float = np.inf,
     ) -> None:
-        self.score, self.every, self.next, self.most = score, every, 0, most
+        self.clocked, self.score, self.every, self.next, self.most = clocked, score, every, 0, most
         self.points: list[list[Any]] = []
-        self.weights: list[Any] | None = [] if weights else None
-        self.seconds, self.left = 0.0, time.process_time()
 
     def __call__(self, record: Any, state: Any) -> bool:
         """Keep the point."""
-        self.seconds += time.process_time() - self.left
         score = None
         if self.score and record.gradient_evaluations >= self.next:
             self.next = record.gradient_evaluations + self.every
             score = self.score(state.w)
-        if self.weights is not None:
-            self.weights.append(state.w.copy())
         norm = getattr(getattr(state, "inner", state), "norm", float("nan")) / max(
             1.0, vectors.norms(state.w)[1] ** 0.5
         )
         phase = getattr(state, "phase", "fine")
-        self.points.append([record.gradient_evaluations, self.seconds, record.objective, phase, norm, score])
-        self.left = time.process_time()
-        return self.seconds >= self.most
+        self.points.append([record.gradient_evaluations, self.clocked.seconds, record.objective, phase, norm, score])
+        return self.clocked.seconds >= self.most
+
+
+def weights_of(problem: Problem, solver: Any, stop: Stop = LIMIT) -> Any:
+    """The weights after each iteration, the starting point included, shape (iterations + 1, n_features)."""
+    weights: list[Any] = []
+    minimised(problem, solver, stop=stop, callbacks=(lambda record, state: weights.append(state.w.copy()),))
+    return np.array(weights)
 
 
 def trained(
@@ -94,8 +100,9 @@ def trained(
     parts: dict[str, list[Any]] = {name: [] for name in methods}
     for repetition in range(repeats):
         for name, make in methods.items():
-            solver, course = make(), Course(None if repetition else score, every, most=most)
-            result = minimize(problem, solver, stop=stop, callbacks=(course,))
+            clocked = Clocked(solver := make())
+            course = Course(clocked, None if repetition else score, every, most=most)
+            result = minimised(problem, clocked, stop=stop, callbacks=(course,))
             seconds[name].append([point[1] for point in course.points])
             parts[name].append([getattr(solver, f"{part}_seconds", 0.0) for part in ("clustering", "aggregating")])
             if not repetition:
@@ -133,7 +140,7 @@ def phases(row: dict[str, Any]) -> dict[str, list[float]]:
 
 
 def first_below(row: dict[str, Any], limit: float, column: int) -> Any:
-    """Evaluations (column 0) or seconds (1) until the objective is at most the limit; None if it never is."""
+    """What stands in a column of the first point whose objective is at most the limit; None if there is none."""
     return next((point[column] for point in row["curve"] if point[2] <= limit), None)
 
 

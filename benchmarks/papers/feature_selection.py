@@ -9,21 +9,20 @@ kept as well. Seconds are those of the processor, one thread.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
+from clock import Clocked, minimised
 from courses import Course
 from findings import Findings, verdict
 from rows import markdown
 from selection_data import CHUNKING, PART, SYNTHETIC, TRAINING, loaded
-from tasks import STRENGTHS, Data
+from tasks import STRENGTHS, Data, continued
 
 from loglinear import ElasticNet, Problem
 from loglinear.metrics import evaluate
-from loglinear.minimize import minimize
 from loglinear.result import Status
 from loglinear.solvers import OWLQN, GaussSeidel, Grafting, GraftingLight
 from loglinear.solvers.parts.quasi_newton import WINDOW
@@ -93,13 +92,14 @@ class Watch(Course):
     decrease of at most ``CHANGE`` over the last 5 selections, or steps of OWL-QN.
 
     Args:
+        clocked: the solver that is looked at.
         goals: objectives by name, falling.
         limit: seconds of the processor.
         whole: whether every evaluation costs as much as one over all features.
     """
 
-    def __init__(self, goals: dict[str, float], limit: float, whole: bool) -> None:
-        super().__init__(most=limit)
+    def __init__(self, clocked: Clocked, goals: dict[str, float], limit: float, whole: bool) -> None:
+        super().__init__(clocked, most=limit)
         self.goals, self.whole = goals, whole
         self.objectives: list[float] = []
         self.at: dict[str, dict[str, Any]] = {}
@@ -114,14 +114,13 @@ class Watch(Course):
             change = (self.objectives[0] - record.objective) / WINDOW
             if CHANGED not in self.at and len(self.objectives) > WINDOW and change <= CHANGE * record.objective:
                 self.at[CHANGED] = self.measured(state) | {"end": CHANGED}
-        self.left = time.process_time()
         return over or bool(self.goals and self.goals.keys() <= self.at.keys())
 
     def measured(self, state: Any) -> dict[str, Any]:
         """The criteria that need no test data, and the weights."""
         evaluations = int(state.gradient_evaluations)
         return {
-            "seconds": self.seconds,
+            "seconds": self.clocked.seconds,
             "objective": state.objective,
             "nll": state.nll,
             "nonzero": int(np.count_nonzero(state.w)),
@@ -170,10 +169,9 @@ def run(data: Data, l1: float, solver: Any, best: float | None, limit: float) ->
         limit: seconds of the processor.
     """
     goals = {f"{gap:g}": best * (1.0 + gap) for gap in GAPS} if best else {}
-    watch = Watch(goals, limit, isinstance(solver, (OWLQN, GaussSeidel)))
-    result = minimize(data.problem(l1), solver, callbacks=(watch,))
-    if result.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
+    clocked = Clocked(solver)
+    watch = Watch(clocked, goals, limit, isinstance(solver, (OWLQN, GaussSeidel)))
+    result = minimised(data.problem(l1), clocked, callbacks=(watch,))
     end = "limit" if result.status is Status.STOPPED_BY_CALLBACK else "own rule"
     last = watch.measured(result.state) | {"end": end}
     found = {name: watch.at.get(name, last) for name in goals} | watch.at
@@ -225,34 +223,27 @@ def strength(findings: Findings, task: str, data: Data) -> float:
 
     def fold(l1: float, number: int) -> dict[str, Any]:
         dev, objective = data.train[folds == number], data.objective_of(data.train[folds != number])
-        result = minimize(Problem(objective, ElasticNet(l1=l1 * share)), OWLQN(tolerance=1e-4))
-        if result.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        model = objective.model(result.w)
-        likelihood = sum(score - z for z, score in model.log_partition(dev.core, threads=data.threads))
+        model = objective.model(minimised(Problem(objective, ElasticNet(l1=l1 * share)), OWLQN(tolerance=1e-4)).w)
         scores = evaluate(dev.gold(), model.predict(dev.core, threads=data.threads))
-        return {"likelihood": likelihood, "score": 100.0 * (scores.f1 or scores.accuracy or 0.0)}
+        return {"likelihood": data.log_likelihood(model, dev), "score": 100.0 * (scores.f1 or scores.accuracy or 0.0)}
 
-    def judged(l1: float) -> list[dict[str, Any]]:
+    scores: dict[float, float] = {}
+
+    def likelihood(l1: float) -> float:
         rows = []
         for number in range(FOLDS):
             wanted = {"task": task, "what": "fold", "l1": l1, "fold": number, "samples": len(data.train)}
             rows.append(findings.made(wanted, partial(fold, l1, number)))
-        findings.say(f"{task}: lambda = {l1:g}, held-out log-likelihood {sum(row['likelihood'] for row in rows):.1f}")
-        return rows
+        scores[l1] = float(np.mean([row["score"] for row in rows]))
+        total = float(sum(row["likelihood"] for row in rows))
+        findings.say(f"{task}: lambda = {l1:g}, held-out log-likelihood {total:.1f}")
+        return total
 
-    found = {l1: judged(l1) for l1 in GRIDS[task]}
-
-    def likelihood(l1: float) -> float:
-        return float(sum(row["likelihood"] for row in found[l1]))
-
-    while (best := max(found, key=likelihood)) in (min(found), max(found)):
-        further = best / 2 if best == min(found) else 2 * best
-        found[further] = judged(further)
-    scores = {l1: [row["score"] for row in rows] for l1, rows in found.items()}
+    found = continued(GRIDS[task], likelihood)
+    best = max(found, key=lambda l1: found[l1])
     lines = [
-        [f"**{l1:g}**" if l1 == best else f"{l1:g}", f"{likelihood(l1):,.1f}", f"{np.mean(scores[l1]):.2f}"]
-        for l1 in sorted(found)
+        [f"**{l1:g}**" if l1 == best else f"{l1:g}", f"{likelihood:,.1f}", f"{scores[l1]:.2f}"]
+        for l1, likelihood in found.items()
     ]
     findings.table(f"lambda, {task}", ["lambda", "held-out log-likelihood", data.task.score], lines)
     return (LAMBDA[task] or best) * share

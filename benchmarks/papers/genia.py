@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from clock import minimised
+
 from loglinear import ChainObjective, Corpus, ElasticNet, Problem, TwoStage
-from loglinear.minimize import minimize
 
 Sentence = list[tuple[str, ...]]
 # C of both taggers: the best of the grid on held-out sentences (docs/papers/tsuruoka2009.md).
@@ -42,7 +43,7 @@ def with_columns(data: Path, sets: tuple[list[Sentence], list[Sentence]]) -> tup
 def tagger(sentences: list[Sentence], preset: str, l1: float) -> Callable[[list[Sentence]], list[list[str]]]:
     """A tagger, trained on sentences whose last column is the label, for sentences without it."""
     objective = ChainObjective(encoded(sentences, preset))
-    w = minimize(Problem(objective, ElasticNet(l1=l1)), TwoStage()).w
+    w = minimised(Problem(objective, ElasticNet(l1=l1)), TwoStage()).w
     model: Any = objective.model(w)
 
     def labels(without: list[Sentence]) -> list[list[str]]:

@@ -14,17 +14,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from clock import minimised
 from findings import Findings, verdict
 
 from loglinear import ElasticNet, Problem, Stop
 from loglinear.datasets import data_dir
-from loglinear.minimize import minimize
 from loglinear.networks.gibbs import Gibbs
 from loglinear.networks.graph import Graph, Report
 from loglinear.networks.loopy_bp import LoopyBP
 from loglinear.networks.numbering import Layout
 from loglinear.objectives.network import NetworkLikelihood
-from loglinear.result import Status
 from loglinear.solvers import OWLQN, Grafting, GraftingLight
 
 LETTERS = "acmsig"
@@ -91,10 +90,8 @@ def run(train: Any, test: Any, method: str, unit: int, l1: float, threads: int) 
 
     w0 = objective.independent()
     began, wall = time.process_time(), time.perf_counter()
-    result = minimize(problem, make(unit), w0, stop=Stop(max_iterations=5000), callbacks=(late,))
+    result = minimised(problem, make(unit), w0, stop=Stop(max_iterations=5000), callbacks=(late,))
     seconds, wall = time.process_time() - began, time.perf_counter() - wall
-    if result.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
     inner = result.w[: LAYOUT.n_interactions]
     selected = getattr(result.state, "selected", None)
     report = objective.report

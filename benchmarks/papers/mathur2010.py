@@ -15,12 +15,13 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from courses import Course, Timed, first_below, plain, trained
+from clock import minimised
+from courses import Timed, first_below, plain, trained, weights_of
 from findings import Findings, verdict
 from tasks import TASKS, Data, options
 from topics import NEAR, Texts
 
-from loglinear.minimize import Stop, minimize
+from loglinear.minimize import Stop
 from loglinear.solvers import BFGS, IIS, LBFGS
 from loglinear.solvers.parts.projection import chunks
 
@@ -148,9 +149,7 @@ def small_problems(study: Study) -> None:
 
 def evolved(problem: Any, solver: Any, every: int) -> Any:
     """Every third weight, say, iteration by iteration."""
-    course = Course(weights=True)
-    minimize(problem, solver, callbacks=(course,))
-    return np.round(np.array(course.weights)[:, ::every], 4).tolist()
+    return np.round(weights_of(problem, solver)[:, ::every], 4).tolist()
 
 
 def ridges(study: Study) -> None:
@@ -285,7 +284,7 @@ def factors(study: Study) -> None:
 
 def len_added(texts: Texts, topic: str, factor: int) -> int:
     """Entries of the design matrix whose features are added up in clusters of this size after 10 iterations."""
-    w = minimize(texts.problem(topic, 1e-7), LBFGS(), stop=Stop(max_iterations=10)).w
+    w = minimised(texts.problem(topic, 1e-7), LBFGS(), stop=Stop(max_iterations=10)).w
     cmap = chunks(w, factor)
     return int(texts.objective(topic).aggregate(cmap, int(cmap.max()) + 1).design.nnz)
 
@@ -349,10 +348,8 @@ def persistence(study: Study) -> None:
     iterations = (5, 10, 20, 40)
 
     def shares(texts: Texts, topic: str) -> list[float]:
-        course = Course(weights=True)
         final = texts.best(topic, 1e-7).w
-        minimize(texts.problem(topic, 1e-7), LBFGS(), callbacks=(course,), stop=Stop(max_iterations=max(iterations)))
-        weights = course.weights or []
+        weights = weights_of(texts.problem(topic, 1e-7), LBFGS(), Stop(max_iterations=max(iterations)))
         return [explained(weights[min(i, len(weights) - 1)], final, 15) for i in iterations]
 
     lines = []
@@ -382,19 +379,17 @@ def entities(findings: Findings, arguments: Any) -> None:
             row["near"] = [(first_below(row, limit, 0), first_below(row, limit, 1)) for limit in limits]
             row["ms"] = [1000.0 * ms for ms in costs(row)]
             row["best"] = max(point[5][0] for point in row["curve"] if point[5])
-        course = Course(weights=True)
-        minimize(problem, LBFGS(), callbacks=(course,), stop=Stop(max_iterations=100))
-        final = minimize(problem, LBFGS(), stop=Stop(max_iterations=250)).w
+        weights = weights_of(problem, LBFGS(), Stop(max_iterations=100))
+        final = minimised(problem, LBFGS(), stop=Stop(max_iterations=250)).w
         states = slice(*data.objective.clusterable)
         sample = np.random.default_rng(0).choice(data.objective.n_features, 60, replace=False)
-        weights = np.round(np.array([w[sample] for w in course.weights or []]), 4)
         return {
             "sentences": len(data.train),
             "features": data.objective.n_features,
             "limits": limits[:2],
             "rows": [plain(row) for row in rows],
-            "weights": weights.tolist(),
-            "share": explained((course.weights or [])[-1][states], final[states], 10),
+            "weights": np.round(weights[:, sample], 4).tolist(),
+            "share": explained(weights[-1][states], final[states], 10),
         }
 
     wanted = {"task": "conll2002-dutch", "what": "entities", "l2": 1e-7, "quick": arguments.quick}

@@ -17,11 +17,12 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from clock import Clocked
+from clock import Clocked, minimised
+from courses import first_below
 from findings import Findings, verdict
 from tasks import TASKS, Data, options, run
 
-from loglinear.minimize import Stop, minimize
+from loglinear.minimize import Stop
 from loglinear.problem import Problem
 from loglinear.solvers import ASG, LBFGS, OWLQN, SAG, SG, AdaGrad, Hybrid, Pegasos, tune_learning_rate
 
@@ -52,7 +53,7 @@ def optimum(findings: Findings, data: Data) -> float:
     wanted = {"task": data.task.name, "what": "optimum", "samples": len(data.train)}
     problem = data.problem(l2=L2)
     return float(
-        findings.made(wanted, lambda: {"objective": minimize(problem, LBFGS(tolerance=1e-12)).objective})["objective"]
+        findings.made(wanted, lambda: {"objective": minimised(problem, LBFGS(tolerance=1e-12)).objective})["objective"]
     )
 
 
@@ -83,11 +84,6 @@ def tester(data: Data) -> Callable[[Clocked], list[Any]]:
         return [score]
 
     return callbacks
-
-
-def first_below(row: dict[str, Any], limit: float, column: int) -> float | None:
-    """Passes (column 0) or seconds (1) after which the objective is at most the limit."""
-    return next((point[column] for point in row["curve"] if point[2] <= limit), None)
 
 
 def middle(values: list[float | None]) -> float | None:

@@ -10,22 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from clock import Clocked
+from clock import Clocked, minimised
 from findings import Findings
 from genia import Sentence, encoded, with_columns
 
 from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet
 from loglinear.metrics import evaluate
-from loglinear.minimize import Callback, Stop, minimize
+from loglinear.minimize import Callback, Stop
 from loglinear.problem import Problem
-from loglinear.result import Status
 from loglinear.solvers import OWLQN, SGDL1, tune_learning_rate
 
 HELD_OUT = 1000
 LIMIT = Stop(max_iterations=3000)
 # Where the search for C begins; it goes on in powers of two while an end is the best.
 STRENGTHS = (0.5, 1.0, 2.0)
-LEAST_STRENGTH, MOST_STRENGTH = 2.0**-7, 2.0**7
+LEAST_STRENGTH, MOST_STRENGTH = 2.0**-10, 2.0**10
 DECAYS = (0.9, 0.85, 0.8)
 # The optimiser of Andrew & Gao (2007) as Tsuruoka et al. (4.1) and Zhou et al. (4.1) ran it.
 PAPERS_OWLQN = OWLQN(tolerance=1e-4, memory=10, window=1)
@@ -179,6 +178,10 @@ class Data:
         overall = scores.accuracy if self.task.score == "accuracy" else scores.f1
         return 100.0 * (overall or 0.0), {name: 100.0 * score["f1"] for name, score in scores.per_type.items()}
 
+    def log_likelihood(self, model: Any, corpus: Corpus) -> float:
+        """Of the labels of a corpus, nats."""
+        return float(sum(score - z for z, score in model.log_partition(corpus.core, threads=self.threads)))
+
     def held_out(self, findings: Findings) -> dict[float, float]:
         """Log-likelihood of held-out training sentences by C, the grid continued while an end is the best.
 
@@ -190,11 +193,9 @@ class Data:
         objective = self.objective_of(self.train[held:])
 
         def trained(l1: float) -> dict[str, Any]:
-            result = minimize(Problem(objective, ElasticNet(l1=l1)), PAPERS_OWLQN, stop=LIMIT)
-            _unless_interrupted(result)
-            model = objective.model(result.w)
-            found = sum(score - z for z, score in model.log_partition(dev.core, threads=self.threads))
-            return {"likelihood": found, "features": result.trace[-1].nnz, "iterations": result.iterations}
+            result = minimised(Problem(objective, ElasticNet(l1=l1)), PAPERS_OWLQN, stop=LIMIT)
+            likelihood = self.log_likelihood(objective.model(result.w), dev)
+            return {"likelihood": likelihood, "features": result.trace[-1].nnz, "iterations": result.iterations}
 
         def likelihood(l1: float) -> float:
             wanted = {"task": self.task.name, "what": "strength", "l1": l1, "samples": len(self.train)}
@@ -202,15 +203,7 @@ class Data:
             findings.say(f"{self.task.name}: C = {l1:g}, held-out log-likelihood {row['likelihood']:.1f}")
             return float(row["likelihood"])
 
-        found = {l1: likelihood(l1) for l1 in reversed(STRENGTHS)}
-        while True:
-            best = max(found, key=lambda l1: found[l1])
-            if best == min(found) and best > LEAST_STRENGTH:
-                found[best / 2] = likelihood(best / 2)
-            elif best == max(found) and best < MOST_STRENGTH:
-                found[2 * best] = likelihood(2 * best)
-            else:
-                return dict(sorted(found.items()))
+        return continued(STRENGTHS, likelihood)
 
     def tuned(self, findings: Findings, l1: float, **options: Any) -> SGDL1:
         """SGD with the eta_0, then the alpha, that reach the lowest objective in its passes (tsuruoka2009, 4.1)."""
@@ -223,6 +216,19 @@ class Data:
         wanted = {"task": self.task.name, "what": "rates", "l1": l1, "samples": len(self.train), "options": options}
         found = findings.made(wanted, rates)
         return SGDL1(learning_rate=found["learning_rate"], decay=found["decay"], **options)
+
+
+def continued(grid: Sequence[float], judged: Callable[[float], float]) -> dict[float, float]:
+    """The judgement of each strength of a grid, and of halves or doubles of its end while that has the highest."""
+    found = {l1: judged(l1) for l1 in sorted(grid, reverse=True)}
+    while True:
+        best = max(found, key=lambda l1: found[l1])
+        if best == min(found) and best > LEAST_STRENGTH:
+            found[best / 2] = judged(best / 2)
+        elif best == max(found) and best < MOST_STRENGTH:
+            found[2 * best] = judged(2 * best)
+        else:
+            return dict(sorted(found.items()))
 
 
 def options(
@@ -282,8 +288,7 @@ def run(
 
     def trained() -> dict[str, Any]:
         clocked = Clocked(solver)
-        result = minimize(problem, clocked, stop=stop, callbacks=(clocked.look, *callbacks(clocked)))
-        _unless_interrupted(result)
+        result = minimised(problem, clocked, stop=stop, callbacks=(clocked.look, *callbacks(clocked)))
         score, types = data.score(result.w)
         return {
             "passes": result.passes,
@@ -311,8 +316,3 @@ def run(
         f"{row['features']:9,}  {row['seconds']:8.1f} s  score {row['score']:6.2f}  {row['status']}"
     )
     return row
-
-
-def _unless_interrupted(result: Any) -> None:
-    if result.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from clock import minimised
 from courses import first_below, plain, trained
 from reuters import Reuters, load, most_informative
 
 from loglinear import ElasticNet
-from loglinear.minimize import Stop, minimize
+from loglinear.minimize import Stop
 from loglinear.objectives.classifier import ClassifierObjective
 from loglinear.problem import Problem
 from loglinear.solvers import LBFGS
@@ -82,4 +83,4 @@ class Texts:
     def best(self, topic: str, l2: float) -> Any:
         """The result of a long run of L-BFGS."""
         solver = LBFGS(memory=20, tolerance=0.0, gradient_tolerance=1e-9)
-        return minimize(self.problem(topic, l2), solver, stop=Stop(max_passes=self.most))
+        return minimised(self.problem(topic, l2), solver, stop=Stop(max_passes=self.most))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from courses import first_below
 from findings import Findings, verdict
 from tasks import DECAYS, PAPERS_OWLQN, Data, options, prepared, run
 
@@ -82,7 +83,7 @@ def passes(row: dict[str, Any]) -> str:
 
 def to_owlqn(row: dict[str, Any], batch: dict[str, Any]) -> float | None:
     """Seconds to within 1e-4 of the objective that OWL-QN ended with, over OWL-QN's seconds."""
-    reached = next((point[1] for point in row["curve"] if point[2] <= batch["objective"] * (1 + 1e-4)), None)
+    reached = first_below(row, batch["objective"] * (1 + 1e-4), 1)
     return None if reached is None else reached / batch["seconds"] - 1.0
 
 

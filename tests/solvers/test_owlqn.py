@@ -85,13 +85,17 @@ def test_zero_is_never_crossed_in_one_step(problem, seed):
         assert (w * w_new >= 0.0).all()
 
 
+def check_decrease(seen, window):
+    """Every step decreases the largest of the last objectives as much as the line search asks for."""
+    objectives = [f for _, f, _, _ in seen]
+    for k, ((w, f, v, _), (w_new, f_new, _, _)) in enumerate(itertools.pairwise(seen)):
+        assert f_new <= max(objectives[max(k + 1 - window, 0) : k + 1]) + GAMMA * (v @ (w_new - w)) + 1e-14 * abs(f)
+
+
 @few
 @given(problem=problems, memory=st.integers(1, 12))
 def test_decrease_from_the_largest_of_six_objectives_is_sufficient(problem, memory):
-    seen = steps(problem, np.ones(15), memory=memory)
-    objectives = [f for _, f, _, _ in seen]
-    for k, ((w, f, v, _), (w_new, f_new, _, _)) in enumerate(itertools.pairwise(seen)):
-        assert f_new <= max(objectives[max(k - 5, 0) : k + 1]) + GAMMA * (v @ (w_new - w)) + 1e-14 * abs(f)
+    check_decrease(steps(problem, np.ones(15), memory=memory), 6)
 
 
 def test_the_objective_may_rise_for_a_step():
@@ -167,10 +171,7 @@ def test_every_step_descends_with_a_window_of_one_and_some_ascend_with_six():
 @few
 @given(problem=problems, window=st.integers(1, 6))
 def test_the_window_tells_how_many_objectives_the_search_looks_back_at(problem, window):
-    seen = steps(problem, np.ones(15), window=window)
-    objectives = [f for _, f, _, _ in seen]
-    for k, ((w, f, v, _), (w_new, f_new, _, _)) in enumerate(itertools.pairwise(seen)):
-        assert f_new <= max(objectives[max(k + 1 - window, 0) : k + 1]) + GAMMA * (v @ (w_new - w)) + 1e-14 * abs(f)
+    check_decrease(steps(problem, np.ones(15), window=window), window)
 
 
 @pytest.mark.parametrize("bad", [0, 7, 1.5, True])
