@@ -170,7 +170,7 @@ def run(data: Data, l1: float, solver: Any, best: float | None, limit: float) ->
     """
     goals = {f"{gap:g}": best * (1.0 + gap) for gap in GAPS} if best else {}
     clocked = Clocked(solver)
-    watch = Watch(clocked, goals, limit, isinstance(solver, (OWLQN, GaussSeidel)))
+    watch = Watch(clocked, goals, limit, isinstance(solver, OWLQN))
     result = minimised(data.problem(l1), clocked, callbacks=(watch,))
     end = "limit" if result.status is Status.STOPPED_BY_CALLBACK else "own rule"
     last = watch.measured(result.state) | {"end": end}

@@ -158,6 +158,20 @@ def test_a_step_of_the_paper_costs_one_evaluation_and_fewer_selections_fewer_who
     assert lazy.objective < light.trace[0].objective
 
 
+def test_gauss_seidel_evaluates_all_features_to_select_alone(monkeypatch):
+    given_problem, whole = problem("chain", l1=0.5), []
+    evaluate = type(given_problem.objective).value_and_gradient
+
+    def counted(self, w, out=None):
+        whole.append(self.n_features == given_problem.n_features)
+        return evaluate(self, w, out)
+
+    monkeypatch.setattr(type(given_problem.objective), "value_and_gradient", counted)
+    found = minimize(given_problem, GaussSeidel(select=10), stop=Stop(max_iterations=60))
+    assert len(whole) == found.gradient_evaluations
+    assert sum(whole) == found.state.full_evaluations < 0.5 * found.gradient_evaluations
+
+
 @pytest.mark.parametrize("made", [Grafting, GraftingLight])
 @pytest.mark.parametrize("most", [1, 4, 7])
 def test_so_many_features_are_selected_and_no_more_and_optimised_over(made, most):

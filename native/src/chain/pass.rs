@@ -116,8 +116,8 @@ impl WithSimd for BlockPass<'_> {
             // With bigram features the transitions differ from token to token, and from sentence to sentence.
             let together = self.block.bigrams.n_met() == 0 && self.scores.links.are_few;
             let done = if together { simd.vectorize(Together(&mut self, sentences)) } else { [false; LANES] };
-            if done.contains(&false) {
-                self.sweep_apart(simd, sentences, done);
+            for (sentence, _) in sentences.iter().zip(done).filter(|(_, done)| !done) {
+                simd.vectorize(Alone(&mut self, sentence));
             }
         }
         let Workspace { abreast, .. } = self.workspace;
@@ -126,18 +126,6 @@ impl WithSimd for BlockPass<'_> {
 }
 
 impl<'a> BlockPass<'a> {
-    /// After `Together` has left sentences to do because of some of them: does these one by one, and the others abreast again.
-    #[inline(always)]
-    fn sweep_apart<S: Simd>(&mut self, simd: S, sentences: &[Counting<'a>], fit: [bool; LANES]) {
-        let of =
-            |fits: bool| sentences.iter().zip(fit).filter(move |(_, fit)| *fit == fits).map(|(sentence, _)| *sentence);
-        let (mut apart, others): (Vec<_>, Vec<_>) = (of(false).collect(), of(true).collect());
-        if !others.is_empty() && simd.vectorize(Together(self, &others)).contains(&false) {
-            apart.extend(others);
-        }
-        apart.iter().for_each(|sentence| simd.vectorize(Alone(self, sentence)));
-    }
-
     /// The sentences of the block that have tokens and a weight; twice those whose labels are partly known, and not those of whose
     /// labels nothing is known.
     fn countings(&self) -> Vec<Counting<'a>> {
@@ -209,8 +197,8 @@ impl<'a> BlockPass<'a> {
     }
 }
 
-/// Up to eight sentences without bigram features, abreast. Returns which of them fit; nothing is done if one does not, because of
-/// its scores or its length.
+/// Up to eight sentences without bigram features, abreast. Returns which of them are done; the scores of the others, or their
+/// length, do not fit.
 struct Together<'a, 'b>(&'a mut BlockPass<'b>, &'a [Counting<'b>]);
 
 impl WithSimd for Together<'_, '_> {
@@ -238,8 +226,7 @@ impl WithSimd for Together<'_, '_> {
         let mut fit = [false; LANES];
         if let Some(log_z) = log_z {
             fit = abreast.backward(simd, links, weights);
-            let sentences = if fit.contains(&false) { &[] } else { sentences };
-            for (lane, sentence) in sentences.iter().enumerate() {
+            for (lane, sentence) in sentences.iter().enumerate().filter(|&(lane, _)| fit[lane]) {
                 pass.count(sentence, log_z[lane] - scores[lane]);
                 pass.spread(simd, sentence, abreast.rows(lane, links));
             }

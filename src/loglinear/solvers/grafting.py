@@ -104,8 +104,7 @@ class Grafting:
         """
         check(self, problem)
         start = self.inner.init(problem, w0)
-        free = np.arange(problem.n_features - problem.penalty.unpenalised, problem.n_features)
-        features = np.union1d(np.flatnonzero(start.w), free).astype(np.int64)
+        features = self._standing(problem, start.w)
         state = WorkingSetState(
             inner=self._started(problem, features, start.w, start.nll, start.gradient),
             features=features,
@@ -129,6 +128,11 @@ class Grafting:
             problem.evaluate(state.w, gradient)
             state = replace(state, before=state.before + 1, full_evaluations=state.full_evaluations + 1)
         return self._tested(problem, state, gradient)
+
+    def _standing(self, problem: Problem, w: Vector) -> Features:
+        """Return the features that need no selection to count: whose weight is not 0, or bears no penalty."""
+        free = np.arange(problem.n_features - problem.penalty.unpenalised, problem.n_features)
+        return np.union1d(np.flatnonzero(w), free).astype(np.int64)
 
     def _optimised(self, problem: Problem, state: WorkingSetState) -> tuple[WorkingSetState, Vector | None]:
         """Step 1: a step of OWL-QN over S. Return the gradient by all features as well, if the step evaluated it."""
@@ -295,7 +299,8 @@ class GaussSeidel(Grafting):
 
     Source: Shevade & Keerthi (2003), with M features at a time as in Zhu, Lao & Xing (2010), section 6.
 
-    Cost: every evaluation is a whole one, for the other features have weights as well.
+    Cost: an evaluation is one of the M features and of all others that are not 0, if the objective can be restricted to
+    them, else a whole one. Selecting costs a whole evaluation.
 
     Converged when the violation is at most ``gradient_tolerance`` * max(1, |w|), or the mean relative decrease over
     the last 5 selections is at most ``tolerance``. A selection after which nothing decreases beyond rounding errors is
@@ -309,8 +314,6 @@ class GaussSeidel(Grafting):
         'CONVERGED'
     """
 
-    needs: ClassVar[Needs] = OWLQN.needs | Needs(conditions=(with_l1,))
-
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         if self.max_features is not None:
@@ -318,7 +321,16 @@ class GaussSeidel(Grafting):
             raise OptionError(message)
 
     def _problem(self, problem: Problem, state: WorkingSetState) -> Problem:
-        return state.problem or Problem(Block(problem, state.features, state.w), penalty_on(problem, state.features))
+        if state.problem is not None:
+            return state.problem
+        features = state.features
+        needed = np.union1d(features, self._standing(problem, state.w))
+        small = compact(problem, needed)
+        if small is None:
+            block = Block(problem, features, state.w)
+        else:
+            block = Block(small, np.searchsorted(needed, features), state.w[needed])
+        return Problem(block, penalty_on(problem, features))
 
     def _selected(self, problem: Problem, state: WorkingSetState, gradient: Vector) -> WorkingSetState:
         """Step 2 with another S each time: the M features that violate optimality most; and the end of the rounds."""

@@ -21,7 +21,7 @@
 use crate::chain::inference::centring;
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::lanes::Lanes;
-use crate::chain::inference::links::{BUNDLE, BundleLinks, BundledLists, Links};
+use crate::chain::inference::links::{Apart, BUNDLE, BundleLinks, BundledLists, Links};
 use crate::chain::inference::mask::Mask;
 use crate::chain::inference::scaled::{LogProduct, stays_in_range};
 use crate::numeric::aligned::Aligned;
@@ -69,6 +69,8 @@ pub struct Abreast {
     /// Counts of the eight sentences that are centred now, which may not be right.
     doubtful_counts: Aligned,
     doubtful_nodes: Aligned,
+    /// The sentences whose sums of forward variables keep their digits.
+    are_usable: [bool; LANES],
     /// Nodes x lanes counts of the pairs of labels, in second order only.
     nodes: Aligned,
 }
@@ -130,6 +132,22 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
             let totals = self.bundle_sums::<SHARED, _>(rows, values, |_, _, _| ());
             for k in 0..BUNDLE {
                 sums[bundle.nodes[k] as usize] = totals[k];
+            }
+        }
+    }
+
+    /// Adds the links in `apart` to the sums of nodes: of the links into nodes, or out of them.
+    #[inline(always)]
+    fn add_apart<const OUT: bool>(self, links: &Links, values: &[[S::f64s; N]], sums: &mut [[S::f64s; N]]) {
+        for apart in &links.apart {
+            let (near, far) = if OUT { (&apart.from, &apart.to) } else { (&apart.to, &apart.from) };
+            let mut total = self.all(0.0);
+            for &node in far {
+                total = self.add(total, values[node as usize]);
+            }
+            total = self.multiply(self.all(links.rest), total);
+            for &node in near {
+                sums[node as usize] = self.add(sums[node as usize], total);
             }
         }
     }
@@ -243,9 +261,11 @@ impl Abreast {
         if !in_range {
             return None;
         }
-        let is_usable = |&total: &f64| total >= centring::LEAST_TOTAL && total.is_finite();
-        if links.centred.is_some() && !self.totals.iter().all(is_usable) {
-            return None;
+        self.are_usable = [true; LANES];
+        if links.centred.is_some() {
+            for (lane, &total) in self.totals.iter().enumerate() {
+                self.are_usable[lane % LANES] &= total >= centring::LEAST_TOTAL && total.is_finite();
+            }
         }
         let mut products: [LogProduct; LANES] = Default::default();
         for totals in self.totals.as_chunks::<LANES>().0 {
@@ -257,7 +277,7 @@ impl Abreast {
     }
 
     /// After `forward`: leaves factor * p(y_t = j) of each sentence in its rows, and counts transitions and triples. Returns which
-    /// sentences' scores could be centred; if there are any others, nothing is counted.
+    /// sentences' scores could be centred. The others are not counted; their log Z and their rows mean nothing.
     #[inline(always)]
     pub fn backward<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) -> [bool; LANES] {
         if links.centred.is_none() {
@@ -270,10 +290,8 @@ impl Abreast {
         let lost = self.backward_once(simd, links, factors);
         self.swap_counts();
         let are_right: [bool; LANES] =
-            std::array::from_fn(|lane| lost[lane] <= centring::BELIEVED * factors[lane].abs());
-        if !are_right.contains(&false) {
-            self.keep_counts(simd);
-        }
+            std::array::from_fn(|lane| self.are_usable[lane] && lost[lane] <= centring::BELIEVED * factors[lane].abs());
+        self.keep_counts(simd, are_right);
         are_right
     }
 
@@ -377,7 +395,7 @@ impl Abreast {
         let (bases, next) = (simd.of_mut(&mut self.bases), simd.of_mut(&mut self.next));
         let sums = simd.of_mut(&mut self.sums);
         let rest = simd.all(links.rest);
-        let some_alone = links.centred.is_some() || links.constrained && !SECOND;
+        let some_alone = !SECOND && (links.centred.is_some() || links.constrained);
         let mut least = simd.all(1.0);
         for step in 1..=steps {
             let token = step - usize::from(!SECOND);
@@ -389,6 +407,9 @@ impl Abreast {
                 simd.sum_lists::<true>(&links.into, before, sums);
             } else {
                 simd.sum_lists::<false>(&links.into, before, sums);
+            }
+            if SECOND {
+                simd.add_apart::<false>(links, before, sums);
             }
             for group in 0..groups {
                 let base = simd.multiply(bases[group], rescale);
@@ -413,6 +434,15 @@ impl Abreast {
                         least = simd.least(least, value, potential, links.least);
                     }
                     row[node] = value;
+                }
+            }
+            for Apart { to, factors, .. } in links.apart.iter().filter(|_| SECOND) {
+                for (&node, &factor) in to.iter().zip(factors) {
+                    let (node, label) = (node as usize, node as usize % labels);
+                    let base = if step > 1 { simd.all(0.0) } else { simd.multiply(bases[node / labels], rescale) };
+                    let value = simd.multiply(simd.multiply_add(sums[node], rescale, base), states[label]);
+                    row[node] = simd.multiply(value, simd.all(factor));
+                    next[label] = simd.add(next[label], row[node]);
                 }
             }
             if !SECOND {
@@ -451,12 +481,12 @@ impl Abreast {
             None => [0.0; LANES],
             Some(_) => factors.map(|factor| centring::LEAST_BACKWARD.copysign(factor)),
         };
-        let mut lost = simd.all(0.0);
+        let (mut behind, mut lost) = (simd.all(0.0), simd.all(0.0));
         for step in (1..=self.steps(links)).rev() {
             let token = step - usize::from(!SECOND);
             let ends = simd.where_last(&lengths, token, &scales, &others);
             self.step_back::<S, N, SECOND>(simd, links, step, ends);
-            self.note_lost::<S, N, SECOND>(simd, links, step, &mut lost);
+            self.note_lost::<S, N, SECOND>(simd, links, step, ends, &mut behind, &mut lost);
             self.put_marginals(simd.0, token, links.width);
         }
         if SECOND {
@@ -483,6 +513,9 @@ impl Abreast {
         step: usize,
         ends: [S::f64s; N],
     ) {
+        if !links.apart.is_empty() {
+            zero(&mut self.sums, links.n_nodes() * LANES); // nodes without lists may be in it
+        }
         let (labels, nodes, token) = (links.labels, links.n_nodes(), step - usize::from(!SECOND));
         let potentials = &simd.of(&self.potentials)[token * links.width..][..labels];
         let alpha = &simd.of(&self.alpha)[step * nodes..][..nodes];
@@ -499,8 +532,9 @@ impl Abreast {
         } else {
             simd.sum_lists_and_count::<false>(&links.out, behind, sums, alpha, links_counts);
         }
-        // In second order the sums of the first step are those of the first token's states, whatever is listed.
-        let weighs = !SECOND || links.centred.is_some() && step > 1;
+        if SECOND {
+            simd.add_apart::<true>(links, behind, sums);
+        }
         let marginals = simd.of_mut(&mut self.marginals);
         if SECOND {
             marginals.fill(simd.all(0.0));
@@ -520,13 +554,25 @@ impl Abreast {
                     marginals[label] = marginal;
                 }
                 incoming[node] = onward;
-                total = if weighs {
-                    simd.multiply_add(simd.all(links.rests[node]), onward, total)
-                } else {
+                total = if SECOND {
                     simd.add(total, onward)
+                } else {
+                    simd.multiply_add(simd.all(links.rests[node]), onward, total)
                 };
             }
             *next = total;
+        }
+        for Apart { to, factors, .. } in links.apart.iter().filter(|_| SECOND) {
+            for (&node, &factor) in to.iter().zip(factors) {
+                let (node, group, label) = (node as usize, node as usize / labels, node as usize % labels);
+                let beta = simd.add(sums[node], bases[label]);
+                let onward = simd.multiply(simd.multiply(potentials[label], rescale), beta);
+                incoming[node] = simd.multiply(onward, simd.all(factor));
+                // The first step's sums are those of the first token's states.
+                if step == 1 {
+                    next[group] = simd.add(next[group], incoming[node]);
+                }
+            }
         }
         std::mem::swap(&mut self.bases, &mut self.next);
         std::mem::swap(&mut self.behind, &mut self.incoming);

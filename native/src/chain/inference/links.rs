@@ -11,12 +11,13 @@ use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::scaled;
 use crate::chain::inference::transitions::Transitions;
 use crate::numeric::LANES;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// With a link of a lower score all links are listed: 1 + (exp(score) - 1) would lose more than the five digits that it loses
 /// here.
 const LEAST: f64 = -11.5;
-/// With centred scores all links are listed if one has a lower score; in second order all links into the node that it enters.
+/// With centred scores all links are listed if one has a lower score; in second order the node that it enters shares no sum.
 const LEAST_CENTRED: f64 = -4.6;
 /// In first order all links are listed, and centred one by one, if one has a higher score.
 const MOST_CENTRED: f64 = 150.0;
@@ -40,14 +41,18 @@ pub struct Links {
     /// The factor of a link that is in no list: 1, or what is taken off centred scores makes of it; 0 if all links are listed.
     pub rest: f64,
     /// For each node 1, or 0 where all links into it that are allowed are listed, as they are in first order where some links are
-    /// forbidden.
+    /// forbidden, or are in `apart`.
     pub rests: Vec<f64>,
+    /// Links of factor `rest` from nodes to others with a rest of 0; in second order with centred scores only.
+    pub apart: Vec<Apart>,
     /// For each node the links that enter it.
     pub into: BundledLists,
     /// For each node the links that leave it.
     pub out: BundledLists,
-    /// exp of the transition score of each node's pair of labels; empty in first order.
+    /// exp of the transition score of each node's pair of labels, 0 for nodes that `apart` leads to; empty in first order.
     pub factors: Vec<f64>,
+    /// The nodes whose factor is too small to tell from 0; in second order with centred scores only.
+    pub(super) raised: Vec<u32>,
     /// The largest |transition score|, in second order plus the largest |triple score|.
     pub max_abs: f64,
     /// The least ratio of a forward variable to its potential where constraints are; 0 with centred scores.
@@ -61,6 +66,14 @@ pub(super) struct CentredLinks {
     pub(super) centring: Centring,
     /// What is taken off the scores of triples.
     pub(super) each_triple: f64,
+}
+
+/// Nodes `from` that all lead to all nodes `to`.
+pub struct Apart {
+    pub from: Vec<u32>,
+    pub to: Vec<u32>,
+    /// The factors of the nodes `to`; in `Links::factors` they are 0.
+    pub factors: Vec<f64>,
 }
 
 /// The number of lists in a bundle.
@@ -176,9 +189,11 @@ impl Links {
             are_few: false,
             rest: 1.0,
             rests: vec![1.0; labels],
+            apart: Vec::new(),
             into: BundledLists::new(0, &[]),
             out: BundledLists::new(0, &[]),
             factors: Vec::new(),
+            raised: Vec::new(),
             max_abs: transitions.max_abs,
             least: scaled::LEAST,
             centred: None,
@@ -210,6 +225,8 @@ impl Links {
             Some(_) if score(from, to) == f64::NEG_INFINITY => 0.0,
             Some(centring) => centring.score(transitions.square(), from, to).exp().max(FLOOR),
         };
+        let is_raised = |&(from, to): &(usize, usize)| centring.is_some() && factor((from, to)) <= 2.0 * FLOOR;
+        links.raised = all().filter(is_raised).map(|(from, to)| (from * labels + to) as u32).collect();
         links.factors = all().map(factor).collect();
         let link = |[first, middle, last]: [usize; 3]| {
             ((first * labels + middle) as u32, (middle * labels + last) as u32, scores.score([first, middle, last]))
@@ -227,11 +244,11 @@ impl Links {
         self.rests.resize(nodes, 1.0);
         let mut is_narrow = true;
         if self.centred.is_some() && self.second_order {
-            self.list_apart(&mut few, &all);
+            self.list_apart(&mut few);
         } else if self.centred.is_some() {
             is_narrow = few.iter().all(|link| (LEAST_CENTRED..=MOST_CENTRED).contains(&link.2));
         }
-        // The links into a node that has no links but these keep all their digits.
+        // The links into a node that shares no sum keep all their digits.
         let is_alone = |link: &Link| self.rests[link.1 as usize] == 0.0;
         let sparse =
             is_narrow && 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= LEAST || is_alone(link));
@@ -256,6 +273,10 @@ impl Links {
         links.iter_mut().for_each(|link| link.2 = weight(link));
         if !sparse {
             self.rests.fill(0.0);
+            self.apart.clear();
+        }
+        for Apart { to, factors, .. } in &mut self.apart {
+            factors.extend(to.iter().map(|&node| std::mem::take(&mut self.factors[node as usize])));
         }
         links.sort_by_key(|link| link.0);
         self.out = BundledLists::new(nodes, &links);
@@ -264,15 +285,26 @@ impl Links {
         self.into = BundledLists::new(nodes, &links);
     }
 
-    /// Lists all links into the nodes that links of low scores enter, so that no digits are lost there.
-    fn list_apart(&mut self, few: &mut Vec<Link>, all: &impl Fn() -> Vec<Link>) {
+    /// Takes the nodes that links of low scores enter out of the sums that nodes share, so that no digits are lost there. A node
+    /// that has a link to one of them, with features, gets links to all of them that it leads to; the others are in `apart`.
+    fn list_apart(&mut self, few: &mut Vec<Link>) {
+        let labels = self.labels;
         let mut is_low = vec![false; self.rests.len()];
         few.iter().filter(|link| link.2 < LEAST_CENTRED).for_each(|link| is_low[link.1 as usize] = true);
-        is_low.iter_mut().zip(&self.rests).for_each(|(low, &rest)| *low &= rest != 0.0);
-        if is_low.contains(&true) {
-            few.retain(|link| !is_low[link.1 as usize]);
-            few.extend(all().into_iter().filter(|link| is_low[link.1 as usize]));
-            self.rests.iter_mut().zip(&is_low).filter(|(_, low)| **low).for_each(|(rest, _)| *rest = 0.0);
+        let mut is_linked = vec![false; is_low.len()];
+        few.iter().filter(|link| is_low[link.1 as usize]).for_each(|link| is_linked[link.0 as usize] = true);
+        let listed: HashSet<_> = few.iter().map(|link| (link.0, link.1)).collect();
+        for middle in 0..labels {
+            let enter = (0..labels).map(|first| (first * labels + middle) as u32);
+            let (linked, from) = enter.partition::<Vec<_>, _>(|&node| is_linked[node as usize]);
+            let leave = (0..labels).map(|last| (middle * labels + last) as u32);
+            let to: Vec<_> = leave.filter(|&node| is_low[node as usize]).collect();
+            let links = linked.iter().flat_map(|&from| to.iter().map(move |&to| (from, to, 0.0)));
+            few.extend(links.filter(|link| !listed.contains(&(link.0, link.1))));
+            to.iter().for_each(|&node| self.rests[node as usize] = 0.0);
+            if !to.is_empty() {
+                self.apart.push(Apart { from, to, factors: Vec::new() });
+            }
         }
     }
 

@@ -34,33 +34,40 @@ impl Abreast {
     }
 
     /// After `step_back`: adds what may be lost at the step to `lost`, where scores are centred. An infinite number, or one that is
-    /// none, stays in it.
+    /// none, stays in it. `ends` is what `step_back` was given; `behind` is the sum over nodes of |psi_t(y) r_t beta_t(y)| of the
+    /// step behind, and becomes the one of this step.
     #[inline(always)]
     pub(super) fn note_lost<S: Simd, const N: usize, const SECOND: bool>(
         &self,
         simd: Lanes<S, N>,
         links: &Links,
         step: usize,
+        ends: [S::f64s; N],
+        behind: &mut [S::f64s; N],
         lost: &mut [S::f64s; N],
     ) {
         if links.centred.is_none() {
             return;
         }
-        // `step_back` has made this step's bases the next ones, and its incoming the one behind.
-        let (sums, bases, onward) = (simd.of(&self.sums), simd.of(&self.next), simd.of(&self.behind));
-        // Of psi_t(y) r_t beta_t(y): of nodes whose potential contains a raised factor of their pair of labels, and of others.
-        let (mut raised, mut onwards) = (simd.all(0.0), simd.all(0.0));
-        let mut beta = simd.all(0.0);
-        for node in 0..links.n_nodes() {
-            let base = bases[if SECOND { node % links.labels } else { 0 }];
-            beta = simd.add(beta, simd.absolute(simd.add(sums[node], base)));
-            let sum = if SECOND && links.factors[node] <= 2.0 * FLOOR { &mut raised } else { &mut onwards };
-            *sum = simd.add(*sum, simd.absolute(onward[node]));
+        // No factor is above 1: beta_t(x) is at most the sum over y that is behind, or the scale at the end of a sentence.
+        let most = simd.add(*behind, simd.absolute(ends));
+        let beta = simd.multiply(most, simd.all(links.n_nodes() as f64));
+        // `step_back` has made this step's incoming the one behind.
+        let onward = simd.of(&self.behind);
+        let mut sums = [simd.all(0.0); 4];
+        for rows in onward.chunks(sums.len()) {
+            for (sum, &row) in sums.iter_mut().zip(rows) {
+                *sum = simd.add(*sum, simd.absolute(row));
+            }
+        }
+        *behind = simd.add(simd.add(sums[0], sums[1]), simd.add(sums[2], sums[3]));
+        let mut raised = simd.all(0.0);
+        for &node in &links.raised {
+            raised = simd.add(raised, simd.absolute(onward[node as usize]));
         }
         // 1e-318, in two factors: beta may be large.
-        let digits = simd.add(simd.add(beta, onwards), raised);
-        let digits = simd.multiply(simd.multiply(digits, simd.all(1e-300)), simd.all(1e-18));
-        let into = simd.multiply(simd.of(&self.totals)[step - 1], simd.multiply_add(simd.all(FLOOR), onwards, raised));
+        let digits = simd.multiply(simd.multiply(simd.add(beta, *behind), simd.all(1e-300)), simd.all(1e-18));
+        let into = simd.multiply(simd.of(&self.totals)[step - 1], simd.multiply_add(simd.all(FLOOR), *behind, raised));
         *lost = simd.add(*lost, simd.add(into, digits));
         self.note_lost_states(simd, links, step - usize::from(!SECOND), lost);
     }
@@ -93,7 +100,12 @@ impl Abreast {
 
     /// Adds the counts of sentences that are right to the others.
     #[inline(always)]
-    pub(super) fn keep_counts<S: Simd>(&mut self, simd: S) {
+    pub(super) fn keep_counts<S: Simd>(&mut self, simd: S, are_right: [bool; LANES]) {
+        for lane in (0..LANES).filter(|&lane| !are_right[lane]) {
+            for counts in [&mut self.doubtful_counts, &mut self.doubtful_nodes] {
+                counts.iter_mut().skip(lane).step_by(LANES).for_each(|count| *count = 0.0);
+            }
+        }
         self.centred_counts.resize(self.doubtful_counts.len(), 0.0);
         numeric::add(simd, &mut self.centred_counts, &self.doubtful_counts);
         self.nodes.resize(self.doubtful_nodes.len(), 0.0);

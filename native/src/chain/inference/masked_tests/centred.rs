@@ -2,7 +2,6 @@
 
 use super::{Answers, Problem, Sentence, problem};
 use crate::chain::inference::{Abreast, Lattice, Links, PairCounts};
-use crate::numeric::LANES;
 use proptest::prelude::*;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -38,44 +37,32 @@ fn check_abreast<S: Simd>(simd: S, problem: &Problem, want: &[Answers]) -> Vec<u
     let links = Links::centred(&transitions, &pairs, &triples);
     let plain = Links::new(&transitions, &pairs, &triples);
     let mut abreast = Abreast::default();
-    let mut sentences: Vec<usize> = (0..problem.sentences.len()).collect();
-    let (mut counts, mut log_z, mut marginals) = (PairCounts::new(&transitions), [0.0; LANES], Vec::new());
-    while !sentences.is_empty() {
-        let chosen: Vec<&Sentence> = sentences.iter().map(|&at| &problem.sentences[at]).collect();
-        abreast.begin(chosen.iter().map(|sentence| sentence.allowed.len()), &plain);
-        for (lane, sentence) in chosen.iter().enumerate() {
-            super::fill(abreast.rows(lane, &links), &sentence.states, l, width);
-            let Some(sets) = problem.sets(sentence) else { return Vec::new() };
-            for token in 0..sentence.allowed.len() {
-                let mut row = vec![0.0; width];
-                sets.labels(token).for_each(|label| row[label] = 1.0);
-                abreast.forbid(lane, token, &row);
-            }
+    let sign = |at: usize| if at.is_multiple_of(2) { 2.0 } else { -2.0 };
+    abreast.begin(problem.sentences.iter().map(|sentence| sentence.allowed.len()), &plain);
+    for (lane, sentence) in problem.sentences.iter().enumerate() {
+        super::fill(abreast.rows(lane, &links), &sentence.states, l, width);
+        let Some(sets) = problem.sets(sentence) else { return Vec::new() };
+        for token in 0..sentence.allowed.len() {
+            let mut row = vec![0.0; width];
+            sets.labels(token).for_each(|label| row[label] = 1.0);
+            abreast.forbid(lane, token, &row);
         }
-        assert!(abreast.fits(simd, &links));
-        let Some(found) = abreast.forward(simd, &links) else { return Vec::new() };
-        log_z = found;
-        let right =
-            abreast.backward(simd, &links, std::array::from_fn(|lane| if lane.is_multiple_of(2) { 2.0 } else { -2.0 }));
-        if !right.contains(&false) {
-            for lane in 0..sentences.len() {
-                let sign = if lane.is_multiple_of(2) { 2.0 } else { -2.0 };
-                let rows = abreast.rows(lane, &links).chunks_exact(width);
-                marginals.push(rows.flat_map(|row| &row[..l]).map(|p| p / sign).collect::<Vec<f64>>());
-            }
-            break;
-        }
-        sentences = sentences.iter().zip(right).filter(|(_, right)| *right).map(|(&at, _)| at).collect();
     }
+    assert!(abreast.fits(simd, &links));
+    let Some(log_z) = abreast.forward(simd, &links) else { return Vec::new() };
+    let right = abreast.backward(simd, &links, std::array::from_fn(sign));
+    let sentences: Vec<usize> = (0..problem.sentences.len()).filter(|&at| right[at]).collect();
+    let mut counts = PairCounts::new(&transitions);
     abreast.take_counts(&plain, Some(&links), &mut counts);
     let tolerance = 1e-12;
-    for (lane, &at) in sentences.iter().enumerate() {
-        close(&[log_z[lane]], &[want[at].log_z], tolerance, "log Z abreast");
-        close(&marginals[lane], &want[at].marginals, tolerance, "marginals abreast");
+    for &at in &sentences {
+        let rows = abreast.rows(at, &links).chunks_exact(width);
+        let marginals: Vec<f64> = rows.flat_map(|row| &row[..l]).map(|p| p / sign(at)).collect();
+        close(&[log_z[at]], &[want[at].log_z], tolerance, "log Z abreast");
+        close(&marginals, &want[at].marginals, tolerance, "marginals abreast");
     }
     for pair in (0..l * l).filter(|&pair| problem.triples.is_some() || problem.transitions[pair] != 0.0) {
-        let sign = |lane: usize| if lane.is_multiple_of(2) { 2.0 } else { -2.0 };
-        let expected: f64 = sentences.iter().enumerate().map(|(lane, &at)| sign(lane) * want[at].pairs[pair]).sum();
+        let expected: f64 = sentences.iter().map(|&at| sign(at) * want[at].pairs[pair]).sum();
         close(
             &[counts.expected(&transitions, pair / l * width + pair % l)],
             &[expected],
@@ -88,8 +75,7 @@ fn check_abreast<S: Simd>(simd: S, problem: &Problem, want: &[Answers]) -> Vec<u
             let labels = [at / (l * l), at / l % l, at % l];
             let of =
                 |sentence: usize| triple_count(problem, &problem.sentences[sentence], labels, want[sentence].log_z);
-            let sign = |lane: usize| if lane.is_multiple_of(2) { 2.0 } else { -2.0 };
-            let expected: f64 = sentences.iter().enumerate().map(|(lane, &at)| sign(lane) * of(at)).sum();
+            let expected: f64 = sentences.iter().map(|&at| sign(at) * of(at)).sum();
             close(&[counts.triples.expected(triples, labels)], &[expected], 10.0 * tolerance, "triples abreast");
         }
     }
