@@ -12,13 +12,16 @@ of the processor, one thread.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
+import numpy as np
 from courses import first_below
 from findings import Findings, verdict
 from tasks import DECAYS, PAPERS_OWLQN, Data, options, prepared, run
 
 from loglinear.solvers import OWLQN, SGDL1, TwoStage
+from loglinear.solvers.parts.per_sample import sample_passes, visiting
 
 OWLQN_NAME, SGD, OURS, PLAIN = "OWL-QN", "SGD", "two stages, line search", "two stages"
 DEFAULT, DEFAULT_TWO = "two stages, defaults of loglinear", "two stages, to 1e-5"
@@ -43,6 +46,9 @@ NAMES = ("pku", "msra-ner", "sxu")
 # Figures 1 and 3: eta_0 with this alpha; figures 2 and 4: alpha with this eta_0.
 RATES, DECAY, RATE = (1.0, 0.5, 0.2, 0.1), 0.85, 1.0
 FIGURES = {"pku": (1, 2), "msra-ner": (3, 4)}
+# Which multiple of the scheduled rate the line search takes is counted on so many samples, after these passes.
+ACCEPTED_RATES, PROBES, LOOKS = (1.0, 0.1), 400, (0, 1, 4, 9)
+MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 HEADS = ("L + R", "features", "F", "passes", "seconds", "to OWL-QN's L + R")
 
 
@@ -72,6 +78,54 @@ def searches(findings: Findings, data: Data, l1: float) -> list[dict[str, Any]]:
             name = f"SGD{' + HLS' if search else ''}, eta_0 = {rate:g}, alpha = {decay:g}"
             rows.append(run(findings, data, data.problem(l1), name, solver, search=search))
     return rows
+
+
+def accepted(findings: Findings, data: Data, l1: float) -> None:
+    """A table of the multiples of the scheduled rate that the line search takes, at two eta_0 and the paper's alpha.
+
+    An update adds its rate times C / N to u, the penalty that any weight could have received: u tells the rate.
+    """
+
+    def counted(eta: float) -> dict[str, Any]:
+        problem, looks, means = data.problem(l1), [], []
+        solver = SGDL1(learning_rate=eta, decay=DECAY, line_search=True, passes=max(LOOKS) + 1)
+        n, native = problem.objective.n_samples, sample_passes(problem)
+
+        def multiples(state: Any) -> dict[float, float]:
+            w, q, u = state.w.copy(), state.q.copy(), state.u
+            rates, found = solver.rates(eta, np.array([float(state.iteration)])), Counter()
+            options = {"l1": l1 / n, "l2": 0.0, "penalty": "cumulative", "line_search": (3, 0.5)}
+            for visit in visiting(1, state.iteration, n, None)[:PROBES]:
+                after, _ = native.sgd_l1_pass(w, q, u, visits=np.array([visit]), rates=rates, **options)
+                found[2.0 ** round(np.log2((after - u) / (rates[0] * l1 / n)))] += 1
+                u = after
+            return {multiple: found[multiple] / PROBES for multiple in MULTIPLES}
+
+        state = solver.init(problem, np.zeros(problem.n_features))
+        for number in range(max(LOOKS) + 1):
+            if number in LOOKS:
+                looks.append(multiples(state))
+            after = solver.step(problem, state)
+            scheduled = solver.rates(eta, np.arange(number * n, (number + 1) * n) / n).sum() * l1 / n
+            means.append((after.u - state.u) / scheduled)
+            state = after
+        return {"shares": looks, "means": means}
+
+    lines = []
+    for eta in ACCEPTED_RATES:
+        wanted = {
+            "task": data.task.name,
+            "what": "accepted",
+            "learning_rate": eta,
+            "l1": l1,
+            "samples": len(data.train),
+        }
+        row = findings.made(wanted, lambda eta=eta: counted(eta))
+        for look, shares in zip(LOOKS, row["shares"], strict=True):
+            cells = [f"{100 * shares[str(multiple)]:.0f} %" for multiple in MULTIPLES]
+            lines.append([f"{eta:g}", str(look + 1), *cells, f"{row['means'][look]:.2f}"])
+    heads = ["eta_0", "pass", *(f"{multiple:g}" for multiple in MULTIPLES), "mean in the pass"]
+    findings.table(f"accepted, {data.task.name}", heads, lines)
 
 
 def passes(row: dict[str, Any]) -> str:
@@ -243,6 +297,7 @@ def main() -> None:
             "curves", f"zhou2011-{name}", [rows[m] for m in solvers if "1e-5" not in m], f"{name}: C = {l1:g}", top=1.3
         )
         searched = searches(findings, data, l1)
+        accepted(findings, data, l1)
         rates_table(findings, name, searched, rows[OWLQN_NAME])
         title = f"{name}: C = {l1:g}"
         findings.figure("searches", f"zhou2011-rates-{name}", searched, rows[OWLQN_NAME]["objective"], title)
