@@ -167,9 +167,11 @@ def test_gauss_seidel_evaluates_all_features_to_select_alone(monkeypatch):
         return evaluate(self, w, out)
 
     monkeypatch.setattr(type(given_problem.objective), "value_and_gradient", counted)
-    found = minimize(given_problem, GaussSeidel(select=10), stop=Stop(max_iterations=60))
-    assert len(whole) == found.gradient_evaluations
-    assert sum(whole) == found.state.full_evaluations < 0.5 * found.gradient_evaluations
+    found = minimize(given_problem, GaussSeidel(select=10))
+    assert found.status.converged
+    evaluations, extra = found.gradient_evaluations, len(whole) - found.gradient_evaluations
+    assert extra <= 1  # the violation at the end
+    assert sum(whole) == found.state.full_evaluations + extra < 0.5 * evaluations
 
 
 @pytest.mark.parametrize("made", [Grafting, GraftingLight])
