@@ -234,16 +234,19 @@ impl Corpus {
         Ok((0..attributes.len() as u32).map(name).collect())
     }
 
-    /// The tokens' state attributes as compressed sparse rows: ends, ids, values.
+    /// The tokens' state attributes, or attributes of label bigrams, as compressed sparse rows: ends, ids, values.
+    #[pyo3(signature = (*, bigrams=false))]
     #[allow(clippy::type_complexity)]
     fn rows<'py>(
         &self,
         py: Python<'py>,
+        bigrams: bool,
     ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)> {
-        let states = &self.sound()?.states;
-        let ends = states.ends.iter().map(|&end| end as i64).collect();
-        let ids = states.ids.iter().map(|&id| i64::from(id)).collect();
-        let values = (0..states.ids.len()).map(|at| self.inner.value(at)).collect();
+        let corpus = self.sound()?;
+        let rows = if bigrams { &corpus.bigrams } else { &corpus.states };
+        let ends = rows.ends.iter().map(|&end| end as i64).collect();
+        let ids = rows.ids.iter().map(|&id| i64::from(id)).collect();
+        let values = (0..rows.ids.len()).map(|at| if bigrams { 1.0 } else { self.inner.value(at) }).collect();
         Ok((PyArray1::from_vec(py, ends), PyArray1::from_vec(py, ids), PyArray1::from_vec(py, values)))
     }
 

@@ -26,6 +26,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "train": "train a linear-chain CRF or a classifier on a file of labelled sentences, samples or texts",
     "tag": "label a file: the input columns, and the predicted label behind them",
+    "explain": "say why each token has its label and not another one, feature by feature",
     "evaluate": "compare a model's labels with those of a file",
     "select": "list features in the order in which they enter, or follow a regularisation path",
     "structure": "learn which variables of a table interact, and draw the graph",

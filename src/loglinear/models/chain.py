@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from operator import eq
 from typing import TYPE_CHECKING, Any, overload
 
-from ..constraints import check_constraints, resolved
+from ..constraints import check_constraints, forbidden_pairs, resolved
 from ..data.corpus import Corpus, checked_weights
 from ..data.labels import LabelSequences, typed
 from ..data.templates import TemplateText
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..minimize import Callback
     from ..result import Result
     from .checkpoint import Checkpoint
+    from .explanation import Explanation
     from .start import Start
 from .options import DevOptions, SolverOptions
 
@@ -273,6 +274,33 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
         pairs = model.transition_marginals(corpus.core, threads=self._threads)
         return [np.array(row).reshape(-1, size, size) for row in pairs]
 
+    def explain(self, tokens: Any) -> Explanation:
+        """Explain the labels of a sentence: for each token why it has its label and not another one.
+
+        Args:
+            tokens: a sentence, as `predict` takes them.
+
+        Returns:
+            For each token its label, its label in the best labelling in which it has another one, and what each feature
+            adds to the difference of the scores. Printing it shows the strongest ones, a notebook shows a table.
+
+        Example:
+            >>> from loglinear import ChainCRF
+            >>> crf = ChainCRF(l2=0.1).fit([[{"w": "the"}, {"w": "dog"}]], [["DT", "NN"]])
+            >>> explanation = crf.explain([{"w": "the"}, {"w": "dog"}])
+            >>> explanation[1].label, explanation[1].other
+            ('NN', 'DT')
+        """
+        from .explainer import Explainer
+
+        check_fitted(self, "model_")
+        tokens = list(tokens)
+        model, corpus = self._inputs([tokens])
+        texts = [token[0] if isinstance(token, (tuple, list)) and token else token for token in tokens]
+        called = [text if isinstance(text, str) else "" for text in texts]
+        pairs = forbidden_pairs(self._wanted_constraints, model.labels)
+        return Explainer(model, pairs).explain(corpus, [called], self._threads)[0]
+
     def log_partition(self, X: Any) -> npt.NDArray[np.float64]:
         """Log Z(x) of each sentence, in nats, shape (sentences,)."""
         import numpy as np
@@ -390,12 +418,21 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
     def _constrained_model(self) -> ChainModel:
         """The native model under the constraints that the parameter names now, after training as well."""
         check_fitted(self, "model_")
-        check_constraints("constraints", self.constraints)
-        trained = json.loads(self.model_.settings).get("constraints")
-        if trained is not None and str(self.constraints).lower() == "auto":
-            return self.model_
-        wanted = resolved(self.constraints, self.classes_)
+        trained, wanted = self._trained_constraints, self._wanted_constraints
         return self.model_ if wanted == trained else constrained(self.model_, wanted)
+
+    @property
+    def _trained_constraints(self) -> Any:
+        return json.loads(self.model_.settings).get("constraints")
+
+    @property
+    def _wanted_constraints(self) -> Any:
+        """The constraints that the parameter names now: those of the training for "auto", if there were any."""
+        check_constraints("constraints", self.constraints)
+        trained = self._trained_constraints
+        if trained is not None and str(self.constraints).lower() == "auto":
+            return trained
+        return resolved(self.constraints, self.classes_)
 
     @staticmethod
     def _corpus(X: Any, y: Labels | None, template: str | None, sample_weight: Iterable[float] | None = None) -> Corpus:

@@ -1,0 +1,115 @@
+"""Say why a model gives each token its label: what the features add to its score over that of another label.
+
+The other label is the token's label in the best labelling in which it has another one. The numbers are weights, in
+nats, and add up to the difference of the two labellings' scores.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
+
+from ...errors import DataError, OptionError
+from ...models.settings import kind_of
+from ..options import add_format, add_model, add_threads, count
+from ..reading import check_joint, model_format, open_model
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...models.chain_file import ChainModel
+    from ...models.explanation import Explanation
+
+EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear explain --model pos.loglinear"
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("file", "model")
+WRITES: tuple[str, ...] = ("output",)
+
+# Formats whose first field is a label, also where nobody needs it.
+_LABELLED = ("crfsuite", "svmlight", "corpus")
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_model(parser)
+    text = "sentences as `loglinear tag` reads them; stdin by default, or for -"
+    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help=text)
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="file to write; stdout by default")
+    parser.add_argument("--top", type=count, default=8, metavar="N", help="strongest features of each token (8)")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--json", action="store_true", help="write a line of JSON for each sentence, with all features")
+    kind.add_argument("--html", action="store_true", help="write a page of HTML")
+    add_format(parser)
+    add_threads(parser)
+
+
+def run(arguments: Namespace) -> None:
+    """Explain."""
+    if kind_of(arguments.model) == "network":
+        message = f"{arguments.model} is the model of a network; explain takes models of sentences and of samples"
+        raise OptionError(message)
+    from ...data.writing import write_output
+
+    model, settings = open_model(arguments.model)
+    check_joint(model, settings, "explain, and use inspect for the strongest weights")
+    found = _explained(arguments, model, settings)
+    write_output(arguments.output, _shown(found, arguments).encode())
+
+
+def _explained(arguments: Namespace, model: ChainModel, settings: dict[str, Any]) -> list[Explanation]:
+    """Return the explanations of a file's sentences."""
+    from ...constraints import forbidden_pairs
+    from ...data.corpus import Corpus
+    from ...data.templates import TemplateText
+    from ...models.explainer import Explainer
+
+    format = model_format(arguments.file, arguments.format, settings, model.template)
+    if format == "text":
+        message = "explain takes no texts; `loglinear inspect` shows the strongest words of each class"
+        raise OptionError(message)
+    pairs = forbidden_pairs(settings.get("constraints"), model.labels)
+    if format == "columns" and model.template is not None:
+        sentences = _columns(arguments.file)
+        corpus = Corpus.encode(sentences, template=TemplateText(model.template))
+        texts: Sequence[Sequence[str]] | None = [[token[0] for token in sentence] for sentence in sentences]
+    else:
+        template = None if model.template is None else TemplateText(model.template)
+        options = {"template": template, "threads": arguments.threads}
+        corpus = Corpus.read(arguments.file, format=format, labelled=format in _LABELLED, **options)
+        texts = None
+    return Explainer(model, pairs).explain(corpus, texts, arguments.threads)
+
+
+def _columns(path: str) -> list[list[tuple[str, ...]]]:
+    """Return the sentences of a column file, a tuple of columns for each token."""
+    from ...data.lines import file_name, read_lines
+
+    sentences: list[list[tuple[str, ...]]] = [[]]
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            cells = tuple(line.decode().split())
+        except UnicodeDecodeError as error:
+            message = f"{file_name(path)}, line {number}: invalid UTF-8 ({error.reason} at byte {error.start})"
+            raise DataError(message) from error
+        if cells:
+            sentences[-1].append(cells)
+        elif sentences[-1]:
+            sentences.append([])
+    found = [sentence for sentence in sentences if sentence]
+    if not found:
+        message = (
+            f"{file_name(path)}: there are no sentences; give one token a line, and a blank line between sentences"
+        )
+        raise DataError(message)
+    return found
+
+
+def _shown(explanations: list[Explanation], arguments: Namespace) -> str:
+    if arguments.json:
+        return "".join(json.dumps(each.to_dict(), ensure_ascii=False) + "\n" for each in explanations)
+    if arguments.html:
+        from ...models.explanation import page
+
+        return page(explanations, f"Labels by {arguments.model}", arguments.top)
+    return "\n\n".join(each.text(arguments.top) for each in explanations) + "\n"

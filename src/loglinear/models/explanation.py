@@ -1,0 +1,175 @@
+"""Why a token has this label and not another one: the difference of two labellings' scores, feature by feature.
+
+A score is the sum of the weights of the features that a labelling has, in nats: log p(y | x) = score(y) - log Z(x).
+The runner-up of a token is the best labelling in which the token has another label. It may differ from the best
+labelling at other tokens as well; contributions of these tokens' features belong to the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from html import escape
+from typing import Any
+
+__all__ = ["Contribution", "Explanation", "TokenExplanation", "page"]
+
+# Contributions of a token that are shown; the sum of the others stands behind them.
+SHOWN = 8
+_STYLE = """<style>
+.loglinear-explanation { font-family: system-ui, sans-serif; line-height: 1.4; max-width: 52rem; }
+.loglinear-explanation summary { cursor: pointer; padding: .15rem 0; }
+.loglinear-explanation table { border-collapse: collapse; margin: .2rem 0 .8rem 1.5rem; font-size: .9rem; }
+.loglinear-explanation th, .loglinear-explanation td { padding: .1rem .7rem; text-align: left; }
+.loglinear-explanation td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.loglinear-explanation .label { font-weight: 600; }
+.loglinear-explanation .bar { display: inline-block; height: .7em; background: #1b7f5c; }
+.loglinear-explanation .against { background: #b5482f; }
+</style>"""
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What a feature adds to the difference of two labellings' scores.
+
+    Attributes:
+        token: number of the token that has the feature, from 0; of a transition, the last of its tokens.
+        feature: the attribute; of a transition the labels in a row, of the best labelling and of the runner-up.
+        weight: the weight in the best labelling less that in the runner-up, times the attribute's value, in nats.
+    """
+
+    token: int
+    feature: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class TokenExplanation:
+    """Why a token has its label.
+
+    Attributes:
+        token: its number, from 0.
+        text: what it is called; empty if it has no name.
+        label: its label in the best labelling.
+        probability: marginal probability of the label.
+        other: its label in the runner-up; None if it can have no other.
+        other_probability: marginal probability of that label.
+        runner_up: labels of the runner-up.
+        difference: score of the best labelling less the runner-up's, in nats, the sum of the contributions.
+        contributions: those that are not 0, the largest first.
+    """
+
+    token: int
+    text: str
+    label: str
+    probability: float
+    other: str | None = None
+    other_probability: float = 0.0
+    runner_up: list[str] = field(default_factory=list)
+    difference: float = 0.0
+    contributions: list[Contribution] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Explanation(Sequence[TokenExplanation]):
+    """Why the tokens of a sentence have their labels; a sequence with an entry for each token.
+
+    Printed it has the strongest contributions of each token; a notebook shows them as a table.
+    """
+
+    tokens: list[TokenExplanation]
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the explanation of a token."""
+        return self.tokens[index]
+
+    def __len__(self) -> int:
+        """Return the number of tokens."""
+        return len(self.tokens)
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the best labelling."""
+        return [each.label for each in self.tokens]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Return the strongest contributions of each token as text."""
+        return self.text()
+
+    def text(self, top: int = SHOWN) -> str:
+        """Return the strongest contributions of each token as text.
+
+        Args:
+            top: contributions of a token; the sum of the others stands behind them.
+        """
+        lines = []
+        for each in self.tokens:
+            lines.append(f"{each.token + 1:3d}  {_named(each)}{_rivals(each)}")
+            lines += [f"     {weight:+8.3f}  {name}" for weight, name in _strongest(each, top)]
+        return "\n".join(lines)
+
+    def html(self, top: int = SHOWN) -> str:
+        """Return the same as HTML, with a part to unfold for each token."""
+        parts = [_token_html(each, top) for each in self.tokens]
+        return f'<div class="loglinear-explanation">{_STYLE}{"".join(parts)}</div>'
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+
+def page(explanations: Sequence[Explanation], title: str, top: int = SHOWN) -> str:
+    """Return a page of HTML, without anything from elsewhere, of the explanations of sentences."""
+    parts = [
+        f"<section><h2>Sentence {number}</h2>{each.html(top)}</section>"
+        for number, each in enumerate(explanations, start=1)
+    ]
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" '
+        f'content="light dark"><title>{escape(title)}</title></head><body style="margin: 1rem; font-family: '
+        f'system-ui, sans-serif"><h1>{escape(title)}</h1><p>For each token: its label, the label that it has in the '
+        "best other labelling, and what the weights add to the difference of the two scores, in nats.</p>"
+        f"{''.join(parts)}</body></html>\n"
+    )
+
+
+def _named(each: TokenExplanation) -> str:
+    return f"{each.text}  " if each.text else ""
+
+
+def _rivals(each: TokenExplanation) -> str:
+    """Return the two labels with their probabilities, and the difference."""
+    first = f"{each.label} {each.probability:.3f}"
+    if each.other is None:
+        return f"{first}, no other label is possible"
+    return f"{first}, not {each.other} {each.other_probability:.3f}: {each.difference:+.3f}"
+
+
+def _strongest(each: TokenExplanation, top: int) -> list[tuple[float, str]]:
+    """Return weights and names of the strongest contributions of a token, and of all others together."""
+    shown = []
+    for part in each.contributions[:top]:
+        away = part.token - each.token
+        shown.append((part.weight, part.feature + (f"  (token {part.token + 1})" if away else "")))
+    if others := each.contributions[top:]:
+        shown.append((sum(part.weight for part in others), f"{len(others)} others"))
+    return shown
+
+
+def _token_html(each: TokenExplanation, top: int) -> str:
+    rows = _strongest(each, top)
+    most = max((abs(weight) for weight, _ in rows), default=1.0)
+    lines = []
+    for weight, name in rows:
+        kind = "bar" if weight > 0 else "bar against"
+        bar = f'<span class="{kind}" style="width: {7 * abs(weight) / most:.2f}rem"></span>'
+        lines.append(f'<tr><td class="number">{weight:+.3f}</td><td>{escape(name)}</td><td>{bar}</td></tr>')
+    heads = '<tr><th scope="col">nats</th><th scope="col">feature</th><td></td></tr>'
+    table = f"<table>{heads}{''.join(lines)}</table>" if lines else ""
+    text = f"{escape(each.text)} " if each.text else f"token {each.token + 1} "
+    rivals = escape(_rivals(each).removeprefix(each.label))
+    return f'<details><summary>{text}<span class="label">{escape(each.label)}</span>{rivals}</summary>{table}</details>'

@@ -1,0 +1,70 @@
+"""Laws of `loglinear explain`."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+
+import pytest
+
+from loglinear import ChainCRF, MaxEnt
+
+
+def test_the_labels_are_those_of_tag_and_the_sums_those_of_python(done, sample, tmp_path):
+    tokens = [line.split()[:-1] for line in sample.test.read_text(encoding="utf-8").splitlines()[:6]]
+    (tmp_path / "data").write_text("".join(" ".join(token) + "\n" for token in tokens))
+    found = json.loads(done("explain", "-m", sample.model, tmp_path / "data", "--json").stdout)["tokens"]
+    tagged = done("tag", "-m", sample.model, tmp_path / "data").stdout.split("\n")[: len(tokens)]
+    assert [each["label"] for each in found] == [line.split("\t")[-1] for line in tagged]
+    expected = ChainCRF.load(sample.model).explain([tuple(token) for token in tokens])
+    assert found == expected.to_dict()["tokens"]
+    text = done("explain", "-m", sample.model, tmp_path / "data", "--top", "2").stdout
+    assert text == expected.text(2) + "\n"
+
+
+class Page(HTMLParser):
+    """Tags that are open, and what a page asks of elsewhere."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.elsewhere = [], []
+
+    def handle_starttag(self, tag, attributes):
+        if tag != "meta":
+            self.open.append(tag)
+        self.elsewhere += [value for name, value in attributes if name in ("src", "href")]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_asks_nothing_of_elsewhere(done, sample, tmp_path):
+    done("explain", "-m", sample.model, sample.test, "--html", "-o", tmp_path / "page.html")
+    page = Page()
+    page.feed((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert not page.open
+    assert not page.elsewhere
+
+
+def test_classifiers_are_explained_with_their_intercept(done, tmp_path):
+    X = [{"good": 1.0}, {"bad": 2.0}, {"good": 0.5, "long": 1.0}, {"long": 1.0}, {"odd": 1.0}]
+    classifier = MaxEnt(l2=0.1).fit(X, ["yes", "no", "yes", "no", "perhaps"])
+    classifier.save(tmp_path / "m.loglinear")
+    lines = ["yes\tgood:1", "no\tbad:2", "yes\tgood:0.5\tlong:1"]
+    (tmp_path / "data.crfsuite").write_text("".join(f"{line}\n\n" for line in lines))
+    shown = done("explain", "-m", tmp_path / "m.loglinear", tmp_path / "data.crfsuite", "--json").stdout.splitlines()
+    for line, sample, scores in zip(shown, X, classifier.decision_function(X), strict=False):
+        (token,) = json.loads(line)["tokens"]
+        best, second = sorted(scores)[::-1][:2]
+        assert token["difference"] == pytest.approx(best - second)
+        assert token["label"] == classifier.predict([sample])[0]
+    assert len(shown) == 3
+
+
+def test_what_cannot_be_explained_is_refused(misuse, sample, tmp_path):
+    (tmp_path / "empty").write_text("\n\n")
+    assert "no sentences" in misuse("explain", "-m", sample.model, tmp_path / "empty")
+    (tmp_path / "latin").write_bytes(b"The DT\ncaf\xe9 NN\n")
+    assert "line 2: invalid UTF-8" in misuse("explain", "-m", sample.model, tmp_path / "latin")
+    (tmp_path / "narrow").write_text("\n".join(["a b", "c"]))
+    misuse("explain", "-m", sample.model, tmp_path / "missing")
