@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ._core import instruction_set as _instruction_set
 from ._core import vectors as _native
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Strengths",
     "Vector",
     "count_nonzero",
+    "instruction_set",
     "norms",
     "on_threads",
     "pseudo_gradient",
@@ -58,6 +60,11 @@ class Move(NamedTuple):
 
 
 @contextmanager
+def instruction_set() -> str:
+    """Return the name of the instruction set in use: AVX-512, AVX2 and FMA, NEON, or baseline."""
+    return _instruction_set()
+
+
 def on_threads(count: int) -> Iterator[None]:
     """Run the operations inside on ``count`` threads; 0, the default, stands for all cores."""
     token = _threads.set(count)

@@ -145,12 +145,32 @@ fn pseudo_gradient(
     Ok((size.most, size.squared))
 }
 
-/// Adds the submodule `vectors` to `loglinear._core`.
+/// The instruction set that loops over vectors were compiled for and that this processor runs.
+#[pyfunction]
+fn instruction_set() -> &'static str {
+    struct Width;
+    impl pulp::WithSimd for Width {
+        type Output = usize;
+        #[inline(always)]
+        fn with_simd<S: pulp::Simd>(self, _: S) -> usize {
+            S::F64_LANES
+        }
+    }
+    match pulp::Arch::new().dispatch(Width) {
+        8 => "AVX-512",
+        4 => "AVX2 and FMA",
+        2 => "NEON",
+        _ => "baseline",
+    }
+}
+
+/// Adds the submodule `vectors` to `loglinear._core`, and `instruction_set`.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let vectors = PyModule::new(module.py(), "vectors")?;
     vectors.add_function(wrap_pyfunction!(norms, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(quasi_newton_step, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(pseudo_gradient, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(secant_pair, &vectors)?)?;
+    module.add_function(wrap_pyfunction!(instruction_set, module)?)?;
     module.add_submodule(&vectors)
 }

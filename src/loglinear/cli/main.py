@@ -35,6 +35,8 @@ COMMANDS = {
     "inspect": "show what a model holds: features, labels, template, strongest weights, training",
     "solvers": "list the solvers with what they need, or the options of one",
     "presets": "list the named templates, or print one",
+    "doctor": "say what is installed and what this machine offers: for reports of errors, and where something is slow",
+    "completion": "print a script that lets the shell complete commands, flags and their values",
     "demo": "train a part-of-speech tagger on embedded data, evaluate it, tag a sentence",
 }
 

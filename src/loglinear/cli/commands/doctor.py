@@ -1,0 +1,97 @@
+"""Say what is installed and what this machine offers: versions, threads, instruction set, optional packages."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from argparse import ArgumentParser, Namespace
+from importlib import metadata
+from typing import Any
+
+from ...version import __version__
+from ..options import add_json
+
+EXAMPLE = "example: loglinear doctor"
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ()
+WRITES: tuple[str, ...] = ()
+
+# Packages that everything needs, and by extra those that some commands need.
+_NEEDED = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "rich")
+_EXTRAS = ("report", "network", "distributed", "compat")
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_json(parser)
+
+
+def run(arguments: Namespace) -> None:
+    """Look around."""
+    found = report()
+    print(json.dumps(found) if arguments.json else render(found))
+
+
+def report() -> dict[str, Any]:
+    """Return versions, the processor's offer, and the packages of each extra with None for what is missing."""
+    from ... import vectors
+
+    return {
+        "loglinear": __version__,
+        "installed_at": os.path.dirname(os.path.abspath(vectors.__file__)),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "platform": platform.platform(),
+        "threads": _threads(),
+        "instruction_set": vectors.instruction_set(),
+        "packages": {name: _version(name) for name in _NEEDED},
+        "extras": {extra: {name: _version(name) for name in packages} for extra, packages in _packages().items()},
+    }
+
+
+def render(found: dict[str, Any]) -> str:
+    """Return the report for people."""
+    lines = [
+        f"loglinear        {found['loglinear']}, in {found['installed_at']}",
+        f"Python           {found['python']}, {found['platform']}",
+        f"threads          {found['threads']}, used by default; --threads and n_jobs take fewer",
+        f"instruction set  {found['instruction_set']}",
+        f"packages         {_listed(found['packages'])}",
+    ]
+    for extra, packages in found["extras"].items():
+        missing = [name for name, version in packages.items() if version is None]
+        state = f"missing: {', '.join(missing)}; pip install 'loglinear[{extra}]'" if missing else _listed(packages)
+        lines.append(f"[{extra}]".ljust(17) + state)
+    return "\n".join(lines)
+
+
+def _listed(packages: dict[str, str | None]) -> str:
+    return ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items())
+
+
+def _threads() -> int:
+    """Return the cores that this process may use, as the native half counts them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _packages() -> dict[str, list[str]]:
+    """Return the packages of each extra, from what the installed package says that it requires."""
+    found: dict[str, list[str]] = {extra: [] for extra in _EXTRAS}
+    try:
+        requirements = metadata.requires("loglinear") or []
+    except metadata.PackageNotFoundError:
+        return {}
+    for requirement in requirements:
+        name, _, condition = requirement.partition(";")
+        for extra, packages in found.items():
+            if f"extra == '{extra}'" in condition.replace('"', "'"):
+                packages.append(re.match(r"[\w.-]+", name)[0])  # type: ignore[index]
+    return found
