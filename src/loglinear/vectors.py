@@ -60,11 +60,6 @@ class Move(NamedTuple):
 
 
 @contextmanager
-def instruction_set() -> str:
-    """Return the name of the instruction set in use: AVX-512, AVX2 and FMA, NEON, or baseline."""
-    return _instruction_set()
-
-
 def on_threads(count: int) -> Iterator[None]:
     """Run the operations inside on ``count`` threads; 0, the default, stands for all cores."""
     token = _threads.set(count)
@@ -186,3 +181,8 @@ def shrink(v: Vector, threshold: float, factor: float, out: Vector) -> None:
     """Write factor * sign(v) * max(|v| - threshold, 0) to ``out``, which may be v itself."""
     np.subtract(v, np.clip(v, -threshold, threshold), out=out)
     out *= factor
+
+
+def instruction_set() -> str:
+    """Return the name of the instruction set in use: AVX-512, AVX2 and FMA, NEON, or baseline."""
+    return _instruction_set()
