@@ -42,7 +42,9 @@ def test_contributions_add_up_to_the_difference_of_the_best_labelling_and_the_ru
             assert token.runner_up[token.token] == token.other != token.label
             assert scores[tuple(token.runner_up)] == pytest.approx(max(rivals), abs=1e-9)
             assert token.difference == pytest.approx(scores[tuple(best)] - max(rivals), abs=1e-9)
-            assert sum(each.weight for each in token.contributions) == pytest.approx(token.difference, abs=1e-9)
+            weights = [each.weight for each in token.contributions]
+            assert sum(weights) == pytest.approx(token.difference, abs=1e-9)
+            assert [abs(weight) for weight in weights] == sorted(map(abs, weights), reverse=True)
         marginals = crf.predict_marginals([tokens])[0]
         for token, row in zip(explanation, marginals, strict=True):
             assert token.probability == pytest.approx(row[token.label])
@@ -78,9 +80,12 @@ def test_attributes_of_transitions_take_part():
     for tokens in X:
         explanation = crf.explain(tokens)
         assert [each.text for each in explanation] == [word for (word,) in tokens]
+        assert explanation.labels == crf.predict([tokens])[0]
+        every = list(itertools.product(crf.classes_, repeat=len(tokens)))
+        scores = dict(zip(every, crf.log_probability([tokens] * len(every), every), strict=True))
         for token in explanation:
-            best, other = crf.log_probability([tokens] * 2, [explanation.labels, token.runner_up])
-            assert token.difference == pytest.approx(best - other, abs=1e-9)
+            rivals = [scores[each] for each in every if each[token.token] != token.label]
+            assert token.difference == pytest.approx(max(scores.values()) - max(rivals), abs=1e-9)
     assert any(each.feature.startswith("B02:") for token in explanation for each in token.contributions)
 
 
