@@ -1,4 +1,4 @@
-"""The Python in README.md and the pages of docs/ runs, and says what the pages say; of some pages the shell does, too."""
+"""The Python in README.md and the pages of docs/ runs, and says what the pages say; of some pages, the shell too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation site builds without a warning, has every page and every public name, and its links lead somewhere."""
+"""The documentation site builds without a warning, has every page and public name, and its links lead somewhere."""
 
 from __future__ import annotations
 
