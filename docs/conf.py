@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+
 import loglinear
 
 if TYPE_CHECKING:
@@ -48,6 +51,23 @@ def link_to_the_site(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] = source[0].replace(f"]({outside}", f"]({inside}")
 
 
+def link_to_pages(app: Sphinx, doctree: nodes.document) -> None:
+    """Make links of the names of pages, such as `docs/methods.md` in the README."""
+    for name in list(doctree.findall(nodes.literal)):
+        page = re.fullmatch(r"docs/([\w/-]+)\.md", name.astext())
+        if page and page[1] in app.env.found_docs:
+            target = {"refdomain": "std", "reftype": "doc", "reftarget": f"/{page[1]}", "refexplicit": True}
+            name.replace_self(pending_xref("", name.deepcopy(), refdoc=app.env.docname, refwarn=True, **target))
+
+
+def of_a_property(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Put back what napoleon takes for the type of a property: the words before a colon in its first line."""
+    if what in {"attribute", "property"}:
+        at = next((at for at, line in enumerate(lines) if line.startswith(":type: ")), None)
+        if at is not None:
+            lines[0] = f"{lines.pop(at).removeprefix(':type: ')}: {lines[0]}"
+
+
 def as_written(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Make a docstring reST: |w| is a norm, a_ is a name, a remark and a line behind a list begin a paragraph."""
     written: list[str] = []
@@ -76,6 +96,8 @@ def is_from_elsewhere(app: Sphinx, what: str, name: str, thing: Any, skip: bool,
 def setup(app: Sphinx) -> None:
     """Connect the functions above."""
     app.connect("source-read", link_to_the_site)
+    app.connect("doctree-read", link_to_pages)
     # Behind napoleon, whose priority is 500.
+    app.connect("autodoc-process-docstring", of_a_property, priority=550)
     app.connect("autodoc-process-docstring", as_written, priority=600)
     app.connect("autodoc-skip-member", is_from_elsewhere)
