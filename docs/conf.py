@@ -21,6 +21,8 @@ version = release = loglinear.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
 default_role = "py:obj"
+# Blocks without a language are templates, data and output.
+highlight_language = "none"
 
 myst_heading_anchors = 4
 
