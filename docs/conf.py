@@ -1,0 +1,105 @@
+"""Settings of the documentation site: `make -C docs html`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+
+import loglinear
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+project = "loglinear"
+author = "the loglinear contributors"
+copyright = author
+version = release = loglinear.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+exclude_patterns = ["_build"]
+default_role = "py:obj"
+# Blocks without a language are templates, data and output.
+highlight_language = "none"
+
+myst_heading_anchors = 4
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_default_options = {"members": True}
+napoleon_numpy_docstring = False
+# Attributes as a list: a named tuple has its fields as members already.
+napoleon_use_ivar = True
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "furo"
+html_title = f"loglinear {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_copyright = False
+
+# Pages outside docs/ that the site includes -> their pages in it.
+INCLUDED = {"../CONTRIBUTING.md": "contributing.md", "../CHANGELOG.md": "changelog.md"}
+# What a line of a docstring says of a method as a whole.
+REMARK = re.compile(r"(Source|Departures|Cost|Default|Symbols)(: |:$)")
+
+
+def link_to_the_site(app: Sphinx, name: str, source: list[str]) -> None:
+    """Lead links to pages that stand outside docs/ in the repository to their pages in the site."""
+    for outside, inside in INCLUDED.items():
+        source[0] = source[0].replace(f"]({outside}", f"]({inside}")
+
+
+def link_to_pages(app: Sphinx, doctree: nodes.document) -> None:
+    """Make links of the names of pages, such as `docs/methods.md` in the README."""
+    for name in list(doctree.findall(nodes.literal)):
+        page = re.fullmatch(r"docs/([\w/-]+)\.md", name.astext())
+        if page and page[1] in app.env.found_docs:
+            target = {"refdomain": "std", "reftype": "doc", "reftarget": f"/{page[1]}", "refexplicit": True}
+            name.replace_self(pending_xref("", name.deepcopy(), refdoc=app.env.docname, refwarn=True, **target))
+
+
+def of_a_property(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Put back what napoleon takes for the type of a property: the words before a colon in its first line."""
+    if what in {"attribute", "property"}:
+        at = next((at for at, line in enumerate(lines) if line.startswith(":type: ")), None)
+        if at is not None:
+            lines[0] = f"{lines.pop(at).removeprefix(':type: ')}: {lines[0]}"
+
+
+def as_written(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Make a docstring reST: |w| is a norm, a_ is a name, a remark and a line behind a list begin a paragraph."""
+    written: list[str] = []
+    item = False
+    for line in lines:
+        remark = REMARK.match(line)
+        if remark or (item and line and not line.startswith((" ", "- "))):
+            written.append("")
+        item = line.startswith("- ") or (item and line.startswith(" "))
+        if not line.lstrip().startswith((">>>", "...", ".. ")):
+            line = "".join(
+                part if part.startswith("`") else re.sub(r"(?<!\\)(\||(?<=\w)_(?!\w))", r"\\\1", part)
+                for part in re.split(r"(``.*?``|`[^`]*`)", line)
+            )
+        if remark:
+            line = f"**{remark[1]}**{line[len(remark[1]) :]}"
+        written.append(line)
+    lines[:] = written
+
+
+def is_from_elsewhere(app: Sphinx, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out members that scikit-learn gives to every estimator."""
+    return True if (getattr(thing, "__module__", None) or "").startswith("sklearn.") else None
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the functions above."""
+    app.connect("source-read", link_to_the_site)
+    app.connect("doctree-read", link_to_pages)
+    # Behind napoleon, whose priority is 500.
+    app.connect("autodoc-process-docstring", of_a_property, priority=550)
+    app.connect("autodoc-process-docstring", as_written, priority=600)
+    app.connect("autodoc-skip-member", is_from_elsewhere)

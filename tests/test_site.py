@@ -1,0 +1,77 @@
+"""The documentation site builds without a warning, has every page and public name, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import loglinear
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+MISSING = [name for name in ("sphinx", "myst_parser", "furo", "sphinx_copybutton") if find_spec(name) is None]
+
+
+class Page(HTMLParser):
+    """A page's anchors, and the links and files that it names."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep what identifies and what links."""
+        for name, value in attrs:
+            if name == "id" or (name == "name" and tag == "a"):
+                self.anchors.add(value or "")
+            elif name in {"href", "src"} and value:
+                self.links.add(value)
+
+
+def built(folder: Path) -> dict[Path, Page]:
+    """The pages of the site by their paths in it; a warning is an error."""
+    options = ["-q", "-W", "--keep-going", "-b", "html", "-d", str(folder / "doctrees")]
+    command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(folder / "html")]
+    path = os.pathsep.join([str(Path(loglinear.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=os.environ | {"PYTHONPATH": path})
+    assert done.returncode == 0, done.stderr
+    return {path: Page(path.read_text(encoding="utf-8")) for path in sorted((folder / "html").rglob("*.html"))}
+
+
+def broken_links(pages: dict[Path, Page]) -> Iterator[str]:
+    """Links to files of the site that are not there, or to anchors that a page does not have."""
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if not (parts.scheme or parts.netloc):
+                target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+                anchors = pages[target].anchors if target in pages and parts.fragment else {unquote(parts.fragment)}
+                if not target.is_file() or unquote(parts.fragment) not in anchors:
+                    yield f"{path.name}: {link}"
+
+
+# One test, for the site takes some seconds to build.
+@pytest.mark.skipif(bool(MISSING), reason=f"no {', '.join(MISSING)}: pip install '.[docs]'")
+def test_the_site_has_every_page_and_name_and_its_links_lead_somewhere(tmp_path):
+    pages = built(tmp_path)
+    sources = {page.relative_to(DOCS).with_suffix(".html") for page in DOCS.rglob("*.md") if "_build" not in page.parts}
+    assert len(sources) > 20
+    assert sources <= {path.relative_to(tmp_path / "html") for path in pages}
+
+    assert list(broken_links(pages)) == []
+    fetched = {link for page in pages.values() for link in page.links if link.endswith((".js", ".css", ".woff2"))}
+    assert [link for link in fetched if urlsplit(link).netloc] == []
+
+    documented = set().union(*(page.anchors for path, page in pages.items() if path.parent.name == "api"))
+    homes = ("loglinear.", "loglinear.solvers.", "loglinear.metrics.")
+    assert [name for name in loglinear.__all__ if documented.isdisjoint({home + name for home in homes})] == []
