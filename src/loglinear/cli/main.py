@@ -27,6 +27,7 @@ COMMANDS = {
     "train": "train a linear-chain CRF or a classifier on a file of labelled sentences, samples or texts",
     "tag": "label a file: the input columns, and the predicted label behind them",
     "evaluate": "compare a model's labels with those of a file",
+    "report": "write a report of a model on labelled data: scores, confusions, mistakes in context, one HTML file",
     "select": "list features in the order in which they enter, or follow a regularisation path",
     "structure": "learn which variables of a table interact, and draw the graph",
     "encode": "encode texts into a corpus on disk, which opens at once and may be larger than memory",
