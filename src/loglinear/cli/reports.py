@@ -1,4 +1,4 @@
-"""Reports for commands: the page on a model and a file of labelled data, and the command that trains the model again."""
+"""Reports for commands: the page on a model and a file of labelled data, and the command that trains it again."""
 
 from __future__ import annotations
 
@@ -70,7 +70,12 @@ def write_report(
         answers = of_sentences(data, model, format, sure=sure, spans=spans, threads=threads)
         words = [] if answers.corpus is None else file_words(data, format, answers.corpus)
     names = [os.path.basename(os.path.normpath(path)) for path in (model_path, data)]
-    given = {"scheme": scheme, "command": training_command(settings, model.template), "trace": trace, "notes": notes}
+    given: dict[str, Any] = {
+        "scheme": scheme,
+        "command": training_command(settings, model.template),
+        "trace": trace,
+        "notes": notes,
+    }
     report = make_report(model, settings, answers, words, title=f"{names[0]} on {names[1]}", **given)
     write_output(output, report.html().encode("utf-8"))
     if output != "-" and not quiet:

@@ -162,9 +162,8 @@ def _settings(settings: dict[str, Any], model: ChainModel) -> dict[str, str]:
         **_end(training),
         "loglinear": settings.get("loglinear"),
     }
-    return {
-        name: f"{each:,}" if isinstance(each, int) else str(each) for name, each in found.items() if each is not None
-    }
+    known = {name: each for name, each in found.items() if each is not None}
+    return {name: f"{each:,}" if isinstance(each, int) else str(each) for name, each in known.items()}
 
 
 def _end(training: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -53,7 +53,7 @@ class Intervals:
     seed: int
 
 
-def resamples(n_sentences: int, draws: int, seed: int) -> Iterable[npt.NDArray[np.int64]]:
+def resamples(n_sentences: int, draws: int, seed: int) -> Iterator[npt.NDArray[np.int64]]:
     """Yield, draw by draw, the numbers of the sentences that are drawn with replacement, shape (n_sentences,)."""
     random = np.random.default_rng(seed)
     for _ in range(draws):
@@ -114,7 +114,7 @@ def _drawn(counts: scipy.sparse.csr_array, draws: int, seed: int) -> Table:
     parts = []
     for start in range(0, draws, _TOGETHER):
         size = min(_TOGETHER, draws - start)
-        times = np.array([np.bincount(next(drawn), minlength=n) for _ in range(size)], dtype=float)  # type: ignore[call-overload]
+        times = np.array([np.bincount(next(drawn), minlength=n) for _ in range(size)], dtype=np.float64)
         parts.append((counts.T @ times.T).T)
     return np.concatenate(parts)
 

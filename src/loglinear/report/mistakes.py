@@ -108,20 +108,14 @@ def mistakes(
     for i, (true, guess) in enumerate(zip(gold, predicted, strict=True)):
         for t, pair in enumerate(zip(true, guess, strict=True)):
             if pair[0] != pair[1]:
-                sure = 0.0 if confidences is None else confidences[i][t]
-                places.setdefault(pair, []).append((-sure, i, t))
+                p = 0.0 if confidences is None else confidences[i][t]
+                places.setdefault(pair, []).append((-p, i, t))
     most = sorted(places.items(), key=lambda each: (-len(each[1]), str(each[0])))[:_MISTAKES]
-    return [
-        Mistake(
-            *pair,
-            len(found),
-            [
-                _example(words[i], i, t, None if confidences is None else -sure)
-                for sure, i, t in sorted(found)[:_EXAMPLES]
-            ],
-        )
-        for pair, found in most
-    ]
+
+    def shown(found: list[tuple[float, int, int]]) -> list[Example]:
+        return [_example(words[i], i, t, None if confidences is None else -p) for p, i, t in sorted(found)[:_EXAMPLES]]
+
+    return [Mistake(*pair, len(found), shown(found)) for pair, found in most]
 
 
 def _example(words: Sequence[str], sentence: int, token: int, confidence: float | None) -> Example:

@@ -53,11 +53,7 @@ def strongest(features: Weighted, labels: Iterable[str]) -> dict[str, Strongest]
     for feature, weight in features:
         if feature.attribute is None and len(feature.labels) == 2:
             continue
-        before = " -> ".join(feature.labels[:-1])
-        name = "  ".join(
-            each for each in (feature.attribute, f"after {before}" if before else None) if each is not None
-        )
-        by_label[feature.labels[-1]].append((name, weight))
+        by_label[feature.labels[-1]].append((_name(feature), weight))
     return {
         label: Strongest(
             nlargest(_TOP, (each for each in found if each[1] > 0.0), key=lambda each: each[1]),
@@ -66,6 +62,12 @@ def strongest(features: Weighted, labels: Iterable[str]) -> dict[str, Strongest]
         for label, found in by_label.items()
         if found
     }
+
+
+def _name(feature: Feature) -> str:
+    """Return the name of a feature among those of its last label."""
+    before = [f"after {' -> '.join(feature.labels[:-1])}"] if len(feature.labels) > 1 else []
+    return "  ".join([*([] if feature.attribute is None else [feature.attribute]), *before])
 
 
 def transitions(features: Weighted, labels: Sequence[str]) -> Transitions | None:

@@ -38,7 +38,7 @@ def run(arguments: Namespace) -> None:
 
     if arguments.data == "-":
         message = (
-            "--data -: a report reads the data twice, which standard input does not allow; save it in a file first"
+            "--data -: a report reads the data twice, and standard input can be read once; save it in a file first"
         )
         raise OptionError(message)
     check_report(arguments.output)
