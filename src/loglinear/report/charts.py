@@ -50,7 +50,7 @@ class _Axis:
         return [number * step for number in range(first, last + 1)]
 
 
-def curve(x: Sequence[float], y: Sequence[float], x_name: str, y_name: str) -> str:
+def curve(x: Sequence[float], y: Sequence[float], x_name: str, y_name: str, *, falling: bool = False) -> str:
     """Return the SVG of a curve.
 
     Args:
@@ -58,8 +58,9 @@ def curve(x: Sequence[float], y: Sequence[float], x_name: str, y_name: str) -> s
         y: as many finite values.
         x_name: name of the horizontal axis.
         y_name: name of the vertical axis.
+        falling: whether the values may have a logarithmic axis, where they fall far.
     """
-    logarithmic = min(y) > 0.0 and max(y) > _LOGARITHMIC * min(y)
+    logarithmic = falling and min(y) > 0.0 and max(y) > _LOGARITHMIC * min(y)
     across = _Axis(x, _LEFT, _WIDTH - _RIGHT)
     up = _Axis(y, _HEIGHT - _BOTTOM, _TOP, logarithmic=logarithmic)
     stride = max(1, math.ceil(len(x) / _POINTS))

@@ -128,7 +128,9 @@ def _curves(trace: Sequence[TraceRecord]) -> list[str]:
     steps = [each for each in trace if math.isfinite(each.objective)]
     if len(steps) > 1:
         heights = [each.objective for each in steps]
-        found.append(charts.curve([each.iteration for each in steps], heights, "iteration", "objective (nats)"))
+        found.append(
+            charts.curve([each.iteration for each in steps], heights, "iteration", "objective (nats)", falling=True)
+        )
     scored = [(each.iteration, name, value) for each in trace for name, value in [*(each.dev or {}).items()][:1]]
     if len(scored) > 1:
         name = f"{scored[0][1]} on development data"

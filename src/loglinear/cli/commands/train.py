@@ -143,7 +143,7 @@ def _write_report(arguments: Namespace, results: list[Result]) -> None:
     """Write the report of the model that was trained."""
     from ..reports import write_report
 
-    remark = "the scores are those of the training data, on which a model is better than on any other; give --dev"
+    remark = "the scores are of the training data, on which a model does better than on others; --dev names others"
     notes = [remark] if arguments.dev is None else []
     trace = results[0].trace if len(results) == 1 else ()
     given: dict[str, Any] = {"format": arguments.format, "threads": arguments.threads, "quiet": arguments.quiet}
