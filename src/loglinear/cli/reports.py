@@ -92,6 +92,7 @@ def training_command(settings: dict[str, Any], template: str | None) -> str | No
     format = str(settings.get("format"))
     known = format.partition(":")[0] in (*FORMATS, "text", "corpus")
     python_only = settings.get("fit_intercept") is False or settings.get("class_weight") is not None
+    python_only = python_only or isinstance(settings.get("constraints"), list)
     if "training" not in settings or "imported" in settings or not known or python_only:
         return None
     words = ["loglinear", "train", "TRAIN", "--model", "MODEL"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any
 
@@ -23,6 +23,8 @@ def word(token: Any) -> str:
     if isinstance(token, Mapping):
         texts = (value for value in token.values() if isinstance(value, str))
         return next(texts, str(next(iter(token), "")))
+    if isinstance(token, Set):
+        return min(map(str, token), default="")
     if isinstance(token, Sequence):
         return str(token[0]) if len(token) else ""
     return str(token)

@@ -372,15 +372,15 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
         model, corpus = self._inputs(X, y)
         gold = corpus.true_labels()
         taggings = tag_corpus(model, corpus, label_type=self._label_type, threads=self._threads)
-        result = getattr(self, "result_", None)
+        settings = json.loads(self.model_.settings)
         return make_report(
             model,
-            json.loads(self.model_.settings),
+            settings,
             Answers(gold, [each.labels for each in taggings], taggings, corpus),
             shown_words(X, corpus) if words is None else words,
             title=title,
-            command=call_text(self, model.template),
-            trace=() if result is None else result.trace,
+            command=call_text(self, model.template) if "training" in settings else None,
+            trace=() if self.result_ is None else self.result_.trace,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

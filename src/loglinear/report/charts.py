@@ -89,14 +89,19 @@ def reliability(found: Calibration, name: str) -> str:
     """
     width, height = 360, 320
     across, up = _Axis((0.0, 1.0), _LEFT, width - _RIGHT), _Axis((0.0, 1.0), height - _BOTTOM, _TOP)
-    filled = [(each.confidence, each.accuracy) for each in found.bins if each.n]
-    points = [(across.at(x), x, up.at(y), up.at(x)) for x, y in filled if x is not None and y is not None]
+    filled = [each for each in found.bins if each.confidence is not None and each.accuracy is not None]
+    points = [(across.at(each.confidence or 0.0), up.at(each.accuracy or 0.0)) for each in filled]
+    levels = [up.at(each.confidence or 0.0) for each in filled]
+    sizes = [2.0 + 0.7 * math.log10(each.n) for each in filled]
     ticks = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     says = f"accuracy of {name} by confidence; expected calibration error {100.0 * found.expected_error:.2f} %"
     diagonal = f'x1="{across.at(0.0)}" y1="{up.at(0.0)}" x2="{across.at(1.0)}" y2="{up.at(1.0)}"'
-    distances = "".join(f'<line class="gap" x1="{x}" y1="{level}" x2="{x}" y2="{y}"/>' for x, _, y, level in points)
-    line = " ".join(f"{x},{y}" for x, _, y, _ in points)
-    marks = "".join(f'<circle cx="{x}" cy="{y}" r="3.5"/>' for x, _, y, _ in points)
+    distances = "".join(
+        f'<line class="gap" x1="{x}" y1="{level}" x2="{x}" y2="{y}"/>'
+        for (x, y), level in zip(points, levels, strict=True)
+    )
+    line = " ".join(f"{x},{y}" for x, y in points)
+    marks = "".join(f'<circle cx="{x}" cy="{y}" r="{size:.1f}"/>' for (x, y), size in zip(points, sizes, strict=True))
     return (
         f'<svg class="chart square" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(says)}">'
         + _frame(across, up, ticks, ticks, width, height)

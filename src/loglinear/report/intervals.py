@@ -17,8 +17,8 @@ from ..schemes import Chunk, is_tag, parsed_tag, read_chunks
 __all__ = ["DRAWS", "Interval", "Intervals", "bootstrap", "resamples"]
 
 DRAWS = 1_000
-# Draws whose numbers of sentences are held at a time.
-_TOGETHER = 64
+# Numbers, a sentence in a draw each, that are held at a time.
+_TOGETHER = 1 << 21
 # Percentiles of an interval of 95 %.
 _ENDS = (2.5, 97.5)
 
@@ -112,8 +112,9 @@ def _drawn(counts: scipy.sparse.csr_array, draws: int, seed: int) -> Table:
     n = counts.shape[0]
     drawn = resamples(n, draws, seed)
     parts = []
-    for start in range(0, draws, _TOGETHER):
-        size = min(_TOGETHER, draws - start)
+    step = max(_TOGETHER // n, 1)
+    for start in range(0, draws, step):
+        size = min(step, draws - start)
         times = np.array([np.bincount(next(drawn), minlength=n) for _ in range(size)], dtype=np.float64)
         parts.append((counts.T @ times.T).T)
     return np.concatenate(parts)

@@ -14,7 +14,7 @@ _LABELS = 20
 # Kinds of mistakes that are shown, and examples of each.
 _MISTAKES, _EXAMPLES = 15, 3
 # Tokens of context on either side, and characters of a token.
-_CONTEXT, _CHARACTERS = 7, 160
+_CONTEXT, _CHARACTERS = 7, 240
 
 Labels = Sequence[Sequence[Any]]
 

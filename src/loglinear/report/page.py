@@ -25,6 +25,8 @@ __all__ = ["Report", "check_report"]
 _TEMPLATE = Path(__file__).with_name("page.html")
 # Strength of the darkest cell of a table: text stays readable on it, on light and on dark pages.
 _DARKEST = 0.55
+# Labels whose features the page shows.
+_SHOWN = 50
 
 
 def check_report(path: str | None = None) -> None:
@@ -102,6 +104,7 @@ class Report:
             report=self,
             curves=[Markup(each) for each in _curves(self.trace)],
             diagrams={name: Markup(charts.reliability(each, name)) for name, each in self.calibrations.items()},
+            shown=_SHOWN,
             largest=_largest(self.transitions),
             items="samples" if self.samples else "tokens",
         )

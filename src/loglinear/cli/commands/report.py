@@ -23,7 +23,7 @@ def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("model", metavar="MODEL", help="model file of a chain or a classifier")
     parser.add_argument("--data", required=True, metavar="FILE", help="labelled sentences, samples or texts")
-    parser.add_argument("-o", "--output", required=True, metavar="REPORT", help="HTML file to write; - for stdout")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="HTML file to write; - for stdout")
     trace = "JSON lines that train wrote with --trace, for the curve of the training"
     parser.add_argument("--trace", metavar="FILE", help=trace)
     add_scheme(parser)
