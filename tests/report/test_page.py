@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from loglinear import ChainCRF, Corpus, MaxEnt, OptionError, TraceRecord, evaluate
 from loglinear.calibration import calibration
@@ -27,10 +28,12 @@ def tagger():
     train, test = (sentences(path, 0, n) for path, n in zip(demo_paths(), (60, 40), strict=True))
     X, y = [[row[0] for row in each] for each in train], [[row[2] for row in each] for each in train]
     X_test, y_test = [[row[0] for row in each] for each in test], [[row[2] for row in each] for each in test]
-    return ChainCRF(template="pos", l1=0.5, max_iterations=15, solver="owlqn").fit(X, y), X_test, y_test
+    crf = ChainCRF(template="pos", l1=0.5, max_iterations=15, solver="owlqn")
+    with pytest.warns(ConvergenceWarning):
+        crf.fit(X, y)
+    return crf, X_test, y_test
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_report_of_a_chain_has_the_figures_of_evaluate(tagger):
     crf, X, y = tagger
     report = crf.report(X, y)
