@@ -105,6 +105,7 @@ def test_reports_of_classifiers_of_attributes_and_matrices(tmp_path):
     matrix, classes = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), [1, 2, 3]
     ovr = MaxEnt(multi_class="ovr").fit(matrix, classes).report(matrix, classes)
     assert ovr.calibrations == {}
+    assert "no joint probabilities" in ovr.notes[0]
     assert ovr.scores.n_tokens == 3
     Page(ovr.html())
     with pytest.raises(ValueError, match="2 classes for 3 samples"):

@@ -27,6 +27,9 @@ __all__ = ["call_text", "make_report", "preset_of", "sample_answers"]
 
 # Labels that are named in the table on the data.
 _NAMED = 30
+_NO_PROBABILITIES = (
+    "the model scores each class apart from the others; it has no joint probabilities, and no calibration"
+)
 
 
 def make_report(
@@ -71,7 +74,7 @@ def make_report(
         settings=_settings(settings, model),
         command=command,
         template=model.template,
-        notes=list(notes),
+        notes=[*notes, *([] if answers.taggings is not None else [_NO_PROBABILITIES])],
         samples=samples,
         trace=trace,
         scores=scores,
