@@ -27,9 +27,9 @@ PYTHON_FLOORS = (
     ("path",),
     ("data", "calibration", "metrics", "schemes", "constraints"),
     ("networks",),
-    ("objectives", "datasets"),
+    ("objectives", "datasets", "report"),
     ("models",),
-    ("report", "compat", "dask"),
+    ("compat", "dask"),
     ("cli",),
     ("__init__", "__main__"),
 )

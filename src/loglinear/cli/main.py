@@ -28,6 +28,7 @@ COMMANDS = {
     "tag": "label a file: the input columns, and the predicted label behind them",
     "explain": "say why each token has its label and not another one, feature by feature",
     "evaluate": "compare a model's labels with those of a file",
+    "report": "write a report of a model on labelled data: scores, confusions, mistakes in context, one HTML file",
     "select": "list features in the order in which they enter, or follow a regularisation path",
     "structure": "learn which variables of a table interact, and draw the graph",
     "encode": "encode texts into a corpus on disk, which opens at once and may be larger than memory",

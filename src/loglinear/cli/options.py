@@ -14,11 +14,13 @@ __all__ = [
     "add_json",
     "add_model",
     "add_options",
+    "add_scheme",
     "add_templates",
     "add_threads",
     "chosen",
     "count",
     "flag",
+    "option_flag",
     "solvers_help",
 ]
 
@@ -66,6 +68,11 @@ def _add_option(parser: ArgumentParser, option: Field[Any], default: Any) -> Non
 def flag(name: str) -> str:
     """Return the flag of an option."""
     return f"--{name.replace('_', '-')}"
+
+
+def option_flag(name: str) -> str:
+    """Return the flag of a field of a dataclass of options, the short one if there are two."""
+    return _FLAGS.get(name, [flag(name)])[0]
 
 
 def chosen(kind: type[T], arguments: Namespace, **changes: Any) -> T:
@@ -121,6 +128,14 @@ def add_format(parser: ArgumentParser, *more: str, default: str = "the format of
 def add_model(parser: ArgumentParser) -> None:
     """Add --model, of a model to read."""
     parser.add_argument("-m", "--model", required=True, metavar="MODEL", help="model file")
+
+
+def add_scheme(parser: ArgumentParser) -> None:
+    """Add --scheme."""
+    scheme = (
+        "tagging scheme: IOB1, IOB2, IOE2, IOBES, BILOU, BMES, or none for no chunks; by default found in the labels"
+    )
+    parser.add_argument("--scheme", metavar="NAME", help=scheme)
 
 
 def add_json(parser: ArgumentParser) -> None:

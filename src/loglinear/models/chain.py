@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ..minimize import Callback
+    from ..report.page import Report
     from ..result import Result
     from .checkpoint import Checkpoint
     from .explanation import Explanation
@@ -359,6 +360,56 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
             right += weight * (sum(map(eq, true, guess)) if tokens else true == guess)
             total += weight * (len(true) if tokens else 1)
         return right / total if total else 0.0
+
+    def report(
+        self,
+        X: Any,
+        y: Labels | None = None,
+        *,
+        words: Sequence[Sequence[str]] | None = None,
+        title: str = "Report of a linear-chain CRF",
+    ) -> Report:
+        """Return a report of the model on labelled data, which a notebook shows and `save` writes as one HTML file.
+
+        Args:
+            X: sentences, or a labelled Corpus.
+            y: a sequence of labels for each sentence; None with a Corpus.
+            words: what to show of each token; by default itself, its first column or its first attribute.
+            title: title of the page.
+
+        Returns:
+            The tables as attributes: scores with their confidence intervals, confusions, mistakes, features,
+            transitions, calibration. The pages need Jinja2: ``pip install 'loglinear[report]'``.
+
+        Raises:
+            DataError: data that cannot be used; names the sentence.
+
+        Example:
+            >>> from loglinear import ChainCRF
+            >>> X, y = [["Dogs", "bark"], ["Cats", "sleep"]], [["NOUN", "VERB"], ["NOUN", "VERB"]]
+            >>> report = ChainCRF(template="pos").fit(X, y).report(X, y)
+            >>> report.scores.accuracy, report.mistakes
+            (1.0, [])
+        """
+        from ..data.tokens import shown_words
+        from .answers import Answers
+        from .reports import call_text, make_report
+
+        if not isinstance(X, Corpus):
+            X = list(X)
+        model, corpus = self._inputs(X, y)
+        gold = corpus.true_labels()
+        taggings = tag_corpus(model, corpus, label_type=self._label_type, threads=self._threads)
+        settings = json.loads(self.model_.settings)
+        return make_report(
+            model,
+            settings,
+            Answers(gold, [each.labels for each in taggings], taggings, corpus),
+            shown_words(X, corpus) if words is None else words,
+            title=title,
+            command=call_text(self, model.template) if "training" in settings else None,
+            trace=() if self.result_ is None else self.result_.trace,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, which is replaced whole or not at all.

@@ -7,19 +7,19 @@ For the model of a network: the log-likelihood of a table.
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ...errors import OptionError
 from ...models.settings import kind_of
-from ..options import add_format, add_json, add_model, add_threads
+from ..answers import of_sentences, of_texts
+from ..options import add_format, add_json, add_model, add_scheme, add_threads
 from ..output import say
-from ..reading import check_joint, model_format, naming, open_model
+from ..reading import check_joint, model_format, open_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ...calibration import Calibration
     from ...metrics import Evaluation
     from ...models.chain_file import ChainModel
-    from ...models.tagging import Tagging
 
     Sequences = Sequence[Sequence[str]]
 
@@ -50,10 +49,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help=output)
     mode = "how chunks are read: conlleval (the default), malformed ones too; strict, only well-formed ones"
     parser.add_argument("--mode", default="conlleval", help=mode)
-    scheme = (
-        "tagging scheme: IOB1, IOB2, IOE2, IOBES, BILOU, BMES, or none for no chunks; by default found in the labels"
-    )
-    parser.add_argument("--scheme", metavar="NAME", help=scheme)
+    add_scheme(parser)
     calibration = (
         "add how often tokens and spans are right, by how sure the model is of them, and the expected calibration "
         "error; draw it to PICTURE, .svg, .png or .pdf, with matplotlib; stands behind FILE"
@@ -85,12 +81,17 @@ def run(arguments: Namespace) -> None:
         _check_calibration(arguments, model, settings)
     samples = settings.get("model") == "maxent"
     spans = scheme != "none" and not samples
-    answers = _texts(arguments) if format == "text" else _sentences(arguments, model, format, spans=spans)
+    given = {"sure": arguments.calibration is not None}
+    answers = (
+        of_texts(arguments.file, arguments.model, **given)
+        if format == "text"
+        else of_sentences(arguments.file, model, format, spans=spans, threads=arguments.threads, **given)
+    )
     gold, predicted = answers.gold, answers.predicted
     scores = evaluate(gold, predicted, scheme=scheme, mode=arguments.mode)
     if hint := _scheme_hint(scores):
         say(f"warning: {arguments.file}: {hint}")
-    calibrations = _calibrations(answers, samples=samples)
+    calibrations = answers.calibrations(samples=samples)
     if arguments.calibration:
         from ...report.reliability import reliability_diagram
 
@@ -100,14 +101,6 @@ def run(arguments: Namespace) -> None:
         write_output(arguments.output, lines)
     shown = _shown(scores, calibrations, samples=samples, as_json=arguments.json)
     print(shown, file=sys.stderr if arguments.output == "-" else sys.stdout)
-
-
-class _Answers(NamedTuple):
-    """Gold and predicted labels; with --calibration also what tells how sure the model is of the latter."""
-
-    gold: Sequences
-    predicted: Sequences
-    taggings: list[Tagging] | None
 
 
 def _check_calibration(arguments: Namespace, model: ChainModel, settings: dict[str, Any]) -> None:
@@ -120,56 +113,6 @@ def _check_calibration(arguments: Namespace, model: ChainModel, settings: dict[s
         from ...report.figure import check_figure
 
         check_figure(arguments.calibration)
-
-
-def _calibrations(answers: _Answers, *, samples: bool) -> dict[str, Calibration]:
-    """Return the calibration of each kind of answers, by name; nothing where it is not wanted."""
-    if answers.taggings is None:
-        return {}
-    from ...metrics import tagging_calibration
-
-    found = tagging_calibration(answers.gold, answers.taggings)
-    tokens = {"samples" if samples else "tokens": found.tokens}
-    return tokens if found.spans is None else tokens | {"spans": found.spans}
-
-
-def _sentences(arguments: Namespace, model: ChainModel, format: str, *, spans: bool) -> _Answers:
-    """Return the gold and the predicted labels of sentences."""
-    from ...data.corpus import Corpus
-    from ...data.templates import TemplateText
-
-    template = None if model.template is None else TemplateText(model.template)
-    corpus = Corpus.read(arguments.file, format=format, template=template, threads=arguments.threads)
-    with naming(arguments.file):
-        gold = corpus.true_labels()
-    unknown = sorted(set(corpus.labels) - set(model.labels))
-    if unknown:
-        names = ", ".join(unknown)
-        say(f"warning: {arguments.file} has labels that the model does not know, which count as missed: {names}")
-    if arguments.calibration is None:
-        return _Answers(gold, model.predict(corpus.core, threads=arguments.threads), None)
-    from ...models.tagging import tag_corpus
-
-    taggings = tag_corpus(model, corpus, spans=spans, threads=arguments.threads)
-    return _Answers(gold, [each.labels for each in taggings], taggings)
-
-
-def _texts(arguments: Namespace) -> _Answers:
-    """Return the gold and the predicted labels of texts, each a sequence of its own."""
-    from ...data.texts import read
-    from ...models.text_classifier import TextClassifier
-
-    found = read(arguments.file)
-    classifier = TextClassifier.load(arguments.model)
-    predicted = classifier.predict(found.texts)
-    taggings = None
-    if arguments.calibration is not None:
-        from ...models.tagging import Tagging
-
-        rows = zip(predicted, classifier.predict_proba(found.texts), strict=True)
-        sure = [(label, min(row[label], 1.0)) for label, row in rows]
-        taggings = [Tagging([label], [p], None, math.log(p)) for label, p in sure]
-    return _Answers([[label] for label in found.labels or []], [[label] for label in predicted], taggings)
 
 
 def _tagged(arguments: Namespace, model: ChainModel) -> bytes:

@@ -30,7 +30,7 @@ EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --mod
          loglinear train 'part-*.txt' --preset chunking --l1 1.0 --model chunker.loglinear --workers 4"""
 # Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ("train", "dev", "template", "start")
-WRITES: tuple[str, ...] = ("model", "trace", "checkpoint")
+WRITES: tuple[str, ...] = ("model", "trace", "checkpoint", "report")
 
 
 # Near an optimum the gap is at most this share of the objective, or the violation of the violation at the start.
@@ -63,6 +63,8 @@ def configure(parser: ArgumentParser) -> None:
     add("--dev", metavar="FILE", help="labelled data to score now and then, and at the end")
     add_options(parser, DevOptions)
     add("--trace", metavar="FILE", help="write a JSON line per iteration to this file")
+    report = "write a report of the model on the development data, else on the training data: one HTML file"
+    add("--report", metavar="FILE", help=report)
     checkpoint = "write the training's state to this file now and then, and at Ctrl-C"
     add("--checkpoint", metavar="FILE", help=checkpoint)
     minutes = "between two checkpoints; 0 writes one after every iteration (10)"
@@ -89,6 +91,8 @@ def run(arguments: Namespace) -> None:
     use = chosen(DevOptions, arguments)
     use.check(given=arguments.dev is not None)
     alone = one_file(arguments)
+    if arguments.report is not None:
+        _check_report(arguments, alone=alone)
     format = arguments.format or format_of(arguments.train if alone else arguments.train[0])
     of_texts = [arguments.ngrams, arguments.tfidf, arguments.multi_class] != DEFAULTS
     if arguments.model_type == "chain" and (format in ("text", "svmlight") or of_texts):
@@ -119,6 +123,32 @@ def run(arguments: Namespace) -> None:
             say(f"{checkpoint.path}: the checkpoint of the end; {more}")
     if interrupted:
         raise Interrupted([arguments.model], _way_on(checkpoint))
+    if arguments.report is not None:
+        _write_report(arguments, results)
+
+
+def _check_report(arguments: Namespace, *, alone: bool) -> None:
+    """Raise OptionError if a report cannot be made of the data there are."""
+    from ...report.page import check_report
+
+    check_report(arguments.report)
+    if arguments.dev is None:
+        reasons = {"several files": not alone, "--partial": arguments.partial, "stdin": arguments.train == "-"}
+        if reason := next((name for name, holds in reasons.items() if holds), None):
+            message = f"--report with {reason} needs a file of labelled data to look at; give --dev FILE"
+            raise OptionError(message)
+
+
+def _write_report(arguments: Namespace, results: list[Result]) -> None:
+    """Write the report of the model that was trained."""
+    from ..reports import write_report
+
+    remark = "the scores are of the training data, on which a model does better than on others; --dev names others"
+    notes = [remark] if arguments.dev is None else []
+    trace = results[0].trace if len(results) == 1 else ()
+    given: dict[str, Any] = {"format": arguments.format, "threads": arguments.threads, "quiet": arguments.quiet}
+    data = arguments.train if arguments.dev is None else arguments.dev
+    write_report(arguments.model, data, arguments.report, **given, trace=trace, notes=notes)
 
 
 def _checkpoint(arguments: Namespace, progress: Progress) -> Checkpoint | None:

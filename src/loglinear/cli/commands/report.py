@@ -1,0 +1,47 @@
+"""Write a report of a model on labelled data: one HTML file that needs no network and no other file.
+
+It has the scores of chunks and labels with confidence intervals, confusions, the most frequent mistakes in context,
+the strongest features, transitions, and whether the probabilities can be believed. It needs Jinja2:
+pip install 'loglinear[report]'.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from ...errors import OptionError
+from ..options import add_format, add_scheme, add_threads
+from ..reports import write_report
+
+EXAMPLE = "example: loglinear report chunker.loglinear --data dev.txt -o report.html"
+# Arguments that are files to read, and files to write.
+READS: tuple[str, ...] = ("data", "model", "trace")
+WRITES: tuple[str, ...] = ("output",)
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("model", metavar="MODEL", help="model file of a chain or a classifier")
+    parser.add_argument("--data", required=True, metavar="FILE", help="labelled sentences, samples or texts")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="HTML file to write; - for stdout")
+    trace = "JSON lines that train wrote with --trace, for the curve of the training"
+    parser.add_argument("--trace", metavar="FILE", help=trace)
+    add_scheme(parser)
+    add_format(parser, "svmlight", "text")
+    add_threads(parser)
+
+
+def run(arguments: Namespace) -> None:
+    """Write the report."""
+    from ...report.page import check_report
+    from ...trace import Trace
+
+    if arguments.data == "-":
+        message = (
+            "--data -: a report reads the data twice, and standard input can be read once; save it in a file first"
+        )
+        raise OptionError(message)
+    check_report(arguments.output)
+    trace = () if arguments.trace is None else Trace.read(arguments.trace)
+    given = {"format": arguments.format, "scheme": arguments.scheme, "threads": arguments.threads}
+    write_report(arguments.model, arguments.data, arguments.output, **given, trace=trace)

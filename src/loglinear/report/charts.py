@@ -1,0 +1,141 @@
+"""Charts as inline SVG for pages: the page's style sheet gives colours, so that they suit light and dark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from ..calibration import Calibration
+
+__all__ = ["curve", "reliability"]
+
+_WIDTH, _HEIGHT = 640, 240
+_LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 12, 40
+# Points of a curve that are drawn.
+_POINTS = 400
+# A curve whose largest value is so many times the smallest one has a logarithmic axis.
+_LOGARITHMIC = 10.0
+
+
+class _Axis:
+    """An axis: where values are, and its ticks."""
+
+    def __init__(self, values: Sequence[float], start: float, end: float, *, logarithmic: bool = False) -> None:
+        self._start, self._end, self._logarithmic = start, end, logarithmic
+        scaled = [self._scaled(value) for value in values]
+        low, high = min(scaled), max(scaled)
+        margin = (high - low) * 0.04 or abs(low) * 0.04 or 0.5
+        self.low, self.high = low - margin, high + margin
+
+    def _scaled(self, value: float) -> float:
+        return math.log10(value) if self._logarithmic else value
+
+    def at(self, value: float) -> str:
+        """Return the place of a value."""
+        share = (self._scaled(value) - self.low) / (self.high - self.low)
+        return f"{self._start + share * (self._end - self._start):.1f}"
+
+    def ticks(self) -> list[float]:
+        """Return round values, about five."""
+        if self._logarithmic:
+            decades = range(math.floor(self.low), math.ceil(self.high) + 1)
+            steps = (1, 2, 5) if self.high - self.low < 3 else (1,)
+            found = [step * 10.0**decade for decade in decades for step in steps]
+            return [each for each in found if self.low <= math.log10(each) <= self.high]
+        rough = (self.high - self.low) / 5
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
+        first, last = math.ceil(self.low / step), math.floor(self.high / step)
+        return [number * step for number in range(first, last + 1)]
+
+
+def curve(x: Sequence[float], y: Sequence[float], x_name: str, y_name: str, *, falling: bool = False) -> str:
+    """Return the SVG of a curve.
+
+    Args:
+        x: positions, rising; at least one.
+        y: as many finite values.
+        x_name: name of the horizontal axis.
+        y_name: name of the vertical axis.
+        falling: whether the values may have a logarithmic axis, where they fall far.
+    """
+    logarithmic = falling and min(y) > 0.0 and max(y) > _LOGARITHMIC * min(y)
+    across = _Axis(x, _LEFT, _WIDTH - _RIGHT)
+    up = _Axis(y, _HEIGHT - _BOTTOM, _TOP, logarithmic=logarithmic)
+    stride = max(1, math.ceil(len(x) / _POINTS))
+    shown = sorted({*range(0, len(x), stride), len(x) - 1})
+    points = [(across.at(x[k]), up.at(y[k])) for k in shown]
+    marks = "".join(f'<circle cx="{a}" cy="{b}" r="2.5"/>' for a, b in points) if len(points) <= 40 else ""
+    line = " ".join(f"{a},{b}" for a, b in points)
+    says = f"{y_name} by {x_name}: from {y[0]:,.6g} to {y[-1]:,.6g}"
+    note = f"{y_name}, logarithmic" if logarithmic else y_name
+    whole = [tick for tick in across.ticks() if tick >= 0 and tick == round(tick)]
+    return (
+        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(says)}">'
+        + _frame(across, up, whole, up.ticks(), _WIDTH, _HEIGHT)
+        + f'<polyline class="line" points="{line}"/><g class="dots">{marks}</g>'
+        + _names(escape(x_name), escape(note), _WIDTH, _HEIGHT)
+        + "</svg>"
+    )
+
+
+def reliability(found: Calibration, name: str) -> str:
+    """Return the SVG of a reliability diagram: accuracy by mean confidence, beside the diagonal of equality.
+
+    Args:
+        found: the calibration.
+        name: what the answers are, such as tokens.
+    """
+    width, height = 360, 320
+    across, up = _Axis((0.0, 1.0), _LEFT, width - _RIGHT), _Axis((0.0, 1.0), height - _BOTTOM, _TOP)
+    filled = [each for each in found.bins if each.confidence is not None and each.accuracy is not None]
+    points = [(across.at(each.confidence or 0.0), up.at(each.accuracy or 0.0)) for each in filled]
+    levels = [up.at(each.confidence or 0.0) for each in filled]
+    sizes = [2.0 + 0.7 * math.log10(each.n) for each in filled]
+    ticks = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    says = f"accuracy of {name} by confidence; expected calibration error {100.0 * found.expected_error:.2f} %"
+    diagonal = f'x1="{across.at(0.0)}" y1="{up.at(0.0)}" x2="{across.at(1.0)}" y2="{up.at(1.0)}"'
+    distances = "".join(
+        f'<line class="gap" x1="{x}" y1="{level}" x2="{x}" y2="{y}"/>'
+        for (x, y), level in zip(points, levels, strict=True)
+    )
+    line = " ".join(f"{x},{y}" for x, y in points)
+    marks = "".join(f'<circle cx="{x}" cy="{y}" r="{size:.1f}"/>' for (x, y), size in zip(points, sizes, strict=True))
+    return (
+        f'<svg class="chart square" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(says)}">'
+        + _frame(across, up, ticks, ticks, width, height)
+        + f'<line class="diagonal" {diagonal}/>{distances}'
+        + f'<polyline class="line" points="{line}"/><g class="dots">{marks}</g>'
+        + _names("mean confidence", "accuracy", width, height)
+        + "</svg>"
+    )
+
+
+def _frame(across: _Axis, up: _Axis, x: Sequence[float], y: Sequence[float], width: int, height: int) -> str:
+    """Return grid lines, and the numbers of the ticks."""
+    right, bottom = width - _RIGHT, height - _BOTTOM
+    rows = "".join(
+        f'<line x1="{_LEFT}" x2="{right}" y1="{up.at(tick)}" y2="{up.at(tick)}"/>'
+        f'<text x="{_LEFT - 6}" y="{up.at(tick)}" dy="4" text-anchor="end">{_number(tick)}</text>'
+        for tick in y
+    )
+    columns = "".join(
+        f'<line x1="{across.at(tick)}" x2="{across.at(tick)}" y1="{_TOP}" y2="{bottom}"/>'
+        f'<text x="{across.at(tick)}" y="{bottom + 15}" text-anchor="middle">{_number(tick)}</text>'
+        for tick in x
+    )
+    return f'<g class="grid">{rows}{columns}</g>'
+
+
+def _names(x_name: str, y_name: str, width: int, height: int) -> str:
+    """Return the names of the axes."""
+    middle, level = (_LEFT + width - _RIGHT) // 2, (_TOP + height - _BOTTOM) // 2
+    return (
+        f'<text x="{middle}" y="{height - 8}" text-anchor="middle">{x_name}</text>'
+        f'<text transform="translate(14 {level}) rotate(-90)" text-anchor="middle">{y_name}</text>'
+    )
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 12):,.10g}"

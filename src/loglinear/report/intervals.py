@@ -1,0 +1,175 @@
+"""Confidence intervals of scores by the bootstrap: sentences are drawn anew, with replacement."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from ..metrics import Evaluation
+from ..schemes import Chunk, is_tag, parsed_tag, read_chunks
+
+__all__ = ["DRAWS", "Interval", "Intervals", "bootstrap", "resamples"]
+
+DRAWS = 1_000
+# Numbers, a sentence in a draw each, that are held at a time.
+_TOGETHER = 1 << 21
+# Percentiles of an interval of 95 %.
+_ENDS = (2.5, 97.5)
+
+Labels = Sequence[Sequence[Any]]
+Key = tuple[str, Any, str]
+Table = npt.NDArray[np.float64]
+
+
+class Interval(NamedTuple):
+    """The ends of a confidence interval, as fractions."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Percentile intervals of 95 % of the scores in an `Evaluation`, under the same names.
+
+    Attributes:
+        overall: accuracy and sentence_accuracy; with a tagging scheme also precision, recall and f1 of all chunks.
+        per_type: chunk type -> precision, recall, f1.
+        per_label: label -> precision, recall, f1.
+        draws: number of draws.
+        seed: of the draws.
+    """
+
+    overall: dict[str, Interval]
+    per_type: dict[str, dict[str, Interval]]
+    per_label: dict[Any, dict[str, Interval]]
+    draws: int
+    seed: int
+
+
+def resamples(n_sentences: int, draws: int, seed: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Yield, draw by draw, the numbers of the sentences that are drawn with replacement, shape (n_sentences,)."""
+    random = np.random.default_rng(seed)
+    for _ in range(draws):
+        yield random.integers(n_sentences, size=n_sentences)
+
+
+def bootstrap(
+    gold: Labels,
+    predicted: Labels,
+    scores: Evaluation,
+    *,
+    scheme: str | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Intervals:
+    """Return confidence intervals of scores.
+
+    Every score is a quotient of numbers that add up over sentences, so a draw is a weighted sum of the counts of
+    single sentences. Source: Efron & Tibshirani (1993), chapter 13, percentile intervals.
+    Cost: O(draws) times the number of different labels and chunk types in each sentence.
+
+    Args:
+        gold: the true label sequences; at least one.
+        predicted: the predicted label sequences.
+        scores: what `evaluate` says of both, in mode "conlleval".
+        scheme: the scheme that `evaluate` was given.
+        draws: number of draws, >= 1.
+        seed: of the draws.
+    """
+    chunks = scores.scheme is not None
+    counted = [_sentence_counts(*pair, scheme=scheme, chunks=chunks) for pair in zip(gold, predicted, strict=True)]
+    column = {key: at for at, key in enumerate(dict.fromkeys(key for each in counted for key in each))}
+    ends = np.cumsum([0, *(len(each) for each in counted)])
+    places = [column[key] for each in counted for key in each]
+    counts = scipy.sparse.csr_array(
+        ([n for each in counted for n in each.values()], places, ends), shape=(len(counted), len(column)), dtype=float
+    )
+    sums = _Sums(_drawn(counts, draws, seed), column)
+    overall = {
+        "accuracy": _interval(sums.of("all", "", "right"), sums.of("all", "", "tokens")),
+        "sentence_accuracy": _interval(sums.of("all", "", "right sentence"), sums.of("all", "", "sentence")),
+    }
+    if chunks:
+        overall |= sums.scores("type", scores.per_type)
+    return Intervals(
+        overall=overall,
+        per_type={name: sums.scores("type", [name]) for name in scores.per_type},
+        per_label={label: sums.scores("label", [label]) for label in scores.per_label},
+        draws=draws,
+        seed=seed,
+    )
+
+
+def _drawn(counts: scipy.sparse.csr_array, draws: int, seed: int) -> Table:
+    """Return the sums of the counts of each draw, shape (draws, columns)."""
+    n = counts.shape[0]
+    drawn = resamples(n, draws, seed)
+    parts = []
+    step = max(_TOGETHER // n, 1)
+    for start in range(0, draws, step):
+        size = min(step, draws - start)
+        times = np.array([np.bincount(next(drawn), minlength=n) for _ in range(size)], dtype=np.float64)
+        parts.append((counts.T @ times.T).T)
+    return np.concatenate(parts)
+
+
+class _Sums:
+    """Sums of counts in each draw, by key."""
+
+    def __init__(self, table: Table, column: dict[Key, int]) -> None:
+        self._table, self._column = table, column
+        self._nothing = np.zeros(len(table))
+
+    def of(self, kind: str, name: Any, what: str) -> Table:
+        at = self._column.get((kind, name, what))
+        return self._nothing if at is None else self._table[:, at]
+
+    def scores(self, kind: str, names: Iterable[Any]) -> dict[str, Interval]:
+        """Return the intervals of precision, recall and F1 of some labels or chunk types together."""
+        gold, predicted, correct = self._nothing, self._nothing, self._nothing
+        for name in names:
+            gold = gold + self.of(kind, name, "gold")
+            predicted = predicted + self.of(kind, name, "predicted")
+            correct = correct + self.of(kind, name, "correct")
+        return {
+            "precision": _interval(correct, predicted),
+            "recall": _interval(correct, gold),
+            "f1": _interval(2.0 * correct, gold + predicted),
+        }
+
+
+def _interval(numerators: Table, denominators: Table) -> Interval:
+    """Return the interval of a quotient, which is 0 where its denominator is, as in `evaluate`."""
+    quotients = np.divide(numerators, denominators, out=np.zeros(len(numerators)), where=denominators > 0.0)
+    low, high = np.percentile(quotients, _ENDS).tolist()
+    return Interval(low, high)
+
+
+def _sentence_counts(true: Sequence[Any], guess: Sequence[Any], *, scheme: str | None, chunks: bool) -> Counter[Key]:
+    """Return what a sentence adds to the numbers that scores are quotients of."""
+    counts: Counter[Key] = Counter()
+    counts["all", "", "sentence"] = 1
+    counts["all", "", "tokens"] = len(true)
+    counts["all", "", "right sentence"] = int(list(true) == list(guess))
+    counts["all", "", "right"] = sum(a == b for a, b in zip(true, guess, strict=True))
+    counts.update(("label", label, "gold") for label in true)
+    counts.update(("label", label, "predicted") for label in guess if label is not None)
+    counts.update(("label", a, "correct") for a, b in zip(true, guess, strict=True) if a == b)
+    if chunks:
+        found, guessed = _chunks(true, scheme), _chunks(guess, scheme)
+        for what, each in (("gold", found), ("predicted", guessed), ("correct", found & guessed)):
+            counts.update(("type", type_, what) for type_, _, _ in each)
+    return counts
+
+
+def _chunks(labels: Sequence[Any], scheme: str | None) -> set[Chunk]:
+    """Return the chunks of a sentence as `evaluate` reads them; a token without a label is outside every chunk."""
+    parsed = [parsed_tag(label) if is_tag(label) else ("O", "") for label in labels]
+    return set(read_chunks(parsed, scheme, "conlleval"))

@@ -1,0 +1,129 @@
+"""Confusions of labels as a table, and the most frequent mistakes with examples in context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..metrics import Evaluation
+
+__all__ = ["Confusions", "Example", "Mistake", "confusions", "mistakes"]
+
+# Labels that have a row and a column of their own.
+_LABELS = 20
+# Kinds of mistakes that are shown, and examples of each.
+_MISTAKES, _EXAMPLES = 15, 3
+# Tokens of context on either side, and characters of a token.
+_CONTEXT, _CHARACTERS = 7, 240
+
+Labels = Sequence[Sequence[Any]]
+
+
+class Confusions(NamedTuple):
+    """Numbers of tokens by gold and predicted label.
+
+    Attributes:
+        rows: names of the gold labels, the most frequent first; the last one may stand for all others together.
+        columns: names of the predicted labels: those of the rows, and "(no label)" if a token was given none.
+        counts: a list of numbers for each row.
+        n_others: number of labels that stand together.
+    """
+
+    rows: list[str]
+    columns: list[str]
+    counts: list[list[int]]
+    n_others: int
+
+
+class Example(NamedTuple):
+    """A token with a wrong label, in its sentence.
+
+    Attributes:
+        sentence: number of the sentence, from 1.
+        token: number of the token in the sentence, from 1.
+        before: words before the token, at most 7; "…" stands for more of them.
+        word: the token.
+        after: words behind the token, at most 7; "…" stands for more of them.
+        confidence: the probability that the model gives the wrong label; None if it has no probabilities.
+    """
+
+    sentence: int
+    token: int
+    before: list[str]
+    word: str
+    after: list[str]
+    confidence: float | None
+
+
+class Mistake(NamedTuple):
+    """A gold label in whose place another label is predicted.
+
+    Attributes:
+        gold: the true label.
+        predicted: the predicted label; None for no label.
+        n: number of such tokens.
+        examples: at most 3 of them: the ones of which the model is most certain, else the first ones.
+    """
+
+    gold: Any
+    predicted: Any
+    n: int
+    examples: list[Example]
+
+
+def confusions(scores: Evaluation) -> Confusions:
+    """Return the confusions of the 20 most frequent labels, and of all others together."""
+    by_number = sorted(scores.per_label, key=lambda label: -scores.per_label[label]["support"])
+    # A single label is not worth hiding behind "others".
+    shown = by_number if len(by_number) <= _LABELS + 1 else by_number[:_LABELS]
+    n_others = len(by_number) - len(shown)
+    place = {label: at for at, label in enumerate(shown)}
+    names = [str(label) for label in shown] + ([f"{n_others} others"] if n_others else [])
+    counts = [[0] * (len(names) + 1) for _ in names]
+    for gold in by_number:
+        row, found = counts[place.get(gold, len(shown))], scores.confusion.get(gold, {})
+        for predicted, n in found.items():
+            row[place.get(predicted, len(shown))] += n
+        row[-1] += scores.per_label[gold]["support"] - sum(found.values())
+    if any(row[-1] for row in counts):
+        return Confusions(names, [*names, "(no label)"], counts, n_others)
+    return Confusions(names, names, [row[:-1] for row in counts], n_others)
+
+
+def mistakes(
+    gold: Labels,
+    predicted: Labels,
+    words: Sequence[Sequence[str]],
+    confidences: Sequence[Sequence[float]] | None = None,
+) -> list[Mistake]:
+    """Return the 15 most frequent pairs of a gold and another predicted label, with examples.
+
+    Args:
+        gold: the true label sequences.
+        predicted: the predicted label sequences.
+        words: what is shown of each token.
+        confidences: the probability of each predicted label; None if the model has none.
+    """
+    places: dict[tuple[Any, Any], list[tuple[float, int, int]]] = {}
+    for i, (true, guess) in enumerate(zip(gold, predicted, strict=True)):
+        for t, pair in enumerate(zip(true, guess, strict=True)):
+            if pair[0] != pair[1]:
+                p = 0.0 if confidences is None else confidences[i][t]
+                places.setdefault(pair, []).append((-p, i, t))
+    most = sorted(places.items(), key=lambda each: (-len(each[1]), str(each[0])))[:_MISTAKES]
+
+    def shown(found: list[tuple[float, int, int]]) -> list[Example]:
+        return [_example(words[i], i, t, None if confidences is None else -p) for p, i, t in sorted(found)[:_EXAMPLES]]
+
+    return [Mistake(*pair, len(found), shown(found)) for pair, found in most]
+
+
+def _example(words: Sequence[str], sentence: int, token: int, confidence: float | None) -> Example:
+    start, end = max(token - _CONTEXT, 0), token + 1 + _CONTEXT
+    before = ["…"] * (start > 0) + [_short(word) for word in words[start:token]]
+    after = [_short(word) for word in words[token + 1 : end]] + ["…"] * (end < len(words))
+    return Example(sentence + 1, token + 1, before, _short(words[token]), after, confidence)
+
+
+def _short(word: str) -> str:
+    return word if len(word) <= _CHARACTERS else f"{word[: _CHARACTERS - 1]}…"

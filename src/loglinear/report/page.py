@@ -1,0 +1,166 @@
+"""The report of a model on labelled data, as one HTML file that needs nothing else: no network, no JavaScript."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ..calibration import Calibration
+from ..data.writing import check_writable, write_output
+from ..errors import OptionError
+from ..metrics import Evaluation
+from ..trace import TraceRecord
+from . import charts
+from .intervals import Intervals
+from .mistakes import Confusions, Mistake
+from .weights import Strongest, Transitions
+
+__all__ = ["Report", "check_report"]
+
+_TEMPLATE = Path(__file__).with_name("page.html")
+# Strength of the darkest cell of a table: text stays readable on it, on light and on dark pages.
+_DARKEST = 0.55
+# Labels whose features the page shows.
+_SHOWN = 50
+
+
+def check_report(path: str | None = None) -> None:
+    """Raise OptionError if Jinja2 is missing, which makes the pages, or the file cannot be written."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError as error:
+        message = f"reports need Jinja2 ({error}); install it: pip install 'loglinear[report]'"
+        raise OptionError(message) from error
+    if path not in (None, "-"):
+        check_writable(str(path))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What a model does on labelled data, and what it holds; in a notebook it shows itself.
+
+    Attributes:
+        title: title of the page.
+        data: rows of a table on the data: name -> number or text.
+        settings: rows of a table on the model and its training: name -> text.
+        command: how to train the model again; None if that cannot be told.
+        template: text of the model's template; None without one.
+        notes: remarks on the figures, such as that they are those of training data.
+        samples: whether tokens are samples of a classifier.
+        trace: the steps of the training; empty where they are not at hand.
+        scores: the evaluation, as `loglinear.evaluate` returns it.
+        intervals: 95 % confidence intervals of the scores.
+        confusions: numbers of tokens by gold and predicted label.
+        mistakes: the most frequent mistakes, with examples.
+        strongest: label -> its strongest features.
+        transitions: weights of transitions; None if the model has none.
+        calibrations: calibration by kind of answers ("tokens", "spans", "samples"); empty without probabilities.
+
+    Example:
+        >>> from loglinear import ChainCRF
+        >>> X, y = [["Dogs", "bark"], ["Cats", "sleep"]], [["NOUN", "VERB"], ["NOUN", "VERB"]]
+        >>> report = ChainCRF(template="pos").fit(X, y).report(X, y)
+        >>> report.scores.accuracy, report.intervals.overall["accuracy"]
+        (1.0, Interval(low=1.0, high=1.0))
+        >>> "<h1>" in report.html()
+        True
+    """
+
+    title: str
+    data: dict[str, Any]
+    settings: dict[str, str]
+    command: str | None
+    template: str | None
+    notes: Sequence[str]
+    samples: bool
+    trace: Sequence[TraceRecord]
+    scores: Evaluation
+    intervals: Intervals
+    confusions: Confusions
+    mistakes: list[Mistake]
+    strongest: dict[str, Strongest]
+    transitions: Transitions | None
+    calibrations: dict[str, Calibration]
+
+    def html(self) -> str:
+        """Return the page; equal reports give equal pages.
+
+        Raises:
+            OptionError: Jinja2 is missing.
+        """
+        check_report()
+        from jinja2 import Environment, StrictUndefined
+        from markupsafe import Markup
+
+        environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+        environment.filters |= {"percent": _percent, "shade": _shade, "interval": _interval, "count": _count}
+        template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
+        return template.render(
+            report=self,
+            curves=[Markup(each) for each in _curves(self.trace)],
+            diagrams={name: Markup(charts.reliability(each, name)) for name, each in self.calibrations.items()},
+            shown=_SHOWN,
+            largest=_largest(self.transitions),
+            items="samples" if self.samples else "tokens",
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, which is replaced whole or not at all.
+
+        Raises:
+            OptionError: Jinja2 is missing, or the file cannot be written.
+            OSError: writing has failed.
+        """
+        check_report(os.fspath(path))
+        write_output(os.fspath(path), self.html().encode("utf-8"))
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame of its own, so that its style stays there."""
+        page = escape(self.html())
+        return f'<iframe srcdoc="{page}" title="{escape(self.title)}" style="width:100%;height:40em;border:0"></iframe>'
+
+
+def _curves(trace: Sequence[TraceRecord]) -> list[str]:
+    """Return curves of the objective and of the score on development data by iteration."""
+    found = []
+    steps = [each for each in trace if math.isfinite(each.objective)]
+    if len(steps) > 1:
+        heights = [each.objective for each in steps]
+        found.append(
+            charts.curve([each.iteration for each in steps], heights, "iteration", "objective (nats)", falling=True)
+        )
+    scored = [(each.iteration, name, value) for each in trace for name, value in [*(each.dev or {}).items()][:1]]
+    if len(scored) > 1:
+        name = f"{scored[0][1]} on development data"
+        found.append(charts.curve([x for x, _, _ in scored], [y for _, _, y in scored], "iteration", name))
+    return found
+
+
+def _largest(found: Transitions | None) -> float:
+    """Return the largest absolute weight of a transition."""
+    rows = [] if found is None else found.weights
+    return max((abs(weight) for row in rows for weight in row if weight is not None), default=0.0)
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.2f}"
+
+
+def _count(number: Any) -> str:
+    return f"{number:,}" if isinstance(number, int) else str(number)
+
+
+def _interval(ends: tuple[float, float]) -> str:
+    return f"{100.0 * ends[0]:.2f}–{100.0 * ends[1]:.2f}"
+
+
+def _shade(value: float, largest: float) -> str:
+    """Return the style of a cell: blue for positive, orange for negative values (Okabe & Ito 2008)."""
+    share = min(abs(value) / largest, 1.0) if largest else 0.0
+    colour = "0 114 178" if value >= 0.0 else "213 94 0"
+    return f"background:rgb({colour} / {_DARKEST * share:.2f})"

@@ -1,0 +1,80 @@
+"""The strongest features of each label, and the weights of transitions, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from heapq import nlargest, nsmallest
+from typing import NamedTuple
+
+from ..data.features import Feature
+
+__all__ = ["Strongest", "Transitions", "strongest", "transitions"]
+
+# Features of a label that are shown for it, and as many against it.
+_TOP = 10
+# Labels whose transitions are shown.
+_LABELS = 30
+
+Weighted = Sequence[tuple[Feature, float]]
+
+
+class Strongest(NamedTuple):
+    """The features with the largest weights of a label: names and weights, the strongest first.
+
+    Attributes:
+        up: features that speak for the label.
+        down: features that speak against it.
+    """
+
+    up: list[tuple[str, float]]
+    down: list[tuple[str, float]]
+
+
+class Transitions(NamedTuple):
+    """Weights of transitions.
+
+    Attributes:
+        labels: labels of rows (from) and columns (to), in the order of the model.
+        weights: a list of weights for each row; None where the model has no such feature, or weight 0.
+        n_hidden: number of the model's labels, the rarest, that are left out.
+    """
+
+    labels: list[str]
+    weights: list[list[float | None]]
+    n_hidden: int
+
+
+def strongest(features: Weighted, labels: Iterable[str]) -> dict[str, Strongest]:
+    """Return, for each label that has any, the 10 strongest features for and against it.
+
+    Transitions are left out; a feature with several labels belongs to the last one.
+    """
+    by_label: dict[str, list[tuple[str, float]]] = {label: [] for label in labels}
+    for feature, weight in features:
+        if feature.attribute is None and len(feature.labels) == 2:
+            continue
+        by_label[feature.labels[-1]].append((_name(feature), weight))
+    return {
+        label: Strongest(
+            nlargest(_TOP, (each for each in found if each[1] > 0.0), key=lambda each: each[1]),
+            nsmallest(_TOP, (each for each in found if each[1] < 0.0), key=lambda each: each[1]),
+        )
+        for label, found in by_label.items()
+        if found
+    }
+
+
+def _name(feature: Feature) -> str:
+    """Return the name of a feature among those of its last label."""
+    before = [f"after {' -> '.join(feature.labels[:-1])}"] if len(feature.labels) > 1 else []
+    return "  ".join([*([] if feature.attribute is None else [feature.attribute]), *before])
+
+
+def transitions(features: Weighted, labels: Sequence[str]) -> Transitions | None:
+    """Return the weights of transitions between the first 30 labels; None if there are no transitions."""
+    pairs = {each.labels: weight for each, weight in features if each.attribute is None and len(each.labels) == 2}
+    if not pairs:
+        return None
+    shown = list(labels[:_LABELS])
+    weights = [[pairs.get((row, column)) for column in shown] for row in shown]
+    return Transitions(shown, weights, len(labels) - len(shown))

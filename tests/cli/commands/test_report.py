@@ -1,0 +1,119 @@
+"""Laws of `loglinear report` and of `train --report`."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from loglinear import Corpus
+from oracles.pages import Page
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory, done, chunker):
+    """The page of the chunker, which makes mistakes."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    finished = done("report", chunker.model, "--data", chunker.test, "-o", path)
+    assert (finished.stdout, finished.stderr) == ("", f"{path}: written; open it in a browser\n")
+    return Page(path.read_text(encoding="utf-8"))
+
+
+def test_help_shows_an_example(done):
+    assert "example: loglinear report" in done("report", "--help").stdout
+
+
+def test_the_figures_are_those_of_evaluate(done, chunker, report):
+    scores = json.loads(done("evaluate", "-m", chunker.model, chunker.test, "--json", "--calibration").stdout)
+    report.check_alone()
+    for name, says in (("f1", "F1 of chunks"), ("accuracy", "accuracy of tokens")):
+        assert f"{says}{100 * scores[name]:.2f} %" in report.text
+    for caption, kind in (("Chunks by type", "per_type"), ("Labels of tokens", "per_label")):
+        (rows,) = (rows for name, rows in report.tables.items() if name.startswith(caption))
+        assert {row[0] for row in rows[1:]} == set(scores[kind])
+        for row in rows[1:]:
+            each = scores[kind][row[0]]
+            values = [f"{100 * each[name]:.2f}" for name in ("precision", "recall", "f1")]
+            assert [cell.split()[0] for cell in row[1:4]] == values
+            assert row[4:] == [f"{each['support']:,}", f"{each['predicted']:,}"]
+    header, *rows = report.tables["Numbers of tokens by gold and predicted label"]
+    for row in rows:
+        found = {
+            name: int(cell.replace(",", "")) for name, cell in zip(header[1:], row[1:], strict=True) if cell != "·"
+        }
+        assert found == scores["confusion"][row[0]]
+    for name in ("tokens", "spans"):
+        error = scores["calibration"][name]["expected_calibration_error"]
+        assert f"Expected calibration error {100 * error:.2f} % over" in report.text
+
+
+def test_the_command_trains_the_same_model(done, chunker, report, tmp_path):
+    command = re.search(r"loglinear train TRAIN.*", report.text)[0]
+    assert command == "loglinear train TRAIN --model MODEL --preset ner --l1 1 --tolerance 0.01"
+    places = {"TRAIN": chunker.train, "MODEL": tmp_path / "again"}
+    done(*(places.get(part, part) for part in command.split()[1:]), "-q")
+    assert (
+        json.loads(done("inspect", tmp_path / "again", "--json").stdout)["top_states"]
+        == json.loads(done("inspect", chunker.model, "--json").stdout)["top_states"]
+    )
+
+
+@pytest.mark.parametrize("kind", ["columns", "crfsuite", "jsonl"])
+def test_every_format_has_words_in_context(done, sample, kind, tmp_path):
+    done("report", sample.models[kind], "--data", sample.path("test", kind), "-o", tmp_path / "page", "-f", kind)
+    page = Page((tmp_path / "page").read_text(encoding="utf-8"))
+    words = {row[0] for sentence in sample.data["test"] for row in sentence}
+    marked = re.findall(r"<mark>(\w+)</mark>", (tmp_path / "page").read_text(encoding="utf-8"))
+    assert kind == "crfsuite" or (marked and words.issuperset(marked))
+    assert "sentence accuracy" not in page.text
+
+
+def test_a_report_of_an_encoded_corpus_shows_attributes(done, sample, tmp_path):
+    Corpus.read(sample.test, template=sample.template.read_text()).save(tmp_path / "test.corpus")
+    done("report", sample.model, "--data", tmp_path / "test.corpus", "-o", tmp_path / "page")
+    Page((tmp_path / "page").read_text(encoding="utf-8")).check_alone()
+
+
+def test_training_with_a_report_draws_its_curve(done, sample, tmp_path):
+    options = ["--template", sample.template, "-m", tmp_path / "m", "--tolerance", "1e-2"]
+    trace = ["--trace", tmp_path / "trace"]
+    done("train", sample.train, *options, "--dev", sample.test, "--report", tmp_path / "page", *trace)
+    text = (tmp_path / "page").read_text(encoding="utf-8")
+    Page(text).check_alone()
+    assert "objective (nats) by iteration" in text
+    assert "accuracy on development data by iteration" in text
+    assert "training data, on which" not in text
+    done("report", tmp_path / "m", "--data", sample.test, "-o", tmp_path / "again", *trace)
+    assert (tmp_path / "again").read_text(encoding="utf-8") == text
+    done("train", sample.train, *options, "-q", "--report", tmp_path / "page")
+    assert "training data, on which" in (tmp_path / "page").read_text(encoding="utf-8")
+
+
+def test_a_classifier_of_texts_shows_the_texts(done, tmp_path):
+    path = tmp_path / "mails.tsv"
+    path.write_text("spam\tbuy <b>now</b>\nham\tsee you soon\nspam\tbuy more\nham\tbuy me lunch, see you\n" * 3)
+    options = ["--model-type", "maxent", "--format", "text", "--ngrams", "1-2"]
+    done("train", path, *options, "--l2", "20", "-m", tmp_path / "m", "-q", "--report", tmp_path / "page")
+    page = Page((tmp_path / "page").read_text(encoding="utf-8"))
+    scores = json.loads(done("evaluate", "-m", tmp_path / "m", path, "--json").stdout)
+    assert f"accuracy of samples{100 * scores['accuracy']:.2f} %" in page.text
+    assert "--model-type maxent --format text --ngrams 1-2 --l2 20" in page.text
+
+
+def test_bad_input_is_refused_with_its_remedy(misuse, chunker, tmp_path):
+    ask = ["report", chunker.model, "-o", tmp_path / "page", "--data"]
+    assert "save it in a file first" in misuse(*ask, "-")
+    assert "make it first" in misuse("report", chunker.model, "--data", chunker.test, "-o", tmp_path / "no" / "page")
+    assert "would overwrite" in misuse("report", chunker.model, "--data", chunker.test, "-o", chunker.test)
+    assert "scheme" in misuse(*ask, chunker.test, "--scheme", "XYZ")
+    empty = tmp_path / "empty.txt"
+    empty.write_text("")
+    assert "empty" in misuse(*ask, empty)
+    unlabelled = tmp_path / "model"
+    unlabelled.write_text("no model")
+    assert str(unlabelled) in misuse("report", unlabelled, "--data", chunker.test, "-o", tmp_path / "page")
+    train = ["train", chunker.train, "--preset", "ner", "-m", tmp_path / "m", "--report", tmp_path / "page"]
+    assert "give --dev" in misuse(*train, "--partial")
+    assert not (tmp_path / "page").exists()
+    assert not (tmp_path / "m").exists()

@@ -1,0 +1,172 @@
+"""Laws of reports: figures of `evaluate`, valid pages that stand alone, nothing of the data that could run."""
+
+from __future__ import annotations
+
+import builtins
+import html
+import re
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from loglinear import ChainCRF, Corpus, MaxEnt, OptionError, TraceRecord, evaluate
+from loglinear.calibration import calibration
+from loglinear.data.tokens import corpus_words, word
+from loglinear.datasets import demo_paths
+from loglinear.report import charts
+from loglinear.report.mistakes import confusions, mistakes
+from oracles.command_line import sentences
+from oracles.pages import Page
+
+EVIL = "<script>alert('&\"')</script>"
+
+
+@pytest.fixture(scope="module")
+def tagger():
+    """A tagger of parts of speech that makes mistakes, sentences and their labels."""
+    train, test = (sentences(path, 0, n) for path, n in zip(demo_paths(), (60, 40), strict=True))
+    X, y = [[row[0] for row in each] for each in train], [[row[2] for row in each] for each in train]
+    X_test, y_test = [[row[0] for row in each] for each in test], [[row[2] for row in each] for each in test]
+    crf = ChainCRF(template="pos", l1=0.5, max_iterations=15, solver="owlqn")
+    with pytest.warns(ConvergenceWarning):
+        crf.fit(X, y)
+    return crf, X_test, y_test
+
+
+def test_a_report_of_a_chain_has_the_figures_of_evaluate(tagger):
+    crf, X, y = tagger
+    report = crf.report(X, y)
+    assert report.scores == evaluate(y, crf.predict(X))
+    page = Page(report.html())
+    page.check_alone()
+    (table,) = (rows for caption, rows in page.tables.items() if caption.startswith("Labels of tokens"))
+    assert [row[0] for row in table[1:]] == list(report.scores.per_label)
+    for row in table[1:]:
+        score, intervals = report.scores.per_label[row[0]], report.intervals.per_label[row[0]]
+        for cell, name in zip(row[1:4], ("precision", "recall", "f1"), strict=True):
+            low, high = intervals[name]
+            assert low <= score[name] <= high or score["support"] < 5
+            assert cell.split() == [f"{100 * score[name]:.2f}", f"{100 * low:.2f}–{100 * high:.2f}"]
+        assert row[4] == f"{score['support']:,}"
+    assert sum(map(sum, report.confusions.counts)) == report.scores.n_tokens
+    assert report.mistakes[0].n == max(
+        n for gold, row in report.scores.confusion.items() for guess, n in row.items() if gold != guess
+    )
+    assert len(report.trace) == 16
+    assert "ChainCRF(l1=0.5, max_iterations=15, solver='owlqn', template='pos')" in report.command
+
+
+def test_features_and_transitions_are_those_of_the_model(tagger):
+    crf, X, y = tagger
+    report = crf.report(X, y)
+    weights = {(name, label): w for name, label, w in crf.model_.state_features()}
+    for label, found in report.strongest.items():
+        assert [weights[name, label] for name, _ in found.up] == [w for _, w in found.up]
+        most = sorted((w for (_, each), w in weights.items() if each == label and w > 0), reverse=True)[:10]
+        assert [w for _, w in found.up] == most
+        assert all(w < 0.0 for _, w in found.down)
+    moves = {(a, b): w for a, b, w in crf.model_.transition_features()}
+    table = report.transitions
+    for a, row in zip(table.labels, table.weights, strict=True):
+        assert row == [moves.get((a, b)) for b in table.labels]
+
+
+def test_nothing_of_the_data_runs():
+    X, y = [[EVIL, "barks"], ["it", EVIL]], [["B-<b>", "O"], ["O", "B-<b>"]]
+    crf = ChainCRF(template="U:%x[0,0]\nB\n").fit(X, y)
+    report = crf.report(X, [["O", "O"], ["O", "B-<b>"]], title=EVIL)
+    page = Page(report.html())
+    page.check_alone()
+    assert [tag for tag, _ in page.elements].count("script") == 1
+    assert "b" not in [tag for tag, _ in page.elements]
+    assert EVIL in page.text
+    assert report.mistakes[0].examples[0].word == EVIL
+    frame = re.fullmatch(
+        r'<iframe srcdoc="([^"]*)" title="[^"<>]*" style="[^"]*"></iframe>', report._repr_html_(), re.S
+    )
+    assert frame
+    assert html.unescape(frame[1]) == report.html()
+
+
+def test_reports_of_classifiers_of_attributes_and_matrices(tmp_path):
+    X, y = [["good", "fine"], ["bad"], ["good"], ["bad", "fine"]], ["+", "-", "+", "-"]
+    classifier = MaxEnt(l2=0.1).fit(X, y)
+    report = classifier.report(X, ["+", "-", "-", "-"])
+    assert report.scores.accuracy == classifier.score(X, ["+", "-", "-", "-"]) == 0.75
+    assert report.mistakes[0].examples[0].word == "good"
+    assert report.calibrations["samples"].n == 4
+    report.save(tmp_path / "report.html")
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "accuracy of sentences" not in page.text
+    corpus = Corpus.encode([[each] for each in X], [[label] for label in y])
+    assert MaxEnt(l2=0.1).fit(corpus).report(corpus).scores.accuracy == 1.0
+
+    matrix, classes = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), [1, 2, 3]
+    ovr = MaxEnt(multi_class="ovr").fit(matrix, classes).report(matrix, classes)
+    assert ovr.calibrations == {}
+    assert "no joint probabilities" in ovr.notes[0]
+    assert ovr.scores.n_tokens == 3
+    Page(ovr.html())
+    with pytest.raises(ValueError, match="2 classes for 3 samples"):
+        MaxEnt().fit(matrix, classes).report(matrix, classes[:2])
+
+
+def test_many_labels_share_a_row_and_examples_are_the_most_certain_ones():
+    gold, predicted = [[f"L{k:02}" for k in range(25)] * 2], [["L00"] * 50]
+    found = confusions(evaluate(gold, predicted))
+    assert len(found.rows) == 21
+    assert found.rows[-1] == "5 others"
+    assert found.columns == found.rows
+    assert found.counts[-1][0] == 10
+    none = confusions(evaluate([["A", "B"]], [["A", None]]))
+    assert none.columns == ["A", "B", "(no label)"]
+    assert none.counts == [[1, 0, 0], [0, 0, 1]]
+    words = [list("abcdefghijklmnopqrstuvwxyz")]
+    (one,) = mistakes([["A"] * 26], [["B"] * 26], words, [[k / 26 for k in range(26)]])
+    assert (one.gold, one.predicted, one.n) == ("A", "B", 26)
+    assert [each.word for each in one.examples] == ["z", "y", "x"]
+    assert one.examples[2].before == ["…", *"qrstuvw"]
+    assert one.examples[2].after == ["y", "z"]
+
+
+def test_curves_and_diagrams_are_drawn_within_their_frames():
+    records = [TraceRecord(k, k, k, k, 1000.0 / (k + 1), 1.0, 1, 0.1, dev={"f1": k / 20}) for k in range(20)]
+    heights = [each.objective for each in records]
+    for svg in (
+        charts.curve([each.iteration for each in records], heights, "iteration", "<objective>", falling=True),
+        charts.curve([0, 1], [3.0, 3.0], "iteration", "flat"),
+        charts.reliability(calibration([0.75, 0.9, 0.2], [True, True, False]), "tokens"),
+    ):
+        Page(f"<!DOCTYPE html><h1></h1>{svg}")
+        width, height = map(float, re.search(r'viewBox="0 0 (\d+) (\d+)"', svg).groups())
+        points = [tuple(map(float, point.split(","))) for point in re.search(r'points="([^"]*)"', svg)[1].split()]
+        assert points
+        assert all(0.0 <= x <= width and 0.0 <= y <= height for x, y in points)
+        assert "nan" not in svg
+
+
+def test_words_stand_for_tokens():
+    assert [word(token) for token in ("a", ["b", "X"], {"n": 1.0, "w": "c"}, {"d": 1.0}, [])] == [
+        "a",
+        "b",
+        "c",
+        "d",
+        "",
+    ]
+    assert corpus_words(Corpus.encode([[["a", "b"], []], [["c"]]], [["A", "B"], ["A"]])) == [["a", ""], ["c"]]
+
+
+def test_a_missing_jinja2_is_named_with_its_remedy(tagger, monkeypatch):
+    crf, X, y = tagger
+    report = crf.report(X[:2], y[:2])
+    original = builtins.__import__
+
+    def without(name, *arguments, **options):
+        if name == "jinja2":
+            raise ImportError(name)
+        return original(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(OptionError, match=r"pip install 'loglinear\[report\]'"):
+        report.html()
