@@ -292,15 +292,14 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
             >>> explanation[1].label, explanation[1].other
             ('NN', 'DT')
         """
+        from ..data.tokens import shown_words
         from .explainer import Explainer
 
         check_fitted(self, "model_")
         tokens = list(tokens)
         model, corpus = self._inputs([tokens])
-        texts = [token[0] if isinstance(token, (tuple, list)) and token else token for token in tokens]
-        called = [text if isinstance(text, str) else "" for text in texts]
         pairs = forbidden_pairs(self._wanted_constraints, model.labels)
-        return Explainer(model, pairs).explain(corpus, [called], self._threads)[0]
+        return Explainer(model, pairs).explain(corpus, shown_words([tokens], corpus), self._threads)[0]
 
     def log_partition(self, X: Any) -> npt.NDArray[np.float64]:
         """Log Z(x) of each sentence, in nats, shape (sentences,)."""
