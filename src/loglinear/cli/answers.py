@@ -10,6 +10,7 @@ from .output import say
 from .reading import naming
 
 if TYPE_CHECKING:
+    from ..data.texts import Documents
     from ..models.chain_file import ChainModel
 
 __all__ = ["of_sentences", "of_texts"]
@@ -45,25 +46,23 @@ def of_sentences(path: str, model: ChainModel, format: str, *, sure: bool, spans
     return Answers(gold, [each.labels for each in taggings], taggings, corpus)
 
 
-def of_texts(path: str, model_path: str, *, sure: bool) -> Answers:
-    """Return a classifier's answers to a file of texts, each a sequence of its own.
+def of_texts(documents: Documents, model_path: str, *, sure: bool) -> Answers:
+    """Return a classifier's answers to texts, each a sequence of its own.
 
     Args:
-        path: of the file.
+        documents: the texts with their labels.
         model_path: of the classifier's file.
         sure: whether the probabilities of the answers are wanted.
     """
-    from ..data.texts import read
     from ..models.text_classifier import TextClassifier
 
-    found = read(path)
     classifier = TextClassifier.load(model_path)
-    predicted = classifier.predict(found.texts)
+    predicted = classifier.predict(documents.texts)
     taggings = None
     if sure:
         from ..models.tagging import Tagging
 
-        rows = zip(predicted, classifier.predict_proba(found.texts), strict=True)
+        rows = zip(predicted, classifier.predict_proba(documents.texts), strict=True)
         sure_of = [(label, min(row[label], 1.0)) for label, row in rows]
         taggings = [Tagging([label], [p], None, math.log(p)) for label, p in sure_of]
-    return Answers([[label] for label in found.labels or []], [[label] for label in predicted], taggings)
+    return Answers([[label] for label in documents.labels or []], [[label] for label in predicted], taggings)

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from ..models.start import Start
     from .progress import Progress
 
-__all__ = ["check_format", "check_joint", "model_format", "naming", "open_model", "read_sentences", "read_template"]
+__all__ = [
+    "check_format",
+    "check_joint",
+    "model_format",
+    "naming",
+    "open_model",
+    "read_sentences",
+    "read_template",
+    "rereadable",
+]
 
 
 @contextmanager
@@ -43,6 +52,30 @@ def naming(path: str, format: str | None = None) -> Iterator[None]:
         line = place and line_of(path, str(format), int(place[1]), int(place[2] or 0))
         message = f"{file_name(path)}{f', line {line}' if line else ''}: {error}"
         raise DataError(message) from error
+
+
+@contextmanager
+def rereadable(path: str) -> Iterator[str]:
+    """Yield the path of a file that can be read more than once: itself, or a temporary copy of standard input.
+
+    What is wrong with the data of the copy is said of <stdin>.
+    """
+    if path != "-":
+        yield path
+        return
+    import os
+    import shutil
+    import sys
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "stdin")
+        with open(copy, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        try:
+            yield copy
+        except DataError as error:
+            raise DataError(str(error).replace(copy, "<stdin>")) from error
 
 
 def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:

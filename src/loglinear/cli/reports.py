@@ -62,7 +62,8 @@ def write_report(
     if format == "text":
         from ..data.texts import read
 
-        answers, words = of_texts(data, model_path, sure=sure), [[text] for text in read(data).texts]
+        documents = read(data)
+        answers, words = of_texts(documents, model_path, sure=sure), [[text] for text in documents.texts]
     else:
         from ..data.tokens import file_words
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any
@@ -83,7 +84,7 @@ def _named(sample: Any) -> Iterator[str]:
 
 
 def _columns(path: str) -> Iterator[list[str]]:
-    return _blocks(path, lambda line: line.split()[0])
+    return _blocks(path, lambda line: re.split(r"[ \t]+", line.lstrip(" \t"), maxsplit=1)[0])
 
 
 def _conllu(path: str) -> Iterator[list[str]]:
@@ -101,7 +102,7 @@ def _blocks(path: str, read: Any) -> Iterator[list[str]]:
         line = raw.decode("utf-8", errors="replace").rstrip("\r\n")
         if number == 0:
             line = line.removeprefix("\ufeff")
-        if line.strip():
+        if line.strip(" \t\r"):
             found = read(line)
             words += [] if found is None else [found]
         elif words:

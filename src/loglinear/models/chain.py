@@ -295,10 +295,9 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
         from ..data.tokens import shown_words
         from .explainer import Explainer
 
-        check_fitted(self, "model_")
         tokens = list(tokens)
         model, corpus = self._inputs([tokens])
-        pairs = forbidden_pairs(self._wanted_constraints, model.labels)
+        pairs = forbidden_pairs(self._constraints[1], model.labels)
         return Explainer(model, pairs).explain(corpus, shown_words([tokens], corpus), self._threads)[0]
 
     def log_partition(self, X: Any) -> npt.NDArray[np.float64]:
@@ -468,21 +467,17 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
     def _constrained_model(self) -> ChainModel:
         """The native model under the constraints that the parameter names now, after training as well."""
         check_fitted(self, "model_")
-        trained, wanted = self._trained_constraints, self._wanted_constraints
+        trained, wanted = self._constraints
         return self.model_ if wanted == trained else constrained(self.model_, wanted)
 
     @property
-    def _trained_constraints(self) -> Any:
-        return json.loads(self.model_.settings).get("constraints")
-
-    @property
-    def _wanted_constraints(self) -> Any:
-        """The constraints that the parameter names now: those of the training for "auto", if there were any."""
+    def _constraints(self) -> tuple[Any, Any]:
+        """The constraints of the training, and those that the parameter names now; "auto" names the training's."""
         check_constraints("constraints", self.constraints)
-        trained = self._trained_constraints
+        trained = json.loads(self.model_.settings).get("constraints")
         if trained is not None and str(self.constraints).lower() == "auto":
-            return trained
-        return resolved(self.constraints, self.classes_)
+            return trained, trained
+        return trained, resolved(self.constraints, self.classes_)
 
     @staticmethod
     def _corpus(X: Any, y: Labels | None, template: str | None, sample_weight: Iterable[float] | None = None) -> Corpus:

@@ -20,6 +20,7 @@ _STYLE = """<style>
 .loglinear-explanation { font-family: system-ui, sans-serif; line-height: 1.4; max-width: 52rem; }
 .loglinear-explanation summary { cursor: pointer; padding: .15rem 0; }
 .loglinear-explanation table { border-collapse: collapse; margin: .2rem 0 .8rem 1.5rem; font-size: .9rem; }
+.loglinear-explanation caption { text-align: left; padding: 0 .7rem; }
 .loglinear-explanation th, .loglinear-explanation td { padding: .1rem .7rem; text-align: left; }
 .loglinear-explanation td.number { text-align: right; font-variant-numeric: tabular-nums; }
 .loglinear-explanation .label { font-weight: 600; }
@@ -169,7 +170,8 @@ def _token_html(each: TokenExplanation, top: int) -> str:
         bar = f'<span class="{kind}" style="width: {7 * abs(weight) / most:.2f}rem"></span>'
         lines.append(f'<tr><td class="number">{weight:+.3f}</td><td>{escape(name)}</td><td>{bar}</td></tr>')
     heads = '<tr><th scope="col">nats</th><th scope="col">feature</th><td></td></tr>'
-    table = f"<table>{heads}{''.join(lines)}</table>" if lines else ""
+    caption = f"<caption>{escape(each.label)}, not {escape(str(each.other))}</caption>"
+    table = f"<table>{caption}{heads}{''.join(lines)}</table>" if lines else ""
     text = f"{escape(each.text)} " if each.text else f"token {each.token + 1} "
     rivals = escape(_rivals(each).removeprefix(each.label))
     return f'<details><summary>{text}<span class="label">{escape(each.label)}</span>{rivals}</summary>{table}</details>'

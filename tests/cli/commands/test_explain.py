@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from html.parser import HTMLParser
 
 import pytest
 
 from loglinear import ChainCRF, MaxEnt
+from oracles.pages import Page
 
 
 def test_the_labels_are_those_of_tag_and_the_sums_those_of_python(done, sample, tmp_path):
@@ -22,28 +22,22 @@ def test_the_labels_are_those_of_tag_and_the_sums_those_of_python(done, sample, 
     assert text == expected.text(2) + "\n"
 
 
-class Page(HTMLParser):
-    """Tags that are open, and what a page asks of elsewhere."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.elsewhere = [], []
-
-    def handle_starttag(self, tag, attributes):
-        if tag != "meta":
-            self.open.append(tag)
-        self.elsewhere += [value for name, value in attributes if name in ("src", "href")]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
 def test_the_page_is_whole_and_asks_nothing_of_elsewhere(done, sample, tmp_path):
     done("explain", "-m", sample.model, sample.test, "--html", "-o", tmp_path / "page.html")
-    page = Page()
-    page.feed((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert not page.open
-    assert not page.elsewhere
+    page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    page.check_alone()
+    assert page.tables
+
+
+def test_tokens_are_cut_as_tag_cuts_them_from_files_and_from_a_pipe(done, sample, tmp_path):
+    text = "\ufeffThe DT\n\u3000 NN\nCaf\xe9\xa0bar NN\n"
+    (tmp_path / "data").write_text(text, encoding="utf-8")
+    found = json.loads(done("explain", "-m", sample.model, tmp_path / "data", "--json").stdout)["tokens"]
+    assert [each["text"] for each in found] == ["The", "\u3000", "Caf\xe9\xa0bar"]
+    tagged = done("tag", "-m", sample.model, tmp_path / "data").stdout.splitlines()
+    assert [each["label"] for each in found] == [line.split("\t")[-1] for line in tagged if line]
+    piped = done("explain", "-m", sample.model, "--json", input=text).stdout
+    assert json.loads(piped)["tokens"] == found
 
 
 def test_classifiers_are_explained_with_their_intercept(done, tmp_path):
@@ -66,5 +60,7 @@ def test_what_cannot_be_explained_is_refused(misuse, sample, tmp_path):
     assert "no sentences" in misuse("explain", "-m", sample.model, tmp_path / "empty")
     (tmp_path / "latin").write_bytes(b"The DT\ncaf\xe9 NN\n")
     assert "line 2: invalid UTF-8" in misuse("explain", "-m", sample.model, tmp_path / "latin")
-    (tmp_path / "narrow").write_text("\n".join(["a b", "c"]))
+    (tmp_path / "narrow").write_text("a b\nc\n")
+    assert "line 2" in misuse("explain", "-m", sample.model, tmp_path / "narrow")
+    assert misuse("explain", "-m", sample.model, input="a b\nc\n").startswith("<stdin>, line 2")
     misuse("explain", "-m", sample.model, tmp_path / "missing")

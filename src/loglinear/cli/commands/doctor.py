@@ -18,9 +18,8 @@ EXAMPLE = "example: loglinear doctor"
 READS: tuple[str, ...] = ()
 WRITES: tuple[str, ...] = ()
 
-# Packages that everything needs, and by extra those that some commands need.
-_NEEDED = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "rich")
-_EXTRAS = ("report", "network", "distributed", "compat")
+# Extras that some commands and modules need; the packages without an extra are needed by everything.
+_NEEDED, _EXTRAS = "", ("report", "network", "distributed", "compat")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -38,6 +37,7 @@ def report() -> dict[str, Any]:
     """Return versions, the processor's offer, and the packages of each extra with None for what is missing."""
     from ... import vectors
 
+    packages = {extra: {name: _version(name) for name in names} for extra, names in _packages().items()}
     return {
         "loglinear": __version__,
         "installed_at": os.path.dirname(os.path.abspath(vectors.__file__)),
@@ -45,8 +45,8 @@ def report() -> dict[str, Any]:
         "platform": platform.platform(),
         "threads": _threads(),
         "instruction_set": vectors.instruction_set(),
-        "packages": {name: _version(name) for name in _NEEDED},
-        "extras": {extra: {name: _version(name) for name in packages} for extra, packages in _packages().items()},
+        "packages": packages.pop(_NEEDED),
+        "extras": packages,
     }
 
 
@@ -83,15 +83,15 @@ def _version(package: str) -> str | None:
 
 
 def _packages() -> dict[str, list[str]]:
-    """Return the packages of each extra, from what the installed package says that it requires."""
-    found: dict[str, list[str]] = {extra: [] for extra in _EXTRAS}
+    """Return the needed packages and those of each extra, from what the installed package says that it requires."""
+    found: dict[str, list[str]] = {extra: [] for extra in (_NEEDED, *_EXTRAS)}
     try:
         requirements = metadata.requires("loglinear") or []
     except metadata.PackageNotFoundError:
-        return {}
+        requirements = []
     for requirement in requirements:
         name, _, condition = requirement.partition(";")
-        for extra, packages in found.items():
-            if f"extra == '{extra}'" in condition.replace('"', "'"):
-                packages.append(re.match(r"[\w.-]+", name)[0])  # type: ignore[index]
+        extra = re.search(r"""extra == ['"]([\w-]+)""", condition)
+        if (key := extra[1] if extra else _NEEDED) in found:
+            found[key].append(re.match(r"[\w.-]+", name)[0])  # type: ignore[index]
     return found

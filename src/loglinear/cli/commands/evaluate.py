@@ -66,6 +66,7 @@ def run(arguments: Namespace) -> None:
 
         networks.evaluate(arguments)
         return
+    from ...data.texts import read
     from ...data.writing import write_output
     from ...metrics import evaluate
     from ...schemes import checked_scheme
@@ -83,7 +84,7 @@ def run(arguments: Namespace) -> None:
     spans = scheme != "none" and not samples
     given = {"sure": arguments.calibration is not None}
     answers = (
-        of_texts(arguments.file, arguments.model, **given)
+        of_texts(read(arguments.file), arguments.model, **given)
         if format == "text"
         else of_sentences(arguments.file, model, format, spans=spans, threads=arguments.threads, **given)
     )

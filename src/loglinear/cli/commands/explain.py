@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DataError, OptionError
 from ...models.settings import kind_of
 from ..options import add_format, add_model, add_threads, count
-from ..reading import check_joint, model_format, open_model
+from ..reading import check_joint, model_format, open_model, rereadable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...models.chain_file import ChainModel
     from ...models.explanation import Explanation
 
@@ -61,48 +59,26 @@ def _explained(arguments: Namespace, model: ChainModel, settings: dict[str, Any]
     """Return the explanations of a file's sentences."""
     from ...constraints import forbidden_pairs
     from ...data.corpus import Corpus
+    from ...data.lines import file_name
     from ...data.templates import TemplateText
+    from ...data.tokens import file_words
     from ...models.explainer import Explainer
 
     format = model_format(arguments.file, arguments.format, settings, model.template)
     if format == "text":
         message = "explain takes no texts; `loglinear inspect` shows the strongest words of each class"
         raise OptionError(message)
-    pairs = forbidden_pairs(settings.get("constraints"), model.labels)
-    if format == "columns" and model.template is not None:
-        sentences = _columns(arguments.file)
-        corpus = Corpus.encode(sentences, template=TemplateText(model.template))
-        texts: Sequence[Sequence[str]] | None = [[token[0] for token in sentence] for sentence in sentences]
-    else:
-        template = None if model.template is None else TemplateText(model.template)
-        options = {"template": template, "threads": arguments.threads}
-        corpus = Corpus.read(arguments.file, format=format, labelled=format in _LABELLED, **options)
-        texts = None
-    return Explainer(model, pairs).explain(corpus, texts, arguments.threads)
-
-
-def _columns(path: str) -> list[list[tuple[str, ...]]]:
-    """Return the sentences of a column file, a tuple of columns for each token."""
-    from ...data.lines import file_name, read_lines
-
-    sentences: list[list[tuple[str, ...]]] = [[]]
-    for number, line in enumerate(read_lines(path), start=1):
-        try:
-            cells = tuple(line.decode().split())
-        except UnicodeDecodeError as error:
-            message = f"{file_name(path)}, line {number}: invalid UTF-8 ({error.reason} at byte {error.start})"
-            raise DataError(message) from error
-        if cells:
-            sentences[-1].append(cells)
-        elif sentences[-1]:
-            sentences.append([])
-    found = [sentence for sentence in sentences if sentence]
-    if not found:
-        message = (
-            f"{file_name(path)}: there are no sentences; give one token a line, and a blank line between sentences"
-        )
+    template = None if model.template is None else TemplateText(model.template)
+    given = {"format": format, "template": template, "labelled": format in _LABELLED, "threads": arguments.threads}
+    with rereadable(arguments.file) as path:
+        corpus = Corpus.read(path, **given)
+        words = file_words(path, format, corpus)
+    if not len(corpus):
+        message = f"{file_name(arguments.file)}: there are no sentences; give one token a line, and a blank line "
+        message += "between sentences"
         raise DataError(message)
-    return found
+    pairs = forbidden_pairs(settings.get("constraints"), model.labels)
+    return Explainer(model, pairs).explain(corpus, words, arguments.threads)
 
 
 def _shown(explanations: list[Explanation], arguments: Namespace) -> str:
