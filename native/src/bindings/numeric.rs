@@ -2,6 +2,7 @@
 
 use crate::bindings::arrays::{read, writable, write};
 use crate::bindings::errors::OptionError;
+use crate::numeric::arch;
 use crate::numeric::vectors::{self, Penalty};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -148,20 +149,16 @@ fn pseudo_gradient(
 /// The instruction set that loops over vectors were compiled for and that this processor runs.
 #[pyfunction]
 fn instruction_set() -> &'static str {
-    struct Width;
-    impl pulp::WithSimd for Width {
-        type Output = usize;
-        #[inline(always)]
-        fn with_simd<S: pulp::Simd>(self, _: S) -> usize {
-            S::F64_LANES
-        }
+    arch::name()
+}
+
+/// `numeric::arch::limit`.
+#[pyfunction]
+fn limit_instruction_set(name: &str) -> PyResult<()> {
+    if arch::limit(name) {
+        return Ok(());
     }
-    match pulp::Arch::new().dispatch(Width) {
-        8 => "AVX-512",
-        4 => "AVX2 and FMA",
-        2 => "NEON",
-        _ => "baseline",
-    }
+    Err(OptionError::new_err(format!("there is no instruction set {name:?}; there are {}", arch::NAMES.join(", "))))
 }
 
 /// Adds the submodule `vectors` to `loglinear._core`, and `instruction_set`.
@@ -172,5 +169,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     vectors.add_function(wrap_pyfunction!(pseudo_gradient, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(secant_pair, &vectors)?)?;
     module.add_function(wrap_pyfunction!(instruction_set, module)?)?;
+    module.add_function(wrap_pyfunction!(limit_instruction_set, module)?)?;
     module.add_submodule(&vectors)
 }

@@ -4,8 +4,9 @@ use crate::chain::inference::{ChunkRule, Lattice, Span, SpanProbabilities, Trans
 use crate::chain::model::{Model, Viterbi};
 use crate::corpus::{Corpus, UNKNOWN};
 use crate::error::{Error, Result};
+use crate::numeric::arch::arch;
 use crate::threads::Interrupt;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use serde_json::{Map, Value, json};
 use std::str::FromStr;
 
@@ -102,8 +103,7 @@ impl Model {
         let scores = lattice.scores.to_vec();
         let best = (decode == Decode::Viterbi).then(|| self.best_labels(lattice));
         lattice.scores.copy_from_slice(&scores);
-        let inferred =
-            rule.map(|rule| Arch::new().dispatch(InferSpans { lattice, transitions: &self.transitions, rule }));
+        let inferred = rule.map(|rule| arch().dispatch(InferSpans { lattice, transitions: &self.transitions, rule }));
         let log_z = inferred.as_ref().map_or_else(|| self.infer(lattice), |inferred| inferred.log_z);
         let marginals = self.unpadded(lattice);
         if log_z == f64::NEG_INFINITY {
@@ -126,7 +126,7 @@ impl Model {
     /// The most probable labelling.
     fn best_labels(&self, lattice: &mut Lattice) -> Vec<u32> {
         let mut path = Vec::new();
-        Arch::new().dispatch(Viterbi { lattice, transitions: &self.transitions, path: &mut path });
+        arch().dispatch(Viterbi { lattice, transitions: &self.transitions, path: &mut path });
         path
     }
 

@@ -7,9 +7,10 @@ use crate::corpus::Corpus;
 use crate::corpus::hash::key_of;
 use crate::error::{Error, Result};
 use crate::files::model_file::{self, Contents, Storage};
+use crate::numeric::arch::arch;
 use crate::text::template::Template;
 use crate::threads::Interrupt;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -193,7 +194,7 @@ impl Model {
         self.each_sentence(corpus, interrupt, |lattice, _| {
             let mut path = Vec::new();
             if lattice.tokens > 0 {
-                Arch::new().dispatch(Viterbi { lattice, transitions: &self.transitions, path: &mut path });
+                arch().dispatch(Viterbi { lattice, transitions: &self.transitions, path: &mut path });
             }
             path
         })
@@ -206,7 +207,7 @@ impl Model {
 
     /// `Lattice::n_best` of the sentence in a lattice.
     pub fn best_labellings(&self, lattice: &mut Lattice, n: NonZeroUsize) -> Vec<Labelling> {
-        Arch::new().dispatch(NBest { lattice, transitions: &self.transitions, n })
+        arch().dispatch(NBest { lattice, transitions: &self.transitions, n })
     }
 
     /// p(label | sentence) of every token: tokens x labels for every sentence.
@@ -248,7 +249,7 @@ impl Model {
         if lattice.tokens == 0 {
             return 0.0;
         }
-        Arch::new().dispatch(ForwardBackward { lattice, transitions: &self.transitions })
+        arch().dispatch(ForwardBackward { lattice, transitions: &self.transitions })
     }
 
     /// The lattice's marginals without padding.

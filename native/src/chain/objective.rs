@@ -24,10 +24,10 @@ use crate::chain::weighted::Weighted;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::numeric::aligned::Aligned;
+use crate::numeric::arch::arch;
 use crate::numeric::store::Soon;
 use crate::threads::{self, Interrupt, Pool, locked};
 use bytemuck::cast_slice;
-use pulp::Arch;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -377,7 +377,7 @@ impl ChainObjective {
     fn sum_block(&self, block: &Block, scores: Scores<'_>, workspace: &mut Workspace, targets: Targets<'_>) {
         targets.sums.clear();
         let (sentences, features, masks) = (self.weighted(), &*self.features, &*self.masks);
-        Arch::new().dispatch(BlockPass { sentences, features, masks, block, scores, workspace, targets });
+        arch().dispatch(BlockPass { sentences, features, masks, block, scores, workspace, targets });
     }
 
     /// Writes the sums over blocks, for the features that are not those of single blocks.

@@ -4,7 +4,7 @@ use crate::chain::inference::{LabelSets, Lattice};
 use crate::chain::model::{Model, ModelWeights, Viterbi};
 use crate::corpus::UNKNOWN;
 use crate::corpus::sink::{Gold, Sink};
-use pulp::Arch;
+use crate::numeric::arch::arch;
 use std::ops::Range;
 
 /// One sentence's scores under a model, and the buffers to infer labels in. A buffer stays with its model.
@@ -107,7 +107,7 @@ impl Sequence {
             self.path.clear();
             if self.tokens > 0 {
                 let (lattice, path) = (&mut self.lattice, &mut self.path);
-                Arch::new().dispatch(Viterbi { lattice, transitions: &model.transitions, path });
+                arch().dispatch(Viterbi { lattice, transitions: &model.transitions, path });
             }
             self.has_path = true;
         }

@@ -3,7 +3,8 @@
 use crate::chain::inference::PairCounts;
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
-use pulp::{Arch, Simd, WithSimd};
+use crate::numeric::arch::arch;
+use pulp::{Simd, WithSimd};
 use std::collections::BTreeMap;
 
 /// A block's value and its gradient of the features that blocks share.
@@ -63,7 +64,7 @@ impl Reduction {
             match &mut self.total {
                 None => self.total = Some(sums),
                 Some(total) => {
-                    Arch::new().dispatch(AddSums(total, &sums));
+                    arch().dispatch(AddSums(total, &sums));
                     freed.push(sums);
                 }
             }

@@ -14,9 +14,9 @@ use crate::classifier::sliced::Sliced;
 use crate::error::{Error, Result};
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
+use crate::numeric::arch::arch;
 use crate::numeric::ragged::{Lists, NOWHERE, with_entries};
 use crate::threads::{self, Interrupt, Pool, locked, parts};
-use pulp::Arch;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -222,7 +222,7 @@ impl Classifier {
         residuals.copy_from_slice(scores);
         let pieces = residuals.chunks_mut(SCORES).enumerate().collect();
         let parts = threads::share(self.pool, pieces, |(piece, out)| {
-            Arch::new().dispatch(Scored { targets: self.classes(), first: piece * SCORES, out })
+            arch().dispatch(Scored { targets: self.classes(), first: piece * SCORES, out })
         });
         parts.iter().sum()
     }
@@ -299,11 +299,11 @@ impl Classifier {
             BothSides::Sliced([rows, _]) => {
                 rows.combine(samples.clone(), columns, out);
                 let intercept = intercept.iter().sum();
-                Arch::new().dispatch(Binary { targets: self.classes(), intercept, samples, out, purpose })
+                arch().dispatch(Binary { targets: self.classes(), intercept, samples, out, purpose })
             }
             BothSides::Ragged([rows, _]) => {
                 let targets = self.classes();
-                Arch::new().dispatch(Multinomial { targets, rows, columns, intercept, samples, out, width, purpose })
+                arch().dispatch(Multinomial { targets, rows, columns, intercept, samples, out, width, purpose })
             }
         });
         interrupt.check()?;
@@ -322,7 +322,7 @@ impl Classifier {
             BothSides::Sliced([_, lists]) => lists.combine(columns, residuals, out),
             BothSides::Ragged([_, lists]) => {
                 let (n_classes, width) = (self.n_classes, self.width());
-                Arch::new().dispatch(ColumnSums { lists, residuals, columns, out, n_classes, width });
+                arch().dispatch(ColumnSums { lists, residuals, columns, out, n_classes, width });
             }
         });
     }

@@ -4,9 +4,10 @@
 //! chunk first: results are bitwise the same on any number of threads. Within a chunk the compiler turns the loops over lanes
 //! into vector instructions, whose sums are the same on every processor; `pulp` chooses the instruction set.
 
+use crate::numeric::arch::arch;
 use crate::numeric::{LANES, prefetch_range};
 use crate::threads;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 /// Elements of a chunk: chunks of several vectors fit the second-level cache together, and the part of one vector is long
 /// enough for its cache lines to be fetched ahead.
@@ -41,7 +42,7 @@ pub fn dispatched<R, F: FnOnce() -> R>(work: F) -> R {
             (self.0)()
         }
     }
-    Arch::new().dispatch(Work(work))
+    arch().dispatch(Work(work))
 }
 
 /// Adds up K sums of each chunk, first chunk first.

@@ -6,6 +6,7 @@
 //! Length: the file has 400 lines because a third of them test each function on each instruction set.
 
 pub mod aligned;
+pub mod arch;
 pub mod chunks;
 pub mod ragged;
 pub mod random;
@@ -239,12 +240,29 @@ pub fn max_abs<S: Simd>(simd: S, values: &[f64]) -> f64 {
 /// The sum of all values, of any length.
 #[inline(always)]
 pub fn sum<S: Simd>(simd: S, values: &[f64]) -> f64 {
-    let (body, tail) = S::as_simd_f64s(values);
-    let mut total = simd.splat_f64s(0.0);
-    for &v in body {
-        total = simd.add_f64s(total, v);
+    let (eights, tail) = values.as_chunks::<LANES>();
+    let mut totals = [simd.splat_f64s(0.0); LANES];
+    for eight in eights {
+        let (vectors, _) = S::as_simd_f64s(eight);
+        for k in 0..LANES / S::F64_LANES {
+            totals[k] = simd.add_f64s(totals[k], vectors[k]);
+        }
     }
-    tail.iter().fold(simd.reduce_sum_f64s(total), |total, v| total + v)
+    tail.iter().fold(across(simd, totals), |total, v| total + v)
+}
+
+/// The sum of `LANES` sums that lie in the first vectors: of each two halves the sum, until one number is left. The order is
+/// the same for vectors of every width.
+#[inline(always)]
+pub fn across<S: Simd>(simd: S, mut totals: [S::f64s; LANES]) -> f64 {
+    let mut half = LANES / S::F64_LANES / 2;
+    while half > 0 {
+        for k in 0..half {
+            totals[k] = simd.add_f64s(totals[k], totals[k + half]);
+        }
+        half /= 2;
+    }
+    simd.reduce_sum_f64s(totals[0])
 }
 
 /// target += source, of any length.
@@ -286,13 +304,14 @@ pub fn add_product<S: Simd>(simd: S, target: &mut [f64], factor: f64, a: &[f64],
 /// The inner product of a and b, whose lengths are multiples of `LANES`.
 #[inline(always)]
 pub fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
-    let (a, _) = S::as_simd_f64s(a);
-    let (b, _) = S::as_simd_f64s(b);
-    let mut total = simd.splat_f64s(0.0);
-    for (&a, &b) in a.iter().zip(b) {
-        total = simd.mul_add_e_f64s(a, b, total);
+    let mut totals = [simd.splat_f64s(0.0); LANES];
+    for (a, b) in a.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0) {
+        let ((a, _), (b, _)) = (S::as_simd_f64s(a), S::as_simd_f64s(b));
+        for k in 0..LANES / S::F64_LANES {
+            totals[k] = simd.mul_add_e_f64s(a[k], b[k], totals[k]);
+        }
     }
-    simd.reduce_sum_f64s(total)
+    across(simd, totals)
 }
 
 /// target = factor * source. Lengths are multiples of `LANES`.
@@ -341,6 +360,30 @@ mod tests {
         if let Some(simd) = pulp::x86::V3::try_new() {
             assert_eq!(Simd::vectorize(simd, Transpose(rows)), columns);
         }
+    }
+
+    struct Sums<'a>(&'a [f64]);
+
+    impl WithSimd for Sums<'_> {
+        type Output = [u64; 2];
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> [u64; 2] {
+            let whole = &self.0[..self.0.len() / LANES * LANES];
+            [sum(simd, self.0).to_bits(), dot(simd, whole, whole).to_bits()]
+        }
+    }
+
+    #[test]
+    fn sums_have_the_same_bits_whatever_the_width_of_vectors() {
+        // Squares are exact, for numbers have 20 bits; sums of such different numbers are not.
+        let values: Vec<f64> = (1..100).map(|i| f64::from(i * 7919 % 104_729) * 2f64.powi(i % 60 - 30)).collect();
+        let bits = Sums(&values).with_simd(pulp::Scalar);
+        assert_eq!(Sums(&values).with_simd(pulp::Scalar128b), bits);
+        assert_eq!(Sums(&values).with_simd(pulp::Scalar256b), bits);
+        assert_eq!(Sums(&values).with_simd(pulp::Scalar512b), bits);
+        assert_eq!(Arch::new().dispatch(Sums(&values)), bits);
+        assert_ne!(values.iter().sum::<f64>().to_bits(), bits[0]);
     }
 
     struct Exp<'a>(&'a mut [f64]);

@@ -5,13 +5,14 @@
 //! the same until a sample uses it, and then all divisions it has missed are made at once.
 
 use crate::error::Result;
+use crate::numeric::arch::arch;
 use crate::stochastic::inference::Inference;
 use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::steps::{self, Rule};
 use crate::stochastic::visits::{Visitor, Visits};
 use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
-use pulp::{Arch, Simd};
+use pulp::Simd;
 
 /// Options of a pass.
 pub struct Settings<'a> {
@@ -47,7 +48,7 @@ pub fn pass(
         powers: Vec::new(),
         bigrams: Vec::new(),
     };
-    Arch::new().dispatch(Visits { visitor: &mut pass, view, sequence: settings.visits, interrupt });
+    arch().dispatch(Visits { visitor: &mut pass, view, sequence: settings.visits, interrupt });
     interrupt.check()?;
     pass.finish();
     let Pass { weights, gradient, .. } = pass;

@@ -29,6 +29,7 @@ use crate::chain::states::Combined;
 use crate::error::Result;
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
+use crate::numeric::arch::arch;
 use crate::stochastic::inference::Inference;
 use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::steps::{self, Rule};
@@ -37,7 +38,7 @@ use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use line_search::LineSearch;
 use proximal::Proximal;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use sampler::{Draw, Sampler};
 
 /// Options of a pass.
@@ -79,7 +80,7 @@ pub fn pass(
         transition_scores: Aligned::default(),
         evaluations: 0,
     };
-    Arch::new().dispatch(Run { pass: &mut pass, view, settings, interrupt });
+    arch().dispatch(Run { pass: &mut pass, view, settings, interrupt });
     pass.catch_up();
     let Pass { scale, sum, evaluations, weights, .. } = pass;
     weights.store(|z, d| (scale * (z - sum * d), d));

@@ -5,13 +5,14 @@
 //! is the sum of the scales so far. When v changes by D, the earlier iterates do not: a grows by tau D.
 
 use crate::error::Result;
+use crate::numeric::arch::arch;
 use crate::stochastic::inference::Inference;
 use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::steps::{self, Rule};
 use crate::stochastic::visits::{Visitor, Visits};
 use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
-use pulp::{Arch, Simd};
+use pulp::Simd;
 
 /// Options of a pass.
 pub struct Settings<'a> {
@@ -40,7 +41,7 @@ pub fn pass(
         spared: Vec::new(),
     };
     let visitor = Run { pass: &mut pass, settings };
-    Arch::new().dispatch(Visits { visitor, view, sequence: settings.visits, interrupt });
+    arch().dispatch(Visits { visitor, view, sequence: settings.visits, interrupt });
     interrupt.check()?;
     let Pass { weights, scale, tau, .. } = pass;
     weights.store(|v, a| (scale * v, tau * v - a));

@@ -18,6 +18,7 @@ pub use penalty::Penalty;
 pub use update::{LineSearch, Outcome, Settings};
 
 use crate::error::Result;
+use crate::numeric::arch::arch;
 use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::sgd_l1::penalty::ClippingLazy;
 use crate::stochastic::sgd_l1::update::Pass;
@@ -25,7 +26,7 @@ use crate::stochastic::steps::Rule;
 use crate::stochastic::visits::{Visitor, Visits};
 use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
-use pulp::{Arch, Simd};
+use pulp::Simd;
 
 /// Makes one pass: updates w and q in place. u is the penalty that any weight could have received before the pass.
 pub fn pass(
@@ -38,7 +39,7 @@ pub fn pass(
 ) -> Result<Outcome> {
     let mut pass = Pass::new(view, w, q, u, settings.penalty);
     let visitor = Run { pass: &mut pass, settings };
-    Arch::new().dispatch(Visits { visitor, view, sequence: settings.visits, interrupt });
+    arch().dispatch(Visits { visitor, view, sequence: settings.visits, interrupt });
     interrupt.check()?;
     Ok(pass.finish())
 }

@@ -8,8 +8,9 @@ use crate::chain::pruned::likely::BlockLabels;
 use crate::chain::pruned::pieces::{Bounds, Cutter, Piece};
 use crate::chain::weighted::Weighted;
 use crate::corpus::Corpus;
+use crate::numeric::arch::arch;
 use crate::numeric::{self, LANES};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
 /// The pieces of a block's sentences.
@@ -108,7 +109,7 @@ impl PrunedBlock {
             let gold = &corpus.gold[piece.token..piece.token + piece.rows.len()];
             kept.count_links(gold, piece.weight, &mut laid.gold_links);
         }
-        Arch::new().dispatch(AddGroups { laid: &mut laid, corpus, cutter: &cutter, kept });
+        arch().dispatch(AddGroups { laid: &mut laid, corpus, cutter: &cutter, kept });
         laid
     }
 
@@ -173,7 +174,7 @@ impl PrunedBlock {
                 offsets.iter_mut().for_each(|offset| *offset = if *offset > 0.0 { 0.0 } else { f64::NEG_INFINITY });
                 continue;
             }
-            Arch::new().dispatch(Logs(offsets));
+            arch().dispatch(Logs(offsets));
             scores.clear();
             scores.resize(rows.len() * LANES, 0.0);
             self.add_weights(group, w, &w[self.own_range.start..], &mut scores);

@@ -8,8 +8,9 @@ use crate::chain::pruned::layout::PrunedBlock;
 use crate::chain::pruned::likely::LikelyLabels;
 use crate::chain::pruned::pieces::Bounds;
 use crate::error::Result;
+use crate::numeric::arch::arch;
 use crate::threads::{self, Interrupt, Pool, locked};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex};
 
@@ -166,7 +167,7 @@ impl PrunedObjective {
             self.pool.install(|| {
                 let work = self.blocks.par_iter().zip(owns).zip(scratch.par_iter_mut());
                 work.filter(|_| !interrupt.is_set()).for_each(|((block, own), scratch)| {
-                    Arch::new().dispatch(Sweep { block, states, factors: &factors, own, scratch });
+                    arch().dispatch(Sweep { block, states, factors: &factors, own, scratch });
                 });
                 add_up(scratch, shared);
             });

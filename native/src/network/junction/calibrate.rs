@@ -5,8 +5,9 @@ use crate::network::junction::cliques::{Axis, Junction, NONE, zeros};
 use crate::network::junction::tables::{collapse_row, fill_row, spread, sum_out};
 use crate::network::{Network, NetworkScores};
 use crate::numeric;
+use crate::numeric::arch::arch;
 use crate::threads::{Interrupt, Pool, share};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
 /// The least exponent: exp(-700) is 0 beside 1, and `exp_in_place` goes no further.
@@ -244,10 +245,10 @@ impl Junction {
         let mut tables = zeros(self.entries())?;
         let mut messages = zeros(self.messages_at[self.n_variables()])?;
         self.each_task(pool, self.segments([&mut tables, &mut messages, &mut []]), |mut segment, cliques| {
-            Arch::new().dispatch(Up { segment: &mut segment, cliques, scores, way, interrupt });
+            arch().dispatch(Up { segment: &mut segment, cliques, scores, way, interrupt });
         });
         let mut segment = self.whole([&mut tables, &mut messages, &mut []]);
-        Arch::new().dispatch(Up { segment: &mut segment, cliques: self.top.iter().copied(), scores, way, interrupt });
+        arch().dispatch(Up { segment: &mut segment, cliques: self.top.iter().copied(), scores, way, interrupt });
         interrupt.check()?;
         let roots = (0..self.n_variables()).filter(|&k| self.is_root(k));
         let log_z = roots.map(|k| messages[self.messages_at[k]]).sum();
@@ -306,10 +307,10 @@ impl Conditionals<'_> {
         let junction = self.junction;
         let mut marginals = zeros(junction.marginals_at[junction.n_variables()])?;
         let mut segment = junction.whole([&mut self.tables, &mut self.messages, &mut marginals]);
-        Arch::new().dispatch(Down { segment: &mut segment, cliques: junction.top.iter().rev().copied(), interrupt });
+        arch().dispatch(Down { segment: &mut segment, cliques: junction.top.iter().rev().copied(), interrupt });
         let segments = junction.segments([&mut self.tables, &mut self.messages, &mut marginals]);
         junction.each_task(pool, segments, |mut segment, cliques| {
-            Arch::new().dispatch(Down { segment: &mut segment, cliques: cliques.rev(), interrupt });
+            arch().dispatch(Down { segment: &mut segment, cliques: cliques.rev(), interrupt });
         });
         interrupt.check()?;
         Ok(junction.scatter(&marginals, self.log_z, scores.network))

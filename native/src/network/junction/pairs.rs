@@ -17,8 +17,9 @@ use crate::network::junction::calibrate::Conditionals;
 use crate::network::junction::cliques::{Junction, zeros};
 use crate::network::junction::tables::{spread, sum_out};
 use crate::numeric;
+use crate::numeric::arch::arch;
 use crate::threads::{Interrupt, Pool, share};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use std::sync::{Mutex, PoisonError};
 
 /// Buffers that a thread keeps from one row to the next.
@@ -190,7 +191,7 @@ impl Conditionals<'_> {
     ) {
         let junction = self.junction;
         let own = node[network.node(junction.variables[clique] as usize)][state];
-        Arch::new().dispatch(Clamped { conditionals: self, network, clique, state, buffers, row });
+        arch().dispatch(Clamped { conditionals: self, network, clique, state, buffers, row });
         let root = (clique..junction.n_variables()).find(|&k| junction.is_root(k)).unwrap_or(clique);
         // Variables of other components of the network are independent of i.
         for k in root + 1..junction.n_variables() {

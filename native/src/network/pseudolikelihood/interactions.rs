@@ -3,6 +3,7 @@
 
 use crate::network::pseudolikelihood::samples::{CHUNK, Samples};
 use crate::numeric::aligned::Aligned;
+use crate::numeric::{self, LANES};
 use pulp::{Simd, WithSimd};
 
 /// A pair of columns.
@@ -126,24 +127,31 @@ impl WithSimd for Derivatives<'_> {
         let Derivatives { edges, values, residuals, gradient } = self;
         for edge in edges {
             let [a, b] = edge.columns;
-            let mut sums = [simd.splat_f64s(0.0); 4];
-            let (x, y) = (pairs::<S>(values, a), pairs::<S>(values, b));
-            let (r, q) = (pairs::<S>(residuals, a), pairs::<S>(residuals, b));
+            // Sums of x q and of y r, each over the even and the odd groups of `LANES` samples, which need not wait for each other.
+            let mut sums = [[simd.splat_f64s(0.0); LANES]; 4];
+            let (x, y) = (groups(values, a), groups(values, b));
+            let (r, q) = (groups(residuals, a), groups(residuals, b));
             for at in 0..x.len() {
-                let (x, y, r, q) = (x[at], y[at], r[at], q[at]);
-                sums[0] = simd.mul_add_e_f64s(x[0], q[0], sums[0]);
-                sums[1] = simd.mul_add_e_f64s(x[1], q[1], sums[1]);
-                sums[2] = simd.mul_add_e_f64s(y[0], r[0], sums[2]);
-                sums[3] = simd.mul_add_e_f64s(y[1], r[1], sums[3]);
+                for parity in 0..2 {
+                    let ((x, _), (q, _)) = (S::as_simd_f64s(&x[at][parity]), S::as_simd_f64s(&q[at][parity]));
+                    let ((y, _), (r, _)) = (S::as_simd_f64s(&y[at][parity]), S::as_simd_f64s(&r[at][parity]));
+                    for k in 0..LANES / S::F64_LANES {
+                        sums[parity][k] = simd.mul_add_e_f64s(x[k], q[k], sums[parity][k]);
+                        sums[2 + parity][k] = simd.mul_add_e_f64s(y[k], r[k], sums[2 + parity][k]);
+                    }
+                }
             }
-            let sum = simd.add_f64s(simd.add_f64s(sums[0], sums[1]), simd.add_f64s(sums[2], sums[3]));
-            gradient[edge.weight as usize] += simd.reduce_sum_f64s(sum);
+            let [mut sum, odd, even_y, odd_y] = sums;
+            for k in 0..LANES / S::F64_LANES {
+                sum[k] = simd.add_f64s(simd.add_f64s(sum[k], odd[k]), simd.add_f64s(even_y[k], odd_y[k]));
+            }
+            gradient[edge.weight as usize] += numeric::across(simd, sum);
         }
     }
 }
 
-/// The part of a column in a matrix of n_columns x `CHUNK`, in pairs of vectors.
+/// The part of a column in a matrix of n_columns x `CHUNK`, in pairs of `LANES` samples.
 #[inline(always)]
-fn pairs<S: Simd>(matrix: &[f64], column: u32) -> &[[S::f64s; 2]] {
-    S::as_simd_f64s(&matrix[column as usize * CHUNK..][..CHUNK]).0.as_chunks().0
+fn groups(matrix: &[f64], column: u32) -> &[[[f64; LANES]; 2]] {
+    matrix[column as usize * CHUNK..][..CHUNK].as_chunks().0.as_chunks().0
 }

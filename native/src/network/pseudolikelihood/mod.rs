@@ -28,8 +28,8 @@ use crate::network::pseudolikelihood::patterns::{Multiply, Patterns, TILE};
 use crate::network::pseudolikelihood::residuals::Residuals;
 use crate::network::pseudolikelihood::samples::CHUNK;
 use crate::numeric::aligned::Aligned;
+use crate::numeric::arch::arch;
 use crate::threads::{self, Interrupt, Pool, locked};
-use pulp::Arch;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -187,14 +187,7 @@ impl PseudoLikelihood {
             let (mut sums, mut tables) = (Aligned::new(CHUNK * TILE, 0.0), Aligned::default());
             let dense = &matrix[tile * rows * TILE..][..rows * TILE];
             let patterns = &self.by_sample;
-            Arch::new().dispatch(Multiply {
-                patterns,
-                chunk,
-                first_row: 0,
-                dense,
-                tables: &mut tables,
-                out: &mut sums,
-            });
+            arch().dispatch(Multiply { patterns, chunk, first_row: 0, dense, tables: &mut tables, out: &mut sums });
             transpose(&sums, out, TILE);
             let own = singles[tile * TILE..].iter().take(TILE);
             own.zip(out.chunks_exact_mut(CHUNK)).for_each(|(w, out)| out.iter_mut().for_each(|score| *score += w));
@@ -223,10 +216,10 @@ impl PseudoLikelihood {
                 if let Some(edges) = edges {
                     let mut values = Aligned::default();
                     let (values, out) = (&mut values, &mut *scores);
-                    Arch::new().dispatch(InteractionScores { samples, chunk, edges, w, singles, values, out });
+                    arch().dispatch(InteractionScores { samples, chunk, edges, w, singles, values, out });
                 }
                 let variables = 0..samples.states.len();
-                let value = Arch::new().dispatch(Residuals { samples, chunk, variables, scores });
+                let value = arch().dispatch(Residuals { samples, chunk, variables, scores });
                 let mut columns = vec![0.0; TILE * CHUNK];
                 for slab in scores.chunks_exact_mut(TILE * CHUNK) {
                     columns.copy_from_slice(slab);
@@ -249,7 +242,7 @@ impl PseudoLikelihood {
             let (mut tables, patterns) = (Aligned::default(), &self.by_column);
             for (at, chunk) in chunks.clone().enumerate().filter(|_| !interrupt.is_set()) {
                 let dense = &sheet[(at * n_tiles + tile) * TILE * CHUNK..][..TILE * CHUNK];
-                Arch::new().dispatch(Multiply { patterns, chunk, first_row, dense, tables: &mut tables, out });
+                arch().dispatch(Multiply { patterns, chunk, first_row, dense, tables: &mut tables, out });
             }
         });
     }

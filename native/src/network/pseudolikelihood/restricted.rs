@@ -6,8 +6,9 @@ use crate::network::pseudolikelihood::residuals::Residuals;
 use crate::network::pseudolikelihood::samples::{CHUNK, Samples};
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
+use crate::numeric::arch::arch;
 use crate::threads::{self, Interrupt, Pool, locked};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -104,7 +105,7 @@ impl Restricted {
             if interrupt.is_set() {
                 break;
             }
-            value += Arch::new().dispatch(OfChunk {
+            value += arch().dispatch(OfChunk {
                 objective: self,
                 chunk,
                 w,

@@ -20,13 +20,14 @@ pub use passive_aggressive::{PassiveAggressive, Slack};
 
 use crate::chain::states::First;
 use crate::error::{Error, Result};
+use crate::numeric::arch::arch;
 use crate::stochastic::inference::Inference;
 use crate::stochastic::online::learner::{Answer, Mistake};
 use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::visits::{Visitor, Visits};
 use crate::stochastic::weights::{Cell, Sparse, Weights};
 use crate::threads::Interrupt;
-use pulp::{Arch, Simd};
+use pulp::Simd;
 
 /// What a learner keeps between two passes, each array by feature.
 pub struct State<'a> {
@@ -67,7 +68,7 @@ pub fn pass(
         active: Vec::new(),
         entries: Vec::new(),
     };
-    Arch::new().dispatch(Visits { visitor: &mut pass, view, sequence: visits, interrupt });
+    arch().dispatch(Visits { visitor: &mut pass, view, sequence: visits, interrupt });
     interrupt.check()?;
     let Pass { weights, difference, loss, .. } = pass;
     weights.store(|w, a| (w, a));

@@ -1,0 +1,45 @@
+//! The instruction set that loops over vectors are dispatched to: the processor's best, or a lower one to compare results with.
+
+use pulp::{Arch, Simd, WithSimd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Names, the lowest instruction set first. NEON is the only one of AArch64 beside the baseline.
+pub const NAMES: [&str; 4] = ["baseline", "NEON", "AVX2 and FMA", "AVX-512"];
+
+/// The highest instruction set that is used, by its place in `NAMES`.
+static HIGHEST: AtomicUsize = AtomicUsize::new(NAMES.len() - 1);
+
+/// The instruction set to dispatch to.
+#[inline]
+pub fn arch() -> Arch {
+    match HIGHEST.load(Ordering::Relaxed) {
+        0 => Arch::Scalar,
+        #[cfg(target_arch = "x86_64")]
+        2 => pulp::x86::V3::try_new().map_or(Arch::Scalar, Arch::V3),
+        _ => Arch::new(),
+    }
+}
+
+/// Leaves out instruction sets above the named one, from now on and on all threads. What the processor lacks stays unused.
+/// Returns whether the name is one of `NAMES`.
+pub fn limit(name: &str) -> bool {
+    let highest = NAMES.iter().position(|&each| each == name);
+    if let Some(highest) = highest {
+        HIGHEST.store(highest, Ordering::Relaxed);
+    }
+    highest.is_some()
+}
+
+/// The name of the instruction set in use.
+pub fn name() -> &'static str {
+    struct Width;
+    impl WithSimd for Width {
+        type Output = usize;
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) -> usize {
+            S::F64_LANES
+        }
+    }
+    // One, two, four or eight numbers in a vector.
+    NAMES[arch().dispatch(Width).ilog2() as usize]
+}

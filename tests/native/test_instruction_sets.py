@@ -1,0 +1,86 @@
+"""Models are the same whichever instruction set they are trained with.
+
+Vectors of every width add up numbers in one order, so results with AVX2 and with AVX-512 agree bit for bit. The
+baseline has no instruction that multiplies and adds with one rounding, and processors with NEON have other functions of
+the C library: their results agree with these up to rounding.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import loglinear
+from loglinear import OptionError
+from loglinear.vectors import instruction_set, limit_instruction_set
+
+SCRIPT = Path(__file__).with_name("instruction_set_values.py")
+# How far numbers may be from each other, relative to the largest of a run: trainings multiply differences of rounding.
+CLOSE = 1e-9
+# The first number of each run, an objective or a weight, as the baseline gives it on any processor.
+EXPECTED = {
+    "chain": 551.736697179,
+    "chain, l1": 677.580300132,
+    "chain of second order": 314.568754654,
+    "chain, sgd_l1": 1107.58359183,
+    "chain, sag": 595.939300128,
+    "chain, adagrad": 644.223461296,
+    "classifier": 2.35434990783,
+    "classifier, l1": 1.97479181983,
+    "one-vs-rest": 2.64057079871,
+    "network": 1589.16084213,
+    "network, junction tree": 1577.84804239,
+    "network, pseudo-likelihood": 1311.15517473,
+    "network, pseudo-likelihood without l1": 1262.30710119,
+    "network, nodewise": 1352.37477656,
+}
+
+
+def values(name: str) -> dict[str, np.ndarray]:
+    """The numbers of each run with an instruction set; skips the test on processors that lack it."""
+    home = Path(loglinear.__file__).parents[1]
+    paths = os.pathsep.join([str(home), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, str(SCRIPT), name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=os.environ | {"PYTHONPATH": paths})
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    if found["instruction_set"] != name:
+        pytest.skip(f"this processor has no {name}")
+    return {run: np.array([float.fromhex(each) for each in numbers]) for run, numbers in found["runs"].items()}
+
+
+@pytest.fixture(scope="module")
+def baseline():
+    return values("baseline")
+
+
+def test_the_widest_vectors_give_the_same_bits():
+    narrow, wide = values("AVX2 and FMA"), values("AVX-512")
+    assert [run for run in wide if not np.array_equal(wide[run], narrow[run])] == []
+
+
+@pytest.mark.parametrize("name", ["NEON", "AVX2 and FMA", "AVX-512"])
+def test_vectors_give_what_the_baseline_gives_up_to_rounding(name, baseline):
+    found = values(name)
+    assert found.keys() == baseline.keys()
+    distant = {run: np.abs(found[run] - baseline[run]).max() / np.abs(baseline[run]).max() for run in found}
+    assert {run: each for run, each in distant.items() if each > CLOSE} == {}
+
+
+def test_every_processor_gives_what_others_gave(baseline):
+    assert {run: float(numbers[0]) for run, numbers in baseline.items()} == pytest.approx(EXPECTED, rel=CLOSE)
+
+
+def test_an_unknown_instruction_set_is_refused_by_name():
+    used = instruction_set()
+    with pytest.raises(
+        OptionError, match=r"no instruction set \"AVX3\"; there are baseline, NEON, AVX2 and FMA, AVX-512"
+    ):
+        limit_instruction_set("AVX3")
+    assert instruction_set() == used
