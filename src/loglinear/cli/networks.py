@@ -14,6 +14,7 @@ from ..data.table import Table, read_table
 from ..data.writing import write_output
 from ..errors import DataError, OptionError
 from ..models import network_file
+from ..models.explanation import Explanation
 from ..models.network import PairwiseMRF
 from ..models.settings import plain
 from ..result import violation_text
@@ -21,7 +22,7 @@ from .options import flag
 from .output import counted, ended
 from .reading import naming
 
-__all__ = ["Edge", "evaluate", "inspect", "ranked_edges", "tag"]
+__all__ = ["Edge", "evaluate", "explain", "inspect", "ranked_edges", "tag"]
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,14 @@ def _known(column: npt.NDArray[np.object_], states: list[Any]) -> npt.NDArray[np
     found = np.empty(column.size, dtype=object)
     found[:] = [None if value is None else state_of.get(str(value), value) for value in column.tolist()]
     return found
+
+
+def explain(arguments: Namespace) -> list[Explanation]:
+    """Return the explanations of a table's samples."""
+    _refuse(arguments, "format")
+    network, _, samples = _opened(arguments)
+    with naming(arguments.file):
+        return list(network.explain(samples))
 
 
 def evaluate(arguments: Namespace) -> None:

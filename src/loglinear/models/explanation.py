@@ -1,5 +1,7 @@
 """Why a token has this label and not another one: the difference of two labellings' scores, feature by feature.
 
+The same words serve for samples of a classifier and variables of a network, each a token of its own.
+
 A score is the sum of the weights of the features that a labelling has, in nats: log p(y | x) = score(y) - log Z(x).
 The runner-up of a token is the best labelling in which the token has another label. It may differ from the best
 labelling at other tokens as well; contributions of these tokens' features belong to the difference.
@@ -16,6 +18,15 @@ __all__ = ["Contribution", "Explanation", "TokenExplanation", "page"]
 
 # Contributions of a token that are shown; the sum of the others stands behind them.
 SHOWN = 8
+# What a page says of its numbers.
+_INTRODUCTIONS = {
+    "Sentence": "For each token: its label, the label that it has in the best other labelling, and what the weights "
+    "add to the difference of the two scores, in nats.",
+    "Text": "For each text: its label, the second best label, and what the words' weights add to the difference of the "
+    "two scores, in nats.",
+    "Sample": "For each variable, with the value observed: its most probable state given all other variables, the "
+    "second most probable one, and what the weights add to the logarithm of their odds, in nats.",
+}
 _STYLE = """<style>
 .loglinear-explanation { font-family: system-ui, sans-serif; line-height: 1.4; max-width: 52rem; }
 .loglinear-explanation summary { cursor: pointer; padding: .15rem 0; }
@@ -122,19 +133,24 @@ class Explanation(Sequence[TokenExplanation]):
         return self.html()
 
 
-def page(explanations: Sequence[Explanation], title: str, top: int = SHOWN) -> str:
-    """Return a page of HTML, without anything from elsewhere, of the explanations of sentences."""
+def page(explanations: Sequence[Explanation], title: str, top: int = SHOWN, noun: str = "Sentence") -> str:
+    """Return a page of HTML, without anything from elsewhere, of explanations.
+
+    Args:
+        explanations: of sentences, texts or samples.
+        title: of the page.
+        top: contributions of a token that are shown.
+        noun: what is explained: Sentence, Text or Sample.
+    """
     parts = [
-        f"<section><h2>Sentence {number}</h2>{each.html(top)}</section>"
+        f"<section><h2>{noun} {number}</h2>{each.html(top)}</section>"
         for number, each in enumerate(explanations, start=1)
     ]
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" '
         f'content="light dark"><title>{escape(title)}</title></head><body style="margin: 1rem; font-family: '
-        f'system-ui, sans-serif"><h1>{escape(title)}</h1><p>For each token: its label, the label that it has in the '
-        "best other labelling, and what the weights add to the difference of the two scores, in nats.</p>"
-        f"{''.join(parts)}</body></html>\n"
+        f'system-ui, sans-serif"><h1>{escape(title)}</h1><p>{_INTRODUCTIONS[noun]}</p>{"".join(parts)}</body></html>\n'
     )
 
 

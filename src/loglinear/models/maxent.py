@@ -39,6 +39,7 @@ from .training import DevData, train
 
 if TYPE_CHECKING:
     from ..report.page import Report
+    from .explanation import Explanation
 
 __all__ = ["MaxEnt"]
 
@@ -329,6 +330,44 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
             title=title,
             command=call_text(self, None),
             trace=self.result_.trace if isinstance(self.result_, Result) else (),
+        )
+
+    def explain(self, X: Any, *, words: Sequence[str] | None = None) -> Explanation:
+        """Say why each sample has its class and not the second best one: what each feature adds to the difference.
+
+        With "ovr" the scores are those of two models, each of its class against the rest.
+
+        Args:
+            X: as for `predict`.
+            words: what to call each sample, such as its text; by default its attributes or its number.
+
+        Returns:
+            A sequence with an entry for each sample; its contributions, the intercept's among them, add up to the
+            difference of the two scores. It prints as text and is a table in notebooks.
+
+        Example:
+            >>> from loglinear import MaxEnt
+            >>> X, y = [["good", "fine"], ["bad"], ["good"]], ["+", "-", "+"]
+            >>> print(MaxEnt(l2=0.1).fit(X, y).explain([["good", "film"]]))
+              1  good film  + 0.885, not - 0.115: +2.045
+                   +1.785  good
+                   +0.259  (intercept)
+        """
+        from ..data.tokens import sample_texts
+        from .explained import explain_samples
+
+        check_is_fitted(self)
+        corpus = attribute_corpus(X)
+        probabilities = self.predict_proba(X)
+        named = self.attributes_ if self.attributes_ is not None else getattr(self, "feature_names_in_", None)
+        return explain_samples(
+            self._matrix(X),
+            self.coef_,
+            self.intercept_,
+            probabilities,
+            classes=[str(each) for each in self.classes_.tolist()],
+            texts=sample_texts(X, corpus, len(probabilities)) if words is None else words,
+            name=(lambda column: f"column {column}") if named is None else named.__getitem__,
         )
 
     def sparsify(self) -> MaxEnt:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,8 @@ from .structure import NetworkOptions, Trained, train_network
 
 if TYPE_CHECKING:
     import networkx
+
+    from .explanation import Explanation
 
 __all__ = ["LogLikelihood", "PairwiseMRF"]
 
@@ -338,9 +340,48 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         Numbers of a variable that has bins are replaced by their bins.
         """
         codes, beliefs = self._beliefs(X)
+        return decoded(self._filled(codes, beliefs), self.categories_, columns_of(X))
+
+    def _filled(self, codes: Codes, beliefs: Vector) -> Codes:
+        """Return samples with the most probable state in place of each missing value."""
         likely = [part.argmax(axis=1) for part in np.split(beliefs, self._graph.node_at[1:-1], axis=1)]
-        filled = np.where(codes < 0, np.stack(likely, axis=1), codes).astype(np.int32)
-        return decoded(filled, self.categories_, columns_of(X))
+        return np.where(codes < 0, np.stack(likely, axis=1), codes).astype(np.int32)
+
+    def explain(self, X: Any) -> Iterator[Explanation]:
+        """Say for each sample why each variable's most probable state, given all others, is that and not the second.
+
+        A contribution is what the variable's own weight, or a neighbour's state, adds to the difference of the two
+        states' scores: the logarithm of their odds. A missing value is taken as its most probable state.
+
+        Args:
+            X: samples, shape (n_samples, n_variables).
+
+        Returns:
+            An explanation of each sample, made when it is asked for, with an entry for each variable that the network
+            has not left out.
+
+        Example:
+            >>> from loglinear import PairwiseMRF
+            >>> X = [["rain", "wet"], ["rain", "wet"], ["sun", "dry"], ["sun", "wet"], ["rain", "dry"], ["sun", "dry"]]
+            >>> print(next(PairwiseMRF(l1=0.1).fit(X).explain([["rain", "wet"]])))
+              1  column 0=rain  rain 0.650, not sun 0.350: +0.619
+                   +1.238  column 1=wet
+                   -0.619  (its own weight)
+              2  column 1=wet  wet 0.650, not dry 0.350: +0.619
+                   +0.619  (its own weight)
+        """
+        from .explained import explain_states
+
+        codes, beliefs = self._beliefs(X)
+        names = [name if isinstance(name, str) else f"column {name}" for name in self._names()]
+        return explain_states(
+            self._graph,
+            self._scores,
+            self._filled(codes, beliefs),
+            names=[names[i] for i in self._varying.tolist()],
+            states=[[str(state) for state in self.categories_[i].tolist()] for i in self._varying.tolist()],
+            missing=codes < 0,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the network to a file, which is replaced whole or not at all.

@@ -12,6 +12,8 @@ from ..minimize import Callback
 from . import maxent_file
 from .chain_file import open_model
 from .checkpoint import Checkpoint
+from .explained import explain_samples
+from .explanation import Explanation
 from .maxent import MaxEnt
 
 __all__ = ["TextClassifier"]
@@ -86,6 +88,21 @@ class TextClassifier:
         """Return for each text the probability of every label."""
         rows = self.classifier.predict_proba(self._matrix(texts)).tolist()
         return [dict(zip(map(str, self.classifier.classes_), row, strict=True)) for row in rows]
+
+    def explain(self, texts: Sequence[str]) -> Explanation:
+        """Return why each text has its label: the words that speak for it and against it; see `MaxEnt.explain`."""
+        words = self._vectorizer.get_feature_names_out()
+        columns = range(len(words)) if self._columns is None else self._columns
+        classifier = self.classifier
+        return explain_samples(
+            self._matrix(texts),
+            classifier.coef_,
+            classifier.intercept_,
+            classifier.predict_proba(self._matrix(texts)),
+            classes=[str(each) for each in classifier.classes_.tolist()],
+            texts=texts,
+            name=lambda column: str(words[columns[column]]),
+        )
 
     def _matrix(self, texts: Sequence[str]) -> Any:
         X = self._vectorizer.transform(texts)

@@ -64,3 +64,46 @@ def test_what_cannot_be_explained_is_refused(misuse, sample, tmp_path):
     assert "line 2" in misuse("explain", "-m", sample.model, tmp_path / "narrow")
     assert misuse("explain", "-m", sample.model, input="a b\nc\n").startswith("<stdin>, line 2")
     misuse("explain", "-m", sample.model, tmp_path / "missing")
+
+
+def test_texts_are_explained_by_their_words(done, tmp_path):
+    (tmp_path / "train").write_text("+\ta good film\n-\ta bad film\n+\tgood fun\n-\ta bad joke\n")
+    done(
+        "train",
+        tmp_path / "train",
+        "-m",
+        tmp_path / "m.loglinear",
+        "--model-type",
+        "maxent",
+        "--format",
+        "text",
+        "--l1",
+        "0.1",
+    )
+    (tmp_path / "new").write_text("good good joke\na bad one\n")
+    shown = done("explain", "-m", tmp_path / "m.loglinear", tmp_path / "new", "--json").stdout.splitlines()
+    entries = [json.loads(line)["tokens"] for line in shown]
+    assert [entry["text"] for (entry,) in entries] == ["good good joke", "a bad one"]
+    tagged = done("tag", "-m", tmp_path / "m.loglinear", tmp_path / "new").stdout.split()
+    assert [entry["label"] for (entry,) in entries] == tagged == ["+", "-"]
+    assert entries[0][0]["contributions"][0]["feature"] == "good"
+    page = done("explain", "-m", tmp_path / "m.loglinear", tmp_path / "new", "--html").stdout
+    Page(page).check_alone()
+    assert "<h2>Text 2</h2>" in page
+
+
+def test_a_network_is_explained_line_by_line_of_its_table(done, misuse, tmp_path):
+    rows = ["a,b,c", *["x,x,u", "y,y,v"] * 20, *["x,y,u", "y,x,u"] * 4]
+    (tmp_path / "table.csv").write_text("\n".join(rows) + "\n")
+    done("structure", tmp_path / "table.csv", "-m", tmp_path / "m.loglinear", "--l1", "0.5")
+    (tmp_path / "new.csv").write_text("c,b,a\nu,x,x\nv,,y\n")
+    shown = done("explain", "-m", tmp_path / "m.loglinear", tmp_path / "new.csv", "--json").stdout.splitlines()
+    entries = [json.loads(line)["tokens"] for line in shown]
+    assert [[entry["text"] for entry in row] for row in entries] == [["a=x", "b=x", "c=u"], ["a=y", "b", "c=v"]]
+    filled = done("tag", "-m", tmp_path / "m.loglinear", tmp_path / "new.csv").stdout.splitlines()[2].split(",")
+    assert entries[1][1]["label"] == filled[1]
+    page = done("explain", "-m", tmp_path / "m.loglinear", tmp_path / "new.csv", "--html").stdout
+    Page(page).check_alone()
+    assert "<h2>Sample 2</h2>" in page
+    message = misuse("explain", "-m", tmp_path / "m.loglinear", tmp_path / "new.csv", "--format", "text")
+    assert "--format" in message
