@@ -9,6 +9,7 @@ import scipy.sparse
 import scipy.special
 
 from loglinear import MaxEnt, PairwiseMRF
+from loglinear.models.explanation import Explanation
 from loglinear.models.text_classifier import TextClassifier
 
 
@@ -65,7 +66,9 @@ def test_samples_with_attributes_are_called_by_them():
     at = model.attributes_.index("length")
     sign = 1 if found[0].label == model.classes_[1] else -1
     assert length == pytest.approx(sign * 3 * model.coef_[0, at])
-    assert [entry.text for entry in model.explain([["bad"]], words=["a text"])] == ["a text"]
+    (long,) = model.explain([["bad"]], words=["a text " * 20])
+    assert long.text == "a text " * 20
+    assert str(Explanation([long])).splitlines()[0] == f"  1  {'a text ' * 11}a…  - 0.811, not + 0.189: +1.456"
     json.dumps(found.to_dict())
     assert "good" in found._repr_html_()
 

@@ -18,6 +18,8 @@ __all__ = ["Contribution", "Explanation", "TokenExplanation", "page"]
 
 # Contributions of a token that are shown; the sum of the others stands behind them.
 SHOWN = 8
+# Characters of a text that are shown.
+LONGEST = 80
 # What a page says of its numbers.
 _INTRODUCTIONS = {
     "Sentence": "For each token: its label, the label that it has in the best other labelling, and what the weights "
@@ -154,8 +156,13 @@ def page(explanations: Sequence[Explanation], title: str, top: int = SHOWN, noun
     )
 
 
+def _called(text: str) -> str:
+    """Return what is shown of a text: its beginning if it is long."""
+    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
+
+
 def _named(each: TokenExplanation) -> str:
-    return f"{each.text}  " if each.text else ""
+    return f"{_called(each.text)}  " if each.text else ""
 
 
 def _rivals(each: TokenExplanation) -> str:
@@ -188,6 +195,6 @@ def _token_html(each: TokenExplanation, top: int) -> str:
     heads = '<tr><th scope="col">nats</th><th scope="col">feature</th><td></td></tr>'
     caption = f"<caption>{escape(each.label)}, not {escape(str(each.other))}</caption>"
     table = f"<table>{caption}{heads}{''.join(lines)}</table>" if lines else ""
-    text = f"{escape(each.text)} " if each.text else f"token {each.token + 1} "
+    text = f"{escape(_called(each.text))} " if each.text else f"token {each.token + 1} "
     rivals = escape(_rivals(each).removeprefix(each.label))
     return f'<details><summary>{text}<span class="label">{escape(each.label)}</span>{rivals}</summary>{table}</details>'
