@@ -67,6 +67,7 @@ class Page(HTMLParser):
         for tag, attributes in self.elements:
             assert tag not in ("link", "img", "iframe", "object", "base"), tag
             for name, value in attributes.items():
-                assert name not in ("src", "srcset", "action", "data", "xlink:href"), (tag, name)
+                assert name not in ("src", "srcset", "action", "data"), (tag, name)
+                assert name != "xlink:href" or value.startswith("#"), (tag, value)
                 assert name != "href" or value.startswith("#"), (tag, value)
                 assert not name.startswith("on"), (tag, name)

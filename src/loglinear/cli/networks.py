@@ -17,12 +17,13 @@ from ..models import network_file
 from ..models.explanation import Explanation
 from ..models.network import PairwiseMRF
 from ..models.settings import plain
+from ..report.page import Report
 from ..result import violation_text
-from .options import flag
+from .options import flag, flags_of
 from .output import counted, ended
 from .reading import naming
 
-__all__ = ["Edge", "evaluate", "explain", "inspect", "ranked_edges", "tag"]
+__all__ = ["Edge", "evaluate", "explain", "inspect", "make_report", "ranked_edges", "tag"]
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,27 @@ def explain(arguments: Namespace) -> list[Explanation]:
     network, _, samples = _opened(arguments)
     with naming(arguments.file):
         return list(network.explain(samples))
+
+
+def make_report(model: str, data: str, given: dict[str, Any], title: str) -> Report:
+    """Return the report of a network on a table.
+
+    Args:
+        model: path of the network's file.
+        data: path of the table.
+        given: options of the command line that networks refuse, None for those not given.
+        title: of the page.
+    """
+    from ..models.network_report import report_of_network
+    from ..models.structure import NetworkOptions
+
+    arguments = Namespace(model=model, file=data, **given)
+    _refuse(arguments, "format", "scheme", "trace")
+    network, _, samples = _opened(arguments)
+    settings = {**network.get_params(), "l1": network.l1_, "solver_options": None, "inference_options": None}
+    command = " ".join(["loglinear structure TABLE --model MODEL", *flags_of(NetworkOptions, settings)])
+    with naming(data):
+        return report_of_network(network, samples, title=title, command=command)
 
 
 def evaluate(arguments: Namespace) -> None:

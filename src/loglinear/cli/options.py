@@ -20,6 +20,7 @@ __all__ = [
     "chosen",
     "count",
     "flag",
+    "flags_of",
     "option_flag",
     "solvers_help",
 ]
@@ -116,6 +117,25 @@ def add_templates(parser: ArgumentParser) -> None:
     templates = parser.add_mutually_exclusive_group()
     templates.add_argument("--preset", metavar="NAME", help="named template; see `loglinear presets`")
     templates.add_argument("--template", metavar="FILE", help="template file in CRF++'s or Wapiti's language")
+
+
+def flags_of(kind: type, settings: dict[str, Any]) -> list[str]:
+    """Return the flags of the options in a dataclass that are not at their defaults."""
+    import json
+    from dataclasses import fields
+
+    words: list[str] = []
+    for each in fields(kind):
+        value, name = settings.get(each.name, each.default), option_flag(each.name)
+        if value == each.default or value is None:
+            continue
+        if isinstance(value, dict):
+            words += [word for key, given in value.items() for word in (name, f"{key}={json.dumps(given)}")]
+        elif value is True:
+            words.append(name)
+        else:
+            words += [name, f"{value:g}" if isinstance(value, float) else str(value)]
+    return words
 
 
 def add_format(parser: ArgumentParser, *more: str, default: str = "the format of the training data") -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError
 from ..models.settings import kind_of
 from .answers import of_sentences, of_texts
-from .options import option_flag
+from .options import flags_of
 from .output import say
 from .reading import model_format, open_model
 
 if TYPE_CHECKING:
+    from ..report.page import Report
     from ..trace import TraceRecord
 
 __all__ = ["training_command", "write_report"]
@@ -47,12 +46,34 @@ def write_report(
         quiet: whether to say nothing of the file.
     """
     from ..data.writing import write_output
+
+    names = [os.path.basename(os.path.normpath(path)) for path in (model_path, data)]
+    title = f"{names[0]} on {names[1]}"
+    if kind_of(model_path) == "network":
+        from .networks import make_report as of_network
+
+        report = of_network(model_path, data, {"format": format, "scheme": scheme, "trace": trace or None}, title)
+    else:
+        report = _of_labels(model_path, data, format, scheme, threads, title, trace, notes)
+    write_output(output, report.html().encode("utf-8"))
+    if output != "-" and not quiet:
+        say(f"{output}: written; open it in a browser")
+
+
+def _of_labels(
+    model_path: str,
+    data: str,
+    format: str | None,
+    scheme: str | None,
+    threads: int,
+    title: str,
+    trace: Sequence[TraceRecord],
+    notes: Sequence[str],
+) -> Report:
+    """Return the report of a chain or a classifier; the arguments are those of `write_report`."""
     from ..models.reports import make_report
     from ..schemes import checked_scheme
 
-    if kind_of(model_path) == "network":
-        message = f"{model_path}: reports are of chains and classifiers; `loglinear inspect` shows a network"
-        raise OptionError(message)
     model, settings = open_model(model_path)
     format = model_format(data, format, settings, model.template)
     scheme = scheme or ("none" if format in ("text", "svmlight") else None)
@@ -70,17 +91,13 @@ def write_report(
         spans = scheme != "none" and not samples
         answers = of_sentences(data, model, format, sure=sure, spans=spans, threads=threads)
         words = [] if answers.corpus is None else file_words(data, format, answers.corpus)
-    names = [os.path.basename(os.path.normpath(path)) for path in (model_path, data)]
     given: dict[str, Any] = {
         "scheme": scheme,
         "command": training_command(settings, model.template),
         "trace": trace,
         "notes": notes,
     }
-    report = make_report(model, settings, answers, words, title=f"{names[0]} on {names[1]}", **given)
-    write_output(output, report.html().encode("utf-8"))
-    if output != "-" and not quiet:
-        say(f"{output}: written; open it in a browser")
+    return make_report(model, settings, answers, words, title=title, **given)
 
 
 def training_command(settings: dict[str, Any], template: str | None) -> str | None:
@@ -113,7 +130,7 @@ def training_command(settings: dict[str, Any], template: str | None) -> str | No
     words += ["--dev", "DEV"] if "dev" in training else []
     settings = {**settings, "l2": _given_l2(settings), "solver": _given_solver(settings)}
     for kind in (SolverOptions, ChainFeatures, DevOptions):
-        words += _flags(kind, settings)
+        words += flags_of(kind, settings)
     return " ".join(map(shlex.quote, words))
 
 
@@ -126,21 +143,3 @@ def _given_l2(settings: dict[str, Any]) -> float | None:
 def _given_solver(settings: dict[str, Any]) -> str | None:
     """Return the name of the solver; None if it is the default."""
     return None if settings.get("solver") == "auto" else settings.get("solver")
-
-
-def _flags(kind: type, settings: dict[str, Any]) -> list[str]:
-    """Return the flags of the options in a dataclass that are not at their defaults."""
-    from dataclasses import fields
-
-    words: list[str] = []
-    for each in fields(kind):
-        value, name = settings.get(each.name, each.default), option_flag(each.name)
-        if value == each.default or value is None:
-            continue
-        if isinstance(value, dict):
-            words += [word for key, given in value.items() for word in (name, f"{key}={json.dumps(given)}")]
-        elif value is True:
-            words.append(name)
-        else:
-            words += [name, f"{value:g}" if isinstance(value, float) else str(value)]
-    return words

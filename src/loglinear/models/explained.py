@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
-import scipy.special
 
 from ..networks.graph import Graph
 from ..networks.numbering import Codes
@@ -84,22 +83,21 @@ def explain_states(
         missing: whether a value was not observed, shape (n_samples, n_variables).
     """
     node_scores, edge_scores = scores
+    conditionals = graph.conditionals(scores, codes)
     # Variable -> its neighbours, each with the table of the edge; rows are states of the variable.
     tables: dict[int, list[tuple[int, Vector]]] = defaultdict(list)
-    sizes = graph.layout.states
-    for (i, j), start, end in zip(graph.edges.tolist(), graph.edge_at[:-1], graph.edge_at[1:], strict=True):
-        table = edge_scores[start:end].reshape(sizes[i], sizes[j])
+    for i, j, table in graph.tables(edge_scores):
         tables[i].append((j, table))
         tables[j].append((i, table.T))
-    for row, unknown in zip(codes.tolist(), missing.tolist(), strict=True):
+    for at, (row, unknown) in enumerate(zip(codes.tolist(), missing.tolist(), strict=True)):
         entries = []
         for variable, name in enumerate(names):
             own = node_scores[graph.node_at[variable] : graph.node_at[variable + 1]]
             parts = [(OWN, own)]
             parts += [(f"{names[j]}={states[j][row[j]]}", table[:, row[j]]) for j, table in tables[variable]]
-            total = np.sum([part for _, part in parts], axis=0)
-            best, other = (int(each[0]) for each in _first_two(total[None]))
-            sure = scipy.special.softmax(total)[[best, other]].tolist()
+            log_p = conditionals[variable][at]
+            best, other = (int(each[0]) for each in _first_two(log_p[None]))
+            sure = np.exp(log_p[[best, other]]).tolist()
             found = [(feature, float(part[best] - part[other])) for feature, part in parts]
             text = name if unknown[variable] else f"{name}={states[variable][row[variable]]}"
             called = [states[variable][each] for each in (best, other)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from ..vectors import Vector
 from .estimator import Estimator, check_end
 from .options import SolverOptions
 from .training import train
+
+if TYPE_CHECKING:
+    from ..report.page import Report
 
 __all__ = ["GraphCRF"]
 
@@ -123,6 +126,25 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
         """Share of nodes with the right label."""
         graphs = Graphs.of(X)
         return float(np.mean(np.concatenate(self.predict(X)) == _joined(y, graphs)))
+
+    def report(self, X: Sequence[Any], y: Sequence[Any], *, title: str = "Report of a field on graphs") -> Report:
+        """Return a report on labelled graphs, which a notebook shows and `save` writes as one HTML file.
+
+        Args:
+            X: graphs.
+            y: labels of each graph's nodes, shape (n_nodes,) each.
+            title: title of the page.
+
+        Returns:
+            The tables as attributes. The pages need Jinja2: ``pip install 'loglinear[report]'``.
+
+        Raises:
+            DataError: graphs or labels that cannot be used.
+        """
+        from .network_report import report_of_graphs
+
+        _joined(y, Graphs.of(X))
+        return report_of_graphs(self, X, y, title=title)
 
 
 def _joined(y: Sequence[Any], graphs: Graphs) -> Array:

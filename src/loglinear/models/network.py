@@ -36,6 +36,7 @@ from .structure import NetworkOptions, Trained, train_network
 if TYPE_CHECKING:
     import networkx
 
+    from ..report import page
     from .explanation import Explanation
 
 __all__ = ["LogLikelihood", "PairwiseMRF"]
@@ -198,9 +199,7 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         """Keep the graph with its weights."""
         self._graph, self._scores, self.edges_ = graph, scores, self._varying[graph.edges]
         self.node_weights_ = self._by_variable(scores[0], 0.0)
-        shapes = self._layout.states[graph.edges]
-        tables = np.split(scores[1], graph.edge_at[1:-1]) if len(graph.edges) else []
-        self.weights_ = [table.reshape(shape) for table, shape in zip(tables, shapes.tolist(), strict=True)]
+        self.weights_ = [table for _, _, table in graph.tables(scores[1])]
         self.strengths_ = np.array([float(np.linalg.norm(table)) for table in self.weights_])
 
     def _by_variable(self, values: Vector, constant: float) -> list[Vector]:
@@ -230,6 +229,11 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
     def _names(self) -> list[Any]:
         names = getattr(self, "feature_names_in_", None)
         return list(range(self.n_features_in_)) if names is None else names.tolist()
+
+    def _called(self, variable: int) -> str:
+        """Return what a variable is called where people read it."""
+        name = self._names()[variable]
+        return name if isinstance(name, str) else f"column {name}"
 
     def _exactly(self) -> bool:
         """Whether questions are answered exactly."""
@@ -347,6 +351,27 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         likely = [part.argmax(axis=1) for part in np.split(beliefs, self._graph.node_at[1:-1], axis=1)]
         return np.where(codes < 0, np.stack(likely, axis=1), codes).astype(np.int32)
 
+    def report(self, X: Any, *, title: str = "Report of a network") -> page.Report:
+        """Return a report of the network on samples, which a notebook shows and `save` writes as one HTML file.
+
+        It says how well each value is told from the others of its sample, how probable the samples are, and which
+        edges are the strongest. A missing value is taken as its most probable state, and not counted.
+
+        Args:
+            X: samples, shape (n_samples, n_variables).
+            title: title of the page.
+
+        Returns:
+            The tables as attributes. The pages need Jinja2, and Matplotlib for the picture of the graph:
+            ``pip install 'loglinear[report]'``.
+
+        Raises:
+            DataError: data that cannot be used.
+        """
+        from .network_report import report_of_network
+
+        return report_of_network(self, X, title=title)
+
     def explain(self, X: Any) -> Iterator[Explanation]:
         """Say for each sample why each variable's most probable state, given all others, is that and not the second.
 
@@ -373,12 +398,11 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         from .explained import explain_states
 
         codes, beliefs = self._beliefs(X)
-        names = [name if isinstance(name, str) else f"column {name}" for name in self._names()]
         return explain_states(
             self._graph,
             self._scores,
             self._filled(codes, beliefs),
-            names=[names[i] for i in self._varying.tolist()],
+            names=[self._called(i) for i in self._varying.tolist()],
             states=[[str(state) for state in self.categories_[i].tolist()] for i in self._varying.tolist()],
             missing=codes < 0,
         )

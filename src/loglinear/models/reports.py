@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.features import Feature
 
-__all__ = ["call_text", "make_report", "preset_of", "sample_answers"]
+__all__ = ["call_text", "make_report", "preset_of", "sample_answers", "settings_rows", "training_rows"]
 
 # Labels that are named in the table on the data.
 _NAMED = 30
@@ -75,7 +75,10 @@ def make_report(
         command=command,
         template=model.template,
         notes=[*notes, *([] if answers.taggings is not None else [_NO_PROBABILITIES])],
-        samples=samples,
+        items="samples" if samples else "tokens",
+        headline=[],
+        edges=[],
+        graph="",
         trace=trace,
         scores=scores,
         intervals=bootstrap(gold, predicted, scores, scheme=None if scheme == "none" else scheme),
@@ -148,7 +151,7 @@ def _settings(settings: dict[str, Any], model: ChainModel) -> dict[str, str]:
     training = settings.get("training") or {}
     kind = "classifier" if settings.get("model") == "maxent" else "linear-chain CRF"
     order = {1: ", first order", 2: ", second order"}.get(settings.get("order", 0), "")
-    found: dict[str, Any] = {
+    found = {
         "model": kind + order,
         "features with a weight": model.n_features,
         "features in training": training.get("n_features"),
@@ -162,14 +165,19 @@ def _settings(settings: dict[str, Any], model: ChainModel) -> dict[str, str]:
         "format": settings.get("format"),
         "imported from": settings.get("imported"),
         "trained on": _size(training),
-        **_end(training),
+        **training_rows(training),
         "loglinear": settings.get("loglinear"),
     }
+    return settings_rows(found)
+
+
+def settings_rows(found: dict[str, Any]) -> dict[str, str]:
+    """Return what is known of a model as the texts of a table."""
     known = {name: each for name, each in found.items() if each is not None}
     return {name: f"{each:,}" if isinstance(each, int) else str(each) for name, each in known.items()}
 
 
-def _end(training: dict[str, Any]) -> dict[str, Any]:
+def training_rows(training: dict[str, Any]) -> dict[str, Any]:
     """Return how a training ended, and what it cost."""
     if "status" not in training:
         return {}

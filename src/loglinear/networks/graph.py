@@ -5,11 +5,14 @@ A method has options, and a function ``moments(graph, ...)`` that training calls
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.special import log_softmax
 
 from .. import _core
 from ..vectors import Vector
@@ -67,6 +70,25 @@ class Graph:
         """Return the index in ``edge_scores`` of some of the graph's interactions."""
         at = np.searchsorted(self.interactions, interactions, sorter=self._sorter)
         return np.asarray(self.places[self._sorter[at]])
+
+    def tables(self, edge_scores: Vector) -> Iterator[tuple[int, int, Vector]]:
+        """Yield both ends of each edge and its table, shape (states of the first, states of the second)."""
+        shapes = self.layout.states[self.edges].tolist()
+        for (i, j), shape, start in zip(self.edges.tolist(), shapes, self.edge_at[:-1].tolist(), strict=True):
+            yield i, j, edge_scores[start : start + shape[0] * shape[1]].reshape(shape)
+
+    def conditionals(self, scores: tuple[Vector, Vector], codes: Codes) -> list[Vector]:
+        """Return log p of each variable's states given all other variables, in samples without missing values.
+
+        Returns:
+            For each variable an array of shape (n_samples, states).
+        """
+        node_scores, edge_scores = scores
+        totals = [np.tile(node_scores[start:end], (len(codes), 1)) for start, end in pairwise(self.node_at.tolist())]
+        for i, j, table in self.tables(edge_scores):
+            totals[i] += table.T[codes[:, j]]
+            totals[j] += table[codes[:, i]]
+        return [np.asarray(log_softmax(each, axis=1)) for each in totals]
 
     def score(self, scores: tuple[Vector, Vector], codes: Codes) -> Vector:
         """Return log p~ of samples without missing values, shape (n_samples,)."""

@@ -51,7 +51,8 @@ class Report:
         command: how to train the model again; None if that cannot be told.
         template: text of the model's template; None without one.
         notes: remarks on the figures, such as that they are those of training data.
-        samples: whether tokens are samples of a classifier.
+        items: what has labels: "tokens", a classifier's "samples", a network's "values", "nodes" of graphs.
+        headline: figures beside the scores: name, number, and what stands below it.
         trace: the steps of the training; empty where they are not at hand.
         scores: the evaluation, as `loglinear.evaluate` returns it.
         intervals: 95 % confidence intervals of the scores.
@@ -59,7 +60,9 @@ class Report:
         mistakes: the most frequent mistakes, with examples.
         strongest: label -> its strongest features.
         transitions: weights of transitions; None if the model has none.
-        calibrations: calibration by kind of answers ("tokens", "spans", "samples"); empty without probabilities.
+        edges: the strongest edges of a network with their strengths.
+        graph: picture of a network as SVG; empty without one.
+        calibrations: calibration by kind of answers (``items``, "spans"); empty without probabilities.
 
     Example:
         >>> from loglinear import ChainCRF
@@ -77,7 +80,8 @@ class Report:
     command: str | None
     template: str | None
     notes: Sequence[str]
-    samples: bool
+    items: str
+    headline: Sequence[tuple[str, str, str]]
     trace: Sequence[TraceRecord]
     scores: Evaluation
     intervals: Intervals
@@ -85,6 +89,8 @@ class Report:
     mistakes: list[Mistake]
     strongest: dict[str, Strongest]
     transitions: Transitions | None
+    edges: Sequence[tuple[str, float]]
+    graph: str
     calibrations: dict[str, Calibration]
 
     def html(self) -> str:
@@ -106,8 +112,15 @@ class Report:
             diagrams={name: Markup(charts.reliability(each, name)) for name, each in self.calibrations.items()},
             shown=_SHOWN,
             largest=_largest(self.transitions),
-            items="samples" if self.samples else "tokens",
+            graph=Markup(self.graph),
+            unit=self._unit(),
         )
+
+    def _unit(self) -> str:
+        """Return what is drawn with replacement for the confidence intervals: what tokens stand in."""
+        if self.items == "samples" and self.scores.n_sentences != self.scores.n_tokens:
+            return "sentence"
+        return {"tokens": "sentence", "samples": "sample", "values": "row", "nodes": "graph"}[self.items]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, which is replaced whole or not at all.

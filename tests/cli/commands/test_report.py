@@ -117,3 +117,24 @@ def test_bad_input_is_refused_with_its_remedy(misuse, chunker, tmp_path):
     assert "give --dev" in misuse(*train, "--partial")
     assert not (tmp_path / "page").exists()
     assert not (tmp_path / "m").exists()
+
+
+def test_a_network_has_a_report_of_its_table_whose_figures_are_those_of_evaluate(done, misuse, tmp_path):
+    rows = ["a,b,c", *["x,x,u", "y,y,v"] * 20, *["x,y,u", "y,x,u"] * 4, "x,,u"]
+    (tmp_path / "table.csv").write_text("\n".join(rows) + "\n")
+    model, data = tmp_path / "m.loglinear", tmp_path / "table.csv"
+    done("structure", data, "-m", model, "--l1", "0.5", "--l2", "0.1", "-q")
+    done("report", model, "--data", data, "-o", tmp_path / "report.html")
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    page.check_alone()
+    scores = json.loads(done("evaluate", "-m", model, data, "--json").stdout)
+    assert f"log-likelihood of a row, in nats{scores['log_likelihood_per_sample']:.4f}" in page.text
+    assert {row[0]: row[1] for row in page.tables["Data"]}["missing values"] == "1"
+    command = re.search(r"loglinear structure TABLE.*", page.text)[0]
+    assert command == "loglinear structure TABLE --model MODEL --l1 0.5 --l2 0.1"
+    places = {"TABLE": data, "MODEL": tmp_path / "again"}
+    done(*(places.get(part, part) for part in command.split()[1:]), "-q")
+    edges = [json.loads(done("inspect", path, "--json").stdout)["edges"] for path in (model, tmp_path / "again")]
+    assert edges[0] == edges[1]
+    for option in (("--format", "text"), ("--scheme", "IOB2")):
+        assert option[0] in misuse("report", model, "--data", data, "-o", tmp_path / "r.html", *option)

@@ -1,8 +1,9 @@
 """Write a report of a model on labelled data: one HTML file that needs no network and no other file.
 
 It has the scores of chunks and labels with confidence intervals, confusions, the most frequent mistakes in context,
-the strongest features, transitions, and whether the probabilities can be believed. It needs Jinja2:
-pip install 'loglinear[report]'.
+the strongest features, transitions, and whether the probabilities can be believed. Of a network it has how probable
+the rows of a table are, how well each value is told from the others of its row, and the strongest edges. It needs
+Jinja2: pip install 'loglinear[report]'.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ WRITES: tuple[str, ...] = ("output",)
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("model", metavar="MODEL", help="model file of a chain or a classifier")
-    parser.add_argument("--data", required=True, metavar="FILE", help="labelled sentences, samples or texts")
+    parser.add_argument("model", metavar="MODEL", help="model file")
+    parser.add_argument(
+        "--data", required=True, metavar="FILE", help="labelled sentences, samples or texts; the table of a network"
+    )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="HTML file to write; - for stdout")
     trace = "JSON lines that train wrote with --trace, for the curve of the training"
     parser.add_argument("--trace", metavar="FILE", help=trace)

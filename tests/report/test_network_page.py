@@ -1,0 +1,111 @@
+"""Reports of networks and of fields on graphs, held against the models' own answers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.special
+
+from loglinear import DataError, GraphCRF, PairwiseMRF, grid_edges
+from oracles.pages import Page
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Columns that hang together, one with three states, one that never changes, and values that are missing."""
+    rng = np.random.default_rng(1)
+    a = rng.integers(3, size=300)
+    b = np.where(rng.random(300) < 0.7, a > 0, rng.random(300) < 0.5)
+    c = np.where(rng.random(300) < 0.7, b, rng.random(300) < 0.5)
+    made = pd.DataFrame({"a": a.astype(str), "one": "same", "b": b.astype(str), "c": c.astype(str)}, dtype=object)
+    made.loc[:5, "b"] = None
+    return made
+
+
+@pytest.fixture(scope="module")
+def network(table):
+    with pytest.warns(UserWarning, match="left out"):
+        return PairwiseMRF(l1=1.0).fit(table)
+
+
+def conditionals(network, row):
+    """Observed variable -> probabilities of its states given all others, from the probabilities of whole rows."""
+    filled = network.predict(pd.DataFrame([row]))[0]
+    found = {}
+    for at, name in enumerate(row.index):
+        states = network.categories_[at].tolist()
+        if not pd.isna(row[name]) and len(states) > 1:
+            rows = pd.DataFrame([filled] * len(states), columns=row.index)
+            rows[name] = states
+            found[name] = dict(zip(states, scipy.special.softmax(network.log_likelihood(rows).samples), strict=True))
+    return found
+
+
+def test_a_report_of_a_network_has_what_the_network_says_of_each_value(network, table):
+    X = table[:60]
+    report = network.report(X)
+    expected = [conditionals(network, row) for _, row in X.iterrows()]
+    right = [
+        row[name] == max(p, key=p.get)
+        for (_, row), each in zip(X.iterrows(), expected, strict=True)
+        for name, p in each.items()
+    ]
+    assert report.scores.n_tokens == len(right) == 60 * 3 - 6
+    assert report.scores.accuracy == np.mean(right)
+    assert report.data["missing values"] == 6
+    mean = sum(max(p.values()) for each in expected for p in each.values()) / len(right)
+    calibration = report.calibrations["values"]
+    assert sum(each.n * each.confidence for each in calibration.bins if each.n) / len(right) == pytest.approx(mean)
+    most = sum(X[name].value_counts().max() for name in "abc") / len(right)
+    assert report.data["values that are their variable's most frequent one"] == f"{100 * most:.2f} %"
+    ((_, value, below),) = report.headline
+    assert (value, below) == (f"{network.score(X):.4f}", "exact")
+    strengths = dict(report.edges)
+    assert list(strengths.values()) == sorted(network.strengths_, reverse=True)
+    assert report.command == "PairwiseMRF(l1=1.0).fit(X_train)"
+    page = Page(report.html())
+    page.check_alone()
+    assert f"accuracy of values{100 * np.mean(right):.2f} %" in page.text
+    assert [row[0] for row in page.tables["Strongest edges"][1:]] == list(strengths)
+    assert "<svg" in report.graph
+
+
+def test_the_features_of_a_state_are_what_moves_its_odds(network, table):
+    """Differences between two states' weights are those of the log-odds when the neighbour changes."""
+    report = network.report(table)
+    weights = {label: dict(each.up + each.down) for label, each in report.strongest.items()}
+    assert set(weights) == {"a=0", "a=1", "a=2", "b=False", "b=True", "c=False", "c=True"}
+    rows = pd.DataFrame([["0", "same", b, "True"] for b in ("False", "True")], columns=table.columns)
+    odds = [
+        np.log(each["a"]["2"] / each["a"]["0"]) for each in (conditionals(network, row) for _, row in rows.iterrows())
+    ]
+    by_weights = [weights["a=2"].get(f"b={b}", 0.0) - weights["a=0"].get(f"b={b}", 0.0) for b in ("False", "True")]
+    assert by_weights[1] - by_weights[0] == pytest.approx(odds[1] - odds[0])
+
+
+def test_a_table_without_values_is_refused(network, table):
+    with pytest.raises(DataError, match="no values"):
+        network.report(table[:2].assign(a=None, b=None, c=None))
+
+
+def test_a_report_of_graphs_has_the_scores_of_the_field():
+    rng = np.random.default_rng(0)
+    y = [rng.integers(3, size=(4, 5)).cumsum(1) % 3 for _ in range(6)]
+    X = [
+        (np.stack([k == each for k in range(3)], -1).reshape(20, 3) + rng.normal(size=(20, 3)), grid_edges(4, 5))
+        for each in y
+    ]
+    y = [each.ravel() for each in y]
+    crf = GraphCRF(l2=0.5).fit(X, y)
+    report = crf.report(X, y)
+    assert report.scores.accuracy == pytest.approx(crf.score(X, y))
+    assert 0.5 < report.scores.accuracy < 1.0
+    sure = np.concatenate(crf.predict_proba(X))
+    guess = np.concatenate(crf.predict(X))
+    mean = sure[np.arange(len(guess)), guess].mean()
+    found = report.calibrations["nodes"]
+    assert sum(each.n * each.confidence for each in found.bins if each.n) / found.n == pytest.approx(mean)
+    assert report.transitions.weights == crf.edge_weights_[0].tolist()
+    assert report.strongest["1"].up[0][1] == crf.node_weights_[:, 1].max()
+    Page(report.html()).check_alone()
+    with pytest.raises(DataError, match="labels of graph 0"):
+        crf.report(X, [each[:3] for each in y])
