@@ -61,7 +61,7 @@ class Estimator:
         own = getattr_static(type(self), name, None)
         if isinstance(own, property) and own.fget is not None:  # which has raised an AttributeError
             return own.fget(self)
-        if name in ("__sklearn_tags__", "_repr_html_") or not name.endswith("_"):
+        if name == "__sklearn_tags__" or not name.endswith("_"):
             counterpart: Any = _counterpart(type(self))  # type: ignore[arg-type]
             if hasattr(counterpart, name):
                 found = getattr_static(counterpart, name)
@@ -75,6 +75,12 @@ class Estimator:
         given = ((name, getattr(self, name)) for name in self._get_param_names())
         changed = (f"{name}={value!r}" for name, value in given if repr(value) != repr(defaults[name].default))
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the parameters and, once fitted, labels, size and how training ended."""
+        from .summary import summary_html
+
+        return summary_html(self)
 
     @classmethod
     def _get_param_names(cls) -> list[str]:

@@ -22,7 +22,7 @@ from .reports import call_text, settings_rows, training_rows
 from .settings import training_summary
 from .tagging import Tagging
 
-__all__ = ["report_of_graphs", "report_of_network"]
+__all__ = ["graph_rows", "network_rows", "report_of_graphs", "report_of_network"]
 
 Places = npt.NDArray[np.intp]
 # Strongest weights of a state that are shown, for it and against it, and strongest edges.
@@ -77,7 +77,7 @@ def report_of_network(network: Any, X: Any, *, title: str, command: str | None =
             "missing values": int((codes < 0).sum()),
             "values that are their variable's most frequent one": f"{100.0 * _most_frequent(codes):.2f} %",
         },
-        settings=_network_settings(network),
+        settings=network_rows(network),
         command=command or call_text(network, None).replace(".fit(X_train, y_train)", ".fit(X_train)"),
         trace=() if network.result_ is None else network.result_.trace,
         strongest=_strongest_states(network, states),
@@ -119,24 +119,29 @@ def report_of_graphs(crf: Any, X: Sequence[Any], y: Sequence[Any], *, title: str
         items="nodes",
         headline=[],
         data={"graphs": len(sizes), "nodes": sum(sizes), "labels": f"{len(classes)}: {', '.join(classes)}"},
-        settings=settings_rows(
-            {
-                "model": "conditional random field on graphs",
-                "inference": "exact" if crf.exact_ else "loopy belief propagation",
-                "node features": len(crf.node_weights_),
-                "edge features": len(crf.edge_weights_),
-                "features with a weight": int(np.count_nonzero(crf.result_.w)),
-                "l1": crf.l1,
-                "l2": crf.l2,
-                **training_rows(training_summary([crf.result_])),
-            }
-        ),
+        settings=graph_rows(crf),
         command=call_text(crf, None),
         trace=crf.result_.trace,
         strongest=strongest,
         transitions=Transitions(classes, crf.edge_weights_[0].tolist(), 0) if len(crf.edge_weights_) == 1 else None,
         edges=[],
         graph="",
+    )
+
+
+def graph_rows(crf: Any) -> dict[str, str]:
+    """Return the rows of the table on a field on graphs and its training."""
+    return settings_rows(
+        {
+            "model": "conditional random field on graphs",
+            "inference": "exact" if crf.exact_ else "loopy belief propagation",
+            "node features": len(crf.node_weights_),
+            "edge features": len(crf.edge_weights_),
+            "features with a weight": int(np.count_nonzero(crf.result_.w)),
+            "l1": crf.l1,
+            "l2": crf.l2,
+            **training_rows(training_summary([crf.result_])),
+        }
     )
 
 
@@ -164,7 +169,7 @@ def _most_frequent(codes: npt.NDArray[np.int32]) -> float:
     return sum(int(np.bincount(column).max()) for column in columns if column.size) / int((codes >= 0).sum())
 
 
-def _network_settings(network: Any) -> dict[str, str]:
+def network_rows(network: Any) -> dict[str, str]:
     """Return the rows of the table on the network and its training."""
     n = len(network._varying)
     training = network._training
@@ -174,7 +179,7 @@ def _network_settings(network: Any) -> dict[str, str]:
             "variables": n,
             "edges": f"{len(network.edges_):,} of {n * (n - 1) // 2:,} possible ones",
             "weights of edges": int(sum(np.count_nonzero(table) for table in network.weights_)),
-            "objective": network.objective,
+            "minimised": network.objective,
             "inference": network.inference,
             "solver": str(network.solver),
             "l1": f"{network.l1_:.6g}" + (f", chosen by {network.l1}" if isinstance(network.l1, str) else ""),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.features import Feature
 
-__all__ = ["call_text", "make_report", "preset_of", "sample_answers", "settings_rows", "training_rows"]
+__all__ = ["call_text", "make_report", "model_rows", "preset_of", "sample_answers", "settings_rows", "training_rows"]
 
 # Labels that are named in the table on the data.
 _NAMED = 30
@@ -71,7 +71,7 @@ def make_report(
     return Report(
         title=title,
         data=_data(answers, model, features, samples=samples),
-        settings=_settings(settings, model),
+        settings=model_rows(settings, model),
         command=command,
         template=model.template,
         notes=[*notes, *([] if answers.taggings is not None else [_NO_PROBABILITIES])],
@@ -146,7 +146,7 @@ def _attributes(corpus: Corpus, known: set[str | None]) -> dict[str, Any]:
     return rows
 
 
-def _settings(settings: dict[str, Any], model: ChainModel) -> dict[str, str]:
+def model_rows(settings: dict[str, Any], model: ChainModel) -> dict[str, str]:
     """Return the rows of the table on the model and its training, without those that its file knows nothing of."""
     training = settings.get("training") or {}
     kind = "classifier" if settings.get("model") == "maxent" else "linear-chain CRF"

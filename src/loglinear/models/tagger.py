@@ -72,6 +72,9 @@ class Tagger:
         tagger._set(model, label_type)
         return tagger
 
+    def __repr__(self) -> str:
+        return f"<Tagger of {len(self.labels)} labels, {self._model.n_features:,} features>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self)._of, (self._model, self._label_type)
 
