@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,8 @@ import loglinear
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-MISSING = [name for name in ("sphinx", "myst_parser", "furo", "sphinx_copybutton") if find_spec(name) is None]
+NEEDED = ("sphinx", "myst_parser", "furo", "sphinx_copybutton", "sphinx_gallery", "matplotlib", "distributed")
+MISSING = [name for name in NEEDED if find_spec(name) is None]
 
 
 class Page(HTMLParser):
@@ -39,9 +41,17 @@ class Page(HTMLParser):
 
 
 def built(folder: Path) -> dict[Path, Page]:
-    """The pages of the site by their paths in it; a warning is an error."""
+    """The pages of the site by their paths in it; a warning is an error.
+
+    The gallery's pages are written beside their sources: the site is built in a copy.
+    """
+    copy = folder / "copy"
+    shutil.copytree(DOCS, copy / "docs", ignore=shutil.ignore_patterns("_build", "gallery"))
+    shutil.copytree(ROOT / "examples", copy / "examples")
+    for page in ROOT.glob("*.md"):
+        shutil.copy(page, copy)
     options = ["-q", "-W", "--keep-going", "-b", "html", "-d", str(folder / "doctrees")]
-    command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(folder / "html")]
+    command = [sys.executable, "-m", "sphinx", *options, str(copy / "docs"), str(folder / "html")]
     path = os.pathsep.join([str(Path(loglinear.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=os.environ | {"PYTHONPATH": path})
     assert done.returncode == 0, done.stderr
@@ -64,9 +74,17 @@ def broken_links(pages: dict[Path, Page]) -> Iterator[str]:
 @pytest.mark.skipif(bool(MISSING), reason=f"no {', '.join(MISSING)}: pip install '.[docs]'")
 def test_the_site_has_every_page_and_name_and_its_links_lead_somewhere(tmp_path):
     pages = built(tmp_path)
-    sources = {page.relative_to(DOCS).with_suffix(".html") for page in DOCS.rglob("*.md") if "_build" not in page.parts}
+    sources = {
+        page.relative_to(DOCS).with_suffix(".html")
+        for page in DOCS.rglob("*.md")
+        if page.relative_to(DOCS).parts[0] not in {"_build", "gallery"}
+    }
     assert len(sources) > 20
-    assert sources <= {path.relative_to(tmp_path / "html") for path in pages}
+    examples = {Path("gallery", page.name).with_suffix(".html") for page in (ROOT / "examples").glob("*.py")}
+    assert sources | examples <= {path.relative_to(tmp_path / "html") for path in pages}
+    gallery = pages[tmp_path / "html" / "gallery" / "index.html"]
+    pictures = {Path(link).name for link in gallery.links if "_thumb." in link}
+    assert pictures == {f"sphx_glr_{page.stem}_thumb.png" for page in examples}
 
     assert list(broken_links(pages)) == []
     fetched = {link for page in pages.values() for link in page.links if link.endswith((".js", ".css", ".woff2"))}

@@ -1,0 +1,139 @@
+"""
+Addresses in parts, and which of them a person should see
+=========================================================
+
+Orders, forms and old lists hold addresses as one line: "12b Mill Lane Flat 3 York YO1 7HU". To sort or to match them,
+street, number and town have to be apart. Rules break at the third exception. A model learns from eighty addresses
+that a person has labelled, and it knows when it is unsure: a person then looks at these lines alone.
+"""
+
+import random
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from loglinear import ChainCRF, evaluate
+
+# %%
+# Addresses
+# ---------
+#
+# Made-up ones, as people write them: parts in different order, abbreviations, slips of the keyboard, capitals or none,
+# and the same names for towns, houses and streets. "St" is a saint or a street, "York" a town or the beginning of one.
+
+rng = random.Random(0)
+NAMES = (
+    "Mill Church Victoria York Park London Station High Queen Albert King Green Windsor Lincoln Chester Bath".split()
+)
+KINDS = "Street Road Lane Avenue Close Way St Rd Ave".split()
+TOWNS = "York|London|Bath|Lincoln|Chester|Leeds|St Albans|Milton Keynes|King's Lynn|High Wycombe|Hull|Ely".split("|")
+HOUSES = "Rose Cottage|The Old Mill|Victoria House|Park View|Church Farm".split("|")
+
+
+def slip(word):
+    """The word, in one of ten longer words with two letters swapped."""
+    if len(word) < 4 or rng.random() > 0.1:
+        return word
+    at = rng.randrange(len(word) - 1)
+    return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+
+
+def address():
+    """Tokens of an address, and their labels."""
+    number = [(str(rng.randint(1, 250)) + rng.choice(["", "", "", "a", "b"]), "number")]
+    first = rng.choice([rng.choice(NAMES), rng.choice(TOWNS)])
+    street = [(word, "street") for word in [*first.split(), rng.choice(KINDS)]]
+    if rng.random() < 0.15:
+        street = [("The", "street"), (rng.choice(["Green", "Crescent", "Mews", "View"]), "street")]
+    flat = [(rng.choice(["Flat", "flat", "Apt", "Unit"]), "unit"), (str(rng.randint(1, 30)), "unit")]
+    town = [(word, "town") for word in rng.choice(TOWNS).split()]
+    code = [(rng.choice(["YO", "LS", "B", "SW", "CH"]) + str(rng.randint(1, 29)), "postcode")]
+    code += [(str(rng.randint(1, 9)) + "".join(rng.choices("ABDEFGHJLNPQRSTUWXYZ", k=2)), "postcode")]
+    front = number + street
+    if rng.random() < 0.3:
+        front = rng.choice([flat + front, front + flat])
+    elif rng.random() < 0.2:
+        front = [(word, "house") for word in rng.choice(HOUSES).split()] + (front if rng.random() < 0.4 else street)
+    parts = [*front, *town, *code] if rng.random() < 0.85 else [*front, *town]
+    how = rng.choice([str, str, str.lower, str.upper])
+    return [how(slip(word)) for word, _ in parts], [label for _, label in parts]
+
+
+# %%
+# What the model looks at
+# -----------------------
+#
+# The attributes of a token are a plain dict or list: here the word, its ending, its neighbours, what it looks like, and
+# how far it stands from both ends.
+
+
+def shape(word):
+    """9 for a digit, a for a letter: "12b" is "99a"."""
+    return "".join("9" if c.isdigit() else "a" if c.isalpha() else c for c in word)
+
+
+def attributes(words):
+    """The attributes of each word of an address."""
+    small = ["<", *(word.lower() for word in words), ">"]
+    return [
+        [
+            f"word={small[i]}",
+            f"shape={shape(small[i])}",
+            f"before={small[i - 1]}",
+            f"after={small[i + 1]}",
+            f"shape after={shape(small[i + 1])}",
+            f"end={small[i][-3:]}",
+            f"from the front={min(i, 4)}",
+            f"from the end={min(len(words) - i, 4)}",
+        ]
+        for i in range(1, len(words) + 1)
+    ]
+
+
+texts, y = zip(*(address() for _ in range(1080)), strict=True)
+X = [attributes(words) for words in texts]
+crf = ChainCRF(l1=0.1, l2=0.1).fit(X[:80], y[:80])
+for word, label in zip(texts[0], y[0], strict=True):
+    print(f"{word:10s} {label}")
+
+# %%
+# How good it is
+# --------------
+#
+# On a thousand addresses that it has not seen, label by label.
+
+predicted = crf.predict(X[80:])
+scores = evaluate(y[80:], predicted)
+for label, score in scores.per_label.items():
+    print(f"{label:10s} precision {score['precision']:.3f}  recall {score['recall']:.3f}")
+print(f"{scores.sentence_accuracy:.1%} of the addresses are right as a whole")
+
+# %%
+# Who looks at what
+# -----------------
+#
+# ``tag`` gives the probability that an address is labelled right as a whole. Sorted by it, the addresses that a person
+# has to correct stand at the front.
+
+taggings = crf.tag(X[80:])
+wrong = np.array([tagging.labels != labels for tagging, labels in zip(taggings, y[80:], strict=True)])
+sure = np.array([tagging.probability for tagging in taggings])
+order = np.argsort(sure)
+for at in order[:4]:
+    print(f"{sure[at]:.2f}  {' '.join(texts[80 + at])}")
+    print("     ", " ".join(taggings[at].labels))
+
+# %%
+
+looked_at = np.arange(len(order) + 1) / len(order)
+left = np.concatenate([[wrong.sum()], wrong.sum() - np.cumsum(wrong[order])])
+figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
+axes.plot(looked_at, left, label="the least sure first")
+axes.plot([0, 1], [wrong.sum(), 0], ":", color="#777777", label="in any order")
+axes.set(xlabel="share of the addresses that a person looks at", ylabel="wrong addresses that are left")
+axes.xaxis.set_major_formatter("{x:.0%}")
+axes.legend()
+plt.show()
+
+tenth = len(order) // 10
+print(f"{wrong[order[:tenth]].sum()} of {wrong.sum()} mistakes are in the tenth that the model is least sure of")

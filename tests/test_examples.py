@@ -1,0 +1,78 @@
+"""The scripts of examples/ run without a warning, make a figure, and what their text says of the results holds."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+Names = dict[str, Any]
+
+
+def addresses(names: Names) -> bool:
+    """Most mistakes are in the tenth of the addresses that the model is least sure of."""
+    wrong, order, tenth = names["wrong"], names["order"], names["tenth"]
+    return 20 < wrong.sum() < 200 and wrong[order[:tenth]].sum() > wrong.sum() / 2
+
+
+def documents(names: Names) -> bool:
+    """A stronger penalty leaves fewer words, and the smallest models make more mistakes."""
+    n_words, accuracy = names["n_words"], names["accuracy"]
+    small_talk = {"hello", "morning", "kind", "regards", "thank"}
+    strongest = {names["words"][k] for row in names["classifier"].coef_ for k in (-row).argsort()[:6]}
+    return n_words == sorted(n_words) and accuracy[0] < accuracy[2] < accuracy[-1] and not strongest & small_talk
+
+
+def entities(names: Names) -> bool:
+    """The rule leaves no impossible label, helps where sentences are few, and costs nothing where there are many."""
+    f1, broken = names["f1"], names["broken"]
+    few, many = (f1["with the rule"][at] - f1["without"][at] for at in (0, -1))
+    return few > 0.02 and many > -0.005 and broken["without"][0] > 0 and not any(broken["with the rule"])
+
+
+def own_objective(names: Names) -> bool:
+    """The gradient is right, the best strength is inside the path, and there all six effects are found."""
+    best, points = names["best"], names["followed"].points
+    inside = best is not points[0] and best is not points[-1]
+    return names["difference"] < 1e-5 * names["size"] and inside and all(best.result.w[: len(names["effects"])])
+
+
+def partial_labels(names: Names) -> bool:
+    """The dictionary brings more than half of what labels of all words would bring."""
+    few, dictionary, full = names["accuracy"].values()
+    return few < (few + full) / 2 < dictionary < full
+
+
+def survey(names: Names) -> bool:
+    """The network has the edges of the rules and no others; the correlations are more."""
+    return set(names["edges"]) == names["rules"] < set(names["significant"])
+
+
+HOLDS: dict[str, Callable[[Names], bool]] = {
+    each.__name__: each for each in (addresses, documents, entities, own_objective, partial_labels, survey)
+}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
+def test_an_example_runs_and_what_it_says_holds(example, monkeypatch, tmp_path, capsys):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    figures: list[int] = []
+    monkeypatch.setattr(pyplot, "show", lambda: figures.extend(pyplot.get_fignums()))
+    monkeypatch.chdir(tmp_path)
+    try:
+        names = runpy.run_path(str(example))
+    finally:
+        pyplot.close("all")
+    assert figures
+    assert capsys.readouterr().out
+    assert HOLDS[example.stem](names), HOLDS[example.stem].__doc__
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_example_has_a_line_of_what_holds():
+    assert [example.stem for example in EXAMPLES] == sorted(HOLDS)
