@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from argparse import SUPPRESS
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
+from sphinx.util.docutils import SphinxDirective
 
 import loglinear
+from loglinear.cli.main import COMMANDS, command_parser
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -114,8 +118,61 @@ def is_from_elsewhere(app: Sphinx, what: str, name: str, thing: Any, skip: bool,
     return True if (getattr(thing, "__module__", None) or "").startswith("sklearn.") else None
 
 
+def with_code(text: str) -> list[nodes.Node]:
+    """Make nodes of a text in which code stands between backticks."""
+    parts = enumerate(re.split(r"`([^`]*)`", text))
+    return [nodes.literal(part, part) if at % 2 else nodes.Text(part) for at, part in parts if part]
+
+
+def described(text: str) -> list[nodes.Node]:
+    """Make paragraphs of a command's description; lines that are indented, or aligned in columns, stay as they are."""
+    found: list[nodes.Node] = []
+    for block in text.strip().split("\n\n"):
+        for as_it_is, lines in itertools.groupby(block.split("\n"), lambda line: "  " in line):
+            joined = "\n".join(lines)
+            made = nodes.literal_block(joined, joined, language="none") if as_it_is else nodes.paragraph()
+            if not as_it_is:
+                made += with_code(joined)
+            found.append(made)
+    return found
+
+
+class Commands(SphinxDirective):
+    """The help of every command, from its parser: `{commands}`."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a section for each command."""
+        self.env.note_reread()
+        return [self.section(name) for name in COMMANDS]
+
+    def section(self, name: str) -> nodes.section:
+        """Return the section of a command: description, usage, arguments, examples."""
+        module, parser = command_parser(name)
+        title = f"loglinear {name}"
+        section = nodes.section(ids=[nodes.make_id(title)], names=[title])
+        section += nodes.title(title, title)
+        section += described(module.__doc__)
+        usage = parser.format_usage().removeprefix("usage: ").rstrip()
+        section += nodes.literal_block(usage, usage, language="none")
+        arguments = nodes.definition_list(classes=["arguments"])
+        formatter = parser._get_formatter()
+        for action in parser._actions:
+            if action.help != SUPPRESS and action.dest != "help":
+                spelt = formatter._format_action_invocation(action)
+                help = nodes.paragraph()
+                help += with_code(formatter._expand_help(action))
+                term = nodes.term("", "", nodes.literal(spelt, spelt))
+                arguments += nodes.definition_list_item("", term, nodes.definition("", help))
+        if arguments.children:
+            section += arguments
+        example = re.sub(r"(?m)^(example:)? +", "", module.EXAMPLE)
+        section += nodes.literal_block(example, example, language="sh")
+        return section
+
+
 def setup(app: Sphinx) -> None:
     """Connect the functions above."""
+    app.add_directive("commands", Commands)
     app.connect("source-read", link_to_the_site)
     app.connect("doctree-read", link_to_pages)
     # Behind napoleon, whose priority is 500.

@@ -18,8 +18,8 @@ from loglinear import PairwiseMRF
 # 1500 answers to nine questions
 # ------------------------------
 #
-# An answer depends on one other answer: overtime makes stress likely, stress makes bad sleep likely, and so on. The last
-# two questions have nothing to do with the rest. One answer in twenty is missing.
+# An answer depends on one other answer: overtime makes stress likely, stress makes bad sleep likely, and so on. The
+# last two questions have nothing to do with the rest. One answer in twenty is missing.
 
 rng = np.random.default_rng(0)
 n = 1500

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -15,10 +18,13 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import loglinear
+from loglinear.cli.main import COMMANDS, command_parser
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 NEEDED = ("sphinx", "myst_parser", "furo", "sphinx_copybutton", "sphinx_gallery", "matplotlib", "distributed")
+# A page that is another file's text has that file's heading.
+INCLUDES = re.compile(r"^```\{include\} \S+\n(?!:start-after:)", re.MULTILINE)
 MISSING = [name for name in NEEDED if find_spec(name) is None]
 
 
@@ -43,13 +49,15 @@ class Page(HTMLParser):
 def built(folder: Path) -> dict[Path, Page]:
     """The pages of the site by their paths in it; a warning is an error.
 
-    The gallery's pages are written beside their sources: the site is built in a copy.
+    The gallery's pages are written beside their sources: the site is built in a copy of docs/.
     """
     copy = folder / "copy"
     shutil.copytree(DOCS, copy / "docs", ignore=shutil.ignore_patterns("_build", "gallery"))
-    shutil.copytree(ROOT / "examples", copy / "examples")
-    for page in ROOT.glob("*.md"):
-        shutil.copy(page, copy)
+    for other in ROOT.iterdir():
+        if other.suffix == ".md":
+            shutil.copy(other, copy)
+        elif other.name != "docs":
+            (copy / other.name).symlink_to(other)
     options = ["-q", "-W", "--keep-going", "-b", "html", "-d", str(folder / "doctrees")]
     command = [sys.executable, "-m", "sphinx", *options, str(copy / "docs"), str(folder / "html")]
     path = os.pathsep.join([str(Path(loglinear.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
@@ -93,3 +101,19 @@ def test_the_site_has_every_page_and_name_and_its_links_lead_somewhere(tmp_path)
     documented = set().union(*(page.anchors for path, page in pages.items() if path.parent.name == "api"))
     homes = ("loglinear.", "loglinear.solvers.", "loglinear.metrics.")
     assert [name for name in loglinear.__all__ if documented.isdisjoint({home + name for home in homes})] == []
+    for name in ("dask", "compat", "compat.pycrfsuite", "compat.sklearn_crfsuite"):
+        module = import_module(f"loglinear.{name}")
+        missing = {f"{module.__name__}.{name}" for name in module.__all__ if name != "CRFSUITE_VERSION"} - documented
+        assert missing <= {"loglinear.compat.pycrfsuite.BaseTrainer"}
+
+    commands = unescape(re.sub("<[^>]*>", "", (tmp_path / "html" / "command-line.html").read_text(encoding="utf-8")))
+    for name in COMMANDS:
+        assert f"loglinear-{name}" in pages[tmp_path / "html" / "command-line.html"].anchors
+        flags = {flag for action in command_parser(name)[1]._actions for flag in action.option_strings}
+        assert [flag for flag in flags if flag not in commands] == []
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_a_page_has_one_heading_of_the_first_level(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert len(re.findall(r"^# ", text, re.MULTILINE)) + len(INCLUDES.findall(page.read_text(encoding="utf-8"))) == 1

@@ -21,7 +21,7 @@ from ..version import __version__
 from .output import Interrupted
 from .places import check_places
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "command_parser", "main"]
 
 COMMANDS = {
     "train": "train a linear-chain CRF or a classifier on a file of labelled sentences, samples or texts",
@@ -83,7 +83,16 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(arguments: list[str]) -> None:
     if not arguments or arguments[0] not in COMMANDS:
         _overview(arguments)
-    name = arguments[0]
+    module, parser = command_parser(arguments[0])
+    parsed, unknown = parser.parse_known_args(arguments[1:])
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{_translated(unknown, vars(parsed))}")
+    check_places(parser, parsed, module.READS, module.WRITES)
+    module.run(parsed)
+
+
+def command_parser(name: str) -> tuple[Any, argparse.ArgumentParser]:
+    """Return the module of a command and its parser."""
     module = importlib.import_module(f".commands.{name}", __package__)
     parser = _Parser(
         prog=f"loglinear {name}",
@@ -93,11 +102,7 @@ def _run(arguments: list[str]) -> None:
         allow_abbrev=False,
     )
     module.configure(parser)
-    parsed, unknown = parser.parse_known_args(arguments[1:])
-    if unknown:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{_translated(unknown, vars(parsed))}")
-    check_places(parser, parsed, module.READS, module.WRITES)
-    module.run(parsed)
+    return module, parser
 
 
 def _translated(unknown: list[str], known: dict[str, Any]) -> str:

@@ -7,7 +7,6 @@ fish:  loglinear completion fish > ~/.config/fish/completions/loglinear.fish
 
 from __future__ import annotations
 
-import importlib
 import shlex
 from argparse import Action, ArgumentParser, Namespace
 
@@ -60,14 +59,9 @@ def run(arguments: Namespace) -> None:
 
 def _commands() -> dict[str, list[Action]]:
     """Return the flags and places of every command, as its parser knows them."""
-    from ..main import COMMANDS
+    from ..main import COMMANDS, command_parser
 
-    found = {}
-    for name in COMMANDS:
-        parser = ArgumentParser(allow_abbrev=False)
-        importlib.import_module(f".{name}", __package__).configure(parser)
-        found[name] = parser._actions
-    return found
+    return {name: command_parser(name)[1]._actions for name in COMMANDS}
 
 
 def _values(action: Action) -> list[str]:
