@@ -119,9 +119,9 @@ def is_from_elsewhere(app: Sphinx, what: str, name: str, thing: Any, skip: bool,
 
 
 def with_code(text: str) -> list[nodes.Node]:
-    """Make nodes of a text in which code stands between backticks."""
-    parts = enumerate(re.split(r"`([^`]*)`", text))
-    return [nodes.literal(part, part) if at % 2 else nodes.Text(part) for at, part in parts if part]
+    """Make nodes of a text in which code stands between backticks, or is a flag."""
+    parts = enumerate(re.split(r"(`[^`]*`|(?<!\S)--[a-z][\w-]*)", text))
+    return [nodes.literal(part, part.strip("`")) if at % 2 else nodes.Text(part) for at, part in parts if part]
 
 
 def described(text: str) -> list[nodes.Node]:
@@ -152,7 +152,7 @@ class Commands(SphinxDirective):
         section = nodes.section(ids=[nodes.make_id(title)], names=[title])
         section += nodes.title(title, title)
         section += described(module.__doc__)
-        usage = parser.format_usage().removeprefix("usage: ").rstrip()
+        usage = parser.format_usage().rstrip().replace("\n       ", "\n").removeprefix("usage: ")
         section += nodes.literal_block(usage, usage, language="none")
         arguments = nodes.definition_list(classes=["arguments"])
         formatter = parser._get_formatter()

@@ -2,9 +2,10 @@
 Addresses in parts, and which of them a person should see
 =========================================================
 
-Orders, forms and old lists hold addresses as one line: "12b Mill Lane Flat 3 York YO1 7HU". To sort or to match them,
-street, number and town have to be apart. Rules break at the third exception. A model learns from eighty addresses
-that a person has labelled, and it knows when it is unsure: a person then looks at these lines alone.
+Orders, forms and old lists hold addresses as one line: "12b Mill Lane Flat 3 York YO1
+7HU". To sort or to match them, street, number and town have to be apart. Rules break at
+the third exception. A model learns from eighty addresses that a person has labelled,
+and it knows when it is unsure: a person then looks at these lines alone.
 """
 
 import random
@@ -18,15 +19,16 @@ from loglinear import ChainCRF, evaluate
 # Addresses
 # ---------
 #
-# Made-up ones, as people write them: parts in different order, abbreviations, slips of the keyboard, capitals or none,
-# and the same names for towns, houses and streets. "St" is a saint or a street, "York" a town or the beginning of one.
+# Made-up ones, as people write them: parts in different order, abbreviations, slips of
+# the keyboard, capitals or none, and the same names for towns, houses and streets. "St"
+# is a saint or a street, "York" a town or the beginning of one.
 
 rng = random.Random(0)
-NAMES = (
-    "Mill Church Victoria York Park London Station High Queen Albert King Green Windsor Lincoln Chester Bath".split()
-)
+NAMES = """Mill Church Victoria York Park London Station High Queen Albert King Green
+Windsor Lincoln Chester Bath""".split()
 KINDS = "Street Road Lane Avenue Close Way St Rd Ave".split()
-TOWNS = "York|London|Bath|Lincoln|Chester|Leeds|St Albans|Milton Keynes|King's Lynn|High Wycombe|Hull|Ely".split("|")
+TOWNS = """York|London|Bath|Lincoln|Chester|Leeds|St Albans|Milton Keynes|King's Lynn
+High Wycombe|Hull|Ely""".replace("\n", "|").split("|")
 HOUSES = "Rose Cottage|The Old Mill|Victoria House|Park View|Church Farm".split("|")
 
 
@@ -38,23 +40,36 @@ def slip(word):
     return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
 
 
+def labelled(text, label):
+    """The words of a text, each with the label."""
+    return [(word, label) for word in text.split()]
+
+
 def address():
     """Tokens of an address, and their labels."""
-    number = [(str(rng.randint(1, 250)) + rng.choice(["", "", "", "a", "b"]), "number")]
-    first = rng.choice([rng.choice(NAMES), rng.choice(TOWNS)])
-    street = [(word, "street") for word in [*first.split(), rng.choice(KINDS)]]
+    number = labelled(
+        f"{rng.randint(1, 250)}{rng.choice(['', '', '', 'a', 'b'])}", "number"
+    )
+    name = rng.choice([rng.choice(NAMES), rng.choice(TOWNS)])
+    street = labelled(f"{name} {rng.choice(KINDS)}", "street")
     if rng.random() < 0.15:
-        street = [("The", "street"), (rng.choice(["Green", "Crescent", "Mews", "View"]), "street")]
-    flat = [(rng.choice(["Flat", "flat", "Apt", "Unit"]), "unit"), (str(rng.randint(1, 30)), "unit")]
-    town = [(word, "town") for word in rng.choice(TOWNS).split()]
-    code = [(rng.choice(["YO", "LS", "B", "SW", "CH"]) + str(rng.randint(1, 29)), "postcode")]
-    code += [(str(rng.randint(1, 9)) + "".join(rng.choices("ABDEFGHJLNPQRSTUWXYZ", k=2)), "postcode")]
+        street = labelled(rng.choice(["The Green", "The Mews", "The View"]), "street")
+    flat = labelled(
+        f"{rng.choice(['Flat', 'Apt', 'Unit'])} {rng.randint(1, 30)}", "unit"
+    )
+    town = labelled(rng.choice(TOWNS), "town")
+    area = rng.choice(["YO", "LS", "B", "SW", "CH"])
+    letters = "".join(rng.choices("ABDEFGHJLNPQRSTUWXYZ", k=2))
+    code = f"{area}{rng.randint(1, 29)} {rng.randint(1, 9)}{letters}"
     front = number + street
     if rng.random() < 0.3:
         front = rng.choice([flat + front, front + flat])
     elif rng.random() < 0.2:
-        front = [(word, "house") for word in rng.choice(HOUSES).split()] + (front if rng.random() < 0.4 else street)
-    parts = [*front, *town, *code] if rng.random() < 0.85 else [*front, *town]
+        house = labelled(rng.choice(HOUSES), "house")
+        front = house + (front if rng.random() < 0.4 else street)
+    parts = front + town
+    if rng.random() < 0.85:
+        parts += labelled(code, "postcode")
     how = rng.choice([str, str, str.lower, str.upper])
     return [how(slip(word)) for word, _ in parts], [label for _, label in parts]
 
@@ -63,8 +78,8 @@ def address():
 # What the model looks at
 # -----------------------
 #
-# The attributes of a token are a plain dict or list: here the word, its ending, its neighbours, what it looks like, and
-# how far it stands from both ends.
+# The attributes of a token are a plain dict or list: here the word, its ending, its
+# neighbours, what it looks like, and how far it stands from both ends.
 
 
 def shape(word):
@@ -105,18 +120,22 @@ for word, label in zip(texts[0], y[0], strict=True):
 predicted = crf.predict(X[80:])
 scores = evaluate(y[80:], predicted)
 for label, score in scores.per_label.items():
-    print(f"{label:10s} precision {score['precision']:.3f}  recall {score['recall']:.3f}")
+    print(
+        f"{label:10s} precision {score['precision']:.3f}  recall {score['recall']:.3f}"
+    )
 print(f"{scores.sentence_accuracy:.1%} of the addresses are right as a whole")
 
 # %%
 # Who looks at what
 # -----------------
 #
-# ``tag`` gives the probability that an address is labelled right as a whole. Sorted by it, the addresses that a person
-# has to correct stand at the front.
+# ``tag`` gives the probability that an address is labelled right as a whole. Sorted by
+# it, the addresses that a person has to correct stand at the front.
 
 taggings = crf.tag(X[80:])
-wrong = np.array([tagging.labels != labels for tagging, labels in zip(taggings, y[80:], strict=True)])
+wrong = np.array(
+    [tagging.labels != labels for tagging, labels in zip(taggings, y[80:], strict=True)]
+)
 sure = np.array([tagging.probability for tagging in taggings])
 order = np.argsort(sure)
 for at in order[:4]:
@@ -130,10 +149,14 @@ left = np.concatenate([[wrong.sum()], wrong.sum() - np.cumsum(wrong[order])])
 figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
 axes.plot(looked_at, left, label="the least sure first")
 axes.plot([0, 1], [wrong.sum(), 0], ":", color="#777777", label="in any order")
-axes.set(xlabel="share of the addresses that a person looks at", ylabel="wrong addresses that are left")
+axes.set(
+    xlabel="share of the addresses that a person looks at",
+    ylabel="wrong addresses that are left",
+)
 axes.xaxis.set_major_formatter("{x:.0%}")
 axes.legend()
 plt.show()
 
 tenth = len(order) // 10
-print(f"{wrong[order[:tenth]].sum()} of {wrong.sum()} mistakes are in the tenth that the model is least sure of")
+print(f"The tenth that the model is least sure of has {wrong[order[:tenth]].sum()}")
+print(f"of {wrong.sum()} mistakes.")

@@ -2,10 +2,12 @@
 Named entities that keep the rules of their labels
 ==================================================
 
-Entities of several words are labelled word by word: ``B-ORG`` begins an organisation, ``I-ORG`` continues it, ``O`` is
-no entity. Then ``O I-ORG`` has no meaning: something continues that never began. A model that has seen few sentences
-gives such labels all the same, and the program behind it has to guess what they mean. With ``constraints="BIO"`` a
-model cannot give them, and spends its training on the labellings that remain.
+Entities of several words are labelled word by word: ``B-ORG`` begins an organisation,
+``I-ORG`` continues it, ``O`` is no entity. Then ``O I-ORG`` has no meaning: something
+continues that never began. A model that has seen few sentences gives such labels all
+the same, and the program behind it has to guess what they mean. With
+``constraints="BIO"`` a model cannot give them, and spends its training on the
+labellings that remain.
 
 This example trains on few sentences of made-up news, with the rule and without.
 """
@@ -21,12 +23,15 @@ from loglinear.metrics import chunk_f1
 # The data
 # --------
 #
-# Many names are ambiguous: Jordan is a country, a first name and a part of the name of a bank. The words around them
-# have to tell.
+# Many names are ambiguous: Jordan is a country, a first name and a part of the name of
+# a bank. The words around them have to tell.
 
-FIRST = "Jordan Austin Paris Florence Sydney Maria Chelsea Georgia Chen Amal Victoria Lincoln".split()
-LAST = "Lincoln Washington Houston London Ito Mbeki Jordan Silva Brandt York Darwin Okafor".split()
-PLACES = "Jordan|Austin|Paris|Florence|Sydney|Georgia|New York|Washington|Houston|London|Darwin|San Jose".split("|")
+FIRST = """Jordan Austin Paris Florence Sydney Maria Chelsea Georgia Chen Amal Victoria
+Lincoln""".split()
+LAST = """Lincoln Washington Houston London Ito Mbeki Jordan Silva Brandt York Darwin
+Okafor""".split()
+PLACES = """Jordan|Austin|Paris|Florence|Sydney|Georgia|New York|Washington|Houston
+London|Darwin|San Jose""".replace("\n", "|").split("|")
 SECTORS = "Steel Water Foods Railways Insurance Energy Textiles Media".split()
 SENTENCES = """PER , who works for ORG in LOC , declined to comment .
 ORG said on Monday that it would leave LOC .
@@ -43,11 +48,13 @@ ORG and ORG agreed to merge , PER wrote .""".split("\n")
 def entity(kind, rng):
     """A name of a kind, as a list of words."""
     if kind == "PER":
-        return [rng.choice(FIRST), rng.choice(LAST)] if rng.random() < 0.7 else [rng.choice(LAST)]
+        first = [rng.choice(FIRST)] if rng.random() < 0.7 else []
+        return [*first, rng.choice(LAST)]
     if kind == "LOC":
         return rng.choice(PLACES).split()
     place = rng.choice(PLACES).split()
-    return rng.choice([["Bank", "of", *place], [*place, rng.choice(SECTORS)], [rng.choice(LAST), "and", "Sons"]])
+    sons = [rng.choice(LAST), "and", "Sons"]
+    return rng.choice([["Bank", "of", *place], [*place, rng.choice(SECTORS)], sons])
 
 
 def news(n, seed):
@@ -59,7 +66,11 @@ def news(n, seed):
         for part in rng.choice(SENTENCES).split():
             name = entity(part, rng) if part in {"PER", "ORG", "LOC"} else [part]
             words += name
-            labels += ["O"] if name == [part] else [f"B-{part}"] + [f"I-{part}"] * (len(name) - 1)
+            labels += (
+                ["O"]
+                if name == [part]
+                else [f"B-{part}"] + [f"I-{part}"] * (len(name) - 1)
+            )
         X.append(words)
         y.append(labels)
     return X, y
@@ -73,9 +84,9 @@ for word, label in zip(X_test[0], y_test[0], strict=True):
 # With the rule and without
 # -------------------------
 #
-# The template ``ner`` looks at words, their neighbours, their parts and their shape. F counts whole entities: one is
-# right if its kind, its first and its last word are right. The last number counts the words that continue something
-# which never began.
+# The template ``ner`` looks at words, their neighbours, their parts and their shape. F
+# counts whole entities: one is right if its kind, its first and its last word are
+# right. The last number counts the words that continue something which never began.
 
 
 def impossible(sentences):
@@ -95,19 +106,24 @@ for size in sizes:
     for name, rule in [("without", None), ("with the rule", "BIO")]:
         crf = ChainCRF(template="ner", l2=0.5, constraints=rule).fit(X, y)
         predicted = crf.predict(X_test)
-        f1[name].append(chunk_f1(y_test, predicted))
-        broken[name].append(impossible(predicted))
-        print(f"{size:4d} sentences, {name:13s}  F {f1[name][-1]:.3f}, {broken[name][-1]:3d} impossible labels")
+        f, wrong = chunk_f1(y_test, predicted), impossible(predicted)
+        print(
+            f"{size:4d} sentences, {name:13s}  F {f:.3f}, {wrong:3d} impossible labels"
+        )
+        f1[name].append(f)
+        broken[name].append(wrong)
 
 # %%
-# The rule helps most where there are few sentences, and costs nothing where there are many.
+# The rule helps most where there are few sentences, and costs nothing where there are
+# many.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for name, style in [("without", "o--"), ("with the rule", "o-")]:
     left.plot(sizes, f1[name], style, label=name)
     right.plot(sizes, broken[name], style, label=name)
 for axes, title in [(left, "F of entities"), (right, "impossible labels")]:
-    axes.set(xscale="log", xticks=sizes, xticklabels=sizes, xlabel="sentences to learn from", title=title)
+    axes.set(xscale="log", xlabel="sentences to learn from", title=title)
+    axes.set_xticks(sizes, labels=sizes)
     axes.minorticks_off()
 left.legend()
 plt.show()
@@ -116,14 +132,17 @@ plt.show()
 # How sure, and why
 # -----------------
 #
-# ``tag`` gives the probability of each entity as a whole, which tells what a person should look at first.
+# ``tag`` gives the probability of each entity as a whole, which tells what a person
+# should look at first.
 
 sentence = "Jordan Ito left the Bank of Florence in Paris".split()
 (tagging,) = crf.tag([sentence])
 for span in tagging.spans:
-    print(f"{' '.join(sentence[span.start : span.end]):20s} {span.type}  {span.probability:.2f}")
+    name = " ".join(sentence[span.start : span.end])
+    print(f"{name:20s} {span.type}  {span.probability:.2f}")
 
 # %%
-# ``explain`` says for each word what spoke for its label, and against the next best one: unfold a line.
+# ``explain`` says for each word what spoke for its label, and against the next best
+# one: unfold a line.
 
 crf.explain(sentence)

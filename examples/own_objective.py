@@ -2,11 +2,13 @@
 Minimise an objective of your own
 =================================
 
-``minimize`` trains whatever you bring: any object that gives a value and a gradient. It adds the library's solvers,
-penalties, limits and traces, and it measures how far from an optimum the weights are at the end.
+``minimize`` trains whatever you bring: any object that gives a value and a gradient. It
+adds the library's solvers, penalties, limits and traces, and it measures how far from
+an optimum the weights are at the end.
 
-The model here is one that the library does not have: Poisson regression, for counts. A city wants to know how many
-bicycles are hired in an hour, and which of forty things that it measures make a difference.
+The model here is one that the library does not have: Poisson regression, for counts. A
+city wants to know how many bicycles are hired in an hour, and which of forty things
+that it measures make a difference.
 """
 
 import matplotlib.pyplot as plt
@@ -19,26 +21,35 @@ from loglinear import OWLQN, ElasticNet, Problem, Stop, minimize, path
 # Hours and hires
 # ---------------
 #
-# The logarithm of the mean number of hires is a sum of effects. Six of the forty measurements have one. There are 300
-# hours to learn from, and 1,000 to see how good the model is.
+# The logarithm of the mean number of hires is a sum of effects. Six of the forty
+# measurements have one. There are 300 hours to learn from, and 1,000 to see how good
+# the model is.
 
 rng = np.random.default_rng(0)
-effects = {"warmth": 0.3, "rain": -0.45, "weekend": 0.15, "rush hour": 0.4, "wind": -0.2, "holiday": -0.15}
+effects = {
+    "warmth": 0.3,
+    "rain": -0.45,
+    "weekend": 0.15,
+    "rush hour": 0.4,
+    "wind": -0.2,
+    "holiday": -0.15,
+}
 names = [*effects, *(f"sensor {k}" for k in range(1, 35))]
 measured = rng.standard_normal((1300, len(names)))
 hires = rng.poisson(np.exp(0.7 + measured[:, : len(effects)] @ list(effects.values())))
 # The last column is 1 in all hours: its weight says how many hires are usual.
 X = np.column_stack([measured, np.ones(len(hires))])
 learn, check = slice(0, 300), slice(300, None)
-print(f"from {hires.min()} to {hires.max()} hires in an hour, {hires.mean():.1f} on average")
+print(f"{hires.mean():.1f} hires in an hour on average, {hires.max()} at most")
 
 # %%
 # The objective
 # -------------
 #
-# For hours t with measurements x and counts y, the negative log-likelihood is, up to a constant, the sum over hours of
-# ``exp(w @ x[t]) - y[t] * (w @ x[t])``. A class needs three names: the numbers of features and of samples, and a method
-# that returns the value and the gradient.
+# For hours t with measurements x and counts y, the negative log-likelihood is, up to a
+# constant, the sum over hours of ``exp(w @ x[t]) - y[t] * (w @ x[t])``. A class needs
+# three names: the numbers of features and of samples, and a method that returns the
+# value and the gradient.
 
 
 class Poisson:
@@ -49,10 +60,11 @@ class Poisson:
         self.n_samples, self.n_features = X.shape
 
     def value_and_gradient(self, w, out=None):
-        """Return the value at w and the gradient, which is written to out if it is given."""
+        """Return the value at w and the gradient, written to out if it is given."""
         scores = self.X @ w
         means = np.exp(scores)
-        return float(means.sum() - self.y @ scores), np.matmul(self.X.T, means - self.y, out=out)
+        gradient = np.matmul(self.X.T, means - self.y, out=out)
+        return float(means.sum() - self.y @ scores), gradient
 
 
 objective, held_out = Poisson(X[learn], hires[learn]), Poisson(X[check], hires[check])
@@ -60,21 +72,30 @@ objective, held_out = Poisson(X[learn], hires[learn]), Poisson(X[check], hires[c
 # %%
 # A wrong gradient is the usual mistake. Finite differences find it.
 
+
+def value(w):
+    return objective.value_and_gradient(w)[0]
+
+
+def gradient(w):
+    return objective.value_and_gradient(w)[1]
+
+
 w = 0.1 * rng.standard_normal(objective.n_features)
-difference = check_grad(lambda w: objective.value_and_gradient(w)[0], lambda w: objective.value_and_gradient(w)[1], w)
-size = np.linalg.norm(objective.value_and_gradient(w)[1])
+difference, size = check_grad(value, gradient, w), np.linalg.norm(gradient(w))
 print(f"the gradient is right to {difference / size:.0e} of its size")
 
 # %%
 # Minimise it
 # -----------
 #
-# An L1 penalty makes weights exactly 0; the last weight, of the usual number of hires, bears none. ``violation`` is how
-# far the slopes at the end are from those of an optimum, where it is 0.
+# An L1 penalty makes weights exactly 0; the last weight, of the usual number of hires,
+# bears none. ``violation`` is how far the slopes at the end are from those of an
+# optimum, where it is 0.
 
 problem = Problem(objective, ElasticNet(l1=20.0, unpenalised=1))
 result = minimize(problem, OWLQN(tolerance=0.0), stop=Stop(violation=1e-6))
-print(f"{result.status.message}: {result.iterations} steps, violation {result.violation:.0e}")
+print(f"{result.iterations} steps to a violation of {result.violation:.0e}")
 for name, weight in zip(names, result.w[:-1], strict=True):
     if weight:
         print(f"{name:10s} {weight:+.2f}")
@@ -83,19 +104,27 @@ for name, weight in zip(names, result.w[:-1], strict=True):
 # How strong a penalty
 # --------------------
 #
-# ``path`` trains at falling strengths, each from the weights of the one before, and goes on until the score on other
-# data has turned. Here the score is the log-likelihood of the held-out hours.
+# ``path`` trains at falling strengths, each from the weights of the one before, and
+# goes on until the score on other data has turned. Here the score is the log-likelihood
+# of the held-out hours.
 
-followed = path(problem, 20, score=lambda w: -held_out.value_and_gradient(w)[0] / held_out.n_samples)
+
+def score(w):
+    return -held_out.value_and_gradient(w)[0] / held_out.n_samples
+
+
+followed = path(problem, 20, score=score)
 best = max(followed.points, key=lambda point: point.score)
-print(f"best at l1 = {best.l1:.3g}, with {best.n_active - 1} of {len(names)} measurements")
+print(f"best at l1 = {best.l1:.3g}, with {best.n_active - 1} measurements of 40")
 
 # %%
-# Weak penalties leave in sensors that only fit the noise of the 300 hours; strong ones make the effects too small.
+# Weak penalties leave in sensors that only fit the noise of the 300 hours; strong ones
+# make the effects too small.
 
 strengths = [point.l1 for point in followed.points]
 weights = np.array([point.result.w[:-1] for point in followed.points])
-figure, (above, below) = plt.subplots(2, 1, figsize=(7, 5.4), sharex=True, layout="constrained")
+figure, axes = plt.subplots(2, figsize=(7, 5.4), sharex=True, layout="constrained")
+above, below = axes
 above.plot(strengths, weights[:, len(effects) :], color="#bbbbbb", linewidth=0.8)
 for name, line in zip(effects, weights.T, strict=False):
     above.plot(strengths, line, label=name)
@@ -104,6 +133,6 @@ above.set(ylabel="weight", xscale="log")
 below.plot(strengths, [point.score for point in followed.points], "o-", color="black")
 below.set(ylabel="score of held-out hours", xlabel="l1, falling from left to right")
 below.invert_xaxis()
-for axes in (above, below):
-    axes.axvline(best.l1, color="#d55e00", linestyle=":")
+for each in axes:
+    each.axvline(best.l1, color="#d55e00", linestyle=":")
 plt.show()

@@ -2,11 +2,13 @@
 Half the labels, from a dictionary
 ==================================
 
-To label a sentence in full takes a person minutes. A dictionary is there at once, but it says only which labels a word
-*can* have: "light" is a noun, a verb or an adjective, and of a new word it says nothing. Training takes such labels as
-they are: ``{"NOUN", "VERB", "ADJ"}`` is one of these, ``None`` is any label.
+To label a sentence in full takes a person minutes. A dictionary is there at once, but
+it says only which labels a word *can* have: "light" is a noun, a verb or an adjective,
+and of a new word it says nothing. Training takes such labels as they are: ``{"NOUN",
+"VERB", "ADJ"}`` is one of these, ``None`` is any label.
 
-This example labels parts of speech. It has a few sentences labelled in full and many with a dictionary alone.
+This example labels parts of speech. It has a few sentences labelled in full and many
+with a dictionary alone.
 """
 
 import lzma
@@ -21,17 +23,23 @@ from loglinear.datasets import demo_paths
 # The data
 # --------
 #
-# The library brings a part of the English Web Treebank: a word and its part of speech a line, an empty line behind each
-# sentence. The dictionary is made of the sentences of the second half, as if someone had written it down: a word that
-# stands there at least twice, with all parts of speech that it has there.
+# The library brings a part of the English Web Treebank: a word and its part of speech a
+# line, an empty line behind each sentence. The dictionary is made of the sentences of
+# the second half, as if someone had written it down: a word that stands there at least
+# twice, with all parts of speech that it has there.
 
 
 def read(path):
     """Sentences of words, and their parts of speech."""
     with lzma.open(path, "rt", encoding="utf-8") as file:
-        blocks = [[line.split("\t") for line in block.splitlines()] for block in file.read().split("\n\n")]
+        blocks = [
+            [line.split("\t") for line in block.splitlines()]
+            for block in file.read().split("\n\n")
+        ]
     blocks = [block for block in blocks if block]
-    return [[word for word, *_ in block] for block in blocks], [[cells[-1] for cells in block] for block in blocks]
+    return [[word for word, *_ in block] for block in blocks], [
+        [cells[-1] for cells in block] for block in blocks
+    ]
 
 
 (X, y), (X_test, y_test) = map(read, demo_paths())
@@ -56,7 +64,9 @@ for words in X[60:560]:
     if any(labels):
         text.append(words)
         known.append(labels)
-counts = [0 if labels is None else len(labels) for sentence in known for labels in sentence]
+counts = [
+    0 if labels is None else len(labels) for sentence in known for labels in sentence
+]
 for name, share in [
     ("one label is possible", sum(count == 1 for count in counts)),
     ("several are", sum(count > 1 for count in counts)),
@@ -70,9 +80,10 @@ for word, labels in zip(text[8], known[8], strict=True):
 # Train
 # -----
 #
-# Three models: of 60 sentences that are labelled in full; of these and five hundred sentences with the dictionary's
-# labels; and, to see how much there is to gain, of all of them labelled in full. Where labels are known in part, the
-# objective is not convex, and training has no single end: a looser tolerance stops it earlier.
+# Three models: of 60 sentences that are labelled in full; of these and five hundred
+# sentences with the dictionary's labels; and, to see how much there is to gain, of all
+# of them labelled in full. Where labels are known in part, the objective is not convex,
+# and training has no single end: a looser tolerance stops it earlier.
 
 few = X[:60], y[:60]
 models = {
@@ -89,7 +100,9 @@ for name, (sentences, labels) in models.items():
 # %%
 
 figure, axes = plt.subplots(figsize=(7, 2.4), layout="constrained")
-bars = axes.barh(list(accuracy), list(accuracy.values()), color=["#999999", "#0072b2", "#999999"])
+bars = axes.barh(
+    list(accuracy), list(accuracy.values()), color=["#999999", "#0072b2", "#999999"]
+)
 axes.bar_label(bars, fmt="{:.1%}", padding=3)
 axes.set(xlim=(0.5, 1.0), xlabel="share of words labelled right")
 axes.invert_yaxis()

@@ -2,11 +2,13 @@
 Which questions of a survey hang together
 =========================================
 
-In a survey one answer goes with many others: who works overtime sleeps badly, and is ill more often. A correlation does
-not tell whether illness goes with overtime itself, or only by way of sleep. A pairwise Markov random field does: it has
-an edge between two questions only if they depend on each other *given all other answers*.
+In a survey one answer goes with many others: who works overtime sleeps badly, and is
+ill more often. A correlation does not tell whether illness goes with overtime itself,
+or only by way of sleep. A pairwise Markov random field does: it has an edge between two
+questions only if they depend on each other *given all other answers*.
 
-The answers here are made up by rules that we know, so that we can see whether the rules are found.
+The answers here are made up by rules that we know, so that we can see whether the rules
+are found.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +20,9 @@ from loglinear import PairwiseMRF
 # 1500 answers to nine questions
 # ------------------------------
 #
-# An answer depends on one other answer: overtime makes stress likely, stress makes bad sleep likely, and so on. The
-# last two questions have nothing to do with the rest. One answer in twenty is missing.
+# An answer depends on one other answer: overtime makes stress likely, stress makes bad
+# sleep likely, and so on. The last two questions have nothing to do with the rest. One
+# answer in twenty is missing.
 
 rng = np.random.default_rng(0)
 n = 1500
@@ -53,31 +56,34 @@ questions = {
 }
 names = list(questions)
 rules = {(0, 1), (1, 2), (2, 3), (4, 5), (5, 6)}
-answers = np.where(np.column_stack(list(questions.values())), "yes", "no").astype(object)
+given = np.column_stack(list(questions.values()))
+answers = np.where(given, "yes", "no").astype(object)
 answers[rng.random(answers.shape) < 0.05] = None
-for row in answers[:3]:
-    print(dict(zip(names, row, strict=True)))
+for name, column in zip(names, answers.T, strict=True):
+    print(f"{name:15s}", *(f"{answer or '?':4s}" for answer in column[:10]))
 
 # %%
 # What correlations show
 # ----------------------
 #
-# The correlation of two questions, over the people who answered both. Overtime is correlated with illness, and the
-# support of the boss with the wish to leave, though no rule joins them.
+# The correlation of two questions, over the people who answered both. Overtime is
+# correlated with illness, and the support of the boss with the wish to leave, though no
+# rule joins them.
 
 numbers = np.where(answers == "yes", 1.0, np.where(answers == "no", 0.0, np.nan))
 correlations = np.ma.corrcoef(np.ma.masked_invalid(numbers), rowvar=False).filled(0.0)
 pairs = [(i, j) for i in range(len(names)) for j in range(i + 1, len(names))]
-# Beyond this size a correlation is not explained by chance, at a level of one in a hundred.
+# Chance makes one correlation in a hundred larger than this.
 significant = [(i, j) for i, j in pairs if abs(correlations[i, j]) > 2.58 / np.sqrt(n)]
-print(len(significant), "pairs of questions are correlated,", len(rules), "rules made the answers")
+print(f"{len(significant)} pairs are correlated, {len(rules)} rules made the answers")
 
 # %%
 # What the network shows
 # ----------------------
 #
-# ``PairwiseMRF`` takes the answers as they are. The likelihood sums over what is missing: a person who did not answer
-# a question is no reason to join its neighbours. How many edges the answers justify follows from a criterion (EBIC).
+# ``PairwiseMRF`` takes the answers as they are. The likelihood sums over what is
+# missing: a person who did not answer a question is no reason to join its neighbours.
+# How many edges the answers justify follows from a criterion (EBIC).
 
 network = PairwiseMRF(objective="likelihood", inference="exact").fit(answers)
 edges = [tuple(edge) for edge in network.edges_.tolist()]
@@ -87,23 +93,24 @@ for (i, j), table in zip(edges, network.weights_, strict=True):
 print("these are the rules:", set(edges) == rules)
 
 # %%
-# A line is a dependence that is left when all other answers are known; its width is the weight's size, orange lines are
-# those where yes goes with no.
+# A line is a dependence that is left when all other answers are known; its width is the
+# weight's size. Where yes goes with no, the line is orange.
 
 angles = np.linspace(0, 2 * np.pi, len(names), endpoint=False)
 x, y = np.cos(angles), np.sin(angles)
-weights = {edge: table[1, 1] for edge, table in zip(edges, network.weights_, strict=True)}
+weights = dict(zip(edges, (table[1, 1] for table in network.weights_), strict=True))
 figure, both = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
 for axes, title, lines in [
     (both[0], "correlated", {pair: 5 * correlations[pair] for pair in significant}),
     (both[1], "dependent, given all other answers", weights),
 ]:
     for (i, j), size in lines.items():
-        axes.plot(x[[i, j]], y[[i, j]], color="#0072b2" if size > 0 else "#d55e00", linewidth=1.5 * abs(size))
+        color = "#0072b2" if size > 0 else "#d55e00"
+        axes.plot(x[[i, j]], y[[i, j]], color=color, linewidth=1.5 * abs(size))
     axes.scatter(x, y, color="black", zorder=2)
     for name, at, height in zip(names, x, y, strict=True):
-        side = "left" if at > 0.01 else "right"
-        axes.text(at * 1.1, height * 1.15, name, ha=side if abs(at) > 0.2 else "center", va="center")
+        side = "center" if abs(at) < 0.2 else "left" if at > 0 else "right"
+        axes.text(at * 1.1, height * 1.15, name, ha=side, va="center")
     axes.set(title=title, xlim=(-2.2, 2.2), ylim=(-1.4, 1.4))
     axes.set_axis_off()
 plt.show()
@@ -112,9 +119,10 @@ plt.show()
 # Ask the network
 # ---------------
 #
-# The network is a model of all answers at once: of a person who answered a single question it says how likely the other
-# answers are. Overtime does change how many are ill, by way of stress and sleep. The penalty that keeps false edges out
-# also makes weights smaller than they are, so this second network has a weak one.
+# The network is a model of all answers at once: of a person who answered a single
+# question it says how likely the other answers are. Overtime does change how many are
+# ill, by way of stress and sleep. The penalty that keeps false edges out also makes
+# weights smaller than they are, so this second network has a weak one.
 
 weak = PairwiseMRF(objective="likelihood", inference="exact", l1=5.0).fit(answers)
 for answer in ["no", "yes"]:
