@@ -71,9 +71,10 @@ REMARK = re.compile(r"(Source|Departures|Cost|Default|Symbols)(: |:$)")
 
 
 def link_to_the_site(app: Sphinx, name: str, source: list[str]) -> None:
-    """Lead links to pages that stand outside docs/ in the repository to their pages in the site."""
+    """Lead links to pages and examples that stand outside docs/ in the repository to their pages in the site."""
     for outside, inside in INCLUDED.items():
         source[0] = source[0].replace(f"]({outside}", f"]({inside}")
+    source[0] = re.sub(r"\]\((\.\./)+examples/(\w+)\.py\)", r"](/gallery/\2.rst)", source[0])
 
 
 def link_to_pages(app: Sphinx, doctree: nodes.document) -> None:
