@@ -55,6 +55,8 @@ sphinx_gallery_conf = {
     "image_srcset": ["2x"],
     "download_all_examples": False,
     "show_signature": False,
+    # Running times, in seconds, that a page tells: none, or the site would differ from build to build.
+    "min_reported_time": 3600,
     "write_computation_times": False,
 }
 

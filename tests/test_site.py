@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from html import unescape
 from html.parser import HTMLParser
 from importlib import import_module
 from importlib.util import find_spec
@@ -106,11 +105,13 @@ def test_the_site_has_every_page_and_name_and_its_links_lead_somewhere(tmp_path)
         missing = {f"{module.__name__}.{name}" for name in module.__all__ if name != "CRFSUITE_VERSION"} - documented
         assert missing <= {"loglinear.compat.pycrfsuite.BaseTrainer"}
 
-    commands = unescape(re.sub("<[^>]*>", "", (tmp_path / "html" / "command-line.html").read_text(encoding="utf-8")))
-    for name in COMMANDS:
-        assert f"loglinear-{name}" in pages[tmp_path / "html" / "command-line.html"].anchors
+    command_line = tmp_path / "html" / "command-line.html"
+    for section in command_line.read_text(encoding="utf-8").split("<section")[2:]:
+        name = re.search('id="loglinear-(.*?)"', section)[1]
+        terms = " ".join(re.sub("<[^>]*>", "", term) for term in re.findall("<dt>(.*?)</dt>", section, re.DOTALL))
         flags = {flag for action in command_parser(name)[1]._actions for flag in action.option_strings}
-        assert [flag for flag in flags if flag not in commands] == []
+        assert flags - {"-h", "--help"} == set(re.findall(r"(?<!\S)--?[a-z][\w-]*", terms))
+    assert {f"loglinear-{name}" for name in COMMANDS} <= pages[command_line].anchors
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.relative_to(DOCS).as_posix())
