@@ -37,6 +37,10 @@ Rust's standard library (MIT OR Apache-2.0) https://www.rust-lang.org
     Copyright (c) The Rust Project Contributors
 XZ Utils' liblzma, in the crate liblzma-sys (0BSD) https://tukaani.org/xz/
     Copyright (C) The XZ Utils authors and contributors
+LLVM's libunwind, in wheels for Linux (Apache-2.0 WITH LLVM-exception) https://llvm.org
+    Copyright (c) the LLVM project's contributors
+Zig's compiler-rt, in wheels for Linux (MIT) https://ziglang.org
+    Copyright (c) Zig contributors
 """
 OTHERS = "Crates of Cargo.lock that build or test the module and are no part of it:\n"
 
