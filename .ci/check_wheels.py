@@ -28,7 +28,7 @@ ALLOWED = r"(loglinear|loglinear-[\d.\w+]+\.dist-info)/"
 # abi3 for CPython 3.10 and newer, or for the free-threaded CPython 3.14 alone.
 TAGS = r"loglinear-[^-]+-(cp310-abi3|cp314-cp314t)-[\w.]+\.whl"
 ABSOLUTE = rb"/(home|root|Users|build)/[\w./-]+\.rs"
-# Names of sections in the table of an ELF file, each behind a zero byte. Rust's library has the names in its code as well.
+# Names of sections in the table of an ELF file, each behind a zero byte; Rust's library has the names in its code, too.
 SYMBOLS = rb"\0\.(symtab|debug_info)\0"
 
 
