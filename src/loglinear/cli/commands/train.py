@@ -63,7 +63,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--dev", metavar="FILE", help="labelled data to score now and then, and at the end")
     add_options(parser, DevOptions)
     add("--trace", metavar="FILE", help="write a JSON line per iteration to this file")
-    report = "write a report of the model on the development data, else on the training data: one HTML file"
+    report = "write a report on the development data, else on the training data: one HTML file; needs loglinear[report]"
     add("--report", metavar="FILE", help=report)
     checkpoint = "write the training's state to this file now and then, and at Ctrl-C"
     add("--checkpoint", metavar="FILE", help=checkpoint)
