@@ -80,7 +80,7 @@ def link_to_the_site(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def link_to_pages(app: Sphinx, doctree: nodes.document) -> None:
-    """Make links of the names of pages, such as `docs/methods.md` in the README."""
+    """Make links of the names of pages, such as `docs/methods.md` in the changelog."""
     for name in list(doctree.findall(nodes.literal)):
         page = re.fullmatch(r"docs/([\w/-]+)\.md", name.astext())
         if page and page[1] in app.env.found_docs:
