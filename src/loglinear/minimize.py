@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from . import vectors
 from .errors import OptionError
+from .gain import has_settled
 from .gap import USEFUL, cannot_be_met, duality_gap, no_bound, useful
 from .problem import Problem
 from .result import OnSome, Result, State, Status, WithGradient
@@ -185,6 +186,7 @@ def _minimize(
             if status is not Status.RUNNING:
                 distance = _distance(problem, state, record.gap)
                 record.violation, record.gap = distance
+                status = _verified(problem, state, status, record.gap)
             stopped = [callback(record, state) for callback in callbacks]
             if status is Status.RUNNING and any(stopped):
                 status = Status.STOPPED_BY_CALLBACK
@@ -258,6 +260,13 @@ def _distance(problem: Problem, state: Any, gap: float | None = None) -> tuple[f
     nll, gradient = _gradient(problem, state)
     violation = problem.penalty.violation(state.w, gradient) if partial else state.violation
     return violation, useful(duality_gap(problem, state.w, nll, gradient), state.objective) if bounded else gap
+
+
+def _verified(problem: Problem, state: Any, status: Status, gap: float | None) -> Status:
+    """Return the status, STALLED if the solver takes for convergence what is none; see ``loglinear.gain``."""
+    if status is not Status.CONVERGED or has_settled(problem, state.w, *_gradient(problem, state), gap):
+        return status
+    return Status.STALLED
 
 
 def _is_partial(state: State) -> bool:

@@ -25,6 +25,7 @@ __all__ = [
     "Batched",
     "Classifier",
     "Clusterable",
+    "Curved",
     "Mixable",
     "Mixing",
     "NewtonStep",
@@ -141,6 +142,18 @@ class Batched(Protocol):
 
     def batch(self, samples: Numbers, factor: float) -> Objective:
         """Return the objective on some samples, over all features; the samples weigh ``factor`` times as much."""
+
+
+@runtime_checkable
+class Curved(Protocol):
+    """An objective that knows, about, the diagonal of its Hessian."""
+
+    @property
+    def has_hessian_diagonal(self) -> bool:
+        """Whether this objective does."""
+
+    def hessian_diagonal(self, w: Vector) -> Vector:
+        """Return about the diagonal of the Hessian at w, shape (n,); no entry is negative."""
 
 
 class SamplePasses(Protocol):

@@ -27,6 +27,10 @@ class Status(Enum):
 
     RUNNING = "not finished"
     CONVERGED = "converged by the solver's own criterion"
+    STALLED = (
+        "stalled: the steps hardly decrease the objective any more, but single weights still could, so this may be far "
+        "from the optimum; scale the columns to similar sizes, lower the solver's tolerance, or take another solver"
+    )
     VIOLATION_REACHED = "converged: the optimality violation is within the limit asked for"
     GAP_REACHED = "converged: the objective is as near its optimum as asked for"
     PASSES_MADE = "finished: the solver made the passes asked for; the violation tells how far from the optimum it is"
@@ -51,7 +55,7 @@ class Status(Enum):
 
     @property
     def converged(self) -> bool:
-        """Whether a stopping criterion of the solver was met; not a limit, a failure or an interruption."""
+        """Whether a stopping criterion of the solver was met; not a limit, a failure, a stall or an interruption."""
         finished = (Status.PASSES_MADE, Status.FEATURES_SELECTED, Status.DEV_SCORE_TURNED)
         return self in (Status.CONVERGED, Status.VIOLATION_REACHED, Status.GAP_REACHED, *finished)
 
@@ -215,7 +219,7 @@ class Result:
         """
         text = f"{self.status.message}: objective {self.objective:.2f}"
         last = [record.objective for record in self.trace[-1 - _WINDOW :]]
-        if self.status is Status.CONVERGED and len(last) > 1 and last[-1]:
+        if self.status in (Status.CONVERGED, Status.STALLED) and len(last) > 1 and last[-1]:
             step = (last[0] - last[-1]) / (len(last) - 1) / abs(last[-1])
             text += f" (relative decrease a step: {max(step, 0.0):.1e})"
         start = self.trace[0].violation if self.trace else 0.0

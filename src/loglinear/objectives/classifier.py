@@ -211,6 +211,23 @@ class ClassifierObjective:
         """Return p(y | x; w), shape (n_samples, n_outputs); with two classes p(1 | x; w)."""
         return self.core.probabilities(w).reshape(-1, self.n_outputs)
 
+    @property
+    def has_hessian_diagonal(self) -> bool:
+        """True: the diagonal of the Hessian is known."""
+        return True
+
+    def hessian_diagonal(self, w: Vector) -> Vector:
+        """Return the diagonal of the Hessian at w, shape (n_features,): the sums over samples of weight x^2 p (1 - p).
+
+        Cost: an evaluation and a pass over the data on one thread.
+
+        Args:
+            w: float64, shape (n_features,).
+        """
+        shares = self._shares(w)
+        spread = (shares * (1.0 - shares))[:, -self.n_outputs :] * self.weights[:, None]
+        return np.asarray(self.design.power(2).T @ spread).ravel()
+
     def sample_nlls(self, w: Vector) -> Vector:
         """Return -log p(y | x; w) of each sample, not times its weight, shape (n_samples,)."""
         return _nlls(self._shares(w), self.core.targets)

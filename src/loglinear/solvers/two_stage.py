@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
@@ -53,12 +54,14 @@ class TwoStageState:
         end: of the first stage's last pass, if that pass gives a pair.
         before: iterations of the first stage, once the second runs.
         passes_before: effective passes over samples of the first stage, once the second runs.
+        first_objective: penalised, nats, at the starting weights; NaN if it was not measured.
     """
 
     stage: SGDL1State | QuasiNewtonState
     end: PassEnd | None = None
     before: int = 0
     passes_before: float = 0.0
+    first_objective: float = math.nan
 
     @property
     def w(self) -> Vector:
@@ -119,6 +122,8 @@ class TwoStage:
     - Without L1, if the objective knows the diagonal D of its Hessian, OWL-QN starts its recursion from
       gamma / (D + l2 + 1) instead of gamma, with D at the end of the last pass but one, and has one first pair: a third
       of the evaluations on text (docs/benchmarks.md). With L1 it is quicker to 1 % so, and slower to 0.1 %.
+    - Where the first stage has led away, to an objective above the one at the starting weights (columns of large
+      numbers do that), the second stage starts from weights of 0.
     - The heuristic line search is off unless asked for: it makes a pass better, but costs four times as much, and the
       second stage does the rest sooner (docs/papers/zhou2011.md).
 
@@ -173,13 +178,17 @@ class TwoStage:
             following = self.first.step(problem, stage)
             pairs = PAIRS_IN_UNITS if is_curved(problem) else PAIRS
             gives_pair = following.iteration >= self.first.passes - pairs
-            return TwoStageState(following, self._pass_end(problem, following.w, state) if gives_pair else None)
+            first = stage.objective if stage.iteration == 0 else state.first_objective
+            end = self._pass_end(problem, following.w, state) if gives_pair else None
+            return TwoStageState(following, end, first_objective=first)
         assert state.end is not None
-        end = state.end
+        end, w = state.end, stage.w.copy()
+        if end.nll + problem.penalty.value(w) > state.first_objective:
+            w = np.zeros_like(w)
+            gradient = np.zeros_like(w)
+            end = PassEnd(problem.evaluate(w, gradient), gradient, end.history.cleared(), end.evaluations + 1)
         try:
-            start = self.second.start(
-                problem, stage.w.copy(), end.nll, end.gradient.copy(), end.history, end.evaluations
-            )
+            start = self.second.start(problem, w, end.nll, end.gradient.copy(), end.history, end.evaluations)
         except ObjectiveError as error:
             message = f"the first stage diverged at learning_rate={stage.learning_rate:g}; give a smaller one ({error})"
             raise ObjectiveError(message) from error

@@ -200,8 +200,8 @@ def _lbfgs(
         stopping = _Stopping(options, messages, score)
         result = _uninterrupted(minimize(Problem(objective, penalty), solver, callbacks=[stopping]))
         failed = "terminated with error code (-998)"  # the line search ran out of trials
-        known = {Status.CONVERGED: "resulted in convergence", Status.LINE_SEARCH_FAILED: failed}
-        w, reason = result.w, stopping.reason or known[result.status]
+        w, reason = result.w, failed if result.status is Status.LINE_SEARCH_FAILED else "resulted in convergence"
+        reason = stopping.reason or reason
     messages.line(f"L-BFGS {reason}")
     messages.seconds("Total seconds required for training")
     messages.line()

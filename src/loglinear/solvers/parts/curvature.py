@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast, runtime_checkable
+from typing import cast
 
 import numpy as np
 
-from ...problem import Problem, missing
+from ...problem import Curved, Problem, missing
 from ...vectors import Vector
 
-__all__ = ["Curved", "is_curved", "units"]
+__all__ = ["is_curved", "units"]
 
 # Added to the curvature of every weight: a rare feature, or one whose labels seem certain, can meet more curvature on
 # the way to the optimum than where it is looked at.
 DAMPING = 1.0
-
-
-@runtime_checkable
-class Curved(Protocol):
-    """An objective that knows, about, the diagonal of its Hessian."""
-
-    @property
-    def has_hessian_diagonal(self) -> bool:
-        """Whether this objective does."""
-
-    def hessian_diagonal(self, w: Vector) -> Vector:
-        """Return about the diagonal of the Hessian at w, shape (n,); no entry is negative."""
 
 
 def is_curved(problem: Problem) -> bool:

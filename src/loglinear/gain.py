@@ -1,0 +1,111 @@
+"""The decrease of the objective that a single weight could still bring: a test of convergence in the data's own units.
+
+A violation is measured in nats per unit of a weight. It tells little where the columns of the data have other units: on
+columns of 1e-8 it is tiny everywhere, on columns of 1e8 it is large even beside the optimum. With v the pseudo-gradient
+at w and h_j the curvature along weight j, the l2 of the penalty included, a step along that weight alone gains
+
+    v_j^2 / (2 h_j)    nats
+
+in the quadratic model of the objective. This number stays the same when a column is multiplied by a constant. An
+objective that does not know its curvature along each weight (``Curved``) is measured along -v, d = -v:
+
+    (v . d)^2 / (2 d . H d)    nats,    H d by one more gradient.
+
+Along d = w, too: on separable data every single weight gains little, and all of them together, scaled up, gain much;
+where samples are far on the wrong side, their curvature is 0 along each weight, and scaling down gains much.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .problem import Curved, Problem
+from .vectors import Vector
+
+__all__ = ["has_settled", "largest_gain"]
+
+# A bound of the distance from the optimum proves convergence if it is at most this share of the objective.
+NEAR = 0.02
+# What one weight alone could gain is too little if it is at most this share of the objective ...
+SHARE = 0.01
+# ... or of this share of the objective without weights: the optimum may be 0, as on separable data without penalty.
+OF_START = 1e-3
+# The step over which the gradient is differentiated, as a share of the largest step.
+STEP = 1e-5
+
+
+def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: float | None = None) -> bool:
+    """Whether the objective at w is as good as at its optimum, by the bound of the distance or by the largest gain.
+
+    Cost: none if the bound suffices; else two evaluations, seldom three.
+
+    Args:
+        problem: objective and penalty.
+        w: weights, shape (n_features,).
+        nll: unpenalised NLL at w, nats.
+        gradient: of the NLL at w, by all features, shape (n_features,).
+        gap: bound of the distance from the optimum, nats; None if there is none.
+
+    Example:
+        >>> import numpy as np
+        >>> from loglinear import ClassifierObjective, Problem
+        >>> from loglinear.gain import has_settled
+        >>> columns = 1e-8 * np.array([[1.0], [2.0], [3.0]])
+        >>> problem = Problem(ClassifierObjective(columns, [0, 1, 0], n_classes=2, intercept=False))
+        >>> for weight in (0.0, -2.8e7):
+        ...     w = np.array([weight])
+        ...     nll, gradient = problem.objective.value_and_gradient(w)
+        ...     print(f"{abs(gradient[0]):.0e}", has_settled(problem, w, nll, gradient))
+        1e-08 False
+        6e-10 True
+    """
+    objective = abs(nll + problem.penalty.value(w))
+    if gap is not None and gap <= NEAR * objective:
+        return True
+    gain = largest_gain(problem, w, gradient)
+    if gain <= SHARE * objective:
+        return True
+    if not w.any():
+        return False
+    start = abs(problem.evaluate(np.zeros_like(w), np.empty_like(w)))
+    return math.isfinite(start) and gain <= SHARE * OF_START * start
+
+
+def largest_gain(problem: Problem, w: Vector, gradient: Vector) -> float:
+    """Return the most that a step along a weight, along -v or along w gains, in nats; see the module.
+
+    Args:
+        problem: objective and penalty.
+        w: weights, shape (n_features,).
+        gradient: of the NLL at w, by all features, shape (n_features,).
+    """
+    v = problem.penalty.pseudo_gradient(w, gradient)
+    if not v.any():
+        return 0.0
+    along_all = _gain_along(problem, w, gradient, v, w * -math.copysign(1.0, float(v @ w)), 1.0) if w.any() else 0.0
+    return max(_gain_of_one(problem, w, gradient, v), along_all)
+
+
+def _gain_of_one(problem: Problem, w: Vector, gradient: Vector, v: Vector) -> float:
+    """Return the most that a step along one weight gains, if the curvature there is known, else along -v."""
+    objective, penalty = problem.objective, problem.penalty
+    if not (isinstance(objective, Curved) and objective.has_hessian_diagonal):
+        length = float(np.linalg.norm(v))
+        return _gain_along(problem, w, gradient, v, v / -length, max(1.0, float(np.linalg.norm(w))))
+    h = objective.hessian_diagonal(w)
+    h[: h.size - penalty.unpenalised] += penalty.l2
+    steep = v != 0.0
+    with np.errstate(divide="ignore", over="ignore"):  # a slope without curvature promises any gain
+        return float((v[steep] ** 2 / (2.0 * h[steep])).max())
+
+
+def _gain_along(problem: Problem, w: Vector, gradient: Vector, v: Vector, d: Vector, reach: float) -> float:
+    """Return the gain of the best step w + t d, t at most ``reach``, in the quadratic model."""
+    slope, there, t = -float(v @ d), np.empty_like(w), STEP * reach
+    problem.evaluate(w + t * d, there)
+    penalised = d[: w.size - problem.penalty.unpenalised]
+    curvature = float(d @ (there - gradient)) / t + problem.penalty.l2 * float(penalised @ penalised)
+    best = min(slope / curvature, reach) if curvature > 0.0 else reach
+    return slope * best - curvature * best * best / 2.0

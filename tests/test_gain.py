@@ -1,0 +1,147 @@
+"""The decrease that a single weight could still bring, and the status that follows from it."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from examples import examples
+from loglinear import LBFGS, OWLQN, ClassifierObjective, ElasticNet, MaxEnt, Problem, Status, TwoStage, minimize
+from loglinear.gain import has_settled, largest_gain
+
+
+class Quadratic:
+    """1/2 (w - t)' A (w - t) + c; it does not tell its curvature along each weight."""
+
+    def __init__(self, A, t, c=0.0):
+        self.A, self.t, self.c = np.asarray(A, float), np.asarray(t, float), c
+        self.n_features, self.n_samples = self.t.size, 1
+
+    def value_and_gradient(self, w, out=None):
+        out = np.empty_like(w) if out is None else out
+        out[:] = self.A @ (w - self.t)
+        return float((w - self.t) @ out) / 2 + self.c, out
+
+
+def random_problem(seed, n_classes, **penalty):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(30, 4)), rng.integers(0, n_classes, 30)
+    X[rng.random(X.shape) < 0.3] = 0.0
+    weights = rng.choice([0.5, 1.0, 3.0], 30)
+    objective = ClassifierObjective(X, y, weights, n_classes=n_classes, intercept=False)
+    return objective, Problem(objective, ElasticNet(**penalty)), X, y, weights
+
+
+@examples(30)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 5]), st.sampled_from([True, False, "scaled"]))
+def test_the_diagonal_of_a_classifiers_hessian_is_the_differences_of_the_gradient(seed, n_classes, intercept):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(12, 3)), rng.integers(0, n_classes, 12)
+    objective = ClassifierObjective(X, y, rng.random(12), n_classes=n_classes, intercept=intercept)
+    w, step = rng.normal(size=objective.n_features), 1e-5
+    diagonal = objective.hessian_diagonal(w)
+    for j in range(w.size):
+        move = np.zeros_like(w)
+        move[j] = step
+        up, down = objective.value_and_gradient(w + move)[1][j], objective.value_and_gradient(w - move)[1][j]
+        assert diagonal[j] == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-8)
+
+
+@examples(30)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3]), st.sampled_from([(0.0, 0.1), (0.3, 0.0), (0.2, 0.3)]))
+def test_the_gain_does_not_depend_on_the_units_of_the_columns(seed, n_classes, penalty):
+    rng = np.random.default_rng(seed)
+    objective, _, X, y, weights = random_problem(seed, n_classes)
+    scale = 10.0 ** rng.integers(-6, 7, X.shape[1])
+    scaled = ClassifierObjective(X * scale, y, weights, n_classes=n_classes, intercept=False)
+    w = rng.normal(size=objective.n_features)
+    units = np.repeat(scale, objective.n_outputs)
+    there = largest_gain(Problem(scaled), w / units, scaled.value_and_gradient(w / units)[1])
+    here = largest_gain(Problem(objective), w, objective.value_and_gradient(w)[1])
+    assert there == pytest.approx(here, rel=1e-3)
+    assert here > 0.0
+
+
+@examples(30)
+@given(st.integers(0, 2**32 - 1), st.floats(0.01, 100.0))
+def test_the_gain_of_a_quadratic_is_what_the_best_step_along_the_gradient_or_the_weights_brings(seed, size):
+    rng = np.random.default_rng(seed)
+    A = np.eye(3) * size
+    objective = Quadratic(A, rng.normal(size=3) * 0.1)
+    w = rng.normal(size=3) * 0.1
+    value, gradient = objective.value_and_gradient(w)
+    # Along the gradient of a round bowl lies its lowest point, at most 1 away.
+    assert largest_gain(Problem(objective), w, gradient) == pytest.approx(value, rel=1e-4)
+
+
+@pytest.mark.parametrize("solver", [LBFGS(), OWLQN()], ids=lambda solver: type(solver).__name__)
+def test_tiny_columns_are_no_convergence(solver):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
+    y[X[:, 0] > 0.5] = 1
+    tiny = Problem(ClassifierObjective(1e-8 * X, y, n_classes=2, intercept=False))
+    result = minimize(tiny, solver)
+    assert result.violation < 1e-6
+    assert result.status is Status.STALLED
+    assert not result.status.converged
+    plain = minimize(Problem(ClassifierObjective(X, y, n_classes=2, intercept=False)), solver)
+    assert plain.status is Status.CONVERGED
+    assert plain.objective < 0.9 * result.objective
+
+
+def test_a_stall_warns():
+    from sklearn.exceptions import ConvergenceWarning
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
+    y[X[:, 0] > 0.5] = 1
+    model = MaxEnt(l2=0.0, solver=LBFGS(), fit_intercept=False)
+    with pytest.warns(ConvergenceWarning, match="stalled: .* scale the columns"):
+        model.fit(1e-8 * X, y)
+    assert model.result_.status is Status.STALLED
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+
+
+def test_separable_data_without_penalty_stall_until_the_objective_is_next_to_nothing():
+    X, y = np.array([[1.0], [2.0], [-1.0], [-3.0]]), [1, 1, 0, 0]
+    problem = Problem(ClassifierObjective(X, y, n_classes=2, intercept=False))
+
+    def settled(weight):
+        w = np.array([weight])
+        return has_settled(problem, w, *problem.objective.value_and_gradient(w))
+
+    # The objective is about 2 exp(-w), and its optimum 0.
+    assert not settled(3.0)
+    assert not settled(8.0)
+    assert settled(15.0)
+
+
+def test_samples_far_on_the_wrong_side_have_no_curvature_and_much_to_gain():
+    X, y = np.array([[1.0], [2.0], [-1.0], [-3.0]]), [1, 1, 0, 0]
+    problem = Problem(ClassifierObjective(X, y, n_classes=2, intercept=False), ElasticNet(l2=1e-6))
+    w = np.array([-1e4])
+    assert not has_settled(problem, w, *problem.objective.value_and_gradient(w))
+
+
+def test_a_bound_of_the_distance_settles_it_without_an_evaluation():
+    class Unread(Quadratic):
+        def value_and_gradient(self, w, out=None):
+            raise AssertionError("evaluated")
+
+    problem, w = Problem(Unread(np.eye(2), [5.0, 5.0])), np.zeros(2)
+    assert has_settled(problem, w, 25.0, np.array([-5.0, -5.0]), gap=0.4)
+    with pytest.raises(AssertionError, match="evaluated"):
+        has_settled(problem, w, 25.0, np.array([-5.0, -5.0]), gap=0.6)
+
+
+def test_two_stages_on_columns_of_large_numbers_start_again_from_zero():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(80, 6)) * np.logspace(-8, 8, 6), rng.integers(0, 3, 80)
+    result = minimize(Problem(ClassifierObjective(X, y, n_classes=3, intercept=False), ElasticNet(l1=1.0)), TwoStage())
+    assert result.objective <= 80 * np.log(3)
