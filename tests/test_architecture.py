@@ -18,10 +18,10 @@ PYTHON, NATIVE = ROOT / "src" / "loglinear", ROOT / "native" / "src"
 # From the ground up; a floor may use those below it and itself, not those beside it in another tuple that come later.
 PYTHON_FLOORS = (
     ("_core", "version", "errors"),
-    ("options", "vectors"),
+    ("options", "vectors", "memory"),
     ("penalty", "trace"),
     ("problem", "result"),
-    ("gap",),
+    ("gap", "gain"),
     ("solvers",),
     ("minimize",),
     ("path",),
@@ -34,7 +34,7 @@ PYTHON_FLOORS = (
     ("__init__", "__main__"),
 )
 NATIVE_FLOORS = (
-    ("error",),
+    ("error", "memory"),
     ("threads",),
     ("numeric",),
     ("files",),
@@ -50,7 +50,7 @@ NATIVE_FLOORS = (
     ("lib",),
 )
 # The files that may name the native module.
-AT_THE_WALL = ("objectives/", "networks/", "data/", "compat/pycrfsuite/", "vectors.py")
+AT_THE_WALL = ("objectives/", "networks/", "data/", "compat/pycrfsuite/", "vectors.py", "memory.py")
 
 Graph = dict[str, set[str]]
 

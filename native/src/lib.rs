@@ -4,6 +4,7 @@
 //! by floor: a module imports only from modules listed above it.
 
 pub mod error;
+pub mod memory;
 pub mod threads;
 
 pub mod numeric;
@@ -24,4 +25,10 @@ pub mod network;
 #[cfg(feature = "python")]
 mod bindings;
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
+
 pub mod c_api;
+
+#[global_allocator]
+static ALLOCATOR: memory::Allocator = memory::Allocator;

@@ -16,7 +16,7 @@ from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
-from loglinear.solvers import ASG, LBFGS, SG, AdaGrad, Hybrid, Pegasos, tune_learning_rate
+from loglinear.solvers import ASG, LBFGS, SG, AdaGrad, Hybrid, Pegasos, make_solver, tune_learning_rate
 from oracles.samples import Classified, PerSample, chunky, sentences
 
 LAWS = examples(40)
@@ -205,3 +205,15 @@ def test_what_they_cannot_do_is_said(problem):
             Hybrid(**options)
     with pytest.raises(ObjectiveError, match="give a smaller one"):
         minimize(problem, SG(learning_rate=1e9, passes=50))
+
+
+@pytest.mark.parametrize("name", ["sg", "asg", "pegasos", "sgd_l1", "adagrad"])
+def test_a_sentence_without_any_label_is_passed_over(name):
+    X = [[["a"], ["b", "c"]], [["a", "c"]], [["b"], ["c"], ["a"]]]
+    y = [["A", "B"], ["B"], [None, None, None]]
+    objective = ChainObjective(Corpus.encode(X, y))
+    problem = Problem(objective, ElasticNet(l2=1.0))
+    solver = make_solver(name)
+    result = minimize(problem, solver, stop=Stop(max_iterations=300))
+    best = minimize(problem, make_solver("lbfgs"))
+    assert best.objective <= result.objective < 1.2 * best.objective

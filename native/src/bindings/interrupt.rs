@@ -1,8 +1,9 @@
 //! Long native work: without the GIL, stopped by Ctrl-C, and with panics turned into exceptions.
 
 use crate::error::{Error, Result, internal};
+use crate::memory::OutOfMemory;
 use crate::threads::Interrupt;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 use std::io::{ErrorKind, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +16,7 @@ pub fn read_stdin(py: Python<'_>) -> PyResult<Vec<u8>> {
     let mut buffer = vec![0; 1 << 16];
     loop {
         match py.detach(|| std::io::stdin().lock().read(&mut buffer)) {
-            Ok(0) => return Ok(text),
+            Ok(0) => return py.check_signals().map(|()| text),
             Ok(count) => text.extend_from_slice(&buffer[..count]),
             Err(error) if error.kind() == ErrorKind::Interrupted => py.check_signals()?,
             Err(error) => return Err(Error::io("<stdin>", error).into()),
@@ -44,7 +45,10 @@ pub fn interruptible_unless<T: Send>(
 fn returned<T, E: Into<PyErr>>(outcome: std::thread::Result<std::result::Result<T, E>>) -> PyResult<T> {
     match outcome {
         Ok(result) => result.map_err(Into::into),
-        Err(panic) => Err(PyRuntimeError::new_err(internal(&*panic))),
+        Err(panic) => Err(match panic.downcast_ref::<OutOfMemory>() {
+            Some(exhausted) => PyMemoryError::new_err(exhausted.to_string()),
+            None => PyRuntimeError::new_err(internal(&*panic)),
+        }),
     }
 }
 
@@ -55,7 +59,10 @@ pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&Interrupt) -> R
         std::thread::scope(|scope| {
             let (sender, receiver) = channel();
             let interrupt = &interrupt;
-            scope.spawn(move || sender.send(catch_unwind(AssertUnwindSafe(|| work(interrupt)))));
+            let run = move || sender.send(catch_unwind(AssertUnwindSafe(|| work(interrupt))));
+            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, run) {
+                return (None, Some(PyMemoryError::new_err(format!("cannot start a thread: {error}"))));
+            }
             let mut signal = None;
             loop {
                 match receiver.recv_timeout(PERIOD) {

@@ -29,6 +29,12 @@ mod tagger;
 
 use pyo3::prelude::*;
 
+/// From now on an allocation that fails ends the process with a message and exit code 1: for the command line.
+#[pyfunction]
+fn end_when_exhausted() {
+    crate::memory::end_when_exhausted();
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A panic becomes an exception that carries its message (see `interrupt`); nothing is printed beside it.
@@ -65,5 +71,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(network_file::write_network, module)?)?;
     module.add_function(wrap_pyfunction!(network_file::read_network, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_template, module)?)?;
+    module.add_function(wrap_pyfunction!(end_when_exhausted, module)?)?;
     numeric::register(module)
 }

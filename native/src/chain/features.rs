@@ -54,7 +54,7 @@ const LARGEST: usize = 8_000_000;
 /// Occurrences of bigram attributes that are kept before repetitions are left out.
 const FEW_PAIRS: usize = 4_000_000;
 /// The most labels: every thread holds several tables of all pairs of labels, 128 MiB each with this number.
-const MOST_LABELS: usize = 4096;
+pub const MOST_LABELS: usize = 4096;
 /// The most labels of a chain of second order, whose tables hold all triples of labels.
 pub const MOST_LABELS_OF_TRIPLES: usize = 256;
 

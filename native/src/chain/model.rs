@@ -44,9 +44,9 @@ impl Model {
         Model::from_storage(seal(parts)?.into(), name)
     }
 
-    /// Maps a model file. Errors: it cannot be read, or it is not a sound model.
+    /// Opens a model file. Errors: it cannot be read, or it is not a sound model.
     pub fn open(path: &Path) -> Result<Model> {
-        Model::from_storage(Storage::map(path)?.into(), &path.display().to_string())
+        Model::from_storage(Storage::open(path)?.into(), &path.display().to_string())
     }
 
     /// A model of the bytes of its file.
@@ -78,7 +78,7 @@ impl Model {
             .ok_or_else(|| wrong("no labels"))?;
         let template = contents.metadata.get("template").map(|template| Template::parse(template)).transpose()?;
         let template = template.map(Arc::new);
-        let transitions = Transitions::new(labels.len());
+        let transitions = Transitions::new(1);
         let places = places(&contents);
         let mut model = Model { storage, contents, places, labels, template, transitions, intercept: Vec::new() };
         check(&model.weights(), model.labels.len()).map_err(wrong)?;

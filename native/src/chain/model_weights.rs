@@ -1,6 +1,6 @@
 //! The tensors of a model: their names, ready to index, and checked.
 
-use crate::chain::features::MOST_LABELS_OF_TRIPLES;
+use crate::chain::features::{MOST_LABELS, MOST_LABELS_OF_TRIPLES};
 use crate::chain::inference::{Edge, Lattice};
 use crate::files::model_file::{Contents, Expected, Storage};
 use safetensors::tensor::Dtype;
@@ -152,6 +152,9 @@ fn tensor<'m, T: bytemuck::AnyBitPattern>(bytes: &'m [u8], place: &Range<usize>)
 
 /// Checks that all indices are in range, so that a file with a valid checksum but wrong content cannot mislead look-ups.
 pub(super) fn check(weights: &ModelWeights<'_>, n_labels: usize) -> std::result::Result<(), &'static str> {
+    if n_labels > MOST_LABELS {
+        return Err("it has more than 4096 labels");
+    }
     let below = |label: &u16| usize::from(*label) < n_labels;
     if !weights.state_labels.iter().all(below) {
         return Err("a state feature's label is out of range");
@@ -173,6 +176,11 @@ pub(super) fn check(weights: &ModelWeights<'_>, n_labels: usize) -> std::result:
     ];
     if same.iter().any(|(a, b)| a != b) {
         return Err("there are not as many weights as features");
+    }
+    let weights_of_all =
+        [weights.state_weights, weights.bigram_weights, weights.transition_weights, weights.triple_weights];
+    if weights_of_all.iter().any(|weights| !weights.iter().all(|weight| weight.is_finite())) {
+        return Err("a weight is not finite");
     }
     for (attributes, n) in
         [(&weights.states, weights.state_weights.len()), (&weights.bigrams, weights.bigram_weights.len())]

@@ -1,9 +1,110 @@
-//! Files written whole or not at all.
+//! Files and folders written whole or not at all.
+//!
+//! What is being written has a temporary name and a lock. A process that is killed leaves it behind without the lock, and the next
+//! one that writes beside it removes it.
 
 use crate::error::{Error, Result};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Beginning and end of temporary names.
+const NAME: (&str, &str) = (".loglinear-", ".tmp");
+
+/// Makes something with a temporary name beside `path` and locks it; also returns the lock, which ends with the process at the
+/// latest. Leftovers of processes that were killed are removed first.
+pub fn made_beside<T: AsRef<Path>>(
+    path: &Path,
+    make: impl Fn(&mut tempfile::Builder<'_, '_>, &Path) -> std::io::Result<T>,
+) -> Result<(T, Option<File>)> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    sweep(folder);
+    loop {
+        let made = make(tempfile::Builder::new().prefix(NAME.0).suffix(NAME.1), folder);
+        let made = made.map_err(|error| Error::io(path, without_path(&error)))?;
+        // Where there are no locks nothing is swept either. Windows would keep the lock's owner, too, from writing.
+        let lock = if cfg!(unix) { File::open(made.as_ref()).ok() } else { None };
+        let lock = lock.filter(|lock| lock.try_lock().is_ok());
+        // Another process may have taken it for a leftover before it was locked.
+        if made.as_ref().exists() {
+            return Ok((made, lock));
+        }
+    }
+}
+
+/// Removes what processes that were killed have left in a folder. What cannot be removed stays.
+fn sweep(folder: &Path) {
+    let (true, Ok(entries)) = (cfg!(unix), fs::read_dir(folder)) else { return };
+    let left: Vec<PathBuf> = entries
+        .flatten()
+        .filter(|entry| {
+            entry.file_name().to_str().is_some_and(|name| name.starts_with(NAME.0) && name.ends_with(NAME.1))
+        })
+        .map(|entry| entry.path())
+        .collect();
+    for path in left {
+        let free = File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
+        if free {
+            let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        }
+    }
+}
+
+/// An error of `tempfile` without the temporary name that its text has.
+fn without_path(error: &std::io::Error) -> std::io::Error {
+    let inner =
+        error.get_ref().and_then(|inner| inner.source()).and_then(|source| source.downcast_ref::<std::io::Error>());
+    let number = error.raw_os_error().or_else(|| inner.and_then(std::io::Error::raw_os_error));
+    number.map_or_else(|| error.kind().into(), std::io::Error::from_raw_os_error)
+}
+
+/// Puts a folder that is complete at the place of another one, or of none. The old one is gone afterwards; at no moment is there
+/// nothing, where the system can exchange two names at a stroke.
+pub fn replace_folder(new: &Path, path: &Path) -> std::io::Result<()> {
+    if !path.exists() {
+        return fs::rename(new, path);
+    }
+    if exchange(new, path).is_err() {
+        let aside = new.with_extension("old");
+        fs::rename(path, &aside)?;
+        if let Err(error) = fs::rename(new, path) {
+            fs::rename(&aside, path)?;
+            return Err(error);
+        }
+        fs::rename(&aside, new)?;
+    }
+    // What stays of the old one is removed by the next process that writes here.
+    let _ = fs::remove_dir_all(new);
+    Ok(())
+}
+
+/// Exchanges the names of two files or folders.
+#[cfg(target_os = "linux")]
+fn exchange(one: &Path, other: &Path) -> std::io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let [one, other] = [one, other].map(|path| std::ffi::CString::new(path.as_os_str().as_bytes()));
+    let (one, other) = (one?, other?);
+    // SAFETY: two strings that end with NUL and outlive the call. glibc has a function of its own for this from 2.28 on only.
+    let failed = unsafe {
+        libc::syscall(
+            libc::SYS_renameat2,
+            libc::AT_FDCWD,
+            one.as_ptr(),
+            libc::AT_FDCWD,
+            other.as_ptr(),
+            libc::RENAME_EXCHANGE,
+        )
+    };
+    if failed == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_one: &Path, _other: &Path) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
 
 /// Writes a temporary file beside `path`, and renames it to `path` once it is complete and on disk. A path that is no regular
 /// file (a pipe, a terminal, /dev/stdout) is written to directly.
@@ -13,17 +114,11 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::
         let mut file = File::options().write(true).open(path).map_err(fail)?;
         return write(&mut file).and_then(|()| file.flush()).map_err(fail);
     }
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
+    let permissions = permissions(path);
+    let make = |builder: &mut tempfile::Builder<'_, '_>, folder: &Path| {
+        builder.permissions(permissions.clone()).tempfile_in(folder)
     };
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".loglinear-")
-        .suffix(".tmp")
-        .permissions(permissions(path))
-        .tempfile_in(folder)
-        // The kind of the error alone: its text would name the temporary file.
-        .map_err(|error| fail(error.kind().into()))?;
+    let (mut temporary, _lock) = made_beside(path, make)?;
     let file = temporary.as_file_mut();
     let mut buffered = std::io::BufWriter::with_capacity(1 << 20, &mut *file);
     write(&mut buffered).and_then(|()| buffered.flush()).map_err(fail)?;

@@ -22,6 +22,7 @@ use safetensors::tensor::{Dtype, TensorView};
 use safetensors::{SafeTensors, serialize};
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::ops::{Deref, Range};
 use std::path::Path;
 
@@ -29,6 +30,10 @@ use std::path::Path;
 const CHECKSUM: &str = "xxh3";
 /// The version that this program reads and writes.
 const VERSION: &str = "1";
+
+/// The least size, in bytes, of a file that is mapped and not read: opening it does not wait for the disk to be read, and processes
+/// share its memory. A mapped file must not be truncated while it is used; a file that was read may be.
+const MAPPED_FROM: u64 = 64 << 20;
 
 /// The bytes of a model file, aligned to 8 bytes.
 pub enum Storage {
@@ -55,8 +60,12 @@ impl Storage {
         Storage::Owned { words, length: bytes.len() }
     }
 
-    /// A file, mapped into memory.
-    pub fn map(path: &Path) -> Result<Storage> {
+    /// A file, read into memory if it is small, else mapped.
+    pub fn open(path: &Path) -> Result<Storage> {
+        Storage::open_or_map(path, MAPPED_FROM)
+    }
+
+    fn open_or_map(path: &Path, mapped_from: u64) -> Result<Storage> {
         let name = path.display();
         let fail = |source| Error::io(path, source);
         let file = File::open(path).map_err(fail)?;
@@ -67,11 +76,30 @@ impl Storage {
         if metadata.len() == 0 {
             return Err(Error::ModelFile(format!("{name}: the file is empty; it is no loglinear model")));
         }
+        if metadata.len() < mapped_from {
+            return Storage::read(&file, metadata.len() as usize).map_err(fail);
+        }
         // SAFETY: the map is read-only and private to this value. A model file is never changed in place: saving writes a new
-        // file and renames it. Should another program truncate the file all the same, reading it would end the process.
+        // file and renames it. Should another program truncate the file all the same, reading it ends the process (docs/reliability.md).
         // Test: `tests::a_saved_model_can_be_replaced_while_it_is_mapped`.
         let map = unsafe { Mmap::map(&file) }.map_err(fail)?;
         Ok(Storage::Mapped(map))
+    }
+
+    /// The bytes of a file of this length, or those that are left of it.
+    fn read(mut file: &File, length: usize) -> std::io::Result<Storage> {
+        let mut words = vec![0u64; length.div_ceil(8)];
+        let bytes: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut words)[..length];
+        let mut filled = 0;
+        while filled < length {
+            match file.read(&mut bytes[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Storage::Owned { words, length: filled })
     }
 }
 
@@ -111,10 +139,14 @@ pub fn encode(tensors: Vec<Tensor<'_>>, mut metadata: HashMap<String, String>) -
     }
     let mut bytes = serialize(views, Some(metadata)).map_err(fail)?;
     sort_header(&mut bytes);
-    let end = bytes.len() - 8;
-    let sum = xxhash_rust::xxh3::xxh3_64(&bytes[..end]);
-    bytes[end..].copy_from_slice(&sum.to_le_bytes());
+    seal(&mut bytes);
     Ok(Storage::owned(&bytes))
+}
+
+/// Writes the checksum, the last eight bytes.
+pub fn seal(bytes: &mut [u8]) {
+    let (content, checksum) = bytes.split_last_chunk_mut::<8>().expect("a file ends with its checksum");
+    *checksum = xxhash_rust::xxh3::xxh3_64(content).to_le_bytes();
 }
 
 /// Brings the keys of the header, JSON of a length that the first eight bytes hold, into their own sequence: the metadata stand in
@@ -227,9 +259,21 @@ mod tests {
         let path = folder.path().join("model");
         let bytes = sample();
         save(&bytes, &path).unwrap();
-        let mapped = Storage::map(&path).unwrap();
+        let mapped = Storage::open_or_map(&path, 0).unwrap();
+        assert!(matches!(mapped, Storage::Mapped(_)));
         save(b"something else", &path).unwrap();
         assert_eq!(*mapped, *bytes);
+    }
+
+    #[test]
+    fn a_file_that_was_read_may_be_truncated() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        let bytes = sample();
+        save(&bytes, &path).unwrap();
+        let read = Storage::open(&path).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+        assert_eq!(*read, *bytes);
     }
 
     #[test]

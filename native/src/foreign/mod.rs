@@ -17,6 +17,7 @@ mod crfsuite;
 mod tests;
 mod wapiti;
 
+use crate::chain::features::MOST_LABELS;
 use crate::chain::model::{Kept, Model, Parts};
 use crate::error::{Error, Result};
 use crate::files::model_file::Storage;
@@ -25,8 +26,6 @@ use serde_json::json;
 use std::path::Path;
 use std::str::FromStr;
 
-/// The most labels of a model: tables of all their pairs are made when it is opened.
-const MOST_LABELS: usize = 4096;
 /// The most features of an attribute, as our files count them in 16 bits.
 const MOST_OF_ATTRIBUTE: usize = 0xffff;
 
@@ -96,7 +95,7 @@ impl Format {
 ///
 /// Errors: the file cannot be read; it is damaged, or of an unknown kind; it holds what a chain here cannot have.
 pub fn open(path: &Path) -> Result<Model> {
-    let storage = Storage::map(path)?;
+    let storage = Storage::open(path)?;
     match Format::of(&storage) {
         Some(format) => model_of(format, &storage, &path.display().to_string()),
         None => Model::open(path),

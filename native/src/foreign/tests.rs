@@ -1,31 +1,6 @@
 use super::*;
-use crate::chain::model::KeptByAttribute;
-use crate::numeric::random::Random;
+use crate::fuzzing::seeds::sample;
 use crate::text::dialect::Dialect;
-
-/// A model with state features, transitions and, behind a template, attributes of label bigrams.
-fn sample(dialect: Dialect) -> Model {
-    let mut parts = Parts { labels: ["B", "I", "O"].map(String::from).to_vec(), ..Parts::default() };
-    let (state, both) = match dialect {
-        Dialect::Wapiti => ("u0:", "b1:"),
-        _ => ("U0:", "B1:"),
-    };
-    for (at, word) in ["the", "dog", "äß", "_x-1", "日本", ""].iter().enumerate() {
-        let weights = vec![at as f64 - 0.5, 0.25, -3.0];
-        parts.states.push(format!("{state}{word}").as_bytes(), (vec![0, 1, 2], weights));
-    }
-    parts.transitions = (vec![[0, 1], [1, 1], [2, 0]], vec![1.5, -0.125, 2.0]);
-    parts.settings = r#"{"model": "chain"}"#.into();
-    if dialect != Dialect::Own {
-        let mut bigrams = KeptByAttribute::default();
-        bigrams.push(format!("{both}the").as_bytes(), (vec![[0, 2], [1, 0]], vec![0.5, -1.0]));
-        parts.bigrams = bigrams;
-        let (u, b) = (state, both);
-        let plain = &b[..1];
-        parts.template = Some(format!("{}\n{u}%x[0,0]\n{b}%x[0,0]\n{plain}", dialect.first_line()));
-    }
-    Model::of_parts(&parts, "sample").unwrap()
-}
 
 /// The formats with a dialect of templates that each can hold.
 const FORMATS: [(Format, Dialect); 4] = [
@@ -88,59 +63,6 @@ fn every_truncation_is_an_error() {
             }
         }
     }
-}
-
-fn below(random: &mut Random, count: u64) -> u64 {
-    random.bits() % count
-}
-
-/// Reads mutants of each format: changed, inserted, removed and repeated bytes, and numbers put in place of others.
-fn read_mutants(count: usize) {
-    for (format, dialect) in FORMATS {
-        let sound = write(&sample(dialect), format, None).unwrap();
-        let mut random = Random::new(7, 0);
-        let mut readable = 0;
-        for _ in 0..count {
-            let mut bytes = sound.clone();
-            for _ in 0..=below(&mut random, 3) {
-                let at = below(&mut random, bytes.len() as u64) as usize;
-                match below(&mut random, 6) {
-                    0 => bytes[at] = below(&mut random, 256) as u8,
-                    1 => bytes[at] ^= 1 << below(&mut random, 8),
-                    2 => bytes.insert(at, below(&mut random, 256) as u8),
-                    3 => drop(bytes.remove(at)),
-                    4 => {
-                        let huge =
-                            [0u32, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0xffff][below(&mut random, 6) as usize];
-                        let at = at / 4 * 4;
-                        let end = (at + 4).min(bytes.len());
-                        bytes[at..end].copy_from_slice(&huge.to_le_bytes()[..end - at]);
-                    }
-                    _ => {
-                        let piece = bytes[at..(at + 40).min(bytes.len())].to_vec();
-                        let to = below(&mut random, bytes.len() as u64) as usize;
-                        bytes.splice(to..to, piece);
-                    }
-                }
-            }
-            if let Ok(parts) = format.read(&bytes) {
-                readable += 1;
-                let _ = Model::of_parts(&parts, "a mutant");
-            }
-        }
-        assert!(readable > 0 && readable < count, "{format:?}: {readable} of {count} mutants can be read");
-    }
-}
-
-#[test]
-fn mutants_are_errors_and_never_panics() {
-    read_mutants(2_000);
-}
-
-#[test]
-#[ignore = "takes a minute; run by hand with `cargo test --profile quick --lib mutants -- --ignored`"]
-fn a_hundred_thousand_mutants_of_each_format_are_errors_and_never_panics() {
-    read_mutants(100_000);
 }
 
 #[test]

@@ -35,6 +35,11 @@ pub struct NetworkFile {
 impl NetworkFile {
     /// Writes the file, whole or not at all.
     pub fn save(&self, path: &Path) -> Result<()> {
+        model_file::save(&self.bytes()?, path)
+    }
+
+    /// The bytes of the file.
+    pub fn bytes(&self) -> Result<Storage> {
         let tensor =
             |at: usize, shape: Vec<usize>, bytes| Tensor { name: EXPECTED[at].0, kind: EXPECTED[at].1, shape, bytes };
         let tensors = vec![
@@ -43,14 +48,17 @@ impl NetworkFile {
             tensor(2, vec![self.edge_weights.len()], bytemuck::cast_slice(&self.edge_weights)),
         ];
         let metadata = HashMap::from([("settings".to_owned(), self.settings.clone())]);
-        model_file::save(&model_file::encode(tensors, metadata)?, path)
+        model_file::encode(tensors, metadata)
     }
 
     /// Reads the file.
     pub fn open(path: &Path) -> Result<Self> {
-        let storage = Storage::map(path)?;
-        let name = path.display().to_string();
-        let contents = model_file::decode(&storage, &name, &EXPECTED, &[])?;
+        NetworkFile::of_bytes(&Storage::open(path)?, &path.display().to_string())
+    }
+
+    /// The network of the bytes of its file; `name` is what errors call it.
+    pub fn of_bytes(storage: &[u8], name: &str) -> Result<Self> {
+        let contents = model_file::decode(storage, name, &EXPECTED, &[])?;
         let settings = contents.metadata.get("settings").cloned();
         let settings = settings.ok_or_else(|| Error::ModelFile(format!("{name}: not a network's model")))?;
         let bytes = |at: usize| &storage[contents.range(EXPECTED[at].0)];

@@ -3,12 +3,14 @@
 //! Rows padded to `numeric::LANES` then fill whole cache lines. A plain `Vec` starts 16 bytes into a cache line, and every
 //! access to eight of its doubles touches two lines.
 
+use crate::memory::reserve;
 use std::ops::{Deref, DerefMut};
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Doubles whose first one starts a cache line; reads and writes as a slice.
+/// Doubles whose first one starts a cache line; reads and writes as a slice. Memory that it cannot have is a panic that carries
+/// `memory::OutOfMemory`.
 #[derive(Default)]
 pub struct Aligned {
     /// Padding up to the first cache line of the allocation, then the numbers.
@@ -27,7 +29,8 @@ impl Aligned {
 
     /// No numbers yet, and room for `capacity` of them.
     fn with_capacity(capacity: usize) -> Self {
-        let mut values: Vec<f64> = Vec::with_capacity(capacity + LINE / size_of::<f64>());
+        let mut values: Vec<f64> = Vec::new();
+        reserve(&mut values, capacity.saturating_add(LINE / size_of::<f64>()));
         let start = values.as_ptr().align_offset(LINE);
         values.resize(start, 0.0);
         Aligned { values, start }

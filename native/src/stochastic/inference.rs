@@ -152,10 +152,11 @@ impl<'a> Inference<'a> {
         }
     }
 
-    /// The gradient of a sample without tokens.
-    pub fn nothing(&mut self) {
-        self.lattice.begin(0, &self.transitions);
+    /// The gradient of a sample that contributes nothing: zeros for all its tokens.
+    pub fn nothing(&mut self, sample: Sample<'_>) {
+        self.lattice.begin(sample.tokens().len(), &self.transitions);
         self.lattice.marginals.clear();
+        self.lattice.marginals.resize(self.lattice.scores.len(), 0.0);
         self.expected.clear();
     }
 

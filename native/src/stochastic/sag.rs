@@ -143,7 +143,7 @@ impl Pass<'_> {
         let Draw { sample: i, probability } = draw;
         let (mut l, searches) = self.sampler.visit(i);
         if sample.is_empty() {
-            self.inference.nothing();
+            self.inference.nothing(sample);
         } else {
             if let Some(proximal) = &mut self.proximal {
                 proximal.catch_up(simd, &mut self.weights, &self.inference, sample);

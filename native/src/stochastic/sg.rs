@@ -62,7 +62,7 @@ impl Pass<'_> {
     #[inline(always)]
     fn update<S: Simd>(&mut self, simd: S, sample: Sample<'_>, alpha: f64, l2: f64) {
         if sample.is_empty() {
-            self.inference.nothing();
+            self.inference.nothing(sample);
         } else {
             self.inference.evaluate(simd, &self.weights, self.scale, sample);
             self.inference.gradient(simd, sample);

@@ -63,7 +63,7 @@ impl Visitor for Run<'_, '_> {
         let scheduled = settings.rates[k];
         pass.inference.bigrams(sample, &mut pass.bigrams);
         if sample.is_empty() {
-            pass.inference.nothing();
+            pass.inference.nothing(sample);
             pass.update(simd, sample, settings, scheduled);
             return;
         }

@@ -4,7 +4,14 @@
 //! `\w` letter, digit or underscore. The capital letter of a class stands for its complement. `\p{..}` is a Unicode property.
 
 use crate::error::{Error, Result};
-use regex::bytes::Regex;
+use regex::bytes::{Regex, RegexBuilder};
+
+/// The most memory of a compiled expression, in bytes.
+const MOST: usize = 1 << 20;
+
+fn built(translated: &str) -> std::result::Result<Regex, regex::Error> {
+    RegexBuilder::new(translated).size_limit(MOST).build()
+}
 
 /// Compiles an expression.
 pub fn compile(pattern: &str) -> Result<Regex> {
@@ -38,7 +45,7 @@ pub fn compile(pattern: &str) -> Result<Regex> {
             }
         }
     }
-    Regex::new(&translated).map_err(|error| {
+    built(&translated).map_err(|error| {
         let reason = error.to_string();
         bad(pattern, reason.lines().last().unwrap_or("it cannot be parsed"))
     })
@@ -78,7 +85,7 @@ pub fn compile_wapiti(pattern: &str) -> Result<Regex> {
         }
         at += 1;
     }
-    Regex::new(&translated).map_err(|error| bad(pattern, &error.to_string()))
+    built(&translated).map_err(|error| bad(pattern, &error.to_string()))
 }
 
 /// The name of a class of characters, by the letter that stands for it or for its complement.

@@ -57,6 +57,9 @@ pub struct Template {
 /// The number of the first column that a `C` line makes; files have fewer.
 pub(super) const FIRST_MADE: usize = 1 << 16;
 
+/// The most lines of a template: real ones have up to a few hundred.
+const MOST_LINES: usize = 10_000;
+
 /// Distance beyond the ends of a sentence up to which the hashes of paddings are kept.
 const NEAR: isize = 8;
 
@@ -94,6 +97,11 @@ impl Template {
             columns: 1,
         };
         for (index, line) in source.lines().enumerate() {
+            if index == MOST_LINES {
+                return Err(Error::Template(format!(
+                    "the template has more than {MOST_LINES} lines; is it a template?"
+                )));
+            }
             let mut line = dialect.without_comment(line).to_owned();
             if dialect == Dialect::Wapiti && line.is_char_boundary(1) {
                 line[..1].make_ascii_lowercase();
@@ -347,5 +355,7 @@ mod tests {
             let message = Template::parse(bad).err().expect(bad).to_string();
             assert!(message.contains(word), "{bad}: {message}");
         }
+        let long = "U:%x[0,0]\n".repeat(MOST_LINES + 1);
+        assert!(Template::parse(&long).err().unwrap().to_string().contains("more than 10000 lines"));
     }
 }

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from ..errors import ClusterError, LogLinearError
+from ..memory import end_when_exhausted
 from ..version import __version__
 from .output import Interrupted
 from .places import check_places
@@ -40,6 +41,9 @@ COMMANDS = {
     "completion": "print a script that lets the shell complete commands, flags and their values",
     "demo": "train a part-of-speech tagger on embedded data, evaluate it, tag a sentence",
 }
+
+
+REMEDY = "leave out rare attributes (--min-count), split long sentences, or use a machine with more"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -69,8 +73,9 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         misuse = isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError))
         _fail(f"{error.filename}: {error.strerror}" if error.filename else error, 2 if misuse else 1)
-    except MemoryError:
-        _fail("out of memory; leave out rare attributes (--min-count), or use a machine with more", 1)
+    except MemoryError as error:
+        text = str(error)
+        _fail(text if text.startswith("out of memory") else f"out of memory{': ' * bool(text)}{text}; {REMEDY}", 1)
     except Interrupted as ended:
         print(f"loglinear: {ended}", file=sys.stderr)
         sys.exit(1)
@@ -88,6 +93,7 @@ def _run(arguments: list[str]) -> None:
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{_translated(unknown, vars(parsed))}")
     check_places(parser, parsed, module.READS, module.WRITES)
+    end_when_exhausted()
     module.run(parsed)
 
 

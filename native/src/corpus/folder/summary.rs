@@ -88,10 +88,14 @@ impl Summary {
     /// Reads the file. Errors: it is damaged, or of another version.
     pub fn read(folder: &Path) -> Result<Summary> {
         let path = folder.join(SUMMARY);
-        let name = path.display();
-        let damaged = |what: &str| Error::Data(format!("{name}: {what}; encode the corpus again"));
         let bytes = std::fs::read(&path).map_err(|source| Error::io(&path, source))?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| damaged("the file is damaged"))?;
+        Summary::parse(&bytes, &path.display().to_string())
+    }
+
+    /// The summary that is the content of the file `name`.
+    pub fn parse(bytes: &[u8], name: &str) -> Result<Summary> {
+        let damaged = |what: &str| Error::Data(format!("{name}: {what}; encode the corpus again"));
+        let text = std::str::from_utf8(bytes).map_err(|_| damaged("the file is damaged"))?;
         let end = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
         let (content, sum) = text.split_at(end);
         if !sum.ends_with('\n') || u64::from_str_radix(sum.trim(), 16).ok() != Some(xxh3_64(content.as_bytes())) {
@@ -139,4 +143,20 @@ impl Summary {
             arrays,
         })
     }
+}
+
+/// Whether these bytes are a summary.
+#[cfg(any(test, feature = "fuzzing"))]
+pub fn is_sound_summary(bytes: &[u8]) -> bool {
+    Summary::parse(bytes, "summary").is_ok()
+}
+
+/// A summary without the line of its checksum.
+#[cfg(any(test, feature = "fuzzing"))]
+pub fn sample_summary() -> Vec<u8> {
+    let stored = Stored { file: "values-1.bin".into(), bytes: 16, sums: vec![0x0123_4567_89ab_cdef] };
+    let arrays = ARRAYS.iter().take(3).map(|&(array, ..)| (array, stored.clone())).collect();
+    let labels = vec![("B".to_owned(), 3), ("O".to_owned(), 5)];
+    let summary = Summary { labels, label_sets: vec![vec![0, 1]], labelled: true, arrays, ..Summary::default() };
+    serde_json::to_vec_pretty(&summary.to_json()).expect("strings and numbers")
 }

@@ -8,6 +8,7 @@ use crate::corpus::folder::open::{alphabet, is_folder};
 use crate::corpus::folder::summary::{Stored, Summary};
 use crate::corpus::{Corpus, FIRST_SET};
 use crate::error::{Error, Result};
+use crate::files::atomic::{made_beside, replace_folder};
 use bytemuck::{NoUninit, cast_slice_mut};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ const LOCK: &str = "lock";
 /// Where a corpus is written.
 enum Place {
     /// A new folder, which gets its name at the end.
-    New { temporary: TempDir, path: PathBuf },
+    New { temporary: TempDir, path: PathBuf, _lock: Option<File> },
     /// A folder that is there.
     Old(Continued),
 }
@@ -84,10 +85,8 @@ impl Writer {
         if !parent.is_dir() {
             return Err(Error::Data(format!("{}: its folder does not exist; make it first", path.display())));
         }
-        let made = tempfile::Builder::new().prefix(".loglinear-").suffix(".tmp").tempdir_in(parent);
-        // The kind of the error alone: its text would name the temporary folder.
-        let temporary = made.map_err(|error| Error::io(path, error.kind().into()))?;
-        let place = Place::New { temporary, path: path.to_owned() };
+        let (temporary, lock) = made_beside(path, |builder, folder| builder.tempdir_in(folder))?;
+        let place = Place::New { temporary, path: path.to_owned(), _lock: lock };
         let (arrays, assembly) = (BTreeMap::new(), Assembly::default());
         Ok(Writer { place, arrays, assembly, sentences: 0, tokens: 0, states: 0, bigrams: 0 })
     }
@@ -125,6 +124,14 @@ impl Writer {
         }
     }
 
+    /// The folder that is written to, and the name that it will have.
+    fn names(&self) -> (PathBuf, PathBuf) {
+        match &self.place {
+            Place::New { temporary, path, .. } => (temporary.path().to_owned(), path.clone()),
+            Place::Old(Continued { path, .. }) => (path.clone(), path.clone()),
+        }
+    }
+
     /// What the caller wanted to know again of the corpus that is continued; null of a new one.
     pub fn settings(&self) -> &Value {
         match &self.place {
@@ -144,13 +151,15 @@ impl Writer {
     /// Appends a piece. Errors: too many labels; the disk is full.
     pub fn push(&mut self, piece: Builder) -> Result<()> {
         self.assembly.push(piece)?;
-        self.write()
+        let names = self.names();
+        self.write().map_err(|error| named(names, error))
     }
 
     /// Appends the sentences of a corpus.
     pub fn push_corpus(&mut self, corpus: &Corpus) -> Result<()> {
         self.assembly.push_corpus(corpus)?;
-        self.write()
+        let names = self.names();
+        self.write().map_err(|error| named(names, error))
     }
 
     /// Number of sentences so far.
@@ -225,7 +234,12 @@ impl Writer {
 
     /// Completes the corpus: its names are written, and it is at its place. `flags` are `Corpus::transitions`, `triples` and
     /// `labelled`. Error: a corpus with labels is continued without, or the reverse.
-    pub fn finish(mut self, [transitions, triples, labelled]: [bool; 3], settings: Value) -> Result<()> {
+    pub fn finish(self, flags: [bool; 3], settings: Value) -> Result<()> {
+        let names = self.names();
+        self.complete(flags, settings).map_err(|error| named(names, error))
+    }
+
+    fn complete(mut self, [transitions, triples, labelled]: [bool; 3], settings: Value) -> Result<()> {
         let assembly = std::mem::take(&mut self.assembly);
         let Names { attributes, labels, rank, label_sets } = assembly.names();
         let (keys, text, ends) = attributes.parts();
@@ -264,21 +278,23 @@ impl Writer {
                 continued.completed = true;
                 Ok(())
             }
-            Place::New { temporary, path } => {
+            Place::New { temporary, path, _lock } => {
                 let fail = |source| Error::io(&path, source);
                 open_to_others(temporary.path()).map_err(fail)?;
-                // A folder that is not empty cannot be replaced at a stroke: the old one steps aside.
-                let aside = temporary.path().with_extension("old");
-                let replaced = path.exists();
-                if replaced {
-                    fs::rename(&path, &aside).map_err(fail)?;
-                }
-                fs::rename(temporary.path(), &path).map_err(fail)?;
-                // Its name is another now, and stays.
+                replace_folder(temporary.path(), &path).map_err(fail)?;
+                // Nothing has its name any more.
                 let _ = temporary.keep();
-                if replaced { fs::remove_dir_all(&aside).map_err(fail) } else { Ok(()) }
+                Ok(())
             }
         }
+    }
+}
+
+/// An error that names the corpus in place of its temporary folder.
+fn named((temporary, path): (PathBuf, PathBuf), error: Error) -> Error {
+    match error {
+        Error::Io { path: file, source } if Path::new(&file).starts_with(&temporary) => Error::io(path, source),
+        other => other,
     }
 }
 

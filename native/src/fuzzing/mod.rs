@@ -1,0 +1,174 @@
+//! Fuzzing: everything that reads bytes from outside, as functions of any bytes that may fail but never panic, hang, or ask for
+//! more memory than the bytes can fill.
+//!
+//! The tests run the targets on mutants of their seeds, `LOGLINEAR_FUZZ=10000000 cargo test --profile quick fuzzing -- --nocapture` on as
+//! many as one likes; `fuzz/` hands the targets to cargo-fuzz.
+
+mod mutation;
+pub mod seeds;
+
+pub use mutation::Mutator;
+
+use crate::chain::answer::Answer;
+use crate::chain::model::Model;
+use crate::chain::tagger;
+use crate::corpus::folder;
+use crate::files::model_file;
+use crate::foreign;
+use crate::network::file::NetworkFile;
+use crate::text::encode::{Format, Reading, encode};
+use crate::text::input::Source;
+use crate::text::labels::Labels;
+use crate::text::template::Template;
+use crate::threads::Interrupt;
+use std::sync::LazyLock;
+
+/// A reader to be fuzzed.
+pub struct Target {
+    pub name: &'static str,
+    /// Reads the bytes; returns whether they were in order.
+    pub run: fn(&[u8]) -> bool,
+    /// Sound inputs to begin with.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+/// All targets.
+pub const TARGETS: [Target; 15] = [
+    Target { name: "columns", run: |text| read(text, "columns", Some(&TEMPLATE)), seeds: seeds::columns },
+    Target { name: "conllu", run: |text| read(text, "conllu:feats", Some(&WORDS)), seeds: seeds::conllu },
+    Target { name: "crfsuite", run: |text| read(text, "crfsuite", None), seeds: seeds::crfsuite },
+    Target { name: "jsonl", run: |text| read(text, "jsonl", None), seeds: seeds::jsonl },
+    Target { name: "jsonl_cells", run: |text| read(text, "jsonl", Some(&WORDS)), seeds: seeds::jsonl_cells },
+    Target { name: "svmlight", run: |text| read(text, "svmlight", None), seeds: seeds::svmlight },
+    Target { name: "compressed", run: |bytes| read(bytes, "crfsuite", None), seeds: seeds::compressed },
+    Target { name: "template", run: template, seeds: seeds::templates },
+    Target { name: "tag", run: tag, seeds: seeds::columns },
+    Target { name: "model", run: |bytes| model(&sealed(bytes)), seeds: seeds::models },
+    Target {
+        name: "network",
+        run: |bytes| NetworkFile::of_bytes(&sealed(bytes), "network").is_ok(),
+        seeds: seeds::networks,
+    },
+    Target { name: "crfsuite_model", run: model, seeds: || seeds::foreign_models(foreign::Format::CrfSuite) },
+    Target { name: "wapiti_model", run: model, seeds: || seeds::foreign_models(foreign::Format::Wapiti) },
+    Target { name: "crfpp_model", run: model, seeds: seeds::crfpp_models },
+    Target { name: "corpus", run: |text| folder::is_sound_summary(&signed(text)), seeds: seeds::summaries },
+];
+
+/// Runs the target of this name; for cargo-fuzz.
+pub fn run(name: &str, bytes: &[u8]) {
+    let target = TARGETS.iter().find(|target| target.name == name).expect("a target");
+    (target.run)(bytes);
+}
+
+/// A template with every macro, for columns of three cells.
+static TEMPLATE: LazyLock<Template> = LazyLock::new(|| Template::parse(seeds::TEMPLATE).expect("a sound template"));
+/// A template of words alone.
+static WORDS: LazyLock<Template> = LazyLock::new(|| Template::parse("U:%x[0,0]\nB\n").expect("a sound template"));
+/// A model for texts of columns.
+static MODEL: LazyLock<Model> = LazyLock::new(|| Model::from_bytes(&seeds::models()[1]).expect("a sound model"));
+
+/// Encodes a text, with labels known in part.
+fn read(text: &[u8], format: &str, template: Option<&Template>) -> bool {
+    let interrupt = Interrupt::default();
+    let format = format.parse().expect("a known format");
+    let reading = Reading { format, template, labels: Labels::read(true), interrupt: &interrupt };
+    Source::of_bytes("text", text.to_vec()).and_then(|source| encode(source, reading)).is_ok()
+}
+
+/// Parses a template and expands it on a sentence.
+fn template(bytes: &[u8]) -> bool {
+    let parsed = std::str::from_utf8(bytes).ok().and_then(|text| Template::parse(text).ok());
+    parsed.is_some_and(|template| {
+        read(b"The\tDT\tB\ndog\tNN\tI\n\xe6\x97\xa5\xe6\x9c\xac\tNN\tO\n\n", "columns", Some(&template))
+    })
+}
+
+/// Labels a text of columns, with probabilities.
+fn tag(text: &[u8]) -> bool {
+    let answer = Answer::Marginals;
+    let tagged = Source::of_bytes("text", text.to_vec())
+        .and_then(|source| source.text())
+        .and_then(|text| tagger::tag(&MODEL, &text, Format::Columns, answer, &Interrupt::default()));
+    tagged.is_ok()
+}
+
+/// Opens a model and labels a sentence with it.
+fn model(bytes: &[u8]) -> bool {
+    let Ok(model) = foreign::of_bytes(bytes) else { return false };
+    let interrupt = Interrupt::default();
+    let text = b"O\tU0\\:the\tU0\\:dog:2.5\nO\tb1\\:the\nO\tU0\\:dog\n\n".to_vec();
+    let reading = Reading { format: Format::Crfsuite, template: None, labels: Labels::Ignored, interrupt: &interrupt };
+    let corpus = encode(Source::of_bytes("text", text).expect("plain text"), reading).expect("a sound text");
+    let paths = model.predict(&corpus, &interrupt).expect("no interrupt");
+    assert!(paths.iter().flatten().all(|&label| (label as usize) < model.labels.len()));
+    let marginals = model.marginals(&corpus, &interrupt).expect("no interrupt");
+    assert!(marginals.iter().flatten().all(|p| (0.0..=1.0 + 1e-9).contains(p)), "{marginals:?}");
+    true
+}
+
+/// A model's bytes with the checksum that they should have: a changed byte is to get past it.
+fn sealed(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    if bytes.len() >= 8 {
+        model_file::seal(&mut bytes);
+    }
+    bytes
+}
+
+/// The text of a corpus' summary with the line of its checksum.
+fn signed(text: &[u8]) -> Vec<u8> {
+    let mut text = text.to_vec();
+    text.push(b'\n');
+    let sum = xxhash_rust::xxh3::xxh3_64(&text);
+    text.extend(format!("{sum:016x}\n").bytes());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    /// No input may take longer.
+    const SLOW: Duration = Duration::from_secs(5);
+
+    /// Runs a target on its seeds, on their truncations, and on mutants: as many as the variable LOGLINEAR_FUZZ says, or a thousand.
+    fn fuzz(name: &str) {
+        // What the target does in parallel, it does on this one thread.
+        rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(|| {
+            let target = TARGETS.iter().find(|target| target.name == name).unwrap();
+            let seeds = (target.seeds)();
+            assert!(seeds.iter().all(|seed| (target.run)(seed)), "a seed is refused");
+            for seed in &seeds {
+                (0..seed.len()).for_each(|length| _ = (target.run)(&seed[..length]));
+            }
+            let runs = std::env::var("LOGLINEAR_FUZZ").map_or(1000, |runs| runs.parse().unwrap());
+            let (mut mutator, mut sound) = (Mutator::new(seeds, runs), 0u64);
+            let (began, mut slowest) = (Instant::now(), Duration::ZERO);
+            for run in 0..runs {
+                let (mutant, start) = (mutator.next(), Instant::now());
+                let found = std::panic::catch_unwind(|| (target.run)(mutant));
+                assert!(found.is_ok(), "run {run} panics on {:?}", String::from_utf8_lossy(mutant));
+                sound += u64::from(found.unwrap());
+                slowest = slowest.max(start.elapsed());
+                assert!(slowest < SLOW, "run {run} takes {slowest:?} on {:?}", String::from_utf8_lossy(mutant));
+            }
+            println!("| {name} | {runs} | {sound} | {:.0} s | {slowest:?} |", began.elapsed().as_secs_f64());
+            assert!(sound > 0 && sound < runs, "{sound} of {runs} mutants are in order");
+        });
+    }
+
+    macro_rules! fuzz {
+        ($($name:ident)*) => {
+            $(#[test] fn $name() { fuzz(stringify!($name)); })*
+
+            #[test]
+            fn every_target_has_its_test() {
+                assert_eq!([$(stringify!($name)),*], TARGETS.map(|target| target.name));
+            }
+        };
+    }
+
+    fuzz!(columns conllu crfsuite jsonl jsonl_cells svmlight compressed template tag model network crfsuite_model wapiti_model crfpp_model corpus);
+}

@@ -1,0 +1,124 @@
+//! Small sound inputs of every reader.
+
+use crate::chain::model::{KeptByAttribute, Model, Parts};
+use crate::corpus::folder;
+use crate::foreign::{self, Format};
+use crate::network::file::NetworkFile;
+use crate::text::dialect::Dialect;
+use std::io::Write;
+
+/// A template with every macro, for columns of two cells and a label.
+pub const TEMPLATE: &str = "C end=%m[0,0,\"..$\"]\nU0:%x[-2,0]/%X[1,1]\nU1:%t[0,0,\"^\\u\"]%T[0,1,\"N\"]\nU2:%m[0,0,\"\\d+\"]%M[0,0,\".\"]\n\
+    U3:%shape[0,0] %normal[@1,0]\nU4:%substrings[0,0,3]\nU5:%drop[0,0,\"a\"]%DROP[@-1,0,\"b\"]\nU6:%length[0,0]%x[0,end]\nB7:%x[0,1]\n*8\nB\n";
+
+fn texts(all: &[&str]) -> Vec<Vec<u8>> {
+    all.iter().map(|text| text.as_bytes().to_vec()).collect()
+}
+
+pub fn columns() -> Vec<Vec<u8>> {
+    texts(&["The\tDT\tB\ndog\tNN\tI\n\nIL-2\tCD\tO\n", "The DT B|I\n日本 NN _\r\n\r\n# NN O\n\n\nende NN B\n"])
+}
+
+pub fn conllu() -> Vec<Vec<u8>> {
+    texts(&[
+        "# text = The dog\n1\tThe\tthe\tDET\tDT\tDefinite=Def\t2\tdet\t_\t_\n2-3\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n2\tde\tde\tADP\t_\t_\t0\troot\t_\t_\n2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_\n3\tle\tle\tDET\t_\t_\t0\troot\t_\t_\n\n",
+    ])
+}
+
+pub fn crfsuite() -> Vec<Vec<u8>> {
+    texts(&["B\tw=the\tlen:3\tc\\:d:-2.5e-1\nI\tw=dog\n@weight:2.5\n\nO\n\n", "B|I\tx\n_\ty:1\n\n@weight:0\nO\tz:.5\n"])
+}
+
+pub fn jsonl() -> Vec<Vec<u8>> {
+    texts(&[
+        "{\"tokens\": [\"a\", [\"b\", \"c\"], {\"d\": 1.5, \"e\": true, \"f\": \"g\", \"h\": [\"i\"], \"j\": {\"k\": 3}}], \"labels\": [\"A\", [\"A\", \"B\"], null], \"weight\": 2}\n\n",
+        "{\"tokens\": [], \"labels\": []}\n{\"labels\": [\"\\u00e9\"], \"tokens\": [{\"\\ud83d\\ude00\": 1e308}]}\n",
+    ])
+}
+
+pub fn jsonl_cells() -> Vec<Vec<u8>> {
+    texts(&["{\"tokens\": [[\"The\", \"DT\"], \"dog\"], \"labels\": [\"B\", \"I\"]}\n"])
+}
+
+pub fn svmlight() -> Vec<Vec<u8>> {
+    texts(&["1 1:0.5 7:-2e3 # comment\n-1 qid:3 2:1\n", "a 1:1\nb\n"])
+}
+
+pub fn compressed() -> Vec<Vec<u8>> {
+    let text = &crfsuite()[0];
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(text).expect("memory");
+    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
+    xz.write_all(text).expect("memory");
+    vec![gzip.finish().expect("memory"), xz.finish().expect("memory")]
+}
+
+pub fn templates() -> Vec<Vec<u8>> {
+    texts(&[
+        TEMPLATE,
+        "#!crf++\n# words\nU00:%x[-2,0]\nU01:%x[0,0]/%x[0,1]\nB\n",
+        "#!wapiti\nu:%x[0,0]\n*:%t[0,0,\"^\\u*\"]\nb:%M[1,1,\"N.?\"]\n",
+        "U:%x[0,0]\nT\n",
+    ])
+}
+
+/// A model with state features, transitions and, behind a template, attributes of label bigrams.
+pub fn sample(dialect: Dialect) -> Model {
+    let mut parts = Parts { labels: ["B", "I", "O"].map(String::from).to_vec(), ..Parts::default() };
+    let (state, both) = match dialect {
+        Dialect::Wapiti => ("u0:", "b1:"),
+        _ => ("U0:", "B1:"),
+    };
+    for (at, word) in ["the", "dog", "äß", "_x-1", "日本", ""].iter().enumerate() {
+        let weights = vec![at as f64 - 0.5, 0.25, -3.0];
+        parts.states.push(format!("{state}{word}").as_bytes(), (vec![0, 1, 2], weights));
+    }
+    parts.transitions = (vec![[0, 1], [1, 1], [2, 0]], vec![1.5, -0.125, 2.0]);
+    parts.settings = r#"{"model": "chain"}"#.into();
+    if dialect != Dialect::Own {
+        let mut bigrams = KeptByAttribute::default();
+        bigrams.push(format!("{both}the").as_bytes(), (vec![[0, 2], [1, 0]], vec![0.5, -1.0]));
+        parts.bigrams = bigrams;
+        let (u, b) = (state, both);
+        let plain = &b[..1];
+        parts.template = Some(format!("{}\n{u}%x[0,0]\n{b}%x[0,0]\n{plain}", dialect.first_line()));
+    }
+    Model::of_parts(&parts, "sample").expect("a sound model")
+}
+
+pub fn models() -> Vec<Vec<u8>> {
+    let mut second = Parts { labels: ["A", "B"].map(String::from).to_vec(), ..Parts::default() };
+    second.triples = (vec![[0, 1, 0]], vec![0.5]);
+    second.intercept = Some("bias".into());
+    second.states.push(b"bias", (vec![1], vec![2.0]));
+    let second = Model::of_parts(&second, "second").expect("a sound model");
+    let all = [sample(Dialect::Own), sample(Dialect::Wapiti), second];
+    all.iter().map(|model| model.bytes().to_vec()).collect()
+}
+
+pub fn foreign_models(format: Format) -> Vec<Vec<u8>> {
+    let dialect = match format {
+        Format::CrfSuite => Dialect::Own,
+        Format::Wapiti => Dialect::Wapiti,
+        _ => Dialect::Crfpp,
+    };
+    vec![foreign::write(&sample(dialect), format, None).expect("a model that the format has")]
+}
+
+pub fn crfpp_models() -> Vec<Vec<u8>> {
+    [Format::CrfppBinary, Format::CrfppText].into_iter().flat_map(foreign_models).collect()
+}
+
+pub fn networks() -> Vec<Vec<u8>> {
+    let file = NetworkFile {
+        settings: r#"{"model": "network", "categories": [[0, 1], ["a", "b"], [0, 1]]}"#.into(),
+        edges: vec![0, 1, 1, 2],
+        node_weights: vec![0.0, 0.5, 0.0, -1.0, 0.0, 2.0],
+        edge_weights: vec![1.5; 8],
+    };
+    vec![file.bytes().expect("a sound network").to_vec()]
+}
+
+pub fn summaries() -> Vec<Vec<u8>> {
+    vec![folder::sample_summary()]
+}
