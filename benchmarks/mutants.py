@@ -21,8 +21,8 @@ import argparse
 import ast
 import fnmatch
 import json
+import math
 import os
-import queue
 import random
 import resource
 import shutil
@@ -30,12 +30,22 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
+import traceback
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import hypothesis  # noqa: F401 - with the other packages here: imported once, not by every fork
+import numpy  # noqa: F401
+import pandas  # noqa: F401
+import pytest
+import scipy.optimize
+import scipy.sparse  # noqa: F401
+import sklearn.linear_model
+import sklearn.utils.estimator_checks  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "loglinear"
@@ -53,15 +63,15 @@ MODULES = (
 # Tests of the modules that a pattern names, below tests/; the first pattern that fits counts.
 TESTS = {
     "solvers/__init__.py": "solvers/test_solvers.py solvers/parts/test_inner.py cli/commands/test_solvers.py",
-    "solvers/adagrad.py": "solvers/test_sg.py",
-    "solvers/sg.py": "solvers/test_sg.py",
+    "solvers/adagrad.py": "solvers/test_passes.py solvers/test_sg.py",
+    "solvers/sg.py": "solvers/test_passes.py solvers/test_sg.py",
     "solvers/hybrid.py": "solvers/test_hybrid.py solvers/test_sg.py",
     "solvers/two_stage.py": "solvers/test_sgd_l1.py solvers/parts/test_inner.py",
     "solvers/parameter_mixing.py": "objectives/test_parts.py test_violation.py",
     "solvers/lbfgs.py": "solvers/test_lbfgs.py solvers/test_solvers.py",
     "solvers/owlqn.py": "solvers/test_owlqn.py solvers/test_solvers.py",
     "solvers/prox_gradient.py": "solvers/test_prox_gradient.py test_violation.py",
-    "solvers/parts/curvature.py": "solvers/test_lbfgs.py solvers/parts/test_history.py objectives/test_hessian_diagonal.py",
+    "solvers/parts/curvature.py": "solvers/parts/test_history.py objectives/test_hessian_diagonal.py",
     "solvers/parts/history.py": "solvers/parts/test_history.py solvers/test_lbfgs.py solvers/test_owlqn.py",
     "solvers/parts/quasi_newton.py": "solvers/test_lbfgs.py solvers/test_owlqn.py solvers/test_solvers.py",
     "solvers/parts/wolfe.py": "solvers/test_lbfgs.py solvers/test_bfgs.py",
@@ -69,11 +79,13 @@ TESTS = {
     "solvers/parts/listing.py": "cli/commands/test_solvers.py solvers/test_solvers.py test_docstrings.py",
     "solvers/parts/memory.py": "solvers/test_bfgs.py",
     "solvers/parts/needs.py": "solvers/parts/test_needs.py",
-    "solvers/parts/per_sample.py": "solvers/test_sg.py solvers/test_sgd_l1.py objectives/test_parts.py",
+    "solvers/parts/per_sample.py": "solvers/test_passes.py solvers/test_sg.py objectives/test_parts.py",
     "solvers/parts/projection.py": "solvers/parts/test_projection.py solvers/test_clustered.py",
     "solvers/parts/pruning.py": "objectives/test_pruned.py solvers/test_label_sets.py",
     "solvers/parts/tuning.py": "solvers/test_sgd_l1.py solvers/test_sg.py",
     "solvers/parts/working_set.py": "solvers/test_grafting.py solvers/test_prox_newton.py solvers/test_label_sets.py",
+    "solvers/sgd_l1.py": "solvers/test_passes.py solvers/test_sgd_l1.py",
+    "solvers/sag.py": "solvers/test_passes.py solvers/test_sag.py",
     "solvers/*.py": "solvers/test_{stem}.py",
     "penalty.py": "test_penalty.py test_violation.py solvers/test_prox_gradient.py",
     "minimize.py": "test_minimize.py test_violation.py test_gap.py",
@@ -125,6 +137,7 @@ OPPOSITES = {"min": "max", "minimum": "maximum", "argmin": "argmax"}
 OPPOSITES |= {other: one for one, other in OPPOSITES.items()}
 MEMORY = 16 * 2**30  # bytes of addresses that a run may use
 LEAST_SECONDS, TIMES = 60.0, 3.0
+NO_TESTS = 77  # exit code of a run that is none
 
 
 @dataclass(frozen=True)
@@ -255,44 +268,58 @@ def tests_of(module: str) -> list[str]:
 
 
 def copy_package(folder: Path) -> None:
-    """Copy the package into a folder, and compile it; end the program if Python imports another one."""
-    copy = folder / "loglinear"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    subprocess.run([sys.executable, "-m", "compileall", "-q", str(copy)], check=True)
-    found = run_python(folder, ["-c", "import loglinear; print(loglinear.__file__)"], 60.0)
-    if not found[1].startswith(str(folder)):
-        message = f"Python imports {found[1]} rather than the copy in {folder}"
-        raise SystemExit(message)
+    """Copy the package into a folder, and compile it, so that runs need not."""
+    shutil.copytree(PACKAGE, folder / "loglinear", ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run([sys.executable, "-m", "compileall", "-q", str(folder)], check=True)
 
 
-def run_python(folder: Path, arguments: list[str], seconds: float) -> tuple[int | None, str]:
-    """Run Python with the package of a folder; return exit code, None past the time limit, and what it printed."""
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    process = subprocess.Popen(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
-    )
+def start(folder: Path, tests: list[str], *options: str) -> int:
+    """Run tests on the package of a folder in a fork of this process, which has its imports; return the fork's id."""
+    process = os.fork()
+    if process:
+        return process
     try:
-        output, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return None, ""
-    return process.returncode, output
+        os.setsid()
+        output = os.open(folder / "output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        os.environ |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        sys.dont_write_bytecode = True
+        sys.path.insert(0, str(folder))
+        os.chdir(ROOT)
+        import loglinear
+
+        if not loglinear.__file__.startswith(str(folder)):
+            print(f"Python imports {loglinear.__file__} rather than the copy in {folder}")
+            os._exit(NO_TESTS)
+        code = int(pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", *options, *tests]))
+        sys.stdout.flush()
+        os._exit(code)
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)  # a package that cannot be imported
+
+
+def waited(process: int, seconds: float) -> int | None:
+    """Return the exit code of a fork; None if it ran past the time limit and was killed."""
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.05)
+    os.killpg(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    return None
 
 
 def seconds_by_file(folder: Path, tests: list[str]) -> Counter[str]:
     """Run tests on the package without a fault; return the seconds of each file. A failing test ends the program."""
     report = folder / "report.xml"
-    code, output = run_python(folder, ["-m", "pytest", "-q", f"--junitxml={report}", *tests], 3600.0)
-    if code != 0:
-        message = f"tests fail without any fault:\n{output[-3000:]}"
+    if waited(start(folder, tests, f"--junitxml={report}"), math.inf):
+        message = f"tests fail without any fault:\n{(folder / 'output.txt').read_text()[-3000:]}"
         raise SystemExit(message)
     seconds: Counter[str] = Counter()
     for case in ElementTree.parse(report).iter("testcase"):
@@ -307,24 +334,39 @@ def limit(seconds: Counter[str], tests: list[str]) -> float:
     return LEAST_SECONDS + TIMES * usual
 
 
-def outcome(folder: Path, mutant: Mutant, seconds: Counter[str]) -> tuple[str, str]:
+def outcome(folder: Path, mutant: Mutant, seconds: float) -> tuple[str, str]:
     """Return whether a mutant is killed, has survived or ran out of time; and the test that noticed it."""
-    place, tests = folder / "loglinear" / mutant.module, tests_of(mutant.module)
+    place = folder / "loglinear" / mutant.module
     whole = place.read_bytes()
     place.write_text(mutant.source, encoding="utf-8")
     for compiled in (place.parent / "__pycache__").glob(f"{place.stem}.*.pyc"):
         compiled.unlink()
     try:
-        run = ["-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
-        code, output = run_python(folder, run, limit(seconds, tests))
+        code = waited(start(folder, tests_of(mutant.module), "-x"), seconds)
     finally:
         place.write_bytes(whole)
-    failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    names = {None: "timeout", 0: "survived"}
-    return names.get(code, "killed"), failed[-1][:160] if failed else ""
+    lines = (folder / "output.txt").read_text(errors="replace").splitlines()
+    if code == NO_TESTS:
+        raise SystemExit("\n".join(lines))
+    failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+    return {None: "timeout", 0: "survived"}.get(code, "killed"), failed[-1][:160] if failed else ""
 
 
-def table(results: list[dict[str, str]]) -> str:
+def attempted(mutants: list[Mutant], folder: Path) -> Iterator[dict[str, str | int]]:
+    """Yield every mutant with its outcome."""
+    explained = {(each["module"], each["before"], each["after"]) for each in json.loads(EXPLAINED.read_text())}
+    seconds = seconds_by_file(folder, sorted({test for each in mutants for test in tests_of(each.module)}))
+    print(f"tests without a fault: {seconds.total():.0f} s", flush=True)
+    for mutant in mutants:
+        found, by = outcome(folder, mutant, limit(seconds, tests_of(mutant.module)))
+        if found == "survived" and (mutant.module, mutant.before, mutant.after) in explained:
+            found = "equivalent"
+        row = {**asdict(mutant), "outcome": found, "by": by}
+        del row["source"]
+        yield row
+
+
+def table(results: list[dict[str, str | int]]) -> str:
     """Return counts by module as lines of a Markdown table."""
     kinds = ("killed", "timeout", "equivalent", "survived")
     lines = ["| module | mutants | " + " | ".join(kinds) + " |", "| --- |" + " ---: |" * (len(kinds) + 1)]
@@ -339,7 +381,6 @@ def main() -> int:
     parser.add_argument("--sample", type=int, metavar="N", help="try N mutants, drawn at random; all by default")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the sample")
     parser.add_argument("--only", metavar="GLOB", default="*", help="modules, such as 'networks/*'")
-    parser.add_argument("--jobs", type=int, default=1, metavar="J", help="mutants at a time")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every mutant with its outcome")
     given = parser.parse_args()
     files = sorted({path.relative_to(PACKAGE).as_posix() for each in MODULES for path in PACKAGE.glob(each)})
@@ -347,33 +388,16 @@ def main() -> int:
     print(f"{len(chosen)} mutants of {len({each.module for each in chosen})} modules", flush=True)
     if given.sample is not None and given.sample < len(chosen):
         chosen = random.Random(given.seed).sample(chosen, given.sample)
-    explained = {(each["module"], each["before"], each["after"]) for each in json.loads(EXPLAINED.read_text())}
-    results: list[dict[str, str]] = []
-    with tempfile.TemporaryDirectory() as base, ThreadPoolExecutor(given.jobs) as pool:
-        folders: queue.Queue[Path] = queue.Queue()
-        for number in range(given.jobs):
-            folder = Path(base, str(number))
-            copy_package(folder)
-            folders.put(folder)
-        seconds = seconds_by_file(Path(base, "0"), sorted({test for each in chosen for test in tests_of(each.module)}))
-        print(f"tests without a fault: {seconds.total():.0f} s", flush=True)
-
-        def attempt(mutant: Mutant) -> None:
-            folder = folders.get()
-            found, by = outcome(folder, mutant, seconds)
-            folders.put(folder)
-            if found == "survived" and (mutant.module, mutant.before, mutant.after) in explained:
-                found = "equivalent"
-            row = {**asdict(mutant), "outcome": found, "by": by}
-            del row["source"]
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        copy_package(Path(folder))
+        for row in attempted(chosen, Path(folder)):
             results.append(row)
-            print(f"{len(results):4} {found:10} {mutant.module}:{mutant.line} {mutant.kind}", flush=True)
-            if found == "survived":
-                print(f"     - {mutant.before}\n     + {mutant.after}", flush=True)
+            print(f"{len(results):4} {row['outcome']:10} {row['module']}:{row['line']} {row['kind']}", flush=True)
+            if row["outcome"] == "survived":
+                print(f"     - {row['before']}\n     + {row['after']}", flush=True)
             if given.json:
                 given.json.write_text(json.dumps(results, indent=1) + "\n")
-
-        list(pool.map(attempt, chosen))
     print(table(results))
     return int(any(each["outcome"] == "survived" for each in results))
 
