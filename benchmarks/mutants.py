@@ -38,8 +38,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import hypothesis  # noqa: F401 - with the other packages here: imported once, not by every fork
-import numpy  # noqa: F401
+import numpy  # noqa: F401 - with the other packages here: imported once, not by every fork
 import pandas  # noqa: F401
 import pytest
 import scipy.optimize
@@ -173,7 +172,6 @@ def mutants(module: str) -> Iterator[Mutant]:
         first, last = starts[node.lineno - 1], starts[node.end_lineno]
         before = source[first:last].decode().strip()
         after = changed[first : last + len(changed) - len(source)].decode().strip()
-        compile(changed, module, "exec")
         yield Mutant(module, node.lineno, kind, before, after, changed.decode())
 
 
@@ -338,6 +336,7 @@ def outcome(folder: Path, mutant: Mutant, seconds: float) -> tuple[str, str]:
     """Return whether a mutant is killed, has survived or ran out of time; and the test that noticed it."""
     place = folder / "loglinear" / mutant.module
     whole = place.read_bytes()
+    compile(mutant.source, mutant.module, "exec")
     place.write_text(mutant.source, encoding="utf-8")
     for compiled in (place.parent / "__pycache__").glob(f"{place.stem}.*.pyc"):
         compiled.unlink()
@@ -349,7 +348,7 @@ def outcome(folder: Path, mutant: Mutant, seconds: float) -> tuple[str, str]:
     if code == NO_TESTS:
         raise SystemExit("\n".join(lines))
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-    return {None: "timeout", 0: "survived"}.get(code, "killed"), failed[-1][:160] if failed else ""
+    return {None: "timeout", 0: "survived"}.get(code, "killed"), (failed or lines or [""])[-1][:160]
 
 
 def attempted(mutants: list[Mutant], folder: Path) -> Iterator[dict[str, str | int]]:
