@@ -18,7 +18,7 @@ from loglinear.penalty import ElasticNet
 from oracles.network_enumeration import Enumerated, weights
 
 LAYOUT = Layout([2, 3, 2, 2])
-STRENGTHS = [40.0, 20.0, 10.0, 5.0]
+STRENGTHS = [40.0, 20.0, 8.0, 2.0]
 RIDGE = 1e-3  # of the second fit, whose NLL the criterion takes
 
 
