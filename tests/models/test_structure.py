@@ -19,7 +19,7 @@ from oracles.network_enumeration import Enumerated, weights
 
 LAYOUT = Layout([2, 3, 2, 2])
 STRENGTHS = [40.0, 20.0, 8.0, 2.0]
-RIDGE = 1e-3  # of the second fit, whose NLL the criterion takes
+RIDGE = 1e-3  # of the second fit, whose NLL the criterion takes, unless there is a larger l2
 
 
 @pytest.fixture(scope="module")
@@ -47,27 +47,27 @@ def pseudo_nll(codes, w):
     return total
 
 
-def refitted(codes, kept):
-    """The least pseudo-NLL with these interactions, and a ridge on them that hardly matters."""
+def refitted(codes, kept, ridge):
+    """The pseudo-NLL of the weights of these interactions that are best with a ridge on them."""
     free = np.concatenate([kept, np.arange(LAYOUT.n_interactions, LAYOUT.n_features)])
 
     def value(x):
         w = np.zeros(LAYOUT.n_features)
         w[free] = x
-        return pseudo_nll(codes, w) + RIDGE / 2.0 * (x[: len(kept)] ** 2).sum()
+        return pseudo_nll(codes, w) + ridge / 2.0 * (x[: len(kept)] ** 2).sum()
 
     found = minimize(value, np.zeros(len(free)), method="BFGS")
-    return found.fun - RIDGE / 2.0 * (found.x[: len(kept)] ** 2).sum()
+    return found.fun - ridge / 2.0 * (found.x[: len(kept)] ** 2).sum()
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.5])
-def test_the_score_of_pseudo_likelihood_is_the_extended_criterion(codes, gamma):
-    points = trained(codes, l1="ebic", path_options={"gamma": gamma}).path.points
+@pytest.mark.parametrize(("gamma", "l2"), [(0.5, 0.0), (0.0, 5.0)])
+def test_the_score_of_pseudo_likelihood_is_the_extended_criterion(codes, gamma, l2):
+    points = trained(codes, l1="ebic", l2=l2, path_options={"gamma": gamma}).path.points
     n, p, sizes = len(codes), LAYOUT.n_variables, []
     for point in points[1:]:
         kept = np.flatnonzero(point.result.w[: LAYOUT.n_interactions])
         # Foygel & Drton (2010): 2 NLL + k log n + 4 gamma k log p.
-        criterion = 2.0 * refitted(codes, kept) + len(kept) * (math.log(n) + 4.0 * gamma * math.log(p))
+        criterion = 2.0 * refitted(codes, kept, max(l2, RIDGE)) + len(kept) * (math.log(n) + 4.0 * gamma * math.log(p))
         assert point.score == pytest.approx(-criterion, abs=0.02)
         sizes.append(len(kept))
     assert sizes[0] < sizes[-1]

@@ -196,4 +196,6 @@ def test_a_step_works_on_the_weights_that_violate_optimality_most_and_on_those_w
     assert state.w[worst[0]] != 0.0
     # What is not 0 stays at work, beside as many others.
     following = solver.step(problem, state)
-    assert following.working_set == np.count_nonzero(state.w[:10]) + 2 + min(select, 10 - np.count_nonzero(state.w[:10]))
+    assert following.working_set == np.count_nonzero(state.w[:10]) + 2 + min(
+        select, 10 - np.count_nonzero(state.w[:10])
+    )
