@@ -12,7 +12,7 @@ WORDS = list("abcdef")
 
 
 def chain(n_labels, order, seed):
-    """A model whose weights are -1, 0 or 1, as an estimator; its scores of words with labels, and of labels in a row."""
+    """A model whose weights are -1, 0 or 1, as an estimator; its scores of words, of pairs and of triples of labels."""
     labels = [f"{number:02}" for number in range(n_labels)]
     corpus = Corpus.encode([[[word] for word in WORDS for _ in labels]], [labels * len(WORDS)])
     objective = ChainObjective(corpus, ChainFeatures(all_states=True, all_transitions=True, order=order))
@@ -32,7 +32,7 @@ def chain(n_labels, order, seed):
 
 
 def viterbi(states, pairs, triples, words, first):
-    """The best labelling, a plain program over pairs of labels; of equal ones the first or the last, from the end on."""
+    """The best labelling, by a plain program over pairs of labels; of equal ones the first or last, from the end on."""
 
     def choice(scores):
         flat = np.flatnonzero(scores == scores.max())

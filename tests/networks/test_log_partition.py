@@ -52,7 +52,7 @@ def test_the_mean_over_forests_is_an_upper_bound_for_scores_that_nothing_has_mov
 
 
 def test_both_bounds_are_log_z_where_they_can_be():
-    # The upper bound of a tree is that of its one forest; the lower bound of variables without edges is their own log Z.
+    # The upper bound is exact on a tree, its only forest; the lower bound where no variables are tied.
     model, graph, scores = network([2, 3, 2, 2, 3, 2], TREE, 2.0, 0)
     assert log_partition(graph, scores, limit=1).upper == pytest.approx(model.enumerated()[0], abs=1e-6)
     model, graph, scores = network([2, 3, 4], [], 2.0, 0)
