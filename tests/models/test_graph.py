@@ -191,6 +191,12 @@ def test_loops_and_repeated_edges_are_refused():
             GraphCRF().fit([(np.ones((2, 1)), edges)], [[0, 1]])
 
 
+def test_an_inference_that_does_not_exist_is_named():
+    X, y = data()
+    with pytest.raises(OptionError, match=r"inference='gibbs'.*loopy_bp"):
+        GraphCRF(inference="gibbs").fit(X, y)
+
+
 def test_other_features_at_prediction_are_refused():
     X, y = data()
     model = GraphCRF().fit(X, y)

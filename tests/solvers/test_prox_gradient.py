@@ -199,3 +199,14 @@ def test_a_step_works_on_the_weights_that_violate_optimality_most_and_on_those_w
     assert following.working_set == np.count_nonzero(state.w[:10]) + 2 + min(
         select, 10 - np.count_nonzero(state.w[:10])
     )
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4])
+def test_it_stops_at_the_first_five_steps_whose_mean_relative_decrease_is_within_the_tolerance(objective, tolerance):
+    problem = Problem(objective, ElasticNet(1.0, 0.0, objective.n_unpenalised))
+    found = minimize(problem, ProxGradient(iterations=1, tolerance=tolerance, gradient_tolerance=0.0))
+    objectives = np.array([record.objective for record in found.trace])
+    decreases = (objectives[:-5] - objectives[5:]) / 5.0 / np.abs(objectives[5:])
+    assert found.status.converged
+    assert decreases[-1] <= tolerance
+    assert (decreases[:-1] > tolerance).all()
