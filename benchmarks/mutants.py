@@ -72,7 +72,7 @@ TESTS = {
     "solvers/prox_gradient.py": "solvers/test_prox_gradient.py test_violation.py",
     "solvers/parts/curvature.py": "solvers/parts/test_history.py objectives/test_hessian_diagonal.py",
     "solvers/parts/history.py": "solvers/parts/test_history.py solvers/test_lbfgs.py solvers/test_owlqn.py",
-    "solvers/parts/quasi_newton.py": "solvers/test_tolerance.py solvers/test_lbfgs.py solvers/test_owlqn.py solvers/test_solvers.py",
+    "solvers/parts/quasi_newton.py": "solvers/test_tolerance.py solvers/test_lbfgs.py solvers/test_owlqn.py",
     "solvers/parts/wolfe.py": "solvers/test_lbfgs.py solvers/test_bfgs.py",
     "solvers/parts/inner.py": "solvers/parts/test_inner.py",
     "solvers/parts/listing.py": "cli/commands/test_solvers.py solvers/test_solvers.py test_docstrings.py",
