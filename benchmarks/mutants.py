@@ -73,7 +73,7 @@ TESTS = {
     "solvers/parts/curvature.py": "solvers/parts/test_history.py objectives/test_hessian_diagonal.py",
     "solvers/parts/history.py": "solvers/parts/test_history.py solvers/test_lbfgs.py solvers/test_owlqn.py",
     "solvers/parts/quasi_newton.py": "solvers/test_tolerance.py solvers/test_lbfgs.py solvers/test_owlqn.py",
-    "solvers/parts/wolfe.py": "solvers/test_lbfgs.py solvers/test_bfgs.py",
+    "solvers/parts/wolfe.py": "solvers/parts/test_wolfe.py solvers/test_lbfgs.py solvers/test_bfgs.py",
     "solvers/parts/inner.py": "solvers/parts/test_inner.py",
     "solvers/parts/listing.py": "cli/commands/test_solvers.py solvers/test_solvers.py test_docstrings.py",
     "solvers/parts/memory.py": "solvers/test_bfgs.py",
@@ -204,7 +204,10 @@ def is_left_out(node: ast.AST, above: tuple[ast.AST, ...]) -> bool:
             return True
         case ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True
-        case ast.BinOp(left=ast.Constant(value=2), op=ast.Pow(), right=ast.Constant()):
+        case (
+            ast.BinOp(left=ast.Constant(value=2), op=ast.Pow())
+            | ast.BinOp(left=ast.BinOp(left=ast.Constant(value=2), op=ast.Pow()))
+        ):
             return True
         case ast.BinOp(op=ast.Add()):
             return any(isinstance(side, ast.JoinedStr) or is_text(side) for side in (node.left, node.right))

@@ -210,3 +210,12 @@ def test_it_stops_at_the_first_five_steps_whose_mean_relative_decrease_is_within
     assert found.status.converged
     assert decreases[-1] <= tolerance
     assert (decreases[:-1] > tolerance).all()
+
+
+def test_rounding_errors_at_the_optimum_do_not_make_the_curvature_grow(objective):
+    problem = Problem(objective, ElasticNet(4.0, 0.5, objective.n_unpenalised))
+    best = minimize(problem, ProxGradient(tolerance=0.0, gradient_tolerance=1e-9), stop=Stop(max_iterations=60))
+    solver = ProxGradient(iterations=5, tolerance=0.0, gradient_tolerance=0.0)
+    state = solver.step(problem, solver.init(problem, best.w))
+    assert state.curvature < 1e6
+    assert state.gradient_evaluations < 30
