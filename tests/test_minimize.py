@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 
+from loglinear import ClassifierObjective
 from loglinear.errors import ObjectiveError, OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
@@ -113,6 +114,36 @@ def test_non_convergence_is_a_status_not_an_exception(stop, status):
         assert result.iterations == stop.max_iterations
     if stop.violation is not None:
         assert result.violation <= stop.violation < result.trace[-2].violation
+
+
+@pytest.mark.parametrize("limit", [1, 4, 7.5])
+def test_the_step_that_reaches_the_limit_of_passes_is_the_last(limit):
+    result = minimize(Problem(Logistic()), make_solver("lbfgs", **ENDLESS), stop=Stop(max_passes=limit))
+    *before, last = [record.passes for record in result.trace]
+    assert last >= limit
+    assert all(passes < limit for passes in before)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3])
+def test_a_solver_that_goes_by_passes_makes_as_many_as_the_limit(limit):
+    rng = np.random.default_rng(0)
+    objective = ClassifierObjective(rng.normal(size=(30, 4)), rng.integers(0, 2, 30), n_classes=2, intercept=False)
+    result = minimize(Problem(objective), make_solver("sg", learning_rate=0.1), stop=Stop(max_passes=limit))
+    assert (result.passes, result.iterations, result.status) == (limit, limit, Status.MAX_PASSES)
+
+
+@pytest.mark.parametrize("name", ["lbfgs", "owlqn"])
+def test_the_weights_of_a_result_stay_when_its_state_goes_on(name):
+    problem, solver = Problem(Logistic(n=50)), make_solver(name, **ENDLESS)
+    result = minimize(problem, solver, stop=Stop(max_iterations=3))
+    reached = result.w.copy()
+    assert not np.shares_memory(result.w, result.state.w)
+    further = minimize(problem, solver, state=result.state, stop=Stop(max_iterations=8))
+    assert (result.w == reached).all()
+    assert (further.w != reached).any()
+    state = further.state
+    further.w[:] = 7.0
+    assert not (state.w == 7.0).any()
 
 
 def test_result_agrees_with_objective_and_penalty():

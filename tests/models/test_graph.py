@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from loglinear import ChainCRF, DataError, GraphCRF, OptionError, _core, grid_edges
 from loglinear.data.graphs import Graphs
-from loglinear.objectives.graph import GraphLikelihood
+from loglinear.objectives.graph import GraphField, GraphLikelihood
 from oracles.network_enumeration import assignments
 
 RANDOM = np.random.default_rng(0)
@@ -122,6 +122,34 @@ def test_labels_are_never_more_probable_than_certain():
         assert objective.value_and_gradient(w)[0] > -1e-6
 
 
+def test_training_takes_the_larger_log_z_of_uniform_messages_and_of_those_near_the_labels():
+    image = np.zeros((6, 6), int)
+    image[1:4, 1:5] = 1
+    edges = grid_edges(6, 6)
+    network = _core.Network(np.full(36, 2), edges)
+    graphs = Graphs.of([(np.stack([np.ones(36), image.ravel()], axis=1), edges)])
+    objective = GraphLikelihood(graphs, image.ravel(), 2, inference="loopy_bp")
+    gold = np.stack([image.ravel() == 0, image.ravel() == 1], axis=1).ravel()
+    won = set()
+    # How much neighbours hold together, how much nodes speak for the image, and for its ground.
+    for strength, own, ground in ((0.3, 0.6, 0.0), (1.0, 0.0, 0.0), (2.0, 1.0, 0.3)):
+        w = np.array([ground, -ground, -own, own, strength, -strength, -strength, strength])
+        scores = GraphField(graphs, 2, "loopy_bp", 1).scores(w)
+        near = network.loopy_bp(scores[0] + 20.0 * gold, scores[1], max_iterations=50).messages
+        uniform, other = (
+            network.loopy_bp(*scores, damping=0.1, tolerance=1e-6, messages=start).log_z for start in (None, near)
+        )
+        score = scores[0][gold].sum() + sum(
+            scores[1][4 * e + 2 * image.ravel()[i] + image.ravel()[j]] for e, (i, j) in enumerate(edges)
+        )
+        assert objective.value_and_gradient(w)[0] == pytest.approx(max(uniform, other) - score, abs=1e-6)
+        # Where no labels are known, messages start uniform.
+        assert GraphField(graphs, 2, "loopy_bp", 1).marginals(w)[0] == pytest.approx(uniform, abs=1e-9)
+        if abs(uniform - other) > 0.1:
+            won.add("uniform" if uniform > other else "labels")
+    assert won == {"uniform", "labels"}
+
+
 def test_sparse_features_and_probabilities():
     X, y = data()
     dense = GraphCRF().fit(X, y)
@@ -161,6 +189,12 @@ def test_loops_and_repeated_edges_are_refused():
     for edges in ([(0, 0)], [(0, 1), (1, 0)]):
         with pytest.raises(OptionError, match="edge"):
             GraphCRF().fit([(np.ones((2, 1)), edges)], [[0, 1]])
+
+
+def test_an_inference_that_does_not_exist_is_named():
+    X, y = data()
+    with pytest.raises(OptionError, match=r"inference='gibbs'.*loopy_bp"):
+        GraphCRF(inference="gibbs").fit(X, y)
 
 
 def test_other_features_at_prediction_are_refused():

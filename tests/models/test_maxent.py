@@ -21,6 +21,7 @@ from examples import examples
 from loglinear import ChainCRF, ClassifierObjective, Corpus, MaxEnt
 from loglinear.data.samples import samples_with
 from loglinear.errors import DataError, ModelFileError, OptionError
+from loglinear.models import maxent_file
 from loglinear.solvers import SOLVERS
 
 TIGHT = {"tolerance": 0.0, "max_iterations": 20_000}
@@ -225,6 +226,34 @@ def test_predictions_agree_with_one_another(n_classes, multi_class):
     assert scipy.sparse.issparse(sparse.coef_)
     np.testing.assert_allclose(sparse.predict_proba(X), p, rtol=1e-12)
     assert isinstance(model.densify().coef_, np.ndarray)
+
+
+def test_probabilities_of_classes_against_the_rest_are_each_their_own_models_made_to_add_up_to_one():
+    X, y = samples(4, dense=True)
+    model = MaxEnt(multi_class="ovr").fit(X, y)
+    alone = np.stack([MaxEnt().fit(X, y == k).predict_proba(X)[:, 1] for k in range(4)], axis=1)
+    np.testing.assert_allclose(alone, 1.0 / (1.0 + np.exp(-X @ model.coef_.T - model.intercept_)), rtol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(X), alone / alone.sum(axis=1, keepdims=True), rtol=1e-9)
+    # A softmax of the same scores is something else.
+    scores = np.exp(model.decision_function(X))
+    assert np.abs(model.predict_proba(X) - scores / scores.sum(axis=1, keepdims=True)).max() > 0.05
+
+
+def test_each_class_against_the_rest_has_the_status_of_its_own_training(tmp_path):
+    X, y = samples(4)
+    steps = [MaxEnt().fit(X, y == k).n_iter_[0] for k in range(4)]
+    y = np.argsort(np.argsort(steps, kind="stable"))[y]  # the class that takes the fewest steps becomes the first
+    least = min(steps)
+    assert np.count_nonzero(np.array(steps) > least) > 1
+    with pytest.warns(ConvergenceWarning):
+        model = MaxEnt(multi_class="ovr", max_iterations=least).fit(X, y)
+    expected = ["CONVERGED" if each <= least else "MAX_ITERATIONS" for each in sorted(steps)]
+    assert [result.status.name for result in model.result_] == expected
+    # A file says of all classes together what is true of the worst.
+    model.save(tmp_path / "model")
+    training = maxent_file.read(str(tmp_path / "model")).settings["training"]
+    assert training["status"] == "max_iterations"
+    assert training["iterations"] == sum(result.iterations for result in model.result_)
 
 
 def test_64_bit_indices_work():

@@ -482,6 +482,17 @@ def test_copies_answer_as_the_network_does(tmp_path, copied, loaded):
     twin.save(tmp_path / "twin")
 
 
+def test_answers_have_the_type_of_the_columns_also_where_one_of_them_is_constant():
+    random = np.random.default_rng(0)
+    X = np.stack([random.choice(["a", "b"], 60), np.full(60, "always"), random.choice(["x", "yy"], 60)], axis=1)
+    with pytest.warns(UserWarning, match="column 1"):
+        model = PairwiseMRF(l1=1.0).fit(X)
+    sample = model.sample(4)
+    assert sample.dtype.kind == "U"
+    assert sample[:, 1].tolist() == ["always"] * 4
+    assert {*sample[:, 2].tolist()} <= {"x", "yy"}
+
+
 def test_a_single_column_of_one_value_has_it():
     with pytest.raises(DataError, match="column 0 has only one value, or none"):
         PairwiseMRF(l1=1.0).fit(np.array([[1, 0], [1, 1]]))

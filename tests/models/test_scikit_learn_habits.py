@@ -155,6 +155,7 @@ TRANSLATED = [
     (ChainCRF, {"all_possible_transitions": True}, "all_possible_transitions=True is all_transitions=True$"),
     (ChainCRF, {"num_memories": 3, "delta": 1e-5}, "solver_options={'memory': 3}; delta=1e-05 is tolerance=1e-06$"),
     (ChainCRF, {"delta": 1e-5, "period": 0}, "delta=1e-05 is tolerance='delta / period'; period=0 is left out, as "),
+    (ChainCRF, {"delta": 1e-5, "period": 1}, "delta=1e-05 is tolerance=1e-05; period=1 is left out, as "),
     (ChainCRF, {"delta": "small"}, "delta='small' is tolerance='delta / period'$"),
     (ChainCRF, {"c2": True}, "c2=True is l2='2 \\* c2'$"),
     (ChainCRF, {"min_freq": 2}, "min_freq=2 is min_count=2, which counts the tokens of an attribute, "),

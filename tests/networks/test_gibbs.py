@@ -11,7 +11,10 @@ import pytest
 
 from loglinear._core import Network
 from loglinear.errors import OptionError
-from oracles.network_enumeration import Scored
+from loglinear.networks.gibbs import EFFECTIVE, Gibbs, _longest
+from loglinear.networks.graph import Graph, Moments, Report
+from loglinear.networks.numbering import Layout
+from oracles.network_enumeration import Enumerated, Scored
 
 LOOPS = [(0, 1), (2, 1), (1, 3), (4, 3), (3, 5), (6, 0), (2, 6), (5, 4), (0, 3)]
 
@@ -93,6 +96,60 @@ def test_networks_without_variables_have_samples_without_values() -> None:
     empty = Network(np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64))
     samples = empty.gibbs(np.zeros(0), np.zeros(0), np.zeros((0, 0), dtype=np.int64), sweeps=3)
     assert samples.shape == (0, 0)
+
+
+def learned(layout: Layout, edges: list[tuple[int, int]], scale: float, seed: int = 0) -> tuple[Enumerated, Graph, Any]:
+    """A network whose weights are numbered as in training, by enumeration; its graph and scores."""
+    graph = Graph(layout, np.array(edges, dtype=np.int64))
+    w = np.random.default_rng(seed).normal(size=layout.n_features) / 2.0
+    w[: layout.n_interactions] *= 2.0 * scale
+    w[np.setdiff1d(np.arange(layout.n_interactions), graph.interactions)] = 0.0
+    return Enumerated(layout, w), graph, graph.scores(w[graph.interactions], w[layout.n_interactions :])
+
+
+def check_moments(found: Moments, truth: Enumerated, log_z: float, probabilities: float) -> None:
+    """Compare log Z, and the probabilities of all states but the first ones, which nobody reads."""
+    assert found.log_z == pytest.approx(truth.log_z, abs=log_z)
+    columns = Graph(truth.layout, np.empty((0, 2), np.int64)).columns
+    np.testing.assert_allclose(found.nodes[columns], (truth.p @ truth.features)[-columns.size :], atol=probabilities)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_long_way_from_the_samples_is_made_in_steps_that_each_keep_enough_of_them(seed: int) -> None:
+    layout = Layout([2, 3] * 4)
+    truth, graph, scores = learned(layout, [(i, i + 1) for i in range(7)] + [(0, 7), (2, 6)], 5.0, seed)
+    alone = Enumerated(layout, np.where(np.arange(layout.n_features) < layout.n_interactions, 0.0, truth.w))
+    assert 1.0 / (truth.p**2 / alone.p).sum() < EFFECTIVE / 5  # too far for a single step
+    found = Gibbs(chains=3000, sweeps=5, seed=seed).moments(graph, scores, Report("gibbs"), whole=False)
+    check_moments(found, truth, 0.3, 0.1)
+
+
+def test_a_step_is_the_longest_that_keeps_enough_samples() -> None:
+    random = np.random.default_rng(0)
+    for scale in (0.1, 1.0, 5.0, 50.0):
+        change = scale * random.normal(size=1000)
+        share = _longest(change, 0.8)
+        weights = np.exp(share * change)
+        assert weights.sum() ** 2 / (1000 * (weights**2).sum()) >= EFFECTIVE
+        if share < 0.8:
+            weights = np.exp(1.01 * share * change)
+            assert weights.sum() ** 2 / (1000 * (weights**2).sum()) < EFFECTIVE
+        else:
+            assert scale < 2.0
+
+
+def test_samples_serve_for_networks_nearby_and_new_ones_are_drawn_for_others() -> None:
+    layout, edges, gibbs = (
+        Layout([2, 3, 2, 2, 3]),
+        [(0, 1), (1, 2), (2, 3), (0, 3), (0, 4)],
+        Gibbs(chains=4000, sweeps=10),
+    )
+    drawn = []
+    for scale in (0.5, 0.55, 0.6, 5.0, 5.1):
+        truth, graph, scores = learned(layout, edges, scale)
+        check_moments(gibbs.moments(graph, scores, Report("gibbs"), whole=False), truth, 0.15, 0.06)
+        drawn.append(gibbs._draws)
+    assert drawn[0] == drawn[1] == drawn[2] < drawn[3] == drawn[4]
 
 
 def test_interrupts_end_long_runs() -> None:

@@ -12,6 +12,9 @@ import pytest
 
 from loglinear._core import LoopyBeliefs, Network
 from loglinear.errors import OptionError
+from loglinear.networks.graph import Graph, Report
+from loglinear.networks.loopy_bp import LoopyBP
+from loglinear.networks.numbering import Layout
 from oracles.network_enumeration import Scored
 
 TREE = [(0, 1), (2, 1), (1, 3), (4, 3), (3, 5), (6, 0)]
@@ -246,3 +249,16 @@ def test_bad_scores_are_refused() -> None:
         network.loopy_bp(model.nodes, np.where(np.arange(model.tables.size) == 2, np.inf, model.tables))
     with pytest.raises(OptionError, match="too large"):
         network.loopy_bp(np.tile([1e308, -1e308], 7), model.tables)
+
+
+def test_messages_start_where_the_last_run_on_the_same_graph_ended():
+    model = Scored([2, 3, 2, 3], [(0, 1), (1, 2), (2, 3), (0, 3)], 0.8)
+    scores, bp, report = (model.nodes, model.tables), LoopyBP(), Report("loopy_bp")
+    graph, other = (Graph(Layout(model.states), model.edges) for _ in range(2))
+    spent = []
+    for each in (graph, graph, other):
+        before = report.iterations
+        bp.moments(each, scores, report, whole=False)
+        spent.append(report.iterations - before)
+    assert spent[1] <= 2 < spent[0] == spent[2]
+    assert report.runs == 3

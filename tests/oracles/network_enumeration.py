@@ -64,7 +64,7 @@ class Enumerated:
     """A network whose weights are w, numbered as in `Layout`."""
 
     def __init__(self, layout: Layout, w: np.ndarray) -> None:
-        self.layout = layout
+        self.layout, self.w = layout, w
         self.codes = assignments(layout.states)
         self.features = features(layout, self.codes)
         self.scores = self.features @ w

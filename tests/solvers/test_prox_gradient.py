@@ -99,3 +99,123 @@ def test_the_objective_never_rises(objective):
     found = minimize(Problem(objective, grouped(1.0)), ProxGradient(iterations=2), stop=Stop(max_iterations=50))
     objectives = [record.objective for record in found.trace]
     assert all(after <= before * (1 + 1e-12) for before, after in pairwise(objectives))
+
+
+class Quadratic:
+    """1/2 w'Aw - b'w, with curvatures from 1 to a hundred."""
+
+    def __init__(self, n=12, seed=0):
+        rng = np.random.default_rng(seed)
+        turned = np.linalg.qr(rng.normal(size=(n, n)))[0]
+        self.a, self.b = turned * np.geomspace(1.0, 100.0, n) @ turned.T, 10.0 * rng.normal(size=n)
+        self.n_features, self.n_samples = n, 1
+
+    def value_and_gradient(self, w, out=None):
+        out = np.empty_like(w) if out is None else out
+        out[...] = self.a @ w - self.b
+        return float(0.5 * w @ self.a @ w - self.b @ w), out
+
+
+def fista(objective, l1, l2, x, iterations):
+    """Beck & Teboulle (2009), section 4, with restarts by O'Donoghue & Candes (2015), section 3.2, and an L that falls.
+
+    Returns:
+        The weights, L, evaluations, and how often momentum was dropped.
+    """
+
+    def f(w):
+        value, gradient = objective.value_and_gradient(w)
+        return value + l2 / 2.0 * w @ w, gradient + l2 * w
+
+    def whole(w):
+        return f(w)[0] + l1 * np.abs(w).sum()
+
+    y, t, best, restarts, evaluations = x, 1.0, whole(x), 0, 0
+    L = max(1.0, np.abs(objective.value_and_gradient(x)[1]).max())
+    for _ in range(iterations):
+        value, slope = f(y)
+        evaluations += 1
+        while True:
+            v = y - slope / L
+            trial = np.sign(v) * np.maximum(np.abs(v) - l1 / L, 0.0)
+            evaluations += 1
+            if f(trial)[0] <= value + slope @ (trial - y) + L / 2.0 * (trial - y) @ (trial - y):
+                break
+            L *= 2.0
+        if whole(trial) > best:
+            y, t, restarts = x, 1.0, restarts + 1
+            continue
+        t_next = (1.0 + np.sqrt(1.0 + 4.0 * t**2)) / 2.0
+        x, y, t, best, L = trial, trial + (t - 1.0) / t_next * (trial - x), t_next, whole(trial), 0.9 * L
+    return x, L, evaluations, restarts
+
+
+@pytest.mark.parametrize(("l1", "l2"), [(0.5, 0.0), (3.0, 0.7)])
+def test_a_step_makes_the_iterations_of_fista_with_restarts(l1, l2):
+    objective = Quadratic()
+    w0 = 1.0 + np.random.default_rng(1).random(12)
+    problem, restarted = Problem(objective, ElasticNet(l1, l2)), 0
+    for iterations in (1, 2, 5, 30):
+        solver = ProxGradient(iterations=iterations)
+        state = solver.step(problem, solver.init(problem, w0))
+        w, L, evaluations, restarts = fista(objective, l1, l2, w0, iterations)
+        assert_allclose(state.w, w, atol=1e-9)
+        assert state.curvature == pytest.approx(L, rel=1e-12)
+        assert state.gradient_evaluations == evaluations + 2
+        restarted += restarts
+    assert restarted > 0
+
+
+def test_momentum_takes_a_tenth_of_the_iterations_of_plain_steps():
+    class Narrow(Quadratic):
+        def __init__(self):
+            super().__init__()
+            self.a = np.diag(np.geomspace(1e-4, 1.0, 12))
+
+    problem = Problem(Narrow(), ElasticNet(1e-3))
+    solver = ProxGradient(iterations=400)
+    w0 = np.ones(12)
+    state = solver.step(problem, solver.init(problem, w0))
+    x, steps = w0, 0
+    while problem.objective.value_and_gradient(x)[0] + 1e-3 * np.abs(x).sum() > state.objective and steps < 4000:
+        v = x - problem.objective.value_and_gradient(x)[1]  # L = 1
+        x, steps = np.sign(v) * np.maximum(np.abs(v) - 1e-3, 0.0), steps + 1
+    assert steps == 4000
+
+
+@pytest.mark.parametrize("select", [1, 3, 7])
+def test_a_step_works_on_the_weights_that_violate_optimality_most_and_on_those_without_penalty(select):
+    objective, penalty = Quadratic(), ElasticNet(1.0, unpenalised=2)
+    problem = Problem(objective, penalty)
+    solver = ProxGradient(select=select, iterations=3)
+    start = solver.init(problem, np.zeros(12))
+    state = solver.step(problem, start)
+    worst = np.argsort(-np.abs(penalty.pseudo_gradient(start.w, start.gradient)[:10]))[:select]
+    assert state.working_set == select + 2
+    assert set(np.flatnonzero(state.w)) <= {*worst.tolist(), 10, 11}
+    assert state.w[worst[0]] != 0.0
+    # What is not 0 stays at work, beside as many others.
+    following = solver.step(problem, state)
+    assert following.working_set == np.count_nonzero(state.w[:10]) + 2 + min(
+        select, 10 - np.count_nonzero(state.w[:10])
+    )
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4])
+def test_it_stops_at_the_first_five_steps_whose_mean_relative_decrease_is_within_the_tolerance(objective, tolerance):
+    problem = Problem(objective, ElasticNet(1.0, 0.0, objective.n_unpenalised))
+    found = minimize(problem, ProxGradient(iterations=1, tolerance=tolerance, gradient_tolerance=0.0))
+    objectives = np.array([record.objective for record in found.trace])
+    decreases = (objectives[:-5] - objectives[5:]) / 5.0 / np.abs(objectives[5:])
+    assert found.status.converged
+    assert decreases[-1] <= tolerance
+    assert (decreases[:-1] > tolerance).all()
+
+
+def test_rounding_errors_at_the_optimum_do_not_make_the_curvature_grow(objective):
+    problem = Problem(objective, ElasticNet(4.0, 0.5, objective.n_unpenalised))
+    best = minimize(problem, ProxGradient(tolerance=0.0, gradient_tolerance=1e-9), stop=Stop(max_iterations=60))
+    solver = ProxGradient(iterations=5, tolerance=0.0, gradient_tolerance=0.0)
+    state = solver.step(problem, solver.init(problem, best.w))
+    assert state.curvature < 1e6
+    assert state.gradient_evaluations < 30

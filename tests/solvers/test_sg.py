@@ -200,6 +200,8 @@ def test_what_they_cannot_do_is_said(problem):
         for options in ({"learning_rate": 0.0}, {"passes": 0}, {"seed": -1}):
             with pytest.raises(OptionError):
                 kind(**options)
+    with pytest.raises(OptionError, match=r"delta=0\.0"):
+        AdaGrad(delta=0.0)
     for options in ({"growth": 1.0}, {"first": 0}, {"memory": 0}):
         with pytest.raises(OptionError):
             Hybrid(**options)

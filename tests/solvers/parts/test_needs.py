@@ -31,7 +31,7 @@ from loglinear.problem import (
     missing,
 )
 from loglinear.result import Status
-from loglinear.solvers import OWLQN, SG, SOLVERS, Needs, make_solver, summary
+from loglinear.solvers import OWLQN, SG, SOLVERS, Needs, is_solver, make_solver, summary
 from loglinear.solvers.grafting import GraftingLight
 from loglinear.solvers.parts.needs import no_l1
 from oracles.logistic import Logistic
@@ -253,3 +253,12 @@ def test_nothing_is_guessed_at_outside_the_check():
     ]
     guessing = {path.name for path in files if re.search(r"\b(get|has)attr\(", path.read_text(encoding="utf-8"))}
     assert guessing == {"needs.py"}
+
+
+def test_a_solver_is_what_has_the_methods_of_one():
+    class Half:
+        def init(self, problem, w0):
+            return None
+
+    assert all(is_solver(make_solver(name)) for name in SOLVERS)
+    assert not any(is_solver(thing) for thing in ("owlqn", None, Half()))

@@ -1,0 +1,410 @@
+"""Small faults in the Python layer, one at a time: how many of them the tests notice.
+
+    python benchmarks/mutants.py --sample 150 --seed 1 --json mutants.json
+    python benchmarks/mutants.py --only 'networks/*'
+
+A mutant is the package with one fault: a comparison, an operator or min and max swapped, a whole number one larger, a
+condition negated, a `not` gone, a statement dropped, a default changed. For each mutant the tests of the changed module
+(`TESTS`) run in a copy of the package. The mutant is killed if a test fails, and survives if none does; a timeout is a
+mutant that ran for several times as long as the package without a fault. Tests of other modules might still notice a
+survivor.
+
+Left out, because no result follows from it: messages and what raises or warns with them, docstrings, annotations,
+decorators, `__repr__`, `__all__`, checks of types that guard an error, `stacklevel`, strings, and bounds of options
+written as powers of two. `mutants-explained.json` names survivors that are the same program, with the reason; the
+report counts them as equivalent. Exit code 1 if a mutant survives that is not explained.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import fnmatch
+import json
+import math
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy  # noqa: F401 - with the other packages here: imported once, not by every fork
+import pandas  # noqa: F401
+import pytest
+import scipy.optimize
+import scipy.sparse  # noqa: F401
+import sklearn.linear_model
+import sklearn.utils.estimator_checks  # noqa: F401
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "loglinear"
+EXPLAINED = Path(__file__).with_name("mutants-explained.json")
+MODULES = (
+    "solvers/**/*.py",
+    "penalty.py",
+    "minimize.py",
+    "path.py",
+    "metrics.py",
+    "gap.py",
+    "models/*.py",
+    "networks/*.py",
+)
+# Tests of the modules that a pattern names, below tests/; the first pattern that fits counts.
+TESTS = {
+    "solvers/__init__.py": "solvers/test_solvers.py solvers/parts/test_inner.py cli/commands/test_solvers.py",
+    "solvers/adagrad.py": "solvers/test_passes.py solvers/test_sg.py",
+    "solvers/sg.py": "solvers/test_passes.py solvers/test_sg.py",
+    "solvers/hybrid.py": "solvers/test_hybrid.py solvers/test_sg.py",
+    "solvers/two_stage.py": "solvers/test_sgd_l1.py solvers/parts/test_inner.py",
+    "solvers/parameter_mixing.py": "objectives/test_parts.py test_violation.py",
+    "solvers/lbfgs.py": "solvers/test_lbfgs.py solvers/test_solvers.py",
+    "solvers/owlqn.py": "solvers/test_owlqn.py solvers/test_solvers.py",
+    "solvers/prox_gradient.py": "solvers/test_prox_gradient.py test_violation.py",
+    "solvers/parts/curvature.py": "solvers/parts/test_history.py objectives/test_hessian_diagonal.py",
+    "solvers/parts/history.py": "solvers/parts/test_history.py solvers/test_lbfgs.py solvers/test_owlqn.py",
+    "solvers/parts/quasi_newton.py": "solvers/test_tolerance.py solvers/test_lbfgs.py solvers/test_owlqn.py",
+    "solvers/parts/wolfe.py": "solvers/parts/test_wolfe.py solvers/test_lbfgs.py solvers/test_bfgs.py",
+    "solvers/parts/inner.py": "solvers/parts/test_inner.py",
+    "solvers/parts/listing.py": "cli/commands/test_solvers.py solvers/test_solvers.py test_docstrings.py",
+    "solvers/parts/memory.py": "solvers/test_bfgs.py",
+    "solvers/parts/needs.py": "solvers/parts/test_needs.py",
+    "solvers/parts/per_sample.py": "solvers/test_passes.py solvers/test_sg.py objectives/test_parts.py",
+    "solvers/parts/projection.py": "solvers/parts/test_projection.py solvers/test_clustered.py",
+    "solvers/parts/pruning.py": "objectives/test_pruned.py solvers/test_label_sets.py",
+    "solvers/parts/tuning.py": "solvers/test_sgd_l1.py solvers/test_sg.py",
+    "solvers/parts/working_set.py": "solvers/test_grafting.py solvers/test_prox_newton.py solvers/test_label_sets.py",
+    "solvers/prox_newton.py": "solvers/test_tolerance.py solvers/test_prox_newton.py",
+    "solvers/label_sets.py": "solvers/test_tolerance.py solvers/test_label_sets.py",
+    "solvers/sgd_l1.py": "solvers/test_passes.py solvers/test_sgd_l1.py",
+    "solvers/sag.py": "solvers/test_passes.py solvers/test_sag.py",
+    "solvers/*.py": "solvers/test_{stem}.py",
+    "penalty.py": "test_penalty.py test_violation.py solvers/test_prox_gradient.py",
+    "minimize.py": "test_minimize.py test_violation.py test_gap.py",
+    "path.py": "test_path.py models/test_network.py",
+    "metrics.py": "test_metrics.py",
+    "gap.py": "test_gap.py",
+    "models/answers.py": "models/test_summary.py report cli/commands/test_evaluate.py",
+    "models/chain.py": "models/test_chain.py models/test_n_best.py models/test_second_order.py report/test_page.py",
+    "models/chain_file.py": "models/test_chain.py models/test_foreign.py",
+    "models/chain_parts.py": "objectives/test_parts.py",
+    "models/chain_single.py": "models/test_single.py",
+    "models/chain_training.py": "models/test_training.py models/test_chain.py cli/commands/test_select.py",
+    "models/chain_weights.py": "models/test_chain_weights.py models/test_second_order.py models/test_foreign.py",
+    "models/checkpoint*.py": "models/test_checkpoint.py cli/commands/test_train_checkpoint.py",
+    "models/estimator.py": "models/test_estimator.py models/test_scikit_learn_habits.py",
+    "models/explain*.py": "models/test_explained.py models/test_explanation.py cli/commands/test_explain.py",
+    "models/fingerprint.py": "models/test_fingerprint.py models/test_checkpoint.py",
+    "models/interrupts.py": "models/test_checkpoint.py cli/commands/test_train_checkpoint.py",
+    "models/graph.py": "models/test_graph.py report/test_network_page.py",
+    "models/maxent*.py": "models/test_maxent.py models/test_label_types.py",
+    "models/network_report.py": "report/test_network_page.py",
+    "models/network*.py": "models/test_network.py cli/test_networks.py",
+    "models/nodewise.py": "models/test_nodewise.py",
+    "models/options.py": "models/test_estimator.py models/test_training.py cli/test_bad_input.py",
+    "models/reports.py": "report",
+    "models/selection.py": "models/test_selection.py cli/commands/test_select.py",
+    "models/settings.py": "models/test_chain.py models/test_maxent.py models/test_label_types.py",
+    "models/structure.py": "models/test_structure.py models/test_network.py cli/commands/test_structure.py",
+    "models/tagg*.py": "models/test_tagger.py models/test_tagging.py cli/commands/test_tag.py",
+    "models/terms.py": "models/test_checkpoint.py models/test_start.py",
+    "models/training.py": "models/test_training.py models/test_start.py models/test_checkpoint.py",
+    "models/translations.py": "models/test_scikit_learn_habits.py cli/test_main.py",
+    "models/*.py": "models/test_{stem}.py",
+    "networks/binning.py": "networks/test_binning.py models/test_network.py",
+    "networks/categories.py": "networks/test_binning.py models/test_network.py cli/test_networks.py",
+    "networks/exact.py": "objectives/test_network.py models/test_graph.py models/test_network.py",
+    "networks/gibbs.py": "networks/test_gibbs.py objectives/test_network.py",
+    "networks/inference.py": "models/test_network.py objectives/test_network.py",
+    "networks/log_partition.py": "networks/test_log_partition.py models/test_network.py",
+    "networks/loopy_bp.py": "networks/test_loopy_bp.py objectives/test_network.py",
+    "networks/*.py": "objectives/test_network.py models/test_network.py objectives/test_pseudolikelihood.py",
+}
+COMPARISONS = {
+    ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
+    ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
+}  # fmt: skip
+OPERATORS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
+OPPOSITES = {"min": "max", "minimum": "maximum", "argmin": "argmax"}
+OPPOSITES |= {other: one for one, other in OPPOSITES.items()}
+MEMORY = 16 * 2**30  # bytes of addresses that a run may use
+LEAST_SECONDS, TIMES = 60.0, 3.0
+NO_TESTS = 77  # exit code of a run that is none
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A package with one fault.
+
+    Attributes:
+        module: the file, below `src/loglinear`.
+        line: number of the line of the fault, from 1.
+        kind: what is done to the source.
+        before: the lines of the fault, stripped.
+        after: the same lines with the fault.
+        source: the file with the fault.
+    """
+
+    module: str
+    line: int
+    kind: str
+    before: str
+    after: str
+    source: str
+
+
+def mutants(module: str) -> Iterator[Mutant]:
+    """Yield the mutants of a file."""
+    source = (PACKAGE / module).read_bytes()
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    for node, kind, text in faults(ast.parse(source), ()):
+        begin, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+        changed = source[:begin] + text.encode() + source[end:]
+        first, last = starts[node.lineno - 1], starts[node.end_lineno]
+        before = source[first:last].decode().strip()
+        after = changed[first : last + len(changed) - len(source)].decode().strip()
+        yield Mutant(module, node.lineno, kind, before, after, changed.decode())
+
+
+def faults(node: ast.AST, above: tuple[ast.AST, ...]) -> Iterator[tuple[ast.AST, str, str]]:
+    """Yield the places of faults below a node: what is replaced, the kind of fault, the new text."""
+    if is_left_out(node, above):
+        return
+    yield from faults_at(node, above)
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "decorator_list", "pattern"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from faults(child, (*above, node))
+
+
+def is_left_out(node: ast.AST, above: tuple[ast.AST, ...]) -> bool:
+    """Whether no result follows from a node and all below it."""
+    parent = above[-1] if above else None
+    match node:
+        case ast.Raise() | ast.Import() | ast.ImportFrom() | ast.JoinedStr() | ast.Assert():
+            return True
+        case ast.FunctionDef(name="__repr__") | ast.keyword(arg="stacklevel" | "repr"):
+            return True
+        case ast.Assign(targets=[ast.Name(id="message" | "__all__")]) | ast.AugAssign(target=ast.Name(id="message")):
+            return True
+        case ast.Expr(value=ast.Constant()) | ast.Expr(value=ast.Call(func=ast.Attribute(attr="warn"))):
+            return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True
+        case (
+            ast.BinOp(left=ast.Constant(value=2), op=ast.Pow())
+            | ast.BinOp(left=ast.BinOp(left=ast.Constant(value=2), op=ast.Pow()))
+        ):
+            return True
+        case ast.BinOp(op=ast.Add()):
+            return any(isinstance(side, ast.JoinedStr) or is_text(side) for side in (node.left, node.right))
+    guards = isinstance(parent, ast.If) and node is parent.test and isinstance(parent.body[-1], ast.Raise)
+    return guards and any(isinstance(each, ast.Name) and each.id == "isinstance" for each in ast.walk(node))
+
+
+def is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def faults_at(node: ast.AST, above: tuple[ast.AST, ...]) -> Iterator[tuple[ast.AST, str, str]]:
+    """Yield the faults that begin at a node."""
+    parent = above[-1] if above else None
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            yield node, "comparison", f"({ast.unparse(left)} {COMPARISONS[type(op)]} {ast.unparse(right)})"
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as op, right=right):
+            yield node, "operator", f"(({ast.unparse(left)}) {OPERATORS[type(op)]} ({ast.unparse(right)}))"
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield node, "not removed", f"({ast.unparse(operand)})"
+        case ast.Constant(value=bool() as value) if is_default(node, parent):
+            yield node, "default", str(not value)
+        case ast.Constant(value=float() as value) if is_default(node, parent):
+            yield node, "default", str(2.0 * value or 1.0)
+        case ast.Constant(value=int() as value) if not isinstance(value, bool):
+            yield node, "default" if is_default(node, parent) else "constant", str(value + 1)
+        case ast.Name(id="min" | "max" as name) | ast.Attribute(attr=name) if name in OPPOSITES and is_called(
+            node, parent
+        ):
+            text = OPPOSITES[name] if isinstance(node, ast.Name) else f"{ast.unparse(node.value)}.{OPPOSITES[name]}"
+            yield node, "min and max", text
+        case ast.AugAssign() | ast.Expr(value=ast.Call()):
+            yield node, "statement dropped", "pass"
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) if not is_left_out(test, (*above, node)):
+            yield from negated(test)
+        case ast.comprehension(ifs=tests):
+            for test in tests:
+                yield from negated(test)
+
+
+def negated(test: ast.expr) -> Iterator[tuple[ast.AST, str, str]]:
+    if not (isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)):
+        yield test, "condition negated", f"(not ({ast.unparse(test)}))"
+
+
+def is_default(node: ast.AST, parent: ast.AST | None) -> bool:
+    """Whether a constant is the default of a parameter, or of a field of a class."""
+    return isinstance(parent, ast.arguments) or (isinstance(parent, ast.AnnAssign) and node is parent.value)
+
+
+def is_called(node: ast.AST, parent: ast.AST | None) -> bool:
+    return isinstance(parent, ast.Call) and node is parent.func
+
+
+def tests_of(module: str) -> list[str]:
+    """Return files and folders of tests, below the root."""
+    found = next(tests for pattern, tests in TESTS.items() if fnmatch.fnmatch(module, pattern))
+    names = [f"tests/{name}" for name in found.format(stem=Path(module).stem).split()]
+    return [name for name in names if (ROOT / name).exists()]
+
+
+def copy_package(folder: Path) -> None:
+    """Copy the package into a folder, and compile it, so that runs need not."""
+    shutil.copytree(PACKAGE, folder / "loglinear", ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run([sys.executable, "-m", "compileall", "-q", str(folder)], check=True)
+
+
+def start(folder: Path, tests: list[str], *options: str) -> int:
+    """Run tests on the package of a folder in a fork of this process, which has its imports; return the fork's id."""
+    process = os.fork()
+    if process:
+        return process
+    try:
+        os.setsid()
+        output = os.open(folder / "output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        os.environ |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        sys.dont_write_bytecode = True
+        sys.path.insert(0, str(folder))
+        os.chdir(ROOT)
+        import loglinear
+
+        if not loglinear.__file__.startswith(str(folder)):
+            print(f"Python imports {loglinear.__file__} rather than the copy in {folder}")
+            os._exit(NO_TESTS)
+        code = int(pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", *options, *tests]))
+        sys.stdout.flush()
+        os._exit(code)
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)  # a package that cannot be imported
+
+
+def waited(process: int, seconds: float) -> int | None:
+    """Return the exit code of a fork; None if it ran past the time limit and was killed."""
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.05)
+    os.killpg(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    return None
+
+
+def seconds_by_file(folder: Path, tests: list[str]) -> Counter[str]:
+    """Run tests on the package without a fault; return the seconds of each file. A failing test ends the program."""
+    report = folder / "report.xml"
+    if waited(start(folder, tests, f"--junitxml={report}"), math.inf):
+        message = f"tests fail without any fault:\n{(folder / 'output.txt').read_text()[-3000:]}"
+        raise SystemExit(message)
+    seconds: Counter[str] = Counter()
+    for case in ElementTree.parse(report).iter("testcase"):
+        seconds[case.attrib["classname"]] += float(case.attrib["time"])
+    return seconds
+
+
+def limit(seconds: Counter[str], tests: list[str]) -> float:
+    """Return the time limit of a run of tests, seconds."""
+    names = [test.removesuffix(".py").replace("/", ".") for test in tests]
+    usual = sum(value for name, value in seconds.items() if any(name.startswith(each) for each in names))
+    return LEAST_SECONDS + TIMES * usual
+
+
+def outcome(folder: Path, mutant: Mutant, seconds: float) -> tuple[str, str]:
+    """Return whether a mutant is killed, has survived or ran out of time; and the test that noticed it."""
+    place = folder / "loglinear" / mutant.module
+    whole = place.read_bytes()
+    compile(mutant.source, mutant.module, "exec")
+    place.write_text(mutant.source, encoding="utf-8")
+    for compiled in (place.parent / "__pycache__").glob(f"{place.stem}.*.pyc"):
+        compiled.unlink()
+    try:
+        code = waited(start(folder, tests_of(mutant.module), "-x"), seconds)
+    finally:
+        place.write_bytes(whole)
+    lines = (folder / "output.txt").read_text(errors="replace").splitlines()
+    if code == NO_TESTS:
+        raise SystemExit("\n".join(lines))
+    failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+    return {None: "timeout", 0: "survived"}.get(code, "killed"), (failed or lines or [""])[-1][:160]
+
+
+def attempted(mutants: list[Mutant], folder: Path) -> Iterator[dict[str, str | int]]:
+    """Yield every mutant with its outcome."""
+    explained = {(each["module"], each["before"], each["after"]) for each in json.loads(EXPLAINED.read_text())}
+    seconds = seconds_by_file(folder, sorted({test for each in mutants for test in tests_of(each.module)}))
+    print(f"tests without a fault: {seconds.total():.0f} s", flush=True)
+    for mutant in mutants:
+        found, by = outcome(folder, mutant, limit(seconds, tests_of(mutant.module)))
+        if found == "survived" and (mutant.module, mutant.before, mutant.after) in explained:
+            found = "equivalent"
+        row = {**asdict(mutant), "outcome": found, "by": by}
+        del row["source"]
+        yield row
+
+
+def table(results: list[dict[str, str | int]]) -> str:
+    """Return counts by module as lines of a Markdown table."""
+    kinds = ("killed", "timeout", "equivalent", "survived")
+    lines = ["| module | mutants | " + " | ".join(kinds) + " |", "| --- |" + " ---: |" * (len(kinds) + 1)]
+    for module in [*sorted({each["module"] for each in results}), "all"]:
+        counts = Counter(each["outcome"] for each in results if module in (each["module"], "all"))
+        lines.append(f"| {module} | {counts.total()} | " + " | ".join(str(counts[kind]) for kind in kinds) + " |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sample", type=int, metavar="N", help="try N mutants, drawn at random; all by default")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the sample")
+    parser.add_argument("--only", metavar="GLOB", default="*", help="modules, such as 'networks/*'")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every mutant with its outcome")
+    given = parser.parse_args()
+    files = sorted({path.relative_to(PACKAGE).as_posix() for each in MODULES for path in PACKAGE.glob(each)})
+    chosen = [mutant for file in files if fnmatch.fnmatch(file, given.only) for mutant in mutants(file)]
+    print(f"{len(chosen)} mutants of {len({each.module for each in chosen})} modules", flush=True)
+    if given.sample is not None and given.sample < len(chosen):
+        chosen = random.Random(given.seed).sample(chosen, given.sample)
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        copy_package(Path(folder))
+        for row in attempted(chosen, Path(folder)):
+            results.append(row)
+            print(f"{len(results):4} {row['outcome']:10} {row['module']}:{row['line']} {row['kind']}", flush=True)
+            if row["outcome"] == "survived":
+                print(f"     - {row['before']}\n     + {row['after']}", flush=True)
+            if given.json:
+                given.json.write_text(json.dumps(results, indent=1) + "\n")
+    print(table(results))
+    return int(any(each["outcome"] == "survived" for each in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""When batch solvers stop: at the first steps whose relative decrease is within the tolerance, and not before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loglinear import ChainObjective, ClassifierObjective, Corpus, ElasticNet, Problem, minimize
+from loglinear.solvers import LabelSets, make_solver
+from oracles.samples import chunky
+
+# Over how many steps the decrease is averaged, and the penalty.
+WINDOWS = {
+    "lbfgs": (5, ElasticNet(l2=0.5)),
+    "bfgs": (5, ElasticNet(l2=0.5)),
+    "owlqn": (5, ElasticNet(l1=0.5, l2=0.1)),
+    "prox_newton": (1, ElasticNet(l1=0.5)),
+}
+
+
+def classified(penalty):
+    """A binary classifier whose samples weigh 50 each, so that objectives are far from 1."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 15))
+    y = (X @ rng.normal(size=15) + rng.logistic(size=60) > 0.0).astype(int)
+    return Problem(ClassifierObjective(X, y, np.full(60, 50.0), n_classes=2, intercept=False), penalty)
+
+
+@pytest.mark.parametrize("tolerance", [3e-2, 1e-3, 1e-5])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_a_solver_stops_at_the_first_decrease_within_its_tolerance(name, tolerance):
+    window, penalty = WINDOWS[name]
+    found = minimize(classified(penalty), make_solver(name, tolerance=tolerance, gradient_tolerance=0.0))
+    objectives = np.array([record.objective for record in found.trace])
+    assert found.status.converged
+    assert len(objectives) > window
+    decreases = (objectives[:-window] - objectives[window:]) / window / np.abs(objectives[window:])
+    assert decreases[-1] <= tolerance
+    assert (decreases[:-1] > tolerance).all()
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4])
+def test_label_sets_stop_at_the_first_whole_round_whose_decrease_is_within_the_tolerance(tolerance):
+    problem = Problem(ChainObjective(Corpus.encode(*chunky(60))), ElasticNet(l1=0.3))
+    steps = []
+    solver = LabelSets(tolerance=tolerance, gradient_tolerance=0.0)
+    found = minimize(problem, solver, callbacks=[lambda record, state: steps.append(state.steps)])
+    objectives = np.array([record.objective for record in found.trace])
+    within = objectives[:-1] - objectives[1:] <= tolerance * objectives[1:]
+    whole = np.array(steps[:-1]) >= solver.steps
+    accepted = objectives[1:] < objectives[:-1]
+    assert found.status.converged
+    assert np.flatnonzero(within & whole & accepted).tolist() == [len(within) - 1]
