@@ -83,15 +83,15 @@ def _parsed(text: str, path: str) -> dict[str, Any]:
             json.dumps(found, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         refuse(f"{path}: the text of its settings", text, "JSON")
-    level = [found]
+    if type(found) is not dict:
+        refuse(f"{path}: the text of its settings", text, "a JSON object")
+    level: list[Any] = [found]
     for _ in range(_DEEPEST):
         inside = [each for value in level for each in (value.values() if type(value) is dict else value)]
         level = [each for each in inside if type(each) in (dict, list)]
-        if type(found) is dict and not level:
-            return found
-        if type(found) is not dict:
-            break
-    refuse(f"{path}: the text of its settings", text, f"a JSON object at most {_DEEPEST} levels deep")
+    if level:
+        refuse(f"{path}: the text of its settings", text, f"a JSON object at most {_DEEPEST} levels deep")
+    return found
 
 
 def check_labels(settings: dict[str, Any], labels: Sequence[str], path: str) -> None:
