@@ -86,8 +86,6 @@ def use_classifier(path, X, y) -> None:
     assert str(classifier.explain(X))
     assert classifier.report(X, y).html()
     assert repr(classifier) + classifier._repr_html_()
-    classifier.save(f"{path}.again")
-    MaxEnt.load(f"{path}.again")
 
 
 def use_texts(path, texts, labels) -> None:
@@ -107,8 +105,6 @@ def use_network(path, X, _) -> None:
     assert [str(each) for each in mrf.explain(X[:2])]
     assert mrf.report(X).settings
     assert repr(mrf) + mrf._repr_html_()
-    mrf.save(f"{path}.again")
-    PairwiseMRF.load(f"{path}.again")
 
 
 @pytest.fixture(scope="module")

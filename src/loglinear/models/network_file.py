@@ -99,7 +99,7 @@ def _check_order(path: str, categories: Sequence[npt.NDArray[Any]], edges: Seque
     """Check that states stand in the order in which they are looked up, or that there are as many as bins."""
     for i, (known, between) in enumerate(zip(categories, edges, strict=True)):
         if between is not None:
-            if len(between) != known.size - 1 or any(low >= high for low, high in pairwise(between)):
+            if len(between) != known.size - 1 or not between or not all(low < high for low, high in pairwise(between)):
                 refuse(f"{path}: setting bin_edges[{i}]", between, f"the {known.size - 1} edges of its bins, ascending")
         elif known.dtype.kind != "O" and (known[:-1] > known[1:]).any():
             refuse(f"{path}: setting categories[{i}]", known.tolist(), "in ascending order")

@@ -322,10 +322,10 @@ _NETWORK: dict[str, Check] = {
         lambda value: _are(value, str) and all(each == "O" or _ARRAY_TYPE.fullmatch(each) for each in value),
     ),
     "bin_edges": _is(
-        "a list with a list of finite numbers, or nothing, for each variable",
+        "a list with a list of numbers, or nothing, for each variable",
         lambda value: (
             _are(value, list, type(None))
-            and all(_are(each, int, float) and all(map(_is_finite, each)) for each in value if each is not None)
+            and all(type(each) is list and all(map(_is_any_number, each)) for each in value if each is not None)
         ),
     ),
 }
