@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import io
 import json
 import time
 import warnings
@@ -17,9 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import ChainCRF, MaxEnt, ModelFileError, PairwiseMRF, Tagger
+from loglinear import ChainCRF, DataError, MaxEnt, ModelFileError, PairwiseMRF, Tagger
 from loglinear.data.texts import read as read_texts
-from loglinear.models import schema
+from loglinear.models import checkpoint_file, schema
+from loglinear.models.checkpoint import Checkpoint
 from loglinear.models.structure import OBJECTIVES
 from loglinear.models.text_classifier import TextClassifier
 from loglinear.networks.inference import INFERENCES
@@ -27,6 +30,7 @@ from oracles.command_line import run_command
 from oracles.model_file import ModelFile
 
 SENTENCES = [[["Ada", "NE"], ["met", "V"], ["Bob", "NE"]], [["Bob", "NE"], ["Ross", "NE"], ["ran", "V"]]]
+WORDS = [[word for word, _ in words] for words in SENTENCES]
 TAGS = [["B-P", "O", "B-P"], ["B-P", "I-P", "O"]]
 DENSE = np.random.default_rng(0).normal(size=(24, 4))
 CLASSES = np.argmax(DENSE[:, :3] + 0.5, axis=1)
@@ -401,3 +405,35 @@ def test_names_of_objectives_and_inferences_are_those_that_are_accepted():
     for name, choices in (("objective", OBJECTIVES), ("inference", INFERENCES)):
         for choice in choices:
             schema._NETWORK[name](name, choice)
+
+
+SIZES = {"sentences": "x", "checksum": 1}
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        *(("terms", value) for value in (None, 5, [], [{}, "lbfgs", {}], [{}, {}, {}, {}])),
+        *(("terms", [{}, "lbfgs", {}, {"training data": data}]) for data in (1, {}, SIZES)),
+        *(("trace", value) for value in (None, [], ["x"], ["{}"], "x")),
+    ],
+)
+def test_checkpoints_with_the_right_checksum_and_the_wrong_content_are_refused(tmp_path, part, value):
+    path = str(tmp_path / "c")
+    ChainCRF(template="pos").fit(WORDS, TAGS, checkpoint=Checkpoint(path))
+    content = checkpoint_file.read(path)
+    checkpoint_file.write(path, content | {part: value})
+    with pytest.raises(DataError, match="no checkpoint, or one of another version"):
+        ChainCRF(template="pos").fit(WORDS, TAGS, checkpoint=Checkpoint(path, resume=True))
+
+
+def test_a_checkpoint_too_deep_for_python_is_refused(tmp_path):
+    text = np.frombuffer(b"[" * 100_000, np.uint8)
+    content = checkpoint_file.NAME + checkpoint_file.VERSION
+    with io.BytesIO() as file:
+        np.lib.format.write_array(file, text)
+        content += file.getvalue()
+    content += hashlib.blake2b(content, digest_size=checkpoint_file.SIZE).digest()
+    (tmp_path / "c").write_bytes(content)
+    with pytest.raises(DataError, match="no checkpoint, or one of another version"):
+        checkpoint_file.read(str(tmp_path / "c"))
