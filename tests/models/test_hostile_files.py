@@ -340,6 +340,8 @@ def test_settings_that_are_no_settings_are_refused(models, tmp_path, kind, text,
     [
         ("chain", ("training", "iterations"), "x", "setting training.iterations is 'x', not a whole number"),
         ("chain", ("training", "seconds"), DELETED, "setting training.seconds is missing"),
+        ("chain", ("training", "n_tokens"), "x", "setting training.n_tokens"),
+        ("chain", ("n_jobs",), 0, "setting n_jobs"),
         ("chain", ("label_type",), "bool", "setting label_type"),
         ("chain", ("label_type",), "date", "setting label_type"),
         ("chain", ("constraints",), [[1, 77]], "setting constraints"),

@@ -129,6 +129,17 @@ def test_cells_of_any_kind_are_refused_or_make_a_network(tmp_path_factory, cells
         assert len(str(error)) < 10_000  # noqa: PT017
 
 
+def test_pages_that_are_damaged_are_refused_with_the_name_of_the_file(tmp_path):
+    path = parquet(tmp_path, pa.array([1, 2, 3]))
+    with open(path, "r+b") as file:
+        file.seek(4)
+        file.write(b"\xff" * 12)
+    with pytest.raises(DataError, match="no Parquet file, or a damaged one"):
+        read_table(path)
+    with pytest.raises(FileNotFoundError):
+        read_table(f"{path}.gone.parquet")
+
+
 @given(seed=st.integers(0, 2**32))
 @examples(500)
 def test_a_damaged_parquet_file_is_refused_or_read(tmp_path_factory, seed):
