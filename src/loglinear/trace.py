@@ -208,7 +208,7 @@ class TraceWriter:
 
 def percentage(part: float, whole: float) -> str:
     """Return a share as text; one that is as small as rounding errors as a bound."""
-    share = 100.0 * part / abs(whole) if part else 0.0
+    share = 0.0 if not part else 100.0 * part / abs(whole) if whole else math.inf
     return f"{share:.2g} %" if share >= _LEAST else f"less than {_LEAST:g} %"
 
 

@@ -26,6 +26,8 @@ MISSING = frozenset(("", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null
 # Delimiters that are tried, with their names for messages.
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon"}
 _LINES_AT_ONCE = 4096
+# What pyarrow raises at damaged text, at times that Python cannot hold, and at time zones that nobody knows.
+_UNREADABLE = (ArithmeticError, LookupError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -307,7 +309,9 @@ def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str]) ->
                 raise DataError(message)
             wanted = [names[k] for k in _chosen(path, names, columns, ignore)]
             table = opened.read(columns=wanted)
-    except pyarrow.ArrowException as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the system: pyarrow's own have no number
+            raise
         message = f"{path}: no Parquet file, or a damaged one ({error})"
         raise DataError(message) from error
     if not table.num_rows:
@@ -320,11 +324,30 @@ def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
     """Return the values of a column as Python objects; a value that is no string, number or truth value, as str."""
     import pyarrow
 
-    if pyarrow.types.is_nested(column.type):
-        ignored = shlex.quote(join_names([name]))
-        message = f"{path}, column {name!r}: {column.type} is no category; leave it out with --ignore {ignored}"
+    place, ignored = f"{path}, column {name!r}", shlex.quote(join_names([name]))
+    kind = column.type.value_type if pyarrow.types.is_dictionary(column.type) else column.type
+    if pyarrow.types.is_nested(kind):
+        message = f"{place}: {column.type} is no category; leave it out with --ignore {ignored}"
         raise DataError(message)
-    values = column.to_pylist()
-    known = {value: value if isinstance(value, (str, int, float)) else str(value) for value in values} | {None: None}
+    try:
+        values = column.to_pylist()
+        known = {value: value if isinstance(value, (str, int, float)) else str(value) for value in values} | {
+            None: None
+        }
+    except _UNREADABLE as error:
+        row, reason = _first_unreadable(column, error)
+        message = f"{place}, row {row}: this {column.type} cannot be read ({reason}); mend it, or leave the column "
+        message += f"out with --ignore {ignored}"
+        raise DataError(message) from error
     # NaN, a missing value, is the only value that differs from itself.
     return np.array([known[value] if value == value else None for value in values], dtype=object)
+
+
+def _first_unreadable(column: Any, error: Exception) -> tuple[int, Exception]:
+    """Return the number of the first row, from 0, whose value is no Python object that a table can hold, and why."""
+    for row, value in enumerate(column):
+        try:
+            hash(value.as_py())
+        except _UNREADABLE as reason:
+            return row, reason
+    return 0, error

@@ -24,7 +24,6 @@ from .chain_file import ChainModel, checked_n_best, constrained, open_model
 from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
 from .estimator import Estimator, check_end, check_fitted
-from .settings import check_kind
 from .tagging import DECODE, Tagging, tag_corpus
 
 if TYPE_CHECKING:
@@ -444,10 +443,9 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
             ModelFileError: the file is damaged or of another kind.
             OSError: the file cannot be read.
         """
-        model, settings = open_model(os.fspath(path))
-        check_kind("chain", settings, os.fspath(path))
+        model, settings = open_model(os.fspath(path), "chain")
         options = {name: settings[name] for name in cls._get_param_names() if name in settings}
-        crf = cls(**options, template=model.template)
+        crf = cls(**options | {"template": model.template})
         crf.model_, crf.result_ = model, None
         crf.classes_ = typed([model.labels], settings.get("label_type", "str"))[0]
         return crf

@@ -5,11 +5,12 @@ This module imports nothing that labelling text can do without.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .._core import ChainModel, tag_arrow, tag_lists
+from ..errors import OptionError
+from .schema import check_labels, checked_settings, refuse
 
 if TYPE_CHECKING:
     from ..data.features import Feature
@@ -29,20 +30,33 @@ __all__ = [
 _MOST_LABELLINGS = 10_000
 
 
-def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
+def open_model(path: str, *kinds: str) -> tuple[ChainModel, dict[str, Any]]:
     """Map the file of a chain or of a classifier; return the model and its settings.
+
+    Args:
+        path: of the file.
+        kinds: "chain" or "maxent" for a file of this kind; any of both by default.
 
     Raises:
         ModelFileError: the file is damaged or of another kind.
         OSError: the file cannot be read.
     """
-    return ready(ChainModel.open(path))
+    return ready(ChainModel.open(path), path, *kinds)
 
 
-def ready(model: ChainModel) -> tuple[ChainModel, dict[str, Any]]:
-    """Return a model as it was stored under the constraints of its settings, and the settings."""
-    settings = json.loads(model.settings)
-    return constrained(model, settings.get("constraints")), settings
+def ready(model: ChainModel, path: str, *kinds: str) -> tuple[ChainModel, dict[str, Any]]:
+    """Return a model as it was stored under the constraints of its settings, and the settings.
+
+    Raises:
+        ModelFileError: the settings are not those of a model of these kinds, or do not fit its labels.
+    """
+    settings = checked_settings(model.settings, path, *(kinds or ("chain", "maxent")))
+    check_labels(settings, model.labels, path)
+    constraints = settings.get("constraints")
+    try:
+        return constrained(model, constraints), settings
+    except OptionError:
+        refuse(f"{path}: setting constraints", constraints, "constraints of the model's labels")
 
 
 def constrained(model: ChainModel, constraints: Any) -> ChainModel:

@@ -20,7 +20,7 @@ from ..trace import Trace, TraceRecord
 from ..vectors import Vector
 from . import checkpoint_file
 from .interrupts import Postponed
-from .terms import Terms, changes
+from .terms import Terms, changes, is_terms
 
 __all__ = ["Checkpoint", "Resumes", "Saving"]
 
@@ -152,6 +152,9 @@ class _Found:
         content = checkpoint_file.read(path)
         try:
             records = Trace(map(TraceRecord.from_json, content["trace"]))
+            if not records or not is_terms(content["terms"]):
+                message = "it holds no terms of a training, or no records"
+                raise ValueError(message)
             return cls(content["terms"], records, content["memory"], content["state"])
         except (LookupError, TypeError, ValueError) as error:
             message = (

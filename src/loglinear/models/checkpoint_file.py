@@ -94,7 +94,15 @@ def read(path: str) -> dict[str, Any]:
             while file.tell() < end:
                 arrays.append(np.lib.format.read_array(file, allow_pickle=False))
             content = _decoded(json.loads(arrays[0].tobytes()), arrays[1:])
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            MemoryError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
             message = (
                 f"{path}: no checkpoint, or one of another version of loglinear ({error}); delete it to begin anew"
             )

@@ -404,7 +404,10 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
         return maxent_file.Contents(settings, self._template, self.classes_, attributes, coef, self.intercept_)
 
     def _settings(self) -> dict[str, Any]:
-        results = self.result_ if isinstance(self.result_, list) else [self.result_] if self.result_ else []
+        if self.result_ is None:  # loaded from a file
+            stored: dict[str, Any] = self._stored
+            return stored
+        results = self.result_ if isinstance(self.result_, list) else [self.result_]
         return {
             "multi_class": self.multi_class,
             "fit_intercept": self.fit_intercept,
@@ -412,7 +415,7 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
             "format": self._format,
             "class_weight": None if self.class_weight is None else str(self.class_weight),
             **self._solver_options().settings(),
-            "training": {**self._sizes, **training_summary(results)} if results else {},
+            "training": {**self._sizes, **training_summary(results)},
         }
 
     @classmethod
@@ -436,7 +439,7 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
         classifier.coef_, classifier.intercept_ = found.coef, found.intercept
         classifier.n_features_in_ = found.coef.shape[1]
         classifier.result_, classifier._template = None, found.template
-        classifier._format = settings.get("format", "python")
+        classifier._stored, classifier._format = settings, settings.get("format", "python")
         return classifier
 
     def __sklearn_tags__(self) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,15 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..errors import DataError, ModelFileError
+from ..errors import DataError
 from ..vectors import Vector
 from .chain_file import open_model
-from .settings import check_kind, settings_text
+from .schema import refuse, typed_array
+from .settings import settings_text
 
 __all__ = ["INTERCEPT", "Contents", "model_of", "read"]
 
 # The attribute that every sample has.
 INTERCEPT = "(intercept)"
+# The most weights of columns with numbers, 16 GiB of memory, of which the file has those that are not 0.
+_MOST_WEIGHTS = 2**31
 
 
 @dataclass(frozen=True)
@@ -71,29 +76,34 @@ def model_of(contents: Contents) -> _core.ChainModel:
 def read(path: str) -> Contents:
     """Return what the file of a classifier holds.
 
+    Cost: the weights that the file leaves out, which are 0, are written nowhere: untouched memory is 0.
+
     Raises:
         ModelFileError: the file is damaged, or of another kind of model.
         OSError: the file cannot be read.
     """
-    model, settings = open_model(path)
-    check_kind("maxent", settings, path)
+    model, settings = open_model(path, "maxent")
     features = model.state_features()
-    n_columns = settings["n_columns"]
+    n_columns, attributes = settings["n_columns"], None
     if n_columns is None:
         attributes = sorted({name for name, _, _ in features} - {INTERCEPT})
-        place = {name: column for column, name in enumerate(attributes)}
+        n_columns, place = len(attributes), {name: column for column, name in enumerate(attributes)}
     else:
-        attributes, place = None, {str(column): column for column in range(n_columns)}
-    place[INTERCEPT] = n = len(place)
-    outputs = {label: k for k, label in enumerate(model.labels)}
-    if len(outputs) == 2:
-        outputs = {model.labels[1]: 0}
-    weights = np.zeros((n + 1, len(outputs)))
-    try:
-        for name, label, weight in features:
-            weights[place[name], outputs[label]] = weight
-        classes = np.array(settings["classes"], dtype=settings["class_type"])
-    except (KeyError, TypeError, ValueError) as error:
-        message = f"{path}: damaged: its settings do not fit its weights"
-        raise ModelFileError(message) from error
-    return Contents(settings, model.template, classes, attributes, np.ascontiguousarray(weights[:n].T), weights[n])
+        names = {name for name, _, _ in features} - {INTERCEPT}
+        place = {name: int(name) for name in names if re.fullmatch(r"0|[1-9][0-9]{0,9}", name)}
+    labels = model.labels[1:] if len(model.labels) == 2 else model.labels
+    outputs = {label: k for k, label in enumerate(labels)}
+    if n_columns * len(labels) > _MOST_WEIGHTS:
+        wanted = f"a number that gives {len(labels)} classes at most {_MOST_WEIGHTS:,} weights"
+        refuse(f"{path}: setting n_columns", n_columns, wanted)
+    coef, intercept = np.zeros((len(labels), n_columns)), np.zeros(len(labels))
+    for name, label, weight in features:
+        column = -1 if name == INTERCEPT else place.get(name, n_columns)
+        if column >= n_columns or label not in outputs or not math.isfinite(weight):
+            refuse(f"{path}: a weight", (name, label, weight), "a finite weight of one of the columns and classes")
+        if name == INTERCEPT:
+            intercept[outputs[label]] = weight
+        else:
+            coef[outputs[label], column] = weight
+    classes = typed_array(f"{path}: setting classes", settings["classes"], settings["class_type"])
+    return Contents(settings, model.template, classes, attributes, coef, intercept)

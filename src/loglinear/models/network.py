@@ -30,6 +30,7 @@ from ..vectors import Vector
 from . import network_file
 from .estimator import Estimator, check_end
 from .options import SolverOptions
+from .schema import refuse
 from .settings import training_summary
 from .structure import NetworkOptions, Trained, train_network
 
@@ -436,13 +437,16 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
             OSError: the file cannot be read.
         """
         found = network_file.read(os.fspath(path))
-        known = cls().get_params()
-        network = cls(**{name: value for name, value in found.settings.items() if name in known})
-        edges = found.settings.get("bin_edges") or [None] * len(found.categories)
-        bins = [None if each is None else np.array(each, dtype=np.float64) for each in edges]
-        network._store_variables(found.settings["names"], found.categories, bins)
+        settings, known = found.settings, cls().get_params()
+        network = cls(**{name: value for name, value in settings.items() if name in known})
+        try:
+            network._approximate()
+        except OptionError as error:
+            refuse(f"{path}: setting inference_options", network.inference_options, f"what it can be: {error}")
+        bins = [None if each is None else np.array(each, dtype=np.float64) for each in settings["bin_edges"]]
+        network._store_variables(settings["names"], found.categories, bins)
         network.l1_, network.result_, network.inference_report_ = float(network.l1), None, None
-        network._training = found.settings.get("training", {})
+        network._training = settings.get("training", {})
         network._hold(Graph(network._layout, found.edges, 0), found.scores)
         return network
 

@@ -8,28 +8,17 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ModelFileError
 from ..version import __version__
 
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["check_kind", "kind_of", "plain", "settings_text", "training_summary", "worst"]
-
-# What messages call a file of each kind.
-_KINDS = {"chain": "a chain model", "maxent": "a classifier's model"}
+__all__ = ["kind_of", "plain", "settings_text", "training_summary", "worst"]
 
 
 def settings_text(kind: str, settings: Mapping[str, Any]) -> str:
     """Return the settings of a model of this kind as JSON, after the library's version and the kind."""
     return json.dumps({"loglinear": __version__, "model": kind, **settings}, default=plain)
-
-
-def check_kind(kind: str, settings: Mapping[str, Any], path: str) -> None:
-    """Raise ModelFileError if the settings in a file are those of another kind of model."""
-    if settings.get("model") != kind:
-        message = f"{path}: not {_KINDS[kind]}"
-        raise ModelFileError(message)
 
 
 def kind_of(path: str) -> str | None:
@@ -44,7 +33,7 @@ def kind_of(path: str) -> str | None:
                 return None
             settings = json.loads(json.loads(file.read(length))["__metadata__"]["settings"])
             return str(settings["model"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

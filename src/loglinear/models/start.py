@@ -10,7 +10,6 @@ from ..data.templates import TemplateText
 from ..errors import DataError, OptionError
 from ..result import WarmStart
 from .chain_file import ChainModel, open_model
-from .settings import check_kind
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -54,8 +53,7 @@ class Start:
             message = f"start={path!r} is neither a ChainCRF nor the path of a model file"
             raise OptionError(message)
         name = os.fspath(path)
-        model, settings = open_model(name)
-        check_kind("chain", settings, name)
+        model, settings = open_model(name, "chain")
         return cls(model, settings.get("label_type", "str"), name)
 
     def check(self, corpus: Corpus, *, stacklevel: int = 2) -> None:

@@ -107,6 +107,7 @@ class NetworkOptions(SolverOptions):
             message = f'inference={self.inference!r} is for objective="likelihood": {self.objective!r} needs none; '
             message += "leave one of them out"
             raise OptionError(message)
+        make_inference(self.inference or LoopyBP.name, self.inference_options)
         self.at(1.0 if isinstance(self.l1, str) else self.l1).check()
 
     def at(self, l1: float, **changes: Any) -> SolverOptions:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from ..data.labels import typed
 from ..errors import OptionError
 from .chain_file import ChainModel, open_model, tag_arrow, tag_lists
-from .settings import check_kind
 from .tagging import Tagging
 
 if TYPE_CHECKING:
@@ -55,9 +54,7 @@ class Tagger:
 
     def __init__(self, model: str | os.PathLike[str] | ChainCRF) -> None:
         if isinstance(model, (str, os.PathLike)):
-            path = os.fspath(model)
-            opened, settings = open_model(path)
-            check_kind("chain", settings, path)
+            opened, settings = open_model(os.fspath(model), "chain")
             self._set(opened, settings.get("label_type", "str"))
         else:
             self._set(*_fitted(model))

@@ -11,7 +11,7 @@ from ..solvers import solver_class, solver_options
 from ..version import __version__
 from .settings import plain
 
-__all__ = ["Terms", "changes"]
+__all__ = ["Terms", "changes", "is_terms"]
 
 # The longest text of an option's value in a message.
 _LONGEST = 60
@@ -37,6 +37,17 @@ class Terms:
         """Return the terms as JSON gives them back, with the version of the library among the options."""
         options = {"loglinear": __version__, **self.options}
         return json.loads(json.dumps([options, self.solver, self.solver_options, self.data], default=plain))
+
+
+def is_terms(found: Any) -> bool:
+    """Whether something that was read from a file are terms as JSON."""
+    if type(found) is not list or [*map(type, found)] != [dict, str, dict, dict]:
+        return False
+    fingerprints = [each for each in found[3].values() if each is not None]
+    return all(
+        type(each) is dict and len(each) > 1 and all(type(each[name]) is int for name in each if name != "checksum")
+        for each in fingerprints
+    )
 
 
 def changes(before: Any, now: Any) -> list[str]:

@@ -15,6 +15,7 @@ from .checkpoint import Checkpoint
 from .explained import explain_samples
 from .explanation import Explanation
 from .maxent import MaxEnt
+from .schema import refuse
 
 __all__ = ["TextClassifier"]
 
@@ -48,6 +49,8 @@ class TextClassifier:
         words = settings["text"]["words"]
         # The file has the words whose weights are not 0.
         place = {word: column for column, word in enumerate(words)}
+        if unknown := set(found.attributes or ()) - place.keys():
+            refuse(f"{path}: setting text.words", words, f"a list with {min(unknown)!r}, which has weights")
         columns = [place[word] for word in found.attributes or ()]
         return cls(MaxEnt._of(replace(found, attributes=None)), remade(settings["text"]), columns)
 

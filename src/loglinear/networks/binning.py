@@ -31,9 +31,12 @@ def numbers(values: Iterable[Any]) -> Vector | None:
         if not (text or isinstance(value, (int, float, np.integer, np.floating))):
             return None
         try:
-            found.append(float(value))
+            number = float(value)
         except (ValueError, OverflowError):
             return None
+        if number != number:  # NAN and -nan are texts: a missing value is not among the values
+            return None
+        found.append(number)
     return np.array(found)
 
 

@@ -154,7 +154,10 @@ def _distinct(values: Array) -> Array:
     distinct = sorted(set(values.tolist()))
     kinds = {type(value) for value in distinct}
     if kinds <= {bool} or kinds <= {int} or kinds <= {int, float} or kinds <= {str}:
-        return np.array(distinct)
+        shared = np.array(distinct)
+        # NumPy has no type for some: whole numbers of more than 64 bits, texts that end in a null character.
+        if shared.tolist() == distinct:
+            return shared
     found = np.empty(len(distinct), dtype=object)
     found[:] = distinct
     return found

@@ -10,7 +10,6 @@ from typing import Any
 from ..._core import ChainModel, SequenceTagger
 from ...errors import ModelFileError
 from ...models.chain_file import ready
-from ...models.settings import check_kind
 from ._dump import ParsedDump, dumped, parsed
 
 __all__ = ["Tagger"]
@@ -118,8 +117,7 @@ class Tagger(SequenceTagger):
         return self._model.export("crfsuite")
 
     def _opened(self, model: ChainModel, name: str) -> closing[Tagger]:
-        model, settings = ready(model)
-        check_kind("chain", settings, name)
+        model, _ = ready(model, name, "chain")
         if model.template is not None:
             message = f"{name}: the model forms its attributes by a template; open it with loglinear.Tagger"
             raise ModelFileError(message)
