@@ -53,8 +53,9 @@ def replacing(path: str) -> Iterator[BinaryIO]:
             finally:
                 os.close(folder)
     except OSError as error:
-        error.filename, error.filename2 = path, None
-        raise
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, path) from error
 
 
 def _opened_alone(temporary: str) -> BinaryIO:
