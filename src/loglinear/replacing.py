@@ -35,6 +35,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         with _opened_alone(temporary) as file:
             try:
                 try:
+                    file.truncate(0)
                     yield file
                     file.flush()
                     os.fsync(file.fileno())
@@ -59,14 +60,13 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 
 
 def _opened_alone(temporary: str) -> BinaryIO:
-    """Open an empty file that no other run has open, where files can be locked."""
+    """Open a file that no other run has open, where files can be locked."""
     while True:
         file = open(temporary, "ab")
         if fcntl is not None:
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(file, fcntl.LOCK_EX)
         if fcntl is None or _is_at(file, temporary):
-            file.truncate(0)
             return file
         # The run that had it locked has given it the other file's name.
         file.close()
