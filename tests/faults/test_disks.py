@@ -24,7 +24,7 @@ def command(name, small, folder):
         shutil.copytree(small.corpus, folder / "corpus")
     encode = ["encode", small.more, "-o", folder / "corpus", "-j", "1", "-q"]
     return {
-        "train": [*train, "--trace", folder / "trace", "--report", folder / "report"],
+        "train": [*train, "--trace", folder / "trace"],
         "checkpoint": [*train, "--checkpoint", folder / "checkpoint", "--checkpoint-minutes", "0", "--resume"],
         "select": [
             *("select", small.data, "--preset", "ner", "--size", "20", "-m", folder / "model", "-j", "1", "-q"),

@@ -14,7 +14,7 @@ from oracles.command_line import COMMAND, run_command
 from oracles.faults import contents
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
-KILLS = [pytest.param(3, id="day"), pytest.param(50, id="night", marks=pytest.mark.slow)]
+KILLS = [pytest.param(2, id="day"), pytest.param(50, id="night", marks=pytest.mark.slow)]
 
 
 def killed(arguments, seconds):
@@ -69,7 +69,10 @@ def test_a_training_that_is_killed_again_and_again_ends_with_the_same_model(smal
 
 
 @pytest.mark.parametrize("kills", KILLS)
-@pytest.mark.parametrize("name", ["select", "structure", "encode"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("select", marks=pytest.mark.slow), pytest.param("structure", marks=pytest.mark.slow), "encode"],
+)
 def test_a_command_that_is_killed_leaves_old_or_complete_results(small, tmp_path, name, kills):
     folder = tmp_path / "results"
     folder.mkdir()

@@ -14,6 +14,9 @@ from oracles.command_line import COMMAND, run_command, until
 
 fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")  # not on Windows
 
+# By day Ctrl-C is tried in the tests of the commands.
+NUMBERS = [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM]
+
 
 def ended(arguments, number, *, when):
     """Start a command, send it a signal once something holds, return its exit code and what it said."""
@@ -53,7 +56,7 @@ def shown(word):
     return when
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("name", ["train", "select", "structure", "encode", "tag"])
 def test_a_command_that_reads_ends_and_leaves_the_old_results(small, tmp_path, name, number):
     result = tmp_path / "r"
@@ -78,8 +81,7 @@ def test_a_command_that_reads_ends_and_leaves_the_old_results(small, tmp_path, n
     assert os.listdir(tmp_path) == ["r"]
 
 
-# Ctrl-C is tried in the tests of the commands.
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
+@pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("name", ["train", "select", "structure"])
 def test_a_command_that_learns_ends_with_what_it_has(small, tmp_path, name, number):
     results = [tmp_path / "m"] if name == "train" else [tmp_path / "m", tmp_path / "t"]

@@ -36,8 +36,8 @@ PRINTING = {
     "version": ["--version"],
     "help on a command": ["train", "--help"],
 }
-SLOW = ("demo", "report", "solver", "evaluate a network", "tag n-best", "inspect a corpus")
-CASES = [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in PRINTING]
+DAY = ("tag", "stream", "explain", "evaluate", "select", "convert", "inspect", "preset", "help")
+CASES = [pytest.param(name, marks=[pytest.mark.slow] * (name not in DAY)) for name in PRINTING]
 
 
 def run_with(small, name, redirected):
