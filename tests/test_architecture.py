@@ -18,7 +18,7 @@ PYTHON, NATIVE = ROOT / "src" / "loglinear", ROOT / "native" / "src"
 # From the ground up; a floor may use those below it and itself, not those beside it in another tuple that come later.
 PYTHON_FLOORS = (
     ("_core", "version", "errors"),
-    ("options", "vectors", "memory"),
+    ("options", "vectors", "memory", "replacing"),
     ("penalty", "trace"),
     ("problem", "result"),
     ("gap", "gain"),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from .errors import DataError, OptionError
+from .replacing import replacing
 
 __all__ = ["Trace", "TraceRecord", "TraceWriter", "percentage"]
 
@@ -236,7 +237,7 @@ def _parsed(name: str, value: Any) -> Any:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Make errors of writing name this file, not a temporary one."""
+    """Make errors of writing name this file; those of a write or a close name none."""
     try:
         yield
     except OSError as error:
@@ -246,13 +247,9 @@ def _named(path: Path) -> Iterator[None]:
 
 def _replace(path: Path, text: str) -> None:
     """Write a file whole or not at all; a device or a pipe is written to, never replaced."""
-    with _named(path):
-        if path.is_dir() or (path.exists() and not path.is_file()):
+    if path.is_dir() or (path.exists() and not path.is_file()):
+        with _named(path):
             path.write_text(text, encoding="utf-8")
-            return
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-        try:
-            temporary.write_text(text, encoding="utf-8")
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        return
+    with replacing(str(path)) as file:
+        file.write(text.encode("utf-8"))

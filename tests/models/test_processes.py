@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -184,3 +186,69 @@ time.sleep(0.1)  # the last thread that has ended may still be listed
 print(*(names() - before).elements())
 """
     assert run(program, tmp_path) in (["loglinear-0"], [])
+
+
+def test_workers_of_a_data_loader_label_in_a_loop(tmp_path):
+    """Workers as PyTorch's: forked after the parent has labelled, each with its share, results over a queue."""
+    program = """
+from loglinear import Tagger
+crf = ChainCRF(l2=0.1).fit(X, y)
+tagger = Tagger(crf)
+expected = crf.predict(X), tagger.tag_batch(X)
+def work(number, results):
+    for at in range(number, 120, 3):
+        batch = X[at : at + 4]
+        results.put((at, crf.predict(batch), tagger.tag_batch(batch)))
+context = multiprocessing.get_context("fork")
+results = context.Queue()
+workers = [context.Process(target=work, args=(number, results), daemon=True) for number in range(3)]
+for worker in workers:
+    worker.start()
+seen = set()
+for _ in range(120):
+    at, predicted, tagged = results.get(timeout=60)
+    assert [predicted, tagged] == [each[at : at + 4] for each in expected]
+    assert tagger.tag_batch(X[:2]) == expected[1][:2]  # the parent works meanwhile
+    seen.add(at)
+for worker in workers:
+    worker.join(60)
+    assert worker.exitcode == 0
+print("done", len(seen))
+"""
+    assert run(program, tmp_path) == ["done", "120"]
+
+
+def test_several_processes_of_a_preloaded_model(tmp_path):
+    """The parent has trained and labelled; its children do both, at the same time, and so does it afterwards."""
+    program = """
+from loglinear import Tagger
+crf = ChainCRF(l2=0.1, n_jobs=2).fit(X, y)
+tagger = Tagger(crf)
+expected = [crf.predict(X), tagger.tag_batch(X), chain(2)]
+def all_of_it():
+    return [crf.predict(X), tagger.tag_batch(X), chain(2)]
+assert all_of_it() == expected
+children = []
+for _ in range(5):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os._exit(0 if all_of_it() == expected else 3)
+        finally:
+            os._exit(4)
+    children.append(pid)
+assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 5
+assert all_of_it() == expected
+print("done")
+"""
+    assert run(program, tmp_path) == ["done"]
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_spawn"), reason="needs POSIX")
+def test_a_service_whose_workers_are_killed_answers_right():
+    program = Path(__file__).parents[2] / "benchmarks" / "service.py"
+    command = [sys.executable, program, "--requests", "200", "--kills", "6", "--workers", "2", "--clients", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+    found = json.loads(done.stdout)
+    assert (found["requests"], found["kills"], found["wrong"], found["missing"]) == (200, 6, 0, 0)

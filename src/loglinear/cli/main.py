@@ -14,7 +14,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from ..errors import ClusterError, LogLinearError
 from ..memory import end_when_exhausted
@@ -142,13 +142,22 @@ def _number_or_text(text: str) -> float | str:
 
 
 def _prepare_streams() -> None:
-    """Write UTF-8 whatever the locale, and nothing to streams that are closed."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
-        else:
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    """Write UTF-8 whatever the locale; results fail where stdout is closed, messages go nowhere where stderr is."""
+    if sys.stdout is None:
+        sys.stdout = _unread()
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def _unread() -> TextIO:
+    """Return a pipe without a reader in the place of stdout, for Python and the native module: `| head` ends alike."""
+    reading, writing = os.pipe()
+    os.dup2(writing, 1)
+    for number in {reading, writing} - {1}:
+        os.close(number)
+    return open(1, "w", encoding="utf-8", closefd=False)
 
 
 @contextmanager

@@ -12,8 +12,6 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, BinaryIO
@@ -23,6 +21,7 @@ import numpy.typing as npt
 
 from .. import solvers
 from ..errors import DataError, OptionError
+from ..replacing import replacing
 from ..result import Status
 
 __all__ = ["is_checkpoint", "read", "write"]
@@ -62,7 +61,7 @@ def write(path: str, content: dict[str, Any]) -> None:
     """
     arrays: Arrays = []
     text = json.dumps(_encoded(content, arrays, {})).encode()
-    with _replacing(os.path.realpath(path)) as file:
+    with replacing(path) as file:
         checked = _Checked(file)
         checked.write(NAME + VERSION)
         for array in (np.frombuffer(text, np.uint8), *arrays):
@@ -124,31 +123,6 @@ def _amiss(file: BinaryIO) -> str:
         digest.update(piece)
         left -= len(piece)
     return "" if left == 0 and file.read() == digest.digest() else "the checkpoint is damaged or cut short"
-
-
-@contextmanager
-def _replacing(path: str) -> Iterator[BinaryIO]:
-    """Open a temporary file that takes the place of another once the block has ended well."""
-    # One name for all attempts: a run that is killed leaves no more than one such file.
-    temporary = f"{path}.part"
-    try:
-        with open(temporary, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException as error:
-        with suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError):
-            error.filename, error.filename2 = path, None
-        raise
-    if os.name == "posix":  # elsewhere folders cannot be opened
-        folder = os.open(os.path.dirname(path), os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 @cache
