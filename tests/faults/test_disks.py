@@ -52,17 +52,9 @@ COMMANDS = [
 FEW = ("train", "checkpoint", "tag", "encode", "another corpus", "a longer corpus", "train on a corpus")
 
 
-# What the native half does not do yet.
-STEPS_ASIDE = pytest.mark.xfail(reason="the old corpus steps aside before the new one takes its place, and stays there")
-LEAVES = pytest.mark.xfail(reason="temporary files of the native half stay when the process is killed")
-UNNAMED = pytest.mark.xfail(reason="errors name the files in the temporary folder of a corpus")
-
-
-def nightly(names, **marks):
-    """The names, those that are tried by night alone marked, and others as told."""
-    marks = {name.replace("_", " "): mark for name, mark in marks.items()}
-    slow = pytest.mark.slow
-    return [pytest.param(name, marks=[*([] if name in FEW else [slow]), *marks.get(name, [])]) for name in names]
+def nightly(names):
+    """The names, those that are tried by night alone marked."""
+    return [pytest.param(name, marks=[] if name in FEW else [pytest.mark.slow]) for name in names]
 
 
 @pytest.fixture
@@ -123,13 +115,13 @@ def check_failures(found, reason):
         assert line.startswith(f"loglinear: error: {found.folder}{os.sep}"), run
 
 
-@pytest.mark.parametrize("name", nightly(COMMANDS, another_corpus=[STEPS_ASIDE]))
+@pytest.mark.parametrize("name", nightly(COMMANDS))
 def test_a_full_disk_leaves_what_was_there(swept, name):
     check_failures(swept(name, "stay", errno.ENOSPC), "No space left on device")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", nightly(COMMANDS, another_corpus=[STEPS_ASIDE]))
+@pytest.mark.parametrize("name", nightly(COMMANDS))
 def test_a_disk_that_fails_once_leaves_what_was_there(swept, name):
     check_failures(swept(name, "fail", errno.EIO, every=True), "Input/output error")
 
@@ -142,7 +134,7 @@ def test_writes_that_are_short_or_interrupted_are_continued(swept, name):
     assert run.files == found.whole.files
 
 
-@pytest.mark.parametrize("name", ["train", "tag", pytest.param("encode", marks=UNNAMED)])
+@pytest.mark.parametrize("name", ["train", "tag", "encode"])
 def test_an_error_names_the_file_that_was_to_be_written(swept, name):
     found = swept(name, "fail", errno.ENOSPC)
     for run in found.runs:
@@ -150,7 +142,6 @@ def test_an_error_names_the_file_that_was_to_be_written(swept, name):
         assert len(named) == 1, run
 
 
-@pytest.mark.xfail(reason="of an error at the making of a temporary file only the kind is told: uncategorized error")
 def test_an_error_is_told_in_the_words_of_the_system(swept):
     for run in swept("tag", "fail", errno.EIO).runs:
         assert run.said.endswith(": Input/output error\n"), run
@@ -161,7 +152,7 @@ def is_temporary(name):
 
 
 # A corpus that a killed run has made longer would be made longer again.
-@pytest.mark.parametrize("name", nightly([n for n in COMMANDS if n != "a longer corpus"], another_corpus=[STEPS_ASIDE]))
+@pytest.mark.parametrize("name", nightly([n for n in COMMANDS if n != "a longer corpus"]))
 def test_a_killed_process_leaves_what_was_there_and_the_next_one_completes_it(swept, name):
     found = swept(name, "kill-after")
     for run in found.runs:
@@ -172,7 +163,6 @@ def test_a_killed_process_leaves_what_was_there_and_the_next_one_completes_it(sw
         assert again == found.after, run
 
 
-@LEAVES
 @pytest.mark.parametrize("name", ["tag", "encode"])
 def test_the_next_run_removes_what_a_killed_one_has_left(swept, name):
     for run in swept(name, "kill-after").runs:

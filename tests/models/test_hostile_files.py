@@ -295,11 +295,7 @@ def test_every_setting_replaced_by_every_value_is_refused_or_works(models, tmp_p
             check(models[kind], write(tmp_path / "m", file), command_line=False)
 
 
-# The native half looks at the labels of a chain's features when it opens a file, and not yet at their weights.
-LATER = pytest.mark.xfail(raises=(pytest.fail.Exception, RuntimeWarning), reason="needs a native check")
-
-
-@pytest.mark.parametrize("kind", [pytest.param(kind, marks=LATER if "chain" in kind else ()) for kind in KINDS])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_weights_that_are_not_finite_are_refused(models, tmp_path, kind, value):
     file = ModelFile.of_bytes(models[kind].content)

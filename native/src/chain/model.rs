@@ -76,8 +76,8 @@ impl Model {
             .and_then(|labels| serde_json::from_str(labels).ok())
             .filter(|labels: &Vec<String>| !labels.is_empty())
             .ok_or_else(|| wrong("no labels"))?;
-        let template = contents.metadata.get("template").map(|template| Template::parse(template)).transpose()?;
-        let template = template.map(Arc::new);
+        let template = contents.metadata.get("template").map(|template| Template::parse(template)).transpose();
+        let template = template.map_err(|error| wrong(&error.to_string()))?.map(Arc::new);
         let transitions = Transitions::new(1);
         let places = places(&contents);
         let mut model = Model { storage, contents, places, labels, template, transitions, intercept: Vec::new() };

@@ -166,13 +166,17 @@ impl Lattice {
         mut each: impl FnMut(&mut PairCounts),
     ) {
         let (width, labels, groups) = (self.width, self.labels, self.groups::<SECOND>());
-        let (nodes, log_z) = (groups * labels, self.log_z);
+        let nodes = groups * labels;
         counts.begin_direct(triples);
         let (mut beta, mut onward) = (vec![0.0; nodes], vec![0.0; nodes]);
         self.marginals.clear();
         self.marginals.resize(self.tokens * width, 0.0);
         for at in (0..self.tokens - usize::from(SECOND)).rev() {
-            self.node_marginals::<SECOND>(at, &beta, factor, counts);
+            // log Z, once more from this step's nodes: among scores of 1e15 the logarithms of two steps differ by more than 1, and
+            // probabilities are to sum to 1 all the same.
+            let alpha = &self.alpha[at * nodes..][..nodes];
+            let log_z = log_sum_exp(alpha.iter().zip(&beta).map(|(alpha, beta)| alpha + beta));
+            self.node_marginals::<SECOND>(at, &beta, (factor, log_z), counts);
             if SECOND {
                 each(counts);
             }
@@ -200,8 +204,14 @@ impl Lattice {
 
     /// Adds the marginals of a step's nodes to the marginals of labels. In second order also counts the transitions, which the
     /// nodes are, and sets the edges' marginals.
-    fn node_marginals<const SECOND: bool>(&mut self, at: usize, beta: &[f64], factor: f64, counts: &mut PairCounts) {
-        let (width, labels, log_z) = (self.width, self.labels, self.log_z);
+    fn node_marginals<const SECOND: bool>(
+        &mut self,
+        at: usize,
+        beta: &[f64],
+        (factor, log_z): (f64, f64),
+        counts: &mut PairCounts,
+    ) {
+        let (width, labels) = (self.width, self.labels);
         let (nodes, token) = (beta.len(), at + usize::from(SECOND));
         let alpha = &self.alpha[at * nodes..][..nodes];
         let marginal = |node: usize| factor * (alpha[node] + beta[node] - log_z).exp();
