@@ -35,7 +35,6 @@ EXPECTED = {
     "nested.jsonl": ([*TRAIN, "jsonl"], "line 1: not a JSON object: recursion limit exceeded"),
     "number.jsonl": ([*TRAIN, "jsonl"], "line 1: not a JSON object: number out of range"),
     "surrogate.jsonl": ([*TRAIN, "jsonl"], "line 1: not a JSON object: unexpected end of hex escape"),
-    "index.svmlight": (["train", "--model-type", "maxent", "-m", "model", "--format", "svmlight"], "line 1: "),
     "cut.columns.gz": ([*TRAIN, "columns", "--preset", "ner"], "damaged or cut short"),
     "zeros.columns.gz": ([*TRAIN, "columns", "--preset", "ner"], "one column"),  # a thousand times as large unpacked
     "lines.template": (["train", "-m", "model", "data", "--template"], "more than 10000 lines"),
