@@ -198,7 +198,7 @@ def main() -> None:
     tagger = Tagger(ChainCRF(tolerance=1e-2, n_jobs=2).fit(X, y))
     outcome = trial(tagger, X, **vars(given))
     print(json.dumps(asdict(outcome)))
-    sys.exit(1 if outcome.wrong or outcome.missing or outcome.kills < given.kills else 0)
+    sys.exit(1 if outcome.wrong or outcome.missing or (given.kills and not outcome.kills) else 0)
 
 
 if __name__ == "__main__":

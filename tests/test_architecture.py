@@ -46,6 +46,7 @@ NATIVE_FLOORS = (
     ("classifier",),
     ("network",),
     ("c_api",),
+    ("fuzzing",),
     ("bindings",),
     ("lib",),
 )

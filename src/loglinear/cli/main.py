@@ -76,6 +76,8 @@ def main(arguments: list[str] | None = None) -> None:
     except MemoryError as error:
         text = str(error)
         _fail(text if text.startswith("out of memory") else f"out of memory{': ' * bool(text)}{text}; {REMEDY}", 1)
+    except ImportError as error:  # a library that does not fit into memory, or is damaged
+        _fail(error, 1)
     except Interrupted as ended:
         print(f"loglinear: {ended}", file=sys.stderr)
         sys.exit(1)

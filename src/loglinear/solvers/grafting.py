@@ -205,6 +205,7 @@ class Grafting:
         violations = np.abs(gradient)
         violations -= problem.penalty.l1
         violations[state.features] = 0.0
+        steepest = violations.max()
         if state.arrived is not None:
             violations[~state.arrived] = 0.0
         chosen = worst(violations, min(self.select, self._room(state)))
@@ -213,7 +214,7 @@ class Grafting:
         if failed and state.recent and state.objective >= state.recent[-1]:
             return replace(state, status=inner.status)  # what was selected after the last failure was of no help
         if not chosen.size:
-            finished = inner.status is Status.CONVERGED and violations.max() > 0.0
+            finished = inner.status is Status.CONVERGED and steepest > 0.0
             status = Status.FEATURES_SELECTED if finished else inner.status
             return state if state.awaiting and self._room(state) else replace(state, status=status)
         features = np.sort(np.concatenate([state.features, chosen]))
