@@ -251,4 +251,6 @@ def test_a_service_whose_workers_are_killed_answers_right():
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr + done.stdout
     found = json.loads(done.stdout)
-    assert (found["requests"], found["kills"], found["wrong"], found["missing"]) == (200, 6, 0, 0)
+    assert (found["requests"], found["wrong"], found["missing"]) == (200, 0, 0)
+    # A busy machine may have answered all before the last of them.
+    assert 0 < found["kills"] <= 6
