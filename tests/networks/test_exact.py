@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import signal
 import time
@@ -66,6 +67,8 @@ def test_marginals_equal_enumeration(graph, scale):
 
 
 def test_marginals_are_derivatives_of_log_z(model):
+    model = copy.copy(model)  # the scores are changed, and other threads may use the same model
+    model.nodes, model.tables = model.nodes.copy(), model.tables.copy()
     _, nodes, tables = model.exact()
     step = 1e-5
     for scores, marginals in ((model.nodes, nodes), (model.tables, tables)):
