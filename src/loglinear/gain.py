@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from .problem import Curved, Problem
+from .problem import Problem
 from .vectors import Vector
 
 __all__ = ["has_settled", "largest_gain"]
@@ -90,11 +90,11 @@ def largest_gain(problem: Problem, w: Vector, gradient: Vector) -> float:
 
 def _gain_of_one(problem: Problem, w: Vector, gradient: Vector, v: Vector) -> float:
     """Return the most that a step along one weight gains, if the curvature there is known, else along -v."""
-    objective, penalty = problem.objective, problem.penalty
-    if not (isinstance(objective, Curved) and objective.has_hessian_diagonal):
+    curved, penalty = problem.curved, problem.penalty
+    if curved is None:
         length = float(np.linalg.norm(v))
         return _gain_along(problem, w, gradient, v, v / -length, max(1.0, float(np.linalg.norm(w))))
-    h = objective.hessian_diagonal(w)
+    h = curved.hessian_diagonal(w)
     h[: h.size - penalty.unpenalised] += penalty.l2
     steep = v != 0.0
     with np.errstate(divide="ignore", over="ignore"):  # a slope without curvature promises any gain

@@ -405,6 +405,12 @@ class Problem:
         return int(self.objective.n_threads) if isinstance(self.objective, Threaded) else 0
 
     @property
+    def curved(self) -> Curved | None:
+        """The objective, if it knows the diagonal of its Hessian."""
+        objective = self.objective
+        return objective if isinstance(objective, Curved) and objective.has_hessian_diagonal else None
+
+    @property
     def separable(self) -> Separable:
         """The penalty, as solvers see it that have asked for one of single weights."""
         return cast(Separable, self.penalty)

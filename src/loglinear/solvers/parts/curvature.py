@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 
-from ...problem import Curved, Problem, missing
+from ...problem import Problem
 from ...vectors import Vector
 
 __all__ = ["is_curved", "units"]
@@ -18,13 +16,12 @@ DAMPING = 1.0
 
 def is_curved(problem: Problem) -> bool:
     """Whether a problem is smooth and its objective knows the diagonal of its Hessian."""
-    objective = problem.objective
-    return not (problem.penalty.l1 or missing(objective, Curved)) and cast(Curved, objective).has_hessian_diagonal
+    return not problem.penalty.l1 and problem.curved is not None
 
 
 def units(problem: Problem, w: Vector) -> Vector | None:
     """Return the unit of each weight, 1 / sqrt(curvature along it at w), shape (n,); None unless ``is_curved``."""
-    if not is_curved(problem):
+    if problem.penalty.l1 or problem.curved is None:
         return None
-    curvature = cast(Curved, problem.objective).hessian_diagonal(w)
+    curvature = problem.curved.hessian_diagonal(w)
     return 1.0 / np.sqrt(curvature + (problem.penalty.l2 + DAMPING))
