@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -173,7 +174,7 @@ def _minimize(
         message = f"state has weights of shape {np.shape(state.w)}, the problem has {problem.n_features} features"
         raise OptionError(message)
     trace = Trace()
-    distance: tuple[float, float | None] | None = None
+    distance: list[Any] = []
     try:
         while True:
             state = _measured(problem, solver, state)
@@ -184,9 +185,8 @@ def _minimize(
                 record.gap = _gap(problem, state, stop.gap)
                 status = stop.status(state, seconds, record.gap)
             if status is not Status.RUNNING:
-                distance = _distance(problem, state, record.gap)
+                status, *distance = _verdict(problem, state, status, record.gap)
                 record.violation, record.gap = distance
-                status = _verified(problem, state, status, record.gap)
             stopped = [callback(record, state) for callback in callbacks]
             if status is Status.RUNNING and any(stopped):
                 status = Status.STOPPED_BY_CALLBACK
@@ -200,10 +200,10 @@ def _minimize(
         state = _measured(problem, solver, state)
         if not trace or trace[-1].iteration != state.iteration:
             trace.append(_record(state, seconds))
-    if distance is None:
-        distance = _known_violation(state), None
+    if not distance:
+        distance = [_known_violation(state), None]
         with suppress(KeyboardInterrupt):
-            distance = _distance(problem, state)
+            _, *distance = _verdict(problem, state, status)
         trace[-1].violation, trace[-1].gap = distance
     return Result(
         w=state.w.copy(),
@@ -251,22 +251,20 @@ def _gradient(problem: Problem, state: Any) -> tuple[float, vectors.Vector]:
     return problem.evaluate(state.w, gradient), gradient
 
 
-def _distance(problem: Problem, state: Any, gap: float | None = None) -> tuple[float, float | None]:
-    """Return the violation by all features at the weights of a state, and a gap, if it is not known yet."""
-    partial = _is_partial(state)
-    bounded = gap is None and not no_bound(problem)
-    if not (partial or bounded):
-        return state.violation, gap
-    nll, gradient = _gradient(problem, state)
-    violation = problem.penalty.violation(state.w, gradient) if partial else state.violation
-    return violation, useful(duality_gap(problem, state.w, nll, gradient), state.objective) if bounded else gap
+def _verdict(
+    problem: Problem, state: Any, status: Status, gap: float | None = None
+) -> tuple[Status, float, float | None]:
+    """Return how a minimisation ended: its status, the violation by all features, and a gap, if it is not known yet.
 
-
-def _verified(problem: Problem, state: Any, status: Status, gap: float | None) -> Status:
-    """Return the status, STALLED if the solver takes for convergence what is none; see ``loglinear.gain``."""
-    if status is not Status.CONVERGED or has_settled(problem, state.w, *_gradient(problem, state), gap):
-        return status
-    return Status.STALLED
+    The status is STALLED if the solver takes for convergence what is none; see ``loglinear.gain``.
+    """
+    evaluated = cache(lambda: _gradient(problem, state))
+    violation = problem.penalty.violation(state.w, evaluated()[1]) if _is_partial(state) else state.violation
+    if gap is None and not no_bound(problem):
+        gap = useful(duality_gap(problem, state.w, *evaluated()), state.objective)
+    if status is Status.CONVERGED and not has_settled(problem, state.w, *evaluated(), gap):
+        status = Status.STALLED
+    return status, violation, gap
 
 
 def _is_partial(state: State) -> bool:
