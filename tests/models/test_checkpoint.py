@@ -160,6 +160,7 @@ def test_ctrl_c_behind_the_last_step_is_not_lost(tmp_path, monkeypatch):
     assert crf.result_.status is Status.INTERRUPTED
 
 
+@pytest.mark.thread_unsafe
 def test_only_interrupts_wait():
     called = []
     before = [signal.signal(signal.SIGTERM, lambda *_: called.append(1)), signal.signal(signal.SIGINT, signal.SIG_IGN)]

@@ -85,6 +85,7 @@ def test_ctrl_c_ends_a_grid_search():
     assert len(fits) == 3
 
 
+@pytest.mark.thread_unsafe
 def test_a_signal_ends_fit():
     crf = ChainCRF(l1=1e-3, max_iterations=None, solver="sgd_l1", solver_options={"passes": 10**6})
     timer = threading.Timer(0.5, _thread.interrupt_main)

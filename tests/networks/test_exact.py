@@ -239,6 +239,7 @@ def test_dense_networks_are_given_up_soon(size):
     assert model.inference.largest_table() == np.inf
 
 
+@pytest.mark.thread_unsafe
 def test_ctrl_c_ends_long_work():
     model = Model([2] * 1200, grid(12, 100))
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)

@@ -152,6 +152,7 @@ def test_samples_serve_for_networks_nearby_and_new_ones_are_drawn_for_others() -
     assert drawn[0] == drawn[1] == drawn[2] < drawn[3] == drawn[4]
 
 
+@pytest.mark.thread_unsafe
 def test_interrupts_end_long_runs() -> None:
     model = Scored([2] * 7, LOOPS, 1.0)
     timer = threading.Timer(0.2, _thread.interrupt_main)

@@ -190,6 +190,7 @@ def test_running_out_of_iterations_shows_in_the_residual(schedule: str) -> None:
     assert np.isfinite(found.nodes).all()
 
 
+@pytest.mark.thread_unsafe
 def test_interrupts_end_long_runs() -> None:
     model = frustrated()
     runs = [
