@@ -19,7 +19,8 @@ impl std::fmt::Display for OutOfMemory {
     }
 }
 
-const REMEDY: &str = "leave out rare attributes (--min-count), split long sentences, or use a machine with more";
+/// What to do where memory does not suffice.
+pub const REMEDY: &str = "leave out rare attributes (--min-count), split long sentences, or use a machine with more";
 
 /// The vector's room for `more` values, or a panic that carries `OutOfMemory`.
 pub fn reserve<T>(vector: &mut Vec<T>, more: usize) {

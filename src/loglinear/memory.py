@@ -2,7 +2,10 @@
 
 from . import _core
 
-__all__ = ["end_when_exhausted"]
+__all__ = ["REMEDY", "end_when_exhausted"]
+
+# What to do where memory does not suffice.
+REMEDY = _core.MEMORY_REMEDY
 
 
 def end_when_exhausted() -> None:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn, TextIO
 
 from ..errors import ClusterError, LogLinearError
-from ..memory import end_when_exhausted
+from ..memory import REMEDY, end_when_exhausted
 from ..version import __version__
 from .output import Interrupted
 from .places import check_places
@@ -41,9 +41,6 @@ COMMANDS = {
     "completion": "print a script that lets the shell complete commands, flags and their values",
     "demo": "train a part-of-speech tagger on embedded data, evaluate it, tag a sentence",
 }
-
-
-REMEDY = "leave out rare attributes (--min-count), split long sentences, or use a machine with more"
 
 
 class _Parser(argparse.ArgumentParser):

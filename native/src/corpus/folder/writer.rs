@@ -126,10 +126,8 @@ impl Writer {
 
     /// The folder that is written to, and the name that it will have.
     fn names(&self) -> (PathBuf, PathBuf) {
-        match &self.place {
-            Place::New { temporary, path, .. } => (temporary.path().to_owned(), path.clone()),
-            Place::Old(Continued { path, .. }) => (path.clone(), path.clone()),
-        }
+        let (Place::New { path, .. } | Place::Old(Continued { path, .. })) = &self.place;
+        (self.folder().to_owned(), path.clone())
     }
 
     /// What the caller wanted to know again of the corpus that is continued; null of a new one.
