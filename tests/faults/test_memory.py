@@ -79,3 +79,10 @@ def test_no_limit_of_memory_ends_a_command_by_a_signal(files, name, settings):
         assert ended.returncode in (0, 1), (share, settings, ended.returncode, ended.stderr[-2000:])
         assert "Traceback" not in ended.stderr, (share, settings, ended.stderr[-2000:])
         assert ended.returncode == 0 or ended.stderr, (share, settings)
+
+
+def test_a_sentence_of_a_million_tokens_takes_a_kilobyte_a_token(files):
+    (files / "million").write_text("".join(f"word{i % 3000} A\n" for i in range(1_000_000)))
+    arguments = ("tag", "-m", "model", "million", "-o", "tagged")
+    assert peak(files, arguments) - peak(files, ("tag", "-m", "model", "few")) < 1e9
+    assert (files / "tagged").read_bytes().count(b"\n") >= 1_000_000
