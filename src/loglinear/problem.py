@@ -155,6 +155,9 @@ class Curved(Protocol):
     def hessian_diagonal(self, w: Vector) -> Vector:
         """Return about the diagonal of the Hessian at w, shape (n,); no entry is negative."""
 
+    def largest_values(self) -> Vector | None:
+        """Return the largest absolute value of each feature in the data, shape (n,); None where it is taken for 1."""
+
 
 class SamplePasses(Protocol):
     """An objective as solvers see it that go sample by sample.

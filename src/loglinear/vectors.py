@@ -108,7 +108,7 @@ def secant_pair(
     """Form the pair (s, y) of the step from w to w_new, and its inner products with all pairs, in one sweep.
 
     The spare rows become s = (w_new - w) / scale and y = scale (g_new - g + l2 (w_new - w)), rounded to bfloat16.
-    v is the pseudo-gradient at w_new; the products are with scale times v, the numbers returned are of v itself.
+    v is the pseudo-gradient at w_new; the products are with scale times v.
 
     Args:
         w_new: shape (n,).
@@ -125,7 +125,8 @@ def secant_pair(
             row 0 becomes their inner products with scale times v, row 1 their inner products with y.
 
     Returns:
-        The max-norm of v (NaN or infinite if any entry is), its Euclidean norm squared, and (w_new - w) . v.
+        The max-norm of v (NaN or infinite if any entry is), the Euclidean norm of scale times v squared, and
+        (w_new - w) . v.
     """
     threads = _threads.get()
     return _native.secant_pair(w_new, g_new, w, g, scale, penalty, s_rows, y_rows, live, spare, products, threads)

@@ -26,6 +26,8 @@ SCALES = {
     "1e-4 to 1": np.logspace(-4, 0, 6),
     "1e-8 to 1e8": np.logspace(-8, 8, 6),
 }
+# Data that are hard in another way; "scores of 1e4" begins there, far on the wrong side.
+VARIANTS = ("columns twice", "samples of weight 0", "scores of 1e4")
 PENALTIES = [(0.0, 0.0), (1e-3, 0.0), (1.0, 0.0), (0.0, 1e-3), (0.0, 1.0), (0.1, 0.1)]
 # Those of chains with labels known in part and of data in parts need other data; `auto` chooses among the others.
 NAMES = sorted(set(SOLVERS) - {"auto", "label_sets", "parameter_mixing"})
@@ -39,20 +41,31 @@ class Case(NamedTuple):
     n_classes: int
     l1: float
     l2: float
+    variant: str = ""
 
 
 def data(case):
-    """Samples whose classes a linear model tells apart, exactly or about."""
+    """Samples whose classes a linear model tells apart, exactly or about, and their weights."""
     rng = np.random.default_rng(5)
     Z = rng.normal(size=(80, 6))
+    if case.variant == "columns twice":
+        Z[:, 3:] = Z[:, :3]
     scores = Z @ (2.0 * rng.normal(size=(6, case.n_classes)))
     y = (scores + case.noisy * rng.gumbel(size=scores.shape)).argmax(axis=1)
-    return Z, y
+    return Z, y, np.where(rng.random(80) < 0.5 * (case.variant == "samples of weight 0"), 0.0, 1.0)
+
+
+def start(case):
+    """Return where solvers start; None for 0."""
+    if case.variant != "scores of 1e4":
+        return None
+    n_outputs = 1 if case.n_classes == 2 else case.n_classes
+    return (np.random.default_rng(6).normal(size=(6, n_outputs)) * 1e4 / SCALES[case.scale][:, None]).ravel()
 
 
 def optimum(case):
     """Return about the least objective, by proximal Newton steps from zero with coordinate descent inside."""
-    Z, y = data(case)
+    Z, y, weights = data(case)
     scale, n_outputs = SCALES[case.scale], 1 if case.n_classes == 2 else case.n_classes
     Y = np.eye(case.n_classes)[y][:, -n_outputs:]
     l1, l2 = (np.repeat(strength, n_outputs) for strength in (case.l1 / scale, case.l2 / scale**2))
@@ -62,7 +75,7 @@ def optimum(case):
         if n_outputs == 1:
             scores = np.column_stack([np.zeros(len(Z)), scores])
         log_z = np.logaddexp.reduce(scores, axis=1)
-        return np.exp(scores - log_z[:, None])[:, -n_outputs:], (log_z - scores[np.arange(len(Z)), y]).sum()
+        return np.exp(scores - log_z[:, None])[:, -n_outputs:], weights @ (log_z - scores[np.arange(len(Z)), y])
 
     def objective(v):
         return shares(v)[1] + l1 @ np.abs(v) + l2 @ v**2 / 2.0
@@ -72,9 +85,9 @@ def optimum(case):
     for _ in range(200):
         P, _ = shares(v)
         spread = P[:, :, None] * np.eye(n_outputs) - P[:, :, None] * P[:, None, :]
-        H = np.einsum("ia,ikl,ib->akbl", Z, spread, Z).reshape(v.size, v.size) + np.diag(l2)
+        H = np.einsum("i,ia,ikl,ib->akbl", weights, Z, spread, Z).reshape(v.size, v.size) + np.diag(l2)
         H += np.diag(damping * (1e-12 + H.diagonal().max()) + 1e-14 * H.diagonal())
-        g = (Z.T @ (P - Y)).ravel() + l2 * v
+        g = ((weights[:, None] * Z).T @ (P - Y)).ravel() + l2 * v
         step = np.zeros_like(v)
         for _ in range(300):
             moved = 0.0
@@ -103,8 +116,9 @@ def runs(cases, names, stop):
     The share is that of the best objective, or of a thousandth of the objective without weights: the best may be 0.
     """
     for case in cases:
-        Z, y = data(case)
-        objective = ClassifierObjective(Z * SCALES[case.scale], y, n_classes=case.n_classes, intercept=False)
+        Z, y, weights = data(case)
+        X = Z * SCALES[case.scale]
+        objective = ClassifierObjective(X, y, weights, n_classes=case.n_classes, intercept=False)
         problem = Problem(objective, ElasticNet(case.l1, case.l2))
         reached = {}
         for name in names:
@@ -114,7 +128,7 @@ def runs(cases, names, stop):
             except OptionError:
                 continue
             try:
-                reached[name] = minimize(problem, solver, stop=stop)
+                reached[name] = minimize(problem, solver, start(case), stop=stop)
             except (ObjectiveError, OptionError):  # diverged, or no scale of its own for such data
                 continue
         best = min([optimum(case), *(result.objective for result in reached.values())])
@@ -130,18 +144,21 @@ def converged_falsely(found):
 
 
 def test_few_cases_by_day():
-    cases = [Case(scale, True, 2, *penalty) for scale in ("1e-8", "1e-4 to 1", "1e4") for penalty in PENALTIES[:2]]
-    found = list(runs(cases, ["lbfgs", "owlqn", "two_stage", "prox_newton"], Stop(max_iterations=300)))
+    cases = [Case(scale, True, 2, *penalty) for scale in ("1e-8", "1e4", "1e-8 to 1e8") for penalty in PENALTIES[:2]]
+    quick = ["lbfgs", "bfgs", "owlqn", "two_stage", "prox_newton"]
+    found = list(runs(cases, [*quick, "sag"], Stop(max_iterations=300)))
     assert converged_falsely(found) == []
-    # The test would pass if nothing converged.
-    assert sum(status is Status.CONVERGED for _, _, status, _ in found) >= 5
+    # Quasi-Newton methods work in units, in which such columns look even.
+    assert all(status.converged and above < 1e-5 for name, _, status, above in found if name in quick)
     assert any(status is Status.STALLED for _, _, status, _ in found)
 
 
 @pytest.mark.slow
 def test_of_all_solvers_on_all_scales_at_most_one_in_a_hundred_says_converged_far_from_the_optimum():
+    kinds = [(scale, "") for scale in SCALES] + [("1e-4 to 1", variant) for variant in VARIANTS]
     cases = [
-        Case(*each, *penalty) for each in itertools.product(SCALES, (True, False), (2, 3)) for penalty in PENALTIES
+        Case(scale, noisy, n_classes, *penalty, variant)
+        for (scale, variant), noisy, n_classes, penalty in itertools.product(kinds, (True, False), (2, 3), PENALTIES)
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -153,5 +170,5 @@ def test_of_all_solvers_on_all_scales_at_most_one_in_a_hundred_says_converged_fa
         said = sum(status is Status.CONVERGED for _, _, status, _ in own)
         stalled = sum(status is Status.STALLED for _, _, status, _ in own)
         print(f"| {name} | {len(own)} | {said} | {sum(each[0] == name for each in wrong)} | {stalled} |")
-    assert len(found) > 1500
+    assert len(found) > 2000
     assert len(wrong) <= len(found) / 100, wrong

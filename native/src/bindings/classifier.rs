@@ -147,6 +147,11 @@ impl ClassifierObjective {
         self.inner.intercept
     }
 
+    /// The largest absolute value in each column, the intercept's left out; None if all values are 1.
+    fn largest_values<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.inner.largest_values().map(|largest| PyArray1::from_vec(py, largest))
+    }
+
     /// Class of each sample.
     #[getter]
     fn targets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
 use crate::numeric::arch::arch;
-use crate::numeric::ragged::{Lists, NOWHERE, with_entries};
+use crate::numeric::ragged::{Lists, NOWHERE, Values, with_entries};
 use crate::threads::{self, Interrupt, Pool, locked, parts};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -124,6 +124,23 @@ impl Classifier {
         let mut map = vec![NOWHERE; self.design.n_columns()];
         columns.iter().enumerate().for_each(|(to, &column)| map[column] = to as u32);
         self.aggregate(&map, columns.len())
+    }
+
+    /// The largest absolute value in each column, the intercept's left out; None if all values are 1.
+    pub fn largest_values(&self) -> Option<Vec<f64>> {
+        let rows = &self.design.rows;
+        let (_, values) = rows.parts();
+        if matches!(values, Values::Ones(_)) {
+            return None;
+        }
+        let mut largest = vec![0.0f64; self.design.n_columns()];
+        for list in 0..rows.len() {
+            for (column, value) in rows.entries(list) {
+                let most = &mut largest[column as usize];
+                *most = most.max(value.abs());
+            }
+        }
+        Some(largest)
     }
 
     /// Number of weights of a column: 1 with two classes, else the number of classes.

@@ -281,7 +281,7 @@ impl<'a> Scale<'a> {
 /// Everything that a quasi-Newton method needs to know of the step from `old` to `new`, in one sweep over memory.
 ///
 /// Fuses four computations:
-/// - v, the pseudo-gradient at `new`, whose size is returned and which is not kept;
+/// - v, the pseudo-gradient at `new`, whose size is returned and which is not kept; its Euclidean norm is that of scale v;
 /// - s = (w_new - w) / scale and y = scale (g_new - g + l2 (w_new - w)), written as bfloat16; v is multiplied by scale as well;
 /// - the inner products of each of `rows`, then s, then y with v, written to the first half of `products`;
 /// - the inner products of the same vectors with y, written to the second half.
@@ -310,7 +310,7 @@ pub fn secant_pair(
         return Size::total([size, size_free]);
     }
     let Penalty { l1, l2, .. } = penalty;
-    let (n, m) = (s.len(), rows.len() + 2);
+    let (n, m, scaled) = (s.len(), rows.len() + 2, !scale.0.is_empty());
     let mut parts = vec![0.0; n.div_ceil(CHUNK) * 2 * m];
     let written = s.chunks_mut(CHUNK).zip(y.chunks_mut(CHUNK)).zip(parts.chunks_mut(2 * m)).enumerate();
     let sizes = on_chunks((4 + m) * n, n_threads, written, |(chunk, ((s, y), parts))| {
@@ -323,8 +323,15 @@ pub fn secant_pair(
             || {
                 let (mut v, mut wide) = ([0.0; CHUNK], [0.0; CHUNK]);
                 let v = &mut v[..s.len()];
-                let size = chunk_pseudo_gradient((w_new, g_new), (l1, l2), |i| w_new[i] - w[i], v);
-                v.iter_mut().zip(scale).for_each(|(v, scale)| *v *= scale);
+                let mut size = chunk_pseudo_gradient((w_new, g_new), (l1, l2), |i| w_new[i] - w[i], v);
+                if scaled {
+                    v.iter_mut().zip(scale).for_each(|(v, scale)| *v *= scale);
+                    [size.squared] = lanes(
+                        v.len(),
+                        #[inline(always)]
+                        |i| [v[i] * v[i]],
+                    );
+                }
                 pieces(
                     v.len(),
                     #[inline(always)]

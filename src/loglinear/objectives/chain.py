@@ -231,6 +231,10 @@ class ChainObjective:
         """
         return self.core.hessian_diagonal(w)
 
+    def largest_values(self) -> Vector | None:
+        """Return None: the values of attributes are taken for 1."""
+        return None
+
     @property
     def has_hessian_diagonal(self) -> bool:
         """Whether `hessian_diagonal` is known: not with partly known labels."""

@@ -226,7 +226,17 @@ class ClassifierObjective:
         """
         shares = self._shares(w)
         spread = (shares * (1.0 - shares))[:, -self.n_outputs :] * self.weights[:, None]
-        return np.asarray(self.design.power(2).T @ spread).ravel()
+        with np.errstate(over="ignore"):
+            return np.asarray(self.design.power(2).T @ spread).ravel()
+
+    def largest_values(self) -> Vector | None:
+        """Return the largest absolute value in the column of each weight, shape (n_features,); None if all are 1."""
+        largest = self.core.largest_values()
+        if largest is None:
+            return None
+        if self.intercept:
+            largest = np.append(largest, abs(self.intercept))
+        return np.repeat(largest, self.n_outputs)
 
     def sample_nlls(self, w: Vector) -> Vector:
         """Return -log p(y | x; w) of each sample, not times its weight, shape (n_samples,)."""

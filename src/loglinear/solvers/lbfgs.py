@@ -16,7 +16,7 @@ import numpy as np
 from ..options import whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .parts.history import History
+from .parts.history import empty_history
 from .parts.needs import Needs, check, no_l1
 from .parts.quasi_newton import MOST, Line, QuasiNewtonState, check_tolerances, first_step, moved, starting_state, stuck
 from .parts.wolfe import strong_wolfe
@@ -37,13 +37,16 @@ class LBFGS:
     - A trial point whose objective or gradient is not finite counts as +infinity.
     - When the evaluations of a line search run out, its best point with sufficient decrease is taken.
     - When a line search has no such point, the history is dropped and steepest descent is searched once.
+    - Where columns of the data are uneven, far larger or smaller than others, the directions are found in units
+      (``parts/curvature.py``): as if the columns were scaled, while objective and penalty stay those of the data.
 
     Cost: one gradient or more, and O(memory * n_features), per step.
 
     Converged when one of these holds (F penalised objective, k the step):
 
     - (F[k-5] - F[k]) / 5 <= tolerance * |F[k]|, the mean relative decrease over the last 5 steps (k >= 5);
-    - violation <= gradient_tolerance * max(1, |w|), the max-norm of the gradient against the Euclidean norm of w;
+    - violation <= gradient_tolerance * max(1, |w|), the max-norm of the gradient against the Euclidean norm of w; in
+      units, the Euclidean norm of the gradient in them <= gradient_tolerance;
     - the line searches fail, and the decrease -d.v that the quasi-Newton direction promised is at most 2.3e-13 |F|,
       which the rounding errors of F can hide.
 
@@ -86,7 +89,7 @@ class LBFGS:
         w = np.array(w0, dtype=np.float64)
         gradient = np.zeros_like(w)
         nll = problem.evaluate(w, gradient)
-        return starting_state(self, problem, w, nll, gradient, History.empty(self.memory, w.size))
+        return starting_state(self, problem, w, nll, gradient, empty_history(self.memory, problem, w))
 
     def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
         """Make one round of the loop of Algorithm 7.5. ``state`` is used up, unless an exception comes out."""

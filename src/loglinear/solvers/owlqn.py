@@ -15,7 +15,7 @@ import numpy as np
 from ..options import whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .parts.history import History
+from .parts.history import History, empty_history
 from .parts.needs import Needs, check
 from .parts.quasi_newton import (
     MOST,
@@ -57,6 +57,8 @@ class OWLQN:
     - Without L1 there are no orthants, so nothing is projected.
     - A trial point whose objective or gradient is not finite is backed away from.
     - When a line search fails, the history is dropped and the steepest descent direction -v is searched once.
+    - Where columns of the data are uneven, far larger or smaller than others, the directions are found in units
+      (``parts/curvature.py``): as if the columns were scaled, while objective and penalty stay those of the data.
 
     Cost: one gradient or more, and O(memory * n_features), per step.
 
@@ -64,7 +66,8 @@ class OWLQN:
 
     - (max - min) / 5 <= tolerance * |F[k]|, with the largest and the smallest of F[k-5], ..., F[k] (k >= 5): the mean
       relative decrease over the last 5 steps, if all of them descended;
-    - violation <= gradient_tolerance * max(1, |w|), the max-norm of v against the Euclidean norm of w;
+    - violation <= gradient_tolerance * max(1, |w|), the max-norm of v against the Euclidean norm of w; in units, the
+      Euclidean norm of v in them <= gradient_tolerance;
     - the line searches fail, and the decrease -p.v that the quasi-Newton direction promised is at most 2.3e-13 |F|,
       which the rounding errors of F can hide.
 
@@ -126,7 +129,7 @@ class OWLQN:
         Raises:
             ObjectiveError: the objective or its gradient is not finite at w.
         """
-        history = history or History.empty(self.memory, w.size)
+        history = history or empty_history(self.memory, problem, w)
         return starting_state(self, problem, w, nll, gradient, history, evaluations)
 
     def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:

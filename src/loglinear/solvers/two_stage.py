@@ -13,7 +13,7 @@ from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
 from .owlqn import OWLQN
-from .parts.curvature import is_curved, units
+from .parts.curvature import are_uneven, units
 from .parts.history import History
 from .parts.inner import inner_solver, no_more
 from .parts.needs import Needs, check
@@ -119,9 +119,9 @@ class TwoStage:
 
     - The gradient is evaluated at the ends of the last 4 passes; the differences of weights and of gradients are
       OWL-QN's first pairs (s, y), which the paper leaves as future work.
-    - Without L1, if the objective knows the diagonal D of its Hessian, OWL-QN starts its recursion from
-      gamma / (D + l2 + 1) instead of gamma, with D at the end of the last pass but one, and has one first pair: a third
-      of the evaluations on text (docs/benchmarks.md). With L1 it is quicker to 1 % so, and slower to 0.1 %.
+    - Without L1, if the objective knows the diagonal of its Hessian, OWL-QN works in units (``parts/curvature.py``),
+      found at the end of the last pass but one, and has one first pair: a third of the evaluations on text
+      (docs/benchmarks.md). With L1 it is quicker to 1 % so, and slower to 0.1 %, unless columns are uneven.
     - Where the first stage has led away, to an objective above the one at the starting weights (columns of large
       numbers do that), the second stage starts from weights of 0.
     - The heuristic line search is off unless asked for: it makes a pass better, but costs four times as much, and the
@@ -176,7 +176,7 @@ class TwoStage:
             return replace(state, stage=self.second.step(problem, stage))
         if stage.status is Status.RUNNING:
             following = self.first.step(problem, stage)
-            pairs = PAIRS_IN_UNITS if is_curved(problem) else PAIRS
+            pairs = PAIRS_IN_UNITS if _has_units(problem) else PAIRS
             gives_pair = following.iteration >= self.first.passes - pairs
             first = stage.objective if stage.iteration == 0 else state.first_objective
             end = self._pass_end(problem, following.w, state) if gives_pair else None
@@ -202,7 +202,8 @@ class TwoStage:
         nll = problem.evaluate(w, gradient)
         last = state.end
         if last is None:
-            return PassEnd(nll, gradient, History.empty(self.second.memory, w.size, units(problem, w)), 1)
+            scale = units(problem, w) if _has_units(problem) else None
+            return PassEnd(nll, gradient, History.empty(self.second.memory, w.size, scale), 1)
         advanced = last.history.advance(w, gradient, state.w, last.gradient, problem.separable)
         return PassEnd(nll, gradient, cast(History, advanced.curvature), last.evaluations + 1)
 
@@ -216,3 +217,8 @@ class TwoStage:
         violation = problem.penalty.violation(stage.w, end.gradient)
         objective = end.nll + problem.penalty.value(stage.w)
         return replace(state, stage=replace(stage, objective=objective, nll=end.nll, violation=violation))
+
+
+def _has_units(problem: Problem) -> bool:
+    """Whether OWL-QN is to work in units of its own, if the curvature is known."""
+    return (problem.curved is not None and not problem.penalty.l1) or are_uneven(problem)

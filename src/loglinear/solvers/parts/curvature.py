@@ -7,21 +7,34 @@ import numpy as np
 from ...problem import Problem
 from ...vectors import Vector
 
-__all__ = ["is_curved", "units"]
+__all__ = ["are_uneven", "units"]
 
-# Added to the curvature of every weight: a rare feature, or one whose labels seem certain, can meet more curvature on
-# the way to the optimum than where it is looked at.
-DAMPING = 1.0
+# Columns whose largest values lie outside these bounds have units: numbers in other units than most, such as an income
+# beside an age. The shares of rare words in long texts lie inside.
+LEAST, MOST = 1e-3, 1e2
+# Bounds of the sum that a unit is the square root of: its products are kept as float32.
+TINY, HUGE = 1e-36, 1e36
 
 
-def is_curved(problem: Problem) -> bool:
-    """Whether a problem is smooth and its objective knows the diagonal of its Hessian."""
-    return not problem.penalty.l1 and problem.curved is not None
+def are_uneven(problem: Problem) -> bool:
+    """Whether the columns of the data need units: one has values far from those of the others, or all far from 1."""
+    largest = None if problem.curved is None else problem.curved.largest_values()
+    if largest is None:
+        return False
+    used = largest[largest > 0.0]
+    return bool(used.size) and not (used.min() >= LEAST and used.max() <= MOST)
 
 
 def units(problem: Problem, w: Vector) -> Vector | None:
-    """Return the unit of each weight, 1 / sqrt(curvature along it at w), shape (n,); None unless ``is_curved``."""
-    if problem.penalty.l1 or problem.curved is None:
+    """Return the unit of each weight, shape (n,); None if the objective does not know its curvature.
+
+    The unit is 1 / sqrt(h + l2 + m^2), with h the curvature along the weight at w and m the largest value of its
+    feature. One sample can add m^2 / 4 to the curvature: a rare feature, or one whose labels seem certain, can meet
+    more curvature on the way to the optimum than where it is looked at.
+    """
+    if problem.curved is None:
         return None
-    curvature = problem.curved.hessian_diagonal(w)
-    return 1.0 / np.sqrt(curvature + (problem.penalty.l2 + DAMPING))
+    largest = problem.curved.largest_values()
+    curvature = problem.curved.hessian_diagonal(w) + problem.penalty.l2
+    curvature += 1.0 if largest is None else np.minimum(largest, HUGE**0.5) ** 2
+    return 1.0 / np.sqrt(np.where(curvature > 0.0, np.clip(curvature, TINY, HUGE), 1.0))

@@ -21,10 +21,12 @@ import numpy.typing as npt
 
 from ... import vectors
 from ...penalty import Separable
+from ...problem import Problem
 from ...vectors import Rows, Vector
+from .curvature import are_uneven, units
 from .quasi_newton import EPSILON, Advanced, Moved
 
-__all__ = ["Combination", "History"]
+__all__ = ["Combination", "History", "empty_history"]
 
 
 @dataclass(frozen=True)
@@ -184,3 +186,8 @@ class History:
         for i in range(m):
             on_s[i] = alpha[i] - (r_y[i] + on_s[:i] @ SY[:i, i]) / SY[i, i]
         return on_s, -gamma * alpha, float(gamma)
+
+
+def empty_history(memory: int, problem: Problem, w: Vector) -> History:
+    """Return a history without pairs for a minimisation that starts at w, in units if the columns are uneven."""
+    return History.empty(memory, w.size, units(problem, w) if are_uneven(problem) else None)

@@ -80,7 +80,7 @@ class Advanced(NamedTuple):
     Attributes:
         curvature: the curvature with the pair.
         violation: max-norm of v.
-        squared: Euclidean norm of v, squared.
+        squared: Euclidean norm of v, in units, squared.
         slope: (w_new - w) . v.
     """
 
@@ -95,7 +95,11 @@ class Curvature(Protocol):
 
     @property
     def live(self) -> Any:
-        """Whether there are pairs; H is the identity without them."""
+        """Whether there are pairs; H is the identity, in units, without them."""
+
+    @property
+    def scale(self) -> Vector | None:
+        """Unit of each weight, shape (n,); None for 1."""
 
     def direction(self, w: Vector, g: Vector, penalty: Separable) -> Direction:
         """Return -H v, where v is the pseudo-gradient at w, the point to which ``advance`` came last."""
@@ -120,7 +124,7 @@ class QuasiNewtonState:
         objective: penalised, nats.
         nll: unpenalised, nats.
         violation: max-norm of the pseudo-gradient of the penalised objective at w.
-        norm: Euclidean norm of the same pseudo-gradient.
+        norm: Euclidean norm of the same pseudo-gradient, in units of the history.
         history: the curvature: pairs (s, y), or the matrix H that they make.
         gradient_evaluations: so far.
         iteration: steps taken.
@@ -172,7 +176,7 @@ class Trial:
         nll: unpenalised, nats.
         w_norm: Euclidean norm of the weights that bear a penalty.
         violation: max-norm of the pseudo-gradient.
-        norm: Euclidean norm of the pseudo-gradient.
+        norm: Euclidean norm of the pseudo-gradient, in units.
         slope: derivative of the objective along d.
         history: with the pair of the step from the state's w.
     """
@@ -283,6 +287,7 @@ def starting_state(
     l1_norm, squared_norm = penalty.norms(w)
     objective = nll + penalty.value_from_norms(l1_norm, squared_norm)
     violation, squared = vectors.pseudo_gradient(w, gradient, penalty.strengths, out=spare_w)
+    norm = math.sqrt(squared) if curvature.scale is None else float(np.linalg.norm(curvature.scale * spare_w))
     for name, number in (("objective", objective), ("gradient's largest entry", violation)):
         if not math.isfinite(number):
             message = f"the {name} is {number} at the starting point; check the data, or start from other weights"
@@ -293,11 +298,11 @@ def starting_state(
         objective=objective,
         nll=nll,
         violation=violation,
-        norm=math.sqrt(squared),
+        norm=norm,
         history=curvature,
         gradient_evaluations=evaluations,
         iteration=0,
-        status=_status(bounds, (objective,), violation, math.sqrt(squared_norm)),
+        status=_status(bounds, (objective,), violation, math.sqrt(squared_norm), norm, curvature),
         recent=(objective,),
         spare_w=spare_w,
         spare_gradient=np.zeros_like(w),
@@ -324,7 +329,7 @@ def moved(bounds: Bounds, state: QuasiNewtonState, trial: Trial, evaluations: in
         history=trial.history,
         gradient_evaluations=state.gradient_evaluations + evaluations,
         iteration=state.iteration + 1,
-        status=_status(bounds, recent, trial.violation, trial.w_norm),
+        status=_status(bounds, recent, trial.violation, trial.w_norm, trial.norm, trial.history),
         recent=recent,
         spare_w=state.w,
         spare_gradient=state.gradient,
@@ -346,7 +351,12 @@ def stuck(state: QuasiNewtonState, descent: float, evaluations: int) -> QuasiNew
     )
 
 
-def _status(bounds: Bounds, recent: tuple[float, ...], violation: float, w_norm: float) -> Status:
+def _status(
+    bounds: Bounds, recent: tuple[float, ...], violation: float, w_norm: float, norm: float, curvature: Curvature
+) -> Status:
+    """Return ``stopping_status``; a violation in the data's units says little where columns are uneven."""
+    if curvature.scale is not None:
+        violation, w_norm = norm, 0.0
     return stopping_status(recent, violation, w_norm, bounds.tolerance, bounds.gradient_tolerance)
 
 
