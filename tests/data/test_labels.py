@@ -57,6 +57,7 @@ def contents(corpus):
     return corpus.labels, corpus.gold(), corpus.core.names(), [array.tolist() for array in corpus.core.rows()]
 
 
+@pytest.mark.thread_unsafe
 @pytest.mark.parametrize("format", WRITERS)
 @settings(max_examples=30, derandomize=True, deadline=None)
 @given(sentences=SENTENCES)

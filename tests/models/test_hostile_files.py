@@ -277,6 +277,7 @@ def hostile(data, models, folder, kind):
     return write(folder / "m", file)
 
 
+@pytest.mark.thread_unsafe
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
 @examples(25)

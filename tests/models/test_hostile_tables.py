@@ -116,6 +116,7 @@ ODD = (
 )
 
 
+@pytest.mark.thread_unsafe
 @given(cells=st.lists(st.sampled_from(ODD), min_size=2, max_size=6), bins=st.sampled_from([None, 2]))
 @examples(200)
 def test_cells_of_any_kind_are_refused_or_make_a_network(tmp_path_factory, cells, bins):
@@ -140,6 +141,7 @@ def test_pages_that_are_damaged_are_refused_with_the_name_of_the_file(tmp_path):
         read_table(f"{path}.gone.parquet")
 
 
+@pytest.mark.thread_unsafe
 @given(seed=st.integers(0, 2**32))
 @examples(500)
 def test_a_damaged_parquet_file_is_refused_or_read(tmp_path_factory, seed):

@@ -149,8 +149,10 @@ if __name__ == "__main__":
 
 def test_a_grid_search_in_forked_processes(tmp_path):
     program = """
+import multiprocessing
 import joblib
 from sklearn.model_selection import GridSearchCV
+multiprocessing.set_start_method("fork")
 with joblib.parallel_backend("multiprocessing"):
     ChainCRF().fit(X, y)
     search = GridSearchCV(ChainCRF(), {"l2": [0.1, 1.0, 10.0]}, cv=3, n_jobs=2).fit(X, y)

@@ -111,6 +111,7 @@ def routing():
         yield
 
 
+@pytest.mark.thread_unsafe
 @pytest.mark.parametrize("form", ["plain", "pipeline", "search"])
 @pytest.mark.parametrize("kind", ["chain", "classifier"])
 def test_sample_weights_are_routed_to_training_and_scoring(routing, kind, form):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -16,6 +18,7 @@ from loglinear.networks.numbering import Layout
 from loglinear.objectives.network import NetworkLikelihood
 from loglinear.solvers import OWLQN, Grafting, GraftingLight
 from oracles.network_enumeration import Enumerated, features, weights
+from oracles.samples import linked_codes
 
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-6}
 SOLVERS = [
@@ -218,3 +221,25 @@ def test_bad_states_are_named(codes, message):
 def test_bad_sample_weights_are_refused():
     with pytest.raises(DataError, match=r"weight -1\.0 of sample 1"):
         likelihood(MIXED, np.zeros((2, 4), int), weights=np.array([1.0, -1.0]))
+
+
+def test_threads_that_share_an_objective_have_graphs_of_their_own():
+    layout = Layout([2] * 8)
+    codes, _ = linked_codes([2] * 8, 60)
+    shared = NetworkLikelihood(codes, layout, inference=Exact())
+    rng = np.random.default_rng(2)
+
+    def evaluated(objective, w):
+        value, gradient = objective.value_and_gradient(w)
+        return objective.graph_of(np.flatnonzero(w[: layout.n_interactions])), value, gradient.tobytes()
+
+    for _ in range(5):
+        larger = np.zeros(layout.n_features)
+        larger[rng.choice(layout.n_interactions, 10, replace=False)] = rng.normal(size=10)
+        smaller = larger.copy()
+        smaller[np.flatnonzero(larger)[:1]] = 0.0
+        evaluated(shared, larger)
+        with ThreadPoolExecutor(1) as others:
+            graph, *found = others.submit(evaluated, shared, smaller).result()
+        assert len(graph.edges) == 9
+        assert found == list(evaluated(NetworkLikelihood(codes, layout, inference=Exact()), smaller)[1:])

@@ -348,6 +348,7 @@ def test_step_does_not_touch_the_starting_array_and_repeats_bitwise(name):
     assert first.w.tobytes() == second.w.tobytes()
 
 
+@pytest.mark.thread_unsafe
 @pytest.mark.parametrize("name", [name for name in BATCH if name != "bfgs"])
 def test_no_vector_is_allocated_in_the_steady_state(name):
     import tracemalloc

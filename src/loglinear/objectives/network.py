@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import numpy.typing as npt
 
@@ -74,7 +76,8 @@ class NetworkLikelihood:
         hidden = (found < 0).any(axis=1)
         self._hidden, self._hidden_weights = found[hidden], weights[hidden]
         self._counts = self._counted(found[~hidden], weights[~hidden], unit)
-        self._graph = Graph(layout, np.empty((0, 2), np.int64), threads)
+        self._independent_graph = Graph(layout, np.empty((0, 2), np.int64), threads)
+        self._last = threading.local()
 
     @property
     def is_convex(self) -> bool:
@@ -84,7 +87,7 @@ class NetworkLikelihood:
     @property
     def n_threads(self) -> int:
         """Threads of inference and of the solvers' vectors."""
-        return int(self._graph.network.n_threads)
+        return int(self._independent_graph.network.n_threads)
 
     def _counted(self, codes: Codes, weights: Vector, unit: bool) -> Vector:
         """Sum of each feature over samples without missing values."""
@@ -120,14 +123,15 @@ class NetworkLikelihood:
         return np.asarray(shifts, dtype=np.float64)
 
     def graph_of(self, interactions: Numbers) -> Graph:
-        """Return the last graph if it has all edges of these interactions and few others, else a new graph."""
+        """Return the thread's last graph if it has all edges of these interactions and few others, else a new graph."""
         edges = self.layout.edges_of(interactions)
-        known = self._graph.edges
+        graph = getattr(self._last, "graph", self._independent_graph)
+        known = graph.edges
         number = edges @ [self.layout.n_variables, 1]
         covered = len(known) <= 1.25 * len(edges) and np.isin(number, known @ [self.layout.n_variables, 1]).all()
         if not covered:
-            self._graph = Graph(self.layout, edges, self.threads)
-        return self._graph
+            graph = self._last.graph = Graph(self.layout, edges, self.threads)
+        return graph
 
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
         """Return the NLL and its gradient by all weights; see `Objective`."""

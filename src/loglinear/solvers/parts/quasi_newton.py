@@ -287,7 +287,9 @@ def starting_state(
     l1_norm, squared_norm = penalty.norms(w)
     objective = nll + penalty.value_from_norms(l1_norm, squared_norm)
     violation, squared = vectors.pseudo_gradient(w, gradient, penalty.strengths, out=spare_w)
-    norm = math.sqrt(squared) if curvature.scale is None else float(np.linalg.norm(curvature.scale * spare_w))
+    norm = math.sqrt(squared)
+    if curvature.scale is not None and math.isfinite(norm):
+        norm = float(np.linalg.norm(curvature.scale * spare_w))
     for name, number in (("objective", objective), ("gradient's largest entry", violation)):
         if not math.isfinite(number):
             message = f"the {name} is {number} at the starting point; check the data, or start from other weights"
