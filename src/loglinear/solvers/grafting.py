@@ -106,7 +106,7 @@ class Grafting:
         start = self.inner.init(problem, w0)
         features = self._standing(problem, start.w)
         state = WorkingSetState(
-            inner=self._started(problem, features, start.w, start.nll, start.gradient),
+            inner=self._started(problem, features, start.w, start.nll, start.gradient, None, start.history.scale),
             features=features,
             w=start.w,
             spare=start.w.copy(),
@@ -115,6 +115,7 @@ class Grafting:
             selected=features,
             arrived=None if self.candidates is None else np.zeros(start.w.size, np.bool_),
             awaiting=self.candidates is not None,
+            scale=start.history.scale,
         )
         return self._tested(problem, state, start.gradient)
 
@@ -162,8 +163,13 @@ class Grafting:
         """Step 3: look whether all features, S and the others, meet condition (3); if not, go on to Step 2."""
         violation = problem.penalty.violation(state.w, gradient)
         state = self._with_arrivals(problem, replace(state, violation=violation, scored=True, since=0))
-        norm = math.sqrt(problem.penalty.norms(state.w)[1])
-        status = stopping_status((state.objective,), violation, norm, 0.0, self.inner.gradient_tolerance)
+        w_norm = math.sqrt(problem.penalty.norms(state.w)[1])
+        if state.scale is not None:
+            violation, w_norm = (
+                float(np.linalg.norm(state.scale * problem.penalty.pseudo_gradient(state.w, gradient))),
+                0.0,
+            )
+        status = stopping_status((state.objective,), violation, w_norm, 0.0, self.inner.gradient_tolerance)
         if status is Status.RUNNING or state.awaiting:
             return self._selected(problem, state, gradient)
         return replace(state, status=status)
@@ -220,7 +226,7 @@ class Grafting:
         features = np.sort(np.concatenate([state.features, chosen]))
         assert isinstance(inner.history, History)
         history = inner.history.cleared() if failed else inner.history
-        history = history.onto(state.features, features)
+        history = history.onto(state.features, features, state.scale)
         recent = (state.objective,) if failed else ()
         state = replace(state, selected=np.concatenate([state.selected, chosen]), recent=recent)
         return self._at_work(problem, state, features, gradient, history)
@@ -234,7 +240,7 @@ class Grafting:
         history: History | None = None,
     ) -> WorkingSetState:
         """Return the state with these features at work."""
-        started = self._started(problem, features, state.w, state.inner.nll, gradient, history)
+        started = self._started(problem, features, state.w, state.inner.nll, gradient, history, state.scale)
         return replace(
             state,
             inner=started,
@@ -250,10 +256,13 @@ class Grafting:
         w: Vector,
         nll: float,
         gradient: Vector,
-        history: History | None = None,
+        history: History | None,
+        scale: Vector | None,
     ) -> QuasiNewtonState:
         """Return the state of OWL-QN at w on some of the features."""
         small = Problem(problem.objective, penalty_on(problem, features))
+        if history is None:
+            history = History.empty(self.inner.memory, features.size, None if scale is None else scale[features])
         return self.inner.start(small, w[features], nll, gradient[features], history)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from loglinear import LBFGS, OWLQN, ClassifierObjective, ElasticNet, Problem, Stop, TwoStage, minimize
-from loglinear.solvers import BFGS
+from loglinear.solvers import BFGS, Grafting, GraftingLight
 from loglinear.solvers.parts.curvature import are_uneven, units
 
 RANDOM = np.random.default_rng(3)
@@ -49,11 +49,14 @@ def test_steps_in_units_are_those_on_scaled_columns(solver):
     np.testing.assert_allclose(found.w / unit, expected.w, rtol=1e-2, atol=1e-3)
 
 
-@pytest.mark.parametrize("l1", [0.0, 1e-9])
-@pytest.mark.parametrize("solver", [LBFGS(), OWLQN(), BFGS(), TwoStage()])
+@pytest.mark.parametrize(
+    ("solver", "l1"),
+    [
+        *((solver, 0.0) for solver in (LBFGS(), BFGS(), OWLQN(), TwoStage())),
+        *((solver, 1e-9) for solver in (OWLQN(), TwoStage(), Grafting(select=2), GraftingLight(select=1))),
+    ],
+)
 def test_uneven_columns_are_no_obstacle(solver, l1):
-    if l1 and isinstance(solver, (LBFGS, BFGS)):
-        return
     best = minimize(problem(EVEN), LBFGS(tolerance=1e-12)).nll
     found = minimize(problem(UNEVEN, l1=l1), solver)
     assert found.status.converged

@@ -139,19 +139,20 @@ class History:
         )
         return Advanced(history, violation, squared, slope)
 
-    def onto(self, old: npt.NDArray[np.int64], new: npt.NDArray[np.int64]) -> History:
-        """Return the history by other features; it has no units of its own.
+    def onto(self, old: npt.NDArray[np.int64], new: npt.NDArray[np.int64], scale: Vector | None = None) -> History:
+        """Return the history by other features.
 
         Args:
             old: numbers of the features that the pairs are by, ascending.
             new: numbers of the features wanted, ascending; the pairs are 0 at those that are not among the old ones.
+            scale: unit of every feature, those of the history among them; None for 1.
         """
         if np.array_equal(old, new):
             return self
         _, from_old, to_new = np.intersect1d(old, new, assume_unique=True, return_indices=True)
         S, Y = (np.zeros((self.memory + 1, new.size), np.uint16) for _ in range(2))
         S[:, to_new], Y[:, to_new] = self.S[:, from_old], self.Y[:, from_old]
-        history = replace(self, S=S, Y=Y)
+        history = replace(self, S=S, Y=Y, scale=None if scale is None else scale[new])
         return history if from_old.size == old.size else history._multiplied()
 
     def _multiplied(self) -> History:

@@ -121,6 +121,7 @@ class WorkingSetState:
         selections: times that features were selected.
         arrived: which features may be selected, shape (n_features,); None for all.
         awaiting: whether more features may arrive.
+        scale: unit of each weight, in which OWL-QN works, shape (n_features,); None for 1.
         problem: over the features at work; made again after loading.
     """
 
@@ -141,6 +142,7 @@ class WorkingSetState:
     selections: int = 0
     arrived: npt.NDArray[np.bool_] | None = None
     awaiting: bool = False
+    scale: Vector | None = None
     problem: Problem | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
