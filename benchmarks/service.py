@@ -12,6 +12,7 @@ A line of JSON says how it went. The exit code is 1 if an answer was wrong or di
 from __future__ import annotations
 
 import argparse
+import contextlib
 import http.client
 import http.server
 import json
@@ -154,15 +155,22 @@ def trial(tagger: Tagger, X: list, *, requests: int, kills: int, workers: int, c
     """Run the service; the tagger has been used by this process before."""
     batches = [X[at : at + 3] for at in range(0, len(X), 3)]
     expected = [tagger.tag_batch(batch) for batch in batches]  # threads of the master are at work before the fork
-    outcome, lock, left = Outcome(), threading.Lock(), iter(range(requests))
+    outcome, lock, left, chance = Outcome(), threading.Lock(), iter(range(requests)), random.Random(0)
     began = time.monotonic()
+
+    def kill_if_due(number: int) -> None:
+        if outcome.kills < kills and (number + 1) * kills >= requests * (outcome.kills + 1) and service.pids:
+            with contextlib.suppress(ProcessLookupError):  # killed already, and not yet replaced
+                os.kill(chance.choice(service.pids), signal.SIGKILL)
+                outcome.kills += 1
 
     def client() -> None:
         while True:
             with lock:
                 number = next(left, None)
-            if number is None:
-                return
+                if number is None:
+                    return
+                kill_if_due(number)
             answer = ask(service.address, json.dumps(batches[number % len(batches)]).encode(), outcome, lock)
             with lock:
                 outcome.requests += answer is not None
@@ -173,16 +181,8 @@ def trial(tagger: Tagger, X: list, *, requests: int, kills: int, workers: int, c
         threads = [threading.Thread(target=client) for _ in range(clients)]
         for thread in threads:
             thread.start()
-        chance = random.Random(0)
-        while any(thread.is_alive() for thread in threads):
-            due = (outcome.requests + 1) * kills >= requests * (outcome.kills + 1)
-            if outcome.kills < kills and due and service.pids:
-                try:
-                    os.kill(chance.choice(service.pids), signal.SIGKILL)
-                    outcome.kills += 1
-                except ProcessLookupError:  # killed already, and not yet replaced
-                    pass
-            time.sleep(chance.uniform(0.001, 0.01))
+        for thread in threads:
+            thread.join()
     outcome.seconds = round(time.monotonic() - began, 1)
     return outcome
 

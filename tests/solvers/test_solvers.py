@@ -204,6 +204,19 @@ def test_a_solver_reaches_the_minimum_or_names_what_it_misses(name, kind, penalt
     assert least - 1e-6 * abs(least) <= found.objective <= least + row.within * abs(least)
 
 
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_penalty_that_leaves_no_weight_is_no_error(name):
+    row = MATRIX.get(name)
+    if row is not None and not ("l1" in row.penalties and "two classes without intercept" in row.problems):
+        return
+    problem = Problem(classifier(2, intercept=False), ElasticNet(l1=1e4))
+    if make_solver(name).needs.unmet(problem):
+        return
+    result = minimize(problem, make_solver(name))
+    assert not result.w.any()
+    assert result.status.converged
+
+
 # Laws of batch solvers on problems of few weights.
 
 

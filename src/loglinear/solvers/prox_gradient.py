@@ -139,7 +139,8 @@ class ProxGradient:
         objective = nll + problem.penalty.value(w)
         violation = problem.penalty.violation(w, gradient)
         curvature = max(float(np.abs(gradient).max(initial=0.0)), 1.0)
-        return ProxGradientState(w, gradient, objective, nll, violation, curvature, (objective,))
+        state = ProxGradientState(w, gradient, objective, nll, violation, curvature, (objective,))
+        return replace(state, status=self._status(problem, state, np.empty(0, np.int64)))
 
     def step(self, problem: Problem, state: ProxGradientState) -> ProxGradientState:
         """Iterate on a working set, then evaluate the whole gradient."""
