@@ -270,6 +270,8 @@ def tests_of(module: str) -> list[str]:
     """Return files and folders of tests, below the root."""
     found = next(tests for pattern, tests in TESTS.items() if fnmatch.fnmatch(module, pattern))
     names = [f"tests/{name}" for name in found.format(stem=Path(module).stem).split()]
+    if "_number(" in (PACKAGE / module).read_text(encoding="utf-8"):
+        names.append("tests/test_ranges.py")
     return [name for name in names if (ROOT / name).exists()]
 
 
