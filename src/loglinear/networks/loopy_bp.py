@@ -63,7 +63,8 @@ class LoopyBP:
 
     def moments(self, graph: Graph, scores: tuple[Vector, Vector], report: Report, *, whole: bool) -> Moments:
         """Return expectations; messages start where the last run on this graph ended."""
-        messages = self._last[1] if self._last is not None and self._last[0] is graph else None
+        last = self._last  # read once: another thread may put its own there
+        messages = last[1] if last is not None and last[0] is graph else None
         found = graph.network.loopy_bp(
             *scores,
             damping=self.damping,
