@@ -300,6 +300,14 @@ def test_a_checkpoint_from_before_there_was_an_option_goes_with_its_default_only
     assert changes(before, terms(window=1))
 
 
+def test_long_values_are_cut_where_they_have_changed():
+    def changed(value):
+        return changes([{"constraints": 1}, "owlqn", {}, {}], [{"constraints": value}, "owlqn", {}, {}])
+
+    assert changed(60 * "x") == [f"constraints was 1 and is {60 * 'x'} now"]
+    assert changed(61 * "x") == [f"constraints was 1 and is {57 * 'x'}... now"]
+
+
 def test_weights_of_sentences_starting_weights_and_development_data_are_compared(tmp_path):
     path, crf, dev = tmp_path / "c", ChainCRF(l1=1.0, patience=3), {"X_dev": X[:5], "y_dev": Y[:5]}
     start = ChainCRF().fit(*CHAIN)

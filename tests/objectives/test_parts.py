@@ -21,6 +21,7 @@ from loglinear import (
     Checkpoint,
     Corpus,
     ElasticNet,
+    ObjectiveError,
     Problem,
     Stop,
     minimize,
@@ -226,6 +227,13 @@ def test_chains_of_second_order_are_not_mixed():
     with pytest.raises(ValueError, match="first order"):
         minimize(problem, ParameterMixing())
     assert train(problem.objective, SolverOptions(l1=0.5)).status.converged
+
+
+def test_a_learning_rate_that_makes_the_passes_diverge_is_named():
+    X, y = chunky(20)
+    problem = Problem(ChainParts(cut_at(X, y, [10])), ElasticNet(l1=0.5, l2=1.0))
+    with pytest.raises(ObjectiveError, match=r"at learning_rate=1e\+300; give a smaller one"):
+        minimize(problem, ParameterMixing(learning_rate=1e300))
 
 
 def test_parts_counts_and_tables_survive_the_way_to_another_process():
