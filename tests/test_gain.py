@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from examples import examples
 from loglinear import LBFGS, OWLQN, ClassifierObjective, ElasticNet, MaxEnt, Problem, Status, TwoStage, minimize
 from loglinear.gain import has_settled, largest_gain
+from loglinear.solvers.parts.history import History
+from loglinear.solvers.two_stage import PassEnd
 
 
 class Quadratic:
@@ -138,6 +141,22 @@ def test_a_bound_of_the_distance_settles_it_without_an_evaluation():
     assert has_settled(problem, w, 25.0, np.array([-5.0, -5.0]), gap=0.4)
     with pytest.raises(AssertionError, match="evaluated"):
         has_settled(problem, w, 25.0, np.array([-5.0, -5.0]), gap=0.6)
+
+
+@pytest.mark.parametrize(("first", "again"), [(10.0, True), (20.0, False)])
+def test_the_second_stage_starts_from_zero_where_the_first_has_led_above_its_start(first, again):
+    objective, solver = ClassifierObjective(np.eye(4), [0, 1, 0, 1], n_classes=2), TwoStage(passes=1)
+    problem = Problem(objective, ElasticNet(l2=1.0))
+    state, w = solver.init(problem, np.zeros(5)), np.array([-1.0, 1.0, -1.0, 1.0, 4.0])
+    gradient = np.zeros(5)
+    nll = problem.evaluate(w, gradient)
+    # The objective at w is above 10 nats because of its penalty.
+    assert nll < 10.0 < nll + problem.penalty.value(w) < 20.0
+    stage = replace(state.stage, w=w, status=Status.PASSES_MADE, iteration=1)
+    end = PassEnd(nll, gradient, History.empty(2, 5), 1)
+    following = solver.step(problem, replace(state, stage=stage, end=end, first_objective=first))
+    at_start = 4.0 * np.log(2.0) if again else nll + problem.penalty.value(w)
+    assert following.stage.recent[0] == pytest.approx(at_start)
 
 
 def test_two_stages_on_columns_of_large_numbers_start_again_from_zero():
