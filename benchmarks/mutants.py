@@ -119,6 +119,7 @@ TESTS = {
     "models/settings.py": "models/test_chain.py models/test_maxent.py models/test_label_types.py",
     "models/structure.py": "models/test_structure.py models/test_network.py cli/commands/test_structure.py",
     "models/tagg*.py": "models/test_tagger.py models/test_tagging.py cli/commands/test_tag.py",
+    "models/text_classifier.py": "models/test_text_classifier.py cli/commands/test_explain.py",
     "models/terms.py": "models/test_checkpoint.py models/test_start.py",
     "models/training.py": "models/test_training.py models/test_start.py models/test_checkpoint.py",
     "models/translations.py": "models/test_scikit_learn_habits.py cli/test_main.py",

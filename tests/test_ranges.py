@@ -10,13 +10,28 @@ from pathlib import Path
 import pytest
 
 import loglinear
-from loglinear import ElasticNet, OptionError, PairwiseMRF
-from loglinear.models.options import thread_count
+from loglinear import ChainFeatures, ElasticNet, OptionError, PairwiseMRF
+from loglinear.models.online import AROW, AveragedPerceptron, PassiveAggressive
+from loglinear.models.options import DevOptions, thread_count
+from loglinear.models.structure import NetworkOptions
 from loglinear.networks.exact import Exact
 from loglinear.networks.gibbs import Gibbs
 from loglinear.networks.loopy_bp import LoopyBP
 from loglinear.path import falling
 from loglinear.solvers import SOLVERS
+
+
+def checked(make):
+    """The class of a group of options, which are looked at when they are used."""
+
+    def made(**options):
+        found = make(**options)
+        found.check(**({"given": True} if make is DevOptions else {}))
+        return found
+
+    made.__name__ = make.__name__
+    return made
+
 
 ROOT = Path(loglinear.__file__).parent
 SEED, PASSES, COUNT, STEPS = (0, 2**64 - 1), (1, 10**6), (1, 2**62), (1, 1000)
@@ -47,6 +62,11 @@ WHOLE = {
     LoopyBP: {"max_iterations": (1, 2**31)},
     ElasticNet: {"unpenalised": (0, 2**62)},
     thread_count: {"n_jobs": (1, 2**16)},
+    ChainFeatures: {"min_count": (1, 2**32 - 1), "order": (1, 2)},
+    AveragedPerceptron: {"max_iterations": (0, 2**31 - 1)},
+    PassiveAggressive: {"type": (0, 2)},
+    checked(NetworkOptions): {"max_states": (2, 2**16 - 1), "bins": (2, 2**16 - 1)},
+    checked(DevOptions): {"patience": (1, 2**31 - 1)},
 }  # fmt: skip
 FROM_0 = [0.0, 1e300], [-1e-300, -1.0]
 ABOVE_0 = [1e-300, 1e300], [0.0, -1.0]
@@ -70,6 +90,9 @@ REAL = {
     "sgd_l1": {"decay": UP_TO_1, "tail": FROM_0, "learning_rate": ABOVE_0},
     LoopyBP: {"damping": ([0.0, 0.999], [1.0, -0.001]), "tolerance": ABOVE_0},
     ElasticNet: {"l1": FROM_0, "l2": FROM_0},
+    AveragedPerceptron: {"epsilon": FROM_0},
+    PassiveAggressive: {"c": ABOVE_0},
+    AROW: {"variance": ABOVE_0, "gamma": ABOVE_0},
 }
 
 
