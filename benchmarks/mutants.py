@@ -100,7 +100,7 @@ TESTS = {
     "models/chain.py": "models/test_chain.py models/test_n_best.py models/test_second_order.py report/test_page.py",
     "models/chain_file.py": "models/test_chain.py models/test_foreign.py",
     "models/chain_parts.py": "objectives/test_parts.py",
-    "models/chain_single.py": "models/test_single.py",
+    "models/chain_single.py": "models/test_single.py models/test_chain.py",
     "models/chain_training.py": "models/test_training.py models/test_chain.py cli/commands/test_select.py",
     "models/chain_weights.py": "models/test_chain_weights.py models/test_second_order.py models/test_foreign.py",
     "models/checkpoint*.py": "models/test_checkpoint.py cli/commands/test_train_checkpoint.py",

@@ -370,3 +370,13 @@ def test_no_evaluation_is_spent_on_the_gap_where_the_state_holds_the_gradient():
 def test_a_share_to_stop_at_is_from_0_to_a_tenth(limit):
     with pytest.raises(OptionError, match="gap="):
         Stop(gap=limit)
+
+
+def test_a_point_without_gradient_is_the_optimum():
+    problem = Problem(
+        ClassifierObjective(np.zeros((4, 2)), [0, 1, 0, 1], n_classes=2, intercept=False), ElasticNet(l2=1.0)
+    )
+    gradient = np.zeros(2)
+    nll = problem.evaluate(np.zeros(2), gradient)
+    assert not gradient.any()
+    assert duality_gap(problem, np.zeros(2), nll, gradient) == pytest.approx(0.0, abs=1e-12)

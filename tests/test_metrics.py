@@ -389,6 +389,12 @@ def test_report_is_aligned_and_has_no_confusions_without_errors():
     assert evaluate(labels, labels).report(width=10).split("\n\n") == [accuracies, table]
 
 
+def test_labels_with_tabs_and_line_ends_do_not_break_a_report():
+    text = evaluate([["a\tb", "c\rd"]], [["c\rd", "e\nf"]]).report()
+    assert all(name in text for name in (r"a\tb", r"c\rd", r"e\nf"))
+    assert not set("\t\r") & set(text)
+
+
 def test_report_of_many_labels_shows_the_most_frequent_confusions_first():
     gold = [[f"label{n}" for n in range(60) for _ in range(n)]]
     predicted = [["label0"] * len(gold[0])]

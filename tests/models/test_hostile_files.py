@@ -234,6 +234,10 @@ def check(model, path: Path, command_line: bool = True) -> None:
         assert str(error).startswith(str(path))  # noqa: PT017
         assert len(str(error)) < 1000  # noqa: PT017
         refused = True
+    except DataError as error:
+        # A model whose labels are said to be of another type does not fit the data.
+        assert re.match("(the )?labels (are )?of (type|several types)", str(error)), error  # noqa: PT017
+        refused = False
     else:
         refused = False
     if not command_line:

@@ -107,3 +107,11 @@ def test_bad_options_are_refused():
         nodewise([[0, 1]], layout, ElasticNet(1.0), tolerance=-1.0)
     with pytest.raises(OptionError, match="max_steps"):
         nodewise([[0, 1]], layout, ElasticNet(1.0), max_steps=0)
+
+
+def test_without_an_l1_every_variable_has_the_regression_of_one_next_to_none():
+    layout = Layout([2] * 4)
+    codes, _ = linked_codes([2] * 4, 200)
+    tight = {"tolerance": 0.0, "gradient_tolerance": 1e-9}
+    without, almost = (nodewise(codes, layout, ElasticNet(l1, 1.0), **tight) for l1 in (0.0, 1e-9))
+    np.testing.assert_allclose(without.w, almost.w, atol=1e-6)

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize as scipy_minimize
 
-from loglinear import ElasticNet, OptionError, Problem, Stop, minimize
+from loglinear import ClassifierObjective, ElasticNet, OptionError, Problem, Stop, minimize
 from loglinear.networks.exact import Exact
 from loglinear.networks.numbering import Layout
 from loglinear.objectives.network import NetworkLikelihood
@@ -219,3 +219,12 @@ def test_rounding_errors_at_the_optimum_do_not_make_the_curvature_grow(objective
     state = solver.step(problem, solver.init(problem, best.w))
     assert state.curvature < 1e6
     assert state.gradient_evaluations < 30
+
+
+def test_weights_that_are_not_worth_their_penalty_are_not_worked_on():
+    rng = np.random.default_rng(0)
+    objective = ClassifierObjective(rng.normal(size=(40, 5)), rng.integers(0, 2, 40), n_classes=2, intercept=False)
+    steepest = np.sort(np.abs(objective.value_and_gradient(np.zeros(5))[1]))[::-1]
+    l1 = (steepest[1] + steepest[2]) / 2.0
+    trace = minimize(Problem(objective, ElasticNet(l1=l1)), ProxGradient()).trace
+    assert trace[1].working_set == 2

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import ChainObjective, Corpus
+from loglinear import ChainObjective, ClassifierObjective, Corpus
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
@@ -347,3 +347,11 @@ def test_what_it_cannot_do_is_said(problem, monkeypatch):
     monkeypatch.setattr(module, "memory_of_machine", lambda: 1000)
     with pytest.raises(OptionError, match="GiB of marginals"):
         minimize(problem, SAG())
+
+
+def test_the_only_whole_gradient_is_that_of_the_end():
+    rng = np.random.default_rng(0)
+    objective = ClassifierObjective(rng.normal(size=(40, 5)), rng.integers(0, 2, 40), n_classes=2)
+    result = minimize(Problem(objective, ElasticNet(l2=1.0, unpenalised=1)), SAG(tolerance=1e9))
+    assert result.iterations > 1
+    assert result.gradient_evaluations == 1
