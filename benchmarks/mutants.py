@@ -116,7 +116,7 @@ TESTS = {
     "models/options.py": "models/test_estimator.py models/test_training.py cli/test_bad_input.py",
     "models/reports.py": "report",
     "models/selection.py": "models/test_selection.py cli/commands/test_select.py",
-    "models/settings.py": "models/test_chain.py models/test_maxent.py models/test_label_types.py",
+    "models/settings.py": "models/test_chain.py models/test_maxent.py models/test_label_types.py cli/test_networks.py",
     "models/structure.py": "models/test_structure.py models/test_network.py cli/commands/test_structure.py",
     "models/tagg*.py": "models/test_tagger.py models/test_tagging.py cli/commands/test_tag.py",
     "models/text_classifier.py": "models/test_text_classifier.py cli/commands/test_explain.py",
