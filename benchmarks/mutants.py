@@ -115,6 +115,7 @@ TESTS = {
     "models/nodewise.py": "models/test_nodewise.py",
     "models/options.py": "models/test_estimator.py models/test_training.py cli/test_bad_input.py",
     "models/reports.py": "report",
+    "models/schema.py": "models/test_hostile_files.py cli/test_attacks.py",
     "models/selection.py": "models/test_selection.py cli/commands/test_select.py",
     "models/settings.py": "models/test_chain.py models/test_maxent.py models/test_label_types.py cli/test_networks.py",
     "models/structure.py": "models/test_structure.py models/test_network.py cli/commands/test_structure.py",

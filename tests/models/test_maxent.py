@@ -539,3 +539,12 @@ def test_fitting_named_samples_forgets_the_names_of_a_table():
     model.fit([["a"], ["b"]], [0, 1])
     assert not hasattr(model, "feature_names_in_")
     assert model.predict([["a"]]) == [0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scores_on_development_data_are_those_of_the_estimator(n_classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 3)), np.minimum(rng.integers(0, 12, 80), n_classes - 1)
+    model = MaxEnt(l2=1.0).fit(X[:40], y[:40], X_dev=X[40:], y_dev=y[40:])
+    assert model.score(X[40:], y[40:]) > 0.6  # the frequent class: by the intercept
+    assert model.result_.record.dev == {"accuracy": model.score(X[40:], y[40:])}

@@ -498,3 +498,10 @@ def test_a_single_column_of_one_value_has_it():
         PairwiseMRF(l1=1.0).fit(np.array([[1, 0], [1, 1]]))
     with pytest.raises(DataError, match="column 0, column 1 have only one value, or none"):
         PairwiseMRF(l1=1.0).fit(np.array([[1, 0], [1, 0]]))
+
+
+def test_samples_of_narrow_networks_are_exact():
+    # Gibbs chains from random states would stay in the half where they begin.
+    X = np.repeat([[0] * 8, [1] * 8], [20, 80], axis=0)
+    network = PairwiseMRF(l1=0.01).fit(X)
+    assert_allclose(network.sample(400).mean(axis=0), [share[1] for share in network.marginals()], atol=0.05)

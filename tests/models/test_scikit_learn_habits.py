@@ -164,6 +164,7 @@ TRANSLATED = [
     (ChainCRF, {"C": 10}, "argument 'C'$"),
     (GraphCRF, {"c2": 1}, "c2=1 is l2=2.0$"),
     (MaxEnt, {"C": 10}, "C=10 is l2=0.1$"),
+    (MaxEnt, {"C": 0.5}, "C=0.5 is l2=2.0$"),
     (MaxEnt, {"C": 0}, "C=0 is l2='1 / C'$"),
     (MaxEnt, {"C": "10"}, "C='10' is l2='1 / C'$"),
     (MaxEnt, {"C": 10, "penalty": "l1"}, "C=10, penalty='l1' are l1=0.1$"),

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from loglinear import ChainCRF, Corpus, MaxEnt, OptionError, TraceRecord, evaluate
+from loglinear import ChainCRF, Corpus, MaxEnt, OptionError, Status, TraceRecord, evaluate
 from loglinear.calibration import calibration
 from loglinear.data.tokens import corpus_words, word
 from loglinear.datasets import demo_paths
+from loglinear.models.reports import training_rows
 from loglinear.report import charts
 from loglinear.report.mistakes import confusions, mistakes
 from oracles.command_line import sentences
@@ -170,3 +171,12 @@ def test_a_missing_jinja2_is_named_with_its_remedy(tagger, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(OptionError, match=r"pip install 'loglinear\[report\]'"):
         report.html()
+
+
+def test_how_a_training_ended_is_told_without_the_advice():
+    assert training_rows({"status": "converged"})["ended"] == "converged by the solver's own criterion"
+    for status in Status:
+        told = training_rows({"status": status.name.lower()})["ended"]
+        assert status.message.startswith(told)
+        assert len(told) > 5
+    assert training_rows({"status": "of a later version"})["ended"] == "of a later version"
