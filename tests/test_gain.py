@@ -164,3 +164,10 @@ def test_two_stages_on_columns_of_large_numbers_start_again_from_zero():
     X, y = rng.normal(size=(80, 6)) * np.logspace(-8, 8, 6), rng.integers(0, 3, 80)
     result = minimize(Problem(ClassifierObjective(X, y, n_classes=3, intercept=False), ElasticNet(l1=1.0)), TwoStage())
     assert result.objective <= 80 * np.log(3)
+
+
+def test_the_passes_of_two_stages_are_those_of_both():
+    rng = np.random.default_rng(0)
+    objective = ClassifierObjective(rng.normal(size=(40, 3)), rng.integers(0, 2, 40), n_classes=2, intercept=False)
+    result = minimize(Problem(objective, ElasticNet(l2=1.0)), TwoStage(passes=3))
+    assert result.passes == 3 + result.gradient_evaluations

@@ -101,3 +101,11 @@ def test_explanations_are_shown_as_text_and_as_html_without_loss_or_markup():
         assert f"{each.weight:+.3f}" in str(explanation)
     assert "1 others" in explanation.text(len(explanation[0].contributions) - 1)
     json.dumps(explanation.to_dict())
+
+
+def test_tokens_are_shown_by_their_first_column():
+    X, y = [[["Ada", "NE"], ["met", "V"]]], [["P", "O"]]
+    explanation = ChainCRF(l2=0.1, template="U:%x[0,1]\nB\n").fit(X, y).explain(X[0])
+    lines = str(explanation).splitlines()
+    assert [each.text for each in explanation] == ["Ada", "met"]
+    assert all(any(line.startswith(f"{word}  ") or f" {word}  " in line for line in lines) for word in ("Ada", "met"))

@@ -8,6 +8,7 @@ import scipy.sparse
 from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from loglinear import ChainCRF, DataError, GraphCRF, OptionError, _core, grid_edges
 from loglinear.data.graphs import Graphs
@@ -202,3 +203,11 @@ def test_other_features_at_prediction_are_refused():
     model = GraphCRF().fit(X, y)
     with pytest.raises(DataError, match="trained on 3 and 1"):
         model.predict([(np.ones((2, 5)), [(0, 1)])])
+
+
+@pytest.mark.parametrize(("inference", "named"), [("exact", False), ("loopy_bp", True)])
+def test_a_training_by_belief_propagation_that_does_not_converge_is_told_of_kinks(inference, named):
+    X, y = data()
+    with pytest.warns(ConvergenceWarning) as caught:
+        GraphCRF(l2=0.1, max_iterations=1, inference=inference).fit(X, y)
+    assert any("log Z has kinks: raise l2" in str(each.message) for each in caught) == named
