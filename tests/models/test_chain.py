@@ -712,3 +712,11 @@ def test_odd_solver_options_are_saved_or_refused_by_name(tmp_path):
     for options in ({"solver_options": "abc"}, {"random_state": None}, {"solver_options": {"speed": 1}}):
         with pytest.raises(OptionError, match=r"solver_options|seed=None|speed"):
             ChainCRF(l1=0.1, **{"solver": "sgd_l1"} | options).fit(X, y)
+
+
+def test_scores_have_names():
+    X, y = [["a"], ["b"]], ["A", "B"]
+    crf = ChainCRF(l2=0.1).fit([X], [y])
+    assert crf.score([X], [y], metric="sentence_accuracy") == 1.0
+    with pytest.raises(OptionError, match="metric='accurate'"):
+        crf.score([X], [y], metric="accurate")
