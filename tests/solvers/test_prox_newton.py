@@ -142,3 +142,11 @@ def test_what_it_cannot_do_is_refused_with_a_remedy():
     ):
         with pytest.raises(OptionError, match=next(iter(option))):
             ProxNewton(**option)
+
+
+def test_a_step_evaluates_the_gradient_once():
+    rng = np.random.default_rng(0)
+    objective = ClassifierObjective(rng.normal(size=(40, 5)), rng.integers(0, 2, 40), n_classes=2)
+    result = minimize(Problem(objective, ElasticNet(l1=1.0, unpenalised=1)), ProxNewton())
+    assert result.gradient_evaluations == result.iterations + 1
+    assert [record.gradient_evaluations for record in result.trace] == list(range(1, result.iterations + 2))
