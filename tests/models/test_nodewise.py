@@ -105,6 +105,9 @@ def test_bad_options_are_refused():
         nodewise([[0, 1]], layout, ElasticNet(1.0, unpenalised=1))
     with pytest.raises(OptionError, match="tolerance"):
         nodewise([[0, 1]], layout, ElasticNet(1.0), tolerance=-1.0)
+    with pytest.raises(OptionError, match="gradient_tolerance"):
+        nodewise([[0, 1]], layout, ElasticNet(1.0), gradient_tolerance=-1.0)
+    nodewise([[0, 1]], layout, ElasticNet(1.0), tolerance=0.0, gradient_tolerance=0.0, max_steps=1)
     with pytest.raises(OptionError, match="max_steps"):
         nodewise([[0, 1]], layout, ElasticNet(1.0), max_steps=0)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
 from loglinear.solvers import OWLQN, SGDL1, TwoStage, tune_learning_rate
+from loglinear.solvers.parts.tuning import QUICK_PASSES
 from oracles.samples import Classified, PerSample, chunky, sentences
 
 LAWS = examples(40)
@@ -453,3 +455,11 @@ def test_ctrl_c_while_measuring_leaves_numbers(problem):
     assert result.status is Status.INTERRUPTED
     assert result.iterations == 2
     assert math.isfinite(result.objective + result.nll + result.violation)
+
+
+def test_the_rate_chosen_is_that_of_few_passes_that_end_at_the_rate_of_all(problem):
+    few = replace(SGDL1(seed=3), passes=QUICK_PASSES, decay=0.9 ** (30 / QUICK_PASSES))
+    chosen = SGDL1(passes=30, decay=0.9, seed=3).init(problem, np.zeros(problem.n_features)).learning_rate
+    assert chosen == tune_learning_rate(problem, few, seed=3).learning_rate
+    others = {tune_learning_rate(problem, replace(few, decay=decay), seed=3).learning_rate for decay in (0.9, 1e-300)}
+    assert chosen not in others
