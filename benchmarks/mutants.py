@@ -2,6 +2,7 @@
 
     python benchmarks/mutants.py --sample 150 --seed 1 --json mutants.json
     python benchmarks/mutants.py --only 'networks/*'
+    python benchmarks/mutants.py --again mutants.json
 
 A mutant is the package with one fault: a comparison, an operator or min and max swapped, a whole number one larger, a
 condition negated, a `not` gone, a statement dropped, a default changed. For each mutant the tests of the changed module
@@ -396,11 +397,16 @@ def main() -> int:
     parser.add_argument("--sample", type=int, metavar="N", help="try N mutants, drawn at random; all by default")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the sample")
     parser.add_argument("--only", metavar="GLOB", default="*", help="modules, such as 'networks/*'")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="try those that have survived an earlier run")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every mutant with its outcome")
     given = parser.parse_args()
     files = sorted({path.relative_to(PACKAGE).as_posix() for each in MODULES for path in PACKAGE.glob(each)})
     chosen = [mutant for file in files if fnmatch.fnmatch(file, given.only) for mutant in mutants(file)]
     print(f"{len(chosen)} mutants of {len({each.module for each in chosen})} modules", flush=True)
+    if given.again is not None:
+        rows = [each for each in json.loads(given.again.read_text()) if each["outcome"] == "survived"]
+        survivors = {(each["module"], each["before"], each["after"]) for each in rows}
+        chosen = [each for each in chosen if (each.module, each.before, each.after) in survivors]
     if given.sample is not None and given.sample < len(chosen):
         chosen = random.Random(given.seed).sample(chosen, given.sample)
     results = []
