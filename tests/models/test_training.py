@@ -88,10 +88,14 @@ def test_ctrl_c_ends_a_grid_search():
 @pytest.mark.thread_unsafe
 def test_a_signal_ends_fit():
     crf = ChainCRF(l1=1e-3, max_iterations=None, solver="sgd_l1", solver_options={"passes": 10**6})
-    timer = threading.Timer(0.5, _thread.interrupt_main)
-    timer.start()
+    timer = threading.Timer(0.2, _thread.interrupt_main)
+
+    def begin(record, state):
+        if record.iteration == 1:
+            timer.start()
+
     with pytest.raises(KeyboardInterrupt, match="the estimator holds the weights reached"):
-        crf.fit(SENTENCES * 50, LABELS * 50)
+        crf.fit(SENTENCES * 50, LABELS * 50, callbacks=[begin])
     timer.join()
     assert crf.predict(SENTENCES[:2]) == LABELS[:2]
 
