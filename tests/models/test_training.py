@@ -15,6 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from loglinear import ChainCRF, Corpus, GraphCRF, MaxEnt, PairwiseMRF
 from loglinear.datasets import demo_paths
 from loglinear.errors import OptionError
+from loglinear.models import training
 from loglinear.models.chain_training import evaluate_model
 from loglinear.result import Result, Status
 from oracles.command_line import column_text, sentences
@@ -279,3 +280,13 @@ def test_a_penalty_that_leaves_no_feature_is_warned_of_at_the_line_that_fits():
     with pytest.warns(UserWarning, match=r"no attribute is left.*lower min_count") as caught:
         ChainCRF(min_count=100).fit(X, y)
     assert [each.filename for each in caught] == [__file__]
+
+
+@pytest.mark.parametrize("keep", ["best", "last"])
+def test_the_distance_is_evaluated_again_at_weights_of_an_earlier_iteration(corpora, monkeypatch, keep):
+    asked = []
+    monkeypatch.setattr(training, "with_distance", lambda problem, result: asked.append(result) or result)
+    train, dev = corpora
+    with pytest.warns(ConvergenceWarning):
+        crf = ChainCRF(keep=keep, **SOON_LEARNT).fit(train, X_dev=dev)
+    assert len(asked) == (crf.result_.kept is not None) == (keep == "best")

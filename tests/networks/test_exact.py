@@ -12,6 +12,7 @@ import pytest
 from scipy.special import logsumexp
 
 from loglinear.errors import DataError, OptionError
+from loglinear.networks.exact import is_narrow
 from oracles.network_enumeration import Scored
 
 
@@ -272,3 +273,9 @@ def test_bad_input_is_named():
         data[1, 2] = wrong
         with pytest.raises(DataError, match=f"row 1, variable 2: {wrong} is none of its states 0..2"):
             model.inference.completed(model.nodes, model.tables, data)
+
+
+def test_a_network_is_narrow_up_to_the_limit_itself():
+    network = Model([4, 4], [(0, 1)]).inference
+    assert is_narrow(network, 16)
+    assert not is_narrow(network, 8)
