@@ -66,7 +66,8 @@ TESTS = {
     "solvers/adagrad.py": "solvers/test_passes.py solvers/test_sg.py",
     "solvers/sg.py": "solvers/test_passes.py solvers/test_sg.py",
     "solvers/hybrid.py": "solvers/test_hybrid.py solvers/test_sg.py",
-    "solvers/two_stage.py": "solvers/test_sgd_l1.py solvers/parts/test_inner.py solvers/parts/test_curvature.py test_gain.py",
+    "solvers/two_stage.py": "solvers/test_sgd_l1.py solvers/parts/test_inner.py solvers/parts/test_curvature.py "
+    "test_gain.py",
     "solvers/parameter_mixing.py": "objectives/test_parts.py test_violation.py",
     "solvers/bfgs.py": "solvers/test_bfgs.py solvers/parts/test_curvature.py",
     "solvers/lbfgs.py": "solvers/test_lbfgs.py solvers/test_solvers.py",
