@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from loglinear import ChainObjective, ClassifierObjective, Corpus, ElasticNet, Problem, minimize
+from loglinear.result import Status
 from loglinear.solvers import LabelSets, make_solver
+from loglinear.solvers.parts.quasi_newton import stopping_status
 from oracles.samples import chunky
 
 # Over how many steps the decrease is averaged, and the penalty.
@@ -51,3 +53,9 @@ def test_label_sets_stop_at_the_first_whole_round_whose_decrease_is_within_the_t
     accepted = objectives[1:] < objectives[:-1]
     assert found.status.converged
     assert np.flatnonzero(within & whole & accepted).tolist() == [len(within) - 1]
+
+
+def test_a_decrease_is_held_against_the_last_objective():
+    falling = (10.0, 10.0, 10.0, 10.0, 10.0, 1.0)
+    assert stopping_status(falling, 1.0, 1.0, 0.5, 0.0) is Status.RUNNING
+    assert stopping_status(falling, 1.0, 1.0, 1.8, 0.0) is Status.CONVERGED
