@@ -113,7 +113,7 @@ TESTS = {
     "models/graph.py": "models/test_graph.py report/test_network_page.py",
     "models/maxent*.py": "models/test_maxent.py models/test_label_types.py report",
     "models/network_report.py": "report/test_network_page.py",
-    "models/network*.py": "models/test_network.py cli/test_networks.py",
+    "models/network*.py": "models/test_network.py cli/test_networks.py models/test_hostile_files.py",
     "models/nodewise.py": "models/test_nodewise.py",
     "models/options.py": "models/test_estimator.py models/test_training.py cli/test_bad_input.py",
     "models/reports.py": "report",
@@ -278,7 +278,7 @@ def tests_of(module: str) -> list[str]:
     """Return files and folders of tests, below the root."""
     found = next(tests for pattern, tests in TESTS.items() if fnmatch.fnmatch(module, pattern))
     names = [f"tests/{name}" for name in found.format(stem=Path(module).stem).split()]
-    if "_number(" in (PACKAGE / module).read_text(encoding="utf-8"):
+    if "_number(" in (PACKAGE / module).read_text(encoding="utf-8") or module.startswith("solvers/"):
         names.append("tests/test_ranges.py")
     return [name for name in names if (ROOT / name).exists()]
 

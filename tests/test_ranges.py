@@ -170,3 +170,9 @@ def test_every_option_of_a_solver_and_of_inference_is_in_the_tables():
     }
     assert checked <= known
     assert len(checked) > 25
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_an_option_that_there_is_not_is_refused(name):
+    with pytest.raises((TypeError, OptionError), match="no_such_option"):
+        SOLVERS[name](no_such_option=1)
