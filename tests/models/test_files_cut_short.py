@@ -16,8 +16,8 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGBUS"), reason="the syste
 
 # Opens a model, waits until the file is cut short or replaced, and labels a sentence.
 PROGRAM = """
-import os, sys
-from loglinear import ChainCRF, ModelFileError
+import sys
+from loglinear import ChainCRF
 crf = ChainCRF.load(sys.argv[1])
 print("opened", flush=True)
 sys.stdin.readline()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -231,6 +232,11 @@ class ClassifierObjective:
 
     def largest_values(self) -> Vector | None:
         """Return the largest absolute value in the column of each weight, shape (n_features,); None if all are 1."""
+        return self._largest_values
+
+    @cached_property
+    def _largest_values(self) -> Vector | None:
+        """The result of a pass over the data, which solvers ask for more than once."""
         largest = self.core.largest_values()
         if largest is None:
             return None

@@ -19,7 +19,7 @@ from ..options import whole_number
 from ..penalty import Separable
 from ..problem import Problem
 from ..vectors import Vector
-from .parts.curvature import are_uneven, units
+from .parts.curvature import units_if_uneven
 from .parts.memory import memory_of_machine
 from .parts.needs import Needs, check, no_l1
 from .parts.quasi_newton import (
@@ -211,7 +211,7 @@ class BFGS:
             raise OptionError(message)
         w = np.array(w0, dtype=np.float64)
         gradient = np.zeros_like(w)
-        started = InverseHessian(scale=units(problem, w) if are_uneven(problem) else None)
+        started = InverseHessian(scale=units_if_uneven(problem, w))
         return starting_state(self, problem, w, problem.evaluate(w, gradient), gradient, started)
 
     def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:

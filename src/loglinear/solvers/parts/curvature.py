@@ -7,7 +7,7 @@ import numpy as np
 from ...problem import Problem
 from ...vectors import Vector
 
-__all__ = ["are_uneven", "units"]
+__all__ = ["are_uneven", "units", "units_if_uneven"]
 
 # Columns whose largest values lie outside these bounds have units: numbers in other units than most, such as an income
 # beside an age. The shares of rare words in long texts lie inside.
@@ -38,3 +38,8 @@ def units(problem: Problem, w: Vector) -> Vector | None:
     curvature = problem.curved.hessian_diagonal(w) + problem.penalty.l2
     curvature += 1.0 if largest is None else np.minimum(largest, HUGE**0.5) ** 2
     return 1.0 / np.sqrt(np.where(curvature > 0.0, np.clip(curvature, TINY, HUGE), 1.0))
+
+
+def units_if_uneven(problem: Problem, w: Vector) -> Vector | None:
+    """Return the unit of each weight where the columns need units, else None."""
+    return units(problem, w) if are_uneven(problem) else None

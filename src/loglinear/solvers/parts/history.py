@@ -23,7 +23,7 @@ from ... import vectors
 from ...penalty import Separable
 from ...problem import Problem
 from ...vectors import Rows, Vector
-from .curvature import are_uneven, units
+from .curvature import units_if_uneven
 from .quasi_newton import EPSILON, Advanced, Moved
 
 __all__ = ["Combination", "History", "empty_history"]
@@ -191,4 +191,4 @@ class History:
 
 def empty_history(memory: int, problem: Problem, w: Vector) -> History:
     """Return a history without pairs for a minimisation that starts at w, in units if the columns are uneven."""
-    return History.empty(memory, w.size, units(problem, w) if are_uneven(problem) else None)
+    return History.empty(memory, w.size, units_if_uneven(problem, w))
