@@ -279,7 +279,7 @@ def tests_of(module: str) -> list[str]:
     found = next(tests for pattern, tests in TESTS.items() if fnmatch.fnmatch(module, pattern))
     names = [f"tests/{name}" for name in found.format(stem=Path(module).stem).split()]
     if "_number(" in (PACKAGE / module).read_text(encoding="utf-8") or module.startswith("solvers/"):
-        names.append("tests/test_ranges.py")
+        names += ["tests/test_ranges.py", "tests/test_defaults.py"]
     return [name for name in names if (ROOT / name).exists()]
 
 

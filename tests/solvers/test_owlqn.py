@@ -325,6 +325,20 @@ def test_gradient_that_lies_ends_in_a_failed_line_search_and_keeps_the_weights()
     assert result.gradient_evaluations == objective.calls
 
 
+def test_a_slope_that_no_number_holds_fails_before_any_trial_point():
+    class Steep(Quadratic):
+        def value_and_gradient(self, w, out=None):
+            value, g = super().value_and_gradient(w, out)
+            g[:] = 1e200
+            return value, g
+
+    objective = Steep()
+    result = minimize(Problem(objective, ElasticNet(l1=0.1)), OWLQN())
+    assert result.status is Status.LINE_SEARCH_FAILED
+    assert result.state.gradient_evaluations == 1
+    assert objective.calls <= 2  # of which one is for the report
+
+
 def test_stops_by_itself_where_float64_ends():
     problem = Problem(Quadratic(), ElasticNet(l1=0.5))
     solver = OWLQN(tolerance=0.0, gradient_tolerance=0.0)

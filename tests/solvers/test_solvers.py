@@ -204,6 +204,24 @@ def test_a_solver_reaches_the_minimum_or_names_what_it_misses(name, kind, penalt
     assert least - 1e-6 * abs(least) <= found.objective <= least + row.within * abs(least)
 
 
+# Fields of states that count, or add up, what has been done.
+COUNTERS = {
+    "alpha", "coarse_iterations", "fine_iterations", "iteration", "passes_before", "pruned_evaluations", "rejected",
+    "rounds", "selections", "since", "sweeps", "u", "wait",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name != "parameter_mixing"])
+def test_a_state_that_begins_has_counted_nothing_but_its_evaluation(name):
+    row = MATRIX.get(name) or declared(name, "chain")
+    problem = problem_of(min(row.problems - {"chain of order 2"}), min(row.penalties))
+    state = make_solver(name).init(problem, np.zeros(problem.objective.n_features))
+    assert state.gradient_evaluations in (0, 1)
+    assert state.passes <= state.gradient_evaluations
+    counted = {field: getattr(state, field) for field in COUNTERS if np.ndim(getattr(state, field, [0])) == 0}
+    assert counted == dict.fromkeys(counted, 0)
+
+
 @pytest.mark.parametrize("name", SOLVERS)
 def test_a_penalty_that_leaves_no_weight_is_no_error(name):
     row = MATRIX.get(name)
