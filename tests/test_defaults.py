@@ -28,6 +28,7 @@ MODEL = {
 }  # fmt: skip
 ONLINE = {"max_iterations": 100, "epsilon": 0.0}
 TRAINED = MODEL | {"random_state": 0, "keep": None, "patience": None}
+FEATURES = {"all_states": False, "all_transitions": False, "min_count": 1, "order": 1, "constraints": None}
 DEFAULTS = {
     "adagrad": VISITS | {"delta": 1.0},
     "asg": VISITS,
@@ -67,12 +68,8 @@ DEFAULTS = {
     LoopyBP: {
         "damping": 0.3, "tolerance": 1e-6, "max_iterations": 200, "schedule": "flooding", "candidates": "response",
     },
-    loglinear.ChainFeatures: {
-        "all_states": False, "all_transitions": False, "min_count": 1, "order": 1, "constraints": None,
-    },
-    loglinear.ChainCRF: TRAINED | {
-        "all_states": False, "all_transitions": False, "min_count": 1, "order": 1, "constraints": None, "template": None,
-    },
+    loglinear.ChainFeatures: FEATURES,
+    loglinear.ChainCRF: TRAINED | FEATURES | {"template": None},
     loglinear.Checkpoint: {"minutes": 10.0, "resume": False, "note": None},
     loglinear.ElasticNet: {"l1": 0.0, "l2": 0.0, "unpenalised": 0},
     loglinear.GraphCRF: MODEL | {"inference": "auto"},
