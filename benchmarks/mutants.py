@@ -277,9 +277,9 @@ def is_called(node: ast.AST, parent: ast.AST | None) -> bool:
 def tests_of(module: str) -> list[str]:
     """Return files and folders of tests, below the root."""
     found = next(tests for pattern, tests in TESTS.items() if fnmatch.fnmatch(module, pattern))
-    names = [f"tests/{name}" for name in found.format(stem=Path(module).stem).split()]
+    names = [f"tests/{name}" for name in ["test_defaults.py", *found.format(stem=Path(module).stem).split()]]
     if "_number(" in (PACKAGE / module).read_text(encoding="utf-8") or module.startswith("solvers/"):
-        names += ["tests/test_ranges.py", "tests/test_defaults.py"]
+        names.append("tests/test_ranges.py")
     return [name for name in names if (ROOT / name).exists()]
 
 

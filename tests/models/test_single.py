@@ -142,6 +142,13 @@ def test_options_are_checked_for_a_short_input_as_well():
         ChainCRF().predict_single([])
 
 
+@pytest.mark.parametrize("kind", [tuple, iter])
+def test_sentences_may_come_in_any_iterable(kind):
+    crf = ChainCRF(l2=1.0).fit([[["a"], ["b"]], [["b"]]], [["x", "y"], ["y"]])
+    sentences = [[["b"], ["a"]], [], [["a"]]]
+    assert crf.predict(kind(sentences)) == crf.predict(sentences) == [["y", "x"], [], ["x"]]
+
+
 def test_threads_get_the_labels_of_their_own_sentences():
     text, labels = [attributes(each) for each in SENTENCES], LABELS
     crf = ChainCRF(l2=0.5).fit(text, labels)

@@ -220,6 +220,8 @@ def test_a_state_that_begins_has_counted_nothing_but_its_evaluation(name):
     assert state.passes <= state.gradient_evaluations
     counted = {field: getattr(state, field) for field in COUNTERS if np.ndim(getattr(state, field, [0])) == 0}
     assert counted == dict.fromkeys(counted, 0)
+    if name.startswith("prox_"):
+        assert state.working_set == 0
 
 
 @pytest.mark.parametrize("name", SOLVERS)
