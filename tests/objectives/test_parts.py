@@ -27,7 +27,7 @@ from loglinear import (
     minimize,
 )
 from loglinear.data.parts import CorpusPart, JoinedPart, ListedPart, cut
-from loglinear.errors import DataError
+from loglinear.errors import DataError, OptionError
 from loglinear.models.chain_parts import train_parts
 from loglinear.models.options import SolverOptions
 from loglinear.models.training import train
@@ -36,6 +36,7 @@ from loglinear.objectives.part import Counts, EncodedPart
 from loglinear.objectives.parts import ChainParts
 from loglinear.problem import Mixing
 from loglinear.solvers import GraftingLight, ParameterMixing
+from loglinear.solvers.parameter_mixing import MixedPasses
 from oracles.samples import chunky
 
 LAWS = examples(60)
@@ -227,6 +228,12 @@ def test_chains_of_second_order_are_not_mixed():
     with pytest.raises(ValueError, match="first order"):
         minimize(problem, ParameterMixing())
     assert train(problem.objective, SolverOptions(l1=0.5)).status.converged
+
+
+def test_passes_alone_refuse_what_has_no_parts():
+    X, y = chunky(5)
+    with pytest.raises(OptionError, match="parts"):
+        MixedPasses().init(Problem(ChainObjective(Corpus.encode(X, y))), np.zeros(1))
 
 
 def test_a_learning_rate_that_makes_the_passes_diverge_is_named():

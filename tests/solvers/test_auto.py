@@ -17,7 +17,9 @@ from loglinear import (
     Stop,
     minimize,
 )
+from loglinear.data.parts import ListedPart
 from loglinear.errors import OptionError
+from loglinear.objectives.parts import ChainParts
 from loglinear.penalty import GroupLasso
 from loglinear.result import Status
 from loglinear.solvers import LBFGS, OWLQN, Auto, LabelSets, TwoStage, auto, make_solver
@@ -118,6 +120,15 @@ def test_tolerance_and_seed_reach_the_solver_chosen():
     solver = Auto(seed=5).choice(Problem(chain(), L2)).solver
     assert isinstance(solver, TwoStage)
     assert (solver.first.seed, solver.second.memory) == (5, 6)
+
+
+@pytest.mark.usefixtures("large")
+def test_sparse_optima_are_sought_to_a_finer_tolerance_than_smooth_ones():
+    X, y = chunky(20)
+    parts = ChainParts([ListedPart("one", X, y)])
+    for objective in (parts, classifier(3)):
+        sparse, smooth = (Auto().choice(Problem(objective, penalty)).solver for penalty in (L1, L2))
+        assert (sparse.tolerance, smooth.tolerance) == (auto.TOLERANCE, LBFGS().tolerance)
 
 
 @pytest.mark.usefixtures("large")

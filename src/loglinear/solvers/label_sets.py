@@ -307,9 +307,8 @@ class LabelSets:
         others = others[w[others] == 0.0]
         chosen = others[worst(np.abs(state.gradient[others]) - l1, self.select)]
         kept = np.flatnonzero(w[:free] != 0.0)
-        features = np.concatenate([np.sort(np.concatenate([kept, chosen])), np.arange(free, w.size)]).astype(np.int64)
-        # With no feature at all there is nothing to do, but to look at one.
-        return features if features.size else np.zeros(1, np.int64)
+        # Not empty: a running state has a violation.
+        return np.concatenate([np.sort(np.concatenate([kept, chosen])), np.arange(free, w.size)]).astype(np.int64)
 
     def _pruned(self, problem: Problem, state: LabelSetsState, features: Features | None) -> Problem:
         """Return the problem whose objective is S."""

@@ -52,5 +52,7 @@ def test_a_longer_step_is_the_minimum_where_it_is_2_to_10_times_as_long():
     for least, expected in ((1.5, 2.0), (3.0, 3.0), (8.0, 8.0), (30.0, 10.0)):
         cubic = np.polynomial.Polynomial.fromroots([least, -20.0]).integ()
         assert _extrapolate(at(cubic, 0.0), at(cubic, 1.0)) == pytest.approx(expected)
+        wider = np.polynomial.Polynomial.fromroots([4.0 * least, -20.0]).integ()
+        assert _extrapolate(at(wider, 0.0), at(wider, 4.0)) == pytest.approx(4.0 * expected)
     falling = -np.polynomial.Polynomial([0.0, 1.0, 0.0, 1.0])
     assert _extrapolate(at(falling, 0.0), at(falling, 1.0)) == 4.0
