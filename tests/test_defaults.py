@@ -14,6 +14,7 @@ from loglinear import LBFGS, OWLQN, SGDL1
 from loglinear.models.online import AROW, AveragedPerceptron, PassiveAggressive
 from loglinear.networks.exact import Exact
 from loglinear.networks.gibbs import Gibbs
+from loglinear.networks.graph import Report
 from loglinear.networks.loopy_bp import LoopyBP
 from loglinear.solvers import SOLVERS
 from loglinear.solvers.parameter_mixing import MixedPasses
@@ -83,6 +84,10 @@ DEFAULTS = {
         "bins": None, "n_jobs": None, "verbose": False,
     },
     loglinear.minimize: {"w0": None, "stop": loglinear.Stop(), "callbacks": (), "state": None},
+    loglinear.Result: {"kept": None, "start": None, "chosen": None, "gap": None, "unbounded": ""},
+    loglinear.Stop: dict.fromkeys(("max_iterations", "max_passes", "max_seconds", "violation", "gap")),
+    loglinear.TraceRecord: {"working_set": None, "gap": None, "dev": None},
+    Report: {"runs": 0, "iterations": 0, "unconverged": 0, "residual": 0.0, "worst": 0.0, "settled": True},
     loglinear.path: {
         "l1": 20, "ratio": 0.01, "solver": None, "w0": None, "stop": None, "score": None, "further": None,
         "callbacks": (),

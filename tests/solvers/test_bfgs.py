@@ -92,6 +92,15 @@ def test_the_first_matrix_is_the_identity_scaled_by_equation_6_20():
     np.testing.assert_allclose(formed(history), updated(scaled, s, y, 1.0, np.empty((6, 6))), rtol=1e-12)
 
 
+def test_a_move_tells_how_much_the_slope_promises_and_the_norms_where_it_ends():
+    rng = np.random.default_rng(2)
+    w, g, out = rng.normal(size=(3, 6))
+    line = InverseHessian(positive_definite(rng, 6, 10.0)).direction(w, g, ElasticNet(l2=1.0))
+    moved = line.move(0.25, out)
+    slope = g + w  # of the objective, whose ridge is 1
+    assert moved == pytest.approx((slope @ (out - w) / 0.25, slope @ (out - w), np.abs(out).sum(), out @ out))
+
+
 @pytest.mark.parametrize("scale", [0.1, 10.0])
 def test_h_is_scaled_up_but_not_down_to_the_curvature_of_the_newest_pair(scale):
     rng = np.random.default_rng(3)

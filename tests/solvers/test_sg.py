@@ -207,6 +207,8 @@ def test_what_they_cannot_do_is_said(problem):
             Hybrid(**options)
     with pytest.raises(ObjectiveError, match="give a smaller one"):
         minimize(problem, SG(learning_rate=1e9, passes=50))
+    with pytest.raises(ObjectiveError, match="give a smaller one"):
+        minimize(Problem(problem.objective), AdaGrad(learning_rate=1e300))
 
 
 @pytest.mark.parametrize("name", ["sg", "asg", "pegasos", "sgd_l1", "adagrad"])
