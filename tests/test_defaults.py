@@ -16,6 +16,7 @@ from loglinear.networks.exact import Exact
 from loglinear.networks.gibbs import Gibbs
 from loglinear.networks.graph import Report
 from loglinear.networks.loopy_bp import LoopyBP
+from loglinear.networks.tree_reweighted import TreeReweighted
 from loglinear.solvers import SOLVERS
 from loglinear.solvers.parameter_mixing import MixedPasses
 
@@ -69,6 +70,7 @@ DEFAULTS = {
     LoopyBP: {
         "damping": 0.3, "tolerance": 1e-6, "max_iterations": 200, "schedule": "flooding", "candidates": "response",
     },
+    TreeReweighted: {"damping": 0.5, "tolerance": 1e-6, "max_iterations": 1000},
     loglinear.ChainFeatures: FEATURES,
     loglinear.ChainCRF: TRAINED | FEATURES | {"template": None},
     loglinear.Checkpoint: {"minutes": 10.0, "resume": False, "note": None},

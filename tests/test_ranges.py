@@ -17,6 +17,7 @@ from loglinear.models.structure import NetworkOptions
 from loglinear.networks.exact import Exact
 from loglinear.networks.gibbs import Gibbs
 from loglinear.networks.loopy_bp import LoopyBP
+from loglinear.networks.tree_reweighted import TreeReweighted
 from loglinear.path import falling
 from loglinear.solvers import SOLVERS
 
@@ -60,6 +61,7 @@ WHOLE = {
     Exact: {"limit": (4, 2**40)},
     Gibbs: {"chains": (2, 2**31), "sweeps": (1, 2**31), "seed": (0, 2**32 - 1)},
     LoopyBP: {"max_iterations": (1, 2**31)},
+    TreeReweighted: {"max_iterations": (1, 2**31)},
     ElasticNet: {"unpenalised": (0, 2**62)},
     thread_count: {"n_jobs": (1, 2**16)},
     ChainFeatures: {"min_count": (1, 2**32 - 1), "order": (1, 2)},
@@ -89,6 +91,7 @@ REAL = {
     "sg": {"learning_rate": ABOVE_0},
     "sgd_l1": {"decay": UP_TO_1, "tail": FROM_0, "learning_rate": ABOVE_0},
     LoopyBP: {"damping": ([0.0, 0.999], [1.0, -0.001]), "tolerance": ABOVE_0},
+    TreeReweighted: {"damping": ([0.0, 0.999], [1.0, -0.001]), "tolerance": ABOVE_0},
     ElasticNet: {"l1": FROM_0, "l2": FROM_0},
     AveragedPerceptron: {"epsilon": FROM_0},
     PassiveAggressive: {"c": ABOVE_0},

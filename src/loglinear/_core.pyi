@@ -471,13 +471,16 @@ class Network:
         max_iterations: int = 1000,
         schedule: str = "flooding",
         messages: npt.NDArray[np.float64] | None = None,
+        appearances: npt.NDArray[np.float64] | None = None,
     ) -> LoopyBeliefs:
         """Computes sum-product messages until the largest change of a log message is at most `tolerance`.
 
-        Fixed points are stationary points of the Bethe free energy; on trees they are exact. Messages are kept as odds
-        or ratios, or as logarithms if scores are too large.
+        Fixed points are stationary points of the Bethe free energy; on trees they are exact. With appearances of a
+        distribution of spanning forests there is one fixed point, whose log_z is an upper bound of log Z. Messages are
+        kept as odds or ratios, or as logarithms if scores are too large.
 
-        Source: Yedidia, Freeman & Weiss (2005); `schedule="residual"`: Elidan, McGraw & Koller (2006), on one thread.
+        Source: Yedidia, Freeman & Weiss (2005); `schedule="residual"`: Elidan, McGraw & Koller (2006), on one thread;
+        `appearances`: Wainwright, Jaakkola & Willsky (2005).
         Cost: an iteration computes every message once, O(states * states) each; binary ones in some nanoseconds.
 
         Args:
@@ -488,6 +491,32 @@ class Network:
             max_iterations: at least 1. With "residual", an iteration computes as many messages as there are.
             schedule: "flooding" or "residual".
             messages: the first messages, as returned for the same graph; without them, uniform messages.
+            appearances: the share of forests that have each edge, above 0 and at most 1, shape (n_edges,).
+
+        Raises:
+            OptionError: an argument is out of range, not finite or of the wrong length.
+        """
+
+    def mean_field(
+        self,
+        node_scores: npt.NDArray[np.float64],
+        edge_scores: npt.NDArray[np.float64],
+        nodes: npt.NDArray[np.float64],
+        *,
+        tolerance: float = 1e-9,
+        sweeps: int = 100,
+    ) -> tuple[float, npt.NDArray[np.float64]]:
+        """Returns a lower bound of log Z, and the independent distributions that give it.
+
+        Coordinate ascent from the distributions `nodes`, until a sweep raises the bound by at most `tolerance` times
+        its size. Source: Wainwright & Jordan (2008), section 5. Cost: a sweep passes twice over all tables.
+
+        Args:
+            node_scores: as in `loopy_bp`.
+            edge_scores: as in `loopy_bp`.
+            nodes: where it begins, laid out as the node scores; the states of each variable sum to 1.
+            tolerance: at least 0.
+            sweeps: most sweeps, at least 1.
 
         Raises:
             OptionError: an argument is out of range, not finite or of the wrong length.

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from loglinear import ChainCRF, DataError, GraphCRF, OptionError, _core, grid_edges
 from loglinear.data.graphs import Graphs
+from loglinear.objectives import graph as graph_objective
 from loglinear.objectives.graph import GraphField, GraphLikelihood
 from oracles.network_enumeration import assignments
 
@@ -100,7 +101,22 @@ def patches(n, side, strength, noise, seed=0):
     return [(np.stack([np.ones(side * side), row], axis=1), edges) for row in seen], list(y)
 
 
-@pytest.mark.parametrize("inference", ["exact", "loopy_bp"])
+@pytest.mark.parametrize("ties", [0, 2])
+def test_tree_reweighted_it_is_a_bound_and_its_gradient_finite_differences(ties, monkeypatch):
+    monkeypatch.setattr(graph_objective, "TOLERANCE", 1e-11)
+    X, y = data(ties=ties)
+    objective = GraphLikelihood(Graphs.of(X), np.concatenate(y), 3, inference="trw")
+    exact = GraphLikelihood(Graphs.of(X), np.concatenate(y), 3, inference="exact")
+    assert (objective.is_convex, objective.exact) == (True, False)
+    w = np.random.default_rng(1).normal(size=objective.n_features)
+    bound, value = (each.value_and_gradient(w)[0] for each in (objective, exact))
+    assert value < bound < 1.2 * value
+    error = check_grad(lambda x: objective.value_and_gradient(x)[0], lambda x: objective.value_and_gradient(x)[1], w)
+    assert error < 1e-4
+    assert objective.unconverged == 0
+
+
+@pytest.mark.parametrize("inference", ["exact", "loopy_bp", "trw"])
 def test_a_grid_is_cleaned_of_noise(inference):
     X, y = patches(40, 10, 0.4, 0.3)
     model = GraphCRF(inference=inference).fit(X[:20], y[:20])
@@ -110,7 +126,8 @@ def test_a_grid_is_cleaned_of_noise(inference):
     assert np.mean([(each.argmax(axis=1) == z).mean() for each, z in probable]) > noisy + 0.02
     table = model.edge_weights_[0]
     strength = (table[0, 0] + table[1, 1] - table[0, 1] - table[1, 0]) / 4.0
-    assert strength == pytest.approx(0.4, abs=0.1)
+    # The bound is looser where labels hold together more, so that training by it holds back.
+    assert strength == pytest.approx(0.3 if inference == "trw" else 0.4, abs=0.1)
 
 
 def test_labels_are_never_more_probable_than_certain():
@@ -205,7 +222,7 @@ def test_other_features_at_prediction_are_refused():
         model.predict([(np.ones((2, 5)), [(0, 1)])])
 
 
-@pytest.mark.parametrize(("inference", "named"), [("exact", False), ("loopy_bp", True)])
+@pytest.mark.parametrize(("inference", "named"), [("exact", False), ("loopy_bp", True), ("trw", False)])
 def test_a_training_by_belief_propagation_that_does_not_converge_is_told_of_kinks(inference, named):
     X, y = data()
     with pytest.warns(ConvergenceWarning) as caught:

@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import entr
 
+from loglinear.networks.appearances import forests, shares
 from loglinear.networks.graph import Graph, Report
-from loglinear.networks.log_partition import _forest, _forests, _mean_field, _moved, log_partition
+from loglinear.networks.log_partition import _mean, _moved, log_partition
 from loglinear.networks.loopy_bp import LoopyBP
 from loglinear.networks.numbering import Layout
 from oracles.network_enumeration import Scored
@@ -44,11 +45,16 @@ def test_log_z_lies_between_its_bounds(states, edges, scale):
         assert found.lower <= found.value <= found.upper
 
 
+def _over_forests(graph, scores, seed=0):
+    trees = forests(graph.layout.n_variables, graph.edges, seed=seed)
+    return _mean(graph, scores, trees, shares(len(graph.edges), trees))
+
+
 @pytest.mark.parametrize(("states", "edges", "scale"), CASES)
 def test_the_mean_over_forests_is_an_upper_bound_for_scores_that_nothing_has_moved(states, edges, scale):
     for seed in SEEDS:
         model, graph, scores = network(states, edges, scale, seed)
-        assert _forests(graph, scores, seed) >= model.enumerated()[0] - 1e-9
+        assert _over_forests(graph, scores, seed) >= model.enumerated()[0] - 1e-9
 
 
 def test_both_bounds_are_log_z_where_they_can_be():
@@ -56,19 +62,22 @@ def test_both_bounds_are_log_z_where_they_can_be():
     model, graph, scores = network([2, 3, 2, 2, 3, 2], TREE, 2.0, 0)
     assert log_partition(graph, scores, limit=1).upper == pytest.approx(model.enumerated()[0], abs=1e-6)
     model, graph, scores = network([2, 3, 4], [], 2.0, 0)
-    assert _mean_field(graph, scores, np.full(9, 0.5)) == pytest.approx(model.enumerated()[0], abs=1e-9)
+    assert graph.network.mean_field(*scores, np.full(9, 0.5))[0] == pytest.approx(model.enumerated()[0], abs=1e-9)
 
 
-def test_moving_messages_to_nodes_changes_the_score_of_no_assignment_and_tightens_the_upper_bound():
+def test_moving_messages_changes_the_score_of_no_assignment_and_makes_the_upper_bound_that_of_the_messages():
     for seed in SEEDS:
         model, graph, scores = network([3, 2, 2, 4, 2, 3], GRID, 1.0, seed)
-        found = LoopyBP(max_iterations=2000).moments(graph, scores, Report("loopy_bp"), whole=False)
+        trees = forests(6, graph.edges, least=4)
+        share = shares(len(graph.edges), trees)
+        found = graph.network.loopy_bp(*scores, damping=0.5, max_iterations=2000, tolerance=1e-10, appearances=share)
         before = model.scores(model.assignments())
-        moved = _moved(graph, scores, found.nodes, found.edges)
-        plain = _forests(graph, scores, 0)
+        moved = _moved(graph, scores, found.nodes, found.edges, share)
+        plain = _mean(graph, scores, trees, share)
         model.nodes, model.tables = moved
         assert_allclose(model.scores(model.assignments()), before, atol=1e-9)
-        assert _forests(graph, moved, 0) < plain
+        assert _mean(graph, moved, trees, share) == pytest.approx(found.log_z, abs=1e-8)
+        assert found.log_z < plain
 
 
 def test_the_mean_field_bound_is_that_of_a_product_that_no_change_of_one_variable_makes_better():
@@ -92,25 +101,8 @@ def test_the_mean_field_bound_is_that_of_a_product_that_no_change_of_one_variabl
                 log_q = np.bincount(x[:, i], others * model.scores(x))
                 nodes[at] = np.exp(log_q - log_q.max())
                 nodes[at] /= nodes[at].sum()
-        assert _mean_field(graph, scores, start) == pytest.approx(bound(nodes), abs=1e-6)
+        assert graph.network.mean_field(*scores, start)[0] == pytest.approx(bound(nodes), abs=1e-6)
         assert bound(nodes) >= bound(start) - 1e-9
-
-
-def test_a_forest_has_no_cycle_and_spans_and_prefers_the_edges_that_come_first():
-    graph = Graph(Layout([2] * 8), np.array([*GRID, (6, 7)], dtype=np.int64))
-    for seed in SEEDS:
-        preference = np.random.default_rng(seed).permutation(len(graph.edges))
-        kept = _forest(graph, preference)
-        # Eight variables in two components; every edge but those that close a cycle with edges before them.
-        assert len(kept) == 6
-        assert kept[:2] == preference[:2].tolist()
-        joined = np.eye(8, dtype=bool)
-        for e in kept:
-            i, j = graph.edges[e]
-            assert not joined[i, j]
-            both = joined[i] | joined[j]
-            joined[np.ix_(both, both)] = True
-        assert joined[:6, :6].all()
 
 
 def test_small_networks_are_exact():

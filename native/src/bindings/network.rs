@@ -9,7 +9,7 @@ use crate::network::gibbs::{self, GibbsSettings};
 use crate::network::junction::cliques::{Junction, within};
 use crate::network::loopy::rule::{LoopySettings, Propagation, Schedule};
 use crate::network::loopy::slots::MessageSlots;
-use crate::network::{self, NetworkScores};
+use crate::network::{self, NetworkScores, mean_field};
 use crate::threads::{Interrupt, Pool, pool};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -281,9 +281,9 @@ impl Network {
         Ok(CompletedRows { log_z, beliefs: beliefs.unbind(), edges, unconverged: found.unconverged })
     }
 
-    /// Loopy belief propagation.
+    /// Loopy belief propagation, tree-reweighted if there are appearances.
     #[pyo3(signature = (node_scores, edge_scores, *, damping=0.0, tolerance=1e-6, max_iterations=1000,
-                        schedule="flooding", messages=None))]
+                        schedule="flooding", messages=None, appearances=None))]
     #[allow(clippy::too_many_arguments)]
     fn loopy_bp<'py>(
         &self,
@@ -295,6 +295,7 @@ impl Network {
         max_iterations: i64,
         schedule: &str,
         messages: Option<PyReadonlyArray1<'py, f64>>,
+        appearances: Option<PyReadonlyArray1<'py, f64>>,
     ) -> PyResult<LoopyBeliefs> {
         let schedule = match schedule {
             "flooding" => Schedule::Flooding,
@@ -309,11 +310,13 @@ impl Network {
         let settings = LoopySettings { damping, tolerance, max_iterations, schedule };
         let (node_scores, edge_scores) = (read(&node_scores)?, read(&edge_scores)?);
         let messages = messages.as_ref().map(read).transpose()?;
+        let appearances = appearances.as_ref().map(read).transpose()?;
         let pool = pool(self.threads)?;
         let (network, slots) = (&self.inner, self.slots.get_or_init(|| MessageSlots::new(&self.inner)));
         let quick = slots.n_entries().saturating_mul(max_iterations) <= QUICK_MESSAGES;
         let outcome = interruptible_unless(quick, py, |interrupt| {
-            Propagation { network, slots, node_scores, edge_scores, pool, interrupt }.run(messages, &settings)
+            let task = Propagation { network, slots, node_scores, edge_scores, appearances, pool, interrupt };
+            task.run(messages, &settings)
         })?;
         let array = |values| PyArray1::from_vec(py, values).unbind();
         let (beliefs, report) = (outcome.beliefs, outcome.report);
@@ -326,6 +329,30 @@ impl Network {
             residual: report.residual,
             n_messages: report.n_messages,
         })
+    }
+
+    /// The mean-field bound of log Z and the distributions of all variables, by coordinate ascent from `nodes`.
+    #[pyo3(signature = (node_scores, edge_scores, nodes, *, tolerance=1e-9, sweeps=100))]
+    fn mean_field<'py>(
+        &self,
+        py: Python<'py>,
+        node_scores: Input<'py>,
+        edge_scores: Input<'py>,
+        nodes: Input<'py>,
+        tolerance: f64,
+        sweeps: i64,
+    ) -> PyResult<(f64, OutputVector<'py>)> {
+        let (node, edge, start) = (read(&node_scores)?, read(&edge_scores)?, read(&nodes)?);
+        let sweeps = at_least("sweeps", sweeps, 1)?;
+        if start.len() != self.inner.n_node_scores() {
+            let (given, wanted) = (start.len(), self.inner.n_node_scores());
+            return Err(OptionError::new_err(format!("nodes have {given} entries; {wanted} are needed")));
+        }
+        let found = interruptible_unless(self.is_quick(), py, |interrupt| {
+            let scores = NetworkScores::new(&self.inner, node, edge)?;
+            mean_field::ascend(scores, start, (tolerance, sweeps), interrupt)
+        })?;
+        Ok((found.log_z, PyArray1::from_vec(py, found.nodes)))
     }
 
     /// Gibbs sampling, a chain from each row of `start`.

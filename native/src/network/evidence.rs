@@ -169,6 +169,7 @@ impl Pattern {
                     slots,
                     node_scores: scores.node,
                     edge_scores: scores.edge,
+                    appearances: None,
                     pool: alone,
                     interrupt,
                 };

@@ -10,6 +10,7 @@ pub mod file;
 pub mod gibbs;
 pub mod junction;
 pub mod loopy;
+pub mod mean_field;
 pub mod nodewise;
 pub mod pseudolikelihood;
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["GraphCRF"]
 
 Array = npt.NDArray[Any]
-INFERENCES = ("auto", "exact", "loopy_bp")
+INFERENCES = ("auto", "exact", "loopy_bp", "trw")
 
 
 class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("random_state",)):  # type: ignore[misc]
@@ -43,10 +43,12 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
     Cost: an evaluation runs inference once. Exact inference, by a junction tree, is linear in the nodes of trees and
     exponential in the tree-width; an iteration of loopy belief propagation is linear in the edges. Where labels hold
     together strongly, belief propagation has several fixed points, and the log Z of some of them misses the labels:
-    training starts it twice, from uniform messages and near the labels, and takes the larger log Z.
+    training starts it twice, from uniform messages and near the labels, and takes the larger log Z. Tree-reweighted
+    belief propagation has one fixed point: the objective is convex, and above the true one.
 
     Args:
-        inference: "exact", "loopy_bp", or "auto": exact on trees and on graphs that are hardly wider.
+        inference: "exact", "loopy_bp", "trw" (tree-reweighted), or "auto": exact on trees and on graphs that are hardly
+            wider, loopy_bp elsewhere.
 
     Attributes:
         classes_: the labels, sorted, shape (L,).
@@ -94,7 +96,7 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
         self.node_weights_ = self.result_.w[:at].reshape(-1, n)
         self.edge_weights_ = self.result_.w[at:].reshape(-1, n, n)
         kinks = "; where labels hold together strongly, belief propagation's log Z has kinks: raise l2"
-        check_end(self.result_, "" if self.exact_ else kinks)
+        check_end(self.result_, "" if objective.is_convex else f'{kinks}, or use inference="trw"')
         if objective.unconverged:
             evaluations = self.result_.gradient_evaluations
             message = f"belief propagation did not settle in {objective.unconverged} of {evaluations} evaluations"

@@ -23,6 +23,7 @@ from ..networks.inference import make_inference
 from ..networks.log_partition import LogPartition, log_partition
 from ..networks.loopy_bp import LoopyBP
 from ..networks.numbering import Codes, Layout
+from ..networks.tree_reweighted import TreeReweighted
 from ..options import whole_number
 from ..path import Path
 from ..result import Result, Status
@@ -46,7 +47,7 @@ Array = npt.NDArray[Any]
 # What to do where belief propagation's estimate of the likelihood ends a training.
 REMEDY = (
     ": belief propagation has several solutions near these weights, and its estimate of the likelihood jumps from one "
-    'to the other; use objective="pseudolikelihood", which has no such jumps, or raise l1'
+    'to the other; use objective="pseudolikelihood" or inference="trw", which have no such jumps, or raise l1'
 )
 # Entries of the largest table up to which questions are answered exactly, whatever training used.
 EXACT = 2**20
@@ -305,9 +306,9 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
     def _completion(self) -> dict[str, Any]:
         return (Exact(EXACT) if self._exactly() else self._approximate()).completion()
 
-    def _approximate(self) -> LoopyBP:
+    def _approximate(self) -> LoopyBP | TreeReweighted:
         found = make_inference(self.inference or LoopyBP.name, self.inference_options)
-        return found if isinstance(found, LoopyBP) else LoopyBP()
+        return found if isinstance(found, (LoopyBP, TreeReweighted)) else LoopyBP()
 
     def marginals(self) -> list[Vector]:
         """Probability of each state of each variable: exact where the tree-width allows, else by belief propagation."""

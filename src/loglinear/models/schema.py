@@ -305,7 +305,7 @@ _MAXENT: dict[str, Check] = {
 }
 _NETWORK: dict[str, Check] = {
     "objective": _one_of("likelihood", "pseudolikelihood", "nodewise"),
-    "inference": _or_none(_one_of("loopy_bp", "exact", "gibbs")),
+    "inference": _or_none(_one_of("loopy_bp", "trw", "exact", "gibbs")),
     "inference_options": _or_none(_object),
     "path_options": _or_none(_object),
     "grouped": _truth,

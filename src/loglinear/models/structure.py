@@ -15,6 +15,7 @@ from ..networks.graph import Report
 from ..networks.inference import make_inference
 from ..networks.loopy_bp import LoopyBP
 from ..networks.numbering import Codes, Layout, Numbers
+from ..networks.tree_reweighted import TreeReweighted
 from ..objectives.network import NetworkLikelihood
 from ..objectives.pseudolikelihood import PseudoLikelihood
 from ..options import check_options, one_of, option, real_number, truth_value, whole_number
@@ -67,7 +68,7 @@ class NetworkOptions(SolverOptions):
         lambda name, value: one_of(name, value, OBJECTIVES),
     )
     inference: str | None = option(
-        None, 'of objective="likelihood": "loopy_bp", its default, "exact" (small tree-width) or "gibbs"'
+        None, 'of objective="likelihood": "loopy_bp", its default, "trw", "exact" (small tree-width) or "gibbs"'
     )
     inference_options: Mapping[str, Any] | None = option(
         None, "options of the inference. A dict; see `loglinear.networks`."
@@ -381,6 +382,6 @@ def _report(objective: Objectives, w: Vector) -> Report | None:
     """Return how inference went, belief propagation at these weights last; None for an objective without inference."""
     if not isinstance(objective, NetworkLikelihood):
         return None
-    if isinstance(objective.inference, LoopyBP):
+    if isinstance(objective.inference, (LoopyBP, TreeReweighted)):
         objective.value_and_gradient(w)
     return objective.report

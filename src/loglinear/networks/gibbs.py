@@ -93,12 +93,9 @@ class Gibbs:
         return self._expected(graph, anchor.codes, weights, log_z)
 
     def _expected(self, graph: Graph, codes: Codes, weights: Vector, log_z: float) -> Moments:
-        """Expectations over weighted samples. Probabilities of first states are 0: nobody reads them."""
-        layout = graph.layout
-        on = layout.indicators(codes)
-        products = on.T @ (on * weights[:, None])
-        nodes, edges = graph.scores(products[layout.columns_of(graph.interactions)], weights @ on)
-        return Moments(log_z, nodes, edges, products)
+        """Expectations over weighted samples."""
+        on = graph.layout.indicators(codes)
+        return Moments(log_z, *graph.shares(codes, weights), on.T @ (on * weights[:, None]))
 
     def _independent(self, graph: Graph, scores: Scores) -> _Anchor:
         """Samples of the network without its edges, whose log Z is exact."""
@@ -145,8 +142,12 @@ class Gibbs:
 
 def _moved(graph: Graph, scores: Scores, larger: Graph) -> Scores:
     """Scores of a graph, laid out for a larger graph; the added edges have scores of 0."""
-    edges = np.zeros(larger.edge_at[-1])
-    edges[larger.places_of(graph.interactions)] = scores[1][graph.places]
+    edges, n = np.zeros(larger.edge_at[-1]), [graph.layout.n_variables, 1]
+    sorter = np.argsort(larger.edges @ n)
+    places = sorter[np.searchsorted(larger.edges @ n, graph.edges @ n, sorter=sorter)]
+    sizes = np.diff(graph.edge_at)
+    within = np.arange(graph.edge_at[-1]) - np.repeat(graph.edge_at[:-1], sizes)
+    edges[np.repeat(larger.edge_at[places], sizes) + within] = scores[1]
     return scores[0], edges
 
 

@@ -94,13 +94,29 @@ class Graph:
         """Return log p~ of samples without missing values, shape (n_samples,)."""
         node_scores, edge_scores = scores
         total = node_scores[codes + self.node_at[:-1]].sum(axis=1)
+        for places in self._pairs(codes):
+            total += edge_scores[places].sum(axis=1)
+        return np.asarray(total)
+
+    def shares(self, codes: Codes, weights: Vector) -> tuple[Vector, Vector]:
+        """Return the weight of each state, and of each pair of states of each edge, in samples without missing values.
+
+        They are laid out as the scores.
+        """
+        nodes, edges = np.zeros(self.node_at[-1]), np.zeros(self.edge_at[-1])
+        for found, places in [(nodes, codes + self.node_at[:-1]), *((edges, places) for places in self._pairs(codes))]:
+            least = int(places.min(initial=0))
+            counted = np.bincount((places - least).ravel(), np.repeat(weights, places.shape[1]))
+            found[least : least + counted.size] += counted
+        return nodes, edges
+
+    def _pairs(self, codes: Codes) -> Iterator[Numbers]:
+        """Yield the places of the samples' pairs of states, of some edges at a time, shape (n_samples, edges)."""
         first, second = self.edges.T
         across, tables = self.layout.states[second], self.edge_at[:-1]
         for start in range(0, len(self.edges), _EDGES):
             at = slice(start, start + _EDGES)
-            places = codes[:, first[at]] * across[at] + codes[:, second[at]] + tables[at]
-            total += edge_scores[places].sum(axis=1)
-        return np.asarray(total)
+            yield codes[:, first[at]] * across[at] + codes[:, second[at]] + tables[at]
 
     def scores(self, interactions: Vector, columns: Vector) -> tuple[Vector, Vector]:
         """Return node and edge scores for weights of the interactions, shape (k,), and of the columns, shape (D,)."""

@@ -10,10 +10,11 @@ from ..options import one_of
 from .exact import Exact
 from .gibbs import Gibbs
 from .loopy_bp import LoopyBP
+from .tree_reweighted import TreeReweighted
 
 __all__ = ["INFERENCES", "make_inference"]
 
-INFERENCES: dict[str, type[Any]] = {"loopy_bp": LoopyBP, "exact": Exact, "gibbs": Gibbs}
+INFERENCES: dict[str, type[Any]] = {each.name: each for each in (LoopyBP, TreeReweighted, Exact, Gibbs)}
 
 
 def make_inference(name: str, options: Mapping[str, Any] | None = None) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import _core
 from ..data.graphs import Graphs
+from ..networks.appearances import appearances
 from ..networks.exact import is_narrow
 from ..networks.numbering import Numbers
 from ..vectors import Vector
@@ -31,7 +32,7 @@ class GraphLikelihood:
         graphs: the samples.
         labels: label of every node, from 0 to L - 1, shape (n_nodes,).
         n_labels: L, at least 2.
-        inference: "auto", "exact" or "loopy_bp".
+        inference: "auto", "exact", "loopy_bp" or "trw" (`networks.tree_reweighted`).
         threads: 0 for all cores.
 
     Attributes:
@@ -58,8 +59,8 @@ class GraphLikelihood:
 
     @property
     def is_convex(self) -> bool:
-        """Whether the objective is convex: inference is exact."""
-        return self.exact
+        """Whether the objective is convex: inference is exact or tree-reweighted."""
+        return self.exact or self._field.appearances is not None
 
     @property
     def unconverged(self) -> int:
@@ -86,7 +87,9 @@ class GraphField:
         if inference == "auto":
             inference = "exact" if is_narrow(self._network, EXACT) else "loopy_bp"
         self.exact = inference == "exact"
+        self.appearances = appearances(int(graphs.sizes.sum()), graphs.edges) if inference == "trw" else None
         self.gold: Vector | None = None
+        self._messages: Vector | None = None
 
     def scores(self, w: Vector) -> tuple[Vector, Vector]:
         """Scores of all nodes' labels and of all edges' pairs of labels."""
@@ -104,7 +107,12 @@ class GraphField:
         return log_z, nodes.reshape(-1, self.n_labels), pairs.reshape(-1, self.n_labels**2)
 
     def _propagated(self, scores: tuple[Vector, Vector]) -> tuple[float, Vector, Vector]:
-        """Return the fixed point of belief propagation; in training the one of two with the larger log Z."""
+        """Return the fixed point of belief propagation; in training the one of two with the larger log Z.
+
+        Tree-reweighted, it has one, and begins where the last run ended.
+        """
+        if self.appearances is not None:
+            return self._spread(scores, self.appearances)
         starts: list[Vector | None] = [None]
         if self.gold is not None:
             towards = scores[0] + CERTAIN * self.gold.ravel(), scores[1]
@@ -115,6 +123,14 @@ class GraphField:
         best = max(found, key=lambda each: each.log_z)
         self.unconverged += best.residual > TOLERANCE
         return best.log_z, best.nodes, best.edges
+
+    def _spread(self, scores: tuple[Vector, Vector], share: Vector) -> tuple[float, Vector, Vector]:
+        found = self._network.loopy_bp(
+            *scores, damping=0.5, tolerance=TOLERANCE, messages=self._messages, appearances=share
+        )
+        self._messages = found.messages
+        self.unconverged += found.residual > TOLERANCE
+        return found.log_z, found.nodes, found.edges
 
     def gradient(self, nodes: Vector, pairs: Vector) -> Vector:
         """Return sums of features, each times the value given for its label or pair of labels."""

@@ -11,6 +11,7 @@ from ..networks.exact import Exact
 from ..networks.graph import Graph, Inference, Moments, Report
 from ..networks.loopy_bp import LoopyBP
 from ..networks.numbering import Codes, Layout, Numbers, sample_weights
+from ..networks.tree_reweighted import TreeReweighted
 from ..vectors import Vector
 
 __all__ = ["NetworkLikelihood"]
@@ -76,13 +77,15 @@ class NetworkLikelihood:
         hidden = (found < 0).any(axis=1)
         self._hidden, self._hidden_weights = found[hidden], weights[hidden]
         self._counts = self._counted(found[~hidden], weights[~hidden], unit)
+        if isinstance(self.inference, TreeReweighted):
+            self.inference = self.inference.fixed(layout, self._dependence(shares))
         self._independent_graph = Graph(layout, np.empty((0, 2), np.int64), threads)
         self._last = threading.local()
 
     @property
     def is_convex(self) -> bool:
-        """Whether the objective is convex: inference is exact, and no value is missing."""
-        return isinstance(self.inference, Exact) and not len(self._hidden)
+        """Whether the objective is convex: inference is exact or tree-reweighted, and no value is missing."""
+        return isinstance(self.inference, (Exact, TreeReweighted)) and not len(self._hidden)
 
     @property
     def n_threads(self) -> int:
@@ -104,6 +107,18 @@ class NetworkLikelihood:
         self.layout.upper(products, counts[: self.layout.n_interactions])
         counts[self.layout.n_interactions :] = columns
         return counts
+
+    def _dependence(self, shares: Vector) -> Vector:
+        """Mean square contingency of all pairs of variables, by their columns: sum of covariance^2 / both variances."""
+        layout, total = self.layout, max(self.total, 1.0)
+        first, second = layout.columns_of(np.arange(layout.n_interactions))
+        variances = np.maximum(shares * (1.0 - shares), 1.0 / total)
+        covariances = self._counts[: layout.n_interactions] / total - shares[first] * shares[second]
+        squares = covariances**2 / (variances[first] * variances[second])
+        i, j = layout.variable[first], layout.variable[second]
+        products = np.zeros((layout.n_variables, layout.n_variables))
+        np.add.at(products, (i, j), squares)
+        return np.asarray(products[np.triu_indices(layout.n_variables, 1)])
 
     def independent(self) -> Vector:
         """Return the weights of the model without edges that fits best: a start."""

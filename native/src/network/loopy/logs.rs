@@ -1,7 +1,7 @@
 //! Messages between variables of any numbers of states, as logs of ratios to the first state.
 //!
-//! Let T be the table of the edge, S_i the sum of the scores of variable i and of all log messages into it, and
-//! h = S_i - log m_{j->i}. Then
+//! Let T be the table of the edge divided by rho, S_i the sum of the scores of variable i and of all log messages into it, each
+//! times its rho, and h = S_i - log m_{j->i}. Then
 //!
 //! ```text
 //! log m_{i->j}(y) = log sum over x of exp(h(x) + T(x, y)) - log sum over x of exp(h(x) + T(x, 0)).
@@ -10,11 +10,12 @@
 //! A table whose scores differ by at most `TAME` is tame: exp(T - max T) is kept, a message takes one exponential a state, and
 //! no sum can vanish. Messages over other tables take an exponential for each entry of the table.
 
-use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, take};
+use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, take, weighted};
 use crate::network::loopy::slots::MessageSlots;
 use crate::network::{Neighbour, Network};
 use crate::numeric::log_sum_exp;
 use crate::threads::{Pool, parts, share};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Largest difference of two scores of a tame table. The largest term of a sum is at least exp(-300), and a term that underflows
@@ -26,7 +27,10 @@ pub struct Logs<'a> {
     network: &'a Network,
     slots: &'a MessageSlots,
     node_scores: &'a [f64],
-    edge_scores: &'a [f64],
+    /// T
+    tables: Cow<'a, [f64]>,
+    /// Edge -> rho.
+    appearances: Option<&'a [f64]>,
     /// exp(T - max T) of the tame tables, laid out as the edge scores; 0 for other tables.
     exponentials: Vec<f64>,
     /// Edge -> max T - min T.
@@ -47,10 +51,10 @@ pub struct Scratch {
 impl<'a> Logs<'a> {
     /// The rule for a network and its scores.
     pub fn new(task: &Propagation<'a>) -> Self {
-        let (network, edge_scores) = (task.network, task.edge_scores);
-        let mut exponentials = vec![0.0; edge_scores.len()];
+        let (network, tables) = (task.network, task.tables());
+        let mut exponentials = vec![0.0; tables.len()];
         let ranges = (0..network.edges().len()).map(|edge| {
-            let table = &edge_scores[network.table(edge)];
+            let table = &tables[network.table(edge)];
             let most = table.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let range = most - table.iter().copied().fold(f64::INFINITY, f64::min);
             if range <= TAME {
@@ -62,16 +66,18 @@ impl<'a> Logs<'a> {
             range
         });
         let ranges = ranges.collect();
-        Logs { network, slots: task.slots, node_scores: task.node_scores, edge_scores, exponentials, ranges }
+        let (slots, node_scores, appearances) = (task.slots, task.node_scores, task.appearances);
+        Logs { network, slots, node_scores, tables, appearances, exponentials, ranges }
     }
 
     /// Computes S_i.
     fn sums(&self, variable: usize, messages: &[f64], sums: &mut Vec<f64>) {
         sums.clear();
         sums.extend_from_slice(&self.node_scores[self.network.node(variable)]);
-        for slot in self.slots.out_of(variable..variable + 1) {
+        for (slot, neighbour) in self.slots.out_of(variable..variable + 1).zip(self.network.neighbours(variable)) {
             let incoming = &messages[self.slots.entries_into(slot)];
-            sums[1..].iter_mut().zip(incoming).for_each(|(sum, message)| *sum += message);
+            let power = self.appearances.map_or(1.0, |rho| rho[neighbour.edge as usize]);
+            sums[1..].iter_mut().zip(incoming).for_each(|(sum, message)| *sum += power * message);
         }
     }
 
@@ -86,7 +92,7 @@ impl<'a> Logs<'a> {
     /// Computes the message to a neighbour from h.
     fn message(&self, neighbour: &Neighbour, cavity: &[f64], weights: &mut Vec<f64>, out: &mut [f64]) {
         if self.ranges[neighbour.edge as usize] > TAME {
-            let table = self.network.table_from(self.edge_scores, neighbour);
+            let table = self.network.table_from(&self.tables, neighbour);
             let log = |y: usize| log_sum_exp(cavity.iter().enumerate().map(|(x, h)| h + table.at(x, y)));
             let first = log(0);
             out.iter_mut().enumerate().for_each(|(y, out)| *out = log(y + 1) - first);
@@ -117,7 +123,7 @@ impl<'a> Logs<'a> {
             self.sums(variable as usize, messages, &mut buffers.sums);
             self.cavity(slot as usize, &buffers.sums, messages, &mut buffers.cavity);
         }
-        let scores = self.edge_scores[self.network.table(edge)].chunks_exact(b.cavity.len());
+        let scores = self.tables[self.network.table(edge)].chunks_exact(b.cavity.len());
         for ((beliefs, scores), of_i) in beliefs.chunks_exact_mut(b.cavity.len()).zip(scores).zip(&a.cavity) {
             for ((belief, score), of_j) in beliefs.iter_mut().zip(scores).zip(&b.cavity) {
                 *belief = score + of_i + of_j;
@@ -172,7 +178,7 @@ impl MessageRule for Logs<'_> {
             let own = self.network.states()[variable] as usize;
             let slots = self.slots.out_of(variable..variable + 1);
             for (slot, neighbour) in slots.zip(self.network.neighbours(variable)) {
-                let table = self.network.table_from(self.edge_scores, neighbour);
+                let table = self.network.table_from(&self.tables, neighbour);
                 let entries = &mut messages[self.slots.entries(slot..slot + 1)];
                 for (y, entry) in entries.iter_mut().enumerate() {
                     let ratios = (0..own).map(|x| table.at(x, y + 1) - table.at(x, 0));
@@ -186,7 +192,7 @@ impl MessageRule for Logs<'_> {
 
     fn logs_of_entries(&self, _messages: &mut [f64]) {}
 
-    /// log Z = sum of log Z_i + sum of (log Z_ij - log Z_i - log Z_j).
+    /// log Z = sum of log Z_i + sum of rho (log Z_ij - log Z_i - log Z_j).
     fn beliefs(&self, messages: &[f64], pool: Pool) -> Beliefs {
         let (n, ends) = (self.network.n_variables(), self.network.edges());
         let sizes = |chunk: Range<usize>| chunk.map(|variable| self.network.node(variable).len()).sum();
@@ -202,17 +208,17 @@ impl MessageRule for Logs<'_> {
         });
         let of_nodes = of_nodes.concat();
         let sizes = |chunk: Range<usize>| chunk.map(|edge| self.network.table(edge).len()).sum();
-        let mut edges = vec![0.0; self.edge_scores.len()];
+        let mut edges = vec![0.0; self.tables.len()];
         let work = chunks(ends.len()).zip(parts(&mut edges, chunks(ends.len()).map(sizes)));
         let of_edges = share(pool, work.collect(), |(chunk, mut beliefs)| {
             let mut buffers = <[Scratch; 2]>::default();
-            let mut sum = 0.0;
-            for edge in chunk {
+            let log = |edge: usize| {
                 let table = take(&mut beliefs, self.network.table(edge).len());
                 let (i, j) = ends[edge];
-                sum += self.edge(edge, messages, &mut buffers, table) - of_nodes[i as usize] - of_nodes[j as usize];
-            }
-            sum
+                self.edge(edge, messages, &mut buffers, table) - of_nodes[i as usize] - of_nodes[j as usize]
+            };
+            let logs: Vec<f64> = chunk.clone().map(log).collect();
+            weighted(&logs, self.appearances.map(|rho| &rho[chunk]))
         });
         Beliefs { log_z: of_nodes.iter().sum::<f64>() + of_edges.iter().sum::<f64>(), nodes, edges }
     }

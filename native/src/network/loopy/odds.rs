@@ -1,8 +1,8 @@
 //! Messages between binary variables, as odds.
 //!
 //! Factors that depend on one variable, and constants, are moved out of an edge's table: what is left is
-//! psi_00 = psi_01 = psi_10 = 1 and psi_11 = E. Let B_i be the product of the odds of variable i and of all messages into it, and
-//! t = B_i / m_{j->i}. Then
+//! psi_00 = psi_01 = psi_10 = 1 and psi_11 = E^rho. Let B_i be the product of the odds of variable i and of all messages into it,
+//! each to the power of its rho, and t = B_i / m_{j->i}. Then
 //!
 //! ```text
 //! m_{i->j} = (1 + E t) / (1 + t) = (m_{j->i} + E B_i) / (m_{j->i} + B_i),
@@ -11,7 +11,7 @@
 //! which takes one division, and no exponential or logarithm. All terms are positive, so that nothing cancels. A message lies
 //! between 1 and E.
 
-use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks};
+use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, raise, weighted};
 use crate::network::loopy::slots::MessageSlots;
 use crate::numeric;
 use crate::numeric::chunks::dispatched;
@@ -39,6 +39,10 @@ pub struct Odds<'a> {
     log_couplings: Vec<f64>,
     /// Slot -> E.
     couplings: Vec<f64>,
+    /// Edge -> rho.
+    appearances: Option<&'a [f64]>,
+    /// Slot -> rho; nothing if all are 1.
+    powers: Vec<f64>,
     /// The score of the assignment of zeros.
     constant: f64,
 }
@@ -48,6 +52,8 @@ pub struct Odds<'a> {
 pub struct Scratch {
     /// Slot -> m_{j->i}
     incoming: Vec<f64>,
+    /// Slot -> m_{j->i}^rho
+    raised: Vec<f64>,
     /// Slot -> B_i
     beliefs: Vec<f64>,
 }
@@ -68,7 +74,12 @@ impl<'a> Odds<'a> {
             odds[j as usize] += t[1] - t[0];
             log_couplings.push((t[3] - t[2]) - (t[1] - t[0]));
         }
-        if !in_range(&odds, task.network.edges(), &log_couplings) {
+        let most = most_of_products(&odds, task.network.edges(), &log_couplings);
+        if let Some(appearances) = task.appearances {
+            log_couplings.iter_mut().zip(appearances).for_each(|(coupling, appearance)| *coupling /= appearance);
+        }
+        let largest = log_couplings.iter().fold(0.0f64, |most, coupling| most.max(coupling.abs()));
+        if largest > COUPLING_LIMIT || most + largest > RANGE_LIMIT {
             return None;
         }
         let constant = nodes.iter().map(|scores| scores[0]).sum::<f64>() + tables.iter().map(|t| t[0]).sum::<f64>();
@@ -84,14 +95,32 @@ impl<'a> Odds<'a> {
         for (&(a, b), &coupling) in task.slots.of_edge.iter().zip(&exponentials) {
             (couplings[a as usize], couplings[b as usize]) = (coupling, coupling);
         }
-        Some(Odds { slots: task.slots, ends: task.network.edges(), tables, odds, log_couplings, couplings, constant })
+        Some(Odds {
+            slots: task.slots,
+            ends: task.network.edges(),
+            tables,
+            odds,
+            log_couplings,
+            couplings,
+            appearances: task.appearances,
+            powers: task.powers(),
+            constant,
+        })
     }
 
     /// B_i
     #[inline(always)]
     fn belief(&self, variable: usize, messages: &[f64]) -> f64 {
-        let incoming = self.slots.reverse[self.slots.out_of(variable..variable + 1)].iter();
-        incoming.fold(self.odds[variable], |product, &reverse| product * messages[reverse as usize])
+        let slots = self.slots.out_of(variable..variable + 1);
+        slots.fold(self.odds[variable], |product, slot| {
+            let message = messages[self.slots.reverse[slot] as usize];
+            product * self.powers.get(slot).map_or(message, |&power| message.powf(power))
+        })
+    }
+
+    /// rho
+    fn appearance(&self, edge: usize) -> f64 {
+        self.appearances.map_or(1.0, |appearances| appearances[edge])
     }
 
     /// Z_ij / (Z_i Z_j) of an edge with the slots (a, b), and its beliefs, from B_i and B_j.
@@ -109,56 +138,55 @@ impl<'a> Odds<'a> {
     fn node_beliefs(&self, messages: &[f64], pool: Pool, odds: &mut [f64], beliefs: &mut [f64]) -> f64 {
         let sizes = || chunks(self.odds.len()).map(|chunk| chunk.len());
         let work = parts(odds, sizes()).into_iter().zip(parts(beliefs, sizes().map(|size| 2 * size)));
-        let logs = share(pool, chunks(self.odds.len()).zip(work).collect(), |(chunk, (odds, beliefs))| {
+        let sums = share(pool, chunks(self.odds.len()).zip(work).collect(), |(chunk, (odds, beliefs))| {
             let mut z = vec![0.0; chunk.len()];
             for (at, variable) in chunk.enumerate() {
                 let belief = self.belief(variable, messages);
                 (odds[at], z[at]) = (belief, 1.0 + belief);
                 (beliefs[2 * at], beliefs[2 * at + 1]) = (1.0 / z[at], belief / z[at]);
             }
-            sum_of_logs(&mut z)
+            logs(&mut z);
+            z.iter().sum::<f64>()
         });
-        logs.iter().sum()
+        sums.iter().sum()
     }
 
-    /// Writes the beliefs of all edges; returns the sum of log (Z_ij / (Z_i Z_j)).
+    /// Writes the beliefs of all edges; returns the sum of rho log (Z_ij / (Z_i Z_j)).
     fn edge_beliefs(&self, messages: &[f64], pool: Pool, odds: &[f64], beliefs: &mut [f64]) -> f64 {
         let n = self.ends.len();
         let work = chunks(n).zip(parts(beliefs, chunks(n).map(|chunk| 4 * chunk.len())));
-        let logs = share(pool, work.collect(), |(chunk, tables)| {
+        let sums = share(pool, work.collect(), |(chunk, tables)| {
             let mut z = vec![0.0; chunk.len()];
-            for ((z, table), edge) in z.iter_mut().zip(tables.as_chunks_mut::<4>().0).zip(chunk) {
+            for ((z, table), edge) in z.iter_mut().zip(tables.as_chunks_mut::<4>().0).zip(chunk.clone()) {
                 let (i, j) = self.ends[edge];
                 (*z, *table) = self.edge(self.slots.of_edge[edge], (odds[i as usize], odds[j as usize]), messages);
             }
-            sum_of_logs(&mut z)
+            logs(&mut z);
+            weighted(&z, self.appearances.map(|appearances| &appearances[chunk]))
         });
-        logs.iter().sum()
+        sums.iter().sum()
     }
 }
 
-/// The sum of the logs of positive numbers, which are overwritten.
-fn sum_of_logs(values: &mut [f64]) -> f64 {
+/// Replaces positive numbers by their logs.
+fn logs(values: &mut [f64]) {
     dispatched(
         #[inline(always)]
         || numeric::ln_in_place(Scalar::new(), values),
     );
-    values.iter().sum()
 }
 
-/// Whether all products are normal numbers. Bounds the factors above 1 and the factors below 1 separately: products are formed
-/// in any sequence.
-fn in_range(log_odds: &[f64], edges: &[(u32, u32)], log_couplings: &[f64]) -> bool {
+/// The largest |log| of a product B_i. Bounds the factors above 1 and the factors below 1 separately: products are formed in any
+/// sequence. `log_couplings` are logs of E^rho, between 1 and which a message to the power of rho lies.
+fn most_of_products(log_odds: &[f64], edges: &[(u32, u32)], log_couplings: &[f64]) -> f64 {
     let mut bounds: Vec<[f64; 2]> = log_odds.iter().map(|&a| [a.max(0.0), (-a).max(0.0)]).collect();
-    let mut most = 0.0f64;
     for (&(i, j), &coupling) in edges.iter().zip(log_couplings) {
-        most = most.max(coupling.abs());
         for variable in [i, j] {
             bounds[variable as usize][0] += coupling.max(0.0);
             bounds[variable as usize][1] += (-coupling).max(0.0);
         }
     }
-    most <= COUPLING_LIMIT && bounds.iter().flatten().all(|&bound| bound + most <= RANGE_LIMIT)
+    bounds.iter().flatten().fold(0.0, |most, &bound| bound.max(most))
 }
 
 /// The product of all values, in `PRODUCTS` partial products: each multiplication in a single product would wait for the one
@@ -224,7 +252,7 @@ impl MessageRule for Odds<'_> {
 
     fn update(&self, variables: Range<usize>, messages: &[f64], out: &mut [f64], buffers: &mut Scratch) -> f64 {
         let block = self.slots.out_of(variables.clone());
-        let Scratch { incoming, beliefs } = buffers;
+        let Scratch { incoming, raised, beliefs } = buffers;
         incoming.resize(block.len(), 0.0);
         beliefs.resize(block.len(), 0.0);
         dispatched(
@@ -233,10 +261,17 @@ impl MessageRule for Odds<'_> {
                 for (message, &reverse) in incoming.iter_mut().zip(&self.slots.reverse[block.clone()]) {
                     *message = messages[reverse as usize];
                 }
+                let factors = if self.powers.is_empty() {
+                    &*incoming
+                } else {
+                    raised.clone_from(incoming);
+                    raise(raised, &self.powers[block.clone()]);
+                    &*raised
+                };
                 for variable in variables {
                     let own = self.slots.out_of(variable..variable + 1);
                     let own = own.start - block.start..own.end - block.start;
-                    let belief = self.odds[variable] * product(&incoming[own.clone()]);
+                    let belief = self.odds[variable] * product(&factors[own.clone()]);
                     beliefs[own].fill(belief);
                 }
                 write(&self.couplings[block.clone()], incoming, beliefs, &messages[block.clone()], out)
@@ -257,10 +292,11 @@ impl MessageRule for Odds<'_> {
     }
 
     fn entries_of_logs(&self, messages: &mut [f64]) {
-        for ((&(a, b), t), &coupling) in self.slots.of_edge.iter().zip(self.tables).zip(&self.log_couplings) {
+        for (edge, (&(a, b), t)) in self.slots.of_edge.iter().zip(self.tables).enumerate() {
+            let (coupling, appearance) = (self.log_couplings[edge], self.appearance(edge));
             for (slot, moved) in [(a, t[1] - t[0]), (b, t[2] - t[0])] {
                 let message = &mut messages[slot as usize];
-                *message = (*message - moved).clamp(coupling.min(0.0), coupling.max(0.0));
+                *message = (*message - moved / appearance).clamp(coupling.min(0.0), coupling.max(0.0));
             }
         }
         dispatched(
@@ -270,17 +306,15 @@ impl MessageRule for Odds<'_> {
     }
 
     fn logs_of_entries(&self, messages: &mut [f64]) {
-        dispatched(
-            #[inline(always)]
-            || numeric::ln_in_place(Scalar::new(), messages),
-        );
-        for (&(a, b), t) in self.slots.of_edge.iter().zip(self.tables) {
-            messages[a as usize] += t[1] - t[0];
-            messages[b as usize] += t[2] - t[0];
+        logs(messages);
+        for (edge, (&(a, b), t)) in self.slots.of_edge.iter().zip(self.tables).enumerate() {
+            let appearance = self.appearance(edge);
+            messages[a as usize] += (t[1] - t[0]) / appearance;
+            messages[b as usize] += (t[2] - t[0]) / appearance;
         }
     }
 
-    /// log Z = constant + sum of log (1 + B_i) + sum of log (Z_ij / (Z_i Z_j)).
+    /// log Z = constant + sum of log (1 + B_i) + sum of rho log (Z_ij / (Z_i Z_j)).
     fn beliefs(&self, messages: &[f64], pool: Pool) -> Beliefs {
         let (mut odds, mut nodes) = (vec![0.0; self.odds.len()], vec![0.0; 2 * self.odds.len()]);
         let of_nodes = self.node_beliefs(messages, pool, &mut odds, &mut nodes);

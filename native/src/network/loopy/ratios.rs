@@ -1,8 +1,8 @@
 //! Messages between variables of any numbers of states, as ratios to the first state: the generalisation of `odds`.
 //!
 //! Factors that depend on one variable are moved out of an edge's table: what is left is psi(x, y) = 1 where x or y is 0, and
-//! E(x, y) elsewhere. Let B_i(x) be the product of the ratios of variable i and of all messages into it, and
-//! g(x) = B_i(x) / m_{j->i}(x). Then
+//! E(x, y)^rho elsewhere. Let B_i(x) be the product of the ratios of variable i and of all messages into it, each to the power of
+//! its rho, and g(x) = B_i(x) / m_{j->i}(x). Then
 //!
 //! ```text
 //! m_{i->j}(y) = (1 + sum over x > 0 of g(x) E(x, y)) / (1 + sum over x > 0 of g(x)).
@@ -12,7 +12,7 @@
 
 use crate::network::Network;
 use crate::network::loopy::odds::{COUPLING_LIMIT, RANGE_LIMIT, damp, relative};
-use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, take};
+use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, raise, take, weighted};
 use crate::network::loopy::slots::MessageSlots;
 use crate::numeric;
 use crate::numeric::chunks::dispatched;
@@ -33,6 +33,10 @@ pub struct Ratios<'a> {
     table_at: Vec<usize>,
     /// Entry of a message -> logs of its least and its largest value.
     bounds: Vec<[f64; 2]>,
+    /// Edge -> rho.
+    appearances: Option<&'a [f64]>,
+    /// Slot -> rho; nothing if all are 1.
+    powers: Vec<f64>,
     /// The score of the assignment of zeros.
     constant: f64,
 }
@@ -44,6 +48,10 @@ pub struct Scratch {
     beliefs: Vec<f64>,
     /// The messages into i, neighbour by neighbour.
     incoming: Vec<f64>,
+    /// rho of each of their entries.
+    powers: Vec<f64>,
+    /// The messages, each to the power of its rho.
+    raised: Vec<f64>,
     /// g
     cavity: Vec<f64>,
 }
@@ -55,6 +63,7 @@ impl<'a> Ratios<'a> {
         let (mut ratios, mut table_at) = (Vec::with_capacity(task.node_scores.len()), vec![0]);
         let mut tables = Vec::with_capacity(2 * edge_scores.len());
         let mut bounds = vec![[0.0f64; 2]; slots.n_entries()];
+        let powers = task.powers();
         let mut constant = (0..network.edges().len()).map(|edge| edge_scores[network.table(edge).start]).sum::<f64>();
         for i in 0..network.n_variables() {
             let scores = &task.node_scores[network.node(i)];
@@ -63,11 +72,13 @@ impl<'a> Ratios<'a> {
             constant += scores[0];
             for (slot, neighbour) in slots.out_of(i..i + 1).zip(network.neighbours(i)) {
                 let table = network.table_from(edge_scores, neighbour);
+                let power = powers.get(slot).copied().unwrap_or(1.0);
                 let bounds = &mut bounds[slots.entries(slot..slot + 1)];
                 for x in 1..scores.len() {
                     ratios[own + x] += table.at(x, 0) - table.at(0, 0);
                     for (y, bound) in (1..).zip(bounds.iter_mut()) {
                         let coupling = (table.at(x, y) - table.at(x, 0)) - (table.at(0, y) - table.at(0, 0));
+                        let coupling = coupling / power;
                         *bound = [bound[0].min(coupling), bound[1].max(coupling)];
                         tables.push(coupling);
                     }
@@ -75,7 +86,9 @@ impl<'a> Ratios<'a> {
                 table_at.push(tables.len());
             }
         }
-        let rule = Ratios { network, slots, edge_scores, ratios, tables, table_at, bounds, constant };
+        let appearances = task.appearances;
+        let rule =
+            Ratios { network, slots, edge_scores, ratios, tables, table_at, bounds, appearances, powers, constant };
         rule.in_range().then(|| rule.exponentiated())
     }
 
@@ -83,16 +96,22 @@ impl<'a> Ratios<'a> {
     fn in_range(&self) -> bool {
         let most = self.bounds.iter().flatten().fold(0.0f64, |most, bound| most.max(bound.abs()));
         let fits = |i: usize| {
-            let incoming = self.slots.out_of(i..i + 1).map(|slot| self.slots.entries_into(slot).start);
-            let starts: Vec<usize> = incoming.collect();
+            let incoming = self.slots.out_of(i..i + 1);
+            let starts: Vec<(usize, f64)> =
+                incoming.map(|slot| (self.slots.entries_into(slot).start, self.power(slot))).collect();
             self.network.node(i).skip(1).enumerate().all(|(x, at)| {
                 let own = [self.ratios[at].min(0.0), self.ratios[at].max(0.0)];
-                let sums = starts.iter().map(|start| self.bounds[start + x]);
+                let sums = starts.iter().map(|&(start, power)| self.bounds[start + x].map(|bound| power * bound));
                 let [low, high] = sums.fold(own, |sum, bound| [sum[0] + bound[0], sum[1] + bound[1]]);
                 most - low <= RANGE_LIMIT && most + high <= RANGE_LIMIT
             })
         };
         most <= COUPLING_LIMIT && (0..self.network.n_variables()).all(fits)
+    }
+
+    /// rho of a slot.
+    fn power(&self, slot: usize) -> f64 {
+        self.powers.get(slot).copied().unwrap_or(1.0)
     }
 
     /// Replaces the logs in `ratios` and `tables` by their exponentials.
@@ -110,13 +129,25 @@ impl<'a> Ratios<'a> {
     /// Collects the messages into a variable, and computes B_i.
     #[inline(always)]
     fn gather(&self, variable: usize, messages: &[f64], buffers: &mut Scratch) {
-        let Scratch { beliefs, incoming, .. } = buffers;
+        let Scratch { beliefs, incoming, powers, raised, .. } = buffers;
         beliefs.clear();
         beliefs.extend_from_slice(&self.ratios[self.network.node(variable)][1..]);
         incoming.clear();
+        powers.clear();
         for slot in self.slots.out_of(variable..variable + 1) {
-            let message = &messages[self.slots.entries_into(slot)];
-            incoming.extend_from_slice(message);
+            incoming.extend_from_slice(&messages[self.slots.entries_into(slot)]);
+            if let Some(&power) = self.powers.get(slot) {
+                powers.resize(incoming.len(), power);
+            }
+        }
+        let factors = if powers.is_empty() {
+            &*incoming
+        } else {
+            raised.clone_from(incoming);
+            raise(raised, powers);
+            &*raised
+        };
+        for message in factors.chunks_exact(beliefs.len()) {
             beliefs.iter_mut().zip(message).for_each(|(belief, message)| *belief *= message);
         }
     }
@@ -186,7 +217,7 @@ impl<'a> Ratios<'a> {
         logs.iter().sum()
     }
 
-    /// Writes the beliefs of all edges; returns the sum of log (Z_ij / (Z_i Z_j)).
+    /// Writes the beliefs of all edges; returns the sum of rho log (Z_ij / (Z_i Z_j)).
     fn edge_beliefs(&self, messages: &[f64], pool: Pool, nodes: &[f64], beliefs: &mut [f64]) -> f64 {
         let n = self.network.edges().len();
         let sizes = |chunk: Range<usize>| chunk.map(|edge| self.network.table(edge).len()).sum();
@@ -197,20 +228,22 @@ impl<'a> Ratios<'a> {
                 let table = take(&mut beliefs, self.network.table(edge).len());
                 self.edge(edge, messages, nodes, &mut buffers, table).ln()
             };
-            chunk.map(log).sum::<f64>()
+            let logs: Vec<f64> = chunk.clone().map(log).collect();
+            weighted(&logs, self.appearances.map(|appearances| &appearances[chunk]))
         });
         logs.iter().sum()
     }
 
     /// Calls `work` with each entry of a message and the log of the factor that has been moved out of its table,
-    /// T(0, y) - T(0, 0). A log message of the network is the log of the entry plus this number.
+    /// (T(0, y) - T(0, 0)) / rho. A log message of the network is the log of the entry plus this number.
     fn for_each_moved(&self, mut work: impl FnMut(usize, f64)) {
         for variable in 0..self.network.n_variables() {
             let slots = self.slots.out_of(variable..variable + 1);
             for (slot, neighbour) in slots.zip(self.network.neighbours(variable)) {
                 let table = self.network.table_from(self.edge_scores, neighbour);
                 let entries = self.slots.entries(slot..slot + 1);
-                entries.zip(1..).for_each(|(entry, y)| work(entry, table.at(0, y) - table.at(0, 0)));
+                let power = self.power(slot);
+                entries.zip(1..).for_each(|(entry, y)| work(entry, (table.at(0, y) - table.at(0, 0)) / power));
             }
         }
     }
@@ -228,7 +261,7 @@ impl MessageRule for Ratios<'_> {
         let mut change = 0.0;
         for variable in variables {
             self.gather(variable, messages, buffers);
-            let Scratch { beliefs, incoming, cavity } = &mut *buffers;
+            let Scratch { beliefs, incoming, cavity, .. } = &mut *buffers;
             cavity.resize(beliefs.len(), 0.0);
             let slots = self.slots.out_of(variable..variable + 1);
             for (slot, incoming) in slots.zip(incoming.chunks_exact(beliefs.len())) {
@@ -270,7 +303,7 @@ impl MessageRule for Ratios<'_> {
         self.for_each_moved(|entry, moved| messages[entry] += moved);
     }
 
-    /// log Z = constant + sum of log Z_i + sum of log (Z_ij / (Z_i Z_j)).
+    /// log Z = constant + sum of log Z_i + sum of rho log (Z_ij / (Z_i Z_j)).
     fn beliefs(&self, messages: &[f64], pool: Pool) -> Beliefs {
         let mut nodes = vec![0.0; self.ratios.len()];
         let mut log_z = self.constant + self.node_beliefs(messages, pool, &mut nodes);

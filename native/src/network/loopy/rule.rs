@@ -3,7 +3,10 @@
 use crate::error::{Error, Result};
 use crate::network::Network;
 use crate::network::loopy::slots::MessageSlots;
+use crate::numeric;
 use crate::threads::{Interrupt, Pool};
+use pulp::Scalar;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The sequence in which messages are computed (`schedules`).
@@ -102,8 +105,48 @@ pub struct Propagation<'a> {
     pub slots: &'a MessageSlots,
     pub node_scores: &'a [f64],
     pub edge_scores: &'a [f64],
+    /// Edge -> rho, from (0, 1]; without them all are 1.
+    pub appearances: Option<&'a [f64]>,
     pub pool: Pool,
     pub interrupt: &'a Interrupt,
+}
+
+impl<'a> Propagation<'a> {
+    /// The tables T / rho.
+    pub fn tables(&self) -> Cow<'a, [f64]> {
+        let Some(appearances) = self.appearances else { return Cow::Borrowed(self.edge_scores) };
+        let mut tables = self.edge_scores.to_vec();
+        for (edge, appearance) in appearances.iter().enumerate() {
+            tables[self.network.table(edge)].iter_mut().for_each(|score| *score /= appearance);
+        }
+        Cow::Owned(tables)
+    }
+
+    /// Slot -> rho of its edge; nothing if all are 1.
+    pub fn powers(&self) -> Vec<f64> {
+        let Some(appearances) = self.appearances else { return Vec::new() };
+        let edges = (0..self.network.n_variables()).flat_map(|i| self.network.neighbours(i));
+        edges.map(|neighbour| appearances[neighbour.edge as usize]).collect()
+    }
+}
+
+/// Raises numbers to powers, or leaves them as they are if there are no powers.
+#[inline(always)]
+pub fn raise(values: &mut [f64], powers: &[f64]) {
+    if powers.is_empty() {
+        return;
+    }
+    numeric::ln_in_place(Scalar::new(), values);
+    values.iter_mut().zip(powers).for_each(|(value, power)| *value *= power);
+    numeric::exp_in_place(Scalar::new(), values);
+}
+
+/// The sum of numbers, each times its weight; without weights, their sum.
+pub fn weighted(values: &[f64], weights: Option<&[f64]>) -> f64 {
+    match weights {
+        Some(weights) => values.iter().zip(weights).map(|(value, weight)| value * weight).sum(),
+        None => values.iter().sum(),
+    }
 }
 
 /// Edges, or variables, whose beliefs a thread computes at a time.

@@ -32,6 +32,7 @@ impl Propagation<'_> {
     fn check(&self, start: Option<&[f64]>, settings: &LoopySettings) -> Result<()> {
         settings.check()?;
         self.network.check_scores(self.node_scores, self.edge_scores)?;
+        self.check_appearances()?;
         let Some(start) = start else { return Ok(()) };
         if start.len() != self.slots.n_entries() {
             let (given, wanted) = (start.len(), self.slots.n_entries());
@@ -39,6 +40,21 @@ impl Propagation<'_> {
         }
         match start.iter().position(|entry| !entry.is_finite()) {
             Some(at) => Err(Error::Option(format!("messages[{at}] is {}; they have to be finite", start[at]))),
+            None => Ok(()),
+        }
+    }
+
+    fn check_appearances(&self) -> Result<()> {
+        let Some(appearances) = self.appearances else { return Ok(()) };
+        let (given, wanted) = (appearances.len(), self.network.edges().len());
+        if given != wanted {
+            return Err(Error::Option(format!("there are {given} appearances for {wanted} edges")));
+        }
+        match appearances.iter().position(|&rho| !(rho > 0.0 && rho <= 1.0)) {
+            Some(at) => {
+                let rho = appearances[at];
+                Err(Error::Option(format!("appearances[{at}] is {rho}; they have to be above 0 and at most 1")))
+            }
             None => Ok(()),
         }
     }

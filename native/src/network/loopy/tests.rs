@@ -19,6 +19,7 @@ struct Problem {
     slots: MessageSlots,
     nodes: Vec<f64>,
     tables: Vec<f64>,
+    appearances: Option<Vec<f64>>,
 }
 
 impl Problem {
@@ -37,7 +38,14 @@ impl Problem {
         let network = Network::new(states.to_vec(), edges).unwrap();
         let mut scores = |n: usize| (0..n).map(|_| scale * (2.0 * random.uniform() - 1.0)).collect();
         let (nodes, tables) = (scores(network.n_node_scores()), scores(network.n_edge_scores()));
-        Problem { slots: MessageSlots::new(&network), network, nodes, tables }
+        Problem { slots: MessageSlots::new(&network), network, nodes, tables, appearances: None }
+    }
+
+    /// The same problem with shares of forests from [0.3, 1).
+    fn reweighted(mut self) -> Self {
+        let mut random = Random::new(9, 0);
+        self.appearances = Some(self.network.edges().iter().map(|_| 0.3 + 0.7 * random.uniform()).collect());
+        self
     }
 
     fn with<T>(&self, threads: usize, work: impl FnOnce(&Propagation<'_>) -> T) -> T {
@@ -47,6 +55,7 @@ impl Problem {
             slots: &self.slots,
             node_scores: &self.nodes,
             edge_scores: &self.tables,
+            appearances: self.appearances.as_deref(),
             pool,
             interrupt: &interrupt,
         })
@@ -111,6 +120,7 @@ fn rules_agree_message_by_message_before_they_settle() {
     let schedules = [Schedule::Flooding, Schedule::Residual];
     for (seed, states) in (0..10).flat_map(|seed| STATES.map(|states| (seed, states))) {
         let problem = Problem::new(states, 5, 2.0, seed);
+        let problem = if seed % 2 == 0 { problem } else { problem.reweighted() };
         for (schedule, damping) in schedules.into_iter().zip([0.0, 0.3]) {
             let settings = LoopySettings { schedule, damping, max_iterations: 3, ..TIGHT };
             problem.with(1, |task| {
@@ -121,6 +131,32 @@ fn rules_agree_message_by_message_before_they_settle() {
                 }
             });
         }
+    }
+}
+
+/// At a fixed point any perturbation of the messages changes log Z to second order only, and beliefs of edges agree with those
+/// of their variables.
+#[test]
+fn a_fixed_point_with_appearances_is_stationary_and_consistent() {
+    for (seed, states) in (0..10).flat_map(|seed| STATES.map(|states| (seed, states))) {
+        let problem = Problem::new(states, 5, 1.0, seed).reweighted();
+        problem.with(1, |task| {
+            let settings = LoopySettings { damping: 0.5, max_iterations: 5000, ..TIGHT };
+            let found = task.run(None, &settings).unwrap();
+            assert!(found.report.residual <= 1e-12);
+            for (edge, &(i, j)) in problem.network.edges().iter().enumerate() {
+                let table = &found.beliefs.edges[problem.network.table(edge)];
+                let across = states[j as usize] as usize;
+                let rows: Vec<f64> = table.chunks_exact(across).map(|row| row.iter().sum()).collect();
+                let columns: Vec<f64> = (0..across).map(|y| table.iter().skip(y).step_by(across).sum()).collect();
+                assert_close(&rows, &found.beliefs.nodes[problem.network.node(i as usize)], 1e-10);
+                assert_close(&columns, &found.beliefs.nodes[problem.network.node(j as usize)], 1e-10);
+            }
+            let once = LoopySettings { max_iterations: 1, ..settings };
+            let near: Vec<f64> = found.messages.iter().map(|message| message + 1e-5).collect();
+            let moved = task.run(Some(&near), &once).unwrap();
+            assert!((moved.beliefs.log_z - found.beliefs.log_z).abs() < 1e-8);
+        });
     }
 }
 
@@ -142,7 +178,7 @@ fn ratios_hold_up_to_their_limit_and_logs_beyond() {
 #[test]
 fn threads_make_no_difference_to_any_rule() {
     for states in [vec![2; 3000], [2, 3].repeat(1500)] {
-        let problem = Problem::new(&states, 9000, 0.5, 3);
+        let problem = Problem::new(&states, 9000, 0.5, 3).reweighted();
         assert!(problem.slots.blocks.len() > 2);
         let settings = LoopySettings { max_iterations: 10, damping: 0.3, ..TIGHT };
         let run = |threads| {
