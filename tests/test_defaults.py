@@ -89,7 +89,10 @@ DEFAULTS = {
     loglinear.Result: {"kept": None, "start": None, "chosen": None, "gap": None, "unbounded": ""},
     loglinear.Stop: dict.fromkeys(("max_iterations", "max_passes", "max_seconds", "violation", "gap")),
     loglinear.TraceRecord: {"working_set": None, "gap": None, "dev": None},
-    Report: {"runs": 0, "iterations": 0, "unconverged": 0, "residual": 0.0, "worst": 0.0, "settled": True},
+    Report: {
+        "runs": 0, "iterations": 0, "unconverged": 0, "residual": 0.0, "worst": 0.0, "settled": True, "lower": None,
+        "upper": None,
+    },
     loglinear.path: {
         "l1": 20, "ratio": 0.01, "solver": None, "w0": None, "stop": None, "score": None, "further": None,
         "callbacks": (),

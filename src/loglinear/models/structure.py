@@ -383,5 +383,5 @@ def _report(objective: Objectives, w: Vector) -> Report | None:
     if not isinstance(objective, NetworkLikelihood):
         return None
     if isinstance(objective.inference, (LoopyBP, TreeReweighted)):
-        objective.value_and_gradient(w)
+        objective.measure(w)
     return objective.report

@@ -157,6 +157,8 @@ class Report:
         residual: largest change of a log message in the last iteration of the last run.
         worst: largest residual of any run.
         settled: whether the messages of the last evaluation have settled.
+        lower: log Z at the end, bounded from below by mean field, nats; None unless inference is "trw".
+        upper: log Z at the end as training had it, a bound from above; None unless inference is "trw".
 
     Example:
         >>> from loglinear import PairwiseMRF
@@ -174,6 +176,8 @@ class Report:
     residual: float = 0.0
     worst: float = 0.0
     settled: bool = True
+    lower: float | None = None
+    upper: float | None = None
 
     def add(self, iterations: int, residual: float, tolerance: float) -> None:
         """Add a run to the report."""

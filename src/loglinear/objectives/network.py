@@ -152,13 +152,25 @@ class NetworkLikelihood:
         """Return the NLL and its gradient by all weights; see `Objective`."""
         out = np.empty(self.n_features) if out is None else out
         w = self.natural(w)
-        inner, columns = w[: self.layout.n_interactions], w[self.layout.n_interactions :]
-        graph = self.graph_of(np.flatnonzero(inner))
-        scores = graph.scores(inner[graph.interactions], columns)
+        graph, scores = self._scored(w)
         model = self.inference.moments(graph, scores, self.report, whole=True)
         data = self.completed(graph, scores)
         self._fill(out, graph, model, data)
         return self.nll(model, data, float(w @ self._counts)), out
+
+    def _scored(self, w: Vector) -> tuple[Graph, tuple[Vector, Vector]]:
+        """Return a graph with all edges of the weights, which are not centred, and its scores."""
+        inner, columns = w[: self.layout.n_interactions], w[self.layout.n_interactions :]
+        graph = self.graph_of(np.flatnonzero(inner))
+        return graph, graph.scores(inner[graph.interactions], columns)
+
+    def measure(self, w: Vector) -> None:
+        """Enter into the report how inference goes at these weights, and bounds of log Z if it is tree-reweighted."""
+        graph, scores = self._scored(self.natural(w))
+        found = self.inference.moments(graph, scores, self.report, whole=False)
+        if isinstance(self.inference, TreeReweighted):
+            self.report.lower = graph.network.mean_field(*scores, found.nodes)[0]
+            self.report.upper = found.log_z
 
     def nll(self, model: Moments, data: Completed | None, score: float) -> float:
         """The NLL, given the score of the samples without missing values."""

@@ -53,7 +53,7 @@ def configure(parser: ArgumentParser) -> None:
     add_options(parser, NetworkOptions, "l2")
     objective = "pseudolikelihood (the default), likelihood or nodewise"
     add("--objective", default=NetworkOptions.objective, choices=OBJECTIVES, help=objective)
-    inference = "with --objective likelihood: loopy_bp (the default), exact or gibbs"
+    inference = "with --objective likelihood: loopy_bp (the default), trw, exact or gibbs"
     add("--inference", choices=tuple(INFERENCES), help=inference)
     add_options(parser, NetworkOptions, "grouped", "bins", "max_states", "random_state")
     ignore = "leave out these columns; a name that holds a comma is put between double quotes"
