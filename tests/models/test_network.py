@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import itertools
+import math
 import pickle
 import warnings
 
@@ -213,14 +214,16 @@ def test_ebic_goes_on_behind_its_strengths_until_it_has_turned(objective):
     assert points[-1].score < model.path_.best.score
     assert points[-1].l1 <= model.l1_ / 4.0
     usual = PairwiseMRF(**options).fit(table(1500))
-    assert {*map(tuple, model.edges_.tolist())} == {*map(tuple, usual.edges_.tolist())}
+    # The strengths are others, and so is which edges compete; the criterion differs by less than an edge costs.
+    assert model.path_.best.score == pytest.approx(usual.path_.best.score, abs=math.log(1500))
 
 
 @pytest.mark.parametrize("l1", ["ebic", "cv"])
-@pytest.mark.parametrize("objective", ["pseudolikelihood", "nodewise"])
-def test_a_best_strength_at_the_end_of_those_given_is_warned_of(objective, l1):
-    with pytest.warns(UserWarning, match="the best point of the path is its last one, l1 100"):
-        model = PairwiseMRF(objective=objective, l1=l1, path_options={"l1": [200.0, 150.0, 100.0]}).fit(table(1500))
+@pytest.mark.parametrize(("objective", "last"), [("pseudolikelihood", 100.0), ("nodewise", 50.0)])
+def test_a_best_strength_at_the_end_of_those_given_is_warned_of(objective, last, l1):
+    strengths = [2.0 * last, 1.5 * last, last]
+    with pytest.warns(UserWarning, match=f"the best point of the path is its last one, l1 {last:g}"):
+        model = PairwiseMRF(objective=objective, l1=l1, path_options={"l1": strengths}).fit(table(1500))
     assert len(model.path_.points) == 3
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -26,7 +26,7 @@ from ..result import Result, Status
 from ..solvers import LBFGS, Solver
 from ..trace import Trace
 from ..vectors import Vector, count_nonzero
-from .nodewise import Nodewise, nodewise
+from .nodewise import nodewise
 from .options import SolverOptions
 
 __all__ = ["OBJECTIVES", "NetworkOptions", "Trained", "train_network"]
@@ -215,7 +215,7 @@ class Training:
     def at(self, l1: float) -> Trained:
         """Train at one strength."""
         if self.options.objective == "nodewise":
-            return self._regressed(l1, slice(None))[0]
+            return self._regressed(l1, slice(None))
         objective = self.objective()
         problem = self.problem(objective, l1)
         solver = self.solver(problem.penalty.l1)
@@ -264,15 +264,16 @@ class Training:
 
     def _path(self, rows: Any, strengths: Vector, objective: Objectives, *, score: bool = False) -> Path:
         """Train on some of the samples at each strength."""
+        criterion = (lambda w: self._ebic(objective, w)) if score else None
         if self.options.objective == "nodewise":
-            return self._regressed_path(rows, strengths, score=score)
+            return self._regressed_path(rows, strengths, criterion)
         return path(
             self.problem(objective, 0.0),
             strengths,
             solver=self.solver(1.0),
             w0=objective.independent(),
             stop=self.options.stop(),
-            score=(lambda w: self._ebic(objective, w)) if score else None,
+            score=criterion,
             further=self._goes_on,
             callbacks=self.callbacks,
         )
@@ -291,10 +292,8 @@ class Training:
         fitted = minimize(problem, LBFGS(tolerance=1e-5), w[features], stop=Stop(max_iterations=100))
         if fitted.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        return -(2.0 * fitted.nll + self._cost(kept.size, 4.0))
-
-    def _cost(self, k: int, factor: float) -> float:
-        return k * (math.log(len(self.codes)) + factor * self.gamma * math.log(self.layout.n_variables))
+        cost = math.log(len(self.codes)) + 4.0 * self.gamma * math.log(self.layout.n_variables)
+        return -(2.0 * fitted.nll + kept.size * cost)
 
     def _cross_validated(self, found: Path, strengths: Vector) -> Path:
         """Score the points by the mean NLL of folds held out; Ctrl-C leaves the folds that are done."""
@@ -327,7 +326,7 @@ class Training:
             values.append(dev.restrict(features).value_and_gradient(w[features])[0])
         return np.array(values)
 
-    def _regressed(self, l1: float, rows: Any) -> tuple[Trained, Nodewise]:
+    def _regressed(self, l1: float, rows: Any) -> Trained:
         """Regress each variable by itself."""
         options = self.options
         if options.grouped:
@@ -359,18 +358,16 @@ class Training:
             seconds=0.0,
             state=None,  # type: ignore[arg-type]
         )
-        return Trained(found.w, l1, result), found
+        return Trained(found.w, l1, result)
 
-    def _regressed_path(self, rows: Any, strengths: Vector, *, score: bool) -> Path:
-        """Return a path of regressions, whose EBIC is the sum over variables (van Borkulo et al. 2014)."""
+    def _regressed_path(self, rows: Any, strengths: Vector, score: Callable[[Vector], float] | None) -> Path:
+        """Return a path of regressions, each judged by the network that joins them."""
         points: list[PathPoint] = []
         try:
-            for l1 in onward(strengths.tolist(), points, further=score and self._goes_on):
-                trained, regressed = self._regressed(l1, rows)
-                k = regressed.coefficients.count_nonzero()
-                ebic = 2.0 * trained.result.nll + self._cost(k, 2.0)
+            for l1 in onward(strengths.tolist(), points, further=score is not None and self._goes_on):
+                trained = self._regressed(l1, rows)
                 active = count_nonzero(trained.w)
-                points.append(PathPoint(l1, trained.result, active, -ebic if score else None))
+                points.append(PathPoint(l1, trained.result, active, None if score is None else score(trained.w)))
         except KeyboardInterrupt:
             return Path(tuple(points), interrupted=True)
         found = Path(tuple(points))
