@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 
-from loglinear.models.fingerprint import checksum
+from loglinear import ClassifierObjective
+from loglinear.models.fingerprint import checksum, of_classifier
 
 
 def test_arrays_of_other_numbers_types_shapes_or_order_have_another_checksum():
@@ -24,6 +26,13 @@ def test_arrays_of_other_numbers_types_shapes_or_order_have_another_checksum():
         [],
     ]
     assert all(checksum(one) != checksum(other) for one, other in itertools.combinations(different, 2))
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_sizes_of_a_classifier_are_those_of_its_matrix(intercept):
+    X, y = np.arange(12.0).reshape(4, 3), [0, 1, 2, 0]
+    found = of_classifier(ClassifierObjective(X, y, n_classes=3, intercept=intercept))
+    assert (found["samples"], found["columns"]) == (4, 3)
 
 
 def test_the_layout_in_memory_does_not_matter():

@@ -6,7 +6,8 @@ import numpy as np
 
 from loglinear import ChainFeatures, ChainObjective, Corpus
 from loglinear.minimize import Stop, minimize
-from loglinear.models.selection import Rounds
+from loglinear.models.options import SolverOptions
+from loglinear.models.selection import Rounds, follow_path
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
@@ -48,6 +49,13 @@ def test_rounds_add_up_to_what_was_selected_and_end_where_others_are():
     assert rounds.rounds[0].record is result.trace[0]
     assert rounds.rounds[-1].record is result.trace[-1]
     assert [record.dev is not None for record in result.trace].count(True) == len(sizes)
+
+
+def test_a_path_without_development_data_chooses_its_last_point():
+    found = follow_path(Corpus.encode(X, Y), ChainFeatures(), SolverOptions(l1=1.0), number=3)
+    assert (found.best, found.headline) == (None, None)
+    assert len(found.path.points) == 3
+    assert found.chosen is found.path.points[-1]
 
 
 def test_a_round_that_was_stopped_is_the_last_and_has_no_score():

@@ -39,6 +39,7 @@ def test_a_report_of_a_chain_has_the_figures_of_evaluate(tagger):
     crf, X, y = tagger
     report = crf.report(X, y)
     assert report.scores == evaluate(y, crf.predict(X))
+    assert (report.data["sentences"], report.data["tokens"]) == (len(X), sum(map(len, X)))
     page = Page(report.html())
     page.check_alone()
     (table,) = (rows for caption, rows in page.tables.items() if caption.startswith("Labels of tokens"))
@@ -97,6 +98,7 @@ def test_reports_of_classifiers_of_attributes_and_matrices(tmp_path):
     assert report.scores.accuracy == classifier.score(X, ["+", "-", "-", "-"]) == 0.75
     assert report.mistakes[0].examples[0].word == "good"
     assert report.calibrations["samples"].n == 4
+    assert (report.data["samples"], "tokens" in report.data) == (4, False)
     report.save(tmp_path / "report.html")
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "accuracy of sentences" not in page.text
