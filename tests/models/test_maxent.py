@@ -228,10 +228,11 @@ def test_predictions_agree_with_one_another(n_classes, multi_class):
     assert isinstance(model.densify().coef_, np.ndarray)
 
 
-def test_probabilities_of_classes_against_the_rest_are_each_their_own_models_made_to_add_up_to_one():
-    X, y = samples(4, dense=True)
+@pytest.mark.parametrize("n_classes", [3, 4])
+def test_probabilities_of_classes_against_the_rest_are_each_their_own_models_made_to_add_up_to_one(n_classes):
+    X, y = samples(n_classes, dense=True)
     model = MaxEnt(multi_class="ovr").fit(X, y)
-    alone = np.stack([MaxEnt().fit(X, y == k).predict_proba(X)[:, 1] for k in range(4)], axis=1)
+    alone = np.stack([MaxEnt().fit(X, y == k).predict_proba(X)[:, 1] for k in range(n_classes)], axis=1)
     np.testing.assert_allclose(alone, 1.0 / (1.0 + np.exp(-X @ model.coef_.T - model.intercept_)), rtol=1e-9)
     np.testing.assert_allclose(model.predict_proba(X), alone / alone.sum(axis=1, keepdims=True), rtol=1e-9)
     # A softmax of the same scores is something else.

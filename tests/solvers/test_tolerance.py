@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,22 @@ def test_label_sets_stop_at_the_first_whole_round_whose_decrease_is_within_the_t
     accepted = objectives[1:] < objectives[:-1]
     assert found.status.converged
     assert np.flatnonzero(within & whole & accepted).tolist() == [len(within) - 1]
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4])
+def test_rounds_with_another_set_each_stop_by_their_mean_decrease(tolerance):
+    problem = Problem(ChainObjective(Corpus.encode(*chunky(60))), ElasticNet(l1=0.3))
+    rounds = []
+    solver = make_solver("gauss_seidel", select=5, tolerance=tolerance, gradient_tolerance=0.0)
+    found = minimize(problem, solver, callbacks=[lambda record, state: rounds.append(state.recent)])
+    assert found.state.status.converged
+    rounds = [one for one, other in pairwise([*rounds, None]) if one != other]
+    decreases = [(max(each) - min(each)) / 5 / abs(each[-1]) for each in rounds if len(each) == 6]
+    assert len(decreases) > 1
+    # The state that has ended keeps the objectives before its own.
+    last = (*rounds[-1][-5:], found.objective)
+    assert (max(last) - min(last)) / 5 / abs(last[-1]) <= tolerance
+    assert min(decreases) > tolerance
 
 
 def test_a_decrease_is_held_against_the_last_objective():

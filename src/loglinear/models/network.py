@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,16 +24,17 @@ from ..networks.log_partition import LogPartition, log_partition
 from ..networks.loopy_bp import LoopyBP
 from ..networks.numbering import Codes, Layout
 from ..networks.tree_reweighted import TreeReweighted
-from ..options import whole_number
+from ..options import real_number, whole_number
 from ..path import Path
 from ..result import Result, Status
 from ..vectors import Vector
 from . import network_file
 from .estimator import Estimator, check_end
 from .options import SolverOptions
+from .resampling import EdgeConfidence, confidence_of
 from .schema import refuse
 from .settings import training_summary
-from .structure import NetworkOptions, Trained, train_network
+from .structure import NetworkOptions, Trained, Training, train_network
 
 if TYPE_CHECKING:
     import networkx
@@ -161,6 +162,61 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         self._training = {"n_samples": len(codes), **training_summary([trained.result])}
         self._warn_of_training(trained)
         return self
+
+    def edge_confidence(
+        self,
+        X: Any,
+        n: int = 100,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        level: float = 0.95,
+        random_state: int | None = None,
+        observe: Callable[[int], object] | None = None,
+    ) -> EdgeConfidence:
+        """Train again on bootstrap samples, at the strength of the penalty found, and say how often edges come back.
+
+        The samples are trained side by side on the estimator's threads. Ctrl-C ends with those that are done.
+
+        Args:
+            X: what the network was trained on.
+            n: number of bootstrap samples, >= 2.
+            sample_weight: of the samples, as in `fit`.
+            level: share of the bootstrap samples between the bounds of an edge's strength, from 0 to below 1.
+            random_state: seed; the estimator's by default.
+            observe: called with the number of samples done, after each.
+
+        Raises:
+            DataError: the data do not fit the network.
+            OptionError: an option is out of its range.
+
+        Example:
+            >>> from loglinear import PairwiseMRF
+            >>> from loglinear.datasets import make_network
+            >>> X = make_network("chain", n_variables=4, n_samples=500, strength=3.0, random_state=0).X
+            >>> found = PairwiseMRF(l1=60.0).fit(X).edge_confidence(X, 20)
+            >>> found.edges[:3].tolist(), found.shares[:3].tolist(), found[0, 2] < 1.0
+            ([[0, 1], [1, 2], [2, 3]], [1.0, 1.0, 1.0], True)
+        """
+        count = whole_number("n", n, 2, 10**6)
+        real_number("level", level, "a number from 0 to below 1", lambda x: 0.0 <= x < 1.0)
+        seed = whole_number("random_state", self.random_state if random_state is None else random_state, 0, 2**32 - 1)
+        codes = self._codes(X)
+        weights = None
+        if sample_weight is not None:
+            weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
+        training = Training(codes, self._layout, weights, self._options(NetworkOptions), self._threads, ())
+        trained = Trained(self._weights(), self.l1_, None, None)  # type: ignore[arg-type]
+        samples = training.bootstrap(trained, count, seed)
+        n_variables = self._layout.n_variables
+        found = confidence_of(samples, n_variables, level=level, observe=observe)
+        return replace(found, edges=self._varying[found.edges])
+
+    def _weights(self) -> Vector:
+        """Return the weights as `Layout` numbers them."""
+        w = np.zeros(self._layout.n_features)
+        w[self._graph.interactions] = self._scores[1][self._graph.places]
+        w[self._layout.n_interactions :] = self._scores[0][self._graph.columns]
+        return w
 
     def _warn_of_training(self, trained: Trained) -> None:
         """Warn if training has not converged, and of belief propagation that has not settled at the weights found."""

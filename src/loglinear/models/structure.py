@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
+from .. import _core
 from ..errors import OptionError
 from ..minimize import Callback, Stop, minimize
 from ..networks.graph import Report
@@ -28,12 +29,13 @@ from ..trace import Trace
 from ..vectors import Vector, count_nonzero
 from .nodewise import nodewise
 from .options import SolverOptions
+from .resampling import bootstrap_rows, in_parallel, instability, subsample_rows
 
-__all__ = ["OBJECTIVES", "NetworkOptions", "Trained", "train_network"]
+__all__ = ["OBJECTIVES", "NetworkOptions", "Trained", "Training", "train_network"]
 
 OBJECTIVES = ("likelihood", "pseudolikelihood", "nodewise")
-CRITERIA = ("ebic", "cv")
-PATH = {"l1": 20, "ratio": 0.05, "gamma": 0.5, "folds": 5}
+CRITERIA = ("ebic", "cv", "stars")
+PATH = {"l1": 20, "ratio": 0.05, "gamma": 0.5, "folds": 5, "subsamples": 20, "instability": 0.05}
 # L2 penalty when weights are fitted again: it keeps the weights of variables that determine each other finite.
 RIDGE = 1e-3
 Callbacks = tuple[Callback, ...]
@@ -46,8 +48,9 @@ class NetworkOptions(SolverOptions):
 
     l1: str | float = option(  # type: ignore[assignment]
         "ebic",
-        'strength of the L1 penalty, >= 0; or "ebic" or "cv" to choose it on a path by the extended Bayesian '
-        "information criterion (Foygel & Drton 2010) or by cross validation",
+        'strength of the L1 penalty, >= 0; or how to choose it on a path: "ebic", the extended Bayesian information '
+        'criterion (Foygel & Drton 2010), "cv", cross validation, or "stars", the stability of the edges on subsamples '
+        "(Liu, Roeder & Wasserman 2010)",
     )
     l2: float = option(0.0, "strength of the L2 penalty (l2 / 2) * |w|^2, >= 0")
     solver: str | Solver[Any] = option(
@@ -84,7 +87,8 @@ class NetworkOptions(SolverOptions):
     path_options: Mapping[str, Any] | None = option(
         None,
         "options of a path: ``l1``, the number of strengths, behind which EBIC goes on until it has turned, or the "
-        "strengths; ``ratio`` of the last to the first; ``gamma`` of EBIC; ``folds``",
+        "strengths; ``ratio`` of the last to the first; ``gamma`` of EBIC; ``folds`` of cross validation; "
+        "``subsamples`` and the largest ``instability`` of stars",
     )
     max_states: int = option(
         32,
@@ -184,6 +188,9 @@ class Training:
         self.strengths, self.ratio = path_options["l1"], path_options["ratio"]
         self.gamma = real_number("gamma", path_options["gamma"], "a number >= 0", lambda x: x >= 0.0)
         self.folds = whole_number("folds", path_options["folds"], 2, 1000)
+        self.subsamples = whole_number("subsamples", path_options["subsamples"], 2, 10_000)
+        bounds = "a number from 0 to 0.5"
+        self.instability = real_number("instability", path_options["instability"], bounds, lambda x: 0.0 <= x <= 0.5)
 
     def objective(self, rows: Any = slice(None)) -> Objectives:
         """Return the objective on some of the samples."""
@@ -212,14 +219,16 @@ class Training:
             changes["solver_options"] = few | dict(self.options.solver_options or {})
         return self.options.at(l1, **changes).make_solver()[1]
 
-    def at(self, l1: float) -> Trained:
-        """Train at one strength."""
+    def at(self, l1: float, w0: Vector | None = None) -> Trained:
+        """Train at one strength, from weights of the pseudo-likelihood or from a network without edges."""
         if self.options.objective == "nodewise":
             return self._regressed(l1, slice(None))
         objective = self.objective()
         problem = self.problem(objective, l1)
         solver = self.solver(problem.penalty.l1)
-        result = minimize(problem, solver, objective.independent(), stop=self.options.stop(), callbacks=self.callbacks)
+        if w0 is None or isinstance(objective, NetworkLikelihood):
+            w0 = objective.independent()
+        result = minimize(problem, solver, w0, stop=self.options.stop(), callbacks=self.callbacks)
         report = _report(objective, result.w)
         result = replace(result, w=objective.natural(result.w), state=None)  # type: ignore[arg-type]
         return Trained(result.w, problem.penalty.l1, result, report)
@@ -231,6 +240,9 @@ class Training:
         found = self._path(slice(None), strengths, objective, score=self.options.l1 == "ebic")
         if self.options.l1 == "cv" and not found.interrupted:
             found = self._cross_validated(found, strengths)
+            warn_if_best_is_last(found)
+        if self.options.l1 == "stars" and not found.interrupted:
+            found = self._stable(found, strengths)
             warn_if_best_is_last(found)
         if not found.points:
             raise KeyboardInterrupt
@@ -309,6 +321,54 @@ class Training:
         except KeyboardInterrupt:
             interrupted = True
         return replace(found, interrupted=interrupted)
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that train at a time."""
+        return int(_core.Network(self.layout.states, np.empty((0, 2), np.int64), threads=self.threads).n_threads)
+
+    def part(self, rows: Numbers, stopped: Callback) -> Training:
+        """Return a training on some of the samples, by one thread, which a callback may end."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Training(self.codes[rows], self.layout, weights, self.options, 1, (stopped,))
+
+    def bootstrap(self, trained: Trained, n: int, seed: int) -> Iterator[tuple[Numbers, Vector]]:
+        """Yield the edges of bootstrap samples, at the strength of a trained network, and their strengths."""
+
+        def make(number: int, stopped: Callback) -> tuple[Numbers, Vector]:
+            part = self.part(bootstrap_rows(len(self.codes), seed, number), stopped)
+            return self.layout.strengths(part.at(trained.l1, trained.w).w)
+
+        return (found for _, found in in_parallel(make, n, self.n_threads))
+
+    def _stable(self, found: Path, strengths: Vector) -> Path:
+        """Score the points whose edges, and those of all stronger penalties, are stable: the weakest penalty is best.
+
+        The instability of a point is the largest one up to it (Liu, Roeder & Wasserman 2010, section 3).
+        """
+        layout, n_rows = self.layout, len(self.codes)
+
+        def make(number: int, stopped: Callback) -> list[Numbers]:
+            rows = subsample_rows(n_rows, self.options.random_state, number)
+            part = self.part(rows, stopped)
+            points = part._path(slice(None), strengths * (rows.size / n_rows), part.objective()).points
+            edges = (layout.edges_of(np.flatnonzero(point.result.w[: layout.n_interactions])) for point in points)
+            return [each[:, 0] * layout.n_variables + each[:, 1] for each in edges]
+
+        made: list[list[Numbers]] = []
+        interrupted = False
+        try:
+            made.extend(each for _, each in in_parallel(make, self.subsamples, self.n_threads))
+        except KeyboardInterrupt:
+            interrupted = True
+        if len(made) < 2:
+            return replace(found, interrupted=interrupted)
+        points, worst = [], 0.0
+        pairs = layout.n_variables * (layout.n_variables - 1) // 2
+        for point, *supports in zip(found.points, *made, strict=False):
+            worst = max(worst, instability(supports, pairs))
+            points.append(replace(point, score=-point.l1 if worst <= self.instability else None))
+        return replace(found, points=tuple(points), interrupted=interrupted)
 
     def _held_out(self, kept: Numbers, held: Numbers, strengths: Vector) -> Vector:
         """Return the NLL of the held samples at each strength, trained on the kept ones."""

@@ -103,6 +103,14 @@ class Layout:
         pairs = np.unique(self.variable[first] * self.n_variables + self.variable[second])
         return np.stack([pairs // self.n_variables, pairs % self.n_variables], axis=1).astype(np.int64)
 
+    def strengths(self, w: Vector) -> tuple[Numbers, Vector]:
+        """Return the edges with weights, ascending, shape (n_edges, 2), and the Euclidean norm of each one's."""
+        inner = np.flatnonzero(w[: self.n_interactions])
+        first, second = self.columns_of(inner)
+        pairs, edge = np.unique(self.variable[first] * self.n_variables + self.variable[second], return_inverse=True)
+        edges = np.stack([pairs // self.n_variables, pairs % self.n_variables], axis=1).astype(np.int64)
+        return edges, np.sqrt(np.bincount(edge, w[inner] ** 2, minlength=pairs.size))
+
     def groups(self) -> Numbers:
         """Return, for each interaction, the number of its edge among all pairs i < j, shape (n_interactions,)."""
         first, second = self.columns_of(np.arange(self.n_interactions))

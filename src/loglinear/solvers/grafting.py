@@ -346,9 +346,7 @@ class GaussSeidel(Grafting):
         """Step 2 with another S each time: the M features that violate optimality most; and the end of the rounds."""
         recent = (*state.recent[-WINDOW:], state.objective)
         if state.recent and not state.awaiting:
-            status = Status.RUNNING
-            if len(recent) > WINDOW:
-                status = stopping_status(recent, state.violation, 1.0, self.tolerance, 0.0)
+            status = stopping_status(recent, state.violation, 1.0, self.tolerance, 0.0)
             if status is Status.RUNNING and recent[-2] - recent[-1] <= ROUNDING * abs(recent[-1]):
                 status = state.inner.status
             if status is not Status.RUNNING:

@@ -173,7 +173,7 @@ class ProxGradient:
         penalty, size = problem.penalty, problem.n_features - problem.penalty.unpenalised
         slope = penalty.pseudo_gradient(state.w, state.gradient)[:size]
         groups = penalty.units(problem.n_features)
-        off = np.bincount(groups, state.w[:size] ** 2) == 0.0
+        off = np.bincount(groups, state.w[:size] != 0.0) == 0.0
         steepness = np.where(off, np.bincount(groups, slope**2), 0.0)
         at_work = ~off
         if np.count_nonzero(steepness) > self.select:

@@ -7,7 +7,8 @@ number of edges, is chosen by the extended Bayesian information criterion unless
 
 The result has a line for each weight other than 0, the strongest edge's weights first: two variables, a state of each,
 and by how much the pair of states raises log p, in nats. The first state of every variable, in the order of numbers or
-of letters, is the state that others are measured against, and has no weights.
+of letters, is the state that others are measured against, and has no weights. With --bootstrap a last column has the
+share of bootstrap samples, trained at the same strength, that have the edge too.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
+from ...options import whole_number
 from ..options import add_json, add_options, add_threads, chosen
 from ..output import Interrupted, counted, keeping_reached, say, tab_separated
 
 if TYPE_CHECKING:
     from ...data.table import Table
     from ...models.network import PairwiseMRF
+    from ...models.resampling import EdgeConfidence
     from ...path import Path
     from ...result import Result
     from ..progress import Progress
@@ -48,7 +51,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--edges", default="-", metavar="FILE", help="where to write the edges, tab-separated; stdout by default")
     add("--plot", metavar="FILE", help="draw the graph to this file: .svg, .png or .pdf; needs matplotlib")
     add("-m", "--model", metavar="MODEL", help="write the model")
-    l1 = "L1 penalty l1 * |w|_1: a number, or how to choose it, ebic (the default) or cv"
+    l1 = "L1 penalty l1 * |w|_1: a number, or how to choose it: ebic (the default), cv or stars"
     add("--l1", type=_l1, default=NetworkOptions.l1, metavar="X", help=l1)
     add_options(parser, NetworkOptions, "l2")
     objective = "pseudolikelihood (the default), likelihood or nodewise"
@@ -57,6 +60,8 @@ def configure(parser: ArgumentParser) -> None:
     add("--inference", choices=tuple(INFERENCES), help=inference)
     add_options(parser, NetworkOptions, "grouped", "bins", "max_states", "random_state")
     ignore = "leave out these columns; a name that holds a comma is put between double quotes"
+    bootstrap = "train on so many bootstrap samples too; a column says which share of them has each edge"
+    add("--bootstrap", type=int, metavar="N", help=bootstrap)
     add("--ignore", action="append", default=[], metavar="COLUMN,...", help=ignore)
     add("--no-header", action="store_true", help="the first line is a sample; variables are x1, x2, ...")
     delimiter = "what separates cells; by default whichever of comma, tab and semicolon fits the first line"
@@ -67,12 +72,12 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def _l1(text: str) -> float | str:
-    if text in ("ebic", "cv"):
+    if text in ("ebic", "cv", "stars"):
         return text
     try:
         return float(text)
     except ValueError:
-        message = f"{text!r} is neither a number nor ebic nor cv"
+        message = f"{text!r} is neither a number nor ebic, cv or stars"
         raise ArgumentTypeError(message) from None
 
 
@@ -91,7 +96,8 @@ def run(arguments: Namespace) -> None:
     with Progress(make_solver("grafting_light"), quiet=arguments.quiet) as progress:
         table, filled = _read(arguments, progress)
         warned = _fit(estimator, arguments.table, filled, progress)
-    edges = Edges(estimator, filled, missing=table.n_missing)
+        confidence = _confidence(estimator, filled, arguments.bootstrap, progress)
+    edges = Edges(estimator, filled, confidence, missing=table.n_missing)
     if arguments.model is not None:
         estimator.save(arguments.model)
     if arguments.plot is not None:
@@ -116,8 +122,10 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
     from ...models.structure import NetworkOptions
 
     if arguments.l1 == 0.0:
-        message = "--l1 0: edges are chosen by their L1 penalty; give an l1 > 0, ebic or cv"
+        message = "--l1 0: edges are chosen by their L1 penalty; give an l1 > 0, ebic, cv or stars"
         raise OptionError(message)
+    if arguments.bootstrap is not None:
+        whole_number("--bootstrap", arguments.bootstrap, 2, 10**6)
     options = chosen(NetworkOptions, arguments)
     options.check()
     given = {name: value for name, value in vars(options).items() if name != "gap"}
@@ -167,16 +175,37 @@ def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) ->
     return [text for each in caught if not (text := str(each.message)).startswith(status)]
 
 
+def _confidence(estimator: PairwiseMRF, table: Table, n: int | None, progress: Progress) -> EdgeConfidence | None:
+    """Return the confidence of the edges by so many bootstrap samples, if any; None if Ctrl-C came before the first."""
+    from ...result import Status
+
+    result: Result = estimator.result_  # type: ignore[assignment]
+    if n is None or result.status is Status.INTERRUPTED:
+        return None
+
+    def observe(done: int) -> None:
+        progress.known, progress.label = done / n, f"bootstrap sample {done} of {n}"
+        progress(result.record, result.state)
+
+    try:
+        return estimator.edge_confidence(table, n, observe=observe)
+    except KeyboardInterrupt:
+        return None
+
+
 class Edges:
     """Edges of a trained network, the strongest first.
 
     Args:
         estimator: the network.
         table: the samples that it was trained on.
+        confidence: of its edges, if it was asked for.
         missing: number of missing values in the file.
     """
 
-    def __init__(self, estimator: PairwiseMRF, table: Table, *, missing: int) -> None:
+    def __init__(
+        self, estimator: PairwiseMRF, table: Table, confidence: EdgeConfidence | None = None, *, missing: int
+    ) -> None:
         from ..networks import ranked_edges
 
         self._estimator, self._table, self._names, self._missing = estimator, table, table.names, missing
@@ -185,6 +214,8 @@ class Edges:
         self._result: Result = estimator.result_  # type: ignore[assignment]
         self._path: Path | None = getattr(estimator, "path_", None)
         self._ranking = ranked_edges(estimator)
+        order = (-estimator.strengths_).argsort(kind="stable")
+        self._shares = None if confidence is None else [confidence[i, j] for i, j in estimator.edges_[order].tolist()]
 
     @property
     def interrupted(self) -> bool:
@@ -196,12 +227,14 @@ class Edges:
 
     def table(self) -> str:
         """Return a line for each weight."""
+        names = ["variable_1", "variable_2", "state_1", "state_2", "weight"]
+        shares = [[]] * len(self._ranking) if self._shares is None else [[f"{share:.3g}"] for share in self._shares]
         rows = [
-            [*edge.variables, str(a), str(b), f"{weight:.6g}"]
-            for edge in self._ranking
+            [*edge.variables, str(a), str(b), f"{weight:.6g}", *share]
+            for edge, share in zip(self._ranking, shares, strict=True)
             for a, b, weight in edge.weights
         ]
-        return tab_separated(["variable_1", "variable_2", "state_1", "state_2", "weight"], rows)
+        return tab_separated(names if self._shares is None else [*names, "share"], rows)
 
     def drawn(self, path: str) -> bytes:
         """Return the content of a figure's file of this name."""
@@ -227,6 +260,8 @@ class Edges:
 
         name, value = self._likelihood()
         edges = [edge.to_dict() for edge in self._ranking]
+        for edge, share in zip(edges, self._shares or (), strict=False):
+            edge["share"] = share
         table = self._table
         known: dict[str, Any] = {"variables": len(self._varying), "samples": table.n_samples, "missing": self._missing}
         known["left_out"] = [name for i, name in enumerate(self._names) if i not in self._varying]
