@@ -358,7 +358,10 @@ class Training:
         made: list[list[Numbers]] = []
         interrupted = False
         try:
-            made.extend(each for _, each in in_parallel(make, self.subsamples, self.n_threads))
+            for _, each in in_parallel(make, self.subsamples, self.n_threads):
+                made.append(each)
+                for callback in self.callbacks:  # shows that the work goes on
+                    callback(found.points[-1].result.record, found.points[-1].result.state)
         except KeyboardInterrupt:
             interrupted = True
         if len(made) < 2:

@@ -14,12 +14,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from loglinear import _core
+from loglinear import PairwiseMRF, _core
 from loglinear.cli.progress import Progress
 from loglinear.datasets import make_network
 from loglinear.models.structure import PATH
 
 COLUMNS = ["variable_1", "variable_2", "state_1", "state_2", "weight"]
+PLAIN = "\t".join(COLUMNS) + "\n"
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def structure(run):
         finished = run("structure", *arguments, **options)
         out, said = finished.stdout, finished.stderr
         assert finished.returncode == code, said
-        return SimpleNamespace(out=out, said=said, rows=table(out) if out.startswith("variable_1") else None)
+        return SimpleNamespace(out=out, said=said, rows=table(out) if out.startswith(PLAIN) else None)
 
     return ended
 
@@ -240,6 +241,26 @@ def test_the_column_that_a_hint_leaves_out_can_be_pasted(structure, known, tmp_p
     assert "9 variables" in structure(path, "--l1", "30", *shlex.split(hint)).said
 
 
+def test_a_column_has_the_share_of_bootstrap_samples_with_each_edge(structure, data, known):
+    done = structure(data, "--l1", "60", "--bootstrap", "15")
+    assert "bootstrap sample 15 of 15" in done.said
+    header, *lines = [line.split("\t") for line in done.out.splitlines()]
+    assert header == [*COLUMNS, "share"]
+    network = PairwiseMRF(l1=60.0).fit(np.where(known.X, "yes", "no"))
+    found = network.edge_confidence(np.where(known.X, "yes", "no"), 15)
+    shares = {(f"v{i}", f"v{j}"): found[i, j] for i, j in network.edges_.tolist()}
+    assert {tuple(line[:2]): float(line[5]) for line in lines} == pytest.approx(shares, abs=1e-3)
+    report = json.loads(structure(data, "--l1", "60", "--bootstrap", "15", "--json", "-q").out)
+    assert {tuple(edge["variables"]): edge["share"] for edge in report["edges"]} == shares
+
+
+def test_the_strength_may_be_chosen_by_stability(structure, data, known):
+    done = structure(data, "--l1", "stars")
+    assert "chosen by stars among" in done.said
+    network = PairwiseMRF(l1="stars").fit(np.where(known.X, "yes", "no"))
+    assert {tuple(row[:2]) for row in done.rows} == {(f"v{i}", f"v{j}") for i, j in network.edges_.tolist()}
+
+
 def test_the_command_and_the_estimator_have_the_same_defaults():
     from loglinear import PairwiseMRF
     from loglinear.cli.commands import structure as command
@@ -251,10 +272,11 @@ def test_the_command_and_the_estimator_have_the_same_defaults():
 
 BAD = [
     (["--bins", "1"], ["bins=1"]),
-    (["--l1", "0"], ["--l1 0", "ebic or cv"]),
+    (["--l1", "0"], ["--l1 0", "ebic, cv or stars"]),
     (["--l1", "-1"], ["l1"]),
     (["--l2", "-1"], ["l2"]),
     (["--l1", "nan"], ["l1"]),
+    (["--bootstrap", "1"], ["--bootstrap=1", "at least 2"]),
     (["--inference", "exact"], ["inference='exact'", "likelihood", "leave one of them out"]),
     (["--ignore", "weight"], ["no column 'weight'", "v0, v1"]),
     (["--ignore", ",".join(NAMES[1:])], ["one column is left, 'v0'"]),
