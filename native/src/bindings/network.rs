@@ -1,6 +1,6 @@
 //! `Network`: inference in pairwise Markov random fields.
 
-use crate::bindings::arrays::{numbers, read};
+use crate::bindings::arrays::{numbers, read, writable, write};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::{interruptible, interruptible_unless};
 use crate::error::Result;
@@ -9,6 +9,7 @@ use crate::network::gibbs::{self, GibbsSettings};
 use crate::network::junction::cliques::{Junction, within};
 use crate::network::loopy::rule::{LoopySettings, Propagation, Schedule};
 use crate::network::loopy::slots::MessageSlots;
+use crate::network::response::{Accuracy, Symmetric};
 use crate::network::{self, NetworkScores, mean_field};
 use crate::threads::{Interrupt, Pool, pool};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -384,4 +385,40 @@ impl Network {
         let rows = samples.len() / n.max(1);
         PyArray1::from_vec(py, samples).reshape([rows, n])
     }
+}
+
+/// The upper triangle of the inverse of a sparse symmetric matrix whose diagonal is 1, row by row, row a from column behind[a] on,
+/// and its diagonal; None if the matrix is not positive definite or too ill-conditioned.
+#[pyfunction]
+#[pyo3(signature = (at, columns, values, behind, *, tolerance=1e-8, max_iterations=1000, threads=0))]
+#[allow(clippy::too_many_arguments)]
+pub fn symmetric_inverse<'py>(
+    py: Python<'py>,
+    at: PyReadonlyArray1<'py, i32>,
+    columns: PyReadonlyArray1<'py, i32>,
+    values: Input<'py>,
+    behind: PyReadonlyArray1<'py, i64>,
+    tolerance: f64,
+    max_iterations: usize,
+    threads: usize,
+) -> PyResult<Option<(OutputVector<'py>, OutputVector<'py>)>> {
+    let (at, columns, values) = (read(&at)?, read(&columns)?, read(&values)?);
+    let n = at.len().saturating_sub(1);
+    let behind = numbers("behind", &behind, n + 1)?;
+    let ascends = at.first() == Some(&0) && at.windows(2).all(|pair| pair[0] <= pair[1]);
+    let fits = at.last() == Some(&(columns.len() as i32)) && columns.len() == values.len() && behind.len() == n;
+    if !(ascends && fits && columns.iter().all(|&column| column >= 0 && (column as usize) < n)) {
+        return Err(OptionError::new_err("at, columns and values are no sparse matrix of as many rows as behind has"));
+    }
+    let size: usize = behind.iter().map(|first| n - first).sum();
+    let (diagonal, out) = (PyArray1::zeros(py, n, false), PyArray1::zeros(py, size, false));
+    let solved = {
+        let (mut first, mut second) = (writable(&diagonal)?, writable(&out)?);
+        let to = (write(&mut first)?, write(&mut second)?);
+        interruptible(py, |interrupt| {
+            let accuracy = Accuracy { tolerance, max_iterations };
+            Symmetric { at, columns, values }.inverse(&behind, accuracy, to, pool(threads)?, interrupt)
+        })?
+    };
+    Ok(solved.then_some((diagonal, out)))
 }

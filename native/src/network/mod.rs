@@ -13,6 +13,7 @@ pub mod loopy;
 pub mod mean_field;
 pub mod nodewise;
 pub mod pseudolikelihood;
+pub mod response;
 
 use crate::error::{Error, Result};
 use std::ops::Range;

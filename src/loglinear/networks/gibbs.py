@@ -95,7 +95,8 @@ class Gibbs:
     def _expected(self, graph: Graph, codes: Codes, weights: Vector, log_z: float) -> Moments:
         """Expectations over weighted samples."""
         on = graph.layout.indicators(codes)
-        return Moments(log_z, *graph.shares(codes, weights), on.T @ (on * weights[:, None]))
+        products = graph.layout.upper(on.T @ (on * weights[:, None]))
+        return Moments(log_z, *graph.shares(codes, weights), products)
 
     def _independent(self, graph: Graph, scores: Scores) -> _Anchor:
         """Samples of the network without its edges, whose log Z is exact."""

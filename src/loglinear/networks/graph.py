@@ -135,8 +135,8 @@ class Moments:
         log_z: log of the partition function, nats.
         nodes: probability of each state of each variable.
         edges: joint probability of each pair of states of each edge of the graph.
-        products: probability that two columns are both on, shape (D, D); None if it is the product of the columns'
-            probabilities for all pairs outside the graph.
+        products: probability that both columns of an interaction are on, shape (n_interactions,); None if it is the
+            product of the columns' probabilities for all pairs outside the graph.
     """
 
     log_z: float

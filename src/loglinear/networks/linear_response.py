@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array, csr_array
 
+from .. import _core
 from ..vectors import Vector
 from .numbering import Layout, Numbers
 
@@ -25,64 +27,103 @@ __all__ = ["pair_probabilities"]
 
 # Least probability of a state: covariances stay invertible.
 LEAST = 1e-12
+# Iterations that a column of a sparse inverse usually takes: a matrix of more entries than its square over this many
+# is inverted as a dense one. Columns up to which that takes no time.
+ITERATIONS, FEW = 40, 400
+# Euclidean norm of the residual of a column of the inverse of H, scaled to a diagonal of 1.
+TOLERANCE = 1e-7
 
 
-def pair_probabilities(layout: Layout, edges: Numbers, means: Vector, joint: Vector) -> Vector | None:
-    """Return the probability that two columns of different variables are both on, shape (D, D).
+def pair_probabilities(layout: Layout, edges: Numbers, means: Vector, joint: Vector, threads: int = 0) -> Vector | None:
+    """Return the probability that both columns of an interaction are on, for all interactions, shape (n_interactions,).
 
-    Cost: O(D^3).
+    Cost: O(D^3) for few columns or many edges; else O(D^2) an iteration of conjugate gradients, of some tens.
 
     Args:
         layout: numbering of the columns.
         edges: edges of the graph, shape (n_edges, 2).
         means: probability of each column, shape (D,).
         joint: probability that both columns of an interaction are on, edge by edge as in `Graph.interactions`.
+        threads: 0 for all cores.
 
     Returns:
-        The matrix; None if the Hessian is not positive definite: the beliefs are at no minimum of the free energy.
+        The probabilities; None if the Hessian is not positive definite: the beliefs are at no minimum of the free
+        energy.
     """
     means = np.clip(means, LEAST, 1.0)
-    hessian = _nodes(layout, means, 1.0 - np.bincount(edges.ravel(), minlength=layout.n_variables))
-    widths = layout.states - 1
-    sizes = widths[edges[:, 0]] * widths[edges[:, 1]]
-    starts = np.cumsum(sizes) - sizes
-    for rows, across in {(int(r), int(s)) for r, s in widths[edges]}:
-        chosen = np.flatnonzero((widths[edges[:, 0]] == rows) & (widths[edges[:, 1]] == across))
-        columns = np.concatenate(
-            [layout.first[edges[chosen, side], None] + np.arange(width) for side, width in ((0, rows), (1, across))],
-            axis=1,
-        )
-        inside = joint[starts[chosen, None] + np.arange(rows * across)].reshape(-1, rows, across)
-        second = np.zeros((chosen.size, rows + across, rows + across))
-        second[:, :rows, rows:] = inside
-        second[:, rows:, :rows] = inside.transpose(0, 2, 1)
-        places = np.arange(rows + across)
-        second[:, places, places] = means[columns]
-        covariance = second - means[columns][:, :, None] * means[columns][:, None, :]
-        covariance[:, places, places] += LEAST
-        np.add.at(hessian, (columns[:, :, None], columns[:, None, :]), np.linalg.inv(covariance))
-    return _inverted(layout, hessian, means)
-
-
-def _nodes(layout: Layout, means: Vector, factors: npt.NDArray[Any]) -> Vector:
-    """Sum over variables of a factor times the inverse covariance of their columns, diag(1 / p) + 1 / p_0."""
-    hessian = np.zeros((layout.n_columns, layout.n_columns))
-    rest = np.maximum(1.0 - np.add.reduceat(means, layout.first[:-1]), LEAST)
-    for i, (a, b) in enumerate(zip(layout.first[:-1].tolist(), layout.first[1:].tolist(), strict=True)):
-        hessian[a:b, a:b] = factors[i] * (np.diag(1.0 / means[a:b]) + 1.0 / rest[i])
-    return hessian
-
-
-def _inverted(layout: Layout, hessian: Vector, means: Vector) -> Vector | None:
-    """Return the probabilities that the inverse of the Hessian, scaled, gives as covariances."""
-    try:
-        # Fails unless the Hessian is positive definite.
-        np.linalg.cholesky(hessian)
-        covariance = np.linalg.inv(hessian)
-    except np.linalg.LinAlgError:
+    hessian = _hessian(layout, edges, means, joint)
+    if layout.n_columns <= FEW or hessian.nnz * ITERATIONS > layout.n_columns**2:
+        found = _dense(layout, hessian)
+    else:
+        found = _sparse(layout, hessian, threads)
+    if found is None:
         return None
-    variances = np.diagonal(covariance)
-    if not (np.isfinite(covariance).all() and (variances > 0.0).all()):
+    variances, covariances = found
+    if not (np.isfinite(covariances).all() and (variances > 0.0).all()):
         return None
     scale = np.sqrt(np.maximum(means * (1.0 - means), 0.0) / variances)
-    return np.asarray(np.outer(means, means) + covariance * np.outer(scale, scale))
+    return layout.add_products(means, layout.scaled(covariances, scale))
+
+
+def _hessian(layout: Layout, edges: Numbers, means: Vector, joint: Vector) -> csr_array:
+    """Return H, sparse, shape (D, D)."""
+    widths = layout.states - 1
+    degrees = np.bincount(edges.ravel(), minlength=layout.n_variables)
+    rest = np.maximum(1.0 - np.add.reduceat(means, layout.first[:-1]), LEAST)
+    rows: list[Numbers] = []
+    columns: list[Numbers] = []
+    values: list[Vector] = []
+
+    def add(places: Numbers, blocks: Vector) -> None:
+        """Add blocks, shape (k, r, r), at the columns of each, shape (k, r)."""
+        rows.append(np.broadcast_to(places[:, :, None], blocks.shape).ravel())
+        columns.append(np.broadcast_to(places[:, None, :], blocks.shape).ravel())
+        values.append(blocks.ravel())
+
+    # The inverse covariance of a variable's columns is diag(1 / p) + 1 / p_0.
+    for width in np.unique(widths).tolist():
+        chosen = np.flatnonzero(widths == width)
+        places = layout.first[chosen, None] + np.arange(width)
+        blocks = np.eye(width) / means[places][:, None, :] + 1.0 / rest[chosen, None, None]
+        add(places, (1.0 - degrees[chosen])[:, None, None] * blocks)
+    sizes = widths[edges[:, 0]] * widths[edges[:, 1]]
+    starts = np.cumsum(sizes) - sizes
+    for r, s in {(int(r), int(s)) for r, s in widths[edges]}:
+        chosen = np.flatnonzero((widths[edges[:, 0]] == r) & (widths[edges[:, 1]] == s))
+        ends = ((0, r), (1, s))
+        places = np.concatenate([layout.first[edges[chosen, end], None] + np.arange(w) for end, w in ends], axis=1)
+        inside = joint[starts[chosen, None] + np.arange(r * s)].reshape(-1, r, s)
+        second = np.zeros((chosen.size, r + s, r + s))
+        second[:, :r, r:] = inside
+        second[:, r:, :r] = inside.transpose(0, 2, 1)
+        diagonal = np.arange(r + s)
+        second[:, diagonal, diagonal] = means[places]
+        covariance = second - means[places][:, :, None] * means[places][:, None, :]
+        covariance[:, diagonal, diagonal] += LEAST
+        add(places, np.asarray(np.linalg.inv(covariance), dtype=np.float64))
+    at = np.concatenate(rows), np.concatenate(columns)
+    return coo_array((np.concatenate(values), at), shape=(layout.n_columns, layout.n_columns)).tocsr()
+
+
+def _dense(layout: Layout, hessian: csr_array) -> tuple[Vector, Vector] | None:
+    """Return the diagonal of the inverse, and its entries of all interactions."""
+    full: npt.NDArray[Any] = hessian.toarray()
+    try:
+        np.linalg.cholesky(full)  # fails unless it is positive definite
+        inverse = np.linalg.inv(full)
+    except np.linalg.LinAlgError:
+        return None
+    return np.diagonal(inverse), layout.upper(inverse)
+
+
+def _sparse(layout: Layout, hessian: csr_array, threads: int) -> tuple[Vector, Vector] | None:
+    """The same by conjugate gradients, of the Hessian scaled to a diagonal of 1."""
+    diagonal = hessian.diagonal()
+    if not (np.isfinite(diagonal).all() and (diagonal > 0.0).all()):
+        return None
+    unit = 1.0 / np.sqrt(diagonal)
+    entries = hessian.tocoo()
+    values = entries.data * unit[entries.row] * unit[entries.col]
+    at, columns = hessian.indptr.astype(np.int32), hessian.indices.astype(np.int32)
+    found = _core.symmetric_inverse(at, columns, values, layout.behind, tolerance=TOLERANCE, threads=threads)
+    return None if found is None else (found[0] * unit**2, layout.scaled(found[1], unit))

@@ -12,9 +12,6 @@ from .linear_response import pair_probabilities
 
 __all__ = ["LoopyBP"]
 
-# Largest number of columns for which linear response scores pairs without an edge.
-RESPONSE = 2000
-
 
 @dataclass
 class LoopyBP:
@@ -32,8 +29,8 @@ class LoopyBP:
         tolerance: bound on the change of a log message in the last iteration, > 0.
         max_iterations: most iterations of a run, >= 1.
         schedule: "flooding" replaces all messages at a time, "residual" the message that changes most.
-        candidates: scores of pairs without an edge: "response" costs O(D^3), and falls back to "product" if D exceeds
-            2,000 or messages have not settled; "product" is the product of beliefs.
+        candidates: scores of pairs without an edge: "response", linear response, which falls back to "product" where
+            messages have not settled; "product" is the product of beliefs.
 
     Example:
         >>> from loglinear import PairwiseMRF
@@ -76,14 +73,9 @@ class LoopyBP:
         self._last = graph, found.messages
         report.add(found.iterations, found.residual, self.tolerance)
         products = None
-        if (
-            whole
-            and self.candidates == "response"
-            and graph.layout.n_columns <= RESPONSE
-            and found.residual <= self.tolerance
-        ):
+        if whole and self.candidates == "response" and found.residual <= self.tolerance:
             columns, pairs = found.nodes[graph.columns], found.edges[graph.places]
-            products = pair_probabilities(graph.layout, graph.edges, columns, pairs)
+            products = pair_probabilities(graph.layout, graph.edges, columns, pairs, graph.network.n_threads)
         return Moments(found.log_z, found.nodes, found.edges, products)
 
     def completion(self) -> dict[str, Any]:

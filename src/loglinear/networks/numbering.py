@@ -62,6 +62,7 @@ class Layout:
         variable: variable of each column, shape (D,).
         state: state of each column, at least 1, shape (D,).
         first: first column of each variable, then D, shape (n_variables + 1,).
+        behind: first column of the next variable, for each column, shape (D,).
 
     Raises:
         OptionError: there are no variables, or a variable has fewer than two states.
@@ -78,8 +79,8 @@ class Layout:
         self.variable = np.repeat(np.arange(self.states.size), widths)
         self.state = np.arange(self.n_columns) - self.first[self.variable] + 1
         # Row a of the triangle begins with the first column of the next variable.
-        self._behind = self.first[self.variable + 1]
-        self._row = np.concatenate([[0], np.cumsum(self.n_columns - self._behind)]).astype(np.int64)
+        self.behind = self.first[self.variable + 1]
+        self._row = np.concatenate([[0], np.cumsum(self.n_columns - self.behind)]).astype(np.int64)
         self.n_interactions = int(self._row[-1])
         self.n_features = self.n_interactions + self.n_columns
 
@@ -91,11 +92,11 @@ class Layout:
     def columns_of(self, interactions: Numbers) -> tuple[Numbers, Numbers]:
         """Return both columns of each interaction, first the column of the lower variable."""
         rows = np.searchsorted(self._row, interactions, side="right") - 1
-        return rows, interactions - self._row[rows] + self._behind[rows]
+        return rows, interactions - self._row[rows] + self.behind[rows]
 
     def interactions_of(self, first: Numbers, second: Numbers) -> Numbers:
         """Return the number of each interaction of two columns; ``first`` belongs to the lower variable."""
-        return np.asarray(self._row[first] + second - self._behind[first])
+        return np.asarray(self._row[first] + second - self.behind[first])
 
     def edges_of(self, interactions: Numbers) -> Numbers:
         """Return the edges of interactions, each once, ascending, shape (n_edges, 2)."""
@@ -126,19 +127,33 @@ class Layout:
         """Return the weights of all interactions as a dense symmetric matrix, shape (D, D)."""
         full = np.zeros((self.n_columns, self.n_columns))
         for a in range(self.n_columns):
-            full[a, self._behind[a] :] = w[self._row[a] : self._row[a + 1]]
+            full[a, self.behind[a] :] = w[self._row[a] : self._row[a + 1]]
         return full + full.T
 
     def products(self, columns: Vector, out: Vector) -> Vector:
         """Write columns[a] * columns[b] for each interaction of columns a, b to ``out``, shape (n_interactions,)."""
         for a in range(self.n_columns):
-            np.multiply(columns[self._behind[a] :], columns[a], out=out[self._row[a] : self._row[a + 1]])
+            np.multiply(columns[self.behind[a] :], columns[a], out=out[self._row[a] : self._row[a + 1]])
         return out
+
+    def scaled(self, pairs: Vector, scale: Vector) -> Vector:
+        """Multiply the number of each interaction of columns a, b by scale[a] * scale[b], in place, and return all."""
+        for a in range(self.n_columns):
+            row = pairs[self._row[a] : self._row[a + 1]]
+            row *= scale[a] * scale[self.behind[a] :]
+        return pairs
+
+    def add_products(self, columns: Vector, pairs: Vector) -> Vector:
+        """Add columns[a] * columns[b] to the number of each interaction of columns a, b, in place, and return all."""
+        for a in range(self.n_columns):
+            row = pairs[self._row[a] : self._row[a + 1]]
+            row += columns[a] * columns[self.behind[a] :]
+        return pairs
 
     def subtract_products(self, first: Vector, second: Vector, out: Vector) -> None:
         """Subtract first[a] second[b] + first[b] second[a] for each interaction of columns a, b from ``out``."""
         for a in range(self.n_columns):
-            behind = slice(self._behind[a], None)
+            behind = slice(self.behind[a], None)
             out[self._row[a] : self._row[a + 1]] -= first[a] * second[behind] + second[a] * first[behind]
 
     def checked(self, codes: npt.ArrayLike) -> Codes:
@@ -178,5 +193,5 @@ class Layout:
         """Return the entries of a D x D matrix at all interactions, lowest number first, shape (n_interactions,)."""
         out = np.empty(self.n_interactions) if out is None else out
         for a in range(self.n_columns):
-            out[self._row[a] : self._row[a + 1]] = matrix[a, self._behind[a] :]
+            out[self._row[a] : self._row[a + 1]] = matrix[a, self.behind[a] :]
         return out

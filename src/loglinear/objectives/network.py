@@ -183,7 +183,7 @@ class NetworkLikelihood:
         if model.products is None:
             layout.products(columns, pairs)
         else:
-            layout.upper(model.products, pairs)
+            pairs[:] = model.products
         pairs *= self.total
         if data is not None:
             pairs -= layout.upper(data.products())
