@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -10,7 +12,7 @@ from scipy.optimize import check_grad
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from loglinear import ChainCRF, DataError, GraphCRF, OptionError, _core, grid_edges
+from loglinear import ChainCRF, DataError, GraphCRF, ModelFileError, OptionError, PairwiseMRF, _core, grid_edges
 from loglinear.data.graphs import Graphs
 from loglinear.objectives import graph as graph_objective
 from loglinear.objectives.graph import GraphField, GraphLikelihood
@@ -152,7 +154,7 @@ def test_training_takes_the_larger_log_z_of_uniform_messages_and_of_those_near_t
     # How much neighbours hold together, how much nodes speak for the image, and for its ground.
     for strength, own, ground in ((0.3, 0.6, 0.0), (1.0, 0.0, 0.0), (2.0, 1.0, 0.3)):
         w = np.array([ground, -ground, -own, own, strength, -strength, -strength, strength])
-        scores = GraphField(graphs, 2, "loopy_bp", 1).scores(w)
+        scores = GraphField(graphs, 2, "loopy_bp", threads=1).scores(w)
         near = network.loopy_bp(scores[0] + 20.0 * gold, scores[1], max_iterations=50).messages
         uniform, other = (
             network.loopy_bp(*scores, damping=0.1, tolerance=1e-6, messages=start).log_z for start in (None, near)
@@ -162,7 +164,7 @@ def test_training_takes_the_larger_log_z_of_uniform_messages_and_of_those_near_t
         )
         assert objective.value_and_gradient(w)[0] == pytest.approx(max(uniform, other) - score, abs=1e-6)
         # Where no labels are known, messages start uniform.
-        assert GraphField(graphs, 2, "loopy_bp", 1).marginals(w)[0] == pytest.approx(uniform, abs=1e-9)
+        assert GraphField(graphs, 2, "loopy_bp", threads=1).marginals(w)[0] == pytest.approx(uniform, abs=1e-9)
         if abs(uniform - other) > 0.1:
             won.add("uniform" if uniform > other else "labels")
     assert won == {"uniform", "labels"}
@@ -228,3 +230,211 @@ def test_a_training_by_belief_propagation_that_does_not_converge_is_told_of_kink
     with pytest.warns(ConvergenceWarning) as caught:
         GraphCRF(l2=0.1, max_iterations=1, inference=inference).fit(X, y)
     assert any("log Z has kinks: raise l2" in str(each.message) for each in caught) == named
+
+
+def given_labels(y, share=0.5, seed=0):
+    """The labels with some of them missing, None."""
+    random = np.random.default_rng(seed)
+    found = [np.where(random.random(len(each)) < share, None, each) for each in y]
+    found[0][0] = y[0][0]
+    return found
+
+
+def marginal(X, y, w, labels):
+    """NLL of the known labels, those of -1 summed over, by going through all labellings."""
+    total = 0.0
+    for parts, gold in zip(X, y, strict=True):
+        every = assignments([labels] * len(gold))
+        known = np.flatnonzero(gold >= 0)
+        every = every[(every[:, known] == gold[known]).all(axis=1)]
+        values = [enumerated([parts], [labelling], w, labels) for labelling in every]
+        total -= np.logaddexp.reduce(-np.array(values))
+    return total
+
+
+@pytest.mark.parametrize("inference", ["exact", "loopy_bp"])
+def test_missing_labels_are_summed_over(inference):
+    X, y = data([(5, TREE), (4, [(0, 1), (1, 2), (2, 3)]), (1, [])])
+    y = [np.where(np.random.default_rng(k).random(len(each)) < 0.5, -1, each) for k, each in enumerate(y)]
+    objective = GraphLikelihood(Graphs.of(X), np.concatenate(y), 3, inference=inference)
+    assert not objective.is_convex
+    w = np.random.default_rng(1).normal(size=objective.n_features)
+    assert objective.value_and_gradient(w)[0] == pytest.approx(marginal(X, y, w, 3), rel=1e-6)
+    error = check_grad(lambda x: objective.value_and_gradient(x)[0], lambda x: objective.value_and_gradient(x)[1], w)
+    assert error < 1e-3
+
+
+def test_an_estimator_learns_from_labels_of_which_some_are_missing():
+    X, y = patches(20, 6, 0.4, 0.1)
+    some = given_labels(y)
+    model = GraphCRF().fit(X, some)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.score(X, y) > 0.85
+    known = np.concatenate([each != None for each in some])  # noqa: E711 - element by element
+    right = np.concatenate(model.predict(X)) == np.concatenate(y)
+    assert model.score(X, some) == pytest.approx(right[known].mean())
+
+
+@pytest.mark.parametrize("ties", [0, 2])
+def test_symmetric_weights_do_not_tell_the_ends_of_an_edge_apart(ties):
+    X, y = data(ties=ties)
+    objective = GraphLikelihood(Graphs.of(X), np.concatenate(y), 3, symmetric=True)
+    assert objective.n_features == 3 * 3 + max(ties, 1) * 6
+    w = np.random.default_rng(1).normal(size=objective.n_features)
+    tables = np.zeros((max(ties, 1), 3, 3))
+    first, second = np.triu_indices(3)
+    tables[:, first, second] = tables[:, second, first] = w[9:].reshape(-1, 6)
+    whole = np.concatenate([w[:9], tables.ravel()])
+    assert objective.value_and_gradient(w)[0] == pytest.approx(enumerated(X, y, whole, 3), rel=1e-10)
+    error = check_grad(lambda x: objective.value_and_gradient(x)[0], lambda x: objective.value_and_gradient(x)[1], w)
+    assert error < 1e-4
+    model = GraphCRF(symmetric=True).fit(X, y)
+    np.testing.assert_array_equal(model.edge_weights_, model.edge_weights_.transpose(0, 2, 1))
+    turned = [(parts[0], parts[1][:, ::-1], *parts[2:]) for parts in X]
+    for one, other in zip(model.predict_proba(X), model.predict_proba(turned), strict=True):
+        assert_allclose(one, other, atol=1e-12)
+
+
+def test_forbidden_pairs_have_no_probability():
+    X, _ = data([(5, TREE), (4, LOOP)])
+    y = [np.array(["a", "b", "c", "a", "b"]), np.array(["a", "b", "c", "c"])]
+    model = GraphCRF(constraints=[("b", "a"), ("c", "b")]).fit(X, y)
+    for each, (_, edges) in zip(model.predict(X), X, strict=True):
+        pairs = {(each[i], each[j]) for i, j in edges}
+        assert not pairs & {("b", "a"), ("c", "b")}
+    # The NLL is that over the labellings that are left.
+    w = model.result_.w
+    total = 0.0
+    for parts, gold in zip(X, y, strict=True):
+        every = assignments([3] * len(gold))
+        first, second = every[:, parts[1][:, 0]], every[:, parts[1][:, 1]]
+        allowed = every[~(((first == 1) & (second == 0)) | ((first == 2) & (second == 1))).any(axis=1)]
+        values = [-enumerated([parts], [labelling], w, 3) for labelling in allowed]
+        right = -enumerated([parts], [np.searchsorted(model.classes_, gold)], w, 3)
+        total += np.logaddexp.reduce(values) - right
+    assert model.result_.nll == pytest.approx(total, rel=1e-8)
+    with pytest.raises(DataError, match=r"graph 1: an edge has the labels b - c, which the constraints forbid"):
+        GraphCRF(constraints=[("b", "c")], symmetric=True).fit(X[1:] + X[1:], [np.array(["a", "a", "a", "a"]), y[1]])
+    for bad in ([("a", "z")], [("a",)], ["abc"], [1]):
+        with pytest.raises(OptionError, match="constraints="):
+            GraphCRF(constraints=bad).fit(X, y)
+
+
+def test_costs_raise_the_scores_of_wrong_labels_in_log_z():
+    X, y = data([(5, TREE), (1, [])])
+    gold = np.concatenate(y)
+    costs = np.random.default_rng(3).random(len(gold))
+    objective = GraphLikelihood(Graphs.of(X), gold, 3, costs=costs)
+    w = np.random.default_rng(1).normal(size=objective.n_features)
+    total, at = 0.0, 0
+    for parts, labels in zip(X, y, strict=True):
+        every = assignments([3] * len(labels))
+        own = costs[at : at + len(labels)]
+        at += len(labels)
+        values = [-enumerated([parts], [each], w, 3) + ((each != labels) * own).sum() for each in every]
+        total += np.logaddexp.reduce(values) + enumerated([parts], [labels], w, 3)
+    assert objective.value_and_gradient(w)[0] == pytest.approx(total, rel=1e-10)
+    error = check_grad(lambda x: objective.value_and_gradient(x)[0], lambda x: objective.value_and_gradient(x)[1], w)
+    assert error < 1e-4
+
+
+def test_a_rare_class_is_found_more_often_if_it_costs_more():
+    random = np.random.default_rng(0)
+    X, y = [], []
+    for _ in range(60):
+        labels = (random.random(12) < 0.1).astype(int)
+        X.append((np.stack([np.ones(12), labels + random.normal(size=12)], axis=1), np.zeros((0, 2), int)))
+        y.append(labels)
+    found = {}
+    for name, weight in (("plain", None), ("balanced", "balanced"), ("given", {0: 0.0, 1: 3.0})):
+        found[name] = np.concatenate(GraphCRF(class_weight=weight).fit(X, y).predict(X)).sum()
+    by_node = GraphCRF().fit(X, y, node_weight=[np.where(each, 3.0, 0.0) for each in y])
+    assert found["plain"] < found["balanced"]
+    assert found["plain"] < found["given"] == np.concatenate(by_node.predict(X)).sum()
+    with pytest.raises(OptionError, match="class_weight="):
+        GraphCRF(class_weight="heavy").fit(X, y)
+    with pytest.raises(DataError, match="node_weight"):
+        GraphCRF().fit(X, y, node_weight=[np.full(12, -1.0)] * 60)
+    with pytest.raises(DataError, match="weights of graph 0 have shape"):
+        GraphCRF().fit(X, y, node_weight=[np.ones(3)] * 60)
+
+
+def test_predictions_come_as_networkx_graphs():
+    X, y = data()
+    model = GraphCRF().fit(X, y)
+    graphs, labels, sure = model.predict_graphs(X), model.predict(X), model.predict_proba(X)
+    assert [len(graph) for graph in graphs] == [5, 4, 1]
+    for graph, parts, own, p in zip(graphs, X, labels, sure, strict=True):
+        assert {(data["first"], data["second"]) for *_, data in graph.edges(data=True)} == set(
+            map(tuple, parts[1].tolist())
+        )
+        assert [graph.nodes[node]["label"] for node in range(len(own))] == own.tolist()
+        for node in range(len(own)):
+            assert graph.nodes[node]["probability"] == pytest.approx(p[node, own[node]])
+    tree = graphs[0]
+    w, n = model.result_.w, len(tree)
+    every = assignments([3] * n)
+    weight = np.exp([-enumerated(X[:1], [each], w, 3) for each in every])
+    for i, j in TREE:
+        both = weight[(every[:, i] == labels[0][i]) & (every[:, j] == labels[0][j])].sum()
+        assert tree.edges[i, j]["probability"] == pytest.approx(both, rel=1e-6)
+
+
+def test_a_saved_model_answers_as_before(tmp_path):
+    X, y = data(ties=2)
+    named = [np.array(["noun", "verb", "other"])[each] for each in y]
+    for options in ({}, {"symmetric": True, "l1": 0.1, "inference": "loopy_bp"}, {"class_weight": "balanced"}):
+        model = GraphCRF(**options).fit(X, named)
+        model.save(tmp_path / "m.loglinear")
+        again = GraphCRF.load(tmp_path / "m.loglinear")
+        for one, other in zip(model.predict_proba(X), again.predict_proba(X), strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert [each.tolist() for each in model.predict(X)] == [each.tolist() for each in again.predict(X)]
+        np.testing.assert_array_equal(model.edge_weights_, again.edge_weights_)
+        assert (again.exact_, again.n_iter_, again.result_) == (model.exact_, model.n_iter_, None)
+        assert {name: again.get_params()[name] for name in options} == options
+    constrained = GraphCRF(constraints=[("verb", "verb")]).fit([graph(2, [(0, 1)])], [np.array(["noun", "verb"])])
+    constrained.save(tmp_path / "c")
+    assert GraphCRF.load(tmp_path / "c").constraints == [["verb", "verb"]]
+    with pytest.raises(ModelFileError, match="not a network's model"):
+        PairwiseMRF.load(tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"classes": [1]}, "classes"),
+        ({"classes": [2, 1, 0]}, "ascending"),
+        ({"classes": [0, 1, 2, 3]}, "the weights of nodes"),
+        ({"n_node_features": 4}, "the weights of nodes"),
+        ({"symmetric": True}, "the weights of edges"),
+        ({"symmetric": 1}, "symmetric"),
+        ({"inference": "gibbs"}, "inference"),
+        ({"constraints": [[0, 7]]}, "constraints"),
+        ({"exact": None}, "exact"),
+    ],
+)
+def test_a_damaged_file_is_refused(changed, message, tmp_path):
+    X, y = data(ties=2)
+    model = GraphCRF().fit(X, y)
+    model.save(tmp_path / "m")
+    file = _core.read_network(str(tmp_path / "m"))
+    settings = json.loads(file.settings) | changed
+    weights = file.node_weights, file.edge_weights
+    _core.write_network(str(tmp_path / "m"), json.dumps(settings), file.edges.reshape(-1, 2), *weights)
+    with pytest.raises(ModelFileError, match=message):
+        GraphCRF.load(tmp_path / "m")
+
+
+def test_weights_that_are_not_finite_and_edges_in_the_file_are_refused(tmp_path):
+    X, y = data()
+    model = GraphCRF().fit(X, y)
+    model.save(tmp_path / "m")
+    file = _core.read_network(str(tmp_path / "m"))
+    for n_edges, factor in ((1, 1.0), (0, np.nan)):
+        edges, nodes = np.array([[0, 1]] * n_edges, np.uint32).reshape(-1, 2), file.node_weights * factor
+        _core.write_network(str(tmp_path / "bad"), file.settings, edges, nodes, file.edge_weights)
+        with pytest.raises(ModelFileError):
+            GraphCRF.load(tmp_path / "bad")
+    with pytest.raises(DataError, match="cannot be saved"):
+        GraphCRF().fit([graph(2, [(0, 1)])], [np.array([b"a", b"b"])]).save(tmp_path / "bytes")

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.graphs import Graphs
-from ..errors import DataError
+from ..errors import DataError, OptionError
 from ..minimize import Callback
-from ..objectives.graph import GraphField, GraphLikelihood
-from ..options import one_of
+from ..objectives.graph import GraphField, GraphLikelihood, weights_of_pairs
+from ..options import one_of, truth_value
+from ..result import Result
 from ..vectors import Vector
+from . import graph_file
 from .estimator import Estimator, check_end
 from .options import SolverOptions
+from .settings import training_summary
 from .training import train
 
 if TYPE_CHECKING:
+    import networkx
+
     from ..report.page import Report
 
 __all__ = ["GraphCRF"]
@@ -38,6 +46,7 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
     (node features, edges) or (node features, edges, edge features): arrays of shapes (n_nodes, n_node_features), which
     may be sparse, (n_edges, 2), (n_edges, n_edge_features). Without edge features every edge has a
     single feature of value 1. Pairs of labels are ordered: the label of the node that an edge names first comes first.
+    A label of None is missing: the likelihood is then that of the known labels, which is not convex.
 
     Source: Lafferty, McCallum & Pereira (2001); Zhu, Lao & Xing (2010), section 3.
     Cost: an evaluation runs inference once. Exact inference, by a junction tree, is linear in the nodes of trees and
@@ -49,13 +58,20 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
     Args:
         inference: "exact", "loopy_bp", "trw" (tree-reweighted), or "auto": exact on trees and on graphs that are hardly
             wider, loopy_bp elsewhere.
+        symmetric: whether both orders of a pair of labels have the same weight, for edges without direction.
+        constraints: pairs of labels that no edge may have, the label of its first node first, as ``[("b", "a")]``; of
+            symmetric weights in either order.
+        class_weight: what a wrong label of a node costs in training, nats, by the right label, or "balanced":
+            n_nodes / (n_labels * count of the label). None for the plain likelihood. With costs the objective is the
+            softmax-margin (Gimpel & Smith 2010), which asks for a score that is higher by the cost, and so looks more
+            closely at rare labels.
 
     Attributes:
         classes_: the labels, sorted, shape (L,).
         node_weights_: shape (n_node_features, L).
         edge_weights_: shape (n_edge_features, L, L).
         n_iter_: steps of the solver.
-        result_: status, trace and optimality violation of the training.
+        result_: status, trace and optimality violation of the training; None for a model from a file.
         exact_: whether inference was exact.
 
     Example:
@@ -70,40 +86,116 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
     """
 
     inference: str = "auto"
+    symmetric: bool = False
+    constraints: Sequence[tuple[Any, Any]] | None = None
+    class_weight: Mapping[Any, float] | str | None = None
 
-    def fit(self, X: Sequence[Any], y: Sequence[Any], *, callbacks: Iterable[Callback] = ()) -> GraphCRF:
+    def fit(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Any],
+        *,
+        node_weight: Sequence[npt.ArrayLike] | None = None,
+        callbacks: Iterable[Callback] = (),
+    ) -> GraphCRF:
         """Train on graphs and the labels of their nodes.
 
         Args:
             X: graphs.
-            y: labels of each graph's nodes, shape (n_nodes,) each.
+            y: labels of each graph's nodes, shape (n_nodes,) each; None where a label is missing.
+            node_weight: what a wrong label of each node costs, nats, shape (n_nodes,) each, times the class weight if
+                there is one; None for 1 if there are class weights, else 0.
             callbacks: called as callback(record, state) after every step; True stops.
 
         Raises:
-            DataError: graphs or labels that cannot be used.
+            DataError: graphs or labels that cannot be used; or labels of an edge that the constraints forbid.
             OptionError: an option is out of its range, or exact inference is asked for on too wide a graph.
         """
-        one_of("inference", self.inference, INFERENCES)
+        self._check()
         graphs = Graphs.of(X)
-        self.classes_, labels = np.unique(_joined(y, graphs), return_inverse=True)
+        given = _joined(y, graphs)
+        known = np.array([label is not None for label in given.tolist()], dtype=bool)
+        labels = np.full(given.size, -1, dtype=np.int64)
+        self.classes_, labels[known] = np.unique(_plain(given[known]), return_inverse=True)
         if self.classes_.size < 2:
-            message = f"the data hold only one label: {self.classes_.tolist()[0]!r}; at least two are needed"
+            message = f"the data hold only one label: {self.classes_.tolist()}; at least two are needed"
             raise DataError(message)
-        objective = GraphLikelihood(graphs, labels, self.classes_.size, inference=self.inference, threads=self._threads)
-        self.result_ = train(objective, self._options(SolverOptions), callbacks=self._observers(callbacks))
+        forbidden = self._forbidden()
+        _check_allowed(graphs, labels, forbidden, self.classes_)
+        objective = GraphLikelihood(
+            graphs,
+            labels,
+            self.classes_.size,
+            inference=self.inference,
+            symmetric=self.symmetric,
+            forbidden=forbidden,
+            costs=self._costs(labels, graphs, node_weight),
+            threads=self._threads,
+        )
+        options = self._options(SolverOptions)
+        self.result_: Result | None = train(objective, options, callbacks=self._observers(callbacks))
         self.exact_, self.n_iter_ = objective.exact, self.result_.iterations
-        at, n = graphs.nodes.shape[1] * self.classes_.size, self.classes_.size
-        self.node_weights_ = self.result_.w[:at].reshape(-1, n)
-        self.edge_weights_ = self.result_.w[at:].reshape(-1, n, n)
+        self._training = {"n_samples": len(graphs.sizes), **training_summary([self.result_])}
+        self._hold(self.result_.w, graphs.nodes.shape[1])
         kinks = "; where labels hold together strongly, belief propagation's log Z has kinks: raise l2"
-        check_end(self.result_, "" if objective.is_convex else f'{kinks}, or use inference="trw"')
+        kinked = objective.exact or self.inference == "trw"
+        check_end(self.result_, "" if kinked else f'{kinks}, or use inference="trw"')
         if objective.unconverged:
             evaluations = self.result_.gradient_evaluations
             message = f"belief propagation did not settle in {objective.unconverged} of {evaluations} evaluations"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return self
 
-    def _field(self, X: Iterable[Any]) -> tuple[GraphField, Vector]:
+    def _check(self) -> None:
+        """Raise OptionError if an option is out of its range."""
+        one_of("inference", self.inference, INFERENCES)
+        truth_value("symmetric", self.symmetric)
+
+    def _hold(self, w: Vector, n_node_features: int) -> None:
+        """Keep the weights."""
+        n = self.classes_.size
+        self._w, at = w, n_node_features * n
+        self.node_weights_ = w[:at].reshape(-1, n)
+        weight_of = weights_of_pairs(n, symmetric=self.symmetric)
+        self.edge_weights_ = w[at:].reshape(-1, int(weight_of.max()) + 1)[:, weight_of].reshape(-1, n, n)
+
+    def _forbidden(self) -> list[tuple[int, int]]:
+        """Return the pairs of labels that no edge may have, by number."""
+        number = {label: k for k, label in enumerate(self.classes_.tolist())}
+        found = []
+        for pair in self.constraints or ():
+            try:
+                first, second = (number[label] for label in pair)
+            except (KeyError, TypeError, ValueError):
+                message = f"constraints={self.constraints!r} have to be pairs of two of the labels {list(number)}"
+                raise OptionError(message) from None
+            found += [(first, second), (second, first)] if self.symmetric else [(first, second)]
+        return found
+
+    def _costs(
+        self, labels: npt.NDArray[np.int64], graphs: Graphs, node_weight: Sequence[npt.ArrayLike] | None
+    ) -> Vector | None:
+        """Return what a wrong label of each node costs."""
+        if node_weight is None and self.class_weight is None:
+            return None
+        costs = np.ones(labels.size)
+        if node_weight is not None:
+            costs = _joined(node_weight, graphs, "weights").astype(np.float64)
+            if not (np.isfinite(costs) & (costs >= 0.0)).all():
+                message = "node_weight has to hold finite numbers >= 0"
+                raise DataError(message)
+        if self.class_weight is not None:
+            known = labels >= 0
+            names = self.classes_[labels[known]]
+            try:
+                by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=names)
+            except (TypeError, ValueError) as error:
+                message = f"class_weight={self.class_weight!r} does not fit the labels: {error}"
+                raise OptionError(message) from error
+            costs[known] *= by_class[labels[known]]
+        return costs
+
+    def _field(self, X: Iterable[Any]) -> GraphField:
         check_is_fitted(self, "node_weights_")
         graphs = Graphs.of(X)
         widths = graphs.nodes.shape[1], graphs.ties.shape[1]
@@ -111,23 +203,56 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
             message = f"graphs have {widths[0]} node and {widths[1]} edge features; the model was trained on "
             message += f"{self.node_weights_.shape[0]} and {self.edge_weights_.shape[0]}"
             raise DataError(message)
-        field = GraphField(graphs, self.classes_.size, self.inference, self._threads)
-        return field, np.concatenate([self.node_weights_.ravel(), self.edge_weights_.ravel()])
+        options: dict[str, Any] = {"symmetric": self.symmetric, "forbidden": self._forbidden()}
+        return GraphField(graphs, self.classes_.size, self.inference, threads=self._threads, **options)
 
     def predict(self, X: Iterable[Any]) -> list[Array]:
         """Labels of each graph's nodes: the most probable together if inference is exact, else node by node."""
-        field, w = self._field(X)
-        return field.graphs.split(self.classes_[field.best(w)])
+        field = self._field(X)
+        return field.graphs.split(self.classes_[field.best(self._w)])
 
     def predict_proba(self, X: Iterable[Any]) -> list[Array]:
         """Probability of each label of each graph's nodes, shape (n_nodes, L) each."""
-        field, w = self._field(X)
-        return field.graphs.split(field.marginals(w)[1])
+        field = self._field(X)
+        return field.graphs.split(field.marginals(self._w)[1])
+
+    def predict_graphs(self, X: Iterable[Any]) -> list[networkx.Graph]:
+        """Each graph as a networkx.Graph: ``label`` and ``probability`` of its nodes, ``probability`` of its edges.
+
+        The probability of a node is that of its label, the one of an edge that of both labels together. An edge keeps
+        its direction as the attributes ``first`` and ``second``.
+
+        Raises:
+            OptionError: networkx is not installed.
+        """
+        try:
+            import networkx
+        except ImportError as error:
+            message = f"predict_graphs needs networkx ({error}); install it: pip install networkx"
+            raise OptionError(message) from error
+        field = self._field(X)
+        best, (_, nodes, pairs) = field.best(self._w), field.marginals(self._w)
+        sure = nodes[np.arange(best.size), best]
+        ends = field.graphs.edges
+        both = pairs[np.arange(len(ends)), best[ends[:, 0]] * self.classes_.size + best[ends[:, 1]]]
+        stops = np.cumsum(field.graphs.sizes)
+        found = []
+        for start, stop in zip(stops - field.graphs.sizes, stops, strict=True):
+            graph = networkx.Graph()
+            for node in range(start, stop):
+                graph.add_node(node - start, label=self.classes_[best[node]].item(), probability=float(sure[node]))
+            for edge in np.flatnonzero((ends[:, 0] >= start) & (ends[:, 0] < stop)):
+                first, second = (ends[edge] - start).tolist()
+                graph.add_edge(first, second, first=first, second=second, probability=float(both[edge]))
+            found.append(graph)
+        return found
 
     def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
-        """Share of nodes with the right label."""
+        """Share of nodes with the right label, of those whose label is known."""
         graphs = Graphs.of(X)
-        return float(np.mean(np.concatenate(self.predict(X)) == _joined(y, graphs)))
+        given = _joined(y, graphs)
+        known = np.array([label is not None for label in given.tolist()], dtype=bool)
+        return float(np.mean(np.concatenate(self.predict(X))[known] == _plain(given[known])))
 
     def report(self, X: Sequence[Any], y: Sequence[Any], *, title: str = "Report of a field on graphs") -> Report:
         """Return a report on labelled graphs, which a notebook shows and `save` writes as one HTML file.
@@ -148,14 +273,76 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
         _joined(y, Graphs.of(X))
         return report_of_graphs(self, X, y, title=title)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, which is replaced whole or not at all.
 
-def _joined(y: Sequence[Any], graphs: Graphs) -> Array:
-    labels = [np.asarray(each) for each in y]
-    if len(labels) != len(graphs.sizes):
-        message = f"y has labels of {len(labels)} graphs, X has {len(graphs.sizes)}"
+        Raises:
+            DataError: labels are neither strings, numbers nor truth values.
+            OSError: the file cannot be written.
+        """
+        check_is_fitted(self, "node_weights_")
+        given = self._options(SolverOptions).settings()
+        settings = {each.name: given[each.name] for each in fields(SolverOptions) if each.name != "random_state"}
+        settings |= {name: getattr(self, name) for name in ("inference", "symmetric", "n_jobs", "verbose")}
+        settings |= {
+            "constraints": None if self.constraints is None else [list(pair) for pair in self.constraints],
+            "class_weight": self.class_weight if isinstance(self.class_weight, str) else None,
+            "exact": self.exact_,
+            "training": self._training,
+        }
+        n_features = len(self.node_weights_), len(self.edge_weights_)
+        graph_file.write(os.fspath(path), settings, self.classes_, n_features, self._w)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> GraphCRF:
+        """Open the file of a model.
+
+        Raises:
+            ModelFileError: the file is damaged or of another kind.
+            OSError: the file cannot be read.
+        """
+        found = graph_file.read(os.fspath(path))
+        known = cls().get_params()
+        crf = cls(**{name: value for name, value in found.settings.items() if name in known})
+        crf.classes_, crf.exact_, crf.result_ = found.classes, found.settings["exact"], None
+        crf._training = found.settings.get("training", {})
+        crf.n_iter_ = crf._training.get("iterations", 0)
+        crf._hold(found.w, found.n_node_features)
+        try:
+            crf._forbidden()
+        except OptionError as error:
+            graph_file.refuse(f"{path}: setting constraints", crf.constraints, f"what it can be: {error}")
+        return crf
+
+
+def _joined(values: Sequence[Any], graphs: Graphs, called: str = "labels") -> Array:
+    """Return the labels, or weights, of all nodes."""
+    parts = [np.asarray(each) for each in values]
+    if len(parts) != len(graphs.sizes):
+        message = f"y has {called} of {len(parts)} graphs, X has {len(graphs.sizes)}"
         raise DataError(message)
-    for number, (each, size) in enumerate(zip(labels, graphs.sizes.tolist(), strict=True)):
+    for number, (each, size) in enumerate(zip(parts, graphs.sizes.tolist(), strict=True)):
         if each.shape != (size,):
-            message = f"labels of graph {number} have shape {each.shape}; it has {size} nodes"
+            message = f"{called} of graph {number} have shape {each.shape}; it has {size} nodes"
             raise DataError(message)
-    return np.concatenate(labels)
+    return np.concatenate(parts)
+
+
+def _plain(labels: Array) -> Array:
+    """Return labels of which some are missing elsewhere, objects, as an array of their type."""
+    return np.array(labels.tolist()) if labels.dtype == object else labels
+
+
+def _check_allowed(
+    graphs: Graphs, labels: npt.NDArray[np.int64], forbidden: Sequence[tuple[int, int]], classes: Array
+) -> None:
+    """Raise DataError if the labels of an edge are a pair that the constraints forbid."""
+    first, second = labels[graphs.edges].T
+    for a, b in forbidden:
+        bad = np.flatnonzero((first == a) & (second == b))
+        if bad.size:
+            node = int(graphs.edges[bad[0], 0])
+            number = int(np.searchsorted(np.cumsum(graphs.sizes), node, side="right"))
+            pair = f"{classes[a]!s} - {classes[b]!s}"
+            message = f"graph {number}: an edge has the labels {pair}, which the constraints forbid ({bad.size} such)"
+            raise DataError(message)

@@ -195,7 +195,7 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
             >>> X = make_network("chain", n_variables=4, n_samples=500, strength=3.0, random_state=0).X
             >>> found = PairwiseMRF(l1=60.0).fit(X).edge_confidence(X, 20)
             >>> found.edges[:3].tolist(), found.shares[:3].tolist(), found[0, 2] < 1.0
-            ([[0, 1], [1, 2], [2, 3]], [1.0, 1.0, 1.0], True)
+            ([[2, 3], [1, 2], [0, 1]], [1.0, 1.0, 1.0], True)
         """
         count = whole_number("n", n, 2, 10**6)
         real_number("level", level, "a number from 0 to below 1", lambda x: 0.0 <= x < 1.0)

@@ -28,7 +28,12 @@ Check = Callable[[str, Any], None]
 
 _REMEDY = "the file is damaged or was made by another version of loglinear: train the model again, or get the file anew"
 # What messages call a file of each kind.
-_KINDS = {"chain": "a chain model", "maxent": "a classifier's model", "network": "a network's model"}
+_KINDS = {
+    "chain": "a chain model",
+    "maxent": "a classifier's model",
+    "network": "a network's model",
+    "graph": "a model of graphs",
+}
 # The deepest that lists and objects stand in each other.
 _DEEPEST = 16
 # The most of anything that is counted.
@@ -329,9 +334,20 @@ _NETWORK: dict[str, Check] = {
         ),
     ),
 }
+_GRAPH: dict[str, Check] = {
+    "inference": _one_of("auto", "exact", "loopy_bp", "trw"),
+    "symmetric": _truth,
+    "exact": _truth,
+    "classes": _MAXENT["classes"],
+    "class_type": _MAXENT["class_type"],
+    "class_weight": _or_none(_text),
+    "n_node_features": _whole(1, 2**31),
+    "n_edge_features": _whole(1, 2**31),
+}
 # Kind -> the checks of its settings, and the names of those that have to be there.
 _SETTINGS: dict[str, tuple[dict[str, Check], tuple[str, ...]]] = {
     "chain": (_EVERY | _CHAIN, ()),
     "maxent": (_EVERY | _MAXENT, ("classes", "class_type", "n_columns")),
     "network": (_EVERY | _NETWORK, ("l1", "l2", "objective", "names", "categories", "category_types", "bin_edges")),
+    "graph": (_EVERY | _GRAPH, ("l1", "l2", *(_GRAPH.keys() - {"class_weight"}))),
 }

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ..errors import OptionError
 from ..minimize import Callback, Stop, minimize
-from ..networks.graph import Report
+from ..networks.graph import Graph, Report
 from ..networks.inference import make_inference
 from ..networks.loopy_bp import LoopyBP
 from ..networks.numbering import Codes, Layout, Numbers
@@ -325,7 +324,7 @@ class Training:
     @property
     def n_threads(self) -> int:
         """Threads that train at a time."""
-        return int(_core.Network(self.layout.states, np.empty((0, 2), np.int64), threads=self.threads).n_threads)
+        return int(Graph(self.layout, np.empty((0, 2), np.int64), self.threads).network.n_threads)
 
     def part(self, rows: Numbers, stopped: Callback) -> Training:
         """Return a training on some of the samples, by one thread, which a callback may end."""
