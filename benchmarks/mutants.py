@@ -111,17 +111,20 @@ TESTS = {
     "models/explain*.py": "models/test_explained.py models/test_explanation.py cli/commands/test_explain.py",
     "models/fingerprint.py": "models/test_fingerprint.py models/test_checkpoint.py",
     "models/interrupts.py": "models/test_checkpoint.py cli/commands/test_train_checkpoint.py",
-    "models/graph.py": "models/test_graph.py report/test_network_page.py",
+    "models/graph*.py": "models/test_graph.py report/test_network_page.py",
     "models/maxent*.py": "models/test_maxent.py models/test_label_types.py models/test_hostile_files.py report",
     "models/network_report.py": "report/test_network_page.py",
-    "models/network*.py": "models/test_network.py cli/test_networks.py models/test_hostile_files.py",
+    "models/network*.py": "models/test_resampling.py models/test_network.py cli/test_networks.py "
+    "models/test_hostile_files.py",
     "models/nodewise.py": "models/test_nodewise.py",
     "models/options.py": "models/test_estimator.py models/test_training.py cli/test_bad_input.py",
     "models/reports.py": "report",
+    "models/resampling.py": "models/test_resampling.py",
     "models/schema.py": "models/test_hostile_files.py cli/test_attacks.py",
     "models/selection.py": "models/test_selection.py cli/commands/test_select.py",
     "models/settings.py": "models/test_chain.py models/test_maxent.py models/test_label_types.py cli/test_networks.py",
-    "models/structure.py": "models/test_structure.py models/test_network.py cli/commands/test_structure.py",
+    "models/structure.py": "models/test_resampling.py models/test_structure.py models/test_network.py "
+    "cli/commands/test_structure.py",
     "models/tagg*.py": "models/test_tagger.py models/test_tagging.py cli/commands/test_tag.py",
     "models/text_classifier.py": "models/test_text_classifier.py cli/commands/test_explain.py",
     "models/terms.py": "models/test_checkpoint.py models/test_start.py",
@@ -135,6 +138,11 @@ TESTS = {
     "networks/inference.py": "models/test_network.py objectives/test_network.py",
     "networks/log_partition.py": "networks/test_log_partition.py models/test_network.py",
     "networks/loopy_bp.py": "networks/test_loopy_bp.py objectives/test_network.py",
+    "networks/appearances.py": "networks/test_appearances.py",
+    "networks/graph.py": "networks/test_loopy_bp.py networks/test_gibbs.py objectives/test_network.py "
+    "models/test_network.py",
+    "networks/linear_response.py": "networks/test_linear_response.py objectives/test_network.py",
+    "networks/tree_reweighted.py": "networks/test_tree_reweighted.py",
     "networks/*.py": "objectives/test_network.py models/test_network.py objectives/test_pseudolikelihood.py",
 }
 COMPARISONS = {

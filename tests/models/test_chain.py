@@ -720,3 +720,11 @@ def test_scores_have_names():
     assert crf.score([X], [y], metric="sentence_accuracy") == 1.0
     with pytest.raises(OptionError, match="metric='accurate'"):
         crf.score([X], [y], metric="accurate")
+
+
+def test_chunks_are_scored_but_not_with_weights():
+    X, y = [["a"], ["b"], ["c"]], ["B-X", "I-X", "O"]
+    crf = ChainCRF(l2=0.01).fit([X], [y])
+    assert crf.score([X], [y], metric="f1") == 1.0
+    with pytest.raises(OptionError, match="leave out sample_weight"):
+        crf.score([X], [y], [1.0], metric="f1")

@@ -72,6 +72,12 @@ def test_the_score_of_pseudo_likelihood_is_the_extended_criterion(codes, gamma, 
     assert sizes[0] < sizes[-1]
 
 
+def test_regressions_stop_at_the_limit_of_steps_and_without_one_go_on(codes):
+    few = trained(codes, l1=1.0, objective="nodewise", max_iterations=1).result
+    assert (few.iterations, few.status.name) == (1, "MAX_ITERATIONS")
+    assert trained(codes, l1=1.0, objective="nodewise", max_iterations=None).result.status.converged
+
+
 def test_gamma_adds_its_cost_and_nothing_else(codes):
     for objective, inference in (("pseudolikelihood", None), ("likelihood", "exact"), ("nodewise", None)):
         options = {"objective": objective, "inference": inference, "l1": "ebic"}

@@ -20,6 +20,7 @@ from loglinear.result import Status
 from loglinear.solvers import make_solver
 from loglinear.solvers.owlqn import GAMMA, OWLQN
 from loglinear.solvers.parts.history import History
+from loglinear.solvers.parts.quasi_newton import Found
 from oracles.logistic import Logistic
 
 
@@ -337,6 +338,19 @@ def test_a_slope_that_no_number_holds_fails_before_any_trial_point():
     assert result.status is Status.LINE_SEARCH_FAILED
     assert result.state.gradient_evaluations == 1
     assert objective.calls <= 2  # of which one is for the report
+
+
+@pytest.mark.parametrize(
+    ("promises", "status"), [((-1e-20, -1.0), "CONVERGED"), ((-1.0, -1e-20), "LINE_SEARCH_FAILED")]
+)
+def test_where_no_step_is_found_the_quasi_newton_direction_says_whether_there_is_any(promises, status, monkeypatch):
+    problem = Problem(Quadratic(), ElasticNet(l1=0.1))
+    state = OWLQN().init(problem, np.full(15, 20.0))
+    found = iter([Found(None, promise, 3) for promise in promises])
+    monkeypatch.setattr(OWLQN, "_constrained_line_search", lambda self, line, alpha: next(found))
+    after = OWLQN().step(problem, state)
+    assert after.status is Status[status]
+    assert (after.gradient_evaluations, after.iteration) == (7, 1)
 
 
 def test_stops_by_itself_where_float64_ends():

@@ -349,6 +349,15 @@ def test_what_it_cannot_do_is_said(problem, monkeypatch):
         minimize(problem, SAG())
 
 
+@pytest.mark.parametrize(
+    ("options", "paused"),
+    [({}, True), ({"sampling": "nus"}, True), ({"sampling": "uniform"}, False), ({"pauses": False}, False)],
+)
+def test_pauses_are_kept_for_each_sample_unless_sampling_is_uniform(problem, options, paused):
+    state = SAG(**options).init(problem, np.zeros(problem.objective.n_features))
+    assert state.pauses.shape == (problem.objective.n_samples if paused else 0, 2)
+
+
 def test_the_only_whole_gradient_is_that_of_the_end():
     rng = np.random.default_rng(0)
     objective = ClassifierObjective(rng.normal(size=(40, 5)), rng.integers(0, 2, 40), n_classes=2)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from examples import examples
@@ -55,6 +56,14 @@ def test_k_means_is_the_same_with_the_same_seed_and_leaves_no_cluster_empty(d, s
     assert (np.bincount(cmap) > 0).all()
     assert cmap.size == d
     assert cmap.max() < -(-d // size)
+
+
+def test_k_means_is_that_of_scikit_learn_from_one_start():
+    beta, change = np.random.default_rng(0).normal(size=(2, 200))
+    random_state = np.random.RandomState(np.random.MT19937(3))
+    found = KMeans(20, n_init=1, random_state=random_state).fit_predict(np.column_stack([beta, change]))
+    cmap = k_means(beta, change, 10, 3)
+    assert len({*zip(found.tolist(), cmap.tolist(), strict=True)}) == 20
 
 
 def test_k_means_depends_on_the_seed():
