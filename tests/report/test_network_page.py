@@ -49,6 +49,7 @@ def test_a_report_of_a_network_has_what_the_network_says_of_each_value(network, 
         for (_, row), each in zip(X.iterrows(), expected, strict=True)
         for name, p in each.items()
     ]
+    assert report.settings["trained on"] == f"{len(table):,} samples"
     assert report.scores.n_tokens == len(right) == 60 * 3 - 6
     assert report.scores.accuracy == np.mean(right)
     assert report.data["missing values"] == 6
