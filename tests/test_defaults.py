@@ -70,12 +70,14 @@ DEFAULTS = {
     LoopyBP: {
         "damping": 0.3, "tolerance": 1e-6, "max_iterations": 200, "schedule": "flooding", "candidates": "response",
     },
-    TreeReweighted: {"damping": 0.5, "tolerance": 1e-6, "max_iterations": 1000},
+    TreeReweighted: {"damping": 0.2, "tolerance": 1e-6, "max_iterations": 1000},
     loglinear.ChainFeatures: FEATURES,
     loglinear.ChainCRF: TRAINED | FEATURES | {"template": None},
     loglinear.Checkpoint: {"minutes": 10.0, "resume": False, "note": None},
     loglinear.ElasticNet: {"l1": 0.0, "l2": 0.0, "unpenalised": 0},
-    loglinear.GraphCRF: MODEL | {"inference": "auto"},
+    loglinear.GraphCRF: MODEL | {
+        "inference": "auto", "symmetric": False, "constraints": None, "class_weight": None,
+    },
     loglinear.MaxEnt: TRAINED | {
         "multi_class": "softmax", "fit_intercept": True, "class_weight": None, "min_count": 1,
     },

@@ -47,13 +47,36 @@ def partial_labels(names: Names) -> bool:
     return few < (few + full) / 2 < dictionary < full
 
 
+def page_parts(names: Names) -> bool:
+    """Nearly all elements are told by their place in the tree, whose inference is exact, fewer by themselves."""
+    alone, tree = names["accuracy"].values()
+    return alone < 0.97 < tree and names["tree"].exact_
+
+
+def segmentation(names: Names) -> bool:
+    """Neighbours tell most of what pixels alone get wrong, and the weights of pairs have no direction."""
+    alone, joint = names["accuracy"].values()
+    weights = names["field"].edge_weights_[0]
+    return 1.0 - joint < (1.0 - alone) / 2 and (weights == weights.T).all() and weights.argmax() in {0, 4, 8}
+
+
 def survey(names: Names) -> bool:
     """The network has the edges of the rules and no others; the correlations are more."""
     return set(names["edges"]) == names["rules"] < set(names["significant"])
 
 
 HOLDS: dict[str, Callable[[Names], bool]] = {
-    each.__name__: each for each in (addresses, documents, entities, own_objective, partial_labels, survey)
+    each.__name__: each
+    for each in (
+        addresses,
+        documents,
+        entities,
+        own_objective,
+        page_parts,
+        partial_labels,
+        segmentation,
+        survey,
+    )
 }
 
 

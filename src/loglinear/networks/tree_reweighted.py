@@ -51,7 +51,7 @@ class TreeReweighted:
         [[0, 1], [1, 2], [2, 3]]
     """
 
-    damping: float = 0.5
+    damping: float = 0.2
     tolerance: float = 1e-6
     max_iterations: int = 1000
     _pairs: Vector | None = field(default=None, init=False, repr=False)

@@ -21,7 +21,7 @@ EXACT = 2**14
 CERTAIN = 20.0
 # Score of a pair of labels that is forbidden: its probability is 0 in double precision.
 FORBIDDEN = -1e4
-DAMPING, SPREAD_DAMPING, TOLERANCE = 0.1, 0.5, 1e-6
+DAMPING, SPREAD_DAMPING, TOLERANCE = 0.1, 0.2, 1e-6
 
 
 class GraphLikelihood:
