@@ -39,11 +39,9 @@ def errors(strength: float, random: np.random.Generator) -> tuple[list[float], l
     loopy = LoopyBP(damping=0.3, max_iterations=2000).moments(graph, scores, report, whole=True)
     assert exact.products is not None
     beliefs = loopy.nodes[graph.columns]
-    product = np.outer(beliefs, beliefs)
+    product = beliefs[first] * beliefs[second]
     response = product if loopy.products is None else loopy.products
-    outside, followed = (
-        np.abs(each - exact.products)[first[~chosen], second[~chosen]].tolist() for each in (product, response)
-    )
+    outside, followed = (np.abs(each - exact.products)[~chosen].tolist() for each in (product, response))
     inside = np.abs(loopy.edges - exact.edges)[graph.places]
     return outside, followed, inside.tolist(), abs(loopy.log_z - exact.log_z), report.unconverged == 0
 

@@ -41,17 +41,22 @@ impl Symmetric<'_> {
         self.at[row] as usize..self.at[row + 1] as usize
     }
 
-    /// Computes q = A p.
+    /// Computes q = A p, and returns p . q.
     #[inline(always)]
-    fn times(&self, p: &[Lanes], q: &mut [Lanes]) {
+    fn times(&self, p: &[Lanes], q: &mut [Lanes]) -> Lanes {
+        let mut curvatures = [0.0; LANES];
         for (i, q) in q.iter_mut().enumerate() {
             let mut sums = [0.0; LANES];
             for entry in self.row(i) {
                 let (value, p) = (self.values[entry], &p[self.columns[entry] as usize]);
                 sums.iter_mut().zip(p).for_each(|(sum, p)| *sum += value * p);
             }
+            for lane in 0..LANES {
+                curvatures[lane] += p[i][lane] * sums[lane];
+            }
             *q = sums;
         }
+        curvatures
     }
 
     /// Writes row a of the inverse from column behind[a] on, for all rows a, one after the other, and the diagonal. False if the
@@ -91,12 +96,12 @@ impl Symmetric<'_> {
     fn solved(&self, columns: Range<usize>, accuracy: Accuracy) -> Option<Vec<Lanes>> {
         let zeros = || vec![[0.0; LANES]; self.n()];
         let (mut x, mut r, mut q) = (zeros(), zeros(), zeros());
-        columns.enumerate().for_each(|(lane, column)| r[column][lane] = 1.0);
+        columns.clone().enumerate().for_each(|(lane, column)| r[column][lane] = 1.0);
         let mut p = r.clone();
-        let mut squares = dots(&r, &r);
+        let mut squares = [0.0; LANES];
+        squares[..columns.len()].fill(1.0);
         for _ in 0..accuracy.max_iterations {
-            self.times(&p, &mut q);
-            let curvatures = dots(&p, &q);
+            let curvatures = self.times(&p, &mut q);
             let mut steps = [0.0; LANES];
             for lane in 0..LANES {
                 // A lane without a column, or solved to the last bit, has no residual.
@@ -107,13 +112,14 @@ impl Symmetric<'_> {
                     steps[lane] = squares[lane] / curvatures[lane];
                 }
             }
+            let mut new = [0.0; LANES];
             for ((x, r), (p, q)) in x.iter_mut().zip(&mut r).zip(p.iter().zip(&q)) {
                 for lane in 0..LANES {
                     x[lane] += steps[lane] * p[lane];
                     r[lane] -= steps[lane] * q[lane];
+                    new[lane] += r[lane] * r[lane];
                 }
             }
-            let new = dots(&r, &r);
             if new.iter().all(|square| square.sqrt() <= accuracy.tolerance) {
                 return Some(x);
             }
@@ -128,18 +134,6 @@ impl Symmetric<'_> {
         }
         None
     }
-}
-
-/// The dot products of the lanes.
-#[inline(always)]
-fn dots(a: &[Lanes], b: &[Lanes]) -> Lanes {
-    let mut sums = [0.0; LANES];
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..LANES {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    sums
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ LEAST = 1e-12
 # is inverted as a dense one. Columns up to which that takes no time.
 ITERATIONS, FEW = 40, 400
 # Euclidean norm of the residual of a column of the inverse of H, scaled to a diagonal of 1.
-TOLERANCE = 1e-7
+TOLERANCE = 1e-5
 
 
 def pair_probabilities(layout: Layout, edges: Numbers, means: Vector, joint: Vector, threads: int = 0) -> Vector | None:
