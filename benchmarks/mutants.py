@@ -72,7 +72,7 @@ TESTS = {
     "solvers/bfgs.py": "solvers/test_bfgs.py solvers/parts/test_curvature.py",
     "solvers/lbfgs.py": "solvers/test_lbfgs.py solvers/test_solvers.py",
     "solvers/owlqn.py": "solvers/test_owlqn.py solvers/test_solvers.py",
-    "solvers/prox_gradient.py": "solvers/test_prox_gradient.py test_violation.py",
+    "solvers/prox_gradient.py": "solvers/test_prox_gradient.py solvers/test_tolerance.py test_violation.py",
     "solvers/parts/curvature.py": "solvers/parts/test_curvature.py solvers/parts/test_history.py "
     "objectives/test_hessian_diagonal.py",
     "solvers/parts/history.py": "solvers/parts/test_history.py solvers/test_lbfgs.py solvers/test_owlqn.py",

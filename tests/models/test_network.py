@@ -235,6 +235,9 @@ def test_groups_of_an_edge_enter_together():
 
 
 def test_a_saved_network_answers_as_before(tmp_path):
+    binary = PairwiseMRF(l1=5.0, max_states=2).fit(make_network("chain", 4, 100).X)
+    binary.save(tmp_path / "b")
+    assert PairwiseMRF.load(tmp_path / "b").max_states == 2
     model = fitted()
     model.save(tmp_path / "m")
     again = PairwiseMRF.load(tmp_path / "m")

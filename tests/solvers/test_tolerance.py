@@ -19,6 +19,7 @@ WINDOWS = {
     "bfgs": (5, ElasticNet(l2=0.5)),
     "owlqn": (5, ElasticNet(l1=0.5, l2=0.1)),
     "prox_newton": (1, ElasticNet(l1=0.5)),
+    "prox_gradient": (5, ElasticNet(l1=0.5, l2=0.1)),
 }
 
 

@@ -327,8 +327,16 @@ class Training:
         return int(Graph(self.layout, np.empty((0, 2), np.int64), self.threads).network.n_threads)
 
     def part(self, rows: Numbers, stopped: Callback) -> Training:
-        """Return a training on some of the samples, by one thread, which a callback may end."""
-        weights = None if self.weights is None else self.weights[rows]
+        """Return a training on some of the samples, by one thread, which a callback may end.
+
+        Samples that are drawn several times stand there once, with a weight.
+        """
+        rows, counts = np.unique(rows, return_counts=True)
+        weights: Vector | None = counts.astype(np.float64)
+        if self.weights is not None:
+            weights = self.weights[rows] * counts
+        elif (counts == 1).all():
+            weights = None
         return Training(self.codes[rows], self.layout, weights, self.options, 1, (stopped,))
 
     def bootstrap(self, trained: Trained, n: int, seed: int) -> Iterator[tuple[Numbers, Vector]]:

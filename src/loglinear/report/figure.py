@@ -15,11 +15,14 @@ __all__ = ["FORMATS", "check_figure", "new_figure", "written"]
 FORMATS = ("svg", "png", "pdf")
 
 
-def check_figure(path: str) -> None:
-    """Raise OptionError if the name has no known format, or matplotlib is missing."""
-    if _format(path) not in FORMATS:
-        message = f"{path}: a figure's name has to end in .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}"
+def check_figure(path: str, *, pages: bool = False) -> None:
+    """Raise OptionError if the name has no known format, or matplotlib is missing; with ``pages`` .html is one too."""
+    formats = (*FORMATS, "html") if pages else FORMATS
+    if _format(path) not in formats:
+        message = f"{path}: a figure's name has to end in .{', .'.join(formats[:-1])} or .{formats[-1]}"
         raise OptionError(message)
+    if _format(path) == "html":
+        return
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:

@@ -254,6 +254,13 @@ def test_a_column_has_the_share_of_bootstrap_samples_with_each_edge(structure, d
     assert {tuple(edge["variables"]): edge["share"] for edge in report["edges"]} == shares
 
 
+def test_the_graph_may_be_a_page(structure, data, tmp_path):
+    done = structure(data, "--plot", tmp_path / "graph.html", "--edges", tmp_path / "edges")
+    assert f"{tmp_path / 'graph.html'}: written\n" in done.said
+    page = (tmp_path / "graph.html").read_text(encoding="utf-8")
+    assert all(f'"{name}"' in page for name in NAMES)
+
+
 def test_the_strength_may_be_chosen_by_stability(structure, data, known):
     done = structure(data, "--l1", "stars")
     assert "chosen by stars among" in done.said
@@ -283,7 +290,7 @@ BAD = [
     (["--max-states", "1"], ["max_states=1"]),
     (["--delimiter", "ab"], ["'ab'"]),
     (["--delimiter", ";"], ["one column", "--delimiter"]),
-    (["--plot", "figure.jpg"], ["figure.jpg", ".svg, .png or .pdf"]),
+    (["--plot", "figure.jpg"], ["figure.jpg", ".svg, .png, .pdf or .html"]),
     (["--plot", "nowhere/p.svg"], ["nowhere/p.svg", "folder"]),
     (["--edges", "nowhere/e"], ["nowhere/e", "folder"]),
     (["--model", "nowhere/m"], ["nowhere/m", "folder"]),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..progress import Progress
 
 EXAMPLE = """example: loglinear structure survey.csv --ignore id --edges edges.tsv --plot graph.svg --model survey.model
-         loglinear structure measurements.csv --bins 4 --plot graph.svg
+         loglinear structure measurements.csv --bins 4 --plot graph.html
          loglinear structure pixels.tsv.gz --objective likelihood --l1 20"""
 # Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ("table",)
@@ -49,7 +49,8 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("table", metavar="DATA", help="CSV, TSV (gzip and xz too; - for stdin) or Parquet")
     add("--edges", default="-", metavar="FILE", help="where to write the edges, tab-separated; stdout by default")
-    add("--plot", metavar="FILE", help="draw the graph to this file: .svg, .png or .pdf; needs matplotlib")
+    plot = "draw the graph to this file: .svg, .png or .pdf, which need matplotlib, or .html, to look around in"
+    add("--plot", metavar="FILE", help=plot)
     add("-m", "--model", metavar="MODEL", help="write the model")
     l1 = "L1 penalty l1 * |w|_1: a number, or how to choose it: ebic (the default), cv or stars"
     add("--l1", type=_l1, default=NetworkOptions.l1, metavar="X", help=l1)
@@ -92,7 +93,7 @@ def run(arguments: Namespace) -> None:
     if arguments.plot is not None:
         from ...report.figure import check_figure
 
-        check_figure(arguments.plot)
+        check_figure(arguments.plot, pages=True)
     with Progress(make_solver("grafting_light"), quiet=arguments.quiet) as progress:
         table, filled = _read(arguments, progress)
         warned = _fit(estimator, arguments.table, filled, progress)
@@ -111,7 +112,7 @@ def run(arguments: Namespace) -> None:
     if not arguments.quiet:
         say(edges.summary())
         for place in places:
-            say(f"{place}: written{edges.part_drawn() if place == arguments.plot else ''}")
+            say(f"{place}: written{edges.part_drawn(place) if place == arguments.plot else ''}")
     if edges.interrupted:
         raise Interrupted(places)
 
@@ -239,18 +240,23 @@ class Edges:
     def drawn(self, path: str) -> bytes:
         """Return the content of a figure's file of this name."""
         from ...report.graph import drawn
+        from ...report.interactive import interactive, is_page
 
         estimator = self._estimator
         signs = [_sign(float(table[1, 1])) if table.shape == (2, 2) else 0 for table in estimator.weights_]
         place = {i: k for k, i in enumerate(self._varying)}
         edges = [[place[i], place[j]] for i, j in estimator.edges_.tolist()]
-        return drawn([self._names[i] for i in self._varying], edges, estimator.strengths_, signs, path)
+        graph = [self._names[i] for i in self._varying], edges, estimator.strengths_, signs
+        return interactive(*graph) if is_page(path) else drawn(*graph, path)
 
-    def part_drawn(self) -> str:
+    def part_drawn(self, path: str) -> str:
         """Say how many of the edges a figure shows, if it does not show all."""
         from ...report.graph import n_shown
+        from ...report.interactive import is_page
 
         n_edges = len(self._ranking)
+        if is_page(path):
+            return ""
         shown = n_shown(n_edges, len({name for edge in self._ranking for name in edge.variables}))
         return "" if shown == n_edges else f", with the {shown:,} strongest of {n_edges:,} edges; --edges has all"
 
