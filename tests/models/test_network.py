@@ -234,6 +234,44 @@ def test_groups_of_an_edge_enter_together():
     assert 0 < len(model.edges_) < 6
 
 
+def test_columns_are_cut_where_one_says(tmp_path):
+    rng = np.random.default_rng(0)
+    age = rng.integers(10, 80, 400)
+    X = pd.DataFrame({"age": age, "adult": np.where(age >= 18, "yes", "no"), "other": rng.integers(2, size=400)})
+    model = PairwiseMRF(l1=5.0, cuts={"age": [18, 30, 65.5]}).fit(X)
+    assert model.categories_[0].tolist() == ["< 18", "[18, 30)", "[30, 65.5)", ">= 65.5"]
+    assert (model.bin_edges_[0].tolist(), model.bin_edges_[1:]) == ([18.0, 30.0, 65.5], [None, None])
+    assert [0, 1] in model.edges_.tolist()
+    binned = X.assign(age=np.searchsorted([18, 30, 65.5], age, side="right"))
+    plain = PairwiseMRF(l1=5.0).fit(binned)
+    assert plain.result_.objective == pytest.approx(model.result_.objective, rel=1e-9)
+    model.save(tmp_path / "m")
+    again = PairwiseMRF.load(tmp_path / "m")
+    assert again.predict(X.head(3)).tolist() == model.predict(X.head(3)).tolist()
+    by_number = PairwiseMRF(l1=5.0, cuts={0: [18, 30, 65.5]}).fit(X.to_numpy(dtype=object))
+    assert by_number.categories_[0].tolist() == model.categories_[0].tolist()
+    both = PairwiseMRF(l1=5.0, bins=3, cuts={"age": [18]}).fit(X.assign(other=rng.normal(size=400)))
+    assert [known.size for known in both.categories_] == [2, 2, 3]
+    for cuts, message in (
+        ({"height": [1]}, "'height', which is no column"),
+        ({"adult": [1]}, "not all its values are"),
+    ):
+        with pytest.raises(DataError, match=message):
+            PairwiseMRF(cuts=cuts).fit(X)
+    for bad in (
+        {"age": []},
+        {"age": [2, 1]},
+        {"age": [1, 1]},
+        {"age": [np.nan]},
+        {"age": "old"},
+        {"age": 3},
+        [18],
+        "age",
+    ):
+        with pytest.raises(OptionError, match="cuts"):
+            PairwiseMRF(cuts=bad).fit(X)
+
+
 def test_a_saved_network_answers_as_before(tmp_path):
     binary = PairwiseMRF(l1=5.0, max_states=2).fit(make_network("chain", 4, 100).X)
     binary.save(tmp_path / "b")

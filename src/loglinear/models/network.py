@@ -148,7 +148,7 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         if empty.size:
             message = f"row {empty[0]} has no values at all; leave it out ({empty.size} such rows)"
             raise DataError(message)
-        categories, edges = categories_of(columns, names, options.max_states, options.bins)
+        categories, edges = categories_of(columns, names, options.max_states, options.bins, options.cuts)
         _warn_of_constants(categories, names)
         codes = encoded(columns, categories, edges, names)
         weights = None

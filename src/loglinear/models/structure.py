@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -100,6 +100,12 @@ class NetworkOptions(SolverOptions):
         "many values each",
         lambda name, value: None if value is None else whole_number(name, value, 2, 2**16 - 1),
     )
+    cuts: Mapping[Any, Sequence[float]] | None = option(
+        None,
+        "edges between the bins of columns of numbers, ascending, by the column's name, as in {'age': [18, 30, 65]}. "
+        "An edge belongs to the bin above it. Where columns have no names, by their number.",
+        lambda name, value: check_cuts(name, value),
+    )
 
     def check(self) -> None:
         """Raise OptionError if an option is out of its range, or contradicts another one."""
@@ -118,6 +124,24 @@ class NetworkOptions(SolverOptions):
         """Return what to minimise with at a strength of the L1 penalty."""
         shared = {each.name: getattr(self, each.name) for each in fields(SolverOptions)}
         return SolverOptions(**shared | {"l1": l1} | changes)
+
+
+def check_cuts(name: str, value: Any) -> None:
+    """Raise OptionError unless the value is None, or a mapping to ascending finite numbers."""
+    if value is None:
+        return
+    wanted = "a mapping of columns to numbers that ascend, such as {'age': [18, 30, 65]}"
+    if not isinstance(value, Mapping):
+        message = f"{name}={value!r} is not {wanted}"
+        raise OptionError(message)
+    for column, edges in value.items():
+        try:
+            found = np.array(edges, dtype=np.float64)
+        except (TypeError, ValueError):
+            found = np.array(math.nan)
+        if found.ndim != 1 or not found.size or not np.isfinite(found).all() or (np.diff(found) <= 0.0).any():
+            message = f"{name}[{column!r}]={edges!r}: {name} is {wanted}"
+            raise OptionError(message)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,29 +88,55 @@ def without_values(columns: Sequence[Array]) -> npt.NDArray[np.bool_]:
 
 
 def categories_of(
-    columns: Sequence[Array], names: Sequence[str] | None, max_states: int, bins: int | None = None
+    columns: Sequence[Array],
+    names: Sequence[str] | None,
+    max_states: int,
+    bins: int | None = None,
+    cuts: Mapping[Any, Sequence[float]] | None = None,
 ) -> tuple[list[Array], list[Vector | None]]:
     """The states of each column: its different values, sorted, or bins of its numbers.
 
-    With ``bins``, a column is binned if all its values are numbers, more than ``bins`` different ones.
+    With ``bins``, a column is binned if all its values are numbers, more than ``bins`` different ones. ``cuts`` are the
+    edges between the bins of columns by name, or by number if columns have no names.
 
     Returns:
         The states of each column, one for a constant column and none for a column without values; and the edges of its
         bins, None for a column that has none.
 
     Raises:
-        DataError: columns have more than ``max_states`` different values, or values that cannot be compared.
+        DataError: columns have more than ``max_states`` different values, or values that cannot be compared; or
+            ``cuts`` name no column, or one whose values are not all numbers.
     """
     found = [_different(column, _named(names, i)) for i, column in enumerate(columns)]
     edges: list[Vector | None] = [None] * len(found)
+    told = _told(cuts or {}, range(len(columns)) if names is None else names)
     for i, (column, known) in enumerate(zip(columns, found, strict=True)):
-        if bins is not None and known.size > bins and numbers(known.tolist()) is not None:
+        if i in told:
+            if known.size and numbers(known.tolist()) is None:
+                message = (
+                    f"{_named(names, i)} is cut into bins, and not all its values are numbers: leave it out of cuts"
+                )
+                raise DataError(message)
+            edges[i], found[i] = told[i], bin_labels(told[i])
+        elif bins is not None and known.size > bins and numbers(known.tolist()) is not None:
             between = bin_edges(_floats(column[~_missing(column)]), bins)
             edges[i], found[i] = between, bin_labels(between)
     many = [i for i, known in enumerate(found) if known.size > max_states]
     if many:
         raise DataError(_refused(many, found, names, max_states))
     return found, edges
+
+
+def _told(cuts: Mapping[Any, Sequence[float]], names: Sequence[Any]) -> dict[int, Vector]:
+    """Edges of bins by number of the column."""
+    number = {name: k for k, name in enumerate(names)}
+    found = {}
+    for name, given in cuts.items():
+        if name not in number:
+            message = f"cuts name {name!r}, which is no column; the columns are {', '.join(map(str, list(names)[:20]))}"
+            raise DataError(message)
+        found[number[name]] = np.array(given, dtype=np.float64)
+    return found
 
 
 def _floats(values: Array) -> Vector:

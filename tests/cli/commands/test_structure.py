@@ -231,6 +231,17 @@ def test_measurements_are_binned_if_asked_and_the_refusal_says_how(structure, tm
     assert {row[2].split()[0].strip("[,0123456789.-") for row in done.rows} <= {"", ">="}
 
 
+def test_columns_are_cut_where_one_says(structure, tmp_path):
+    rng = np.random.default_rng(0)
+    age = rng.integers(10, 80, 300)
+    path = write(
+        tmp_path / "d.csv", np.stack([age, age >= 18, rng.integers(2, size=300)], axis=1), ["a=b", "adult", "c"]
+    )
+    done = structure(path, "--cut", "a=b=18,65", "--l1", "5")
+    assert {row[2] for row in done.rows if row[0] == "a=b"} == {"[18, 65)", ">= 65"}
+    assert "1 columns of numbers are in bins" in done.said
+
+
 def test_the_column_that_a_hint_leaves_out_can_be_pasted(structure, known, tmp_path):
     names = ['it\'s, "old"', *NAMES]
     lines = [[f"n{k}", *row] for k, row in enumerate(known.X.tolist())]
@@ -283,6 +294,10 @@ BAD = [
     (["--l1", "-1"], ["l1"]),
     (["--l2", "-1"], ["l2"]),
     (["--l1", "nan"], ["l1"]),
+    (["--cut", "v0=2,1"], ["cuts['v0']", "ascend"]),
+    (["--cut", "v0"], ["--cut v0", "--cut age=18,30,65"]),
+    (["--cut", "v0=old"], ["--cut v0=old"]),
+    (["--cut", "=3"], ["--cut =3"]),
     (["--bootstrap", "1"], ["--bootstrap=1", "at least 2"]),
     (["--inference", "exact"], ["inference='exact'", "likelihood", "leave one of them out"]),
     (["--ignore", "weight"], ["no column 'weight'", "v0, v1"]),

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
@@ -60,6 +61,8 @@ def configure(parser: ArgumentParser) -> None:
     inference = "with --objective likelihood: loopy_bp (the default), trw, exact or gibbs"
     add("--inference", choices=tuple(INFERENCES), help=inference)
     add_options(parser, NetworkOptions, "grouped", "bins", "max_states", "random_state")
+    cut = "bins of a column of numbers by the edges between them, as --cut age=18,30,65; for each such column"
+    add("--cut", action="append", default=[], metavar="COLUMN=EDGE,...", help=cut)
     ignore = "leave out these columns; a name that holds a comma is put between double quotes"
     bootstrap = "train on so many bootstrap samples too; a column says which share of them has each edge"
     add("--bootstrap", type=int, metavar="N", help=bootstrap)
@@ -127,10 +130,25 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
         raise OptionError(message)
     if arguments.bootstrap is not None:
         whole_number("--bootstrap", arguments.bootstrap, 2, 10**6)
-    options = chosen(NetworkOptions, arguments)
+    options = replace(chosen(NetworkOptions, arguments), cuts=_cuts(arguments.cut))
     options.check()
     given = {name: value for name, value in vars(options).items() if name != "gap"}
     return PairwiseMRF(**given, n_jobs=arguments.threads or None)
+
+
+def _cuts(given: list[str]) -> dict[str, list[float]] | None:
+    """Return the edges of bins by column."""
+    found = {}
+    for text in given:
+        column, equals, edges = text.rpartition("=")
+        try:
+            found[column] = [float(edge) for edge in edges.split(",")]
+        except ValueError:
+            equals = ""
+        if not equals or not column:
+            message = f"--cut {text}: give a column and the edges between its bins, as --cut age=18,30,65"
+            raise OptionError(message)
+    return found or None
 
 
 def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:
