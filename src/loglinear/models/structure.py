@@ -14,7 +14,7 @@ from ..minimize import Callback, Stop, minimize
 from ..networks.graph import Graph, Report
 from ..networks.inference import make_inference
 from ..networks.loopy_bp import LoopyBP
-from ..networks.numbering import Codes, Layout, Numbers
+from ..networks.numbering import Codes, Layout, Numbers, merged
 from ..networks.tree_reweighted import TreeReweighted
 from ..objectives.network import NetworkLikelihood
 from ..objectives.pseudolikelihood import PseudoLikelihood
@@ -217,12 +217,16 @@ class Training:
 
     def objective(self, rows: Any = slice(None)) -> Objectives:
         """Return the objective on some of the samples."""
-        weights = None if self.weights is None else self.weights[rows]
+        codes, weights = self._samples(rows)
         if self.options.objective != "likelihood":
-            return PseudoLikelihood(self.codes[rows], self.layout, weights, threads=self.threads)
+            return PseudoLikelihood(codes, self.layout, weights, threads=self.threads)
         inference = make_inference(self.options.inference or LoopyBP.name, self.options.inference_options)
         options: dict[str, Any] = {"inference": inference, "centred": True, "threads": self.threads}
-        return NetworkLikelihood(self.codes[rows], self.layout, weights, **options)
+        return NetworkLikelihood(codes, self.layout, weights, **options)
+
+    def _samples(self, rows: Any) -> tuple[Codes, Vector | None]:
+        """Return some of the samples and their weights, samples that repeat others merged."""
+        return merged(self.codes[rows], None if self.weights is None else self.weights[rows])
 
     def problem(self, objective: Objectives, l1: float) -> Problem:
         """Return the objective with its penalty."""
@@ -426,11 +430,12 @@ class Training:
         if options.grouped:
             message = 'grouped=True: "nodewise" selects weights one by one; take "pseudolikelihood"'
             raise OptionError(message)
+        codes, weights = self._samples(rows)
         found = nodewise(
-            self.codes[rows],
+            codes,
             self.layout,
             ElasticNet(l1, options.l2),
-            weights=None if self.weights is None else self.weights[rows],
+            weights=weights,
             threads=self.threads,
             rule=options.rule,
             max_steps=2**31 - 1 if options.max_iterations is None else options.max_iterations,

@@ -19,7 +19,10 @@ import numpy.typing as npt
 from ..errors import DataError, OptionError
 from ..vectors import Vector
 
-__all__ = ["Codes", "Layout", "Numbers", "sample_weights"]
+__all__ = ["Codes", "Layout", "Numbers", "merged", "sample_weights"]
+
+# Most variables of samples that are searched for repetitions, and the share of the samples that may be left of them.
+_WIDEST, _LEFT = 32, 2 / 3
 
 Numbers = npt.NDArray[np.int64]
 # States of samples, from 0, shape (n_samples, n_variables); -1 is a missing value.
@@ -46,6 +49,22 @@ def sample_weights(weights: npt.ArrayLike | None, n_samples: int) -> Vector:
         message = f"weight {given[wrong[0]]} of sample {wrong[0]} is no finite number >= 0"
         raise DataError(message)
     return np.ascontiguousarray(given, dtype=np.float64)
+
+
+def merged(codes: Codes, weights: Vector | None) -> tuple[Codes, Vector | None]:
+    """Return samples with each state of all variables once, and how often it is there, times the weights.
+
+    Samples stay as they are where that would leave more than two thirds of them, or there are more than 32 variables,
+    whose samples hardly repeat each other.
+    """
+    n, width = codes.shape
+    if width > _WIDEST:
+        return codes, weights
+    whole = np.ascontiguousarray(codes).view(np.dtype((np.void, codes.dtype.itemsize * width))).ravel()
+    _, first, place = np.unique(whole, return_index=True, return_inverse=True)
+    if first.size > n * _LEFT:
+        return codes, weights
+    return codes[first], np.bincount(place, weights, minlength=first.size).astype(np.float64)
 
 
 class Layout:
