@@ -11,6 +11,7 @@ import pytest
 
 from loglinear._core import Network
 from loglinear.errors import OptionError
+from loglinear.networks.exact import Exact
 from loglinear.networks.gibbs import EFFECTIVE, Gibbs, _longest
 from loglinear.networks.graph import Graph, Moments, Report
 from loglinear.networks.numbering import Layout
@@ -160,3 +161,23 @@ def test_interrupts_end_long_runs() -> None:
     with pytest.raises(KeyboardInterrupt):
         model.network().gibbs(model.nodes, model.tables, np.zeros((1, 7), dtype=np.int64), sweeps=0, burn_in=1 << 40)
     timer.join()
+
+
+@pytest.mark.parametrize(("states", "scale"), [([2] * 6, 0.7), ([2, 3, 2, 4, 2, 3], 0.7), ([2, 3, 2, 4, 2, 3], 1.5)])
+def test_moments_are_those_of_any_tables_of_edges(states, scale):
+    # First rows and columns of the tables are not 0, and log Z is reached over several annealed networks.
+    model = Scored(states, [(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5)], scale)
+    graph, scores = Graph(Layout(states), model.edges), (model.nodes, model.tables)
+    found = Gibbs(chains=20_000, sweeps=30).moments(graph, scores, Report("gibbs"), whole=True)
+    exact = Exact().moments(graph, scores, Report("exact"), whole=True)
+    assert found.log_z == pytest.approx(model.enumerated()[0], abs=0.1)
+    np.testing.assert_allclose(found.nodes, exact.nodes, atol=0.03)
+    np.testing.assert_allclose(found.edges, exact.edges, atol=0.03)
+    np.testing.assert_allclose(found.products, exact.products, atol=0.03)
+    # A graph with other edges begins at these samples; the tables of both are laid out for all their edges.
+    other = Scored(states, [(0, 5), (1, 2), (2, 3)], scale, seed=1)
+    gibbs = Gibbs(chains=20_000, sweeps=30)
+    gibbs.moments(graph, scores, Report("gibbs"), whole=False)
+    there = Graph(Layout(states), other.edges)
+    after = gibbs.moments(there, (other.nodes, other.tables), Report("gibbs"), whole=False)
+    assert after.log_z == pytest.approx(other.enumerated()[0], abs=0.2)

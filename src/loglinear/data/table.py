@@ -55,7 +55,7 @@ class Table:
     @property
     def n_missing(self) -> int:
         """Number of cells without a value."""
-        return sum(value is None for column in self.columns for value in column)
+        return sum(column.tolist().count(None) for column in self.columns)
 
     def without_empty_samples(self) -> Table:
         """Return the table without samples all of whose values are missing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,12 +74,23 @@ def _missing(column: Array) -> npt.NDArray[np.bool_]:
         return np.asarray(np.isnan(column))
     if column.dtype.kind in "biuUS":
         return np.zeros(column.size, np.bool_)
-    absent = ("NAType", "NaTType")
-    flags = (
-        value is None or type(value).__name__ in absent or (isinstance(value, (float, np.floating)) and value != value)
-        for value in column
+    return _looked_up(column.tolist(), _is_absent, np.bool_)
+
+
+def _is_absent(value: Any) -> bool:
+    kind = type(value).__name__
+    return (
+        value is None or kind in ("NAType", "NaTType") or (isinstance(value, (float, np.floating)) and value != value)
     )
-    return np.fromiter(flags, np.bool_, column.size)
+
+
+def _looked_up(values: list[Any], answer: Callable[[Any], Any], dtype: Any) -> Array:
+    """Return the answer for each value; it is asked for once for each different value, of which there are few."""
+    try:
+        answers = {value: answer(value) for value in set(values)}
+    except TypeError:  # a value that cannot be hashed
+        return np.fromiter(map(answer, values), dtype, len(values))
+    return np.fromiter(map(answers.__getitem__, values), dtype, len(values))
 
 
 def without_values(columns: Sequence[Array]) -> npt.NDArray[np.bool_]:
@@ -225,7 +236,7 @@ def _codes(column: Array, known: Array, edges: Vector | None, name: str) -> Code
         place = {value: number for number, value in enumerate(known.tolist())}
         if edges is not None:
             place = _places_of_numbers(column[~missing], edges) | place
-        at = np.array([place.get(value, -1) if _hashable(value) else -1 for value in column.tolist()], dtype=np.int64)
+        at = _looked_up(column.tolist(), lambda value: place.get(value, -1) if _hashable(value) else -1, np.int64)
         unknown = ~missing & (at < 0)
     if unknown.any():
         row = int(np.flatnonzero(unknown)[0])
