@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from examples import examples
 from loglinear import ElasticNet, PairwiseMRF, Problem, minimize
 from loglinear.errors import OptionError
+from loglinear.networks import tree_reweighted
 from loglinear.networks.appearances import appearances
 from loglinear.networks.exact import Exact
 from loglinear.networks.graph import Graph, Report
@@ -88,6 +89,14 @@ def test_appearances_of_a_graph_are_those_of_even_forests_and_those_of_all_pairs
     )
     np.testing.assert_allclose(fixed.of(Graph(layout, edges)), [share[tuple(edge)] for edge in edges.tolist()])
     assert fixed.damping == 0.25
+
+
+def test_too_many_variables_for_the_forests_of_all_pairs_are_refused(monkeypatch):
+    monkeypatch.setattr(tree_reweighted, "DENSE", 5)
+    with pytest.raises(OptionError, match="at most 5 variables, not of 6: use 'loopy_bp'"):
+        TreeReweighted().fixed(Layout([2] * 6), np.ones(15))
+    with pytest.raises(OptionError, match="loopy_bp"):
+        PairwiseMRF(l1=1.0, objective="likelihood", inference="trw").fit(linked_codes([2] * 6)[0])
 
 
 def test_edges_without_weight_drop_out_of_the_bound():

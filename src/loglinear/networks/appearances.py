@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from ..vectors import Vector
 from .numbering import Numbers
 
-__all__ = ["appearances", "forests", "shares"]
+__all__ = ["DENSE", "appearances", "forests", "shares"]
 
 # Most variables of a component whose appearances are exact: a matrix of this size is inverted.
 DENSE = 3000

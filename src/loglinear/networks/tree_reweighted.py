@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import OptionError
 from ..options import real_number, whole_number
 from ..vectors import Vector
-from .appearances import appearances
+from .appearances import DENSE, appearances
 from .graph import Graph, Moments, Report
 from .loopy_bp import LoopyBP
 from .numbering import Layout
@@ -71,7 +72,14 @@ class TreeReweighted:
         Args:
             layout: numbering of the variables.
             dependence: of all pairs of variables i < j, row by row, >= 0; trees prefer pairs that depend more.
+
+        Raises:
+            OptionError: there are too many variables for the forests of all pairs.
         """
+        if layout.n_variables > DENSE:
+            message = f"inference 'trw' weighs the forests of all pairs of at most {DENSE:,} variables, not of "
+            message += f"{layout.n_variables:,}: use 'loopy_bp', or the pseudo-likelihood"
+            raise OptionError(message)
         edges = np.stack(np.triu_indices(layout.n_variables, 1), axis=1)
         largest = float(dependence.max(initial=0.0)) or 1.0
         found = replace(self)
