@@ -60,7 +60,15 @@ def test_components_are_told_apart_and_trees_appear_whole():
     assert appearances(9, edges).tolist() == pytest.approx([1.0, 2 / 3, 2 / 3, 2 / 3, 1.0])
 
 
+def test_components_of_any_sizes_are_each_by_themselves():
+    # A tree of 4 variables, a triangle, and a square with both diagonals, whose variables stand between each other.
+    edges = np.array([[0, 3], [3, 6], [6, 9], [1, 4], [4, 7], [1, 7], *combinations([2, 5, 8, 10], 2)])
+    np.testing.assert_allclose(appearances(11, edges), [1.0] * 3 + [2 / 3] * 3 + [1 / 2] * 6)
+
+
 def test_in_large_components_forests_are_drawn_until_each_edge_has_appeared(monkeypatch):
+    monkeypatch.setattr(module, "DENSE", 12)
+    np.testing.assert_allclose(appearances(12, np.array(list(combinations(range(12), 2)))), 1 / 6)
     monkeypatch.setattr(module, "DENSE", 3)
     edges = np.array(list(combinations(range(12), 2)))
     found = appearances(12, edges)
@@ -85,3 +93,5 @@ def test_a_forest_has_no_cycle_and_spans_and_all_edges_appear():
     assert len(forests(8, edges, least=7)) == 7
     assert [kept.tolist() for kept in forests(3, edges[:0])] == [[]]
     np.testing.assert_allclose(shares(8, [np.array([0, 7]), np.array([7])]), [0.5, 0, 0, 0, 0, 0, 0, 1.0])
+    np.testing.assert_allclose(shares(2, [np.array([1])]), [0.0, 1.0])
+    assert shares(3, []).tolist() == [0.0, 0.0, 0.0]

@@ -93,10 +93,25 @@ def test_appearances_of_a_graph_are_those_of_even_forests_and_those_of_all_pairs
 
 def test_too_many_variables_for_the_forests_of_all_pairs_are_refused(monkeypatch):
     monkeypatch.setattr(tree_reweighted, "DENSE", 5)
+    TreeReweighted().fixed(Layout([2] * 5), np.ones(10))
     with pytest.raises(OptionError, match="at most 5 variables, not of 6: use 'loopy_bp'"):
         TreeReweighted().fixed(Layout([2] * 6), np.ones(15))
     with pytest.raises(OptionError, match="loopy_bp"):
         PairwiseMRF(l1=1.0, objective="likelihood", inference="trw").fit(linked_codes([2] * 6)[0])
+
+
+def test_the_second_run_on_a_graph_begins_where_the_first_ended_and_knows_its_appearances(monkeypatch):
+    made = []
+    monkeypatch.setattr(tree_reweighted, "appearances", lambda *given: made.append(given) or appearances(*given))
+    model, inference, report = Scored([2] * 6, GRID, 1.0), TreeReweighted(), Report("trw")
+    graph, other = (Graph(Layout(model.states), model.edges) for _ in range(2))
+    spent = []
+    for each in (graph, graph, other):
+        before = report.iterations
+        inference.moments(each, (model.nodes, model.tables), report, whole=False)
+        spent.append(report.iterations - before)
+    assert spent[1] <= 2 < spent[0] == spent[2]
+    assert len(made) == 2
 
 
 def test_edges_without_weight_drop_out_of_the_bound():
