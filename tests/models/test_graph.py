@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -438,3 +439,62 @@ def test_weights_that_are_not_finite_and_edges_in_the_file_are_refused(tmp_path)
             GraphCRF.load(tmp_path / "bad")
     with pytest.raises(DataError, match="cannot be saved"):
         GraphCRF().fit([graph(2, [(0, 1)])], [np.array([b"a", b"b"])]).save(tmp_path / "bytes")
+
+
+@pytest.mark.parametrize("ties", [0, 2])
+def test_passes_go_graph_by_graph(ties):
+    X, y = data([(5, TREE), (4, LOOP), (1, []), (3, [(0, 1)])], ties=ties)
+    gold, costs = np.concatenate(y), np.random.default_rng(3).random(13)
+    whole = GraphLikelihood(Graphs.of(X), gold, 3, symmetric=True, forbidden=[], costs=costs)
+    w = np.random.default_rng(1).normal(size=whole.n_features)
+    stops = np.cumsum([len(each) for each in y])
+    alone = []
+    for k, stop in enumerate(stops):
+        own = costs[stop - len(y[k]) : stop]
+        one = GraphLikelihood(Graphs.of(X[k : k + 1]), y[k], 3, symmetric=True, costs=own)
+        alone.append(one)
+        value, gradient = one.value_and_gradient(w)
+        found = whole.sample(np.array([k])).value_and_gradient(w)
+        assert found[0] == pytest.approx(value)
+        assert_allclose(found[1], gradient, atol=1e-12)
+    total = whole.value_and_gradient(w)
+    assert total[0] == pytest.approx(sum(each.value_and_gradient(w)[0] for each in alone))
+    some = whole.batch(np.array([3, 0]), 2.5).value_and_gradient(w)
+    assert some[0] == pytest.approx(2.5 * sum(alone[k].value_and_gradient(w)[0] for k in (0, 3)))
+    assert_allclose(some[1], 2.5 * sum(alone[k].value_and_gradient(w)[1] for k in (0, 3)), atol=1e-12)
+
+    passes, visits, rates, l2 = whole.per_sample(), np.array([2, 0, 3, 1]), np.array([0.1, 0.2, 0.05, 0.3]), 0.4
+    assert (passes.n_samples, passes.n_features, passes.run_ends) == (4, w.size, None)
+    assert whole.per_sample() is passes
+    expected, iterates = w.copy(), np.ones_like(w)
+    for k, rate in zip(visits, rates, strict=True):
+        gradient = alone[k].value_and_gradient(expected)[1]
+        expected = (1.0 - rate * l2) * expected - rate * gradient
+        iterates += expected
+    moved, added = w.copy(), np.ones_like(w)
+    passes.sg_pass(moved, added, visits=visits, rates=rates, l2=l2)
+    assert_allclose(moved, expected, atol=1e-12)
+    assert_allclose(added, iterates, atol=1e-12)
+    expected, squares = w.copy(), np.ones_like(w)
+    for k in visits:
+        gradient = alone[k].value_and_gradient(expected)[1]
+        squares = squares + gradient**2
+        alpha = 0.7 / (0.5 + np.sqrt(squares))
+        expected = (expected - alpha * gradient) / (1.0 + alpha * l2)
+    moved, added = w.copy(), np.ones_like(w)
+    passes.adagrad_pass(moved, added, visits=visits, rate=0.7, delta=0.5, l2=l2)
+    assert_allclose(moved, expected, atol=1e-12)
+    assert_allclose(added, squares, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["sg", "asg", "pegasos", "adagrad", "hybrid"])
+def test_trainers_that_go_graph_by_graph_come_near_the_optimum(solver):
+    X, y = patches(30, 5, 0.4, 0.2)
+    best = GraphCRF(l2=1.0).fit(X, y).result_.objective
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = GraphCRF(l2=1.0, solver=solver).fit(X, y)
+    assert best - 1e-3 <= found.result_.objective <= 1.03 * best
+    missing = [np.where(np.arange(25) < 5, None, each) for each in y]
+    with pytest.raises(OptionError, match="convex"):
+        GraphCRF(l2=1.0, solver="asg").fit(X, missing)

@@ -104,14 +104,14 @@ class Row:
     options: dict | None = None
 
 
-def by_sample(penalties, within, options=None):
+def by_sample(penalties, within, options=None, problems=SAMPLES):
     """The row of a solver that goes sample by sample."""
-    return Row(SAMPLES, penalties, "per_sample|order 1", within, options or {})
+    return Row(problems, penalties, "per_sample|order 1|GraphPasses has no", within, options or {})
 
 
 MATRIX = {
-    "adagrad": by_sample(SMOOTH_PENALTY, 0.02),
-    "asg": by_sample(SMOOTH_PENALTY, 0.01),
+    "adagrad": by_sample(SMOOTH_PENALTY, 0.02, problems=SAMPLES | {"graphs"}),
+    "asg": by_sample(SMOOTH_PENALTY, 0.01, problems=SAMPLES | {"graphs"}),
     "auto": Row(ANY, frozenset(STRENGTHS), options={"tolerance": 1e-10}),
     "bfgs": Row(ANY, SMOOTH_PENALTY),
     "clustered": Row(ANY, SMOOTH_PENALTY, options=TIGHT | {"fine_iterations": 4, "cluster_factor": 3}),
@@ -120,16 +120,16 @@ MATRIX = {
     "gauss_seidel": Row(ANY, L1_PENALTIES),
     "grafting": Row(ANY, L1_PENALTIES),
     "grafting_light": Row(ANY, L1_PENALTIES),
-    "hybrid": Row(SAMPLES | {"chain of order 2"}, SMOOTH_PENALTY, "batch"),
+    "hybrid": Row(SAMPLES | {"chain of order 2", "graphs"}, SMOOTH_PENALTY, "batch"),
     "iis": Row(CLASSES, SMOOTH_PENALTY, "design"),
     "label_sets": Row(frozenset({"chain", "chain of order 2"}), SINGLE_WEIGHTS, "likely|prune", options=TIGHT),
     "lbfgs": Row(ANY, SMOOTH_PENALTY),
     "owlqn": Row(ANY, SINGLE_WEIGHTS),
-    "pegasos": by_sample(SMOOTH_PENALTY, 0.01),
+    "pegasos": by_sample(SMOOTH_PENALTY, 0.01, problems=SAMPLES | {"graphs"}),
     "prox_gradient": Row(ANY, SINGLE_WEIGHTS | {"groups"}),
     "prox_newton": Row(CLASSES - {"three classes"}, L1_PENALTIES, "two classes"),
     "sag": by_sample(SINGLE_WEIGHTS, 1e-5, {"tolerance": 1e-5}),
-    "sg": by_sample(SMOOTH_PENALTY, 0.06),
+    "sg": by_sample(SMOOTH_PENALTY, 0.06, problems=SAMPLES | {"graphs"}),
     "sgd_l1": by_sample(SINGLE_WEIGHTS, 0.005),
     "two_stage": by_sample(SINGLE_WEIGHTS, 1e-6, TIGHT),
 }  # fmt: skip

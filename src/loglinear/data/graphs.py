@@ -76,6 +76,18 @@ class Graphs:
             sizes,
         )
 
+    def chosen(self, samples: Numbers) -> tuple[Graphs, Numbers]:
+        """Return some of the graphs, in the sequence given, and the numbers of their nodes."""
+        stops = np.cumsum(self.sizes)
+        of_edge = np.searchsorted(stops, self.edges[:, 0], side="right")
+        nodes = [np.arange(stops[k] - self.sizes[k], stops[k]) for k in samples]
+        kept = [np.flatnonzero(of_edge == k) for k in samples]
+        sizes = self.sizes[samples]
+        starts = np.cumsum(sizes) - sizes
+        ends = [self.edges[each] - part[0] + start for each, part, start in zip(kept, nodes, starts, strict=True)]
+        places = np.concatenate(nodes)
+        return Graphs(self.nodes[places], np.concatenate(ends), self.ties[np.concatenate(kept)], sizes), places
+
     def split(self, values: Array) -> list[Array]:
         """Return the values of the nodes of each graph, from the values of all nodes."""
         return np.split(values, np.cumsum(self.sizes)[:-1])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -62,8 +63,13 @@ class GraphLikelihood:
         costs: Vector | None = None,
         threads: int = 0,
     ) -> None:
-        self._field = GraphField(graphs, n_labels, inference, symmetric=symmetric, forbidden=forbidden, threads=threads)
+        forbidden = tuple(forbidden)
+        self._options: dict[str, Any] = {"inference": inference, "symmetric": symmetric, "forbidden": forbidden}
+        self._field = GraphField(graphs, n_labels, threads=threads, **self._options)
         self._graphs, self.n_samples = graphs, len(graphs.sizes)
+        self._labels, self._costs = labels, costs
+        self._passes: GraphPasses | None = None
+        self._factor = 1.0
         self.n_features, self.n_threads = self._field.n_features, self._field.n_threads
         known = np.flatnonzero(labels >= 0)
         nodes = np.zeros((len(labels), n_labels))
@@ -89,9 +95,39 @@ class GraphLikelihood:
         return (self.exact or self._field.appearances is not None) and self._hidden is None
 
     @property
+    def is_partial(self) -> bool:
+        """Whether labels are missing."""
+        return self._hidden is not None
+
+    @property
+    def n_unpenalised(self) -> int:
+        """0: there is no intercept that a penalty spares."""
+        return 0
+
+    @property
     def unconverged(self) -> int:
         """Evaluations whose belief propagation did not settle."""
         return self._field.unconverged
+
+    def sample(self, samples: Numbers) -> GraphLikelihood:
+        """Return the objective on some of the graphs, of all features."""
+        graphs, nodes = self._graphs.chosen(samples)
+        costs = None if self._costs is None else self._costs[nodes]
+        return GraphLikelihood(
+            graphs, self._labels[nodes], self._field.n_labels, costs=costs, threads=1, **self._options
+        )
+
+    def batch(self, samples: Numbers, factor: float) -> GraphLikelihood:
+        """Return the objective on some of the graphs, each weighing ``factor`` times as much."""
+        found = self.sample(samples)
+        found._factor = factor
+        return found
+
+    def per_sample(self) -> GraphPasses:
+        """Return the same problem for passes over the graphs; made once."""
+        if self._passes is None:
+            self._passes = GraphPasses([self.sample(np.array([k])) for k in range(self.n_samples)])
+        return self._passes
 
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
         """Return the NLL and its gradient; see `Objective`."""
@@ -99,7 +135,8 @@ class GraphLikelihood:
         log_z, nodes, pairs = self._field.marginals(w, costly=True)
         score, counts = self._completed(w)
         np.subtract(self._field.gradient(nodes, pairs), counts, out=out)
-        return log_z - score, out
+        out *= self._factor
+        return self._factor * (log_z - score), out
 
     def _completed(self, w: Vector) -> tuple[float, Vector]:
         """Log of the sum over the missing labels of exp(score), and the expected features."""
@@ -107,6 +144,45 @@ class GraphLikelihood:
             return float(w @ self._counts), self._counts
         log_z, nodes, pairs = self._field.given(w, self._hidden)
         return log_z, self._field.gradient(nodes, pairs)
+
+
+class GraphPasses:
+    """Passes over graphs, one after the other, each by inference on it alone.
+
+    Cost: an update takes time for all features.
+
+    Args:
+        graphs: the objective on each graph.
+
+    Attributes:
+        run_ends: None: graphs are in memory.
+    """
+
+    run_ends = None
+
+    def __init__(self, graphs: Sequence[GraphLikelihood]) -> None:
+        self._graphs, self.n_samples, self.n_features = graphs, len(graphs), graphs[0].n_features
+
+    def sg_pass(self, w: Vector, sum: Vector, *, visits: Numbers, rates: Vector, l2: float) -> None:
+        """Update w in place, graph by graph, and add every iterate to ``sum``; see `SG`."""
+        gradient = np.empty_like(w)
+        for graph, rate in zip(visits.tolist(), rates.tolist(), strict=True):
+            self._graphs[graph].value_and_gradient(w, gradient)
+            w *= 1.0 - rate * l2
+            w -= rate * gradient
+            sum += w
+
+    def adagrad_pass(
+        self, w: Vector, squares: Vector, *, visits: Numbers, rate: float, delta: float, l2: float
+    ) -> None:
+        """Update w and the G_j in place, graph by graph; see `AdaGrad`."""
+        gradient = np.empty_like(w)
+        for graph in visits.tolist():
+            self._graphs[graph].value_and_gradient(w, gradient)
+            squares += gradient**2
+            alpha = rate / (delta + np.sqrt(squares))
+            w -= alpha * gradient
+            w /= 1.0 + alpha * l2
 
 
 class GraphField:
