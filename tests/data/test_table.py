@@ -8,7 +8,9 @@ import io
 import lzma
 import math
 import sys
+from collections import Counter
 
+import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -16,6 +18,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from examples import examples
+from loglinear.data import table as module
 from loglinear.data.table import MISSING, join_names, read_table, split_names
 from loglinear.errors import DataError, OptionError
 
@@ -252,3 +255,40 @@ def test_without_pyarrow_it_says_what_to_install(read, monkeypatch):
         OptionError, match=r"t.parquet: Parquet files need pyarrow .*pip install 'loglinear\[network\]'"
     ):
         read(b"", "t.parquet")
+
+
+def repeated(path, n=5000, seed=0):
+    """A file whose samples repeat each other, some of them empty."""
+    rng = np.random.default_rng(seed)
+    rows = [[str(k) if k else "" for k in row] for row in rng.integers(3, size=(n, 3)).tolist()]
+    path.write_text("a,b,c\n" + "".join(",".join(row) + "\n" for row in rows))
+    return [tuple(int(cell) if cell else None for cell in row) for row in rows]
+
+
+def test_samples_that_repeat_others_are_counted(tmp_path):
+    rows = repeated(tmp_path / "t.csv")
+    table, whole = (read_table(str(tmp_path / "t.csv"), distinct=each) for each in (True, False))
+    found = dict(zip(zip(*table.columns, strict=True), table.counts.tolist(), strict=True))
+    assert found == Counter(rows)
+    assert whole.counts is None
+    assert (
+        (table.n_samples, table.n_missing)
+        == (whole.n_samples, whole.n_missing)
+        == (5000, sum(r.count(None) for r in rows))
+    )
+    filled = table.without_empty_samples()
+    assert len(filled.columns[0]) == len(table.columns[0]) - 1
+    assert filled.n_samples == whole.without_empty_samples().n_samples == 5000 - Counter(rows)[None, None, None]
+
+
+def test_samples_that_hardly_repeat_each_other_are_no_longer_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_TRIED", 100)
+    monkeypatch.setattr(module, "_LINES_AT_ONCE", 50)
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "".join(f"{k},x\n" for k in range(90)) + "0,x\n" * 60 + "0,x\n" * 100)
+    table = read_table(str(path), distinct=True)
+    # The first 100 lines hold 90 samples; those behind them stand for themselves.
+    assert table.counts.tolist() == [11] + [1] * 89 + [1] * 150
+    assert table.n_samples == 250
+    monkeypatch.setattr(module, "_WIDEST", 1)
+    assert read_table(str(path), distinct=True).counts is None

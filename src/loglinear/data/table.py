@@ -26,6 +26,8 @@ MISSING = frozenset(("", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null
 # Delimiters that are tried, with their names for messages.
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon"}
 _LINES_AT_ONCE = 4096
+# Most columns of samples that are counted, and samples after which it is known whether they repeat each other.
+_WIDEST, _TRIED = 32, 2**16
 # What pyarrow raises at damaged text, at times that Python cannot hold, and at time zones that nobody knows.
 _UNREADABLE = (ArithmeticError, LookupError, TypeError, ValueError)
 
@@ -40,28 +42,35 @@ class Table:
             value.
         delimiter: what separates cells in the file.
         header: whether the file's first line holds the names.
+        counts: how many samples of the file each sample stands for, shape (n_rows,); None for 1 each.
     """
 
     names: list[str]
     columns: list[npt.NDArray[np.object_]]
     delimiter: str = ","
     header: bool = True
+    counts: npt.NDArray[np.int64] | None = None
 
     @property
     def n_samples(self) -> int:
-        """Number of samples."""
-        return len(self.columns[0])
+        """Number of samples of the file."""
+        return len(self.columns[0]) if self.counts is None else int(self.counts.sum())
 
     @property
     def n_missing(self) -> int:
-        """Number of cells without a value."""
-        return sum(column.tolist().count(None) for column in self.columns)
+        """Number of cells of the file without a value."""
+        if self.counts is None:
+            return sum(column.tolist().count(None) for column in self.columns)
+        return int(sum(self.counts[column == None].sum() for column in self.columns))  # noqa: E711
 
     def without_empty_samples(self) -> Table:
         """Return the table without samples all of whose values are missing."""
         # For every type of value that a table can hold, != None is the same as "is not None".
         filled = np.logical_or.reduce([column != None for column in self.columns])  # noqa: E711
-        return self if filled.all() else replace(self, columns=[column[filled] for column in self.columns])
+        if filled.all():
+            return self
+        counts = None if self.counts is None else self.counts[filled]
+        return replace(self, columns=[column[filled] for column in self.columns], counts=counts)
 
     def matrix(self) -> npt.NDArray[np.object_]:
         """Return the samples, shape (n_samples, n_columns)."""
@@ -84,6 +93,7 @@ def read_table(
     delimiter: str | None = None,
     header: bool | Collection[str] = True,
     flags: bool = True,
+    distinct: bool = False,
 ) -> Table:
     """Read a table of categories: delimited text such as CSV, compressed by gzip or xz or not, or Parquet.
 
@@ -91,7 +101,7 @@ def read_table(
     cell are removed. Empty cells and NA, N/A, n/a, <NA>, NaN, nan, NULL, null, None are missing values. A column whose
     values are all whole numbers, written without leading zeros, becomes int; other columns become str.
 
-    Cost: the file is read once; memory for a reference a cell.
+    Cost: the file is read once; memory for a reference a cell, of different samples with ``distinct``.
 
     Args:
         path: name of the file; `-` is standard input; `.parquet` and `.pq` are Parquet, which needs pyarrow.
@@ -102,6 +112,7 @@ def read_table(
         header: whether the first line holds the names of the columns; otherwise they are x1, x2, .... Or names of
             columns: the first line holds names unless all of these are such names, and the first line has other ones.
         flags: whether messages may advise --delimiter and --no-header, which one command has.
+        distinct: whether samples of a text that repeat others are only counted, where that saves much.
 
     Raises:
         DataError: the file is no table; names file, line or column, and remedy.
@@ -110,7 +121,7 @@ def read_table(
     """
     if path != "-" and PurePath(path).suffix.lower() in (".parquet", ".pq"):
         return _parquet(path, columns, ignore)
-    return _text(_Lines(path, _separator(path, delimiter), flags), columns, ignore, header)
+    return _text(_Lines(path, _separator(path, delimiter), flags), columns, ignore, header, distinct)
 
 
 def join_names(names: Iterable[str]) -> str:
@@ -223,7 +234,13 @@ class _Cells(dict[str, str | None]):
         return self[cell]
 
 
-def _text(lines: _Lines, columns: Sequence[str] | None, ignore: Sequence[str], header: bool | Collection[str]) -> Table:
+def _text(
+    lines: _Lines,
+    columns: Sequence[str] | None,
+    ignore: Sequence[str],
+    header: bool | Collection[str],
+    distinct: bool,
+) -> Table:
     """Read delimited text."""
     rows = iter(lines)
     first = next(rows)
@@ -240,17 +257,69 @@ def _text(lines: _Lines, columns: Sequence[str] | None, ignore: Sequence[str], h
         raise DataError(message)
     chosen = _chosen(lines.path, names, columns, ignore)
     cells = [_Cells() for _ in chosen]
-    found: list[list[str | None]] = [[] for _ in chosen]
+    found = _Counted(len(chosen)) if distinct and len(chosen) <= _WIDEST else _Whole(len(chosen))
     rows = _of_width(lines, rows if header else chain([first], rows), len(names))
     while part := list(islice(rows, _LINES_AT_ONCE)):
         across = list(zip(*part, strict=True))
-        for known, values, k in zip(cells, found, chosen, strict=True):
-            values.extend(map(known.__getitem__, across[k]))
-    if not found[0]:
+        found.add([map(known.__getitem__, across[k]) for known, k in zip(cells, chosen, strict=True)])
+    if not found.columns[0]:
         hint = lines.remedy(" (--no-header if there is none)", "")
         message = f"{lines.name}: no samples; there is nothing behind the header{hint}"
         raise DataError(message)
-    return Table([names[k] for k in chosen], [_column(values) for values in found], lines.delimiter, header)
+    columns_found = [_column(values) for values in found.columns]
+    return Table([names[k] for k in chosen], columns_found, lines.delimiter, header, found.counts)
+
+
+class _Whole:
+    """The values of all samples."""
+
+    counts = None
+
+    def __init__(self, width: int) -> None:
+        self.columns: list[list[str | None]] = [[] for _ in range(width)]
+
+    def add(self, columns: Sequence[Iterable[str | None]]) -> None:
+        """Add samples, by columns."""
+        for values, more in zip(self.columns, columns, strict=True):
+            values.extend(more)
+
+
+class _Counted(_Whole):
+    """The values of different samples, and how many samples each stands for.
+
+    Where more than two thirds of the first samples differ, those that follow stand for themselves.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self._place: dict[tuple[str | None, ...], int] | None = {}
+        self._counts: list[int] = []
+        self._read = 0
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
+        """Samples of the file for each sample."""
+        return np.array(self._counts, dtype=np.int64)
+
+    def add(self, columns: Sequence[Iterable[str | None]]) -> None:
+        """Add samples, by columns."""
+        if self._place is None:
+            before = len(self.columns[0])
+            super().add(columns)
+            self._counts += [1] * (len(self.columns[0]) - before)
+            return
+        place, counts, new = self._place, self._counts, []
+        for row in zip(*columns, strict=True):
+            at = place.setdefault(row, len(counts))
+            if at == len(counts):
+                counts.append(0)
+                new.append(row)
+            counts[at] += 1
+            self._read += 1
+        if new:
+            super().add(list(zip(*new, strict=True)))
+        if self._read >= _TRIED and len(counts) > self._read * 2 / 3:
+            self._place = None
 
 
 def _names(lines: _Lines, cells: list[str]) -> list[str]:

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from ..data.table import Table
 from ..errors import DataError, OptionError
 from ..minimize import Callback
 from ..networks.categories import categories_of, column_names, columns_of, decoded, encoded, without_values
@@ -144,22 +145,25 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         options = self._options(NetworkOptions)
         options.check()
         columns, names = columns_of(X), column_names(X)
+        counts = X.counts if isinstance(X, Table) else None
         empty = np.flatnonzero(without_values(columns))
         if empty.size:
             message = f"row {empty[0]} has no values at all; leave it out ({empty.size} such rows)"
             raise DataError(message)
-        categories, edges = categories_of(columns, names, options.max_states, options.bins, options.cuts)
+        categories, edges = categories_of(columns, names, options.max_states, options.bins, options.cuts, counts)
         _warn_of_constants(categories, names)
         codes = encoded(columns, categories, edges, names)
         weights = None
         if sample_weight is not None:
             weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
+        n = len(codes) if counts is None else int(counts.sum())
+        if counts is not None:
+            weights = counts.astype(np.float64) if weights is None else weights * counts
         self._store_variables(names, categories, edges)
-        trained = train_network(
-            codes, self._layout, weights, options, threads=self._threads, callbacks=self._observers(callbacks)
-        )
+        callbacks = self._observers(callbacks)
+        trained = train_network(codes, self._layout, weights, options, n=n, threads=self._threads, callbacks=callbacks)
         self._store(trained)
-        self._training = {"n_samples": len(codes), **training_summary([trained.result])}
+        self._training = {"n_samples": n, **training_summary([trained.result])}
         self._warn_of_training(trained)
         return self
 

@@ -169,6 +169,7 @@ def train_network(
     weights: Vector | None,
     options: NetworkOptions,
     *,
+    n: int | None = None,
     threads: int = 0,
     callbacks: Callbacks = (),
 ) -> Trained:
@@ -179,6 +180,7 @@ def train_network(
         layout: numbers of the weights.
         weights: weights of the samples, shape (n_samples,); None for 1.
         options: what to train with.
+        n: number of samples that EBIC counts, if one stands for several; None for those there are.
         threads: 0 for all cores.
         callbacks: see `minimize`.
 
@@ -186,6 +188,7 @@ def train_network(
         OptionError: an option is out of its range.
     """
     training = Training(codes, layout, weights, options, threads, callbacks)
+    training.n = len(codes) if n is None else n
     return training.along() if isinstance(options.l1, str) else training.at(options.l1)
 
 
@@ -202,7 +205,7 @@ class Training:
         callbacks: Callbacks,
     ) -> None:
         self.codes, self.layout, self.weights, self.callbacks = codes, layout, weights, callbacks
-        self.options, self.threads = options, threads
+        self.options, self.threads, self.n = options, threads, len(codes)
         unknown = set(options.path_options or {}) - PATH.keys()
         if unknown:
             message = f"path_options know {', '.join(PATH)}, not {', '.join(sorted(map(str, unknown)))}"
@@ -331,7 +334,7 @@ class Training:
         fitted = minimize(problem, LBFGS(tolerance=1e-5), w[features], stop=Stop(max_iterations=100))
         if fitted.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        cost = math.log(len(self.codes)) + 4.0 * self.gamma * math.log(self.layout.n_variables)
+        cost = math.log(self.n) + 4.0 * self.gamma * math.log(self.layout.n_variables)
         return -(2.0 * fitted.nll + kept.size * cost)
 
     def _cross_validated(self, found: Path, strengths: Vector) -> Path:

@@ -13,7 +13,7 @@ from ..data.table import Table, join_names
 from ..errors import DataError
 from ..vectors import Vector
 from .binning import bin_edges, bin_labels, bins_of, numbers
-from .numbering import Codes
+from .numbering import Codes, Numbers
 
 __all__ = ["categories_of", "column_names", "columns_of", "decoded", "encoded", "without_values"]
 
@@ -104,11 +104,13 @@ def categories_of(
     max_states: int,
     bins: int | None = None,
     cuts: Mapping[Any, Sequence[float]] | None = None,
+    counts: Numbers | None = None,
 ) -> tuple[list[Array], list[Vector | None]]:
     """The states of each column: its different values, sorted, or bins of its numbers.
 
     With ``bins``, a column is binned if all its values are numbers, more than ``bins`` different ones. ``cuts`` are the
-    edges between the bins of columns by name, or by number if columns have no names.
+    edges between the bins of columns by name, or by number if columns have no names. ``counts`` say how many samples
+    each sample stands for.
 
     Returns:
         The states of each column, one for a constant column and none for a column without values; and the edges of its
@@ -130,7 +132,8 @@ def categories_of(
                 raise DataError(message)
             edges[i], found[i] = told[i], bin_labels(told[i])
         elif bins is not None and known.size > bins and numbers(known.tolist()) is not None:
-            between = bin_edges(_floats(column[~_missing(column)]), bins)
+            whole = column if counts is None else np.repeat(column, counts)
+            between = bin_edges(_floats(whole[~_missing(whole)]), bins)
             edges[i], found[i] = between, bin_labels(between)
     many = [i for i, known in enumerate(found) if known.size > max_states]
     if many:

@@ -16,6 +16,7 @@ import pytest
 
 from loglinear import PairwiseMRF, _core
 from loglinear.cli.progress import Progress
+from loglinear.data import table as table_module
 from loglinear.datasets import make_network
 from loglinear.models.structure import PATH
 
@@ -270,6 +271,27 @@ def test_the_graph_may_be_a_page(structure, data, tmp_path):
     assert f"{tmp_path / 'graph.html'}: written\n" in done.said
     page = (tmp_path / "graph.html").read_text(encoding="utf-8")
     assert all(f'"{name}"' in page for name in NAMES)
+
+
+@pytest.mark.parametrize("options", [[], ["--bins", "3"], ["--objective", "nodewise"], ["--cut", "d=0.5"]])
+def test_samples_that_are_counted_give_the_network_of_all_samples(structure, tmp_path, monkeypatch, options):
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(3000, 4))
+    X[:2000, 1] = X[:2000, 0]
+    X = np.where(rng.random(X.shape) < 0.1, None, X).astype(object)
+    X[:, 3] = np.round(rng.normal(size=3000), 0)
+    path = write(tmp_path / "d.csv", X, ["a", "b", "c", "d"])
+    counted = structure(path, *options)
+    monkeypatch.setattr(table_module, "_WIDEST", 0)
+    whole = structure(path, *options)
+    assert [row[:4] for row in counted.rows] == [row[:4] for row in whole.rows]
+    np.testing.assert_allclose([row[4] for row in counted.rows], [row[4] for row in whole.rows], rtol=1e-3)
+    shown = [
+        re.sub(r"(objective|violation|decrease a step:|in) [\d.e+-]+", "", done.said.splitlines()[-3])
+        for done in (counted, whole)
+    ]
+    assert "3,000 samples" in counted.said
+    assert shown[0] == shown[1]
 
 
 def test_the_strength_may_be_chosen_by_stability(structure, data, known):

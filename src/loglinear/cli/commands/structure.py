@@ -160,6 +160,7 @@ def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:
         ignore=[name for names in arguments.ignore for name in split_names(names)],
         delimiter=arguments.delimiter,
         header=not arguments.no_header,
+        distinct=arguments.l1 not in ("cv", "stars") and arguments.bootstrap is None,
     )
     if len(table.names) < 2:
         message = f"{arguments.table}: one column is left, {table.names[0]!r}; edges need two variables"
