@@ -313,6 +313,7 @@ _NETWORK: dict[str, Check] = {
     "inference": _or_none(_one_of("loopy_bp", "trw", "exact", "gibbs")),
     "inference_options": _or_none(_object),
     "path_options": _or_none(_object),
+    "cuts": _or_none(_object),
     "grouped": _truth,
     "rule": _text,
     "max_states": _whole(2),
