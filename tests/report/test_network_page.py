@@ -6,6 +6,7 @@ import pytest
 import scipy.special
 
 from loglinear import DataError, GraphCRF, PairwiseMRF, grid_edges
+from loglinear.models.summary import summary_rows
 from oracles.pages import Page
 
 
@@ -108,5 +109,26 @@ def test_a_report_of_graphs_has_the_scores_of_the_field():
     assert report.transitions.weights == crf.edge_weights_[0].tolist()
     assert report.strongest["1"].up[0][1] == crf.node_weights_[:, 1].max()
     Page(report.html()).check_alone()
+
+
+def test_a_field_from_a_file_reports_as_before_and_only_of_labels_that_are_known(tmp_path):
+    rng = np.random.default_rng(0)
+    X = [(rng.normal(size=(6, 2)), grid_edges(2, 3)) for _ in range(4)]
+    y = [rng.integers(2, size=6) for _ in X]
+    for inference, named in (("exact", "exact"), ("loopy_bp", "loopy belief"), ("trw", "tree-reweighted belief")):
+        crf = GraphCRF(inference=inference, l2=1.0).fit(X, y)
+        crf.save(tmp_path / "m")
+        again = GraphCRF.load(tmp_path / "m")
+        before, after = crf.report(X, y), again.report(X, y)
+        assert before.settings == after.settings
+        assert before.settings["inference"].startswith(named)
+        assert before.scores == after.scores
+        assert (len(before.trace), len(after.trace)) == (len(crf.result_.trace), 0)
+        assert summary_rows(again) == summary_rows(crf)
+    some = [np.where(np.arange(6) < 2, None, each) for each in y]
+    report = crf.report(X, some)
+    assert (report.data["nodes"], report.scores.n_tokens) == (16, 16)
+    assert report.scores.accuracy == pytest.approx(crf.score(X, some))
+    assert set(report.scores.per_label) <= {"0", "1"}
     with pytest.raises(DataError, match="labels of graph 0"):
         crf.report(X, [each[:3] for each in y])

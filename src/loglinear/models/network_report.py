@@ -19,7 +19,6 @@ from ..report.weights import Strongest, Transitions
 from ..vectors import Vector
 from .answers import Answers
 from .reports import call_text, settings_rows, training_rows
-from .settings import training_summary
 from .tagging import Tagging
 
 __all__ = ["graph_rows", "network_rows", "report_of_graphs", "report_of_network"]
@@ -88,12 +87,12 @@ def report_of_network(network: Any, X: Any, *, title: str, command: str | None =
 
 
 def report_of_graphs(crf: Any, X: Sequence[Any], y: Sequence[Any], *, title: str) -> Report:
-    """Return the report of a field on labelled graphs, whose nodes are its tokens.
+    """Return the report of a field on labelled graphs, whose nodes are its tokens; those without a label do not count.
 
     Args:
         crf: a trained `GraphCRF`.
         X: graphs.
-        y: labels of each graph's nodes.
+        y: labels of each graph's nodes, None where a label is missing.
         title: of the page.
 
     Raises:
@@ -101,10 +100,13 @@ def report_of_graphs(crf: Any, X: Sequence[Any], y: Sequence[Any], *, title: str
     """
     predicted, probabilities = crf.predict(X), crf.predict_proba(X)
     classes = [str(each) for each in crf.classes_.tolist()]
-    sizes = [len(each) for each in predicted]
-    gold = [[str(label) for label in np.asarray(each).tolist()] for each in y]
+    labels = [np.asarray(each).tolist() for each in y]
+    known = [[k for k, label in enumerate(each) if label is not None] for each in labels]
+    gold = [[str(each[k]) for k in places] for each, places in zip(labels, known, strict=True)]
     taggings = []
-    for guess, p in zip(predicted, probabilities, strict=True):
+    for guess, p in (
+        (guess[places], p[places]) for guess, p, places in zip(predicted, probabilities, known, strict=True)
+    ):
         sure = [min(float(row[int(at)]), 1.0) for row, at in zip(p, np.searchsorted(crf.classes_, guess), strict=True)]
         taggings.append(Tagging([str(each) for each in guess.tolist()], sure, None, float(np.log(sure).sum())))
     names = [f"node feature {k}" for k in range(len(crf.node_weights_))]
@@ -114,14 +116,14 @@ def report_of_graphs(crf: Any, X: Sequence[Any], y: Sequence[Any], *, title: str
     }
     return _report(
         Answers(gold, [each.labels for each in taggings], taggings),
-        [[f"node {k}" for k in range(size)] for size in sizes],
+        [[f"node {k}" for k in places] for places in known],
         title=title,
         items="nodes",
         headline=[],
-        data={"graphs": len(sizes), "nodes": sum(sizes), "labels": f"{len(classes)}: {', '.join(classes)}"},
+        data={"graphs": len(known), "nodes": sum(map(len, known)), "labels": f"{len(classes)}: {', '.join(classes)}"},
         settings=graph_rows(crf),
         command=call_text(crf, None),
-        trace=crf.result_.trace,
+        trace=() if crf.result_ is None else crf.result_.trace,
         strongest=strongest,
         transitions=Transitions(classes, crf.edge_weights_[0].tolist(), 0) if len(crf.edge_weights_) == 1 else None,
         edges=[],
@@ -131,16 +133,17 @@ def report_of_graphs(crf: Any, X: Sequence[Any], y: Sequence[Any], *, title: str
 
 def graph_rows(crf: Any) -> dict[str, str]:
     """Return the rows of the table on a field on graphs and its training."""
+    spread = "tree-reweighted " if crf.inference == "trw" else "loopy "
     return settings_rows(
         {
             "model": "conditional random field on graphs",
-            "inference": "exact" if crf.exact_ else "loopy belief propagation",
+            "inference": "exact" if crf.exact_ else f"{spread}belief propagation",
             "node features": len(crf.node_weights_),
             "edge features": len(crf.edge_weights_),
-            "features with a weight": int(np.count_nonzero(crf.result_.w)),
+            "features with a weight": int(np.count_nonzero(crf._w)),
             "l1": crf.l1,
             "l2": crf.l2,
-            **training_rows(training_summary([crf.result_])),
+            **training_rows(crf._training),
         }
     )
 
