@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from loglinear.errors import OptionError
-from loglinear.report.figure import check_figure
-from loglinear.report.interactive import interactive, is_page
+from loglinear.report.figure import check_figure, is_page
+from loglinear.report.interactive import interactive
 
 NAMES = ["a", "b</script><script>alert(1)</script>", "ä & c", "alone"]
 EDGES, STRENGTHS, SIGNS = [[0, 1], [1, 2], [0, 2]], [0.5, 2.0, 1.0], [1, -1, 0]

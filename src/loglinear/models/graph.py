@@ -111,12 +111,12 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
             DataError: graphs or labels that cannot be used; or labels of an edge that the constraints forbid.
             OptionError: an option is out of its range, or exact inference is asked for on too wide a graph.
         """
-        self._check()
+        one_of("inference", self.inference, INFERENCES)
+        truth_value("symmetric", self.symmetric)
         graphs = Graphs.of(X)
-        given = _joined(y, graphs)
-        known = np.array([label is not None for label in given.tolist()], dtype=bool)
-        labels = np.full(given.size, -1, dtype=np.int64)
-        self.classes_, labels[known] = np.unique(_plain(given[known]), return_inverse=True)
+        known, given = _known(y, graphs)
+        labels = np.full(known.size, -1, dtype=np.int64)
+        self.classes_, labels[known] = np.unique(given, return_inverse=True)
         if self.classes_.size < 2:
             message = f"the data hold only one label: {self.classes_.tolist()}; at least two are needed"
             raise DataError(message)
@@ -138,18 +138,13 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
         self._training = {"n_samples": len(graphs.sizes), **training_summary([self.result_])}
         self._hold(self.result_.w, graphs.nodes.shape[1])
         kinks = "; where labels hold together strongly, belief propagation's log Z has kinks: raise l2"
-        kinked = objective.exact or self.inference == "trw"
-        check_end(self.result_, "" if kinked else f'{kinks}, or use inference="trw"')
+        smooth = objective.exact or self.inference == "trw"
+        check_end(self.result_, "" if smooth else f'{kinks}, or use inference="trw"')
         if objective.unconverged:
             evaluations = self.result_.gradient_evaluations
             message = f"belief propagation did not settle in {objective.unconverged} of {evaluations} evaluations"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return self
-
-    def _check(self) -> None:
-        """Raise OptionError if an option is out of its range."""
-        one_of("inference", self.inference, INFERENCES)
-        truth_value("symmetric", self.symmetric)
 
     def _hold(self, w: Vector, n_node_features: int) -> None:
         """Keep the weights."""
@@ -249,10 +244,8 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
 
     def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
         """Share of nodes with the right label, of those whose label is known."""
-        graphs = Graphs.of(X)
-        given = _joined(y, graphs)
-        known = np.array([label is not None for label in given.tolist()], dtype=bool)
-        return float(np.mean(np.concatenate(self.predict(X))[known] == _plain(given[known])))
+        known, given = _known(y, Graphs.of(X))
+        return float(np.mean(np.concatenate(self.predict(X))[known] == given))
 
     def report(self, X: Sequence[Any], y: Sequence[Any], *, title: str = "Report of a field on graphs") -> Report:
         """Return a report on labelled graphs, which a notebook shows and `save` writes as one HTML file.
@@ -328,9 +321,11 @@ def _joined(values: Sequence[Any], graphs: Graphs, called: str = "labels") -> Ar
     return np.concatenate(parts)
 
 
-def _plain(labels: Array) -> Array:
-    """Return labels of which some are missing elsewhere, objects, as an array of their type."""
-    return np.array(labels.tolist()) if labels.dtype == object else labels
+def _known(y: Sequence[Any], graphs: Graphs) -> tuple[npt.NDArray[np.bool_], Array]:
+    """Return for all nodes whether they have a label, and the labels of those that have, of a type of their own."""
+    labels = _joined(y, graphs)
+    known = np.array([label is not None for label in labels.tolist()], dtype=bool)
+    return known, np.array(labels[known].tolist()) if labels.dtype == object else labels
 
 
 def _check_allowed(

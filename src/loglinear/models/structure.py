@@ -187,8 +187,7 @@ def train_network(
     Raises:
         OptionError: an option is out of its range.
     """
-    training = Training(codes, layout, weights, options, threads, callbacks)
-    training.n = len(codes) if n is None else n
+    training = Training(codes, layout, weights, options, threads, callbacks, n)
     return training.along() if isinstance(options.l1, str) else training.at(options.l1)
 
 
@@ -203,9 +202,10 @@ class Training:
         options: NetworkOptions,
         threads: int,
         callbacks: Callbacks,
+        n: int | None = None,
     ) -> None:
         self.codes, self.layout, self.weights, self.callbacks = codes, layout, weights, callbacks
-        self.options, self.threads, self.n = options, threads, len(codes)
+        self.options, self.threads, self.n = options, threads, len(codes) if n is None else n
         unknown = set(options.path_options or {}) - PATH.keys()
         if unknown:
             message = f"path_options know {', '.join(PATH)}, not {', '.join(sorted(map(str, unknown)))}"
@@ -252,7 +252,7 @@ class Training:
     def at(self, l1: float, w0: Vector | None = None) -> Trained:
         """Train at one strength, from weights of the pseudo-likelihood or from a network without edges."""
         if self.options.objective == "nodewise":
-            return self._regressed(l1, slice(None))
+            return self._regressed(l1, *self._samples(slice(None)))
         objective = self.objective()
         problem = self.problem(objective, l1)
         solver = self.solver(problem.penalty.l1)
@@ -427,13 +427,12 @@ class Training:
             values.append(dev.restrict(features).value_and_gradient(w[features])[0])
         return np.array(values)
 
-    def _regressed(self, l1: float, rows: Any) -> Trained:
-        """Regress each variable by itself."""
+    def _regressed(self, l1: float, codes: Codes, weights: Vector | None) -> Trained:
+        """Regress each variable by itself on samples with these states and weights."""
         options = self.options
         if options.grouped:
             message = 'grouped=True: "nodewise" selects weights one by one; take "pseudolikelihood"'
             raise OptionError(message)
-        codes, weights = self._samples(rows)
         found = nodewise(
             codes,
             self.layout,
@@ -465,9 +464,10 @@ class Training:
     def _regressed_path(self, rows: Any, strengths: Vector, score: Callable[[Vector], float] | None) -> Path:
         """Return a path of regressions, each judged by the network that joins them."""
         points: list[PathPoint] = []
+        samples = self._samples(rows)
         try:
             for l1 in onward(strengths.tolist(), points, further=score is not None and self._goes_on):
-                trained = self._regressed(l1, rows)
+                trained = self._regressed(l1, *samples)
                 active = count_nonzero(trained.w)
                 points.append(PathPoint(l1, trained.result, active, None if score is None else score(trained.w)))
         except KeyboardInterrupt:

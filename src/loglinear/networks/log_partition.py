@@ -17,6 +17,7 @@ from .exact import Exact
 from .graph import Graph, Report
 from .loopy_bp import LoopyBP
 from .numbering import Numbers
+from .tree_reweighted import DAMPING
 
 __all__ = ["LogPartition", "log_partition"]
 
@@ -66,7 +67,7 @@ def log_partition(graph: Graph, scores: Scores, *, limit: int = 2**22, seed: int
     lower = graph.network.mean_field(*scores, found.nodes)[0]
     trees = forests(graph.layout.n_variables, graph.edges, least=FORESTS, seed=seed)
     share = shares(len(graph.edges), trees)
-    spread = graph.network.loopy_bp(*scores, damping=0.2, max_iterations=2000, appearances=share)
+    spread = graph.network.loopy_bp(*scores, damping=DAMPING, max_iterations=2000, appearances=share)
     upper = _mean(graph, _moved(graph, scores, spread.nodes, spread.edges, share), trees, share)
     value = min(max(found.log_z, lower), upper)
     return LogPartition(value, lower, upper, False, "bethe", report.unconverged == 0)

@@ -119,23 +119,28 @@ class Layout:
 
     def edges_of(self, interactions: Numbers) -> Numbers:
         """Return the edges of interactions, each once, ascending, shape (n_edges, 2)."""
-        first, second = self.columns_of(interactions)
-        pairs = np.unique(self.variable[first] * self.n_variables + self.variable[second])
-        return np.stack([pairs // self.n_variables, pairs % self.n_variables], axis=1).astype(np.int64)
+        return self._edges(interactions)[0]
 
     def strengths(self, w: Vector) -> tuple[Numbers, Vector]:
         """Return the edges with weights, ascending, shape (n_edges, 2), and the Euclidean norm of each one's."""
         inner = np.flatnonzero(w[: self.n_interactions])
-        first, second = self.columns_of(inner)
-        pairs, edge = np.unique(self.variable[first] * self.n_variables + self.variable[second], return_inverse=True)
-        edges = np.stack([pairs // self.n_variables, pairs % self.n_variables], axis=1).astype(np.int64)
-        return edges, np.sqrt(np.bincount(edge, w[inner] ** 2, minlength=pairs.size))
+        edges, edge = self._edges(inner)
+        return edges, np.sqrt(np.bincount(edge, w[inner] ** 2, minlength=len(edges)))
+
+    def _edges(self, interactions: Numbers) -> tuple[Numbers, Numbers]:
+        """Return the edges of interactions, each once, ascending, and the place among them of each interaction's."""
+        first, second = self.columns_of(interactions)
+        pairs, place = np.unique(self.variable[first] * self.n_variables + self.variable[second], return_inverse=True)
+        return np.stack([pairs // self.n_variables, pairs % self.n_variables], axis=1).astype(np.int64), place
 
     def groups(self) -> Numbers:
         """Return, for each interaction, the number of its edge among all pairs i < j, shape (n_interactions,)."""
         first, second = self.columns_of(np.arange(self.n_interactions))
-        i, j, n = self.variable[first], self.variable[second], self.n_variables
-        return np.asarray(i * n - i * (i + 1) // 2 + j - i - 1)
+        return self.pairs_of(self.variable[first], self.variable[second])
+
+    def pairs_of(self, i: Numbers, j: Numbers) -> Numbers:
+        """Return the number of each edge i < j among all pairs of variables, row by row."""
+        return np.asarray(i * self.n_variables - i * (i + 1) // 2 + j - i - 1)
 
     def block(self, i: int, j: int) -> Numbers:
         """Return the interactions of an edge i < j, shape (states of i - 1, states of j - 1)."""

@@ -15,11 +15,13 @@ from .graph import Graph, Moments, Report
 from .loopy_bp import LoopyBP
 from .numbering import Layout
 
-__all__ = ["TreeReweighted"]
+__all__ = ["DAMPING", "TreeReweighted"]
 
 # Weight of a pair of variables in spanning forests: its dependence to this power, and at least a share of the largest.
 # On letters the bound is tighter with a higher power, but messages over edges that hardly appear settle slowly.
 SHARPNESS, LEAST = 2.0, 1e-6
+# Share of the old log message in the new one with which messages settle soonest on grids and random graphs.
+DAMPING = 0.2
 
 
 @dataclass
@@ -52,7 +54,7 @@ class TreeReweighted:
         [[0, 1], [1, 2], [2, 3]]
     """
 
-    damping: float = 0.2
+    damping: float = DAMPING
     tolerance: float = 1e-6
     max_iterations: int = 1000
     _pairs: Vector | None = field(default=None, init=False, repr=False)
@@ -110,11 +112,9 @@ class TreeReweighted:
         return known[1]
 
     def _looked_up(self, graph: Graph) -> Vector:
-        n = graph.layout.n_variables
         if self._pairs is None:
-            return appearances(n, graph.edges)
-        i, j = graph.edges.T
-        return np.asarray(self._pairs[i * n - i * (i + 1) // 2 + j - i - 1])
+            return appearances(graph.layout.n_variables, graph.edges)
+        return np.asarray(self._pairs[graph.layout.pairs_of(*graph.edges.T)])
 
     def completion(self) -> dict[str, Any]:
         """Return the options with which rows with missing values are completed: by loopy belief propagation."""

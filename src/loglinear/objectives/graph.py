@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _core
 from ..data.graphs import Graphs
+from ..networks import tree_reweighted
 from ..networks.appearances import appearances
 from ..networks.exact import is_narrow
 from ..networks.numbering import Codes, Numbers
@@ -22,7 +23,7 @@ EXACT = 2**14
 CERTAIN = 20.0
 # Score of a pair of labels that is forbidden: its probability is 0 in double precision.
 FORBIDDEN = -1e4
-DAMPING, SPREAD_DAMPING, TOLERANCE = 0.1, 0.2, 1e-6
+DAMPING, TOLERANCE = 0.1, 1e-6
 
 
 class GraphLikelihood:
@@ -270,7 +271,7 @@ class GraphField:
 
     def _spread(self, scores: tuple[Vector, Vector], share: Vector) -> tuple[float, Vector, Vector]:
         found = self._network.loopy_bp(
-            *scores, damping=SPREAD_DAMPING, tolerance=TOLERANCE, messages=self._messages, appearances=share
+            *scores, damping=tree_reweighted.DAMPING, tolerance=TOLERANCE, messages=self._messages, appearances=share
         )
         self._messages = found.messages
         self.unconverged += found.residual > TOLERANCE

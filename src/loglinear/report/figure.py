@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import OptionError
 
-__all__ = ["FORMATS", "check_figure", "new_figure", "written"]
+__all__ = ["FORMATS", "check_figure", "is_page", "new_figure", "written"]
 
 FORMATS = ("svg", "png", "pdf")
 
@@ -21,13 +21,18 @@ def check_figure(path: str, *, pages: bool = False) -> None:
     if _format(path) not in formats:
         message = f"{path}: a figure's name has to end in .{', .'.join(formats[:-1])} or .{formats[-1]}"
         raise OptionError(message)
-    if _format(path) == "html":
+    if is_page(path):
         return
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
         message = f"{path}: figures need matplotlib ({error}); install it: pip install matplotlib"
         raise OptionError(message) from error
+
+
+def is_page(path: str) -> bool:
+    """Whether a picture of this name is a page: its name ends in .html."""
+    return _format(path) == "html"
 
 
 def _format(path: str) -> str:

@@ -12,12 +12,7 @@ import numpy.typing as npt
 from .graph import n_shown
 from .positions import positions
 
-__all__ = ["interactive", "is_page"]
-
-
-def is_page(path: str) -> bool:
-    """Whether a picture of this name is a page: its name ends in .html."""
-    return path.lower().endswith(".html")
+__all__ = ["interactive"]
 
 
 def interactive(names: Sequence[str], edges: npt.ArrayLike, strengths: npt.ArrayLike, signs: npt.ArrayLike) -> bytes:

@@ -63,9 +63,9 @@ def configure(parser: ArgumentParser) -> None:
     add_options(parser, NetworkOptions, "grouped", "bins", "max_states", "random_state")
     cut = "bins of a column of numbers by the edges between them, as --cut age=18,30,65; for each such column"
     add("--cut", action="append", default=[], metavar="COLUMN=EDGE,...", help=cut)
-    ignore = "leave out these columns; a name that holds a comma is put between double quotes"
     bootstrap = "train on so many bootstrap samples too; a column says which share of them has each edge"
     add("--bootstrap", type=int, metavar="N", help=bootstrap)
+    ignore = "leave out these columns; a name that holds a comma is put between double quotes"
     add("--ignore", action="append", default=[], metavar="COLUMN,...", help=ignore)
     add("--no-header", action="store_true", help="the first line is a sample; variables are x1, x2, ...")
     delimiter = "what separates cells; by default whichever of comma, tab and semicolon fits the first line"
@@ -258,8 +258,9 @@ class Edges:
 
     def drawn(self, path: str) -> bytes:
         """Return the content of a figure's file of this name."""
+        from ...report.figure import is_page
         from ...report.graph import drawn
-        from ...report.interactive import interactive, is_page
+        from ...report.interactive import interactive
 
         estimator = self._estimator
         signs = [_sign(float(table[1, 1])) if table.shape == (2, 2) else 0 for table in estimator.weights_]
@@ -270,8 +271,8 @@ class Edges:
 
     def part_drawn(self, path: str) -> str:
         """Say how many of the edges a figure shows, if it does not show all."""
+        from ...report.figure import is_page
         from ...report.graph import n_shown
-        from ...report.interactive import is_page
 
         n_edges = len(self._ranking)
         if is_page(path):
