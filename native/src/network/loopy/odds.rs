@@ -210,13 +210,28 @@ pub fn relative(old: f64, new: f64) -> f64 {
     (new - old).abs() / smaller
 }
 
-/// Replaces new ratios by the geometric mean new^(1 - damping) old^damping.
+/// Replaces new ratios by the geometric mean new^(1 - damping) old^damping = new (old / new)^damping.
 pub fn damp(damping: f64, old: &[f64], new: &mut [f64]) {
+    /// Numbers whose powers are taken side by side.
+    const BLOCK: usize = 256;
     if damping == 0.5 {
         new.iter_mut().zip(old).for_each(|(new, old)| *new = (*new * old).sqrt());
-    } else {
-        new.iter_mut().zip(old).for_each(|(new, old)| *new *= (old / *new).powf(damping));
+        return;
     }
+    dispatched(
+        #[inline(always)]
+        || {
+            let mut powers = [0.0; BLOCK];
+            for (new, old) in new.chunks_mut(BLOCK).zip(old.chunks(BLOCK)) {
+                let powers = &mut powers[..new.len()];
+                powers.iter_mut().zip(old.iter().zip(&*new)).for_each(|(power, (old, new))| *power = old / new);
+                numeric::ln_in_place(Scalar::new(), powers);
+                powers.iter_mut().for_each(|power| *power *= damping);
+                numeric::exp_in_place(Scalar::new(), powers);
+                new.iter_mut().zip(&*powers).for_each(|(new, power)| *new *= power);
+            }
+        },
+    );
 }
 
 /// Writes messages; returns the largest relative change. Its division waits for no other computation, and costs little.
