@@ -8,6 +8,7 @@
 pub mod aligned;
 pub mod arch;
 pub mod chunks;
+pub mod powers;
 pub mod ragged;
 pub mod random;
 pub mod store;

@@ -11,10 +11,11 @@
 //! which takes one division, and no exponential or logarithm. All terms are positive, so that nothing cancels. A message lies
 //! between 1 and E.
 
-use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, raise, weighted};
+use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, weighted};
 use crate::network::loopy::slots::MessageSlots;
 use crate::numeric;
 use crate::numeric::chunks::dispatched;
+use crate::numeric::powers::{SIDE_BY_SIDE, powers_of_ratios};
 use crate::threads::{Pool, parts, share};
 use pulp::Scalar;
 use std::ops::Range;
@@ -52,10 +53,44 @@ pub struct Odds<'a> {
 pub struct Scratch {
     /// Slot -> m_{j->i}
     incoming: Vec<f64>,
-    /// Slot -> m_{j->i}^rho
-    raised: Vec<f64>,
     /// Slot -> B_i
     beliefs: Vec<f64>,
+    raised: Raised,
+}
+
+/// Messages to the power of their rho. They are carried on from the iteration before: powers of small changes are cheap.
+#[derive(Default)]
+struct Raised {
+    /// The slots of the block.
+    block: Range<usize>,
+    /// Slot -> m_{j->i}, of the iteration before.
+    before: Vec<f64>,
+    /// Slot -> m_{j->i}^rho
+    powers: Vec<f64>,
+}
+
+impl Raised {
+    /// The powers of a block's messages. `rho` belongs to the block's slots.
+    #[inline(always)]
+    fn of(&mut self, block: &Range<usize>, incoming: &[f64], rho: &[f64]) -> &[f64] {
+        if self.block != *block {
+            self.block = block.clone();
+            for buffer in [&mut self.before, &mut self.powers] {
+                buffer.clear();
+                buffer.resize(incoming.len(), 1.0);
+            }
+        }
+        let mut factors = [0.0; SIDE_BY_SIDE];
+        let before = self.before.chunks_mut(SIDE_BY_SIDE).zip(self.powers.chunks_mut(SIDE_BY_SIDE));
+        let now = incoming.chunks(SIDE_BY_SIDE).zip(rho.chunks(SIDE_BY_SIDE));
+        for ((before, powers), (now, rho)) in before.zip(now) {
+            let factors = &mut factors[..now.len()];
+            powers_of_ratios(now, before, |k| rho[k], factors);
+            powers.iter_mut().zip(&*factors).for_each(|(power, factor)| *power *= factor);
+            before.copy_from_slice(now);
+        }
+        &self.powers
+    }
 }
 
 impl<'a> Odds<'a> {
@@ -212,23 +247,14 @@ pub fn relative(old: f64, new: f64) -> f64 {
 
 /// Replaces new ratios by the geometric mean new^(1 - damping) old^damping = new (old / new)^damping.
 pub fn damp(damping: f64, old: &[f64], new: &mut [f64]) {
-    /// Numbers whose powers are taken side by side.
-    const BLOCK: usize = 256;
-    if damping == 0.5 {
-        new.iter_mut().zip(old).for_each(|(new, old)| *new = (*new * old).sqrt());
-        return;
-    }
     dispatched(
         #[inline(always)]
         || {
-            let mut powers = [0.0; BLOCK];
-            for (new, old) in new.chunks_mut(BLOCK).zip(old.chunks(BLOCK)) {
-                let powers = &mut powers[..new.len()];
-                powers.iter_mut().zip(old.iter().zip(&*new)).for_each(|(power, (old, new))| *power = old / new);
-                numeric::ln_in_place(Scalar::new(), powers);
-                powers.iter_mut().for_each(|power| *power *= damping);
-                numeric::exp_in_place(Scalar::new(), powers);
-                new.iter_mut().zip(&*powers).for_each(|(new, power)| *new *= power);
+            let mut factors = [0.0; SIDE_BY_SIDE];
+            for (new, old) in new.chunks_mut(SIDE_BY_SIDE).zip(old.chunks(SIDE_BY_SIDE)) {
+                let factors = &mut factors[..new.len()];
+                powers_of_ratios(old, new, |_| damping, factors);
+                new.iter_mut().zip(&*factors).for_each(|(new, factor)| *new *= factor);
             }
         },
     );
@@ -239,23 +265,13 @@ pub fn damp(damping: f64, old: &[f64], new: &mut [f64]) {
 fn write(couplings: &[f64], incoming: &[f64], beliefs: &[f64], old: &[f64], out: &mut [f64]) -> f64 {
     let n = out.len();
     let (couplings, incoming, beliefs, old) = (&couplings[..n], &incoming[..n], &beliefs[..n], &old[..n]);
-    let mut most = [0.0f64; 8];
-    let mut at = 0;
-    while at + 8 <= n {
-        for lane in 0..8 {
-            let k = at + lane;
-            let new = (incoming[k] + couplings[k] * beliefs[k]) / (incoming[k] + beliefs[k]);
-            let change = relative(old[k], new);
-            out[k] = new;
-            most[lane] = if change > most[lane] { change } else { most[lane] };
-        }
-        at += 8;
-    }
-    for k in at..n {
+    // Numbers of at least 0 are ordered as their bits: the largest integer is found in vectors, the largest number is not.
+    let mut most = 0;
+    for k in 0..n {
         out[k] = (incoming[k] + couplings[k] * beliefs[k]) / (incoming[k] + beliefs[k]);
-        most[0] = most[0].max(relative(old[k], out[k]));
+        most = relative(old[k], out[k]).to_bits().cast_signed().max(most);
     }
-    most.into_iter().fold(0.0, f64::max)
+    f64::from_bits(most.cast_unsigned())
 }
 
 impl MessageRule for Odds<'_> {
@@ -267,7 +283,7 @@ impl MessageRule for Odds<'_> {
 
     fn update(&self, variables: Range<usize>, messages: &[f64], out: &mut [f64], buffers: &mut Scratch) -> f64 {
         let block = self.slots.out_of(variables.clone());
-        let Scratch { incoming, raised, beliefs } = buffers;
+        let Scratch { incoming, beliefs, raised } = buffers;
         incoming.resize(block.len(), 0.0);
         beliefs.resize(block.len(), 0.0);
         dispatched(
@@ -276,12 +292,9 @@ impl MessageRule for Odds<'_> {
                 for (message, &reverse) in incoming.iter_mut().zip(&self.slots.reverse[block.clone()]) {
                     *message = messages[reverse as usize];
                 }
-                let factors = if self.powers.is_empty() {
-                    &*incoming
-                } else {
-                    raised.clone_from(incoming);
-                    raise(raised, &self.powers[block.clone()]);
-                    &*raised
+                let factors = match self.powers.get(block.clone()) {
+                    Some(rho) if !self.powers.is_empty() => raised.of(&block, incoming, rho),
+                    _ => incoming,
                 };
                 for variable in variables {
                     let own = self.slots.out_of(variable..variable + 1);

@@ -12,7 +12,7 @@
 
 use crate::network::Network;
 use crate::network::loopy::odds::{COUPLING_LIMIT, RANGE_LIMIT, damp, relative};
-use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, raise, take, weighted};
+use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, take, weighted};
 use crate::network::loopy::slots::MessageSlots;
 use crate::numeric;
 use crate::numeric::chunks::dispatched;
@@ -144,7 +144,9 @@ impl<'a> Ratios<'a> {
             &*incoming
         } else {
             raised.clone_from(incoming);
-            raise(raised, powers);
+            numeric::ln_in_place(Scalar::new(), raised);
+            raised.iter_mut().zip(&*powers).for_each(|(value, power)| *value *= power);
+            numeric::exp_in_place(Scalar::new(), raised);
             &*raised
         };
         for message in factors.chunks_exact(beliefs.len()) {

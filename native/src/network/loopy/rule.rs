@@ -3,9 +3,7 @@
 use crate::error::{Error, Result};
 use crate::network::Network;
 use crate::network::loopy::slots::MessageSlots;
-use crate::numeric;
 use crate::threads::{Interrupt, Pool};
-use pulp::Scalar;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -128,17 +126,6 @@ impl<'a> Propagation<'a> {
         let edges = (0..self.network.n_variables()).flat_map(|i| self.network.neighbours(i));
         edges.map(|neighbour| appearances[neighbour.edge as usize]).collect()
     }
-}
-
-/// Raises numbers to powers, or leaves them as they are if there are no powers.
-#[inline(always)]
-pub fn raise(values: &mut [f64], powers: &[f64]) {
-    if powers.is_empty() {
-        return;
-    }
-    numeric::ln_in_place(Scalar::new(), values);
-    values.iter_mut().zip(powers).for_each(|(value, power)| *value *= power);
-    numeric::exp_in_place(Scalar::new(), values);
 }
 
 /// The sum of numbers, each times its weight; without weights, their sum.
