@@ -143,14 +143,31 @@ impl<'a> Odds<'a> {
         })
     }
 
-    /// B_i
+    /// Gathers the messages into consecutive variables, in `incoming`, and calls `found` with each variable's slots, counted
+    /// from the first one's, and B_i.
     #[inline(always)]
-    fn belief(&self, variable: usize, messages: &[f64]) -> f64 {
-        let slots = self.slots.out_of(variable..variable + 1);
-        slots.fold(self.odds[variable], |product, slot| {
-            let message = messages[self.slots.reverse[slot] as usize];
-            product * self.powers.get(slot).map_or(message, |&power| message.powf(power))
-        })
+    fn gather(
+        &self,
+        variables: Range<usize>,
+        messages: &[f64],
+        (incoming, raised): (&mut Vec<f64>, &mut Raised),
+        mut found: impl FnMut(Range<usize>, f64),
+    ) {
+        let block = self.slots.out_of(variables.clone());
+        incoming.resize(block.len(), 0.0);
+        for (message, &reverse) in incoming.iter_mut().zip(&self.slots.reverse[block.clone()]) {
+            *message = messages[reverse as usize];
+        }
+        let factors = match self.powers.get(block.clone()) {
+            Some(rho) if !self.powers.is_empty() => raised.of(&block, incoming, rho),
+            _ => incoming,
+        };
+        for variable in variables {
+            let own = self.slots.out_of(variable..variable + 1);
+            let own = own.start - block.start..own.end - block.start;
+            let belief = self.odds[variable] * product(&factors[own.clone()]);
+            found(own, belief);
+        }
     }
 
     /// rho
@@ -175,11 +192,18 @@ impl<'a> Odds<'a> {
         let work = parts(odds, sizes()).into_iter().zip(parts(beliefs, sizes().map(|size| 2 * size)));
         let sums = share(pool, chunks(self.odds.len()).zip(work).collect(), |(chunk, (odds, beliefs))| {
             let mut z = vec![0.0; chunk.len()];
-            for (at, variable) in chunk.enumerate() {
-                let belief = self.belief(variable, messages);
-                (odds[at], z[at]) = (belief, 1.0 + belief);
-                (beliefs[2 * at], beliefs[2 * at + 1]) = (1.0 / z[at], belief / z[at]);
-            }
+            let Scratch { mut incoming, mut raised, .. } = Scratch::default();
+            dispatched(
+                #[inline(always)]
+                || {
+                    let mut each = z.iter_mut().zip(odds).zip(beliefs.as_chunks_mut::<2>().0);
+                    self.gather(chunk, messages, (&mut incoming, &mut raised), |_, belief| {
+                        let ((z, odds), beliefs) = each.next().expect("one for each variable");
+                        (*odds, *z) = (belief, 1.0 + belief);
+                        *beliefs = [1.0 / *z, belief / *z];
+                    });
+                },
+            );
             logs(&mut z);
             z.iter().sum::<f64>()
         });
@@ -284,24 +308,11 @@ impl MessageRule for Odds<'_> {
     fn update(&self, variables: Range<usize>, messages: &[f64], out: &mut [f64], buffers: &mut Scratch) -> f64 {
         let block = self.slots.out_of(variables.clone());
         let Scratch { incoming, beliefs, raised } = buffers;
-        incoming.resize(block.len(), 0.0);
         beliefs.resize(block.len(), 0.0);
         dispatched(
             #[inline(always)]
             || {
-                for (message, &reverse) in incoming.iter_mut().zip(&self.slots.reverse[block.clone()]) {
-                    *message = messages[reverse as usize];
-                }
-                let factors = match self.powers.get(block.clone()) {
-                    Some(rho) if !self.powers.is_empty() => raised.of(&block, incoming, rho),
-                    _ => incoming,
-                };
-                for variable in variables {
-                    let own = self.slots.out_of(variable..variable + 1);
-                    let own = own.start - block.start..own.end - block.start;
-                    let belief = self.odds[variable] * product(&factors[own.clone()]);
-                    beliefs[own].fill(belief);
-                }
+                self.gather(variables, messages, (incoming, raised), |own, belief| beliefs[own].fill(belief));
                 write(&self.couplings[block.clone()], incoming, beliefs, &messages[block.clone()], out)
             },
         )
