@@ -132,15 +132,27 @@ def test_samples_far_on_the_wrong_side_have_no_curvature_and_much_to_gain():
     assert not has_settled(problem, w, *problem.objective.value_and_gradient(w))
 
 
-def test_a_bound_of_the_distance_settles_it_without_an_evaluation():
-    class Unread(Quadratic):
-        def value_and_gradient(self, w, out=None):
-            raise AssertionError("evaluated")
+class Unread(Quadratic):
+    def value_and_gradient(self, w, out=None):
+        raise AssertionError("evaluated")
 
+
+def test_a_bound_of_the_distance_settles_it_without_an_evaluation():
     problem, w = Problem(Unread(np.eye(2), [5.0, 5.0])), np.zeros(2)
     assert has_settled(problem, w, 25.0, np.array([-5.0, -5.0]), gap=0.4)
     with pytest.raises(AssertionError, match="evaluated"):
         has_settled(problem, w, 25.0, np.array([-5.0, -5.0]), gap=0.6)
+
+
+def test_small_slopes_settle_it_without_an_evaluation():
+    # A step of length 1 along the gradient, or of |w| along the weights, gains at most its slope: here 0.24 and 0.26,
+    # and 0.25 would be little beside an objective of 25.
+    problem = Problem(Unread(np.eye(2), [5.0, 5.0]))
+    assert has_settled(problem, np.zeros(2), 25.0, np.array([0.0, 0.24]))
+    assert has_settled(problem, np.array([0.0, 1.0]), 25.0, np.array([0.0, -0.24]))
+    for w, slope in (([0.0, 0.0], 0.26), ([0.0, 1.0], 0.26), ([0.0, 3.0], 0.24)):
+        with pytest.raises(AssertionError, match="evaluated"):
+            has_settled(problem, np.array(w), 25.0, np.array([0.0, slope]))
 
 
 @pytest.mark.parametrize(("first", "again"), [(10.0, True), (20.0, False)])

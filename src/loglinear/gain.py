@@ -39,7 +39,7 @@ STEP = 1e-5
 def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: float | None = None) -> bool:
     """Whether the objective at w is as good as at its optimum, by the bound of the distance or by the largest gain.
 
-    Cost: none if the bound suffices; else two evaluations, seldom three.
+    Cost: none where the bound or the slopes suffice, as is usual; else up to three evaluations.
 
     Args:
         problem: objective and penalty.
@@ -64,7 +64,7 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
     objective = abs(nll + problem.penalty.value(w))
     if gap is not None and gap <= NEAR * objective:
         return True
-    gain = largest_gain(problem, w, gradient)
+    gain = largest_gain(problem, w, gradient, SHARE * objective)
     if gain <= SHARE * objective:
         return True
     if not w.any():
@@ -73,27 +73,30 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
     return math.isfinite(start) and gain <= SHARE * OF_START * start
 
 
-def largest_gain(problem: Problem, w: Vector, gradient: Vector) -> float:
+def largest_gain(problem: Problem, w: Vector, gradient: Vector, little: float = 0.0) -> float:
     """Return the most that a step along a weight, along -v or along w gains, in nats; see the module.
 
     Args:
         problem: objective and penalty.
         w: weights, shape (n_features,).
         gradient: of the NLL at w, by all features, shape (n_features,).
+        little: where the slope shows that a gain is no larger, it is not measured, and the result may be up to this.
     """
     v = problem.penalty.pseudo_gradient(w, gradient)
     if not v.any():
         return 0.0
-    along_all = _gain_along(problem, w, gradient, v, w * -math.copysign(1.0, float(v @ w)), 1.0) if w.any() else 0.0
-    return max(_gain_of_one(problem, w, gradient, v), along_all)
+    gain = _gain_of_one(problem, w, gradient, v, little)
+    if w.any():
+        gain = max(gain, _gain_along(problem, w, gradient, v, w * -math.copysign(1.0, float(v @ w)), 1.0, little))
+    return gain
 
 
-def _gain_of_one(problem: Problem, w: Vector, gradient: Vector, v: Vector) -> float:
+def _gain_of_one(problem: Problem, w: Vector, gradient: Vector, v: Vector, little: float) -> float:
     """Return the most that a step along one weight gains, if the curvature there is known, else along -v."""
     curved, penalty = problem.curved, problem.penalty
     if curved is None:
         length = float(np.linalg.norm(v))
-        return _gain_along(problem, w, gradient, v, v / -length, max(1.0, float(np.linalg.norm(w))))
+        return _gain_along(problem, w, gradient, v, v / -length, max(1.0, float(np.linalg.norm(w))), little)
     h = curved.hessian_diagonal(w)
     h[: h.size - penalty.unpenalised] += penalty.l2
     steep = v != 0.0
@@ -101,9 +104,14 @@ def _gain_of_one(problem: Problem, w: Vector, gradient: Vector, v: Vector) -> fl
         return float((v[steep] ** 2 / (2.0 * h[steep])).max())
 
 
-def _gain_along(problem: Problem, w: Vector, gradient: Vector, v: Vector, d: Vector, reach: float) -> float:
+def _gain_along(
+    problem: Problem, w: Vector, gradient: Vector, v: Vector, d: Vector, reach: float, little: float
+) -> float:
     """Return the gain of the best step w + t d, t at most ``reach``, in the quadratic model."""
-    slope, there, t = -float(v @ d), np.empty_like(w), STEP * reach
+    slope = -float(v @ d)
+    if slope * reach <= little:  # the objective is convex: no curvature makes the gain larger
+        return slope * reach
+    there, t = np.empty_like(w), STEP * reach
     problem.evaluate(w + t * d, there)
     penalised = d[: w.size - problem.penalty.unpenalised]
     curvature = float(d @ (there - gradient)) / t + problem.penalty.l2 * float(penalised @ penalised)

@@ -21,7 +21,7 @@ __all__ = ["DAMPING", "TreeReweighted"]
 # On letters the bound is tighter with a higher power, but messages over edges that hardly appear settle slowly.
 SHARPNESS, LEAST = 2.0, 1e-6
 # Share of the old log message in the new one with which messages settle soonest on grids and random graphs.
-DAMPING = 0.2
+DAMPING = 0.1
 
 
 @dataclass

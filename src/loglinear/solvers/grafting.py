@@ -154,6 +154,7 @@ class Grafting:
             since=state.since + 1,
             full_evaluations=state.full_evaluations + (evaluations if block else 0),
             iteration=state.iteration + 1,
+            whole_gradient=None,
             problem=None if block else small,
         )
         moved = inner.w is not state.inner.w
@@ -162,7 +163,8 @@ class Grafting:
     def _tested(self, problem: Problem, state: WorkingSetState, gradient: Vector) -> WorkingSetState:
         """Step 3: look whether all features, S and the others, meet condition (3); if not, go on to Step 2."""
         violation = problem.penalty.violation(state.w, gradient)
-        state = self._with_arrivals(problem, replace(state, violation=violation, scored=True, since=0))
+        state = replace(state, violation=violation, scored=True, since=0, whole_gradient=gradient)
+        state = self._with_arrivals(problem, state)
         w_norm = math.sqrt(problem.penalty.norms(state.w)[1])
         if state.scale is not None:
             violation, w_norm = (

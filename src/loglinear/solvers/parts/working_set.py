@@ -122,6 +122,7 @@ class WorkingSetState:
         arrived: which features may be selected, shape (n_features,); None for all.
         awaiting: whether more features may arrive.
         scale: unit of each weight, in which OWL-QN works, shape (n_features,); None for 1.
+        whole_gradient: of the unpenalised NLL at w by all features, shape (n_features,), where it was evaluated.
         problem: over the features at work; made again after loading.
     """
 
@@ -143,6 +144,7 @@ class WorkingSetState:
     arrived: npt.NDArray[np.bool_] | None = None
     awaiting: bool = False
     scale: Vector | None = None
+    whole_gradient: Vector | None = field(default=None, repr=False)
     problem: Problem | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
