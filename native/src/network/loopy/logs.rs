@@ -168,8 +168,13 @@ impl MessageRule for Logs<'_> {
         change
     }
 
-    fn damp(&self, damping: f64, old: &[f64], new: &mut [f64]) {
-        new.iter_mut().zip(old).for_each(|(new, old)| *new += damping * (old - *new));
+    fn log_changes(&self, old: &[f64], new: &[f64], out: &mut [f64]) {
+        out.iter_mut().zip(new.iter().zip(old)).for_each(|(out, (new, old))| *out = new - old);
+    }
+
+    /// No sum of log messages can leave the range of a double: none is cut off.
+    fn moved(&self, _entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
+        out.iter_mut().zip(old.iter().zip(steps)).for_each(|(out, (old, step))| *out = old + *step);
     }
 
     /// Clamps log m(y) to the range from the least to the largest T(x, y) - T(x, 0), in which every message lies.

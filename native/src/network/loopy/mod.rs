@@ -20,6 +20,7 @@
 //! can leave the range of a double; `logs` applies to all networks and is slower.
 
 pub mod logs;
+pub mod mixing;
 pub mod odds;
 pub mod ratios;
 pub mod rule;

@@ -15,7 +15,7 @@ use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, wei
 use crate::network::loopy::slots::MessageSlots;
 use crate::numeric;
 use crate::numeric::chunks::dispatched;
-use crate::numeric::powers::{SIDE_BY_SIDE, powers_of_ratios};
+use crate::numeric::powers::{exponentials, logs_of_ratios};
 use crate::threads::{Pool, parts, share};
 use pulp::Scalar;
 use std::ops::Range;
@@ -67,6 +67,8 @@ struct Raised {
     before: Vec<f64>,
     /// Slot -> m_{j->i}^rho
     powers: Vec<f64>,
+    /// Slot -> what has become of the power since, (m_{j->i} / before)^rho.
+    factors: Vec<f64>,
 }
 
 impl Raised {
@@ -80,15 +82,13 @@ impl Raised {
                 buffer.resize(incoming.len(), 1.0);
             }
         }
-        let mut factors = [0.0; SIDE_BY_SIDE];
-        let before = self.before.chunks_mut(SIDE_BY_SIDE).zip(self.powers.chunks_mut(SIDE_BY_SIDE));
-        let now = incoming.chunks(SIDE_BY_SIDE).zip(rho.chunks(SIDE_BY_SIDE));
-        for ((before, powers), (now, rho)) in before.zip(now) {
-            let factors = &mut factors[..now.len()];
-            powers_of_ratios(now, before, |k| rho[k], factors);
-            powers.iter_mut().zip(&*factors).for_each(|(power, factor)| *power *= factor);
-            before.copy_from_slice(now);
-        }
+        let factors = &mut self.factors;
+        factors.resize(incoming.len(), 0.0);
+        logs_of_ratios(incoming, &self.before, factors);
+        factors.iter_mut().zip(rho).for_each(|(factor, rho)| *factor *= rho);
+        exponentials(factors);
+        self.powers.iter_mut().zip(&*factors).for_each(|(power, factor)| *power *= factor);
+        self.before.copy_from_slice(incoming);
         &self.powers
     }
 }
@@ -269,19 +269,34 @@ pub fn relative(old: f64, new: f64) -> f64 {
     (new - old).abs() / smaller
 }
 
-/// Replaces new ratios by the geometric mean new^(1 - damping) old^damping = new (old / new)^damping.
-pub fn damp(damping: f64, old: &[f64], new: &mut [f64]) {
+/// Writes log (new / old).
+pub fn log_changes(old: &[f64], new: &[f64], out: &mut [f64]) {
     dispatched(
         #[inline(always)]
+        || logs_of_ratios(new, old, out),
+    );
+}
+
+/// Writes old exp(step), cut off at the limits of each number. The steps become the ones that were made.
+pub fn moved(limits: impl Fn(usize) -> [f64; 2], old: &[f64], steps: &mut [f64], out: &mut [f64]) {
+    let outside = dispatched(
+        #[inline(always)]
         || {
-            let mut factors = [0.0; SIDE_BY_SIDE];
-            for (new, old) in new.chunks_mut(SIDE_BY_SIDE).zip(old.chunks(SIDE_BY_SIDE)) {
-                let factors = &mut factors[..new.len()];
-                powers_of_ratios(old, new, |_| damping, factors);
-                new.iter_mut().zip(&*factors).for_each(|(new, factor)| *new *= factor);
+            out.copy_from_slice(steps);
+            exponentials(out);
+            let mut outside = 0;
+            for k in 0..out.len() {
+                let (wanted, [low, high]) = (out[k] * old[k], limits(k));
+                out[k] = if wanted < low { low } else { wanted };
+                out[k] = if out[k] > high { high } else { out[k] };
+                outside += u64::from(out[k] != wanted);
             }
+            outside
         },
     );
+    if outside > 0 {
+        log_changes(old, out, steps);
+    }
 }
 
 /// Writes messages; returns the largest relative change. Its division waits for no other computation, and costs little.
@@ -326,8 +341,14 @@ impl MessageRule for Odds<'_> {
         change.ln_1p()
     }
 
-    fn damp(&self, damping: f64, old: &[f64], new: &mut [f64]) {
-        damp(damping, old, new);
+    fn log_changes(&self, old: &[f64], new: &[f64], out: &mut [f64]) {
+        log_changes(old, new, out);
+    }
+
+    fn moved(&self, entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
+        let couplings = &self.couplings[entries];
+        let limits = |k: usize| if couplings[k] < 1.0 { [couplings[k], 1.0] } else { [1.0, couplings[k]] };
+        moved(limits, old, steps, out);
     }
 
     fn entries_of_logs(&self, messages: &mut [f64]) {

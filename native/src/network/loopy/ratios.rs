@@ -11,7 +11,7 @@
 //! The message lies between the least and the largest E(x, y) over all x, where E(0, y) = 1.
 
 use crate::network::Network;
-use crate::network::loopy::odds::{COUPLING_LIMIT, RANGE_LIMIT, damp, relative};
+use crate::network::loopy::odds::{COUPLING_LIMIT, RANGE_LIMIT, log_changes, moved, relative};
 use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, take, weighted};
 use crate::network::loopy::slots::MessageSlots;
 use crate::numeric;
@@ -31,7 +31,7 @@ pub struct Ratios<'a> {
     tables: Vec<f64>,
     /// Slot -> beginning of its E in `tables`.
     table_at: Vec<usize>,
-    /// Entry of a message -> logs of its least and its largest value.
+    /// Entry of a message -> its least and its largest value.
     bounds: Vec<[f64; 2]>,
     /// Edge -> rho.
     appearances: Option<&'a [f64]>,
@@ -92,7 +92,7 @@ impl<'a> Ratios<'a> {
         rule.in_range().then(|| rule.exponentiated())
     }
 
-    /// Whether all products are normal numbers. `ratios` and `tables` still hold logs.
+    /// Whether all products are normal numbers. `ratios`, `tables` and `bounds` still hold logs.
     fn in_range(&self) -> bool {
         let most = self.bounds.iter().flatten().fold(0.0f64, |most, bound| most.max(bound.abs()));
         let fits = |i: usize| {
@@ -114,13 +114,14 @@ impl<'a> Ratios<'a> {
         self.powers.get(slot).copied().unwrap_or(1.0)
     }
 
-    /// Replaces the logs in `ratios` and `tables` by their exponentials.
+    /// Replaces the logs in `ratios`, `tables` and `bounds` by their exponentials.
     fn exponentiated(mut self) -> Self {
         dispatched(
             #[inline(always)]
             || {
                 numeric::exp_in_place(Scalar::new(), &mut self.ratios);
                 numeric::exp_in_place(Scalar::new(), &mut self.tables);
+                numeric::exp_in_place(Scalar::new(), self.bounds.as_flattened_mut());
             },
         );
         self
@@ -284,17 +285,23 @@ impl MessageRule for Ratios<'_> {
         change.ln_1p()
     }
 
-    fn damp(&self, damping: f64, old: &[f64], new: &mut [f64]) {
-        damp(damping, old, new);
+    fn log_changes(&self, old: &[f64], new: &[f64], out: &mut [f64]) {
+        log_changes(old, new, out);
+    }
+
+    fn moved(&self, entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
+        let bounds = &self.bounds[entries];
+        moved(|k| bounds[k], old, steps, out);
     }
 
     fn entries_of_logs(&self, messages: &mut [f64]) {
         self.for_each_moved(|entry, moved| messages[entry] -= moved);
-        messages.iter_mut().zip(&self.bounds).for_each(|(message, &[low, high])| *message = message.clamp(low, high));
+        messages.iter_mut().for_each(|message| *message = message.clamp(-COUPLING_LIMIT, COUPLING_LIMIT));
         dispatched(
             #[inline(always)]
             || numeric::exp_in_place(Scalar::new(), messages),
         );
+        messages.iter_mut().zip(&self.bounds).for_each(|(message, &[low, high])| *message = message.clamp(low, high));
     }
 
     fn logs_of_entries(&self, messages: &mut [f64]) {

@@ -17,7 +17,7 @@ pub enum Schedule {
 /// The options of belief propagation.
 #[derive(Clone, Copy, Debug)]
 pub struct LoopySettings {
-    /// Share of the old log message in the new one.
+    /// Share of the old log message in the new one; of reweighted messages, before acceleration.
     pub damping: f64,
     /// Largest change of a log message, before damping, at which propagation ends.
     pub tolerance: f64,
@@ -82,8 +82,12 @@ pub trait MessageRule: Sync {
     /// The change of log messages that a change on the rule's own scale stands for.
     fn log_change(&self, change: f64) -> f64;
 
-    /// Moves new entries towards the old ones: log new becomes (1 - damping) log new + damping log old.
-    fn damp(&self, damping: f64, old: &[f64], new: &mut [f64]);
+    /// Writes the logs of new entries less the logs of old ones.
+    fn log_changes(&self, old: &[f64], new: &[f64], out: &mut [f64]);
+
+    /// Writes the entries whose logs are the logs of the old ones plus `steps`, cut off at the ends of the range that messages of
+    /// this network can have. The steps become the ones that were made.
+    fn moved(&self, entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]);
 
     /// Turns log messages into entries, clamped to the range that messages of this network can have.
     fn entries_of_logs(&self, messages: &mut [f64]);

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::network::loopy::logs::Logs;
+use crate::network::loopy::mixing::Mixing;
 use crate::network::loopy::odds::Odds;
 use crate::network::loopy::ratios::Ratios;
 use crate::network::loopy::rule::{Beliefs, LoopySettings, MessageRule, Propagation, Report, Schedule};
@@ -69,7 +70,12 @@ impl Propagation<'_> {
         let mut messages = start.map_or_else(|| vec![0.0; self.slots.n_entries()], <[f64]>::to_vec);
         rule.entries_of_logs(&mut messages);
         let report = match settings.schedule {
-            Schedule::Flooding => schedules::flooding(rule, &mut messages, settings, self.pool, self.interrupt)?,
+            Schedule::Flooding => {
+                // Loopy messages may have several fixed points, or none: only the ones that reweighted messages have is sought
+                // by leaps.
+                let mixing = Mixing::new(settings.damping, self.appearances.is_some());
+                schedules::flooding(rule, &mut messages, mixing, settings, self.pool, self.interrupt)?
+            }
             Schedule::Residual => {
                 let n = self.network.n_variables();
                 let targets = (0..n).flat_map(|i| self.network.neighbours(i)).map(|neighbour| neighbour.variable);

@@ -1,37 +1,52 @@
 //! Schedules: the sequence in which messages are computed.
 
 use crate::error::Result;
+use crate::network::loopy::mixing::{Mixing, Part, Products};
 use crate::network::loopy::rule::{LoopySettings, MessageRule, Report};
 use crate::threads::{Interrupt, Pool, parts, share};
+use std::ops::Range;
 
-/// Flooding: each iteration computes all messages from the messages of the iteration before.
+/// Flooding: each iteration computes all messages from the messages of the iteration before, damped or accelerated.
 pub fn flooding<R: MessageRule>(
     rule: &R,
     messages: &mut Vec<f64>,
+    mut mixing: Mixing,
     settings: &LoopySettings,
     pool: Pool,
     interrupt: &Interrupt,
 ) -> Result<Report> {
     let slots = rule.slots();
-    let sizes = || slots.blocks.iter().map(|block| slots.entries(slots.out_of(block.clone())).len());
+    let entries: Vec<Range<usize>> =
+        slots.blocks.iter().map(|block| slots.entries(slots.out_of(block.clone()))).collect();
+    let sizes = || entries.iter().map(ExactSizeIterator::len);
     let mut next = vec![0.0; messages.len()];
-    let mut buffers: Vec<R::Scratch> = slots.blocks.iter().map(|_| R::Scratch::default()).collect();
+    let mut buffers: Vec<(R::Scratch, Part)> = entries.iter().map(|_| Default::default()).collect();
     let mut report = Report::default();
     for iteration in 1..=settings.max_iterations {
         interrupt.check()?;
-        let blocks = slots.blocks.iter().zip(&mut buffers).zip(parts(&mut next, sizes())).collect();
-        let changes = share(pool, blocks, |((block, buffers), new)| {
-            let change = rule.update(block.clone(), messages, new, buffers);
-            if settings.damping > 0.0 {
-                let entries = slots.entries(slots.out_of(block.clone()));
-                rule.damp(settings.damping, &messages[entries], new);
+        let blocks = slots.blocks.iter().zip(&entries).zip(&mut buffers).zip(parts(&mut next, sizes())).collect();
+        let found = share(pool, blocks, |(((block, entries), (scratch, part)), new)| {
+            let old = &messages[entries.clone()];
+            let change = rule.update(block.clone(), messages, new, scratch);
+            let products = if mixing.is_plain() { Products::default() } else { part.look(rule, &mixing, old, new) };
+            if !mixing.is_plain() && !mixing.is_accelerated() {
+                part.step(rule, &mixing, entries.clone(), old, new);
             }
-            change
+            (change, products)
         });
-        std::mem::swap(messages, &mut next);
-        let residual = rule.log_change(changes.into_iter().fold(0.0, f64::max));
+        let residual = rule.log_change(found.iter().fold(0.0, |most, (change, _)| change.max(most)));
         report = Report { iterations: iteration, residual, n_messages: iteration * slots.n_messages() };
-        if residual <= settings.tolerance {
+        let settled = residual <= settings.tolerance;
+        if mixing.is_accelerated() && !settled {
+            mixing.weigh(&Products::total(found.into_iter().map(|(_, products)| products)));
+            let blocks = entries.iter().zip(&mut buffers).zip(parts(&mut next, sizes())).collect();
+            share(pool, blocks, |((entries, (_, part)), new)| {
+                part.step(rule, &mixing, entries.clone(), &messages[entries.clone()], new);
+            });
+            mixing.stepped();
+        }
+        std::mem::swap(messages, &mut next);
+        if settled {
             break;
         }
     }
@@ -65,6 +80,7 @@ pub fn residual<R: MessageRule>(
         }
         out.len()
     };
+    let (mixing, mut part) = (Mixing::new(settings.damping, false), Part::default());
     let mut n_messages = 0;
     for variable in slots.blocks.iter().cloned().flatten() {
         n_messages += refresh(variable, messages, &mut candidates, &mut changes);
@@ -79,12 +95,11 @@ pub fn residual<R: MessageRule>(
             break;
         }
         let entries = slots.entries(slot..slot + 1);
-        if settings.damping > 0.0 {
-            let mut damped = candidates[entries.clone()].to_vec();
-            rule.damp(settings.damping, &messages[entries.clone()], &mut damped);
-            messages[entries.clone()].copy_from_slice(&damped);
-        } else {
-            messages[entries.clone()].copy_from_slice(&candidates[entries.clone()]);
+        let old = messages[entries.clone()].to_vec();
+        messages[entries.clone()].copy_from_slice(&candidates[entries.clone()]);
+        if !mixing.is_plain() {
+            part.look(rule, &mixing, &old, &candidates[entries.clone()]);
+            part.step(rule, &mixing, entries.clone(), &old, &mut messages[entries.clone()]);
         }
         changes.set(slot, rule.change(&messages[entries.clone()], &candidates[entries]));
         n_messages += refresh(targets[slot] as usize, messages, &mut candidates, &mut changes);

@@ -1,0 +1,225 @@
+//! How the next messages are made of the present ones and of those that the update gives: damping, and Anderson's acceleration.
+//!
+//! Let f = log G(m) - log m, where G is the update, and let dX and dF be the last differences of log m and of f. The next
+//! messages are
+//!
+//! ```text
+//! log m + b f - sum over k of gamma_k (dX_k + b dF_k),    gamma minimises |f - sum over k of gamma_k dF_k|, b = 1 - damping
+//! ```
+//!
+//! (Anderson 1965; Walker & Ni, SIAM Journal on Numerical Analysis 49 (2011), algorithm AA). Without differences this is damping.
+//! Differences are forgotten where |f| has grown to more than twice its least value.
+
+use crate::network::loopy::rule::MessageRule;
+use crate::numeric::chunks::{dispatched, lanes};
+use std::ops::Range;
+
+/// Differences that a step combines.
+const DEPTH: usize = 5;
+/// Places of differences: a new one is made while all others are in use.
+const PLACES: usize = DEPTH + 1;
+/// Growth of |f| at which differences are forgotten.
+const GROWTH: f64 = 2.0;
+/// What is added to each square of a dF, as a share of the sum of them: it keeps differences that resemble each other apart.
+const RIDGE: f64 = 1e-10;
+
+/// Inner products over the messages of a block, or over all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Products {
+    /// f . f
+    squared: f64,
+    /// Place -> dF . f
+    on_f: [f64; PLACES],
+    /// Place -> dF . newest dF
+    on_newest: [f64; PLACES],
+}
+
+impl Products {
+    /// The sum over blocks, the first block first.
+    pub fn total(of_blocks: impl Iterator<Item = Products>) -> Products {
+        of_blocks.fold(Products::default(), |mut total, block| {
+            total.squared += block.squared;
+            for k in 0..PLACES {
+                total.on_f[k] += block.on_f[k];
+                total.on_newest[k] += block.on_newest[k];
+            }
+            total
+        })
+    }
+}
+
+/// Which differences there are, and how a step combines them.
+#[derive(Clone, Debug)]
+pub struct Mixing {
+    /// b
+    share: f64,
+    /// Most differences; 0 for damping alone.
+    depth: usize,
+    /// The places of the differences, the oldest first.
+    live: Vec<usize>,
+    /// gamma of each of them.
+    gamma: Vec<f64>,
+    /// The place of the difference that the last step has begun, and of the one that the next step begins.
+    begun: Option<usize>,
+    next: usize,
+    /// Places -> dF . dF
+    gram: [[f64; PLACES]; PLACES],
+    /// The least |f|^2 since differences were forgotten.
+    least: f64,
+}
+
+impl Mixing {
+    /// Damping, and acceleration if wanted.
+    pub fn new(damping: f64, accelerated: bool) -> Self {
+        Mixing {
+            share: 1.0 - damping,
+            depth: if accelerated { DEPTH } else { 0 },
+            live: Vec::new(),
+            gamma: Vec::new(),
+            begun: None,
+            next: 0,
+            gram: [[0.0; PLACES]; PLACES],
+            least: f64::INFINITY,
+        }
+    }
+
+    /// Whether steps depend on the messages of all blocks.
+    pub fn is_accelerated(&self) -> bool {
+        self.depth > 0
+    }
+
+    /// Whether the next messages are what the update gives.
+    pub fn is_plain(&self) -> bool {
+        self.share == 1.0 && self.depth == 0
+    }
+
+    /// Takes up the inner products after an update and chooses the combination of the next step.
+    pub fn weigh(&mut self, products: &Products) {
+        if let Some(newest) = self.begun {
+            self.live.push(newest);
+            for &place in &self.live {
+                (self.gram[place][newest], self.gram[newest][place]) =
+                    (products.on_newest[place], products.on_newest[place]);
+            }
+        }
+        if products.squared > GROWTH * GROWTH * self.least {
+            self.live.clear();
+            self.least = products.squared;
+        }
+        self.least = self.least.min(products.squared);
+        self.gamma = self.solution(&products.on_f);
+        self.next = (0..PLACES).find(|place| !self.live.contains(place)).expect("a place is free");
+        self.begun = Some(self.next);
+    }
+
+    /// gamma, by Cholesky's factors of the Gram matrix. Differences whose matrix has none are forgotten.
+    fn solution(&mut self, on_f: &[f64; PLACES]) -> Vec<f64> {
+        let n = self.live.len();
+        let ridge = RIDGE * self.live.iter().map(|&k| self.gram[k][k]).sum::<f64>();
+        let mut factor = [[0.0; DEPTH]; DEPTH];
+        let mut gamma = vec![0.0; n];
+        for i in 0..n {
+            for j in 0..=i {
+                let known: f64 = (0..j).map(|k| factor[i][k] * factor[j][k]).sum();
+                let rest = self.gram[self.live[i]][self.live[j]] - known;
+                factor[i][j] = if i == j { (rest + ridge).sqrt() } else { rest / factor[j][j] };
+            }
+            let known: f64 = (0..i).map(|k| factor[i][k] * gamma[k]).sum();
+            gamma[i] = (on_f[self.live[i]] - known) / factor[i][i];
+        }
+        for i in (0..n).rev() {
+            let known: f64 = (i + 1..n).map(|k| factor[k][i] * gamma[k]).sum();
+            gamma[i] = (gamma[i] - known) / factor[i][i];
+        }
+        if gamma.iter().any(|gamma| !gamma.is_finite()) {
+            self.live.clear();
+            return Vec::new();
+        }
+        gamma
+    }
+
+    /// Makes room after a step.
+    pub fn stepped(&mut self) {
+        if self.live.len() == DEPTH {
+            self.live.remove(0);
+        }
+    }
+}
+
+/// The vectors of a block of messages.
+#[derive(Default)]
+pub struct Part {
+    f: Vec<f64>,
+    /// f of the iteration before, or the step.
+    other: Vec<f64>,
+    /// Place -> dX
+    moves: [Vec<f64>; PLACES],
+    /// Place -> dF
+    changes: [Vec<f64>; PLACES],
+}
+
+impl Part {
+    /// Takes up the messages that the update has made of the old ones.
+    pub fn look<R: MessageRule>(&mut self, rule: &R, mixing: &Mixing, old: &[f64], new: &[f64]) -> Products {
+        std::mem::swap(&mut self.f, &mut self.other);
+        self.f.resize(old.len(), 0.0);
+        rule.log_changes(old, new, &mut self.f);
+        let mut products = Products::default();
+        if !mixing.is_accelerated() {
+            return products;
+        }
+        let Part { f, other, changes, .. } = self;
+        let n = f.len();
+        dispatched(
+            #[inline(always)]
+            || {
+                [products.squared] = lanes(n, |k| [f[k] * f[k]]);
+                let Some(newest) = mixing.begun else { return };
+                let mut difference = std::mem::take(&mut changes[newest]);
+                difference.resize(n, 0.0);
+                for k in 0..n {
+                    difference[k] = f[k] - other[k];
+                }
+                for &place in &mixing.live {
+                    let change = &changes[place][..n];
+                    [products.on_f[place], products.on_newest[place]] =
+                        lanes(n, |k| [change[k] * f[k], change[k] * difference[k]]);
+                }
+                [products.on_f[newest], products.on_newest[newest]] =
+                    lanes(n, |k| [difference[k] * f[k], difference[k] * difference[k]]);
+                changes[newest] = difference;
+            },
+        );
+        products
+    }
+
+    /// Writes the next messages of the block with these entries.
+    pub fn step<R: MessageRule>(
+        &mut self,
+        rule: &R,
+        mixing: &Mixing,
+        entries: Range<usize>,
+        old: &[f64],
+        out: &mut [f64],
+    ) {
+        let Part { f, other: step, moves, changes } = self;
+        let (n, share) = (f.len(), mixing.share);
+        step.resize(n, 0.0);
+        dispatched(
+            #[inline(always)]
+            || {
+                step.iter_mut().zip(&*f).for_each(|(step, f)| *step = share * f);
+                for (&place, gamma) in mixing.live.iter().zip(&mixing.gamma) {
+                    let (moves, changes) = (&moves[place][..n], &changes[place][..n]);
+                    for k in 0..n {
+                        step[k] -= gamma * (moves[k] + share * changes[k]);
+                    }
+                }
+            },
+        );
+        rule.moved(entries, old, step, out);
+        if mixing.is_accelerated() {
+            moves[mixing.next].clone_from(step);
+        }
+    }
+}
