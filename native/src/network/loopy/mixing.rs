@@ -14,8 +14,10 @@ use crate::network::loopy::rule::MessageRule;
 use crate::numeric::chunks::{dispatched, lanes};
 use std::ops::Range;
 
+/// Iterations without acceleration: where messages settle soon, it would cost more than it saves.
+const PLAIN: usize = 8;
 /// Differences that a step combines.
-const DEPTH: usize = 5;
+const DEPTH: usize = 3;
 /// Places of differences: a new one is made while all others are in use.
 const PLACES: usize = DEPTH + 1;
 /// Growth of |f| at which differences are forgotten.
@@ -53,8 +55,10 @@ impl Products {
 pub struct Mixing {
     /// b
     share: f64,
-    /// Most differences; 0 for damping alone.
-    depth: usize,
+    /// Whether iterations after the first ones are accelerated.
+    accelerated: bool,
+    /// Whether this one is.
+    leaps: bool,
     /// The places of the differences, the oldest first.
     live: Vec<usize>,
     /// gamma of each of them.
@@ -73,7 +77,8 @@ impl Mixing {
     pub fn new(damping: f64, accelerated: bool) -> Self {
         Mixing {
             share: 1.0 - damping,
-            depth: if accelerated { DEPTH } else { 0 },
+            accelerated,
+            leaps: false,
             live: Vec::new(),
             gamma: Vec::new(),
             begun: None,
@@ -83,14 +88,15 @@ impl Mixing {
         }
     }
 
-    /// Whether steps depend on the messages of all blocks.
-    pub fn is_accelerated(&self) -> bool {
-        self.depth > 0
+    /// Whether an iteration is accelerated: its step depends on the messages of all blocks.
+    pub fn leaps(&mut self, iteration: usize) -> bool {
+        self.leaps = self.accelerated && iteration > PLAIN;
+        self.leaps
     }
 
-    /// Whether the next messages are what the update gives.
+    /// Whether the next messages of an iteration without acceleration are what the update gives.
     pub fn is_plain(&self) -> bool {
-        self.share == 1.0 && self.depth == 0
+        self.share == 1.0
     }
 
     /// Takes up the inner products after an update and chooses the combination of the next step.
@@ -165,21 +171,20 @@ impl Part {
         self.f.resize(old.len(), 0.0);
         rule.log_changes(old, new, &mut self.f);
         let mut products = Products::default();
-        if !mixing.is_accelerated() {
+        if !mixing.leaps {
             return products;
         }
-        let Part { f, other, changes, .. } = self;
+        let (f, other, changes) = (&self.f[..], &self.other[..], &mut self.changes);
         let n = f.len();
         dispatched(
             #[inline(always)]
             || {
                 [products.squared] = lanes(n, |k| [f[k] * f[k]]);
                 let Some(newest) = mixing.begun else { return };
-                let mut difference = std::mem::take(&mut changes[newest]);
-                difference.resize(n, 0.0);
-                for k in 0..n {
-                    difference[k] = f[k] - other[k];
-                }
+                let mut made = std::mem::take(&mut changes[newest]);
+                made.clear();
+                made.extend(f.iter().zip(other).map(|(now, before)| now - before));
+                let difference = &made[..n];
                 for &place in &mixing.live {
                     let change = &changes[place][..n];
                     [products.on_f[place], products.on_newest[place]] =
@@ -187,7 +192,7 @@ impl Part {
                 }
                 [products.on_f[newest], products.on_newest[newest]] =
                     lanes(n, |k| [difference[k] * f[k], difference[k] * difference[k]]);
-                changes[newest] = difference;
+                changes[newest] = made;
             },
         );
         products
@@ -203,22 +208,20 @@ impl Part {
         out: &mut [f64],
     ) {
         let Part { f, other: step, moves, changes } = self;
-        let (n, share) = (f.len(), mixing.share);
-        step.resize(n, 0.0);
+        let share = mixing.share;
+        step.resize(f.len(), 0.0);
         dispatched(
             #[inline(always)]
             || {
                 step.iter_mut().zip(&*f).for_each(|(step, f)| *step = share * f);
                 for (&place, gamma) in mixing.live.iter().zip(&mixing.gamma) {
-                    let (moves, changes) = (&moves[place][..n], &changes[place][..n]);
-                    for k in 0..n {
-                        step[k] -= gamma * (moves[k] + share * changes[k]);
-                    }
+                    let differences = moves[place].iter().zip(&changes[place]);
+                    step.iter_mut().zip(differences).for_each(|(step, (x, f))| *step -= gamma * (x + share * f));
                 }
             },
         );
         rule.moved(entries, old, step, out);
-        if mixing.is_accelerated() {
+        if mixing.leaps {
             moves[mixing.next].clone_from(step);
         }
     }

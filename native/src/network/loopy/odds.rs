@@ -278,20 +278,19 @@ pub fn log_changes(old: &[f64], new: &[f64], out: &mut [f64]) {
 }
 
 /// Writes old exp(step), cut off at the limits of each number. The steps become the ones that were made.
-pub fn moved(limits: impl Fn(usize) -> [f64; 2], old: &[f64], steps: &mut [f64], out: &mut [f64]) {
-    let outside = dispatched(
+pub fn moved(limits: impl Iterator<Item = [f64; 2]>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
+    let outside: u64 = dispatched(
         #[inline(always)]
         || {
             out.copy_from_slice(steps);
             exponentials(out);
-            let mut outside = 0;
-            for k in 0..out.len() {
-                let (wanted, [low, high]) = (out[k] * old[k], limits(k));
-                out[k] = if wanted < low { low } else { wanted };
-                out[k] = if out[k] > high { high } else { out[k] };
-                outside += u64::from(out[k] != wanted);
-            }
-            outside
+            let cut = out.iter_mut().zip(old).zip(limits).map(|((out, old), [low, high])| {
+                let wanted = *out * old;
+                let above = if wanted < low { low } else { wanted };
+                *out = if above > high { high } else { above };
+                u64::from(*out != wanted)
+            });
+            cut.sum()
         },
     );
     if outside > 0 {
@@ -346,8 +345,7 @@ impl MessageRule for Odds<'_> {
     }
 
     fn moved(&self, entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
-        let couplings = &self.couplings[entries];
-        let limits = |k: usize| if couplings[k] < 1.0 { [couplings[k], 1.0] } else { [1.0, couplings[k]] };
+        let limits = self.couplings[entries].iter().map(|&e| if e < 1.0 { [e, 1.0] } else { [1.0, e] });
         moved(limits, old, steps, out);
     }
 

@@ -290,8 +290,7 @@ impl MessageRule for Ratios<'_> {
     }
 
     fn moved(&self, entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
-        let bounds = &self.bounds[entries];
-        moved(|k| bounds[k], old, steps, out);
+        moved(self.bounds[entries].iter().copied(), old, steps, out);
     }
 
     fn entries_of_logs(&self, messages: &mut [f64]) {

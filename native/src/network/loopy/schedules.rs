@@ -24,12 +24,14 @@ pub fn flooding<R: MessageRule>(
     let mut report = Report::default();
     for iteration in 1..=settings.max_iterations {
         interrupt.check()?;
+        let leaps = mixing.leaps(iteration);
         let blocks = slots.blocks.iter().zip(&entries).zip(&mut buffers).zip(parts(&mut next, sizes())).collect();
         let found = share(pool, blocks, |(((block, entries), (scratch, part)), new)| {
             let old = &messages[entries.clone()];
             let change = rule.update(block.clone(), messages, new, scratch);
-            let products = if mixing.is_plain() { Products::default() } else { part.look(rule, &mixing, old, new) };
-            if !mixing.is_plain() && !mixing.is_accelerated() {
+            let as_given = mixing.is_plain() && !leaps;
+            let products = if as_given { Products::default() } else { part.look(rule, &mixing, old, new) };
+            if !as_given && !leaps {
                 part.step(rule, &mixing, entries.clone(), old, new);
             }
             (change, products)
@@ -37,7 +39,7 @@ pub fn flooding<R: MessageRule>(
         let residual = rule.log_change(found.iter().fold(0.0, |most, (change, _)| change.max(most)));
         report = Report { iterations: iteration, residual, n_messages: iteration * slots.n_messages() };
         let settled = residual <= settings.tolerance;
-        if mixing.is_accelerated() && !settled {
+        if leaps && !settled {
             mixing.weigh(&Products::total(found.into_iter().map(|(_, products)| products)));
             let blocks = entries.iter().zip(&mut buffers).zip(parts(&mut next, sizes())).collect();
             share(pool, blocks, |((entries, (_, part)), new)| {

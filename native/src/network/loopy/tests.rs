@@ -2,10 +2,12 @@
 
 use crate::network::Network;
 use crate::network::loopy::logs::Logs;
+use crate::network::loopy::mixing::Mixing;
 use crate::network::loopy::odds::Odds;
 use crate::network::loopy::ratios::Ratios;
-use crate::network::loopy::rule::{LoopySettings, Propagation, Schedule};
+use crate::network::loopy::rule::{LoopySettings, MessageRule, Propagation, Schedule};
 use crate::network::loopy::run::Propagated;
+use crate::network::loopy::schedules::flooding;
 use crate::network::loopy::slots::MessageSlots;
 use crate::numeric::random::Random;
 use crate::threads::Interrupt;
@@ -121,13 +123,19 @@ fn rules_agree_message_by_message_before_they_settle() {
     for (seed, states) in (0..10).flat_map(|seed| STATES.map(|states| (seed, states))) {
         let problem = Problem::new(states, 5, 2.0, seed);
         let problem = if seed % 2 == 0 { problem } else { problem.reweighted() };
-        for (schedule, damping) in schedules.into_iter().zip([0.0, 0.3]) {
-            let settings = LoopySettings { schedule, damping, max_iterations: 3, ..TIGHT };
+        let settings = |k: usize, max_iterations| LoopySettings {
+            schedule: schedules[k],
+            damping: [0.0, 0.3][k],
+            max_iterations,
+            ..TIGHT
+        };
+        // Iterations after the eighth of reweighted messages are accelerated, which makes rounding errors larger.
+        for (settings, allowed) in [(settings(0, 3), 1e-11), (settings(1, 3), 1e-11), (settings(0, 12), 1e-7)] {
             problem.with(1, |task| {
                 let logs = task.pass(&Logs::new(task), None, &settings).unwrap();
-                assert_same(&task.pass(&Ratios::new(task).unwrap(), None, &settings).unwrap(), &logs, 1e-11);
+                assert_same(&task.pass(&Ratios::new(task).unwrap(), None, &settings).unwrap(), &logs, allowed);
                 if let Some(rule) = Odds::new(task) {
-                    assert_same(&task.pass(&rule, None, &settings).unwrap(), &logs, 1e-11);
+                    assert_same(&task.pass(&rule, None, &settings).unwrap(), &logs, allowed);
                 }
             });
         }
@@ -160,6 +168,40 @@ fn a_fixed_point_with_appearances_is_stationary_and_consistent() {
     }
 }
 
+/// Messages of a rule and the number of iterations to them.
+fn flooded<R: MessageRule>(rule: &R, damping: f64, accelerated: bool) -> (Vec<f64>, usize) {
+    let (pool, settings) = (threads::pool(1).unwrap(), LoopySettings { damping, max_iterations: 20_000, ..TIGHT });
+    let mut messages = vec![0.0; rule.slots().n_entries()];
+    rule.entries_of_logs(&mut messages);
+    let mixing = Mixing::new(damping, accelerated);
+    let report = flooding(rule, &mut messages, mixing, &settings, pool, &Interrupt::default()).unwrap();
+    assert!(report.residual <= settings.tolerance);
+    rule.logs_of_entries(&mut messages);
+    (messages, report.iterations)
+}
+
+#[test]
+fn acceleration_leads_to_the_same_messages_in_fewer_iterations() {
+    let mut iterations = [0, 0];
+    for (seed, states) in (0..10).flat_map(|seed| STATES.map(|states| (seed, states))) {
+        let problem = Problem::new(states, 7, 4.0, seed).reweighted();
+        problem.with(1, |task| {
+            let (logs, ratios) = (Logs::new(task), Ratios::new(task).unwrap());
+            let both = [false, true].map(|accelerated| {
+                let mut found = vec![flooded(&logs, 0.1, accelerated), flooded(&ratios, 0.1, accelerated)];
+                found.extend(Odds::new(task).map(|rule| flooded(&rule, 0.1, accelerated)));
+                found
+            });
+            for (plain, leaps) in both[0].iter().zip(&both[1]) {
+                assert_close(&leaps.0, &plain.0, 1e-9);
+                iterations[0] += plain.1;
+                iterations[1] += leaps.1;
+            }
+        });
+    }
+    assert!(5 * iterations[1] < 3 * iterations[0], "{iterations:?}");
+}
+
 #[test]
 fn ratios_hold_up_to_their_limit_and_logs_beyond() {
     for (states, scale) in STATES.iter().flat_map(|states| [10.0, 40.0, 49.0, 300.0, 1e4].map(|scale| (states, scale)))
@@ -180,7 +222,7 @@ fn threads_make_no_difference_to_any_rule() {
     for states in [vec![2; 3000], [2, 3].repeat(1500)] {
         let problem = Problem::new(&states, 9000, 0.5, 3).reweighted();
         assert!(problem.slots.blocks.len() > 2);
-        let settings = LoopySettings { max_iterations: 10, damping: 0.3, ..TIGHT };
+        let settings = LoopySettings { max_iterations: 20, damping: 0.3, ..TIGHT };
         let run = |threads| {
             problem.with(threads, |task| {
                 let logs = task.pass(&Logs::new(task), None, &settings).unwrap();
