@@ -63,9 +63,8 @@ pub struct Mixing {
     live: Vec<usize>,
     /// gamma of each of them.
     gamma: Vec<f64>,
-    /// The place of the difference that the last step has begun, and of the one that the next step begins.
+    /// The place of the difference that the last step has begun; its dF comes with the next update.
     begun: Option<usize>,
-    next: usize,
     /// Places -> dF . dF
     gram: [[f64; PLACES]; PLACES],
     /// The least |f|^2 since differences were forgotten.
@@ -82,7 +81,6 @@ impl Mixing {
             live: Vec::new(),
             gamma: Vec::new(),
             begun: None,
-            next: 0,
             gram: [[0.0; PLACES]; PLACES],
             least: f64::INFINITY,
         }
@@ -94,9 +92,9 @@ impl Mixing {
         self.leaps
     }
 
-    /// Whether the next messages of an iteration without acceleration are what the update gives.
-    pub fn is_plain(&self) -> bool {
-        self.share == 1.0
+    /// Whether the next messages of an iteration without acceleration are others than the update gives.
+    pub fn damps(&self) -> bool {
+        self.share < 1.0
     }
 
     /// Takes up the inner products after an update and chooses the combination of the next step.
@@ -107,6 +105,9 @@ impl Mixing {
                 (self.gram[place][newest], self.gram[newest][place]) =
                     (products.on_newest[place], products.on_newest[place]);
             }
+            if self.live.len() > DEPTH {
+                self.live.remove(0);
+            }
         }
         if products.squared > GROWTH * GROWTH * self.least {
             self.live.clear();
@@ -114,8 +115,7 @@ impl Mixing {
         }
         self.least = self.least.min(products.squared);
         self.gamma = self.solution(&products.on_f);
-        self.next = (0..PLACES).find(|place| !self.live.contains(place)).expect("a place is free");
-        self.begun = Some(self.next);
+        self.begun = (0..PLACES).find(|place| !self.live.contains(place));
     }
 
     /// gamma, by Cholesky's factors of the Gram matrix. Differences whose matrix has none are forgotten.
@@ -142,13 +142,6 @@ impl Mixing {
             return Vec::new();
         }
         gamma
-    }
-
-    /// Makes room after a step.
-    pub fn stepped(&mut self) {
-        if self.live.len() == DEPTH {
-            self.live.remove(0);
-        }
     }
 }
 
@@ -221,8 +214,8 @@ impl Part {
             },
         );
         rule.moved(entries, old, step, out);
-        if mixing.leaps {
-            moves[mixing.next].clone_from(step);
+        if let (true, Some(place)) = (mixing.leaps, mixing.begun) {
+            moves[place].clone_from(step);
         }
     }
 }

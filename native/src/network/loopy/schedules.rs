@@ -29,12 +29,14 @@ pub fn flooding<R: MessageRule>(
         let found = share(pool, blocks, |(((block, entries), (scratch, part)), new)| {
             let old = &messages[entries.clone()];
             let change = rule.update(block.clone(), messages, new, scratch);
-            let as_given = mixing.is_plain() && !leaps;
-            let products = if as_given { Products::default() } else { part.look(rule, &mixing, old, new) };
-            if !as_given && !leaps {
+            if leaps {
+                return (change, part.look(rule, &mixing, old, new));
+            }
+            if mixing.damps() {
+                part.look(rule, &mixing, old, new);
                 part.step(rule, &mixing, entries.clone(), old, new);
             }
-            (change, products)
+            (change, Products::default())
         });
         let residual = rule.log_change(found.iter().fold(0.0, |most, (change, _)| change.max(most)));
         report = Report { iterations: iteration, residual, n_messages: iteration * slots.n_messages() };
@@ -45,7 +47,6 @@ pub fn flooding<R: MessageRule>(
             share(pool, blocks, |((entries, (_, part)), new)| {
                 part.step(rule, &mixing, entries.clone(), &messages[entries.clone()], new);
             });
-            mixing.stepped();
         }
         std::mem::swap(messages, &mut next);
         if settled {
@@ -99,7 +100,7 @@ pub fn residual<R: MessageRule>(
         let entries = slots.entries(slot..slot + 1);
         let old = messages[entries.clone()].to_vec();
         messages[entries.clone()].copy_from_slice(&candidates[entries.clone()]);
-        if !mixing.is_plain() {
+        if mixing.damps() {
             part.look(rule, &mixing, &old, &candidates[entries.clone()]);
             part.step(rule, &mixing, entries.clone(), &old, &mut messages[entries.clone()]);
         }
