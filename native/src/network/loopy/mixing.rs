@@ -219,3 +219,31 @@ impl Part {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Mixing, PLACES, Products};
+
+    /// Products where all dF are (1, 0) and f is (`f`, 0).
+    fn along_one_line(f: f64) -> Products {
+        Products { squared: f * f, on_f: [f; PLACES], on_newest: [1.0; PLACES] }
+    }
+
+    #[test]
+    fn differences_that_resemble_each_other_share_the_step() {
+        let mut mixing = Mixing::new(0.1, true);
+        [3.0, 2.0, 2.0].map(|f| mixing.weigh(&along_one_line(f)));
+        assert_eq!(mixing.live.len(), 2);
+        mixing.gamma.iter().for_each(|gamma| assert!((gamma - 1.0).abs() < 1e-6, "{:?}", mixing.gamma));
+    }
+
+    #[test]
+    fn the_oldest_difference_goes_and_all_go_where_f_has_grown() {
+        let mut mixing = Mixing::new(0.1, true);
+        let lengths = [3.0, 2.0, 3.9, 3.0, 2.0, 1.0, 1.9, 2.1, 2.0].map(|f| {
+            mixing.weigh(&along_one_line(f));
+            mixing.live.len()
+        });
+        assert_eq!(lengths, [0, 1, 2, 3, 3, 3, 3, 0, 1]);
+    }
+}
