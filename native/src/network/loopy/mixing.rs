@@ -232,7 +232,9 @@ mod tests {
     #[test]
     fn differences_that_resemble_each_other_share_the_step() {
         let mut mixing = Mixing::new(0.1, true);
-        [3.0, 2.0, 2.0].map(|f| mixing.weigh(&along_one_line(f)));
+        for f in [3.0, 2.0, 2.0] {
+            mixing.weigh(&along_one_line(f));
+        }
         assert_eq!(mixing.live.len(), 2);
         mixing.gamma.iter().for_each(|gamma| assert!((gamma - 1.0).abs() < 1e-6, "{:?}", mixing.gamma));
     }
