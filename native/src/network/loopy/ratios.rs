@@ -145,9 +145,14 @@ impl<'a> Ratios<'a> {
             &*incoming
         } else {
             raised.clone_from(incoming);
-            numeric::ln_in_place(Scalar::new(), raised);
-            raised.iter_mut().zip(&*powers).for_each(|(value, power)| *value *= power);
-            numeric::exp_in_place(Scalar::new(), raised);
+            dispatched(
+                #[inline(always)]
+                || {
+                    numeric::ln_in_place(Scalar::new(), raised);
+                    raised.iter_mut().zip(&*powers).for_each(|(value, power)| *value *= power);
+                    numeric::exp_in_place(Scalar::new(), raised);
+                },
+            );
             &*raised
         };
         for message in factors.chunks_exact(beliefs.len()) {
