@@ -70,7 +70,7 @@ DEFAULTS = {
     LoopyBP: {
         "damping": 0.3, "tolerance": 1e-6, "max_iterations": 200, "schedule": "flooding", "candidates": "response",
     },
-    TreeReweighted: {"damping": 0.2, "tolerance": 1e-6, "max_iterations": 1000},
+    TreeReweighted: {"damping": 0.1, "tolerance": 1e-6, "max_iterations": 1000},
     loglinear.ChainFeatures: FEATURES,
     loglinear.ChainCRF: TRAINED | FEATURES | {"template": None},
     loglinear.Checkpoint: {"minutes": 10.0, "resume": False, "note": None},

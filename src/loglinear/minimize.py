@@ -26,6 +26,7 @@ from .trace import Trace, TraceRecord
 __all__ = ["Callback", "Stop", "minimize", "with_distance"]
 
 Callback = Callable[[TraceRecord, Any], "bool | None"]
+_ANSWERS: dict[tuple[type, type], bool] = {}
 
 
 @dataclass(frozen=True)
@@ -267,17 +268,25 @@ def _verdict(
     return status, violation, gap
 
 
-def _is_partial(state: State) -> bool:
-    return isinstance(state, OnSome) and state.partial
+def _meets(thing: object, protocol: type) -> bool:
+    """Whether a solver or state has what a protocol asks for; asked of each class once, since the answer takes long."""
+    question = type(thing), protocol
+    if question not in _ANSWERS:
+        _ANSWERS[question] = isinstance(thing, protocol)
+    return _ANSWERS[question]
 
 
-def _known_violation(state: State) -> float:
+def _is_partial(state: Any) -> bool:
+    return _meets(state, OnSome) and state.partial
+
+
+def _known_violation(state: Any) -> float:
     """Return the violation by all features; NaN where the state knows it of a smaller problem only."""
     return math.nan if _is_partial(state) else state.violation
 
 
-def _measured(problem: Problem, solver: Solver[Any], state: Any) -> Any:
-    return solver.measure(problem, state) if isinstance(solver, Measuring) else state
+def _measured(problem: Problem, solver: Any, state: Any) -> Any:
+    return solver.measure(problem, state) if _meets(solver, Measuring) else state
 
 
 def _starting_weights(problem: Problem, w0: npt.ArrayLike | None) -> vectors.Vector:
@@ -298,7 +307,7 @@ def _starting_weights(problem: Problem, w0: npt.ArrayLike | None) -> vectors.Vec
     return weights
 
 
-def _record(state: State, seconds: float) -> TraceRecord:
+def _record(state: Any, seconds: float) -> TraceRecord:
     return TraceRecord(
         iteration=state.iteration,
         passes=state.passes,
@@ -308,5 +317,5 @@ def _record(state: State, seconds: float) -> TraceRecord:
         nll=state.nll,
         nnz=vectors.count_nonzero(state.w),
         violation=_known_violation(state),
-        working_set=state.working_set if isinstance(state, OnSome) else None,
+        working_set=state.working_set if _meets(state, OnSome) else None,
     )
