@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from .problem import Problem
-from .vectors import Vector
+from .vectors import Vector, dot
 
 __all__ = ["has_settled", "largest_gain"]
 
@@ -87,7 +87,7 @@ def largest_gain(problem: Problem, w: Vector, gradient: Vector, little: float = 
         return 0.0
     gain = _gain_of_one(problem, w, gradient, v, little)
     if w.any():
-        gain = max(gain, _gain_along(problem, w, gradient, v, w * -math.copysign(1.0, float(v @ w)), 1.0, little))
+        gain = max(gain, _gain_along(problem, w, gradient, v, w * -math.copysign(1.0, dot(v, w)), 1.0, little))
     return gain
 
 
@@ -95,8 +95,8 @@ def _gain_of_one(problem: Problem, w: Vector, gradient: Vector, v: Vector, littl
     """Return the most that a step along one weight gains, if the curvature there is known, else along -v."""
     curved, penalty = problem.curved, problem.penalty
     if curved is None:
-        length = float(np.linalg.norm(v))
-        return _gain_along(problem, w, gradient, v, v / -length, max(1.0, float(np.linalg.norm(w))), little)
+        length = math.sqrt(dot(v, v))
+        return _gain_along(problem, w, gradient, v, v / -length, max(1.0, math.sqrt(dot(w, w))), little)
     h = curved.hessian_diagonal(w)
     h[: h.size - penalty.unpenalised] += penalty.l2
     steep = v != 0.0
@@ -108,12 +108,12 @@ def _gain_along(
     problem: Problem, w: Vector, gradient: Vector, v: Vector, d: Vector, reach: float, little: float
 ) -> float:
     """Return the gain of the best step w + t d, t at most ``reach``, in the quadratic model."""
-    slope = -float(v @ d)
+    slope = -dot(v, d)
     if slope * reach <= little:  # the objective is convex: no curvature makes the gain larger
         return slope * reach
     there, t = np.empty_like(w), STEP * reach
     problem.evaluate(w + t * d, there)
     penalised = d[: w.size - problem.penalty.unpenalised]
-    curvature = float(d @ (there - gradient)) / t + problem.penalty.l2 * float(penalised @ penalised)
+    curvature = dot(d, there - gradient) / t + problem.penalty.l2 * dot(penalised, penalised)
     best = min(slope / curvature, reach) if curvature > 0.0 else reach
     return slope * best - curvature * best * best / 2.0

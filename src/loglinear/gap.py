@@ -49,7 +49,7 @@ import numpy as np
 
 from .penalty import Separable
 from .problem import Problem
-from .vectors import Vector
+from .vectors import Vector, dot
 
 __all__ = [
     "USEFUL",
@@ -240,7 +240,7 @@ class _Mixtures:
             return t * self.linear
         c = 1.0 - t * self.shares
         c_log_c = c * np.log(np.where(c > 0.0, c, 1.0))
-        return float(t * self.linear - t * math.log(t) * self.moved - self.weights @ c_log_c)
+        return float(t * self.linear - t * math.log(t) * self.moved - dot(self.weights, c_log_c))
 
 
 def _mixtures(problem: Problem, w: Vector, nll: float, gradient: Vector) -> _Mixtures | None:
@@ -257,16 +257,16 @@ def _mixtures(problem: Problem, w: Vector, nll: float, gradient: Vector) -> _Mix
     elif isinstance(objective, SampleLikelihoods):
         nlls = objective.sample_nlls(w)
     else:
-        return _Mixtures(nll - float(w @ gradient), 0.0, np.empty(0), np.empty(0), gradient)
+        return _Mixtures(nll - dot(w, gradient), 0.0, np.empty(0), np.empty(0), gradient)
     assert isinstance(objective, SampleLikelihoods)
     weights = objective.weights
-    entropies = nll - float(w @ gradient)
+    entropies = nll - dot(w, gradient)
     nlls = np.minimum(nlls, 1e3)  # exp(-1000) is 0
     p, others = np.exp(-nlls), -np.expm1(-nlls)
     scaled = weights * factors
     logs = np.log(np.where(scaled > 0.0, factors, 1.0))
-    linear = entropies - float(scaled @ (p * nlls + logs * others))
-    return _Mixtures(linear, float(scaled @ others), weights, factors * others, gradient[:penalised])
+    linear = entropies - dot(scaled, p * nlls + logs * others)
+    return _Mixtures(linear, dot(scaled, others), weights, factors * others, gradient[:penalised])
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,7 @@ class _Excess:
         """Return the excess of a vector r, where the penalised objective is known at some weights."""
         l1, l2, _ = penalty.strengths
         if not l1:
-            return cls(l1, l2, math.inf, np.array([math.sqrt(float(r @ r))]))
+            return cls(l1, l2, math.inf, np.array([math.sqrt(dot(r, r))]))
         sizes = np.abs(r)
         sizes = np.sort(sizes[sizes > l1])[::-1]
         return cls(l1, l2, objective / l1, sizes)
@@ -314,7 +314,7 @@ class _Excess:
             candidates = (np.cumsum(over) - self.l2 * self.radius) / np.arange(1, over.size + 1)
             least = max(float(candidates[over > candidates][-1]), 0.0)
         rest = np.maximum(over - least, 0.0)
-        return float(rest @ rest) / (2.0 * self.l2) + (least * self.radius if least else 0.0)
+        return dot(rest, rest) / (2.0 * self.l2) + (least * self.radius if least else 0.0)
 
 
 def _largest(bound: Callable[[float], float], kink: float) -> float:

@@ -26,6 +26,7 @@ __all__ = [
     "Strengths",
     "Vector",
     "count_nonzero",
+    "dot",
     "instruction_set",
     "limit_instruction_set",
     "norms",
@@ -74,6 +75,14 @@ def on_threads(count: int) -> Iterator[None]:
 def norms(x: Vector) -> tuple[float, float]:
     """Return |x|_1 and |x|_2 squared."""
     return _native.norms(x, _threads.get())
+
+
+def dot(x: Vector, y: Vector) -> float:
+    """Return the inner product.
+
+    Not by BLAS, which would give long vectors to threads of its own: after that they wait busily, where ours work.
+    """
+    return float(np.einsum("i,i", x, y))
 
 
 def count_nonzero(x: Vector) -> int:

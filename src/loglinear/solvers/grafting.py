@@ -19,7 +19,7 @@ from ..errors import OptionError
 from ..options import whole_number
 from ..problem import Problem, Restrictable
 from ..result import Status
-from ..vectors import Vector
+from ..vectors import Vector, norms
 from .owlqn import OWLQN
 from .parts.history import History
 from .parts.inner import inner_solver, no_more
@@ -168,7 +168,7 @@ class Grafting:
         w_norm = math.sqrt(problem.penalty.norms(state.w)[1])
         if state.scale is not None:
             violation, w_norm = (
-                float(np.linalg.norm(state.scale * problem.penalty.pseudo_gradient(state.w, gradient))),
+                math.sqrt(norms(state.scale * problem.penalty.pseudo_gradient(state.w, gradient))[1]),
                 0.0,
             )
         status = stopping_status((state.objective,), violation, w_norm, 0.0, self.inner.gradient_tolerance)

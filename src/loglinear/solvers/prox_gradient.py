@@ -17,7 +17,7 @@ from ..options import whole_number
 from ..penalty import Penalty
 from ..problem import Problem, Restrictable
 from ..result import Status
-from ..vectors import Vector
+from ..vectors import Vector, dot
 from .parts.needs import Needs, check
 from .parts.quasi_newton import ROUNDING, WINDOW, check_tolerances
 from .parts.working_set import Block, Features, compact, penalty_on
@@ -199,7 +199,7 @@ class ProxGradient:
                 moved = trial - y
                 found = small.evaluate(trial, trial_gradient) + l2.smooth_value(trial)
                 evaluations += 1
-                bound = smooth + slope @ moved + curvature / 2.0 * (moved @ moved)
+                bound = smooth + dot(slope, moved) + curvature / 2.0 * dot(moved, moved)
                 if found <= bound + ROUNDING * abs(smooth) or curvature > 1e300:
                     break
                 curvature *= GROWTH

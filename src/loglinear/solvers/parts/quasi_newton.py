@@ -289,7 +289,7 @@ def starting_state(
     violation, squared = vectors.pseudo_gradient(w, gradient, penalty.strengths, out=spare_w)
     norm = math.sqrt(squared)
     if curvature.scale is not None and math.isfinite(norm):
-        norm = float(np.linalg.norm(curvature.scale * spare_w))
+        norm = math.sqrt(vectors.norms(curvature.scale * spare_w)[1])
     for name, number in (("objective", objective), ("gradient's largest entry", violation)):
         if not math.isfinite(number):
             message = f"the {name} is {number} at the starting point; check the data, or start from other weights"
