@@ -26,6 +26,7 @@ from .trace import Trace, TraceRecord
 __all__ = ["Callback", "Stop", "minimize", "with_distance"]
 
 Callback = Callable[[TraceRecord, Any], "bool | None"]
+# Class and protocol -> whether instances of the class have what the protocol asks for; see `_meets`.
 _ANSWERS: dict[tuple[type, type], bool] = {}
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ..networks.numbering import Numbers
 from ..vectors import Vector
@@ -61,7 +62,7 @@ def in_parallel(
 ) -> Iterator[tuple[int, Made]]:
     """Yield make(k, stopped) for k = 0 to n - 1, in this order, made on several threads at a time.
 
-    Until then BLAS has no threads of its own: they would wait busily where these work.
+    Meanwhile BLAS works on one thread: threads of its own would wait busily where these work.
 
     When the iterator is closed, or Ctrl-C comes, what is being made is asked to end: ``stopped`` is a callback of
     `minimize` that then returns True. It is waited for.
@@ -75,9 +76,6 @@ def in_parallel(
 
     def stopped(_record: Any, _state: Any) -> bool:
         return ended.is_set()
-
-    # Not imported before it is needed: it takes longer to import than all the rest.
-    from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(make, k, stopped) for k in range(n)]

@@ -43,7 +43,7 @@ class TreeReweighted:
 
     Messages that have not settled after eight iterations are accelerated: the next ones combine the last four, as
     Anderson's method says (Walker & Ni, SIAM Journal on Numerical Analysis 49, 2011). Where couplings are strong, that
-    takes a third to a tenth of the iterations.
+    takes a third to a fifth of the iterations.
 
     Args:
         damping: share of the old log message in the new one, in [0, 1).

@@ -168,12 +168,12 @@ impl MessageRule for Logs<'_> {
         change
     }
 
-    fn log_changes(&self, old: &[f64], new: &[f64], out: &mut [f64]) {
+    fn log_steps(&self, old: &[f64], new: &[f64], out: &mut [f64]) {
         out.iter_mut().zip(new.iter().zip(old)).for_each(|(out, (new, old))| *out = new - old);
     }
 
     /// No sum of log messages can leave the range of a double: none is cut off.
-    fn moved(&self, _entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
+    fn stepped(&self, _entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
         out.iter_mut().zip(old.iter().zip(steps)).for_each(|(out, (old, step))| *out = old + *step);
     }
 

@@ -57,8 +57,8 @@ pub struct Mixing {
     share: f64,
     /// Whether iterations after the first ones are accelerated.
     accelerated: bool,
-    /// Whether this one is.
-    leaps: bool,
+    /// Whether this iteration is: its step depends on the messages of all blocks.
+    pub leaps: bool,
     /// The places of the differences, the oldest first.
     live: Vec<usize>,
     /// gamma of each of them.
@@ -86,10 +86,9 @@ impl Mixing {
         }
     }
 
-    /// Whether an iteration is accelerated: its step depends on the messages of all blocks.
-    pub fn leaps(&mut self, iteration: usize) -> bool {
+    /// Begins an iteration; the first is 1.
+    pub fn begin(&mut self, iteration: usize) {
         self.leaps = self.accelerated && iteration > PLAIN;
-        self.leaps
     }
 
     /// Whether the next messages of an iteration without acceleration are others than the update gives.
@@ -111,7 +110,7 @@ impl Mixing {
         }
         if products.squared > GROWTH * GROWTH * self.least {
             self.live.clear();
-            self.least = products.squared;
+            self.least = f64::INFINITY;
         }
         self.least = self.least.min(products.squared);
         self.gamma = self.solution(&products.on_f);
@@ -162,7 +161,7 @@ impl Part {
     pub fn look<R: MessageRule>(&mut self, rule: &R, mixing: &Mixing, old: &[f64], new: &[f64]) -> Products {
         std::mem::swap(&mut self.f, &mut self.other);
         self.f.resize(old.len(), 0.0);
-        rule.log_changes(old, new, &mut self.f);
+        rule.log_steps(old, new, &mut self.f);
         let mut products = Products::default();
         if !mixing.leaps {
             return products;
@@ -213,7 +212,7 @@ impl Part {
                 }
             },
         );
-        rule.moved(entries, old, step, out);
+        rule.stepped(entries, old, step, out);
         if let (true, Some(place)) = (mixing.leaps, mixing.begun) {
             moves[place].clone_from(step);
         }

@@ -158,10 +158,8 @@ impl<'a> Odds<'a> {
         for (message, &reverse) in incoming.iter_mut().zip(&self.slots.reverse[block.clone()]) {
             *message = messages[reverse as usize];
         }
-        let factors = match self.powers.get(block.clone()) {
-            Some(rho) if !self.powers.is_empty() => raised.of(&block, incoming, rho),
-            _ => incoming,
-        };
+        let factors =
+            if self.powers.is_empty() { &*incoming } else { raised.of(&block, incoming, &self.powers[block.clone()]) };
         for variable in variables {
             let own = self.slots.out_of(variable..variable + 1);
             let own = own.start - block.start..own.end - block.start;
@@ -192,7 +190,7 @@ impl<'a> Odds<'a> {
         let work = parts(odds, sizes()).into_iter().zip(parts(beliefs, sizes().map(|size| 2 * size)));
         let sums = share(pool, chunks(self.odds.len()).zip(work).collect(), |(chunk, (odds, beliefs))| {
             let mut z = vec![0.0; chunk.len()];
-            let Scratch { mut incoming, mut raised, .. } = Scratch::default();
+            let (mut incoming, mut raised) = (Vec::new(), Raised::default());
             dispatched(
                 #[inline(always)]
                 || {
@@ -270,7 +268,7 @@ pub fn relative(old: f64, new: f64) -> f64 {
 }
 
 /// Writes log (new / old).
-pub fn log_changes(old: &[f64], new: &[f64], out: &mut [f64]) {
+pub fn log_steps(old: &[f64], new: &[f64], out: &mut [f64]) {
     dispatched(
         #[inline(always)]
         || logs_of_ratios(new, old, out),
@@ -278,7 +276,7 @@ pub fn log_changes(old: &[f64], new: &[f64], out: &mut [f64]) {
 }
 
 /// Writes old exp(step), cut off at the limits of each number. The steps become the ones that were made.
-pub fn moved(limits: impl Iterator<Item = [f64; 2]>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
+pub fn stepped(limits: impl Iterator<Item = [f64; 2]>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
     let outside: u64 = dispatched(
         #[inline(always)]
         || {
@@ -294,7 +292,7 @@ pub fn moved(limits: impl Iterator<Item = [f64; 2]>, old: &[f64], steps: &mut [f
         },
     );
     if outside > 0 {
-        log_changes(old, out, steps);
+        log_steps(old, out, steps);
     }
 }
 
@@ -340,13 +338,13 @@ impl MessageRule for Odds<'_> {
         change.ln_1p()
     }
 
-    fn log_changes(&self, old: &[f64], new: &[f64], out: &mut [f64]) {
-        log_changes(old, new, out);
+    fn log_steps(&self, old: &[f64], new: &[f64], out: &mut [f64]) {
+        log_steps(old, new, out);
     }
 
-    fn moved(&self, entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
+    fn stepped(&self, entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
         let limits = self.couplings[entries].iter().map(|&e| if e < 1.0 { [e, 1.0] } else { [1.0, e] });
-        moved(limits, old, steps, out);
+        stepped(limits, old, steps, out);
     }
 
     fn entries_of_logs(&self, messages: &mut [f64]) {

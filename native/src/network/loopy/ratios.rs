@@ -11,7 +11,7 @@
 //! The message lies between the least and the largest E(x, y) over all x, where E(0, y) = 1.
 
 use crate::network::Network;
-use crate::network::loopy::odds::{COUPLING_LIMIT, RANGE_LIMIT, log_changes, moved, relative};
+use crate::network::loopy::odds::{COUPLING_LIMIT, RANGE_LIMIT, log_steps, relative, stepped};
 use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, take, weighted};
 use crate::network::loopy::slots::MessageSlots;
 use crate::numeric;
@@ -290,12 +290,12 @@ impl MessageRule for Ratios<'_> {
         change.ln_1p()
     }
 
-    fn log_changes(&self, old: &[f64], new: &[f64], out: &mut [f64]) {
-        log_changes(old, new, out);
+    fn log_steps(&self, old: &[f64], new: &[f64], out: &mut [f64]) {
+        log_steps(old, new, out);
     }
 
-    fn moved(&self, entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
-        moved(self.bounds[entries].iter().copied(), old, steps, out);
+    fn stepped(&self, entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
+        stepped(self.bounds[entries].iter().copied(), old, steps, out);
     }
 
     fn entries_of_logs(&self, messages: &mut [f64]) {

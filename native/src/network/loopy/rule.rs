@@ -83,11 +83,11 @@ pub trait MessageRule: Sync {
     fn log_change(&self, change: f64) -> f64;
 
     /// Writes the logs of new entries less the logs of old ones.
-    fn log_changes(&self, old: &[f64], new: &[f64], out: &mut [f64]);
+    fn log_steps(&self, old: &[f64], new: &[f64], out: &mut [f64]);
 
     /// Writes the entries whose logs are the logs of the old ones plus `steps`, cut off at the ends of the range that messages of
     /// this network can have. The steps become the ones that were made.
-    fn moved(&self, entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]);
+    fn stepped(&self, entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]);
 
     /// Turns log messages into entries, clamped to the range that messages of this network can have.
     fn entries_of_logs(&self, messages: &mut [f64]);

@@ -71,8 +71,7 @@ impl Propagation<'_> {
         rule.entries_of_logs(&mut messages);
         let report = match settings.schedule {
             Schedule::Flooding => {
-                // Loopy messages may have several fixed points, or none: only the ones that reweighted messages have is sought
-                // by leaps.
+                // Reweighted messages have one fixed point, which is sought by leaps; loopy ones may have several, or none.
                 let mixing = Mixing::new(settings.damping, self.appearances.is_some());
                 schedules::flooding(rule, &mut messages, mixing, settings, self.pool, self.interrupt)?
             }

@@ -24,12 +24,12 @@ pub fn flooding<R: MessageRule>(
     let mut report = Report::default();
     for iteration in 1..=settings.max_iterations {
         interrupt.check()?;
-        let leaps = mixing.leaps(iteration);
+        mixing.begin(iteration);
         let blocks = slots.blocks.iter().zip(&entries).zip(&mut buffers).zip(parts(&mut next, sizes())).collect();
         let found = share(pool, blocks, |(((block, entries), (scratch, part)), new)| {
             let old = &messages[entries.clone()];
             let change = rule.update(block.clone(), messages, new, scratch);
-            if leaps {
+            if mixing.leaps {
                 return (change, part.look(rule, &mixing, old, new));
             }
             if mixing.damps() {
@@ -41,7 +41,7 @@ pub fn flooding<R: MessageRule>(
         let residual = rule.log_change(found.iter().fold(0.0, |most, (change, _)| change.max(most)));
         report = Report { iterations: iteration, residual, n_messages: iteration * slots.n_messages() };
         let settled = residual <= settings.tolerance;
-        if leaps && !settled {
+        if mixing.leaps && !settled {
             mixing.weigh(&Products::total(found.into_iter().map(|(_, products)| products)));
             let blocks = entries.iter().zip(&mut buffers).zip(parts(&mut next, sizes())).collect();
             share(pool, blocks, |((entries, (_, part)), new)| {
