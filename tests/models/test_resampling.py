@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from loglinear import PairwiseMRF
 from loglinear.datasets import make_network
@@ -36,6 +37,17 @@ def test_what_is_made_side_by_side_comes_in_order():
         return k * k
 
     assert list(in_parallel(make, 9, 3)) == [(k, k * k) for k in range(9)]
+
+
+def blas_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_blas_works_on_one_thread_where_networks_are_trained_side_by_side():
+    with threadpool_limits(limits=2, user_api="blas"):
+        assert max(blas_threads()) == 2
+        assert list(in_parallel(lambda k, stopped: max(blas_threads()), 2, 2)) == [(0, 1), (1, 1)]
+        assert max(blas_threads()) == 2
 
 
 def test_closing_asks_those_at_work_to_end_and_begins_no_others():

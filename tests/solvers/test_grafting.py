@@ -282,3 +282,20 @@ def test_a_restricted_objective_of_another_size_is_refused():
     objective = Wrong(8, 40)
     with pytest.raises(ObjectiveError, match=r"Wrong\.restrict returned"):
         minimize(Problem(objective, ElasticNet(l1=1.0)), GraftingLight(select=2, steps=5))
+
+
+@pytest.mark.parametrize("solver", [Grafting(select=5), GraftingLight(select=5)], ids=["grafting", "grafting_light"])
+def test_the_gradient_that_shows_the_optimum_is_not_evaluated_again(solver):
+    objective, other = (Logistic(50, 400) for _ in range(2))
+    held = []
+
+    def check(record, state):
+        held.append(state.whole_gradient is not None)
+        if held[-1]:
+            assert (state.whole_gradient == other.value_and_gradient(state.w)[1]).all()
+
+    result = minimize(Problem(objective, ElasticNet(l1=3.0)), solver, callbacks=[check])
+    assert result.status is Status.CONVERGED
+    assert result.gradient_evaluations == objective.calls
+    assert held[-1]
+    assert not all(held)
