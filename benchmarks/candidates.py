@@ -17,7 +17,7 @@ import numpy as np
 from loglinear.networks.exact import Exact
 from loglinear.networks.graph import Graph, Report
 from loglinear.networks.loopy_bp import LoopyBP
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 
 VARIABLES, DEGREE, NETWORKS = 16, 3.0, 50
 STRENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -25,11 +25,11 @@ STRENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 def errors(strength: float, random: np.random.Generator) -> tuple[list[float], list[float], list[float], float, bool]:
     """|error| of pairs without edge by both estimates, of edges, of log Z, and whether belief propagation settled."""
-    layout = Layout([2] * VARIABLES)
+    numbering = Numbering([2] * VARIABLES)
     first, second = np.triu_indices(VARIABLES, 1)
     chosen = random.random(first.size) < DEGREE / (VARIABLES - 1)
     edges = np.stack([first, second], axis=1)
-    graph = Graph(layout, edges[chosen], 1)
+    graph = Graph(numbering, edges[chosen], 1)
     inner = strength * random.normal(size=int(chosen.sum()))
     # Centred: each variable is on about half of the time.
     columns = -0.5 * (np.bincount(edges[chosen].ravel(), np.repeat(inner, 2), VARIABLES))

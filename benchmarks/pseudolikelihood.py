@@ -19,8 +19,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from loglinear import ElasticNet, Problem, minimize
-from loglinear.models.nodewise import nodewise
-from loglinear.networks.numbering import Layout
+from loglinear.models.training.nodewise import nodewise
+from loglinear.networks.numbering import Numbering
 from loglinear.objectives.pseudolikelihood import PseudoLikelihood
 from loglinear.solvers import OWLQN, GraftingLight
 
@@ -76,18 +76,18 @@ def main() -> None:
     warnings.simplefilter("ignore")
     p, l1, threads = options.variables, options.l1, options.threads
     codes, M = sample(p, options.samples, 3.0)
-    layout = Layout([2] * p)
-    true = layout.upper(M) != 0
+    numbering = Numbering([2] * p)
+    true = numbering.upper(M) != 0
 
     def score(name: str, seconds: list[float], w: np.ndarray, note: str = "") -> None:
-        found = w[: layout.n_interactions] != 0
+        found = w[: numbering.n_interactions] != 0
         hit = int((found & true).sum())
         print(f"{name:24} {np.median(seconds):8.3f} s  edges {found.sum():5} right {hit:4} of {true.sum()} {note}")
 
     times = []
     for _ in range(options.repeats):
         began = time.perf_counter()
-        nodes = nodewise(codes, layout, ElasticNet(l1), threads=threads)
+        nodes = nodewise(codes, numbering, ElasticNet(l1), threads=threads)
         times.append(time.perf_counter() - began)
     objectives = nodes.nll + l1 * np.abs(nodes.coefficients).sum(axis=1)
     score("nodewise", times, nodes.w, f"objective {objectives.sum():.4f} violation {nodes.violations.max():.1e}")
@@ -95,7 +95,7 @@ def main() -> None:
         times = []
         for _ in range(options.repeats):
             began = time.perf_counter()
-            objective = PseudoLikelihood(codes, layout, threads=threads)
+            objective = PseudoLikelihood(codes, numbering, threads=threads)
             result = minimize(Problem(objective, ElasticNet(2.0 * l1, 0.0, p)), solver)
             times.append(time.perf_counter() - began)
         note = f"objective {result.objective:.4f} violation {result.violation:.1e} iterations {result.iterations}"

@@ -11,7 +11,7 @@ import pytest
 
 import loglinear
 from loglinear import LBFGS, OWLQN, SGDL1
-from loglinear.models.online import AROW, AveragedPerceptron, PassiveAggressive
+from loglinear.compat.pycrfsuite._online import AROW, AveragedPerceptron, PassiveAggressive
 from loglinear.networks.exact import Exact
 from loglinear.networks.gibbs import Gibbs
 from loglinear.networks.graph import Report

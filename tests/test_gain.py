@@ -14,7 +14,7 @@ from examples import examples
 from loglinear import ClassifierObjective, ElasticNet, MaxEnt, Problem, Status, TwoStage, minimize
 from loglinear.gain import has_settled, largest_gain
 from loglinear.solvers import ProxGradient
-from loglinear.solvers.parts.history import History
+from loglinear.solvers.common.history import History
 from loglinear.solvers.two_stage import PassEnd
 
 

@@ -16,14 +16,14 @@ from loglinear.data.graphs import Graphs
 from loglinear.errors import OptionError
 from loglinear.gap import USEFUL, duality_gap, no_bound, useful
 from loglinear.minimize import Stop, minimize
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 from loglinear.objectives.balance import stationary
 from loglinear.objectives.graph import GraphLikelihood
 from loglinear.objectives.pseudolikelihood import PseudoLikelihood
 from loglinear.penalty import GroupLasso
 from loglinear.result import Status
 from loglinear.solvers import LBFGS, OWLQN, make_solver
-from loglinear.solvers.parts.working_set import Block
+from loglinear.solvers.common.working_set import Block
 from oracles.samples import chunky, linked_codes, sentences
 
 LAW = examples(50, suppress_health_check=[HealthCheck.too_slow])
@@ -105,9 +105,9 @@ def test_the_bound_of_a_classifier_is_above_the_distance(seed, n_classes, interc
 @given(seed=st.integers(0, 10**6), strengths=PENALTIES)
 def test_the_bound_of_objectives_without_likelihoods_of_samples_is_above_the_distance(seed, strengths):
     rng = np.random.default_rng(seed)
-    layout = Layout([2, 3, 2])
+    numbering = Numbering([2, 3, 2])
     codes, weights = linked_codes([2, 3, 2], n=20, missing=0.1, seed=seed)
-    check_law(Problem(PseudoLikelihood(codes, layout, weights, threads=1), ElasticNet(*strengths)), seed)
+    check_law(Problem(PseudoLikelihood(codes, numbering, weights, threads=1), ElasticNet(*strengths)), seed)
     graphs = Graphs.of([(rng.normal(size=(4, 2)), np.array([[0, 1], [1, 2], [1, 3]])) for _ in range(3)])
     tree = GraphLikelihood(graphs, rng.integers(3, size=12), 3, inference="exact", threads=1)
     check_law(Problem(tree, ElasticNet(*strengths)), seed)

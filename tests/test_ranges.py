@@ -11,9 +11,9 @@ import pytest
 
 import loglinear
 from loglinear import ChainFeatures, ElasticNet, OptionError, PairwiseMRF
-from loglinear.models.online import AROW, AveragedPerceptron, PassiveAggressive
-from loglinear.models.options import DevOptions, thread_count
-from loglinear.models.structure import NetworkOptions
+from loglinear.compat.pycrfsuite._online import AROW, AveragedPerceptron, PassiveAggressive
+from loglinear.models.training.options import DevOptions, thread_count
+from loglinear.models.training.structure import NetworkOptions
 from loglinear.networks.exact import Exact
 from loglinear.networks.gibbs import Gibbs
 from loglinear.networks.loopy_bp import LoopyBP

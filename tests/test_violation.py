@@ -17,7 +17,7 @@ from loglinear import ChainCRF, ChainObjective, Checkpoint, ClassifierObjective,
 from loglinear.data.parts import ListedPart
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
-from loglinear.models.settings import training_summary
+from loglinear.models.files.settings import training_summary
 from loglinear.objectives.parts import ChainParts
 from loglinear.penalty import ElasticNet, GroupLasso
 from loglinear.problem import Problem

@@ -25,7 +25,7 @@ from loglinear import ElasticNet, Problem
 from loglinear.metrics import evaluate
 from loglinear.result import Status
 from loglinear.solvers import OWLQN, GaussSeidel, Grafting, GraftingLight
-from loglinear.solvers.parts.quasi_newton import WINDOW
+from loglinear.solvers.common.quasi_newton import WINDOW
 
 # What the paper gives, or None to choose by cross-validation.
 LAMBDA = {SYNTHETIC: 64.0, PART: None, CHUNKING: None}

@@ -22,14 +22,14 @@ from loglinear.datasets import data_dir
 from loglinear.networks.gibbs import Gibbs
 from loglinear.networks.graph import Graph, Report
 from loglinear.networks.loopy_bp import LoopyBP
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 from loglinear.objectives.network import NetworkLikelihood
 from loglinear.solvers import OWLQN, Grafting, GraftingLight
 
 LETTERS = "acmsig"
 SIDE, ROWS, COLUMNS = 20, 16, 8
 PIXELS = SIDE * SIDE
-LAYOUT = Layout([2] * PIXELS)
+LAYOUT = Numbering([2] * PIXELS)
 CHOSEN = "c"  # of Figure 5
 UNITS = (1, *range(10, 111, 10))
 UNIT = 50  # of Figure 4
@@ -47,7 +47,7 @@ class Complete(NetworkLikelihood):
         """The complete graph."""
         if len(self._graph.edges) == 0:
             pairs = np.stack(np.triu_indices(PIXELS, 1), axis=1)
-            self._graph = Graph(self.layout, pairs, self.threads)
+            self._graph = Graph(self.numbering, pairs, self.threads)
         return self._graph
 
 

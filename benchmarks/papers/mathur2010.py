@@ -23,7 +23,7 @@ from topics import NEAR, Texts
 
 from loglinear.minimize import Stop
 from loglinear.solvers import BFGS, IIS, LBFGS
-from loglinear.solvers.parts.projection import chunks
+from loglinear.solvers.common.projection import chunks
 
 TOPICS = ("grain", "money-fx", "interest", "wheat", "gas")
 RIDGES = (1e-7, 1e-10)

@@ -18,7 +18,7 @@ from findings import Findings, verdict
 from tasks import DECAYS, PAPERS_OWLQN, Data, options, prepared, run
 
 from loglinear.solvers import OWLQN, SGDL1
-from loglinear.solvers.parts.tuning import LEARNING_RATES
+from loglinear.solvers.common.tuning import LEARNING_RATES
 
 OWLQN_NAME, DEFAULT, FINE = "OWL-QN", "OWL-QN, defaults of loglinear", "OWL-QN, to 1e-7"
 NAIVE, CLIPPING = "SGD-L1 (Naive)", "SGD-L1 (Clipping + Lazy-Update)"

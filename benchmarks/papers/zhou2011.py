@@ -21,7 +21,7 @@ from findings import Findings, verdict
 from tasks import DECAYS, PAPERS_OWLQN, Data, options, prepared, run
 
 from loglinear.solvers import OWLQN, SGDL1, TwoStage
-from loglinear.solvers.parts.per_sample import sample_passes, visiting
+from loglinear.solvers.common.per_sample import sample_passes, visiting
 
 OWLQN_NAME, SGD, OURS, PLAIN = "OWL-QN", "SGD", "two stages, line search", "two stages"
 DEFAULT, DEFAULT_TWO = "two stages, defaults of loglinear", "two stages, to 1e-5"

@@ -16,8 +16,8 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from loglinear import ElasticNet, PairwiseMRF
-from loglinear.models.nodewise import nodewise
-from loglinear.networks.numbering import Layout
+from loglinear.models.training.nodewise import nodewise
+from loglinear.networks.numbering import Numbering
 
 SIZES, SEEDS = (100, 200, 500, 1000, 5000), (0, 1, 2)
 THREADS = 2
@@ -74,7 +74,7 @@ def liblinear(X: Matrix, l1: float) -> Nodes:
 
 
 def ours(X: Matrix, l1: float, **options: Any) -> Nodes:
-    found = nodewise(X, Layout([2] * X.shape[1]), ElasticNet(l1), threads=THREADS, **options)
+    found = nodewise(X, Numbering([2] * X.shape[1]), ElasticNet(l1), threads=THREADS, **options)
     return Nodes(found.coefficients.toarray(), found.intercepts)
 
 

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from .metrics import evaluate
     from .minimize import Stop, minimize
     from .models.chain import ChainCRF
-    from .models.checkpoint import Checkpoint
+    from .models.files.tagging import Span, Tagging
     from .models.graph import GraphCRF
     from .models.maxent import MaxEnt
     from .models.network import PairwiseMRF
     from .models.tagger import Tagger
-    from .models.tagging import Span, Tagging
+    from .models.training.checkpoint import Checkpoint
     from .objectives.chain import ChainFeatures, ChainObjective
     from .objectives.classifier import ClassifierObjective
     from .path import path
@@ -58,16 +58,16 @@ _HOME = {
     "Stop": "minimize",
     "minimize": "minimize",
     "ChainCRF": "models.chain",
-    "Checkpoint": "models.checkpoint",
+    "Checkpoint": "models.training.checkpoint",
     "ChainFeatures": "objectives.chain",
     "ChainObjective": "objectives.chain",
     "ClassifierObjective": "objectives.classifier",
     "GraphCRF": "models.graph",
     "MaxEnt": "models.maxent",
     "PairwiseMRF": "models.network",
-    "Span": "models.tagging",
+    "Span": "models.files.tagging",
     "Tagger": "models.tagger",
-    "Tagging": "models.tagging",
+    "Tagging": "models.files.tagging",
     "grid_edges": "data.graphs",
     "path": "path",
     "ElasticNet": "penalty",

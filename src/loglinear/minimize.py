@@ -20,7 +20,7 @@ from .gap import USEFUL, cannot_be_met, duality_gap, no_bound, useful
 from .problem import Problem
 from .result import OnSome, Result, State, Status, WithGradient
 from .solvers import Auto, Measuring, Solver
-from .solvers.parts.needs import check
+from .solvers.common.needs import check
 from .trace import Trace, TraceRecord
 
 __all__ = ["Callback", "Stop", "minimize", "with_distance"]

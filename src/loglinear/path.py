@@ -18,7 +18,7 @@ from .penalty import ElasticNet
 from .problem import Problem
 from .result import Result, Status
 from .solvers import LBFGS, GraftingLight, Solver
-from .solvers.parts.working_set import Block
+from .solvers.common.working_set import Block
 from .vectors import Vector
 
 __all__ = ["Path", "PathPoint", "falling", "largest_l1", "onward", "path", "warn_if_best_is_last"]

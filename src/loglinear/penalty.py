@@ -48,7 +48,7 @@ class Penalty(Protocol):
     def on(self, features: Numbers, n_features: int) -> Penalty:
         """Return the penalty of some of n_features weights, whose numbers ascend."""
 
-    def parts(self) -> tuple[Penalty, Separable]:
+    def split(self) -> tuple[Penalty, Separable]:
         """Return the part with kinks and the smooth part; their sum is this penalty."""
 
     def units(self, n_features: int) -> Numbers:
@@ -125,7 +125,7 @@ class _TwoNorms(ABC):
         """Return the same penalty with another l1."""
         return replace(self, l1=l1)
 
-    def parts(self: P) -> tuple[P, ElasticNet]:
+    def split(self: P) -> tuple[P, ElasticNet]:
         """Return the part with kinks and the smooth part; their sum is this penalty."""
         return replace(self, l2=0.0), ElasticNet(0.0, self.l2, self.unpenalised)
 

@@ -3,7 +3,7 @@
 F(w) = sum over samples of -log p(y | x; w) + l1 |w|_1 + (l2 / 2) |w|^2, in nats.
 
 Any Python object with the three names of ``Objective`` can be minimised. Every other protocol here is an ability that
-an objective may have besides: a solver declares which it needs (``solvers/parts/needs.py``), and one check names what
+an objective may have besides: a solver declares which it needs (``solvers/common/needs.py``), and one check names what
 is missing. The first line of a protocol's docstring ends the sentence "the solver needs ...".
 """
 

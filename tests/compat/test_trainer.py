@@ -13,7 +13,7 @@ import pytest
 
 from loglinear.compat.pycrfsuite import BaseTrainer, Trainer
 from loglinear.datasets import demo_paths
-from loglinear.models.chain_file import ChainModel
+from loglinear.models.files.chain import ChainModel
 
 ALGORITHMS = ("lbfgs", "l2sgd", "ap", "averaged-perceptron", "pa", "passive-aggressive", "arow")
 

@@ -20,8 +20,8 @@ from loglinear.dask import ChainCRF, train
 from loglinear.dask.cluster import Cluster, client_of, connected
 from loglinear.dask.spread import SpreadGroup, Tally
 from loglinear.data.parts import cut
-from loglinear.models.chain_parts import of_parts, train_parts
-from loglinear.models.options import SolverOptions
+from loglinear.models.training.chain_parts import of_parts, train_parts
+from loglinear.models.training.options import SolverOptions
 from loglinear.objectives.parts import ChainParts
 from oracles.samples import chunky
 

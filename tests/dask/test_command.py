@@ -14,8 +14,8 @@ import pytest
 
 from loglinear import ChainCRF
 from loglinear.data.parts import cut
-from loglinear.models.chain_parts import train_parts
-from loglinear.models.options import SolverOptions
+from loglinear.models.training.chain_parts import train_parts
+from loglinear.models.training.options import SolverOptions
 from loglinear.objectives.parts import ChainParts
 from oracles.samples import chunky
 

@@ -31,7 +31,7 @@ from loglinear import (
     Stop,
     minimize,
 )
-from loglinear.solvers.parts.per_sample import visiting
+from loglinear.solvers.common.per_sample import visiting
 from oracles.samples import sentences
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nB\nB1:%x[0,0]\n"

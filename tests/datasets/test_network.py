@@ -8,7 +8,7 @@ import pytest
 
 from loglinear.datasets import make_network
 from loglinear.errors import OptionError
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 from oracles.network_enumeration import assignments
 
 FOREST = {"kind": "random", "n_variables": 6, "degree": 1.0, "states": [2, 3, 2, 4, 2, 2], "random_state": 0}
@@ -78,17 +78,17 @@ def test_states_of_two_have_probability_one_half():
 
 def test_weights_are_numbered_by_the_layout():
     data = make_network("grid", 6, 3, states=[2, 3, 4, 2, 3, 2], strength=0.7)
-    layout, w = Layout(data.states), data.vector()
-    found = layout.edges_of(np.flatnonzero(w[: layout.n_interactions]))
+    numbering, w = Numbering(data.states), data.vector()
+    found = numbering.edges_of(np.flatnonzero(w[: numbering.n_interactions]))
     assert np.array_equal(found, data.edges)
     for (i, j), table in zip(data.edges, data.weights, strict=True):
         assert table.shape == (data.states[i], data.states[j])
         assert not table[0].any()
         assert not table[:, 0].any()
-        assert np.array_equal(w[layout.block(i, j)], table[1:, 1:])
+        assert np.array_equal(w[numbering.block(i, j)], table[1:, 1:])
         assert (np.abs(table[1:, 1:]) == 0.7).all()
     for i, scores in enumerate(data.node_weights):
-        at = layout.n_interactions + layout.first[i]
+        at = numbering.n_interactions + numbering.first[i]
         assert scores[0] == 0.0
         assert np.array_equal(w[at : at + scores.size - 1], scores[1:])
 

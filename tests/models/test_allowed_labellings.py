@@ -16,7 +16,7 @@ from loglinear.errors import DataError, OptionError
 from loglinear.metrics import chunks
 from loglinear.minimize import Stop
 from loglinear.solvers import SOLVERS, make_solver
-from loglinear.solvers.parts.needs import check
+from loglinear.solvers.common.needs import check
 
 LABELS = ["O", "B", "I"]
 ATTRIBUTES = ["a", "b", "c"]

@@ -19,10 +19,10 @@ from sklearn.utils import get_tags
 
 from loglinear import ChainCRF, ChainFeatures, ElasticNet, GraphCRF, MaxEnt, OptionError, PairwiseMRF
 from loglinear.cli.commands import select, structure, train
-from loglinear.models.chain_file import open_model
 from loglinear.models.estimator import Estimator
-from loglinear.models.options import SolverOptions, thread_count
-from loglinear.models.structure import NetworkOptions
+from loglinear.models.files.chain import open_model
+from loglinear.models.training.options import SolverOptions, thread_count
+from loglinear.models.training.structure import NetworkOptions
 from loglinear.solvers import LBFGS, SOLVERS
 
 ESTIMATORS = [ChainCRF, MaxEnt, GraphCRF, PairwiseMRF]

@@ -14,7 +14,7 @@ import pycrfsuite
 import pytest
 
 from loglinear import ChainCRF, ModelFileError, OptionError
-from loglinear.models.chain_file import open_model
+from loglinear.models.files.chain import open_model
 
 DATA = os.environ.get("LOGLINEAR_DATA")
 WAPITI = Path(__file__).parent / "wapiti"

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 from loglinear import ChainCRF, ChainObjective, Corpus, DataError, MaxEnt, evaluate
 from loglinear.data.labels import typed
-from loglinear.models.settings import settings_text
+from loglinear.models.files.settings import settings_text
 
 X = [[["a"], ["b", "x"], ["a"]], [["b"], ["c"]], [["c", "x"], ["a"], ["b"]], [["c"]]]
 Y = [["N", "V", "N"], ["V", "D"], ["D", "N", "V"], ["D"]]

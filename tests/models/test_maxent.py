@@ -21,7 +21,7 @@ from examples import examples
 from loglinear import ChainCRF, ClassifierObjective, Corpus, MaxEnt
 from loglinear.data.samples import samples_with
 from loglinear.errors import DataError, ModelFileError, OptionError
-from loglinear.models import maxent_file
+from loglinear.models.files import maxent as maxent_file
 from loglinear.solvers import SOLVERS
 
 TIGHT = {"tolerance": 0.0, "max_iterations": 20_000}
@@ -276,7 +276,7 @@ def test_the_intercepts_column_may_have_any_value(n_classes, value):
     for ours, expected in zip(objective.value_and_gradient(w), by_hand.value_and_gradient(w), strict=True):
         np.testing.assert_allclose(ours, expected, rtol=1e-11, atol=1e-11)
     assert np.array_equal(objective.design.toarray(), by_hand.design.toarray())
-    coef, intercept = objective.parts(w)
+    coef, intercept = objective.coefficients(w)
     right = (X @ coef.T + intercept).ravel()
     np.testing.assert_allclose(right, (by_hand.design @ w.reshape(-1, objective.n_outputs)).ravel(), rtol=1e-12)
     one, two = (each.core.as_chain().value_and_gradient(w) for each in (objective, by_hand))

@@ -22,10 +22,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from loglinear import DataError, ModelFileError, OptionError, PairwiseMRF
 from loglinear.data.table import read_table
 from loglinear.datasets import make_network
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 from oracles.network_enumeration import Enumerated, features, weights
 
-MIXED = Layout([2, 3, 2, 4])
+MIXED = Numbering([2, 3, 2, 4])
 NAMES = ["colour", "size", "shape", "taste"]
 STATES = [["blue", "red"], ["l", "m", "s"], [False, True], [1, 2, 3, 4]]
 
@@ -55,12 +55,12 @@ def through_joblib(model):
 
 def truth_of(model):
     """The model by enumeration."""
-    layout = Layout([each.size for each in model.categories_])
-    w = np.zeros(layout.n_features)
+    numbering = Numbering([each.size for each in model.categories_])
+    w = np.zeros(numbering.n_features)
     for (i, j), block in zip(model.edges_, model.weights_, strict=True):
-        w[layout.block(i, j)] = block[1:, 1:]
-    w[layout.n_interactions :] = np.concatenate([each[1:] for each in model.node_weights_])
-    return Enumerated(layout, w)
+        w[numbering.block(i, j)] = block[1:, 1:]
+    w[numbering.n_interactions :] = np.concatenate([each[1:] for each in model.node_weights_])
+    return Enumerated(numbering, w)
 
 
 def codes_of(model, X):
@@ -302,8 +302,8 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
 
 
 def test_wide_networks_have_bounds_around_the_truth():
-    layout = Layout([2] * 12)
-    truth = Enumerated(layout, weights(layout, 3, 1.0, 0.3))
+    numbering = Numbering([2] * 12)
+    truth = Enumerated(numbering, weights(numbering, 3, 1.0, 0.3))
     X = truth.sample(300)
     model = PairwiseMRF(l1=1.0, l2=0.1, objective="likelihood", inference="exact").fit(X)
     exact = model.log_partition()

@@ -20,7 +20,7 @@ import pytest
 
 import loglinear
 from loglinear import ChainCRF, ChainFeatures, ChainObjective, Corpus
-from loglinear.models.settings import settings_text
+from loglinear.models.files.settings import settings_text
 from oracles.samples import sentences
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from loglinear.errors import OptionError
 from loglinear.networks.exact import Exact
 from loglinear.networks.gibbs import EFFECTIVE, Gibbs, _longest
 from loglinear.networks.graph import Graph, Moments, Report
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 from oracles.network_enumeration import Enumerated, Scored
 
 LOOPS = [(0, 1), (2, 1), (1, 3), (4, 3), (3, 5), (6, 0), (2, 6), (5, 4), (0, 3)]
@@ -99,27 +99,29 @@ def test_networks_without_variables_have_samples_without_values() -> None:
     assert samples.shape == (0, 0)
 
 
-def learned(layout: Layout, edges: list[tuple[int, int]], scale: float, seed: int = 0) -> tuple[Enumerated, Graph, Any]:
+def learned(
+    numbering: Numbering, edges: list[tuple[int, int]], scale: float, seed: int = 0
+) -> tuple[Enumerated, Graph, Any]:
     """A network whose weights are numbered as in training, by enumeration; its graph and scores."""
-    graph = Graph(layout, np.array(edges, dtype=np.int64))
-    w = np.random.default_rng(seed).normal(size=layout.n_features) / 2.0
-    w[: layout.n_interactions] *= 2.0 * scale
-    w[np.setdiff1d(np.arange(layout.n_interactions), graph.interactions)] = 0.0
-    return Enumerated(layout, w), graph, graph.scores(w[graph.interactions], w[layout.n_interactions :])
+    graph = Graph(numbering, np.array(edges, dtype=np.int64))
+    w = np.random.default_rng(seed).normal(size=numbering.n_features) / 2.0
+    w[: numbering.n_interactions] *= 2.0 * scale
+    w[np.setdiff1d(np.arange(numbering.n_interactions), graph.interactions)] = 0.0
+    return Enumerated(numbering, w), graph, graph.scores(w[graph.interactions], w[numbering.n_interactions :])
 
 
 def check_moments(found: Moments, truth: Enumerated, log_z: float, probabilities: float) -> None:
     """Compare log Z, and the probabilities of all states but the first ones, which nobody reads."""
     assert found.log_z == pytest.approx(truth.log_z, abs=log_z)
-    columns = Graph(truth.layout, np.empty((0, 2), np.int64)).columns
+    columns = Graph(truth.numbering, np.empty((0, 2), np.int64)).columns
     np.testing.assert_allclose(found.nodes[columns], (truth.p @ truth.features)[-columns.size :], atol=probabilities)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_long_way_from_the_samples_is_made_in_steps_that_each_keep_enough_of_them(seed: int) -> None:
-    layout = Layout([2, 3] * 4)
-    truth, graph, scores = learned(layout, [(i, i + 1) for i in range(7)] + [(0, 7), (2, 6)], 5.0, seed)
-    alone = Enumerated(layout, np.where(np.arange(layout.n_features) < layout.n_interactions, 0.0, truth.w))
+    numbering = Numbering([2, 3] * 4)
+    truth, graph, scores = learned(numbering, [(i, i + 1) for i in range(7)] + [(0, 7), (2, 6)], 5.0, seed)
+    alone = Enumerated(numbering, np.where(np.arange(numbering.n_features) < numbering.n_interactions, 0.0, truth.w))
     assert 1.0 / (truth.p**2 / alone.p).sum() < EFFECTIVE / 5  # too far for a single step
     found = Gibbs(chains=3000, sweeps=5, seed=seed).moments(graph, scores, Report("gibbs"), whole=False)
     check_moments(found, truth, 0.3, 0.1)
@@ -140,14 +142,14 @@ def test_a_step_is_the_longest_that_keeps_enough_samples() -> None:
 
 
 def test_samples_serve_for_networks_nearby_and_new_ones_are_drawn_for_others() -> None:
-    layout, edges, gibbs = (
-        Layout([2, 3, 2, 2, 3]),
+    numbering, edges, gibbs = (
+        Numbering([2, 3, 2, 2, 3]),
         [(0, 1), (1, 2), (2, 3), (0, 3), (0, 4)],
         Gibbs(chains=4000, sweeps=10),
     )
     drawn = []
     for scale in (0.5, 0.55, 0.6, 5.0, 5.1):
-        truth, graph, scores = learned(layout, edges, scale)
+        truth, graph, scores = learned(numbering, edges, scale)
         check_moments(gibbs.moments(graph, scores, Report("gibbs"), whole=False), truth, 0.15, 0.06)
         drawn.append(gibbs._draws)
     assert drawn[0] == drawn[1] == drawn[2] < drawn[3] == drawn[4]
@@ -167,7 +169,7 @@ def test_interrupts_end_long_runs() -> None:
 def test_moments_are_those_of_any_tables_of_edges(states, scale):
     # First rows and columns of the tables are not 0, and log Z is reached over several annealed networks.
     model = Scored(states, [(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5)], scale)
-    graph, scores = Graph(Layout(states), model.edges), (model.nodes, model.tables)
+    graph, scores = Graph(Numbering(states), model.edges), (model.nodes, model.tables)
     found = Gibbs(chains=20_000, sweeps=30).moments(graph, scores, Report("gibbs"), whole=True)
     exact = Exact().moments(graph, scores, Report("exact"), whole=True)
     assert found.log_z == pytest.approx(model.enumerated()[0], abs=0.1)
@@ -178,6 +180,6 @@ def test_moments_are_those_of_any_tables_of_edges(states, scale):
     other = Scored(states, [(0, 5), (1, 2), (2, 3)], scale, seed=1)
     gibbs = Gibbs(chains=20_000, sweeps=30)
     gibbs.moments(graph, scores, Report("gibbs"), whole=False)
-    there = Graph(Layout(states), other.edges)
+    there = Graph(Numbering(states), other.edges)
     after = gibbs.moments(there, (other.nodes, other.tables), Report("gibbs"), whole=False)
     assert after.log_z == pytest.approx(other.enumerated()[0], abs=0.2)

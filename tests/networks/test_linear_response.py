@@ -13,7 +13,7 @@ from loglinear.networks.exact import Exact
 from loglinear.networks.graph import Graph, Report
 from loglinear.networks.linear_response import pair_probabilities
 from loglinear.networks.loopy_bp import LoopyBP
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 from oracles.network_enumeration import Scored
 
 TREE = [(0, 1), (1, 2), (1, 3), (3, 4), (3, 5)]
@@ -30,12 +30,12 @@ def sparse(monkeypatch):
 def responses(states, edges, scale):
     """Linear response of a network by belief propagation, and the exact probabilities of all interactions."""
     model = Scored(states, edges, scale)
-    layout = Layout(states)
-    graph, scores = Graph(layout, model.edges), (model.nodes, model.tables)
+    numbering = Numbering(states)
+    graph, scores = Graph(numbering, model.edges), (model.nodes, model.tables)
     exact = Exact().moments(graph, scores, Report("exact"), whole=True)
     found = LoopyBP(tolerance=1e-12, max_iterations=5000).moments(graph, scores, Report("loopy_bp"), whole=False)
     return pair_probabilities(
-        layout, graph.edges, found.nodes[graph.columns], found.edges[graph.places]
+        numbering, graph.edges, found.nodes[graph.columns], found.edges[graph.places]
     ), exact.products
 
 
@@ -58,9 +58,9 @@ def test_both_ways_to_invert_agree(states, sparse, monkeypatch):
 @pytest.mark.parametrize("few", [0, 1000])
 def test_beliefs_at_no_minimum_have_no_response(few, sparse, monkeypatch):
     monkeypatch.setattr(linear_response, "FEW", few)
-    layout, edges = Layout([2] * 4), np.array([(0, 1), (1, 2), (2, 3), (0, 3), (0, 2), (1, 3)])
+    numbering, edges = Numbering([2] * 4), np.array([(0, 1), (1, 2), (2, 3), (0, 3), (0, 2), (1, 3)])
     # Six edges that all but force equal states, and variables that are even: a saddle point.
-    assert pair_probabilities(layout, edges, np.full(4, 0.5), np.full(6, 0.45)) is None
+    assert pair_probabilities(numbering, edges, np.full(4, 0.5), np.full(6, 0.45)) is None
 
 
 def test_a_network_is_learned_by_it_as_by_the_dense_inverse(sparse, monkeypatch):

@@ -11,7 +11,7 @@ from loglinear.networks.appearances import forests, shares
 from loglinear.networks.graph import Graph, Report
 from loglinear.networks.log_partition import _mean, _moved, log_partition
 from loglinear.networks.loopy_bp import LoopyBP
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 from oracles.network_enumeration import Scored
 
 GRID = [(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5)]
@@ -30,7 +30,7 @@ SEEDS = range(6)
 def network(states, edges, scale, seed):
     """A network with scores, as the oracle and as a graph."""
     model = Scored(states, edges, scale, seed=seed)
-    return model, Graph(Layout(states), model.edges), (model.nodes, model.tables)
+    return model, Graph(Numbering(states), model.edges), (model.nodes, model.tables)
 
 
 @pytest.mark.parametrize(("states", "edges", "scale"), CASES)
@@ -46,7 +46,7 @@ def test_log_z_lies_between_its_bounds(states, edges, scale):
 
 
 def _over_forests(graph, scores, seed=0):
-    trees = forests(graph.layout.n_variables, graph.edges, seed=seed)
+    trees = forests(graph.numbering.n_variables, graph.edges, seed=seed)
     return _mean(graph, scores, trees, shares(len(graph.edges), trees))
 
 

@@ -14,7 +14,7 @@ from loglinear._core import LoopyBeliefs, Network
 from loglinear.errors import OptionError
 from loglinear.networks.graph import Graph, Report
 from loglinear.networks.loopy_bp import LoopyBP
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 from oracles.network_enumeration import Scored
 
 TREE = [(0, 1), (2, 1), (1, 3), (4, 3), (3, 5), (6, 0)]
@@ -255,7 +255,7 @@ def test_bad_scores_are_refused() -> None:
 def test_messages_start_where_the_last_run_on_the_same_graph_ended():
     model = Scored([2, 3, 2, 3], [(0, 1), (1, 2), (2, 3), (0, 3)], 0.8)
     scores, bp, report = (model.nodes, model.tables), LoopyBP(), Report("loopy_bp")
-    graph, other = (Graph(Layout(model.states), model.edges) for _ in range(2))
+    graph, other = (Graph(Numbering(model.states), model.edges) for _ in range(2))
     spent = []
     for each in (graph, graph, other):
         before = report.iterations

@@ -14,7 +14,7 @@ from loglinear.networks import tree_reweighted
 from loglinear.networks.appearances import appearances
 from loglinear.networks.exact import Exact
 from loglinear.networks.graph import Graph, Report
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 from loglinear.networks.tree_reweighted import TreeReweighted
 from loglinear.objectives.network import NetworkLikelihood
 from loglinear.solvers import OWLQN, GraftingLight
@@ -37,7 +37,9 @@ def networks(draw):
 
 def bound(model, inference=TIGHT):
     report = Report("trw")
-    found = inference.moments(Graph(Layout(model.states), model.edges), (model.nodes, model.tables), report, whole=True)
+    found = inference.moments(
+        Graph(Numbering(model.states), model.edges), (model.nodes, model.tables), report, whole=True
+    )
     assert (report.runs, report.unconverged) == (1, 0)
     assert report.iterations > 0
     return found
@@ -79,23 +81,23 @@ def test_the_bound_is_convex_in_the_scores(model, seed):
 
 
 def test_appearances_of_a_graph_are_those_of_even_forests_and_those_of_all_pairs_are_looked_up():
-    layout, edges = Layout([2] * 4), np.array([(0, 1), (1, 2), (0, 2), (2, 3)])
-    np.testing.assert_allclose(TreeReweighted().of(Graph(layout, edges)), [2 / 3, 2 / 3, 2 / 3, 1.0])
+    numbering, edges = Numbering([2] * 4), np.array([(0, 1), (1, 2), (0, 2), (2, 3)])
+    np.testing.assert_allclose(TreeReweighted().of(Graph(numbering, edges)), [2 / 3, 2 / 3, 2 / 3, 1.0])
     pairs = np.stack(np.triu_indices(4, 1), axis=1)
     dependence = np.array([1.0, 0.5, 0.0, 0.5, 0.0, 2.0])
-    fixed = TreeReweighted(damping=0.25).fixed(layout, dependence)
+    fixed = TreeReweighted(damping=0.25).fixed(numbering, dependence)
     share = dict(
         zip(map(tuple, pairs.tolist()), appearances(4, pairs, np.maximum(dependence / 2, 1e-3) ** 2), strict=True)
     )
-    np.testing.assert_allclose(fixed.of(Graph(layout, edges)), [share[tuple(edge)] for edge in edges.tolist()])
+    np.testing.assert_allclose(fixed.of(Graph(numbering, edges)), [share[tuple(edge)] for edge in edges.tolist()])
     assert fixed.damping == 0.25
 
 
 def test_too_many_variables_for_the_forests_of_all_pairs_are_refused(monkeypatch):
     monkeypatch.setattr(tree_reweighted, "DENSE", 5)
-    TreeReweighted().fixed(Layout([2] * 5), np.ones(10))
+    TreeReweighted().fixed(Numbering([2] * 5), np.ones(10))
     with pytest.raises(OptionError, match="at most 5 variables, not of 6: use 'loopy_bp'"):
-        TreeReweighted().fixed(Layout([2] * 6), np.ones(15))
+        TreeReweighted().fixed(Numbering([2] * 6), np.ones(15))
     with pytest.raises(OptionError, match="loopy_bp"):
         PairwiseMRF(l1=1.0, objective="likelihood", inference="trw").fit(linked_codes([2] * 6)[0])
 
@@ -104,7 +106,7 @@ def test_the_second_run_on_a_graph_begins_where_the_first_ended_and_knows_its_ap
     made = []
     monkeypatch.setattr(tree_reweighted, "appearances", lambda *given: made.append(given) or appearances(*given))
     model, inference, report = Scored([2] * 6, GRID, 1.0), TreeReweighted(), Report("trw")
-    graph, other = (Graph(Layout(model.states), model.edges) for _ in range(2))
+    graph, other = (Graph(Numbering(model.states), model.edges) for _ in range(2))
     spent = []
     for each in (graph, graph, other):
         before = report.iterations
@@ -115,11 +117,11 @@ def test_the_second_run_on_a_graph_begins_where_the_first_ended_and_knows_its_ap
 
 
 def test_edges_without_weight_drop_out_of_the_bound():
-    layout = Layout([2, 3, 2, 2])
-    fixed = TreeReweighted(tolerance=1e-12).fixed(layout, np.array([1.0, 0.3, 0.0, 0.4, 0.9, 0.2]))
-    model = Scored(layout.states.tolist(), [(0, 1), (1, 2), (0, 2), (2, 3), (0, 3), (1, 3)])
+    numbering = Numbering([2, 3, 2, 2])
+    fixed = TreeReweighted(tolerance=1e-12).fixed(numbering, np.array([1.0, 0.3, 0.0, 0.4, 0.9, 0.2]))
+    model = Scored(numbering.states.tolist(), [(0, 1), (1, 2), (0, 2), (2, 3), (0, 3), (1, 3)])
     model.tables[model.edge_first[3] :] = 0.0
-    few = Scored(layout.states.tolist(), [(0, 1), (1, 2), (0, 2)])
+    few = Scored(numbering.states.tolist(), [(0, 1), (1, 2), (0, 2)])
     few.nodes, few.tables = model.nodes, model.tables[: model.edge_first[3]]
     all_of, some = bound(model, fixed), bound(few, fixed)
     assert all_of.log_z == pytest.approx(some.log_z, abs=1e-9)
@@ -129,14 +131,14 @@ def test_edges_without_weight_drop_out_of_the_bound():
 @pytest.mark.parametrize("solver", [OWLQN(), GraftingLight(select=2)])
 def test_training_is_convex_and_bounded_by_the_true_likelihood(solver):
     codes, _ = linked_codes([2] * 8)
-    layout = Layout([2] * 8)
-    objective = NetworkLikelihood(codes, layout, inference=TreeReweighted(tolerance=1e-9), centred=True)
-    exact = NetworkLikelihood(codes, layout, inference=Exact(), centred=True)
+    numbering = Numbering([2] * 8)
+    objective = NetworkLikelihood(codes, numbering, inference=TreeReweighted(tolerance=1e-9), centred=True)
+    exact = NetworkLikelihood(codes, numbering, inference=Exact(), centred=True)
     assert objective.is_convex
     problem = Problem(objective, ElasticNet(2.0, 0.0, objective.n_unpenalised))
     found = minimize(problem, solver, objective.independent())
     assert found.status.converged
-    assert np.count_nonzero(found.w[: layout.n_interactions])
+    assert np.count_nonzero(found.w[: numbering.n_interactions])
     assert found.nll >= exact.value_and_gradient(found.w)[0]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from examples import examples
 from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet, Problem, Stop, minimize
 from loglinear.errors import DataError, OptionError
-from loglinear.models.chain_file import weighted_features
+from loglinear.models.files.chain import weighted_features
 from loglinear.problem import Aggregatable, Batched, Clusterable, Objective, PerSample, Restrictable, Threaded, missing
 from loglinear.solvers import LBFGS, SAG, SG, AdaGrad
 from oracles.chain_enumeration import Chain, Sentence, Token, named_features, selected_features

@@ -14,7 +14,7 @@ from loglinear.datasets import make_network
 from loglinear.networks.exact import Exact
 from loglinear.networks.gibbs import Gibbs
 from loglinear.networks.loopy_bp import LoopyBP
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 from loglinear.objectives.network import NetworkLikelihood
 from loglinear.solvers import OWLQN, Grafting, GraftingLight
 from oracles.network_enumeration import Enumerated, features, weights
@@ -26,13 +26,13 @@ SOLVERS = [
     GraftingLight(select=3, **TIGHT),
     Grafting(select=2, **TIGHT),
 ]
-MIXED = Layout([2, 3, 2, 4])
-BINARY = Layout([2] * 6)
+MIXED = Numbering([2, 3, 2, 4])
+BINARY = Numbering([2] * 6)
 
 
-def likelihood(layout, codes, **options):
+def likelihood(numbering, codes, **options):
     options.setdefault("inference", Exact())
-    return NetworkLikelihood(codes, layout, **options)
+    return NetworkLikelihood(codes, numbering, **options)
 
 
 def holed(codes, share=0.2, seed=0):
@@ -43,40 +43,40 @@ def holed(codes, share=0.2, seed=0):
     return np.where(hidden, -1, codes).astype(np.int32)
 
 
-@pytest.mark.parametrize("layout", [MIXED, BINARY])
-def test_weights_are_numbered_through_the_upper_triangle(layout):
-    every = np.arange(layout.n_interactions)
-    first, second = layout.columns_of(every)
-    assert (layout.variable[first] < layout.variable[second]).all()
-    assert (layout.interactions_of(first, second) == every).all()
-    w = np.random.default_rng(0).normal(size=layout.n_interactions)
-    assert (layout.upper(layout.matrix(w)) == w).all()
-    edges = layout.edges_of(every)
-    blocks = [layout.block(i, j).ravel() for i, j in edges]
+@pytest.mark.parametrize("numbering", [MIXED, BINARY])
+def test_weights_are_numbered_through_the_upper_triangle(numbering):
+    every = np.arange(numbering.n_interactions)
+    first, second = numbering.columns_of(every)
+    assert (numbering.variable[first] < numbering.variable[second]).all()
+    assert (numbering.interactions_of(first, second) == every).all()
+    w = np.random.default_rng(0).normal(size=numbering.n_interactions)
+    assert (numbering.upper(numbering.matrix(w)) == w).all()
+    edges = numbering.edges_of(every)
+    blocks = [numbering.block(i, j).ravel() for i, j in edges]
     assert sorted(np.concatenate(blocks)) == every.tolist()
-    groups = layout.groups()
+    groups = numbering.groups()
     assert len(set(groups)) == len(edges)
     assert all(len(set(groups[block])) == 1 for block in blocks)
 
 
 @pytest.mark.parametrize("share", [0.5, 1.0])
-@pytest.mark.parametrize("layout", [MIXED, BINARY])
-def test_value_and_gradient_are_those_of_enumeration(layout, share):
-    w = weights(layout, 1, share)
-    truth = Enumerated(layout, w)
+@pytest.mark.parametrize("numbering", [MIXED, BINARY])
+def test_value_and_gradient_are_those_of_enumeration(numbering, share):
+    w = weights(numbering, 1, share)
+    truth = Enumerated(numbering, w)
     codes, weight = truth.sample(50), np.random.default_rng(2).random(50)
-    objective = likelihood(layout, codes, weights=weight)
+    objective = likelihood(numbering, codes, weights=weight)
     value, gradient = objective.value_and_gradient(w)
     assert value == pytest.approx(-sum(weight * [truth.log_p(row) for row in codes]), rel=1e-12)
-    expected = weight.sum() * truth.p @ truth.features - weight @ features(layout, codes)
+    expected = weight.sum() * truth.p @ truth.features - weight @ features(numbering, codes)
     assert_allclose(gradient, expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("layout", [MIXED, BINARY])
-def test_gradient_is_finite_differences_under_exact_inference_with_missing_values(layout):
-    truth = Enumerated(layout, weights(layout, 1))
-    objective = likelihood(layout, holed(truth.sample(30)))
-    w = weights(layout, 3)
+@pytest.mark.parametrize("numbering", [MIXED, BINARY])
+def test_gradient_is_finite_differences_under_exact_inference_with_missing_values(numbering):
+    truth = Enumerated(numbering, weights(numbering, 1))
+    objective = likelihood(numbering, holed(truth.sample(30)))
+    w = weights(numbering, 3)
     difference = check_grad(
         lambda x: objective.value_and_gradient(x)[0], lambda x: objective.value_and_gradient(x)[1], w
     )
@@ -120,23 +120,25 @@ def test_centred_interactions_are_the_same_model(missing):
     assert_allclose(part, gradient[kept], atol=1e-8)
 
 
-@pytest.mark.parametrize("layout", [BINARY, MIXED])
-def test_belief_propagation_is_exact_on_trees_and_linear_response_for_pairs_without_edge(layout):
-    w = np.zeros(layout.n_features)
+@pytest.mark.parametrize("numbering", [BINARY, MIXED])
+def test_belief_propagation_is_exact_on_trees_and_linear_response_for_pairs_without_edge(numbering):
+    w = np.zeros(numbering.n_features)
     random = np.random.default_rng(0)
-    for i in range(1, layout.n_variables):
-        block = layout.block((i - 1) // 2, i)
+    for i in range(1, numbering.n_variables):
+        block = numbering.block((i - 1) // 2, i)
         w[block] = random.normal(size=block.shape)
-    w[layout.n_interactions :] = 0.3 * random.normal(size=layout.n_columns)
-    codes = Enumerated(layout, w).sample(50)
-    exact = likelihood(layout, codes).value_and_gradient(w)
-    loopy = likelihood(layout, codes, inference=LoopyBP(tolerance=1e-12)).value_and_gradient(w)
+    w[numbering.n_interactions :] = 0.3 * random.normal(size=numbering.n_columns)
+    codes = Enumerated(numbering, w).sample(50)
+    exact = likelihood(numbering, codes).value_and_gradient(w)
+    loopy = likelihood(numbering, codes, inference=LoopyBP(tolerance=1e-12)).value_and_gradient(w)
     assert loopy[0] == pytest.approx(exact[0], rel=1e-9)
-    if layout is BINARY:
+    if numbering is BINARY:
         assert_allclose(loopy[1], exact[1], atol=1e-6)
     at_work = np.r_[np.flatnonzero(w)]
     assert_allclose(loopy[1][at_work], exact[1][at_work], atol=1e-7)
-    product = likelihood(layout, codes, inference=LoopyBP(tolerance=1e-12, candidates="product")).value_and_gradient(w)
+    product = likelihood(numbering, codes, inference=LoopyBP(tolerance=1e-12, candidates="product")).value_and_gradient(
+        w
+    )
     assert abs(loopy[1] - exact[1]).max() < 0.1 * abs(product[1] - exact[1]).max()
 
 
@@ -173,17 +175,17 @@ def test_samples_estimate_value_and_gradient():
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("layout", [MIXED, BINARY])
-def test_conditions_3_hold_at_the_end_and_the_optimum_is_that_of_owlqn(solver, layout):
-    codes = Enumerated(layout, weights(layout, 8, 0.4)).sample(300)
-    objective = likelihood(layout, codes)
+@pytest.mark.parametrize("numbering", [MIXED, BINARY])
+def test_conditions_3_hold_at_the_end_and_the_optimum_is_that_of_owlqn(solver, numbering):
+    codes = Enumerated(numbering, weights(numbering, 8, 0.4)).sample(300)
+    objective = likelihood(numbering, codes)
     problem = Problem(objective, ElasticNet(5.0, 0.0, objective.n_unpenalised))
     full = minimize(problem, OWLQN(tolerance=0.0, gradient_tolerance=1e-5))
     found = minimize(problem, solver, objective.independent())
     assert found.status.converged
     assert found.objective == pytest.approx(full.objective, rel=1e-4)
-    gradient = objective.value_and_gradient(found.w)[1][: layout.n_interactions]
-    inner = found.w[: layout.n_interactions]
+    gradient = objective.value_and_gradient(found.w)[1][: numbering.n_interactions]
+    inner = found.w[: numbering.n_interactions]
     assert_allclose(gradient[inner != 0.0], -5.0 * np.sign(inner[inner != 0.0]), atol=1e-3)
     assert (np.abs(gradient[inner == 0.0]) <= 5.0 + 1e-3).all()
 
@@ -224,22 +226,22 @@ def test_bad_sample_weights_are_refused():
 
 
 def test_threads_that_share_an_objective_have_graphs_of_their_own():
-    layout = Layout([2] * 8)
+    numbering = Numbering([2] * 8)
     codes, _ = linked_codes([2] * 8, 60)
-    shared = NetworkLikelihood(codes, layout, inference=Exact())
+    shared = NetworkLikelihood(codes, numbering, inference=Exact())
     rng = np.random.default_rng(2)
 
     def evaluated(objective, w):
         value, gradient = objective.value_and_gradient(w)
-        return objective.graph_of(np.flatnonzero(w[: layout.n_interactions])), value, gradient.tobytes()
+        return objective.graph_of(np.flatnonzero(w[: numbering.n_interactions])), value, gradient.tobytes()
 
     for _ in range(5):
-        larger = np.zeros(layout.n_features)
-        larger[rng.choice(layout.n_interactions, 10, replace=False)] = rng.normal(size=10)
+        larger = np.zeros(numbering.n_features)
+        larger[rng.choice(numbering.n_interactions, 10, replace=False)] = rng.normal(size=10)
         smaller = larger.copy()
         smaller[np.flatnonzero(larger)[:1]] = 0.0
         evaluated(shared, larger)
         with ThreadPoolExecutor(1) as others:
             graph, *found = others.submit(evaluated, shared, smaller).result()
         assert len(graph.edges) == 9
-        assert found == list(evaluated(NetworkLikelihood(codes, layout, inference=Exact()), smaller)[1:])
+        assert found == list(evaluated(NetworkLikelihood(codes, numbering, inference=Exact()), smaller)[1:])

@@ -28,9 +28,9 @@ from loglinear import (
 )
 from loglinear.data.parts import CorpusPart, JoinedPart, ListedPart, cut
 from loglinear.errors import DataError, OptionError
-from loglinear.models.chain_parts import train_parts
-from loglinear.models.options import SolverOptions
-from loglinear.models.training import train
+from loglinear.models.training.chain_parts import train_parts
+from loglinear.models.training.options import SolverOptions
+from loglinear.models.training.run import train
 from loglinear.objectives.groups import in_tree
 from loglinear.objectives.part import Counts, EncodedPart
 from loglinear.objectives.parts import ChainParts

@@ -11,7 +11,7 @@ from examples import examples
 from loglinear import ChainFeatures, ChainObjective, Corpus
 from loglinear.errors import OptionError
 from loglinear.problem import missing
-from loglinear.solvers.parts.pruning import Prunable
+from loglinear.solvers.common.pruning import Prunable
 from oracles.samples import chunky, sentences
 
 LAWS = examples(60, suppress_health_check=[HealthCheck.too_slow])

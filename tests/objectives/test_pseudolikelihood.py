@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss
 from examples import examples
 from loglinear.errors import DataError, OptionError
 from loglinear.minimize import minimize
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 from loglinear.objectives.pseudolikelihood import PseudoLikelihood
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
@@ -24,29 +24,29 @@ from oracles.samples import linked_codes
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-8}
 
 
-def design(codes, layout, weights):
+def design(codes, numbering, weights):
     """Values of all columns, shape (n, D)."""
-    X = np.zeros((codes.shape[0], layout.n_columns))
-    for column, i in enumerate(layout.variable):
-        there, state = codes[:, i] >= 0, column - layout.first[i] + 1
+    X = np.zeros((codes.shape[0], numbering.n_columns))
+    for column, i in enumerate(numbering.variable):
+        there, state = codes[:, i] >= 0, column - numbering.first[i] + 1
         share = weights @ (codes[:, i] == state) / max(weights @ there, 1e-300)
         X[:, column] = np.where(there, codes[:, i] == state, share)
     return X
 
 
-def by_definition(codes, layout, weights, w):
+def by_definition(codes, numbering, weights, w):
     """The sum of -weight log p(x_i | others), from all conditional distributions."""
-    scores = w[layout.n_interactions :] + design(codes, layout, weights) @ layout.matrix(w)
+    scores = w[numbering.n_interactions :] + design(codes, numbering, weights) @ numbering.matrix(w)
     total = 0.0
-    for i in range(layout.n_variables):
-        own = np.pad(scores[:, layout.first[i] : layout.first[i + 1]], [(0, 0), (1, 0)])
+    for i in range(numbering.n_variables):
+        own = np.pad(scores[:, numbering.first[i] : numbering.first[i + 1]], [(0, 0), (1, 0)])
         log_p = scipy.special.log_softmax(own, axis=1)[np.arange(len(codes)), codes[:, i]]
         total -= weights @ np.where(codes[:, i] >= 0, log_p, 0.0)
     return total
 
 
-def problem(codes, layout, weights, l1, l2=0.0, threads=0):
-    objective = PseudoLikelihood(codes, layout, weights, threads=threads)
+def problem(codes, numbering, weights, l1, l2=0.0, threads=0):
+    objective = PseudoLikelihood(codes, numbering, weights, threads=threads)
     return Problem(objective, ElasticNet(l1, l2, objective.n_unpenalised))
 
 
@@ -61,48 +61,48 @@ def problem(codes, layout, weights, l1, l2=0.0, threads=0):
 def test_value_is_the_sum_of_conditional_log_probabilities_and_gradient_its_derivative(
     states, n, missing, density, seed
 ):
-    layout = Layout(states)
+    numbering = Numbering(states)
     codes, weights = linked_codes(states, n, missing, seed)
     rng = np.random.default_rng(seed)
-    w = rng.normal(size=layout.n_features) * 0.3 * (rng.random(layout.n_features) < density)
-    value, gradient = PseudoLikelihood(codes, layout, weights).value_and_gradient(w)
-    assert value == pytest.approx(by_definition(codes, layout, weights, w), rel=1e-12)
+    w = rng.normal(size=numbering.n_features) * 0.3 * (rng.random(numbering.n_features) < density)
+    value, gradient = PseudoLikelihood(codes, numbering, weights).value_and_gradient(w)
+    assert value == pytest.approx(by_definition(codes, numbering, weights, w), rel=1e-12)
     d, h = rng.normal(size=w.size), 1e-5
-    ends = [by_definition(codes, layout, weights, w + step * d) for step in (h, -h)]
+    ends = [by_definition(codes, numbering, weights, w + step * d) for step in (h, -h)]
     slope = (ends[0] - ends[1]) / (2.0 * h)
     assert gradient @ d == pytest.approx(slope, rel=1e-6, abs=1e-6 * (1.0 + value))
 
 
 def test_every_derivative_is_that_of_finite_differences():
     states = [2, 3, 2, 4, 2]
-    layout = Layout(states)
+    numbering = Numbering(states)
     codes, weights = linked_codes(states, 60, 0.1)
-    w = np.random.default_rng(1).normal(size=layout.n_features) * 0.5
-    gradient = PseudoLikelihood(codes, layout, weights).value_and_gradient(w)[1]
-    expected = scipy.optimize.approx_fprime(w, lambda w: by_definition(codes, layout, weights, w), 1e-7)
+    w = np.random.default_rng(1).normal(size=numbering.n_features) * 0.5
+    gradient = PseudoLikelihood(codes, numbering, weights).value_and_gradient(w)[1]
+    expected = scipy.optimize.approx_fprime(w, lambda w: by_definition(codes, numbering, weights, w), 1e-7)
     np.testing.assert_allclose(gradient, expected, atol=2e-4)
 
 
 def test_with_binary_variables_it_is_the_sum_of_log_losses():
-    layout = Layout([2] * 6)
+    numbering = Numbering([2] * 6)
     codes, weights = linked_codes([2] * 6)
-    w = np.random.default_rng(2).normal(size=layout.n_features)
-    p = scipy.special.expit(w[layout.n_interactions :] + codes @ layout.matrix(w))
+    w = np.random.default_rng(2).normal(size=numbering.n_features)
+    p = scipy.special.expit(w[numbering.n_interactions :] + codes @ numbering.matrix(w))
     losses = [log_loss(codes[:, i], p[:, i], sample_weight=weights, normalize=False) for i in range(6)]
-    value = PseudoLikelihood(codes, layout, weights).value_and_gradient(w)[0]
+    value = PseudoLikelihood(codes, numbering, weights).value_and_gradient(w)[0]
     assert value == pytest.approx(sum(losses), rel=1e-12)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 def test_a_restricted_objective_is_the_whole_one_with_the_other_weights_0(missing):
     states = [2, 2, 3, 2, 4, 2, 2]
-    layout = Layout(states)
+    numbering = Numbering(states)
     codes, weights = linked_codes(states, 700, missing)
-    whole = PseudoLikelihood(codes, layout, weights)
+    whole = PseudoLikelihood(codes, numbering, weights)
     rng = np.random.default_rng(3)
     for share in (0.0, 0.1, 0.5, 1.0):
-        kept = np.flatnonzero(rng.random(layout.n_features) < share)
-        w = np.zeros(layout.n_features)
+        kept = np.flatnonzero(rng.random(numbering.n_features) < share)
+        w = np.zeros(numbering.n_features)
         w[kept] = rng.normal(size=kept.size)
         value, gradient = whole.value_and_gradient(w)
         own, restricted = whole.restrict(kept).value_and_gradient(w[kept])
@@ -116,10 +116,10 @@ def test_a_restricted_objective_is_the_whole_one_with_the_other_weights_0(missin
 
 def test_terms_of_the_variables_add_up_to_the_whole():
     states = [2, 3, 2, 4]
-    layout = Layout(states)
+    numbering = Numbering(states)
     codes, weights = linked_codes(states, 300, 0.1)
-    whole = PseudoLikelihood(codes, layout, weights)
-    w = np.random.default_rng(4).normal(size=layout.n_features)
+    whole = PseudoLikelihood(codes, numbering, weights)
+    w = np.random.default_rng(4).normal(size=numbering.n_features)
     value, gradient = whole.value_and_gradient(w)
     for i in range(4):
         node, features = whole.core.node(i)
@@ -134,14 +134,14 @@ def test_terms_of_the_variables_add_up_to_the_whole():
 @pytest.mark.parametrize("density", [0.02, 1.0])
 def test_results_are_bitwise_the_same_on_any_number_of_threads(density):
     states = [2, 3] * 60
-    layout = Layout(states)
+    numbering = Numbering(states)
     codes, weights = linked_codes(states, 1500, 0.05)
     rng = np.random.default_rng(5)
-    w = rng.normal(size=layout.n_features) * 0.1 * (rng.random(layout.n_features) < density)
-    kept = np.flatnonzero(rng.random(layout.n_features) < 0.1)
+    w = rng.normal(size=numbering.n_features) * 0.1 * (rng.random(numbering.n_features) < density)
+    kept = np.flatnonzero(rng.random(numbering.n_features) < 0.1)
     results = []
     for threads in (1, 2, 4):
-        objective = PseudoLikelihood(codes, layout, weights, threads=threads)
+        objective = PseudoLikelihood(codes, numbering, weights, threads=threads)
         assert objective.n_threads == threads
         value, gradient = objective.value_and_gradient(w)
         own, restricted = objective.restrict(kept).value_and_gradient(w[kept])
@@ -150,43 +150,43 @@ def test_results_are_bitwise_the_same_on_any_number_of_threads(density):
 
 
 def test_the_optimum_with_l2_is_that_of_one_regression_on_shared_columns():
-    p, layout = 5, Layout([2] * 5)
+    p, numbering = 5, Numbering([2] * 5)
     codes, weights = linked_codes([2] * 5, 200)
-    whole = Problem(PseudoLikelihood(codes, layout, weights), ElasticNet(0.0, 3.0))
+    whole = Problem(PseudoLikelihood(codes, numbering, weights), ElasticNet(0.0, 3.0))
     w = minimize(whole, LBFGS(**TIGHT)).w
-    rows = np.zeros((p, len(codes), layout.n_features))
+    rows = np.zeros((p, len(codes), numbering.n_features))
     for i in range(p):
         for j in range(p):
             if i != j:
-                rows[i][:, layout.block(min(i, j), max(i, j))[0, 0]] = codes[:, j]
-        rows[i][:, layout.n_interactions + i] = 1.0
+                rows[i][:, numbering.block(min(i, j), max(i, j))[0, 0]] = codes[:, j]
+        rows[i][:, numbering.n_interactions + i] = 1.0
     model = LogisticRegression(C=1.0 / 3.0, fit_intercept=False, tol=1e-12, max_iter=10**5, solver="newton-cg")
-    model.fit(rows.reshape(-1, layout.n_features), codes.T.ravel(), np.tile(weights, p))
+    model.fit(rows.reshape(-1, numbering.n_features), codes.T.ravel(), np.tile(weights, p))
     np.testing.assert_allclose(w, model.coef_[0], atol=1e-5)
 
 
 @pytest.mark.parametrize("solver", [OWLQN, GraftingLight, Grafting])
 @pytest.mark.parametrize("states", [[2] * 12, [2, 3, 4, 2, 3, 2]])
 def test_solvers_end_at_the_l1_optimum(solver, states):
-    layout, l1 = Layout(states), 8.0
+    numbering, l1 = Numbering(states), 8.0
     codes, weights = linked_codes(states, 400, 0.05)
-    whole = problem(codes, layout, weights, l1)
+    whole = problem(codes, numbering, weights, l1)
     result = minimize(whole, solver(**TIGHT))
     gradient = whole.objective.value_and_gradient(result.w)[1]
     # Condition (3) of Zhu, Lao & Xing (2010), and no gradient where there is no penalty.
-    slopes, w = gradient[: layout.n_interactions], result.w[: layout.n_interactions]
+    slopes, w = gradient[: numbering.n_interactions], result.w[: numbering.n_interactions]
     assert 0 < np.count_nonzero(w) < w.size
     assert np.all(np.abs(slopes[w == 0.0]) <= l1 + 1e-4)
     np.testing.assert_allclose(slopes[w != 0.0], -l1 * np.sign(w[w != 0.0]), atol=1e-4)
-    np.testing.assert_allclose(gradient[layout.n_interactions :], 0.0, atol=1e-4)
+    np.testing.assert_allclose(gradient[numbering.n_interactions :], 0.0, atol=1e-4)
 
 
 def test_the_l1_optimum_is_that_of_scipy_on_split_weights():
-    layout, l1 = Layout([2, 3, 2, 2]), 4.0
+    numbering, l1 = Numbering([2, 3, 2, 2]), 4.0
     codes, weights = linked_codes([2, 3, 2, 2], 200)
-    whole = problem(codes, layout, weights, l1)
-    n = layout.n_features
-    prices = np.where(np.arange(n) < layout.n_interactions, l1, 0.0)
+    whole = problem(codes, numbering, weights, l1)
+    n = numbering.n_features
+    prices = np.where(np.arange(n) < numbering.n_interactions, l1, 0.0)
 
     def split(u):
         value, gradient = whole.objective.value_and_gradient(u[:n] - u[n:])
@@ -201,14 +201,14 @@ def test_the_l1_optimum_is_that_of_scipy_on_split_weights():
 
 
 def test_large_weights_keep_their_precision_and_infinite_ones_are_infinitely_bad():
-    layout = Layout([2, 3])
-    w = np.zeros(layout.n_features)
-    w[layout.n_interactions :] = [1e4, -1e4, 0.0]
-    value, gradient = PseudoLikelihood([[0, 1]], layout).value_and_gradient(w)
+    numbering = Numbering([2, 3])
+    w = np.zeros(numbering.n_features)
+    w[numbering.n_interactions :] = [1e4, -1e4, 0.0]
+    value, gradient = PseudoLikelihood([[0, 1]], numbering).value_and_gradient(w)
     assert value == pytest.approx(2e4 + np.log(2.0))
-    np.testing.assert_allclose(gradient[layout.n_interactions :], [1.0, -1.0, 0.5])
+    np.testing.assert_allclose(gradient[numbering.n_interactions :], [1.0, -1.0, 0.5])
     for bad in (np.inf, np.nan):
-        assert PseudoLikelihood([[0, 1]], layout).value_and_gradient(np.full(w.size, bad))[0] == np.inf
+        assert PseudoLikelihood([[0, 1]], numbering).value_and_gradient(np.full(w.size, bad))[0] == np.inf
 
 
 @pytest.mark.parametrize(
@@ -228,12 +228,12 @@ def test_large_weights_keep_their_precision_and_infinite_ones_are_infinitely_bad
 )
 def test_bad_data_are_refused(codes, weights, message):
     with pytest.raises(DataError, match=message):
-        PseudoLikelihood(codes, Layout([2, 2]), weights)
+        PseudoLikelihood(codes, Numbering([2, 2]), weights)
 
 
 def test_bad_options_are_refused():
-    layout = Layout([2, 2])
-    objective = PseudoLikelihood([[0, 1]], layout)
+    numbering = Numbering([2, 2])
+    objective = PseudoLikelihood([[0, 1]], numbering)
     for features in ([3], [-1], [1, 0], [1, 1]):
         with pytest.raises(OptionError, match="features"):
             objective.restrict(np.array(features))

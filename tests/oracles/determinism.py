@@ -29,11 +29,11 @@ from loglinear import (
 )
 from loglinear.errors import OptionError
 from loglinear.networks.exact import Exact
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 from loglinear.objectives.network import NetworkLikelihood
 from loglinear.objectives.pseudolikelihood import PseudoLikelihood
 from loglinear.solvers import SOLVERS
-from loglinear.solvers.parts.needs import check
+from loglinear.solvers.common.needs import check
 from oracles.samples import chunky, linked_codes
 
 # Solvers that go sample by sample, on one thread, or restart so often that they would take long on the largest data.
@@ -72,8 +72,8 @@ def objectives(threads):
             X, rng.integers(2, size=3000), n_classes=2, intercept=False, threads=threads
         ),
         "three classes": ClassifierObjective(X, rng.integers(3, size=3000), n_classes=3, threads=threads),
-        "pseudo-likelihood": PseudoLikelihood(codes, Layout([2, 3, 2, 2]), threads=threads),
-        "network": NetworkLikelihood(codes, Layout([2, 3, 2, 2]), inference=Exact(), threads=threads),
+        "pseudo-likelihood": PseudoLikelihood(codes, Numbering([2, 3, 2, 2]), threads=threads),
+        "network": NetworkLikelihood(codes, Numbering([2, 3, 2, 2]), inference=Exact(), threads=threads),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from loglinear._core import Network
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 
 
 def assignments(states: np.ndarray) -> np.ndarray:
@@ -61,12 +61,12 @@ class Scored:
 
 
 class Enumerated:
-    """A network whose weights are w, numbered as in `Layout`."""
+    """A network whose weights are w, numbered as in `Numbering`."""
 
-    def __init__(self, layout: Layout, w: np.ndarray) -> None:
-        self.layout, self.w = layout, w
-        self.codes = assignments(layout.states)
-        self.features = features(layout, self.codes)
+    def __init__(self, numbering: Numbering, w: np.ndarray) -> None:
+        self.numbering, self.w = numbering, w
+        self.codes = assignments(numbering.states)
+        self.features = features(numbering, self.codes)
         self.scores = self.features @ w
         most = self.scores.max()
         self.log_z = most + np.log(np.exp(self.scores - most).sum())
@@ -76,8 +76,8 @@ class Enumerated:
         return self.codes[np.random.default_rng(seed).choice(len(self.codes), n, p=self.p)]
 
     def marginals(self) -> list[np.ndarray]:
-        n = self.layout.n_variables
-        return [np.bincount(self.codes[:, i], self.p, self.layout.states[i]) for i in range(n)]
+        n = self.numbering.n_variables
+        return [np.bincount(self.codes[:, i], self.p, self.numbering.states[i]) for i in range(n)]
 
     def log_p(self, row: np.ndarray) -> float:
         """Of the values of a row that are not missing."""
@@ -87,19 +87,19 @@ class Enumerated:
     def given(self, row: np.ndarray) -> list[np.ndarray]:
         fits = ((self.codes == row) | (row < 0)).all(axis=1)
         p = self.p * fits / self.p[fits].sum()
-        return [np.bincount(self.codes[:, i], p, self.layout.states[i]) for i in range(self.layout.n_variables)]
+        return [np.bincount(self.codes[:, i], p, self.numbering.states[i]) for i in range(self.numbering.n_variables)]
 
 
-def features(layout: Layout, codes: np.ndarray) -> np.ndarray:
+def features(numbering: Numbering, codes: np.ndarray) -> np.ndarray:
     """Values of all features for complete samples, shape (n_samples, n_features)."""
-    on = layout.indicators(codes)
-    first, second = layout.columns_of(np.arange(layout.n_interactions))
+    on = numbering.indicators(codes)
+    first, second = numbering.columns_of(np.arange(numbering.n_interactions))
     return np.hstack([on[:, first] * on[:, second], on])
 
 
-def weights(layout: Layout, seed: int = 0, share: float = 1.0, scale: float = 1.0) -> np.ndarray:
+def weights(numbering: Numbering, seed: int = 0, share: float = 1.0, scale: float = 1.0) -> np.ndarray:
     """Random weights, some of the interactions 0."""
     random = np.random.default_rng(seed)
-    w = scale * random.normal(size=layout.n_features)
-    w[: layout.n_interactions][random.random(layout.n_interactions) > share] = 0.0
+    w = scale * random.normal(size=numbering.n_features)
+    w[: numbering.n_interactions][random.random(numbering.n_interactions) > share] = 0.0
     return w

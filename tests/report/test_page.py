@@ -14,7 +14,7 @@ from loglinear import ChainCRF, Corpus, MaxEnt, OptionError, Status, TraceRecord
 from loglinear.calibration import calibration
 from loglinear.data.tokens import corpus_words, word
 from loglinear.datasets import demo_paths
-from loglinear.models.reports import training_rows
+from loglinear.models.explain.reports import training_rows
 from loglinear.report import charts
 from loglinear.report.mistakes import confusions, mistakes
 from oracles.command_line import sentences

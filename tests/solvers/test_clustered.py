@@ -18,7 +18,7 @@ from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
 from loglinear.solvers import LBFGS, Clustered, make_solver
-from loglinear.solvers.parts.projection import project_down
+from loglinear.solvers.common.projection import project_down
 from oracles.logistic import Logistic, Summed
 from oracles.samples import Classified, chunky
 

@@ -13,8 +13,8 @@ from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
+from loglinear.solvers.common.wolfe import C1, C2
 from loglinear.solvers.lbfgs import LBFGS
-from loglinear.solvers.parts.wolfe import C1, C2
 
 
 class Smooth:

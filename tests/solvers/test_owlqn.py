@@ -18,9 +18,9 @@ from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
 from loglinear.solvers import make_solver
+from loglinear.solvers.common.history import History
+from loglinear.solvers.common.quasi_newton import Found
 from loglinear.solvers.owlqn import GAMMA, OWLQN
-from loglinear.solvers.parts.history import History
-from loglinear.solvers.parts.quasi_newton import Found
 from oracles.logistic import Logistic
 
 

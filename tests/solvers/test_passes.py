@@ -12,7 +12,7 @@ from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.solvers import ASG, SAG, SG, SGDL1, AdaGrad, Pegasos
-from loglinear.solvers.parts.per_sample import visiting
+from loglinear.solvers.common.per_sample import visiting
 from oracles.samples import chunky
 
 PASSES, RATE, L2 = 3, 0.2, 0.5

@@ -11,13 +11,13 @@ from scipy.optimize import minimize as scipy_minimize
 
 from loglinear import ClassifierObjective, ElasticNet, OptionError, Problem, Stop, minimize
 from loglinear.networks.exact import Exact
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 from loglinear.objectives.network import NetworkLikelihood
 from loglinear.penalty import GroupLasso
 from loglinear.solvers import OWLQN, ProxGradient
 from oracles.network_enumeration import Enumerated, weights
 
-LAYOUT = Layout([3, 2, 4, 2])
+LAYOUT = Numbering([3, 2, 4, 2])
 
 
 @pytest.fixture(scope="module")

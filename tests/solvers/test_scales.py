@@ -15,7 +15,7 @@ import pytest
 from loglinear import ClassifierObjective, ElasticNet, Problem, Status, Stop, minimize
 from loglinear.errors import ObjectiveError, OptionError
 from loglinear.solvers import SOLVERS
-from loglinear.solvers.parts.needs import check
+from loglinear.solvers.common.needs import check
 
 SCALES = {
     "1e-8": np.full(6, 1e-8),

@@ -20,7 +20,7 @@ from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
 from loglinear.solvers import OWLQN, SGDL1, TwoStage, tune_learning_rate
-from loglinear.solvers.parts.tuning import QUICK_PASSES
+from loglinear.solvers.common.tuning import QUICK_PASSES
 from oracles.samples import Classified, PerSample, chunky, sentences
 
 LAWS = examples(40)

@@ -16,7 +16,7 @@ from loglinear.data.graphs import Graphs
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.networks.exact import Exact
-from loglinear.networks.numbering import Layout
+from loglinear.networks.numbering import Numbering
 from loglinear.objectives.graph import GraphLikelihood
 from loglinear.objectives.network import NetworkLikelihood
 from loglinear.objectives.pseudolikelihood import PseudoLikelihood
@@ -49,7 +49,7 @@ def classifier(n_classes, intercept=True):
 
 def network(kind, **options):
     states = [2, 3, 2, 2]
-    return kind(linked_codes(states, 120)[0], Layout(states), **options)
+    return kind(linked_codes(states, 120)[0], Numbering(states), **options)
 
 
 def graphs():

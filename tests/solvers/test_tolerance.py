@@ -10,7 +10,7 @@ import pytest
 from loglinear import ChainObjective, ClassifierObjective, Corpus, ElasticNet, Problem, minimize
 from loglinear.result import Status
 from loglinear.solvers import LabelSets, make_solver
-from loglinear.solvers.parts.quasi_newton import stopping_status
+from loglinear.solvers.common.quasi_newton import stopping_status
 from oracles.samples import chunky
 
 # Over how many steps the decrease is averaged, and the penalty.

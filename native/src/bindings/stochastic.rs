@@ -161,7 +161,7 @@ impl SamplePasses {
         interruptible(py, |interrupt| adagrad::pass(&self.inner, w, squares, &settings, interrupt))
     }
 
-    /// A pass of the averaged perceptron (see `loglinear.models.online`); updates w and the weighted sum of its changes in place.
+    /// A pass of the averaged perceptron (see `loglinear.compat.pycrfsuite._online`); updates w and the weighted sum of its changes in place.
     ///
     /// Returns the sum of the losses, as the other online learners' passes do.
     #[pyo3(signature = (w, sum, iterates, *, visits))]
@@ -176,7 +176,7 @@ impl SamplePasses {
         self.averaged_pass(py, &AveragedPerceptron, (w, sum, iterates), &visits)
     }
 
-    /// A passive-aggressive pass (see `loglinear.models.online`); updates w and the weighted sum of its changes in place.
+    /// A passive-aggressive pass (see `loglinear.compat.pycrfsuite._online`); updates w and the weighted sum of its changes in place.
     ///
     /// `slack` is 0, 1 or 2: none, a linear penalty, a squared one.
     #[pyo3(signature = (w, sum, iterates, *, visits, slack, c, error_sensitive))]
@@ -201,7 +201,7 @@ impl SamplePasses {
         self.averaged_pass(py, &PassiveAggressive { slack, c, error_sensitive }, (w, sum, iterates), &visits)
     }
 
-    /// A pass of AROW (see `loglinear.models.online`); updates w and its variances in place.
+    /// A pass of AROW (see `loglinear.compat.pycrfsuite._online`); updates w and its variances in place.
     #[pyo3(signature = (w, variances, *, visits, gamma))]
     fn arow_pass(
         &self,

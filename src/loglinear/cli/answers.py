@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..models.answers import Answers
+from ..models.explain.answers import Answers
 from .output import say
 from .reading import naming
 
 if TYPE_CHECKING:
     from ..data.texts import Documents
-    from ..models.chain_file import ChainModel
+    from ..models.files.chain import ChainModel
 
 __all__ = ["of_sentences", "of_texts"]
 
@@ -40,7 +40,7 @@ def of_sentences(path: str, model: ChainModel, format: str, *, sure: bool, spans
         say(f"warning: {path} has labels that the model does not know, which count as missed: {names}")
     if not sure:
         return Answers(gold, model.predict(corpus.core, threads=threads), None, corpus)
-    from ..models.tagging import tag_corpus
+    from ..models.files.tagging import tag_corpus
 
     taggings = tag_corpus(model, corpus, spans=spans, threads=threads)
     return Answers(gold, [each.labels for each in taggings], taggings, corpus)
@@ -60,7 +60,7 @@ def of_texts(documents: Documents, model_path: str, *, sure: bool) -> Answers:
     predicted = classifier.predict(documents.texts)
     taggings = None
     if sure:
-        from ..models.tagging import Tagging
+        from ..models.files.tagging import Tagging
 
         rows = zip(predicted, classifier.predict_proba(documents.texts), strict=True)
         sure_of = [(label, min(row[label], 1.0)) for label, row in rows]

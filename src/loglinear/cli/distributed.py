@@ -13,8 +13,8 @@ from .output import counted, say
 
 if TYPE_CHECKING:
     from ..minimize import Callback
-    from ..models.checkpoint import Checkpoint
-    from ..models.options import DevOptions, SolverOptions
+    from ..models.training.checkpoint import Checkpoint
+    from ..models.training.options import DevOptions, SolverOptions
     from ..objectives.chain import ChainFeatures
     from ..result import Result
     from .progress import Progress
@@ -100,7 +100,7 @@ def _train(
     from ..dask.cluster import Cluster
     from ..dask.data import sources
     from ..dask.spread import SpreadGroup, Tally
-    from ..models.chain_parts import train_parts
+    from ..models.training.chain_parts import train_parts
     from ..objectives.parts import ChainParts
     from .reading import read_template
 
@@ -133,7 +133,7 @@ def _dev(arguments: Namespace, objective: Any, template: str | None, use: DevOpt
         return None
     from ..data.corpus import Corpus
     from ..data.formats import format_of
-    from ..models.chain_training import DevSet
+    from ..models.training.chain import DevSet
 
     format = arguments.format or format_of(arguments.dev, objective.table.format)
     found = Corpus.read(arguments.dev, format=format, template=template, partial=arguments.partial)
@@ -145,6 +145,6 @@ def _dev(arguments: Namespace, objective: Any, template: str | None, use: DevOpt
 
 
 def _start(path: str | None) -> Any:
-    from ..models.start import Start
+    from ..models.training.start import Start
 
     return None if path is None else Start.open(path)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .output import say
 
 if TYPE_CHECKING:
-    from ..models.chain_file import ChainModel
+    from ..models.files.chain import ChainModel
 
 __all__ = ["LOOKED_AT", "is_regular", "start_of", "warn_of_whole_sentences"]
 

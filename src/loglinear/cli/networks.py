@@ -13,10 +13,10 @@ import numpy.typing as npt
 from ..data.table import Table, read_table
 from ..data.writing import write_output
 from ..errors import DataError, OptionError
-from ..models import network_file
-from ..models.explanation import Explanation
+from ..models.explain.explanation import Explanation
+from ..models.files import network as network_file
+from ..models.files.settings import plain
 from ..models.network import PairwiseMRF
-from ..models.settings import plain
 from ..report.page import Report
 from ..result import violation_text
 from .options import flag, flags_of
@@ -132,8 +132,8 @@ def make_report(model: str, data: str, given: dict[str, Any], title: str) -> Rep
         given: options of the command line that networks refuse, None for those not given.
         title: of the page.
     """
-    from ..models.network_report import report_of_network
-    from ..models.structure import NetworkOptions
+    from ..models.explain.network_report import report_of_network
+    from ..models.training.structure import NetworkOptions
 
     arguments = Namespace(model=model, file=data, **given)
     _refuse(arguments, "format", "scheme", "trace")

@@ -28,7 +28,7 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
         DataError: a file to read, other than the arguments `model` and `start`, is a model.
     """
     from ..data.writing import check_writable
-    from ..models.settings import kind_of
+    from ..models.files.settings import kind_of
 
     spelt = {each.dest: each.option_strings[-1] if each.option_strings else each.metavar for each in parser._actions}
     seen = [(name, path) for name in reads for path in _paths(getattr(arguments, name))]

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..data.corpus import Corpus
-    from ..models.chain_file import ChainModel
-    from ..models.chain_training import DevSet
-    from ..models.options import DevOptions
-    from ..models.start import Start
+    from ..models.files.chain import ChainModel
+    from ..models.training.chain import DevSet
+    from ..models.training.options import DevOptions
+    from ..models.training.start import Start
     from .progress import Progress
 
 __all__ = [
@@ -80,7 +80,7 @@ def rereadable(path: str) -> Iterator[str]:
 
 def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
     """Open the model of a chain or a classifier; return it with its settings."""
-    from ..models import chain_file
+    from ..models.files import chain as chain_file
 
     return chain_file.open_model(path)
 
@@ -174,8 +174,8 @@ def read_sentences(
     """
     from ..data.corpus import Corpus
     from ..data.formats import format_of, takes_template
-    from ..models.chain_training import DevSet
-    from ..models.options import DevOptions
+    from ..models.training.chain import DevSet
+    from ..models.training.options import DevOptions
     from .output import counted, say
 
     text = read_template(preset, template)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..models.settings import kind_of
+from ..models.files.settings import kind_of
 from .answers import of_sentences, of_texts
 from .options import flags_of
 from .output import say
@@ -71,7 +71,7 @@ def _of_labels(
     notes: Sequence[str],
 ) -> Report:
     """Return the report of a chain or a classifier; the arguments are those of `write_report`."""
-    from ..models.reports import make_report
+    from ..models.explain.reports import make_report
     from ..schemes import checked_scheme
 
     model, settings = open_model(model_path)
@@ -103,8 +103,8 @@ def _of_labels(
 def training_command(settings: dict[str, Any], template: str | None) -> str | None:
     """Return the command that trains a model again, with names in capitals for files; None if there is none."""
     from ..data.formats import FORMATS
-    from ..models.options import DevOptions, SolverOptions
-    from ..models.reports import preset_of
+    from ..models.explain.reports import preset_of
+    from ..models.training.options import DevOptions, SolverOptions
     from ..objectives.chain import ChainFeatures
 
     format = str(settings.get("format"))

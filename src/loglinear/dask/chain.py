@@ -14,12 +14,12 @@ from ..data.parts import PART_BYTES
 from ..errors import ClusterError
 from ..minimize import Callback
 from ..models import chain as local
-from ..models.chain_parts import train_parts
-from ..models.chain_training import DevSet
-from ..models.checkpoint import Checkpoint
 from ..models.estimator import check_end, check_fitted
-from ..models.options import SolverOptions
-from ..models.start import Start
+from ..models.training.chain import DevSet
+from ..models.training.chain_parts import train_parts
+from ..models.training.checkpoint import Checkpoint
+from ..models.training.options import SolverOptions
+from ..models.training.start import Start
 from ..objectives.chain import ChainFeatures
 from ..objectives.parts import ChainParts
 from ..options import whole_number
@@ -49,7 +49,7 @@ def train_chain(
         features: which features the chain has.
         options: penalty and solver.
         tally: what is counted on the way.
-        given: callbacks, dev, start, checkpoint of `models.chain_parts.train_parts`.
+        given: callbacks, dev, start, checkpoint of `models.training.chain_parts.train_parts`.
     """
     options.check()
     objective = ChainParts(SpreadGroup(cluster, parts, tally), features)

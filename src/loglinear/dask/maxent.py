@@ -15,10 +15,10 @@ from ..data.parts import PART_BYTES
 from ..errors import DataError, OptionError
 from ..minimize import Callback
 from ..models import maxent as local
-from ..models.checkpoint import Checkpoint, Saving
 from ..models.estimator import check_fitted
-from ..models.fingerprint import checksum
-from ..models.options import SolverOptions
+from ..models.training.checkpoint import Checkpoint, Saving
+from ..models.training.fingerprint import checksum
+from ..models.training.options import SolverOptions
 from ..objectives.chain import ChainFeatures
 from ..objectives.groups import Group
 from ..objectives.matrix_parts import ChunkOfSamples, ClassifierParts, chunk_of_part

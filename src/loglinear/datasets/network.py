@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import OptionError
 from ..networks.exact import is_narrow
 from ..networks.graph import Graph
-from ..networks.numbering import Codes, Layout, Numbers
+from ..networks.numbering import Codes, Numbering, Numbers
 from ..options import one_of, real_number, whole_number
 from ..vectors import Vector
 
@@ -50,12 +50,12 @@ class NetworkSample:
     node_weights: list[Vector]
 
     def vector(self) -> Vector:
-        """Return all weights, numbered by `loglinear.networks.numbering.Layout`, shape (n_features,)."""
-        layout = Layout(self.states)
-        w = np.zeros(layout.n_features)
+        """Return all weights, numbered by `loglinear.networks.numbering.Numbering`, shape (n_features,)."""
+        numbering = Numbering(self.states)
+        w = np.zeros(numbering.n_features)
         for (i, j), table in zip(self.edges, self.weights, strict=True):
-            w[layout.block(i, j)] = table[1:, 1:]
-        w[layout.n_interactions :] = np.concatenate([scores[1:] for scores in self.node_weights])
+            w[numbering.block(i, j)] = table[1:, 1:]
+        w[numbering.n_interactions :] = np.concatenate([scores[1:] for scores in self.node_weights])
         return w
 
 
@@ -158,7 +158,7 @@ def _sampled(
     sample: NetworkSample, n_samples: int, sampler: str | None, sweeps: int, rng: np.random.Generator
 ) -> Codes:
     """Draw samples from the network of ``sample``, which has none yet."""
-    network = Graph(Layout(sample.states), sample.edges).network
+    network = Graph(Numbering(sample.states), sample.edges).network
     tables = [table.ravel() for table in sample.weights]
     scores = np.concatenate(sample.node_weights), np.concatenate([*tables, np.zeros(0)])
     seed = int(rng.integers(2**32))

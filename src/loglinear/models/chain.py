@@ -20,11 +20,11 @@ from ..data.templates import TemplateText
 from ..errors import DataError, OptionError
 from ..objectives.chain import ChainFeatures
 from ..options import one_of
-from .chain_file import ChainModel, checked_n_best, constrained, open_model
 from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
 from .estimator import Estimator, check_end, check_fitted
-from .tagging import DECODE, Tagging, tag_corpus
+from .files.chain import ChainModel, checked_n_best, constrained, open_model
+from .files.tagging import DECODE, Tagging, tag_corpus
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from ..minimize import Callback
     from ..report.page import Report
     from ..result import Result
-    from .checkpoint import Checkpoint
-    from .explanation import Explanation
-    from .start import Start
-from .options import DevOptions, SolverOptions
+    from .explain.explanation import Explanation
+    from .training.checkpoint import Checkpoint
+    from .training.start import Start
+from .training.options import DevOptions, SolverOptions
 
 __all__ = ["ChainCRF"]
 
@@ -131,7 +131,7 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
             >>> print(new.result_.start)
             1 of 3 features have weights of the model to start at; 1 label is new
         """
-        from .chain_training import DevSet, train_chain
+        from .training.chain import DevSet, train_chain
 
         use = self._options(DevOptions)
         use.check(given=X_dev is not None)
@@ -292,7 +292,7 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
             ('NN', 'DT')
         """
         from ..data.tokens import shown_words
-        from .explainer import Explainer
+        from .explain.explainer import Explainer
 
         tokens = list(tokens)
         model, corpus = self._inputs([tokens])
@@ -389,8 +389,8 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
             (1.0, [])
         """
         from ..data.tokens import shown_words
-        from .answers import Answers
-        from .reports import call_text, make_report
+        from .explain.answers import Answers
+        from .explain.reports import call_text, make_report
 
         if not isinstance(X, Corpus):
             X = list(X)
@@ -489,7 +489,7 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
 
 def _opened(start: ChainCRF | str | os.PathLike[str]) -> Start:
     """Return the model to start a training at."""
-    from .start import Start
+    from .training.start import Start
 
     if not isinstance(start, ChainCRF):
         return Start.open(start)

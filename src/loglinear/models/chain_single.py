@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ..data.labels import check_ordered, typed
-from .chain_file import tag_lists
+from .files.chain import tag_lists
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .chain_file import ChainModel
+    from .files.chain import ChainModel
 
 __all__ = ["SingleSentences"]
 

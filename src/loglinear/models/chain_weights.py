@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from ..data.templates import template_text
 from ..errors import OptionError
-from .chain_file import ChainModel
 from .estimator import check_fitted
-from .settings import settings_text
+from .files.chain import ChainModel
+from .files.settings import settings_text
 
 __all__ = ["WeightsByName"]
 

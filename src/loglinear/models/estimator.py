@@ -17,7 +17,7 @@ from inspect import Parameter, Signature, cleandoc, get_annotations, getattr_sta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import OptionError
-from .options import RunOptions, thread_count
+from .training.options import RunOptions, thread_count
 from .translations import hint
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Estimator:
         """Return the callbacks, followed by a callback that prints if the estimator is verbose."""
         if not self.verbose:
             return tuple(callbacks)
-        from .training import Printer
+        from .training.run import Printer
 
         return (*callbacks, Printer())
 

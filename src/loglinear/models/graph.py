@@ -22,11 +22,11 @@ from ..objectives.graph import GraphField, GraphLikelihood, weights_of_pairs
 from ..options import one_of, truth_value
 from ..result import Result
 from ..vectors import Vector
-from . import graph_file
 from .estimator import Estimator, check_end
-from .options import SolverOptions
-from .settings import training_summary
-from .training import train
+from .files import graph as graph_file
+from .files.settings import training_summary
+from .training.options import SolverOptions
+from .training.run import train
 
 if TYPE_CHECKING:
     import networkx
@@ -261,7 +261,7 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
         Raises:
             DataError: graphs or labels that cannot be used.
         """
-        from .network_report import report_of_graphs
+        from .explain.network_report import report_of_graphs
 
         _joined(y, Graphs.of(X))
         return report_of_graphs(self, X, y, title=title)

@@ -29,17 +29,17 @@ from ..objectives.classifier import ClassifierObjective
 from ..options import one_of, truth_value, whole_number
 from ..result import Result, Status
 from ..vectors import Vector
-from . import maxent_file
-from .checkpoint import Checkpoint, Saving
 from .estimator import Estimator, check_end
-from .fingerprint import checksum, of_classifier
-from .options import DevOptions, SolverOptions
-from .settings import training_summary
-from .training import DevData, train
+from .files import maxent as maxent_file
+from .files.settings import training_summary
+from .training.checkpoint import Checkpoint, Saving
+from .training.fingerprint import checksum, of_classifier
+from .training.options import DevOptions, SolverOptions
+from .training.run import DevData, train
 
 if TYPE_CHECKING:
     from ..report.page import Report
-    from .explanation import Explanation
+    from .explain.explanation import Explanation
 
 __all__ = ["MaxEnt"]
 
@@ -178,7 +178,7 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
         matrix, right = self._matrix(X), np.asarray(y)[:, None] == self.classes_
 
         def score(w: Vector) -> dict[str, float]:
-            coef, intercept = objective.parts(w)
+            coef, intercept = objective.coefficients(w)
             best = _best(np.asarray(matrix @ coef.T) + intercept)
             return {"accuracy": float(right[np.arange(best.size), best].mean())}
 
@@ -231,7 +231,7 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
             result = train(each, chosen, unpenalised=each.n_unpenalised, callbacks=callbacks, dev=dev, saving=saving)
             interrupted = interrupted or result.status is Status.INTERRUPTED
             results.append(replace(result, status=Status.INTERRUPTED) if interrupted else result)
-        parts = [each.parts(result.w) for each, result in zip(objectives, results, strict=True)]
+        parts = [each.coefficients(result.w) for each, result in zip(objectives, results, strict=True)]
         self.coef_: Any = np.ascontiguousarray(np.concatenate([coef for coef, _ in parts]))
         self.intercept_ = np.concatenate([intercept for _, intercept in parts])
         self.n_iter_ = np.array([result.iterations for result in results], dtype=np.int32)
@@ -310,7 +310,7 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
             (1.0, [])
         """
         from ..data.tokens import sample_texts
-        from .reports import call_text, make_report, sample_answers
+        from .explain.reports import call_text, make_report, sample_answers
 
         corpus = attribute_corpus(X)
         if corpus is not None and corpus is X:
@@ -354,7 +354,7 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
                    +0.259  (intercept)
         """
         from ..data.tokens import sample_texts
-        from .explained import explain_samples
+        from .explain.explained import explain_samples
 
         check_is_fitted(self)
         corpus = attribute_corpus(X)

@@ -23,25 +23,25 @@ from ..networks.graph import Graph, Report
 from ..networks.inference import make_inference
 from ..networks.log_partition import LogPartition, log_partition
 from ..networks.loopy_bp import LoopyBP
-from ..networks.numbering import Codes, Layout
+from ..networks.numbering import Codes, Numbering
 from ..networks.tree_reweighted import TreeReweighted
 from ..options import real_number, whole_number
 from ..path import Path
 from ..result import Result, Status
 from ..vectors import Vector
-from . import network_file
 from .estimator import Estimator, check_end
-from .options import SolverOptions
-from .resampling import EdgeConfidence, confidence_of
-from .schema import refuse
-from .settings import training_summary
-from .structure import NetworkOptions, Trained, Training, train_network
+from .files import network as network_file
+from .files.schema import refuse
+from .files.settings import training_summary
+from .training.options import SolverOptions
+from .training.resampling import EdgeConfidence, confidence_of
+from .training.structure import NetworkOptions, Trained, Training, train_network
 
 if TYPE_CHECKING:
     import networkx
 
     from ..report import page
-    from .explanation import Explanation
+    from .explain.explanation import Explanation
 
 __all__ = ["LogLikelihood", "PairwiseMRF"]
 
@@ -161,7 +161,9 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
             weights = counts.astype(np.float64) if weights is None else weights * counts
         self._store_variables(names, categories, edges)
         callbacks = self._observers(callbacks)
-        trained = train_network(codes, self._layout, weights, options, n=n, threads=self._threads, callbacks=callbacks)
+        trained = train_network(
+            codes, self._numbering, weights, options, n=n, threads=self._threads, callbacks=callbacks
+        )
         self._store(trained)
         self._training = {"n_samples": n, **training_summary([trained.result])}
         self._warn_of_training(trained)
@@ -208,18 +210,18 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         weights = None
         if sample_weight is not None:
             weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
-        training = Training(codes, self._layout, weights, self._options(NetworkOptions), self._threads, ())
+        training = Training(codes, self._numbering, weights, self._options(NetworkOptions), self._threads, ())
         trained = Trained(self._weights(), self.l1_, None, None)  # type: ignore[arg-type]
         samples = training.bootstrap(trained, count, seed)
-        n_variables = self._layout.n_variables
+        n_variables = self._numbering.n_variables
         found = confidence_of(samples, n_variables, level=level, observe=observe)
         return replace(found, edges=self._varying[found.edges])
 
     def _weights(self) -> Vector:
-        """Return the weights as `Layout` numbers them."""
-        w = np.zeros(self._layout.n_features)
+        """Return the weights as `Numbering` numbers them."""
+        w = np.zeros(self._numbering.n_features)
         w[self._graph.interactions] = self._scores[1][self._graph.places]
-        w[self._layout.n_interactions :] = self._scores[0][self._graph.columns]
+        w[self._numbering.n_interactions :] = self._scores[0][self._graph.columns]
         return w
 
     def _warn_of_training(self, trained: Trained) -> None:
@@ -245,17 +247,17 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
             del self.feature_names_in_
         # Numbers of the variables that the network has: the others are left out.
         self._varying = np.flatnonzero([known.size > 1 for known in categories])
-        self._layout = Layout([categories[i].size for i in self._varying])
+        self._numbering = Numbering([categories[i].size for i in self._varying])
 
     def _store(self, trained: Trained) -> None:
-        layout, w = self._layout, trained.w
+        numbering, w = self._numbering, trained.w
         self.l1_, self.inference_report_ = trained.l1, trained.report
         self.result_: Result | None = trained.result
         self.n_iter_ = trained.result.iterations
         if trained.path is not None:
             self.path_: Path = trained.path
-        graph = Graph(layout, layout.edges_of(np.flatnonzero(w[: layout.n_interactions])), self._threads)
-        self._hold(graph, graph.scores(w[graph.interactions], w[layout.n_interactions :]))
+        graph = Graph(numbering, numbering.edges_of(np.flatnonzero(w[: numbering.n_interactions])), self._threads)
+        self._hold(graph, graph.scores(w[graph.interactions], w[numbering.n_interactions :]))
 
     def _hold(self, graph: Graph, scores: tuple[Vector, Vector]) -> None:
         """Keep the graph with its weights."""
@@ -327,7 +329,9 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         if self._exactly():
             codes = network.sample(*self._scores, count, seed=seed)
         else:
-            start = np.random.default_rng(seed).integers(0, self._layout.states, size=(count, self._layout.n_variables))
+            start = np.random.default_rng(seed).integers(
+                0, self._numbering.states, size=(count, self._numbering.n_variables)
+            )
             codes = network.gibbs(*self._scores, start.astype(np.int32), sweeps=sweeps, thin=sweeps, seed=seed)
         return decoded(codes, self.categories_)
 
@@ -430,7 +434,7 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         Raises:
             DataError: data that cannot be used.
         """
-        from .network_report import report_of_network
+        from .explain.network_report import report_of_network
 
         return report_of_network(self, X, title=title)
 
@@ -457,7 +461,7 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
               2  column 1=wet  wet 0.650, not dry 0.350: +0.619
                    +0.619  (its own weight)
         """
-        from .explained import explain_states
+        from .explain.explained import explain_states
 
         codes, beliefs = self._beliefs(X)
         return explain_states(
@@ -508,7 +512,7 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         network._store_variables(settings["names"], found.categories, bins)
         network.l1_, network.result_, network.inference_report_ = float(network.l1), None, None
         network._training = settings.get("training", {})
-        network._hold(Graph(network._layout, found.edges, 0), found.scores)
+        network._hold(Graph(network._numbering, found.edges, 0), found.scores)
         return network
 
 

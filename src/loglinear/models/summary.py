@@ -22,7 +22,7 @@ _STYLE = """<style>
 
 def summary_html(estimator: Any) -> str:
     """Return an estimator as HTML: the call that makes it and, if it is fitted, a table of what training has given."""
-    from .reports import call_text
+    from .explain.reports import call_text
 
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>'
@@ -39,8 +39,8 @@ def summary_rows(estimator: Any) -> dict[str, str]:
     import numpy as np
     import scipy.sparse
 
-    from . import network_report, reports
-    from .settings import training_summary
+    from .explain import network_report, reports
+    from .files.settings import training_summary
 
     known = vars(estimator)
     if "model_" in known:

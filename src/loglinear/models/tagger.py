@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.labels import typed
 from ..errors import OptionError
-from .chain_file import ChainModel, open_model, tag_arrow, tag_lists
-from .tagging import Tagging
+from .files.chain import ChainModel, open_model, tag_arrow, tag_lists
+from .files.tagging import Tagging
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,13 +9,13 @@ from typing import Any
 from ..data.texts import remade, settings_of
 from ..errors import OptionError
 from ..minimize import Callback
-from . import maxent_file
-from .chain_file import open_model
-from .checkpoint import Checkpoint
-from .explained import explain_samples
-from .explanation import Explanation
+from .explain.explained import explain_samples
+from .explain.explanation import Explanation
+from .files import maxent as maxent_file
+from .files.chain import open_model
+from .files.schema import refuse
 from .maxent import MaxEnt
-from .schema import refuse
+from .training.checkpoint import Checkpoint
 
 __all__ = ["TextClassifier"]
 

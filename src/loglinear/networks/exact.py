@@ -53,7 +53,7 @@ class Exact:
         if not whole:
             return Moments(log_z, nodes, edges)
         pairs = graph.network.pair_marginals(*scores, limit=self.limit)
-        return Moments(log_z, nodes, edges, graph.layout.upper(pairs[np.ix_(graph.columns, graph.columns)]))
+        return Moments(log_z, nodes, edges, graph.numbering.upper(pairs[np.ix_(graph.columns, graph.columns)]))
 
     def completion(self) -> dict[str, Any]:
         """Return the options with which rows with missing values are completed: exactly, too."""

@@ -94,22 +94,22 @@ class Gibbs:
 
     def _expected(self, graph: Graph, codes: Codes, weights: Vector, log_z: float) -> Moments:
         """Expectations over weighted samples."""
-        on = graph.layout.indicators(codes)
-        products = graph.layout.upper(on.T @ (on * weights[:, None]))
+        on = graph.numbering.indicators(codes)
+        products = graph.numbering.upper(on.T @ (on * weights[:, None]))
         return Moments(log_z, *graph.shares(codes, weights), products)
 
     def _independent(self, graph: Graph, scores: Scores) -> _Anchor:
         """Samples of the network without its edges, whose log Z is exact."""
-        empty = Graph(graph.layout, np.empty((0, 2), np.int64), graph.network.n_threads)
+        empty = Graph(graph.numbering, np.empty((0, 2), np.int64), graph.network.n_threads)
         alone = scores[0], np.zeros(0)
         log_z = float(np.logaddexp.reduceat(scores[0], graph.node_at[:-1]).sum())
-        codes = np.zeros((self.chains, graph.layout.n_variables), np.int32)
+        codes = np.zeros((self.chains, graph.numbering.n_variables), np.int32)
         return self._sampled(empty, alone, log_z, codes)
 
     def _drawn(self, anchor: _Anchor, graph: Graph, scores: Scores) -> _Anchor:
         """Samples of the network, by way of networks between the anchor and it, each near the one before."""
         both = Graph(
-            graph.layout,
+            graph.numbering,
             np.unique(np.concatenate([anchor.graph.edges, graph.edges]), axis=0),
             graph.network.n_threads,
         )
@@ -143,7 +143,7 @@ class Gibbs:
 
 def _moved(graph: Graph, scores: Scores, larger: Graph) -> Scores:
     """Scores of a graph, laid out for a larger graph; the added edges have scores of 0."""
-    edges, n = np.zeros(larger.edge_at[-1]), [graph.layout.n_variables, 1]
+    edges, n = np.zeros(larger.edge_at[-1]), [graph.numbering.n_variables, 1]
     sorter = np.argsort(larger.edges @ n)
     places = sorter[np.searchsorted(larger.edges @ n, graph.edges @ n, sorter=sorter)]
     sizes = np.diff(graph.edge_at)

@@ -16,7 +16,7 @@ from scipy.special import log_softmax
 
 from .. import _core
 from ..vectors import Vector
-from .numbering import Codes, Layout, Numbers
+from .numbering import Codes, Numbering, Numbers
 
 __all__ = ["Graph", "Inference", "Moments", "Report"]
 
@@ -30,7 +30,7 @@ class Graph:
     ``node_scores`` holds the scores of all states of all variables, ``edge_scores`` the tables of all edges.
 
     Args:
-        layout: numbering of the weights.
+        numbering: numbering of the weights.
         edges: pairs of variables i < j, each once, shape (n_edges, 2).
         threads: number of threads; 0 for all cores.
 
@@ -42,26 +42,26 @@ class Graph:
         edge_at: beginning of each edge's table in ``edge_scores``, then their length, shape (n_edges + 1,).
     """
 
-    def __init__(self, layout: Layout, edges: Numbers, threads: int = 0) -> None:
-        self.layout, self.edges = layout, np.ascontiguousarray(edges, dtype=np.int64).reshape(-1, 2)
+    def __init__(self, numbering: Numbering, edges: Numbers, threads: int = 0) -> None:
+        self.numbering, self.edges = numbering, np.ascontiguousarray(edges, dtype=np.int64).reshape(-1, 2)
         self._threads = threads
-        self.columns = np.arange(layout.n_columns) + layout.variable + 1
-        rows, across = (layout.states[self.edges[:, side]] for side in (0, 1))
+        self.columns = np.arange(numbering.n_columns) + numbering.variable + 1
+        rows, across = (numbering.states[self.edges[:, side]] for side in (0, 1))
         sizes = (rows - 1) * (across - 1)
-        self.node_at = np.concatenate([[0], np.cumsum(layout.states)])
+        self.node_at = np.concatenate([[0], np.cumsum(numbering.states)])
         self.edge_at = np.concatenate([[0], np.cumsum(rows * across)])
         edge = np.repeat(np.arange(sizes.size), sizes)
         within = np.arange(edge.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         s, t = within // (across[edge] - 1), within % (across[edge] - 1)
-        first = layout.first[self.edges]
-        self.interactions = layout.interactions_of(first[edge, 0] + s, first[edge, 1] + t)
+        first = numbering.first[self.edges]
+        self.interactions = numbering.interactions_of(first[edge, 0] + s, first[edge, 1] + t)
         self.places = self.edge_at[edge] + (s + 1) * across[edge] + t + 1
         self._sorter = np.argsort(self.interactions)
 
     @cached_property
     def network(self) -> _core.Network:
         """The native network; copies of the graph, pickled ones too, make their own."""
-        return _core.Network(self.layout.states, self.edges, threads=self._threads)
+        return _core.Network(self.numbering.states, self.edges, threads=self._threads)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "network"}
@@ -73,7 +73,7 @@ class Graph:
 
     def tables(self, edge_scores: Vector) -> Iterator[tuple[int, int, Vector]]:
         """Yield both ends of each edge and its table, shape (states of the first, states of the second)."""
-        shapes = self.layout.states[self.edges].tolist()
+        shapes = self.numbering.states[self.edges].tolist()
         for (i, j), shape, start in zip(self.edges.tolist(), shapes, self.edge_at[:-1].tolist(), strict=True):
             yield i, j, edge_scores[start : start + shape[0] * shape[1]].reshape(shape)
 
@@ -113,7 +113,7 @@ class Graph:
     def _pairs(self, codes: Codes) -> Iterator[Numbers]:
         """Yield the places of the samples' pairs of states, of some edges at a time, shape (n_samples, edges)."""
         first, second = self.edges.T
-        across, tables = self.layout.states[second], self.edge_at[:-1]
+        across, tables = self.numbering.states[second], self.edge_at[:-1]
         for start in range(0, len(self.edges), _EDGES):
             at = slice(start, start + _EDGES)
             yield codes[:, first[at]] * across[at] + codes[:, second[at]] + tables[at]

@@ -21,7 +21,7 @@ from scipy.sparse import coo_array, csr_array
 
 from .. import _core
 from ..vectors import Vector
-from .numbering import Layout, Numbers
+from .numbering import Numbering, Numbers
 
 __all__ = ["pair_probabilities"]
 
@@ -34,13 +34,15 @@ ITERATIONS, FEW = 40, 400
 TOLERANCE = 1e-5
 
 
-def pair_probabilities(layout: Layout, edges: Numbers, means: Vector, joint: Vector, threads: int = 0) -> Vector | None:
+def pair_probabilities(
+    numbering: Numbering, edges: Numbers, means: Vector, joint: Vector, threads: int = 0
+) -> Vector | None:
     """Return the probability that both columns of an interaction are on, for all interactions, shape (n_interactions,).
 
     Cost: O(D^3) for few columns or many edges; else O(D^2) an iteration of conjugate gradients, of some tens.
 
     Args:
-        layout: numbering of the columns.
+        numbering: numbering of the columns.
         edges: edges of the graph, shape (n_edges, 2).
         means: probability of each column, shape (D,).
         joint: probability that both columns of an interaction are on, edge by edge as in `Graph.interactions`.
@@ -51,25 +53,25 @@ def pair_probabilities(layout: Layout, edges: Numbers, means: Vector, joint: Vec
         energy.
     """
     means = np.clip(means, LEAST, 1.0)
-    hessian = _hessian(layout, edges, means, joint)
-    if layout.n_columns <= FEW or hessian.nnz * ITERATIONS > layout.n_columns**2:
-        found = _dense(layout, hessian)
+    hessian = _hessian(numbering, edges, means, joint)
+    if numbering.n_columns <= FEW or hessian.nnz * ITERATIONS > numbering.n_columns**2:
+        found = _dense(numbering, hessian)
     else:
-        found = _sparse(layout, hessian, threads)
+        found = _sparse(numbering, hessian, threads)
     if found is None:
         return None
     variances, covariances = found
     if not (np.isfinite(covariances).all() and (variances > 0.0).all()):
         return None
     scale = np.sqrt(np.maximum(means * (1.0 - means), 0.0) / variances)
-    return layout.add_products(means, layout.scaled(covariances, scale))
+    return numbering.add_products(means, numbering.scaled(covariances, scale))
 
 
-def _hessian(layout: Layout, edges: Numbers, means: Vector, joint: Vector) -> csr_array:
+def _hessian(numbering: Numbering, edges: Numbers, means: Vector, joint: Vector) -> csr_array:
     """Return H, sparse, shape (D, D)."""
-    widths = layout.states - 1
-    degrees = np.bincount(edges.ravel(), minlength=layout.n_variables)
-    rest = np.maximum(1.0 - np.add.reduceat(means, layout.first[:-1]), LEAST)
+    widths = numbering.states - 1
+    degrees = np.bincount(edges.ravel(), minlength=numbering.n_variables)
+    rest = np.maximum(1.0 - np.add.reduceat(means, numbering.first[:-1]), LEAST)
     rows: list[Numbers] = []
     columns: list[Numbers] = []
     values: list[Vector] = []
@@ -83,7 +85,7 @@ def _hessian(layout: Layout, edges: Numbers, means: Vector, joint: Vector) -> cs
     # The inverse covariance of a variable's columns is diag(1 / p) + 1 / p_0.
     for width in np.unique(widths).tolist():
         chosen = np.flatnonzero(widths == width)
-        places = layout.first[chosen, None] + np.arange(width)
+        places = numbering.first[chosen, None] + np.arange(width)
         blocks = np.eye(width) / means[places][:, None, :] + 1.0 / rest[chosen, None, None]
         add(places, (1.0 - degrees[chosen])[:, None, None] * blocks)
     sizes = widths[edges[:, 0]] * widths[edges[:, 1]]
@@ -91,7 +93,7 @@ def _hessian(layout: Layout, edges: Numbers, means: Vector, joint: Vector) -> cs
     for r, s in {(int(r), int(s)) for r, s in widths[edges]}:
         chosen = np.flatnonzero((widths[edges[:, 0]] == r) & (widths[edges[:, 1]] == s))
         ends = ((0, r), (1, s))
-        places = np.concatenate([layout.first[edges[chosen, end], None] + np.arange(w) for end, w in ends], axis=1)
+        places = np.concatenate([numbering.first[edges[chosen, end], None] + np.arange(w) for end, w in ends], axis=1)
         inside = joint[starts[chosen, None] + np.arange(r * s)].reshape(-1, r, s)
         second = np.zeros((chosen.size, r + s, r + s))
         second[:, :r, r:] = inside
@@ -102,10 +104,10 @@ def _hessian(layout: Layout, edges: Numbers, means: Vector, joint: Vector) -> cs
         covariance[:, diagonal, diagonal] += LEAST
         add(places, np.asarray(np.linalg.inv(covariance), dtype=np.float64))
     at = np.concatenate(rows), np.concatenate(columns)
-    return coo_array((np.concatenate(values), at), shape=(layout.n_columns, layout.n_columns)).tocsr()
+    return coo_array((np.concatenate(values), at), shape=(numbering.n_columns, numbering.n_columns)).tocsr()
 
 
-def _dense(layout: Layout, hessian: csr_array) -> tuple[Vector, Vector] | None:
+def _dense(numbering: Numbering, hessian: csr_array) -> tuple[Vector, Vector] | None:
     """Return the diagonal of the inverse, and its entries of all interactions."""
     full: npt.NDArray[Any] = hessian.toarray()
     try:
@@ -113,10 +115,10 @@ def _dense(layout: Layout, hessian: csr_array) -> tuple[Vector, Vector] | None:
         inverse = np.linalg.inv(full)
     except np.linalg.LinAlgError:
         return None
-    return np.diagonal(inverse), layout.upper(inverse)
+    return np.diagonal(inverse), numbering.upper(inverse)
 
 
-def _sparse(layout: Layout, hessian: csr_array, threads: int) -> tuple[Vector, Vector] | None:
+def _sparse(numbering: Numbering, hessian: csr_array, threads: int) -> tuple[Vector, Vector] | None:
     """The same by conjugate gradients, of the Hessian scaled to a diagonal of 1."""
     diagonal = hessian.diagonal()
     if not (np.isfinite(diagonal).all() and (diagonal > 0.0).all()):
@@ -125,5 +127,5 @@ def _sparse(layout: Layout, hessian: csr_array, threads: int) -> tuple[Vector, V
     entries = hessian.tocoo()
     values = entries.data * unit[entries.row] * unit[entries.col]
     at, columns = hessian.indptr.astype(np.int32), hessian.indices.astype(np.int32)
-    found = _core.symmetric_inverse(at, columns, values, layout.behind, tolerance=TOLERANCE, threads=threads)
-    return None if found is None else (found[0] * unit**2, layout.scaled(found[1], unit))
+    found = _core.symmetric_inverse(at, columns, values, numbering.behind, tolerance=TOLERANCE, threads=threads)
+    return None if found is None else (found[0] * unit**2, numbering.scaled(found[1], unit))

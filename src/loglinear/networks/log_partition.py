@@ -65,7 +65,7 @@ def log_partition(graph: Graph, scores: Scores, *, limit: int = 2**22, seed: int
     bp = LoopyBP(max_iterations=2000)
     found = bp.moments(graph, scores, report, whole=False)
     lower = graph.network.mean_field(*scores, found.nodes)[0]
-    trees = forests(graph.layout.n_variables, graph.edges, least=FORESTS, seed=seed)
+    trees = forests(graph.numbering.n_variables, graph.edges, least=FORESTS, seed=seed)
     share = shares(len(graph.edges), trees)
     spread = graph.network.loopy_bp(*scores, damping=DAMPING, max_iterations=2000, appearances=share)
     upper = _mean(graph, _moved(graph, scores, spread.nodes, spread.edges, share), trees, share)
@@ -80,7 +80,7 @@ def _moved(graph: Graph, scores: Scores, nodes: Vector, edges: Vector, share: Ve
     messages: a function of one end, plus a function of the other, plus a constant. Moving any such functions changes no
     sum of scores.
     """
-    node_at, edge_at, states = graph.node_at, graph.edge_at, graph.layout.states
+    node_at, edge_at, states = graph.node_at, graph.edge_at, graph.numbering.states
     least = 1e-12
     log_nodes = np.log(np.maximum(nodes, least))
     moved_nodes, moved_edges = scores[0].copy(), scores[1].copy()
@@ -102,7 +102,7 @@ def _mean(graph: Graph, scores: Scores, trees: list[Numbers], share: Vector) -> 
     """The mean of log Z over spanning forests, the scores of each edge divided by its share of them."""
     total = 0.0
     for forest in trees:
-        part = Graph(graph.layout, graph.edges[forest], graph.network.n_threads)
+        part = Graph(graph.numbering, graph.edges[forest], graph.network.n_threads)
         tables = [scores[1][graph.edge_at[e] : graph.edge_at[e + 1]] / share[e] for e in forest]
         total += part.network.exact(scores[0], np.concatenate([*tables, np.zeros(0)]), limit=2**40)[0]
     return total / len(trees)

@@ -75,7 +75,7 @@ class LoopyBP:
         products = None
         if whole and self.candidates == "response" and found.residual <= self.tolerance:
             columns, pairs = found.nodes[graph.columns], found.edges[graph.places]
-            products = pair_probabilities(graph.layout, graph.edges, columns, pairs, graph.network.n_threads)
+            products = pair_probabilities(graph.numbering, graph.edges, columns, pairs, graph.network.n_threads)
         return Moments(found.log_z, found.nodes, found.edges, products)
 
     def completion(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..errors import DataError, OptionError
 from ..vectors import Vector
 
-__all__ = ["Codes", "Layout", "Numbers", "merged", "sample_weights"]
+__all__ = ["Codes", "Numbering", "Numbers", "merged", "sample_weights"]
 
 # Most variables of samples that are searched for repetitions, and the share of the samples that may be left of them.
 _WIDEST, _LEFT = 32, 2 / 3
@@ -67,7 +67,7 @@ def merged(codes: Codes, weights: Vector | None) -> tuple[Codes, Vector | None]:
     return codes[first], np.bincount(place, weights, minlength=first.size).astype(np.float64)
 
 
-class Layout:
+class Numbering:
     """The numbering of columns and weights.
 
     Args:

@@ -13,7 +13,7 @@ from ..vectors import Vector
 from .appearances import DENSE, appearances
 from .graph import Graph, Moments, Report
 from .loopy_bp import LoopyBP
-from .numbering import Layout
+from .numbering import Numbering
 
 __all__ = ["DAMPING", "TreeReweighted"]
 
@@ -72,25 +72,25 @@ class TreeReweighted:
         real_number("tolerance", self.tolerance, "a number > 0", lambda x: x > 0.0)
         whole_number("max_iterations", self.max_iterations, 1, 2**31)
 
-    def fixed(self, layout: Layout, dependence: Vector) -> TreeReweighted:
+    def fixed(self, numbering: Numbering, dependence: Vector) -> TreeReweighted:
         """Return the method with appearances for all pairs of variables.
 
         Args:
-            layout: numbering of the variables.
+            numbering: numbering of the variables.
             dependence: of all pairs of variables i < j, row by row, >= 0; trees prefer pairs that depend more.
 
         Raises:
             OptionError: there are too many variables for the forests of all pairs.
         """
-        if layout.n_variables > DENSE:
+        if numbering.n_variables > DENSE:
             message = f"inference 'trw' weighs the forests of all pairs of at most {DENSE:,} variables, not of "
-            message += f"{layout.n_variables:,}: use 'loopy_bp', or the pseudo-likelihood"
+            message += f"{numbering.n_variables:,}: use 'loopy_bp', or the pseudo-likelihood"
             raise OptionError(message)
-        edges = np.stack(np.triu_indices(layout.n_variables, 1), axis=1)
+        edges = np.stack(np.triu_indices(numbering.n_variables, 1), axis=1)
         largest = float(dependence.max(initial=0.0)) or 1.0
         found = replace(self)
         weights = np.maximum((dependence / largest) ** SHARPNESS, LEAST)
-        found._pairs = appearances(layout.n_variables, edges, weights)
+        found._pairs = appearances(numbering.n_variables, edges, weights)
         return found
 
     def moments(self, graph: Graph, scores: tuple[Vector, Vector], report: Report, *, whole: bool) -> Moments:
@@ -117,8 +117,8 @@ class TreeReweighted:
 
     def _looked_up(self, graph: Graph) -> Vector:
         if self._pairs is None:
-            return appearances(graph.layout.n_variables, graph.edges)
-        return np.asarray(self._pairs[graph.layout.pairs_of(*graph.edges.T)])
+            return appearances(graph.numbering.n_variables, graph.edges)
+        return np.asarray(self._pairs[graph.numbering.pairs_of(*graph.edges.T)])
 
     def completion(self) -> dict[str, Any]:
         """Return the options with which rows with missing values are completed: by loopy belief propagation."""

@@ -181,7 +181,7 @@ class ClassifierObjective:
         """Weight of each sample, shape (n_samples,)."""
         return self.core.weights
 
-    def parts(self, w: Vector) -> tuple[Vector, Vector]:
+    def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
         """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
         matrix = w.reshape(self.n_columns, self.n_outputs)
         if not self.intercept:

@@ -154,7 +154,7 @@ class ClassifierParts(PartsObjective):
             return None
         return super().restrict(kept)
 
-    def parts(self, w: Vector) -> tuple[Vector, Vector]:
+    def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
         """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
         matrix = w.reshape(-1, self.n_outputs)
         if not self.intercept:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..networks.exact import Exact
 from ..networks.graph import Graph, Inference, Moments, Report
 from ..networks.loopy_bp import LoopyBP
-from ..networks.numbering import Codes, Layout, Numbers, sample_weights
+from ..networks.numbering import Codes, Numbering, Numbers, sample_weights
 from ..networks.tree_reweighted import TreeReweighted
 from ..vectors import Vector
 
@@ -24,9 +24,9 @@ class NetworkLikelihood:
     """NLL of a pairwise Markov random field, the sum over samples of -weight log p(x; w), in nats.
 
     The gradient is N times the model's expectation of each feature minus the data's sum (Zhu, Lao & Xing 2010, Eq. 1).
-    Weights are numbered as in `Layout`, weights of single columns last. Inference is on the edges whose weights are not
-    0. The expectations of other pairs, the candidates, depend on the method: loopy belief propagation gives the product
-    of both beliefs, as it would on the complete graph; exact inference and samples give the pairs' own expectations.
+    Weights are numbered as in `Numbering`, weights of single columns last. Inference is on the edges whose weights are
+    not 0. The expectations of other pairs, the candidates, depend on the method: loopy belief propagation gives the
+    product of both beliefs, as it would on the complete graph; exact inference and samples give the pairs' own.
     Where values are missing, the objective is -log p of the observed values, which is not convex; for two hidden
     variables without an edge the product of their probabilities stands in.
 
@@ -39,7 +39,7 @@ class NetworkLikelihood:
 
     Args:
         codes: states of samples, -1 for missing, shape (n_samples, n_variables).
-        layout: of the weights.
+        numbering: of the weights.
         weights: of the samples, finite, >= 0, shape (n_samples,); None for 1.
         inference: the method.
         centred: whether interactions are centred; ``natural`` gives the weights of the model then.
@@ -56,30 +56,30 @@ class NetworkLikelihood:
     def __init__(
         self,
         codes: npt.ArrayLike,
-        layout: Layout,
+        numbering: Numbering,
         weights: Vector | None = None,
         *,
         inference: Inference | None = None,
         centred: bool = False,
         threads: int = 0,
     ) -> None:
-        found = layout.checked(codes)
-        self.layout, self.inference, self.threads = layout, inference or LoopyBP(), threads
-        self.n_samples, self.n_features, self.n_unpenalised = len(found), layout.n_features, layout.n_columns
+        found = numbering.checked(codes)
+        self.numbering, self.inference, self.threads = numbering, inference or LoopyBP(), threads
+        self.n_samples, self.n_features, self.n_unpenalised = len(found), numbering.n_features, numbering.n_columns
         self.report = Report(self.inference.name)
         unit = weights is None
         weights = sample_weights(weights, len(found))
         self.total = float(weights.sum())
-        self._independent = layout.independent(found, weights)
-        odds = np.exp(self._independent[layout.n_interactions :])
-        shares = odds / (1.0 + np.add.reduceat(odds, layout.first[:-1]))[layout.variable]
-        self.centres: Vector = shares if centred else np.zeros(layout.n_columns)
+        self._independent = numbering.independent(found, weights)
+        odds = np.exp(self._independent[numbering.n_interactions :])
+        shares = odds / (1.0 + np.add.reduceat(odds, numbering.first[:-1]))[numbering.variable]
+        self.centres: Vector = shares if centred else np.zeros(numbering.n_columns)
         hidden = (found < 0).any(axis=1)
         self._hidden, self._hidden_weights = found[hidden], weights[hidden]
         self._counts = self._counted(found[~hidden], weights[~hidden], unit)
         if isinstance(self.inference, TreeReweighted):
-            self.inference = self.inference.fixed(layout, self._dependence(shares))
-        self._independent_graph = Graph(layout, np.empty((0, 2), np.int64), threads)
+            self.inference = self.inference.fixed(numbering, self._dependence(shares))
+        self._independent_graph = Graph(numbering, np.empty((0, 2), np.int64), threads)
         self._last = threading.local()
 
     @property
@@ -96,29 +96,29 @@ class NetworkLikelihood:
         """Sum of each feature over samples without missing values."""
         # Sums of ones up to 2^24 are exact in single precision.
         dtype = np.float32 if unit else np.float64
-        products = np.zeros((self.layout.n_columns, self.layout.n_columns), dtype)
-        columns = np.zeros(self.layout.n_columns)
+        products = np.zeros((self.numbering.n_columns, self.numbering.n_columns), dtype)
+        columns = np.zeros(self.numbering.n_columns)
         for start in range(0, len(codes), _ROWS):
-            on = self.layout.indicators(codes[start : start + _ROWS], dtype)
+            on = self.numbering.indicators(codes[start : start + _ROWS], dtype)
             weighted = on if unit else on * weights[start : start + _ROWS, None]
             products += on.T @ weighted
             columns += weighted.sum(axis=0)
         counts = np.empty(self.n_features)
-        self.layout.upper(products, counts[: self.layout.n_interactions])
-        counts[self.layout.n_interactions :] = columns
+        self.numbering.upper(products, counts[: self.numbering.n_interactions])
+        counts[self.numbering.n_interactions :] = columns
         return counts
 
     def _dependence(self, shares: Vector) -> Vector:
         """Mean square contingency of all pairs of variables, by their columns: sum of covariance^2 / both variances."""
-        layout, total = self.layout, max(self.total, 1.0)
-        first, second = layout.columns_of(np.arange(layout.n_interactions))
+        numbering, total = self.numbering, max(self.total, 1.0)
+        first, second = numbering.columns_of(np.arange(numbering.n_interactions))
         variances = np.maximum(shares * (1.0 - shares), 1.0 / total)
-        covariances = self._counts[: layout.n_interactions] / total - shares[first] * shares[second]
+        covariances = self._counts[: numbering.n_interactions] / total - shares[first] * shares[second]
         squares = covariances**2 / (variances[first] * variances[second])
-        i, j = layout.variable[first], layout.variable[second]
-        products = np.zeros((layout.n_variables, layout.n_variables))
+        i, j = numbering.variable[first], numbering.variable[second]
+        products = np.zeros((numbering.n_variables, numbering.n_variables))
         np.add.at(products, (i, j), squares)
-        return np.asarray(products[np.triu_indices(layout.n_variables, 1)])
+        return np.asarray(products[np.triu_indices(numbering.n_variables, 1)])
 
     def independent(self) -> Vector:
         """Return the weights of the model without edges that fits best: a start."""
@@ -126,26 +126,26 @@ class NetworkLikelihood:
 
     def natural(self, w: Vector) -> Vector:
         """Return the weights of the same model with interactions that are not centred."""
-        found, k = w.copy(), self.layout.n_interactions
+        found, k = w.copy(), self.numbering.n_interactions
         pairs = np.flatnonzero(w[:k])
-        found[k:] -= self.shifts(*self.layout.columns_of(pairs), w[pairs])
+        found[k:] -= self.shifts(*self.numbering.columns_of(pairs), w[pairs])
         return found
 
     def shifts(self, first: Numbers, second: Numbers, w: Vector) -> Vector:
         """Return minus what centred interactions of these columns add to the weights of single columns, shape (D,)."""
-        size = self.layout.n_columns
+        size = self.numbering.n_columns
         shifts = np.bincount(first, w * self.centres[second], size) + np.bincount(second, w * self.centres[first], size)
         return np.asarray(shifts, dtype=np.float64)
 
     def graph_of(self, interactions: Numbers) -> Graph:
         """Return the thread's last graph if it has all edges of these interactions and few others, else a new graph."""
-        edges = self.layout.edges_of(interactions)
+        edges = self.numbering.edges_of(interactions)
         graph = getattr(self._last, "graph", self._independent_graph)
         known = graph.edges
-        number = edges @ [self.layout.n_variables, 1]
-        covered = len(known) <= 1.25 * len(edges) and np.isin(number, known @ [self.layout.n_variables, 1]).all()
+        number = edges @ [self.numbering.n_variables, 1]
+        covered = len(known) <= 1.25 * len(edges) and np.isin(number, known @ [self.numbering.n_variables, 1]).all()
         if not covered:
-            graph = self._last.graph = Graph(self.layout, edges, self.threads)
+            graph = self._last.graph = Graph(self.numbering, edges, self.threads)
         return graph
 
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
@@ -160,7 +160,7 @@ class NetworkLikelihood:
 
     def _scored(self, w: Vector) -> tuple[Graph, tuple[Vector, Vector]]:
         """Return a graph with all edges of the weights, which are not centred, and its scores."""
-        inner, columns = w[: self.layout.n_interactions], w[self.layout.n_interactions :]
+        inner, columns = w[: self.numbering.n_interactions], w[self.numbering.n_interactions :]
         graph = self.graph_of(np.flatnonzero(inner))
         return graph, graph.scores(inner[graph.interactions], columns)
 
@@ -177,25 +177,25 @@ class NetworkLikelihood:
         return self.total * model.log_z - score - (0.0 if data is None else data.log_z)
 
     def _fill(self, out: Vector, graph: Graph, model: Moments, data: Completed | None) -> None:
-        layout = self.layout
+        numbering = self.numbering
         columns = model.nodes[graph.columns]
-        pairs = out[: layout.n_interactions]
+        pairs = out[: numbering.n_interactions]
         if model.products is None:
-            layout.products(columns, pairs)
+            numbering.products(columns, pairs)
         else:
             pairs[:] = model.products
         pairs *= self.total
         if data is not None:
-            pairs -= layout.upper(data.products())
-        pairs -= self._counts[: layout.n_interactions]
+            pairs -= numbering.upper(data.products())
+        pairs -= self._counts[: numbering.n_interactions]
         at = graph.interactions
         pairs[at] = self.total * model.edges[graph.places] - self._counts[at]
-        out[layout.n_interactions :] = self.total * columns - self._counts[layout.n_interactions :]
+        out[numbering.n_interactions :] = self.total * columns - self._counts[numbering.n_interactions :]
         if data is not None:
             pairs[at] -= data.edges[graph.places]
-            out[layout.n_interactions :] -= data.nodes[graph.columns]
+            out[numbering.n_interactions :] -= data.nodes[graph.columns]
         if self.centres.any():
-            layout.subtract_products(self.centres, out[layout.n_interactions :], pairs)
+            numbering.subtract_products(self.centres, out[numbering.n_interactions :], pairs)
 
     def completed(self, graph: Graph, scores: tuple[Vector, Vector]) -> Completed | None:
         """Expectations of samples with missing values; None if there are no such samples."""
@@ -245,15 +245,15 @@ class RestrictedLikelihood:
     """
 
     def __init__(self, whole: NetworkLikelihood, features: Numbers, counts: Vector) -> None:
-        layout = whole.layout
+        numbering = whole.numbering
         self.n_features, self.n_samples, self.n_threads = int(features.size), whole.n_samples, whole.n_threads
-        inner = features[features < layout.n_interactions]
+        inner = features[features < numbering.n_interactions]
         self._whole, self._graph = whole, whole.graph_of(inner)
         self._k, self._places = int(inner.size), self._graph.places_of(inner)
-        self._first, self._second = layout.columns_of(inner)
-        self._columns = features[self._k :] - layout.n_interactions
-        self._counts, self._column_counts = counts[inner], counts[layout.n_interactions :]
-        self._scores = self._graph.scores(np.zeros(self._graph.interactions.size), np.zeros(layout.n_columns))
+        self._first, self._second = numbering.columns_of(inner)
+        self._columns = features[self._k :] - numbering.n_interactions
+        self._counts, self._column_counts = counts[inner], counts[numbering.n_interactions :]
+        self._scores = self._graph.scores(np.zeros(self._graph.interactions.size), np.zeros(numbering.n_columns))
 
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
         """Return the NLL and its gradient; see `Objective`."""

@@ -16,7 +16,7 @@ from ..data.features import Feature
 from ..data.parts import Part
 from ..errors import DataError
 from ..problem import Mixing
-from ..solvers.parts.per_sample import visiting
+from ..solvers.common.per_sample import visiting
 from ..solvers.sgd_l1 import SGDL1Passes
 
 if TYPE_CHECKING:

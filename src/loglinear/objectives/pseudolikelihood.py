@@ -1,6 +1,6 @@
 """Pseudo-likelihood of pairwise networks: all variables given the others, with one set of weights.
 
-Symbols: n samples, p variables, D columns (see ``Layout``); x_i the state of variable i.
+Symbols: n samples, p variables, D columns (see ``Numbering``); x_i the state of variable i.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..networks.numbering import Layout, Numbers, sample_weights
+from ..networks.numbering import Numbering, Numbers, sample_weights
 from ..options import whole_number
 from ..vectors import Vector
 
@@ -31,7 +31,7 @@ class PseudoLikelihood:
 
     Args:
         codes: states, from 0, or -1 where missing; whole numbers, shape (n, p).
-        layout: how weights are numbered; its ``states`` are the numbers of states.
+        numbering: how weights are numbered; its ``states`` are the numbers of states.
         weights: of the samples, finite, >= 0, shape (n,); None for 1.
         threads: 0 for all cores. Values and gradients do not depend on it.
 
@@ -39,17 +39,17 @@ class PseudoLikelihood:
         DataError: codes are no states, there are none, or weights do not fit.
 
     Attributes:
-        layout: the same.
+        numbering: the same.
         core: the native objective.
     """
 
     def __init__(
-        self, codes: npt.ArrayLike, layout: Layout, weights: npt.ArrayLike | None = None, *, threads: int = 0
+        self, codes: npt.ArrayLike, numbering: Numbering, weights: npt.ArrayLike | None = None, *, threads: int = 0
     ) -> None:
-        self.layout, self._codes = layout, layout.checked(codes)
+        self.numbering, self._codes = numbering, numbering.checked(codes)
         self._weights = sample_weights(weights, len(self._codes))
         self.core = _core.PseudoLikelihood(
-            layout.states,
+            numbering.states,
             self._codes,
             None if weights is None else self._weights,
             threads=whole_number("threads", threads, 0, 2**16),
@@ -73,7 +73,7 @@ class PseudoLikelihood:
     @property
     def n_unpenalised(self) -> int:
         """Number of weights that a penalty should leave alone, the last ones: weights of single columns."""
-        return self.layout.n_columns
+        return self.numbering.n_columns
 
     @property
     def is_convex(self) -> bool:
@@ -87,7 +87,7 @@ class PseudoLikelihood:
 
     def independent(self) -> Vector:
         """Return the weights of the model without interactions that fits best: a start."""
-        return self.layout.independent(self._codes, self._weights)
+        return self.numbering.independent(self._codes, self._weights)
 
     def natural(self, w: Vector) -> Vector:
         """Return the weights of the model: w itself."""

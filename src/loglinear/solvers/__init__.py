@@ -10,16 +10,8 @@ from .adagrad import AdaGrad
 from .auto import Auto, Choice
 from .bfgs import BFGS
 from .clustered import Clustered
-from .dual_cd import DualCD
-from .grafting import GaussSeidel, Grafting, GraftingLight
-from .hybrid import Hybrid
-from .iis import IIS
-from .label_sets import LabelSets
-from .lbfgs import LBFGS
-from .owlqn import OWLQN
-from .parameter_mixing import ParameterMixing
-from .parts.listing import SolverOption, option_names, solver_options, summary
-from .parts.needs import (
+from .common.listing import SolverOption, option_names, solver_options, summary
+from .common.needs import (
     SOLVERS,
     EndedByPasses,
     Measuring,
@@ -31,7 +23,15 @@ from .parts.needs import (
     solver_name,
     suits,
 )
-from .parts.tuning import tune_learning_rate
+from .common.tuning import tune_learning_rate
+from .dual_cd import DualCD
+from .grafting import GaussSeidel, Grafting, GraftingLight
+from .hybrid import Hybrid
+from .iis import IIS
+from .label_sets import LabelSets
+from .lbfgs import LBFGS
+from .owlqn import OWLQN
+from .parameter_mixing import ParameterMixing
 from .prox_gradient import ProxGradient
 from .prox_newton import ProxNewton
 from .sag import SAG

@@ -9,13 +9,13 @@ from ..options import real_number, whole_number
 from ..penalty import Penalty
 from ..problem import Mixable, Problem, missing
 from ..vectors import Vector
+from .common.needs import Measuring, Needs, Solver, solver_name, suits
+from .common.pruning import Prunable
 from .grafting import GraftingLight
 from .label_sets import LabelSets
 from .lbfgs import LBFGS
 from .owlqn import OWLQN
 from .parameter_mixing import ParameterMixing
-from .parts.needs import Measuring, Needs, Solver, solver_name, suits
-from .parts.pruning import Prunable
 from .prox_gradient import ProxGradient
 from .prox_newton import ProxNewton
 from .two_stage import TwoStage

@@ -2,7 +2,7 @@
 
 Symbols: H the approximation of the inverse Hessian, v the gradient of the penalised objective, s = w_new - w,
 y = v_new - v, rho = 1 / s.y, d = -H v the direction, tau the factor of H before it takes up a pair. The line search is
-in ``parts/wolfe.py``.
+in ``common/wolfe.py``.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ..options import whole_number
 from ..penalty import Separable
 from ..problem import Problem
 from ..vectors import Vector
-from .parts.curvature import units_if_uneven
-from .parts.memory import memory_of_machine
-from .parts.needs import Needs, check, no_l1
-from .parts.quasi_newton import (
+from .common.curvature import units_if_uneven
+from .common.memory import memory_of_machine
+from .common.needs import Needs, check, no_l1
+from .common.quasi_newton import (
     EPSILON,
     MOST,
     Advanced,
@@ -35,7 +35,7 @@ from .parts.quasi_newton import (
     starting_state,
     stuck,
 )
-from .parts.wolfe import strong_wolfe
+from .common.wolfe import strong_wolfe
 
 __all__ = ["BFGS", "InverseHessian", "updated"]
 

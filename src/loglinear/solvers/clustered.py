@@ -2,7 +2,7 @@
 
 Symbols: beta the weights (w), gamma the weights of the clusters, cmap the cluster of each feature, d the number of
 features; the fine optimiser works on beta, the coarse one on gamma. Clusters and projections are in
-``parts/projection.py``.
+``common/projection.py``.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..problem import Aggregatable, Clusterable, Problem
 from ..result import Status
 from ..vectors import Vector
 from .bfgs import BFGS
+from .common.inner import inner_solver, no_more
+from .common.needs import Needs, check
+from .common.projection import ClusterMap, Projected, chunks, cluster_map, clusterable_range, k_means, project_down
+from .common.quasi_newton import MOST, QuasiNewtonState
 from .lbfgs import LBFGS
-from .parts.inner import inner_solver, no_more
-from .parts.needs import Needs, check
-from .parts.projection import ClusterMap, Projected, chunks, cluster_map, clusterable_range, k_means, project_down
-from .parts.quasi_newton import MOST, QuasiNewtonState
 
 __all__ = ["Clustered", "ClusteredState"]
 

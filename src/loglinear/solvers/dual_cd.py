@@ -16,8 +16,8 @@ from ..options import real_number, whole_number
 from ..problem import Problem, TwoClasses
 from ..result import Status
 from ..vectors import Vector
-from .parts.needs import Needs, check, no_l1, two_classes, with_l2, without_intercept
-from .parts.per_sample import PassState, after_pass, check_finite, visiting, with_gradient
+from .common.needs import Needs, check, no_l1, two_classes, with_l2, without_intercept
+from .common.per_sample import PassState, after_pass, check_finite, visiting, with_gradient
 
 __all__ = ["DualCD", "DualCDState"]
 

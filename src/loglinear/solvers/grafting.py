@@ -20,12 +20,12 @@ from ..options import whole_number
 from ..problem import Problem, Restrictable
 from ..result import Status
 from ..vectors import Vector, norms
+from .common.history import History
+from .common.inner import inner_solver, no_more
+from .common.needs import Needs, check, with_l1
+from .common.quasi_newton import ROUNDING, WINDOW, QuasiNewtonState, stopping_status
+from .common.working_set import Block, Features, WorkingSetState, compact, feature_numbers, penalty_on, worst
 from .owlqn import OWLQN
-from .parts.history import History
-from .parts.inner import inner_solver, no_more
-from .parts.needs import Needs, check, with_l1
-from .parts.quasi_newton import ROUNDING, WINDOW, QuasiNewtonState, stopping_status
-from .parts.working_set import Block, Features, WorkingSetState, compact, feature_numbers, penalty_on, worst
 
 __all__ = ["GaussSeidel", "Grafting", "GraftingLight"]
 

@@ -15,11 +15,11 @@ from ..options import real_number, whole_number
 from ..problem import Batched, Problem
 from ..result import Status
 from ..vectors import Vector
+from .common.inner import inner_solver, no_more
+from .common.needs import Needs, check
+from .common.per_sample import measured
+from .common.quasi_newton import QuasiNewtonState
 from .lbfgs import LBFGS
-from .parts.inner import inner_solver, no_more
-from .parts.needs import Needs, check
-from .parts.per_sample import measured
-from .parts.quasi_newton import QuasiNewtonState
 
 __all__ = ["Hybrid", "HybridState"]
 

@@ -23,8 +23,8 @@ from ..errors import ObjectiveError, OptionError
 from ..problem import Classifier, Problem
 from ..result import Status
 from ..vectors import Vector
-from .parts.needs import Needs, check, no_l1
-from .parts.quasi_newton import WINDOW, check_tolerances, stopping_status
+from .common.needs import Needs, check, no_l1
+from .common.quasi_newton import WINDOW, check_tolerances, stopping_status
 
 __all__ = ["IIS", "IISState", "Occurrences", "update"]
 

@@ -16,14 +16,14 @@ from ..options import real_number, whole_number
 from ..problem import PerSample, Problem
 from ..result import Status
 from ..vectors import Vector
+from .common.history import History
+from .common.inner import inner_solver, no_more
+from .common.needs import Needs, check, convex, prunable, suits
+from .common.per_sample import measured
+from .common.pruning import Likely, Prunable, of_all_features, of_first_order
+from .common.quasi_newton import ROUNDING, QuasiNewtonState, stopping_status
+from .common.working_set import Features, penalty_on, worst
 from .owlqn import OWLQN
-from .parts.history import History
-from .parts.inner import inner_solver, no_more
-from .parts.needs import Needs, check, convex, prunable, suits
-from .parts.per_sample import measured
-from .parts.pruning import Likely, Prunable, of_all_features, of_first_order
-from .parts.quasi_newton import ROUNDING, QuasiNewtonState, stopping_status
-from .parts.working_set import Features, penalty_on, worst
 from .sgd_l1 import SGDL1, SGDL1State
 
 __all__ = ["LabelSets", "LabelSetsState"]

@@ -1,6 +1,6 @@
 """L-BFGS with a line search for the strong Wolfe conditions.
 
-H is in ``parts/history.py``, the line search in ``parts/wolfe.py``.
+H is in ``common/history.py``, the line search in ``common/wolfe.py``.
 
 Symbols: H the approximation of the inverse Hessian, v the gradient of the penalised objective, d = -H v the direction,
 alpha the step, s and y the pair of a step.
@@ -16,10 +16,19 @@ import numpy as np
 from ..options import whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .parts.history import empty_history
-from .parts.needs import Needs, check, no_l1
-from .parts.quasi_newton import MOST, Line, QuasiNewtonState, check_tolerances, first_step, moved, starting_state, stuck
-from .parts.wolfe import strong_wolfe
+from .common.history import empty_history
+from .common.needs import Needs, check, no_l1
+from .common.quasi_newton import (
+    MOST,
+    Line,
+    QuasiNewtonState,
+    check_tolerances,
+    first_step,
+    moved,
+    starting_state,
+    stuck,
+)
+from .common.wolfe import strong_wolfe
 
 __all__ = ["LBFGS"]
 
@@ -38,7 +47,7 @@ class LBFGS:
     - When the evaluations of a line search run out, its best point with sufficient decrease is taken.
     - When a line search has no such point, the history is dropped and steepest descent is searched once.
     - Where columns of the data are uneven, far larger or smaller than others, the directions are found in units
-      (``parts/curvature.py``): as if the columns were scaled, while objective and penalty stay those of the data.
+      (``common/curvature.py``): as if the columns were scaled, while objective and penalty stay those of the data.
 
     Cost: one gradient or more, and O(memory * n_features), per step.
 

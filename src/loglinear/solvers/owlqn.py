@@ -15,9 +15,9 @@ import numpy as np
 from ..options import whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .parts.history import History, empty_history
-from .parts.needs import Needs, check
-from .parts.quasi_newton import (
+from .common.history import History, empty_history
+from .common.needs import Needs, check
+from .common.quasi_newton import (
     MOST,
     ROUNDING,
     WINDOW,
@@ -53,12 +53,12 @@ class OWLQN:
       for from the last point. With ``window=1`` the search is the paper's, and every step descends:
       ``OWLQN(window=1, memory=10, tolerance=1e-4)`` is what Tsuruoka, Tsujii & Ananiadou (2009) and Zhou et al. (2011)
       ran.
-    - The pairs are kept in bfloat16 (``parts/history.py``).
+    - The pairs are kept in bfloat16 (``common/history.py``).
     - Without L1 there are no orthants, so nothing is projected.
     - A trial point whose objective or gradient is not finite is backed away from.
     - When a line search fails, the history is dropped and the steepest descent direction -v is searched once.
     - Where columns of the data are uneven, far larger or smaller than others, the directions are found in units
-      (``parts/curvature.py``): as if the columns were scaled, while objective and penalty stay those of the data.
+      (``common/curvature.py``): as if the columns were scaled, while objective and penalty stay those of the data.
 
     Cost: one gradient or more, and O(memory * n_features), per step.
 

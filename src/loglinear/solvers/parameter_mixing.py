@@ -10,10 +10,10 @@ import numpy as np
 from ..options import real_number, whole_number
 from ..problem import Mixable, Mixing, Problem
 from ..vectors import Vector
+from .common.inner import inner_solver, no_more
+from .common.needs import Needs, check
+from .common.per_sample import MOST_PASSES, after_pass, check_finite, measured
 from .owlqn import OWLQN
-from .parts.inner import inner_solver, no_more
-from .parts.needs import Needs, check
-from .parts.per_sample import MOST_PASSES, after_pass, check_finite, measured
 from .sgd_l1 import SGDL1State
 from .two_stage import TwoStage
 

@@ -18,9 +18,9 @@ from ..penalty import Penalty
 from ..problem import Problem, Restrictable
 from ..result import Status
 from ..vectors import Vector, dot
-from .parts.needs import Needs, check
-from .parts.quasi_newton import ROUNDING, WINDOW, check_tolerances
-from .parts.working_set import Block, Features, compact, penalty_on
+from .common.needs import Needs, check
+from .common.quasi_newton import ROUNDING, WINDOW, check_tolerances
+from .common.working_set import Block, Features, compact, penalty_on
 
 __all__ = ["ProxGradient", "ProxGradientState"]
 
@@ -185,7 +185,7 @@ class ProxGradient:
 
     def _descend(self, small: Problem, state: ProxGradientState, features: Features) -> tuple[Vector, float, int]:
         """Run FISTA with restarts; return the weights, L, and the number of evaluations."""
-        penalty, l2 = small.penalty.parts()
+        penalty, l2 = small.penalty.split()
         x = y = state.w[features]
         value, t, curvature, evaluations = state.objective, 1.0, state.curvature, 0
         gradient, trial_gradient = np.empty_like(x), np.empty_like(x)

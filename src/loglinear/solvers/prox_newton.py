@@ -17,8 +17,8 @@ from ..options import real_number, whole_number
 from ..problem import Problem, TwoClasses
 from ..result import Status
 from ..vectors import Vector
-from .parts.needs import Needs, check, intercept_alone_is_spared, two_classes, with_l1
-from .parts.quasi_newton import ROUNDING, check_tolerances
+from .common.needs import Needs, check, intercept_alone_is_spared, two_classes, with_l1
+from .common.quasi_newton import ROUNDING, check_tolerances
 
 __all__ = ["ProxNewton", "ProxNewtonState"]
 

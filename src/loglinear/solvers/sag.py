@@ -18,9 +18,9 @@ from ..options import one_of, real_number, truth_value, whole_number
 from ..problem import PerSample, Problem, SamplePasses
 from ..result import Status
 from ..vectors import Vector
-from .parts.memory import memory_of_machine
-from .parts.needs import Needs, check, convex, intercept_alone_is_spared
-from .parts.per_sample import PassState, after_pass, measured, sample_passes
+from .common.memory import memory_of_machine
+from .common.needs import Needs, check, convex, intercept_alone_is_spared
+from .common.per_sample import PassState, after_pass, measured, sample_passes
 
 __all__ = ["SAG", "SAGPasses", "SAGState"]
 

@@ -14,8 +14,8 @@ import numpy as np
 from ..options import whole_number
 from ..problem import Numbers, PerSample, Problem, Visits
 from ..vectors import Vector
-from .parts.needs import Needs, check, convex, intercept_alone_is_spared, no_l1, with_l2
-from .parts.per_sample import (
+from .common.needs import Needs, check, convex, intercept_alone_is_spared, no_l1, with_l2
+from .common.per_sample import (
     MOST_PASSES,
     PassState,
     after_pass,
@@ -25,7 +25,7 @@ from .parts.per_sample import (
     sample_passes,
     visiting,
 )
-from .parts.tuning import rate_by_powers_of_ten
+from .common.tuning import rate_by_powers_of_ten
 
 __all__ = ["ASG", "SG", "Pegasos", "SGState"]
 

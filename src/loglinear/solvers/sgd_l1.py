@@ -18,8 +18,8 @@ from ..errors import OptionError
 from ..options import one_of, real_number, truth_value, whole_number
 from ..problem import Numbers, PerSample, Problem, Visits
 from ..vectors import Vector
-from .parts.needs import Needs, check, intercept_alone_is_spared
-from .parts.per_sample import (
+from .common.needs import Needs, check, intercept_alone_is_spared
+from .common.per_sample import (
     MOST_PASSES,
     PassState,
     after_pass,
@@ -29,7 +29,7 @@ from .parts.per_sample import (
     sample_passes,
     visiting,
 )
-from .parts.tuning import QUICK_PASSES, tuned_rate
+from .common.tuning import QUICK_PASSES, tuned_rate
 
 __all__ = ["SGDL1", "SGDL1Passes", "SGDL1State"]
 

@@ -12,12 +12,12 @@ from ..errors import ObjectiveError
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
+from .common.curvature import are_uneven, units
+from .common.history import History
+from .common.inner import inner_solver, no_more
+from .common.needs import Needs, check
+from .common.quasi_newton import QuasiNewtonState
 from .owlqn import OWLQN
-from .parts.curvature import are_uneven, units
-from .parts.history import History
-from .parts.inner import inner_solver, no_more
-from .parts.needs import Needs, check
-from .parts.quasi_newton import QuasiNewtonState
 from .sgd_l1 import SGDL1, SGDL1State
 
 __all__ = ["TwoStage", "TwoStageState"]
@@ -119,7 +119,7 @@ class TwoStage:
 
     - The gradient is evaluated at the ends of the last 4 passes; the differences of weights and of gradients are
       OWL-QN's first pairs (s, y), which the paper leaves as future work.
-    - Without L1, if the objective knows the diagonal of its Hessian, OWL-QN works in units (``parts/curvature.py``),
+    - Without L1, if the objective knows the diagonal of its Hessian, OWL-QN works in units (``common/curvature.py``),
       found at the end of the last pass but one, and has one first pair: a third of the evaluations on text
       (docs/benchmarks.md). With L1 it is quicker to 1 % so, and slower to 0.1 %, unless columns are uneven.
     - Where the first stage has led away, to an objective above the one at the starting weights (columns of large

@@ -18,9 +18,9 @@ import pytest
 from loglinear import ChainObjective, Corpus, _core
 from loglinear.datasets import demo_paths
 from loglinear.minimize import Stop, minimize
-from loglinear.models.chain_file import weighted_features
-from loglinear.models.chain_training import train_chain
-from loglinear.models.options import SolverOptions
+from loglinear.models.files.chain import weighted_features
+from loglinear.models.training.chain import train_chain
+from loglinear.models.training.options import SolverOptions
 from loglinear.path import largest_l1
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem

@@ -18,7 +18,7 @@ from loglinear import PairwiseMRF, _core
 from loglinear.cli.progress import Progress
 from loglinear.data import table as table_module
 from loglinear.datasets import make_network
-from loglinear.models.structure import PATH
+from loglinear.models.training.structure import PATH
 
 COLUMNS = ["variable_1", "variable_2", "state_1", "state_2", "weight"]
 PLAIN = "\t".join(COLUMNS) + "\n"

@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from loglinear import _core
-from loglinear.models import checkpoint_file
+from loglinear.models.files import checkpoint as checkpoint_file
 from loglinear.trace import Trace
 from oracles.command_line import Interruptible, until
 

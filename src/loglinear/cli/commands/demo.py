@@ -28,8 +28,8 @@ def run(arguments: Namespace) -> None:
     from ...data.corpus import Corpus
     from ...data.templates import TemplateText
     from ...datasets import demo_paths
-    from ...models.chain_training import evaluate_model
-    from ...models.options import SolverOptions
+    from ...models.training.chain import evaluate_model
+    from ...models.training.options import SolverOptions
     from ...objectives.chain import ChainFeatures
     from ...result import Status
     from ..progress import Progress

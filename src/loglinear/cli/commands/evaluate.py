@@ -15,7 +15,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import OptionError
-from ...models.settings import kind_of
+from ...models.files.settings import kind_of
 from ..answers import of_sentences, of_texts
 from ..options import add_format, add_json, add_model, add_scheme, add_threads
 from ..output import say
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ...calibration import Calibration
     from ...metrics import Evaluation
-    from ...models.chain_file import ChainModel
+    from ...models.files.chain import ChainModel
 
     Sequences = Sequence[Sequence[str]]
 

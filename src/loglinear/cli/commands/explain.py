@@ -12,13 +12,13 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError
-from ...models.settings import kind_of
+from ...models.files.settings import kind_of
 from ..options import add_format, add_model, add_threads, count
 from ..reading import check_joint, model_format, open_model, rereadable
 
 if TYPE_CHECKING:
-    from ...models.chain_file import ChainModel
-    from ...models.explanation import Explanation
+    from ...models.explain.explanation import Explanation
+    from ...models.files.chain import ChainModel
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear explain --model pos.loglinear"
 # Arguments that are files to read, and files to write.
@@ -67,7 +67,7 @@ def run(arguments: Namespace) -> None:
 def _of_texts(arguments: Namespace) -> list[Explanation]:
     """Return the explanations of a file's texts."""
     from ...data.texts import read
-    from ...models.explanation import Explanation
+    from ...models.explain.explanation import Explanation
     from ...models.text_classifier import TextClassifier
 
     classifier = TextClassifier.load(arguments.model)
@@ -83,7 +83,7 @@ def _explained(arguments: Namespace, model: ChainModel, settings: dict[str, Any]
     from ...data.lines import file_name
     from ...data.templates import TemplateText
     from ...data.tokens import file_words
-    from ...models.explainer import Explainer
+    from ...models.explain.explainer import Explainer
 
     template = None if model.template is None else TemplateText(model.template)
     given = {"format": format, "template": template, "labelled": format in _LABELLED, "threads": arguments.threads}
@@ -102,7 +102,7 @@ def _shown(explanations: list[Explanation], arguments: Namespace, noun: str) -> 
     if arguments.json:
         return "".join(json.dumps(each.to_dict(), ensure_ascii=False) + "\n" for each in explanations)
     if arguments.html:
-        from ...models.explanation import page
+        from ...models.explain.explanation import page
 
         return page(explanations, f"Labels by {arguments.model}", arguments.top, noun)
     return "\n\n".join(each.text(arguments.top) for each in explanations) + "\n"

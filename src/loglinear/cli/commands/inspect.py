@@ -12,7 +12,7 @@ from typing import Any
 
 from ...data.corpus import Corpus, is_corpus
 from ...data.features import Feature
-from ...models.settings import kind_of
+from ...models.files.settings import kind_of
 from ..options import add_json, count
 from ..output import counted, ended, scores_text
 from ..reading import open_model

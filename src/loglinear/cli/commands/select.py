@@ -21,9 +21,9 @@ from ..options import add_features, add_format, add_options, add_templates, add_
 from ..output import Interrupted, say, tab_separated
 
 if TYPE_CHECKING:
-    from ...models.chain_file import ChainModel
-    from ...models.options import SolverOptions
-    from ...models.selection import Followed, Growth, Round
+    from ...models.files.chain import ChainModel
+    from ...models.training.options import SolverOptions
+    from ...models.training.selection import Followed, Growth, Round
     from ...path import PathPoint
     from ...report.curves import Curves
 
@@ -36,7 +36,7 @@ WRITES: tuple[str, ...] = ("model", "plot", "table")
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    from ...models.options import SolverOptions
+    from ...models.training.options import SolverOptions
 
     add = parser.add_argument
     add("train", metavar="TRAIN", help="training data; gzip and xz too; - for stdin")
@@ -120,7 +120,7 @@ def run(arguments: Namespace) -> None:
 
 def _selected(arguments: Namespace, options: SolverOptions) -> Selected:
     """Read the data and select."""
-    from ...models.selection import follow_path, grow
+    from ...models.training.selection import follow_path, grow
     from ...objectives.chain import ChainFeatures
     from ..progress import Progress
     from ..reading import read_sentences
@@ -141,7 +141,7 @@ def _selected(arguments: Namespace, options: SolverOptions) -> Selected:
 def _options(arguments: Namespace) -> SolverOptions:
     """How to train; raises OptionError where options contradict each other."""
     from ...data.formats import format_of
-    from ...models.options import SolverOptions
+    from ...models.training.options import SolverOptions
     from ...options import whole_number
 
     message = None

@@ -51,7 +51,7 @@ def _account(name: str, kind: type[Any]) -> dict[str, Any]:
     from ...penalty import ElasticNet, GroupLasso, Penalty
     from ...problem import Problem
     from ...solvers import suits, summary
-    from ...solvers.parts.per_sample import PassState
+    from ...solvers.common.per_sample import PassState
 
     penalties: dict[str, Penalty] = {
         "L1": ElasticNet(l1=1.0),

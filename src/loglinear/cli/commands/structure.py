@@ -26,7 +26,7 @@ from ..output import Interrupted, counted, keeping_reached, say, tab_separated
 if TYPE_CHECKING:
     from ...data.table import Table
     from ...models.network import PairwiseMRF
-    from ...models.resampling import EdgeConfidence
+    from ...models.training.resampling import EdgeConfidence
     from ...path import Path
     from ...result import Result
     from ..progress import Progress
@@ -44,7 +44,7 @@ SHOWN = 3
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    from ...models.structure import OBJECTIVES, NetworkOptions
+    from ...models.training.structure import OBJECTIVES, NetworkOptions
     from ...networks.inference import INFERENCES
 
     add = parser.add_argument
@@ -123,7 +123,7 @@ def run(arguments: Namespace) -> None:
 def _estimator(arguments: Namespace) -> PairwiseMRF:
     """Return the estimator; raise OptionError where options contradict each other."""
     from ...models.network import PairwiseMRF
-    from ...models.structure import NetworkOptions
+    from ...models.training.structure import NetworkOptions
 
     if arguments.l1 == 0.0:
         message = "--l1 0: edges are chosen by their L1 penalty; give an l1 > 0, ebic, cv or stars"
@@ -179,7 +179,7 @@ def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) ->
     """Train on the table of this file; return the warnings that say more than the status does."""
     import warnings
 
-    from ...models.structure import PATH
+    from ...models.training.structure import PATH
 
     folds = int(PATH["folds"]) if estimator.l1 == "cv" else 0
     points = [progress.count_points(int(PATH["l1"]), folds)] if isinstance(estimator.l1, str) else []
@@ -282,7 +282,7 @@ class Edges:
 
     def json(self) -> str:
         """Return all there is to know, for machines."""
-        from ...models.settings import plain, training_summary
+        from ...models.files.settings import plain, training_summary
 
         name, value = self._likelihood()
         edges = [edge.to_dict() for edge in self._ranking]

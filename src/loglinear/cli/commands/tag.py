@@ -34,14 +34,14 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
-from ...models.settings import kind_of
+from ...models.files.settings import kind_of
 from ..layout import is_regular, start_of, warn_of_whole_sentences
 from ..options import add_format, add_model, add_threads
 from ..reading import check_joint, model_format, open_model
 
 if TYPE_CHECKING:
     from ...data.texts import Documents
-    from ...models.chain_file import ChainModel
+    from ...models.files.chain import ChainModel
     from ...models.text_classifier import TextClassifier
     from ...schemes import ChunkRule
 
@@ -83,7 +83,7 @@ def run(arguments: Namespace) -> None:
 
         tag(arguments)
         return
-    from ...models.chain_file import checked_n_best
+    from ...models.files.chain import checked_n_best
 
     model, settings = open_model(arguments.model)
     format = model_format(arguments.file, arguments.format, settings, model.template)
@@ -164,7 +164,7 @@ def _chunk_rule(arguments: Namespace, model: ChainModel, settings: dict[str, Any
 def _constrained(model: ChainModel, constraints: str) -> ChainModel:
     """Return the model under the constraints that --constraints names."""
     from ...constraints import check_constraints, resolved
-    from ...models.chain_file import constrained
+    from ...models.files.chain import constrained
 
     check_constraints("--constraints", constraints)
     return constrained(model, resolved(constraints, model.labels))

@@ -19,8 +19,8 @@ from ..output import Interrupted, counted, keeping_reached, say, scores_text
 
 if TYPE_CHECKING:
     from ...minimize import Callback
-    from ...models.checkpoint import Checkpoint
-    from ...models.options import DevOptions, SolverOptions
+    from ...models.training.checkpoint import Checkpoint
+    from ...models.training.options import DevOptions, SolverOptions
     from ...objectives.chain import ChainFeatures
     from ...result import Result
     from ..progress import Progress
@@ -41,7 +41,7 @@ DEFAULTS = ["1", False, "softmax"]
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    from ...models.options import DevOptions, SolverOptions
+    from ...models.training.options import DevOptions, SolverOptions
 
     add = parser.add_argument
     several = "with --workers or --cluster several files, folders and quoted patterns"
@@ -79,7 +79,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Train, write the model, say how it went."""
     from ...data.formats import format_of
-    from ...models.options import DevOptions, SolverOptions
+    from ...models.training.options import DevOptions, SolverOptions
     from ...objectives.chain import ChainFeatures
     from ...result import Status
     from ..progress import Progress
@@ -153,7 +153,7 @@ def _write_report(arguments: Namespace, results: list[Result]) -> None:
 
 def _checkpoint(arguments: Namespace, progress: Progress) -> Checkpoint | None:
     """Return the checkpoint asked for, after a look at its file."""
-    from ...models.checkpoint import Checkpoint
+    from ...models.training.checkpoint import Checkpoint
 
     if arguments.checkpoint is None:
         if arguments.resume:
@@ -181,7 +181,7 @@ def _size(path: str) -> str:
 
 def _account(results: list[Result]) -> list[str]:
     """Return lines for people: how the training ended and how far from the optimum, its cost, scores of the weights."""
-    from ...models.settings import worst
+    from ...models.files.settings import worst
     from ...result import Status
 
     result = worst(results)
@@ -234,8 +234,8 @@ def train(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Train a chain on a file, of which people read a name, and write the model; options are checked before."""
-    from ...models.chain_training import train_chain
-    from ...models.start import Start
+    from ...models.training.chain import train_chain
+    from ...models.training.start import Start
     from ..reading import naming, read_sentences
 
     options.check()

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..._core import ChainModel, SequenceTagger
 from ...errors import ModelFileError
-from ...models.chain_file import ready
+from ...models.files.chain import ready
 from ._dump import ParsedDump, dumped, parsed
 
 __all__ = ["Tagger"]

@@ -15,7 +15,6 @@ from ...data.corpus import Corpus
 from ...data.instances import Instances
 from ...data.writing import write_output
 from ...minimize import minimize
-from ...models.online import LEARNERS, Epoch, train_online
 from ...objectives.chain import ChainFeatures, ChainObjective
 from ...penalty import ElasticNet
 from ...problem import Problem
@@ -24,6 +23,7 @@ from ...solvers import LBFGS, OWLQN
 from ...solvers.sag import SAG
 from ...vectors import Vector, count_nonzero, norms
 from ._messages import Messages
+from ._online import LEARNERS, Epoch, train_online
 
 __all__ = ["train"]
 

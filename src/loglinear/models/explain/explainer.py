@@ -1,0 +1,205 @@
+"""Explaining labels: the best labelling beside the best one in which a token has another label. See `explanation`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from .explanation import Contribution, Explanation, TokenExplanation
+
+if TYPE_CHECKING:
+    from ...data.corpus import Corpus
+    from ..files.chain import ChainModel
+
+__all__ = ["Explainer"]
+
+Scores = npt.NDArray[np.float64]
+Pairs = Sequence[tuple[int | None, int | None]]
+
+
+class Explainer:
+    """Explains labels of a chain or a classifier.
+
+    Args:
+        model: as trained; its weights are read once.
+        forbidden: pairs of labels that may not follow each other, by number, None for the edge of a sentence.
+    """
+
+    def __init__(self, model: ChainModel, forbidden: Pairs | None = None) -> None:
+        self.model, self.labels = model, model.labels
+        number = {label: at for at, label in enumerate(self.labels)}
+        n = len(number)
+        self._states: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        for attribute, label, weight in model.state_features():
+            self._states[attribute].append((number[label], weight))
+        self._bigrams: dict[str, list[tuple[int, int, float]]] = defaultdict(list)
+        for attribute, before, label, weight in model.bigram_features():
+            self._bigrams[attribute].append((number[before], number[label], weight))
+        self._transitions = np.zeros((n, n))
+        for before, label, weight in model.transition_features():
+            self._transitions[number[before], number[label]] = weight
+        triples = model.triple_features()
+        self._triples = np.zeros((n, n, n)) if triples else None
+        for before, middle, label, weight in triples:
+            self._triples[number[before], number[middle], number[label]] = weight  # type: ignore[index]
+        self._allowed, self._first, self._last = np.zeros((n, n)), np.zeros(n), np.zeros(n)
+        for pair in forbidden or ():
+            first, second = pair
+            if first is not None and second is not None:
+                self._allowed[first, second] = -np.inf
+            elif second is not None:
+                self._first[second] = -np.inf
+            elif first is not None:
+                self._last[first] = -np.inf
+
+    def explain(
+        self, corpus: Corpus, texts: Sequence[Sequence[str]] | None = None, threads: int = 0
+    ) -> list[Explanation]:
+        """Explain the labels of all sentences.
+
+        Args:
+            corpus: sentences; labels do not matter.
+            texts: what the tokens of each sentence are called.
+            threads: 0 for all cores.
+        """
+        names, marginals = corpus.core.names(), self.model.marginals(corpus.core, threads=threads)
+        states, bigrams = (_rows(corpus, names, bigrams=bigrams) for bigrams in (False, True))
+        found = []
+        for at, length in enumerate(corpus.core.lengths()):
+            attributes = [next(states) for _ in range(length)]
+            pairs = [next(bigrams, []) for _ in range(length)]
+            if self.model.intercept is not None:
+                attributes = [[*each, (self.model.intercept, 1.0)] for each in attributes]
+            sentence = _Sentence(self, attributes, pairs)
+            called = texts[at] if texts is not None else [""] * length
+            probabilities = np.array(marginals[at]).reshape(length, len(self.labels))
+            found.append(Explanation(sentence.explained(called, probabilities)))
+        return found
+
+
+class _Sentence:
+    """Scores of a sentence under an explainer's weights.
+
+    Attributes:
+        scores: of the states, shape (tokens, labels).
+        edges: of the transitions into each token, shape (tokens, labels, labels); the first token's mean nothing.
+    """
+
+    def __init__(
+        self,
+        explainer: Explainer,
+        attributes: list[list[tuple[str, float]]],
+        bigrams: list[list[tuple[str, float]]],
+    ) -> None:
+        self.explainer, self.attributes, self.bigrams = explainer, attributes, bigrams
+        n, length = len(explainer.labels), len(attributes)
+        self.scores = np.zeros((length, n))
+        self.edges = np.broadcast_to(explainer._transitions + explainer._allowed, (length, n, n)).copy()
+        for token, (row, pairs) in enumerate(zip(attributes, bigrams, strict=True)):
+            for name, value in row:
+                for label, weight in explainer._states.get(name, ()):
+                    self.scores[token, label] += value * weight
+            for name, _ in pairs:
+                for before, label, weight in explainer._bigrams.get(name, ()):
+                    self.edges[token, before, label] += weight
+        self.scores[0] += explainer._first
+        self.scores[-1] += explainer._last
+
+    def explained(self, texts: Sequence[str], probabilities: Scores) -> list[TokenExplanation]:
+        """Return the explanation of each token."""
+        labels, best = self.explainer.labels, self.best(self.scores)
+        found = []
+        for token, label in enumerate(best):
+            name, sure = labels[label], float(probabilities[token, label])
+            scores = self.scores.copy()
+            scores[token, label] = -np.inf
+            other = self.best(scores) if np.isfinite(scores[token]).any() else []
+            contributions = list(self.contributions(best, other)) if other else []
+            if not other or not np.isfinite(sum(each.weight for each in contributions)):
+                found.append(TokenExplanation(token, texts[token], name, sure))
+                continue
+            contributions.sort(key=lambda each: -abs(each.weight))
+            found.append(
+                TokenExplanation(
+                    token,
+                    texts[token],
+                    name,
+                    sure,
+                    labels[other[token]],
+                    float(probabilities[token, other[token]]),
+                    [labels[each] for each in other],
+                    float(sum(each.weight for each in contributions)),
+                    contributions,
+                )
+            )
+        return found
+
+    def best(self, scores: Scores) -> list[int]:
+        """Return the best labelling with these scores of states (Viterbi); of second order over pairs of labels."""
+        triples = self.explainer._triples
+        if triples is None or len(scores) < 3:
+            value, back = scores[0], []
+            for token in range(1, len(scores)):
+                sums = value[:, None] + self.edges[token]
+                back.append(sums.argmax(axis=0))
+                value = sums.max(axis=0) + scores[token]
+            path = [int(value.argmax())]
+            for pointers in reversed(back):
+                path.append(int(pointers[path[-1]]))
+            return path[::-1]
+        pair = scores[0][:, None] + self.edges[1] + scores[1]
+        back = []
+        for token in range(2, len(scores)):
+            sums = pair[:, :, None] + triples
+            back.append(sums.argmax(axis=0))
+            pair = sums.max(axis=0) + self.edges[token] + scores[token]
+        middle, last = (int(each) for each in np.unravel_index(pair.argmax(), pair.shape))
+        path = [last, middle]
+        for pointers in reversed(back):
+            path.append(int(pointers[path[-1], path[-2]]))
+        return path[::-1]
+
+    def contributions(self, best: list[int], other: list[int]) -> Iterator[Contribution]:
+        """Yield the features whose weights differ between two labellings."""
+        explainer = self.explainer
+        for token, (row, pairs) in enumerate(zip(self.attributes, self.bigrams, strict=True)):
+            if best[token] != other[token]:
+                for name, value in row:
+                    weights = dict(explainer._states.get(name, ()))
+                    yield from _difference(
+                        token, name, value * (weights.get(best[token], 0.0) - weights.get(other[token], 0.0))
+                    )
+            if token and best[token - 1 : token + 1] != other[token - 1 : token + 1]:
+                moves = [(labels[token - 1], labels[token]) for labels in (best, other)]
+                for name, _ in pairs:
+                    by_move = {(before, label): weight for before, label, weight in explainer._bigrams.get(name, ())}
+                    yield from _difference(token, name, by_move.get(moves[0], 0.0) - by_move.get(moves[1], 0.0))
+                weight = explainer._transitions[moves[0]] - explainer._transitions[moves[1]]
+                yield from _difference(token, self._moves(moves), float(weight))
+            if explainer._triples is not None and token > 1:
+                threes = [tuple(labels[token - 2 : token + 1]) for labels in (best, other)]
+                weight = explainer._triples[threes[0]] - explainer._triples[threes[1]]
+                yield from _difference(token, self._moves(threes), float(weight))
+
+    def _moves(self, moves: Sequence[tuple[int, ...]]) -> str:
+        """Return the names of labels in a row in two labellings."""
+        first, second = (" > ".join(self.explainer.labels[label] for label in each) for each in moves)
+        return f"{first}, not {second}"
+
+
+def _difference(token: int, feature: str, weight: float) -> Iterator[Contribution]:
+    if weight != 0.0:
+        yield Contribution(token, feature, weight)
+
+
+def _rows(corpus: Corpus, names: list[str], *, bigrams: bool) -> Iterator[list[tuple[str, float]]]:
+    """Yield the attributes of each token with their values."""
+    ends, ids, values = corpus.core.rows(bigrams=bigrams)
+    begin = 0
+    for end in ends.tolist():
+        yield [(names[i], v) for i, v in zip(ids[begin:end].tolist(), values[begin:end].tolist(), strict=True)]
+        begin = end

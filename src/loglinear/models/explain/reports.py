@@ -1,0 +1,217 @@
+"""Reports of models on labelled data: what the estimators and the command line give to the pages of `report/`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...data.templates import PRESETS
+from ...errors import DataError
+from ...metrics import evaluate
+from ...report.intervals import bootstrap
+from ...report.mistakes import confusions, mistakes
+from ...report.page import Report
+from ...report.weights import strongest, transitions
+from ...result import Status, distance
+from ...trace import TraceRecord
+from ..files.chain import ChainModel, weighted_features
+from ..files.tagging import Tagging
+from .answers import Answers
+
+if TYPE_CHECKING:
+    from ...data.corpus import Corpus
+    from ...data.features import Feature
+
+__all__ = ["call_text", "make_report", "model_rows", "preset_of", "sample_answers", "settings_rows", "training_rows"]
+
+# Labels that are named in the table on the data.
+_NAMED = 30
+_NO_PROBABILITIES = (
+    "the model scores each class apart from the others; it has no joint probabilities, and no calibration"
+)
+
+
+def make_report(
+    model: ChainModel,
+    settings: dict[str, Any],
+    answers: Answers,
+    words: Sequence[Sequence[str]],
+    *,
+    title: str,
+    scheme: str | None = None,
+    command: str | None = None,
+    trace: Sequence[TraceRecord] = (),
+    notes: Sequence[str] = (),
+) -> Report:
+    """Return the report of a model on labelled data.
+
+    Args:
+        model: of a chain or a classifier.
+        settings: of the model.
+        answers: its answers.
+        words: what is shown of each token.
+        title: of the page.
+        scheme: tagging scheme of the labels, as in `evaluate`.
+        command: how to train the model again.
+        trace: steps of the training.
+        notes: remarks on the figures.
+
+    Raises:
+        DataError: there are no tokens.
+    """
+    gold, predicted = answers.gold, answers.predicted
+    if not any(gold):
+        message = "the data have no labelled token; a report needs some"
+        raise DataError(message)
+    samples = settings.get("model") == "maxent"
+    scores = evaluate(gold, predicted, scheme=scheme)
+    features = list(weighted_features(model))
+    confidences = None if answers.taggings is None else [each.probabilities for each in answers.taggings]
+    return Report(
+        title=title,
+        data=_data(answers, model, features, samples=samples),
+        settings=model_rows(settings, model),
+        command=command,
+        template=model.template,
+        notes=[*notes, *([] if answers.taggings is not None else [_NO_PROBABILITIES])],
+        items="samples" if samples else "tokens",
+        headline=[],
+        edges=[],
+        graph="",
+        trace=trace,
+        scores=scores,
+        intervals=bootstrap(gold, predicted, scores, scheme=None if scheme == "none" else scheme),
+        confusions=confusions(scores),
+        mistakes=mistakes(gold, predicted, words, confidences),
+        strongest=strongest(features, model.labels),
+        transitions=transitions(features, model.labels),
+        calibrations=answers.calibrations(samples=samples),
+    )
+
+
+def sample_answers(
+    gold: Sequence[Any], predicted: Sequence[Any], sure: Sequence[float] | None, corpus: Corpus | None
+) -> Answers:
+    """Return the answers of a classifier, each sample by itself.
+
+    Args:
+        gold: the true classes.
+        predicted: the predicted ones.
+        sure: their probabilities; None if the classifier has none.
+        corpus: the samples, if they have named attributes.
+
+    Raises:
+        DataError: there are not as many true classes as samples.
+    """
+    if len(gold) != len(predicted):
+        message = f"{len(gold)} classes for {len(predicted)} samples"
+        raise DataError(message)
+    taggings = None
+    if sure is not None:
+        pairs = zip(predicted, sure, strict=True)
+        taggings = [Tagging([label], [min(p, 1.0)], None, math.log(p)) for label, p in pairs]
+    return Answers([[label] for label in gold], [[label] for label in predicted], taggings, corpus)
+
+
+def _data(
+    answers: Answers, model: ChainModel, features: Sequence[tuple[Feature, float]], *, samples: bool
+) -> dict[str, Any]:
+    """Return the rows of the table on the data."""
+    n_tokens, n_sentences = sum(map(len, answers.gold)), len(answers.gold)
+    labels = sorted({str(label) for each in answers.gold for label in each})
+    named = ", ".join(labels[:_NAMED]) + (", …" if len(labels) > _NAMED else "")
+    rows: dict[str, Any] = {"samples" if samples else "tokens": n_tokens}
+    if n_sentences != n_tokens:
+        rows = {"sentences": n_sentences, **rows, "tokens a sentence": f"{n_tokens / n_sentences:.1f} on average"}
+    rows["labels"] = f"{len(labels)}: {named}"
+    if unknown := sorted({*labels} - {*model.labels}):
+        rows["labels that the model does not know"] = ", ".join(unknown)
+    if answers.corpus is not None:
+        rows |= _attributes(answers.corpus, {each.attribute for each, _ in features})
+    return rows
+
+
+def _attributes(corpus: Corpus, known: set[str | None]) -> dict[str, Any]:
+    """Return how many of the attributes of the data have a weight."""
+    import numpy as np
+
+    has_weight = np.array([name in known for name in corpus.core.names()], dtype=bool)
+    _, ids, _ = corpus.core.rows()
+    rows: dict[str, Any] = {"attributes": has_weight.size}
+    if has_weight.size and ids.size:
+        rows["attributes without a weight"] = f"{np.sum(~has_weight):,} ({100.0 * np.mean(~has_weight):.1f} %)"
+        share = 100.0 * np.mean(~has_weight[ids])
+        rows["the same, of all occurrences"] = f"{np.sum(~has_weight[ids]):,} of {ids.size:,} ({share:.1f} %)"
+    return rows
+
+
+def model_rows(settings: dict[str, Any], model: ChainModel) -> dict[str, str]:
+    """Return the rows of the table on the model and its training, without those that its file knows nothing of."""
+    training = settings.get("training") or {}
+    kind = "classifier" if settings.get("model") == "maxent" else "linear-chain CRF"
+    order = {1: ", first order", 2: ", second order"}.get(settings.get("order", 0), "")
+    found = {
+        "model": kind + order,
+        "features with a weight": model.n_features,
+        "features in training": training.get("n_features"),
+        "attributes with a weight": model.n_attributes,
+        "solver": settings.get("solver"),
+        "solver that it chose": training.get("chosen"),
+        "l1": settings.get("l1"),
+        "l2": settings.get("l2"),
+        "least count of an attribute": settings.get("min_count"),
+        "constraints": settings.get("constraints"),
+        "format": settings.get("format"),
+        "imported from": settings.get("imported"),
+        "trained on": _size(training),
+        **training_rows(training),
+        "loglinear": settings.get("loglinear"),
+    }
+    return settings_rows(found)
+
+
+def settings_rows(found: dict[str, Any]) -> dict[str, str]:
+    """Return what is known of a model as the texts of a table."""
+    known = {name: each for name, each in found.items() if each is not None}
+    return {name: f"{each:,}" if isinstance(each, int) else str(each) for name, each in known.items()}
+
+
+def training_rows(training: dict[str, Any]) -> dict[str, Any]:
+    """Return how a training ended, and what it cost."""
+    if "status" not in training:
+        return {}
+    known = {each.name.lower(): each.message.partition(";")[0] for each in Status}
+    objective, violation, seconds = (training.get(name) for name in ("objective", "violation", "seconds"))
+    dev = training.get("dev") or {}
+    return {
+        "ended": known.get(training["status"], training["status"]),
+        "iterations": training.get("iterations"),
+        "objective": None if objective is None else f"{objective:,.4f} nats",
+        "distance from the optimum": None if objective is None else distance(training.get("gap"), objective),
+        "violation": None if violation is None or math.isnan(violation) else f"{violation:.3g}",
+        "time": None if seconds is None else f"{seconds:.1f} s",
+        "iteration kept": training.get("kept"),
+        "scores on development data": ", ".join(f"{name} {each:.4f}" for name, each in dev.items()) or None,
+    }
+
+
+def _size(training: dict[str, Any]) -> str | None:
+    """Return how many data a model was trained on."""
+    names = ("sentences", "tokens", "samples")
+    return ", ".join(f"{training[f'n_{name}']:,} {name}" for name in names if f"n_{name}" in training) or None
+
+
+def preset_of(template: str | None) -> str | None:
+    """Return the name of the preset with this text."""
+    return next((name for name, each in PRESETS.items() if template == each.text), None)
+
+
+def call_text(estimator: Any, template: str | None) -> str:
+    """Return the Python that trains an estimator again; a template that is no preset is shown elsewhere."""
+    text = repr(estimator)
+    if template is not None:
+        preset = preset_of(template)
+        given = getattr(estimator, "template", None)
+        text = text.replace(repr(given), "TEMPLATE" if preset is None else repr(preset)) if given else text
+    return f"{text}.fit(X_train, y_train)"

@@ -1,0 +1,1 @@
+"""Model files: reading and writing each kind of model, its settings, and the schema that checks them."""

@@ -1,0 +1,101 @@
+"""The file of a chain model, which is a classifier's file too, and the features in it by name.
+
+This module imports nothing that labelling text can do without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..._core import ChainModel, tag_arrow, tag_lists
+from ...errors import OptionError
+from .schema import check_labels, checked_settings, refuse
+
+if TYPE_CHECKING:
+    from ...data.features import Feature
+
+__all__ = [
+    "ChainModel",
+    "checked_n_best",
+    "constrained",
+    "open_model",
+    "ready",
+    "tag_arrow",
+    "tag_lists",
+    "weighted_features",
+]
+
+# The most labellings of a sentence: the time to find them grows with the square of their number.
+_MOST_LABELLINGS = 10_000
+
+
+def open_model(path: str, *kinds: str) -> tuple[ChainModel, dict[str, Any]]:
+    """Map the file of a chain or of a classifier; return the model and its settings.
+
+    Args:
+        path: of the file.
+        kinds: "chain" or "maxent" for a file of this kind; any of both by default.
+
+    Raises:
+        ModelFileError: the file is damaged or of another kind.
+        OSError: the file cannot be read.
+    """
+    return ready(ChainModel.open(path), path, *kinds)
+
+
+def ready(model: ChainModel, path: str, *kinds: str) -> tuple[ChainModel, dict[str, Any]]:
+    """Return a model as it was stored under the constraints of its settings, and the settings.
+
+    Raises:
+        ModelFileError: the settings are not those of a model of these kinds, or do not fit its labels.
+    """
+    settings = checked_settings(model.settings, path, *(kinds or ("chain", "maxent")))
+    check_labels(settings, model.labels, path)
+    constraints = settings.get("constraints")
+    try:
+        return constrained(model, constraints), settings
+    except OptionError:
+        refuse(f"{path}: setting constraints", constraints, "constraints of the model's labels")
+
+
+def constrained(model: ChainModel, constraints: Any) -> ChainModel:
+    """Return a model under constraints (see `loglinear.constraints.resolved`), or under none.
+
+    Raises:
+        OptionError: the constraints do not fit the model's labels.
+    """
+    if constraints is None:
+        return model.constrained(None) if model.is_constrained else model
+    from ...constraints import forbidden_pairs
+
+    return model.constrained(forbidden_pairs(constraints, model.labels))
+
+
+def checked_n_best(name: str, value: Any) -> int:
+    """Return the number of labellings to find of each sentence.
+
+    Args:
+        name: of the option, for the message.
+        value: of the option.
+
+    Raises:
+        OptionError: the value is no whole number, or out of range.
+    """
+    from ...options import whole_number
+
+    return whole_number(name, value, 1, _MOST_LABELLINGS, remedy="leave it out for the best labelling alone")
+
+
+def weighted_features(model: ChainModel) -> Iterator[tuple[Feature, float]]:
+    """Yield the features of a model with their weights: states, transitions, bigrams, triples."""
+    from ...data.features import Feature
+
+    for attribute, label, weight in model.state_features():
+        yield Feature(attribute, (label,)), weight
+    for before, label, weight in model.transition_features():
+        yield Feature(None, (before, label)), weight
+    for attribute, before, label, weight in model.bigram_features():
+        yield Feature(attribute, (before, label)), weight
+    for first, middle, last, weight in model.triple_features():
+        yield Feature(None, (first, middle, last)), weight

@@ -1,0 +1,209 @@
+"""The file of a checkpoint: JSON text and the arrays that it refers to by number, between a line and a checksum.
+
+Nothing in a file is ever executed. A pickle names functions to call, and a list of harmless ones has to be kept; JSON
+and arrays of numbers name only what this module makes itself: containers, numbers, and the dataclasses of solvers'
+states, whose constructors are not called. Text and arrays stand in the file one after the other, in NumPy's format
+.npy; the checksum is looked at before them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from ... import solvers
+from ...errors import DataError, OptionError
+from ...replacing import replacing
+from ...result import Status
+
+__all__ = ["is_checkpoint", "read", "write"]
+
+# The first line of every version's files, with the version behind it.
+NAME, VERSION = b"loglinear checkpoint ", b"1\n"
+# Bytes of the checksum, the last ones of a file.
+SIZE = 32
+# Bytes that are looked at together.
+_PIECE = 1 << 20
+
+Arrays = list[npt.NDArray[Any]]
+
+
+class _Checked:
+    """A file that is written to, and the checksum of what was written."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.digest = file, hashlib.blake2b(digest_size=SIZE)
+
+    def write(self, data: bytes) -> int:
+        """Write to the file, as NumPy does."""
+        self.digest.update(data)
+        return self._file.write(data)
+
+
+def write(path: str, content: dict[str, Any]) -> None:
+    """Write a file; it is on disk before it takes the place of an older one, which a failure leaves as it was.
+
+    Args:
+        path: the file.
+        content: by name None, truth values, numbers, texts, lists, tuples, dicts, arrays, states of solvers.
+
+    Raises:
+        OptionError: a value is of another kind.
+        OSError: the file cannot be written.
+    """
+    arrays: Arrays = []
+    text = json.dumps(_encoded(content, arrays, {})).encode()
+    with replacing(path) as file:
+        checked = _Checked(file)
+        checked.write(NAME + VERSION)
+        for array in (np.frombuffer(text, np.uint8), *arrays):
+            np.lib.format.write_array(checked, array, allow_pickle=False)
+        file.write(checked.digest.digest())
+
+
+def is_checkpoint(path: str) -> bool:
+    """Whether a file begins like a checkpoint, of whatever version."""
+    with open(path, "rb") as file:
+        return file.read(len(NAME)) == NAME
+
+
+def read(path: str) -> dict[str, Any]:
+    """Return what was written to a file.
+
+    Raises:
+        DataError: the file is damaged, cut short, or no checkpoint of this version.
+        OSError: the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        if amiss := _amiss(file):
+            message = f"{path}: {amiss}; give the name of a checkpoint, or delete the file to begin anew"
+            raise DataError(message)
+        file.seek(len(NAME + VERSION))
+        end = os.fstat(file.fileno()).st_size - SIZE
+        arrays: Arrays = []
+        try:
+            while file.tell() < end:
+                arrays.append(np.lib.format.read_array(file, allow_pickle=False))
+            content = _decoded(json.loads(arrays[0].tobytes()), arrays[1:])
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            MemoryError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
+            message = (
+                f"{path}: no checkpoint, or one of another version of loglinear ({error}); delete it to begin anew"
+            )
+            raise DataError(message) from error
+    found: dict[str, Any] = content
+    return found
+
+
+def _amiss(file: BinaryIO) -> str:
+    """Return what is wrong with a file as a whole; empty if nothing is."""
+    line = file.read(len(NAME + VERSION))
+    if not line.startswith(NAME):
+        return "this is no checkpoint"
+    if line != NAME + VERSION:
+        return "a checkpoint of another version of loglinear, or a damaged one"
+    digest = hashlib.blake2b(line, digest_size=SIZE)
+    left = os.fstat(file.fileno()).st_size - file.tell() - SIZE
+    while left > 0 and (piece := file.read(min(_PIECE, left))):
+        digest.update(piece)
+        left -= len(piece)
+    return "" if left == 0 and file.read() == digest.digest() else "the checkpoint is damaged or cut short"
+
+
+@cache
+def _state_classes() -> dict[str, type[Any]]:
+    """Return the dataclasses that the modules of solvers define, by name: states are made of them."""
+    inside = f"{solvers.__name__}."
+    modules = [module for name, module in sys.modules.items() if name.startswith(inside)]
+    found = [thing for module in modules for thing in vars(module).values() if isinstance(thing, type)]
+    return {f"{each.__module__.removeprefix(inside)}.{each.__name__}": each for each in found if is_dataclass(each)}
+
+
+def _encoded(value: Any, arrays: Arrays, places: dict[int, int]) -> Any:
+    """Return a value as JSON, in which an object with one key, its kind, stands for all that JSON does not know.
+
+    Args:
+        value: the value.
+        arrays: arrays met so far; the value's are added.
+        places: of the arrays by their identity: an array that occurs twice is written once, and remains one.
+
+    Raises:
+        OptionError: the value is of a kind that no state of a solver has.
+    """
+    if isinstance(value, (np.ndarray, np.generic)):
+        if value.dtype.kind not in "biuf":
+            message = f"an array of {value.dtype} cannot be kept in a checkpoint"
+            raise OptionError(message)
+        place = places.setdefault(id(value), len(arrays)) if isinstance(value, np.ndarray) else len(arrays)
+        if place == len(arrays):
+            arrays.append(np.asarray(value))
+        return {"array" if isinstance(value, np.ndarray) else "number": place}
+    if isinstance(value, Status):
+        return {"status": value.name}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, list):
+        return [_encoded(each, arrays, places) for each in value]
+    if type(value) is tuple:
+        return {"tuple": [_encoded(each, arrays, places) for each in value]}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": {key: _encoded(each, arrays, places) for key, each in value.items()}}
+    for name, kind in _state_classes().items():
+        if type(value) is kind:
+            state = value.__reduce_ex__(2)[2]  # what pickle would keep of it
+            return {name: {key: _encoded(each, arrays, places) for key, each in state.items()}}
+    message = f"a {type(value).__name__} cannot be kept in a checkpoint"
+    raise OptionError(message)
+
+
+def _decoded(value: Any, arrays: Arrays) -> Any:
+    """Return the value that `_encoded` has made JSON of.
+
+    Raises:
+        ValueError: a state has other attributes than its class, or is of no class of states.
+        LookupError, TypeError: the JSON was not made by `_encoded`.
+    """
+    if isinstance(value, list):
+        return [_decoded(each, arrays) for each in value]
+    if not isinstance(value, dict):
+        return value
+    ((name, content),) = value.items()
+    if name == "array":
+        return arrays[content]
+    if name == "number":
+        return arrays[content][()]
+    if name == "status":
+        return Status[content]
+    if name == "tuple":
+        return tuple(_decoded(each, arrays) for each in content)
+    parts = {key: _decoded(each, arrays) for key, each in content.items()}
+    return parts if name == "dict" else _state(name, parts)
+
+
+def _state(name: str, parts: dict[str, Any]) -> Any:
+    """Return an object of a class of states, as pickle would make it."""
+    kind = _state_classes().get(name)
+    if kind is None or {each.name for each in fields(kind)} != parts.keys():
+        message = f"{name} with {', '.join(parts)} is no state of a solver"
+        raise ValueError(message)
+    made = object.__new__(kind)
+    if hasattr(kind, "__setstate__"):
+        made.__setstate__(parts)
+    else:
+        made.__dict__.update(parts)
+    return made

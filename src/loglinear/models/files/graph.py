@@ -1,0 +1,89 @@
+"""The file of a conditional random field on graphs: that of a network, with the field's weights in place of scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ... import _core
+from ...errors import DataError
+from ...vectors import Vector
+from .schema import checked_settings, refuse, typed_array
+from .settings import settings_text
+
+__all__ = ["Contents", "read", "refuse", "write"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The content of a field's file.
+
+    Attributes:
+        settings: of the training.
+        classes: the labels, shape (L,).
+        n_node_features: number of the features of nodes.
+        w: weights, as `GraphLikelihood` numbers them.
+    """
+
+    settings: dict[str, Any]
+    classes: Array
+    n_node_features: int
+    w: Vector
+
+
+def write(path: str, settings: dict[str, Any], classes: Array, n_features: tuple[int, int], w: Vector) -> None:
+    """Write a field; the file is replaced whole or not at all.
+
+    Args:
+        path: of the file.
+        settings: of the training.
+        classes: the labels, shape (L,).
+        n_features: number of the features of nodes and of edges.
+        w: all weights.
+
+    Raises:
+        DataError: labels are neither strings, numbers nor truth values.
+    """
+    kinds = {type(value) for value in classes.tolist()} - {str, int, float, bool}
+    if kinds:
+        message = f"labels of type {next(iter(kinds)).__name__} cannot be saved; use strings or numbers"
+        raise DataError(message)
+    text = {**settings, "classes": classes.tolist(), "class_type": classes.dtype.str}
+    text["n_node_features"], text["n_edge_features"] = n_features
+    at = n_features[0] * classes.size
+    _core.write_network(path, settings_text("graph", text), np.zeros((0, 2), np.uint32), w[:at], w[at:])
+
+
+def read(path: str) -> Contents:
+    """Return the content of a file, which is checked: every number of it is in its range.
+
+    Raises:
+        ModelFileError: the file is damaged, or holds another kind of model.
+        OSError: the file cannot be read.
+    """
+    file = _core.read_network(path)
+    settings = checked_settings(file.settings, path, "graph")
+    given, n, m = (settings.pop(name) for name in ("classes", "n_node_features", "n_edge_features"))
+    classes = typed_array(f"{path}: setting classes", given, settings.pop("class_type"))
+    if classes.size < 2:
+        refuse(f"{path}: setting classes", given, "two labels at least")
+    if (classes[:-1] >= classes[1:]).any():
+        refuse(f"{path}: setting classes", given, "in ascending order")
+    if file.edges.size:
+        refuse(f"{path}: the list of edges", file.edges.tolist(), "empty")
+    n_labels = classes.size
+    pairs = n_labels * (n_labels + 1) // 2 if settings["symmetric"] else n_labels**2
+    nodes, edges = file.node_weights, file.edge_weights
+    if nodes.size != n * classes.size:
+        refuse(f"{path}: the weights of nodes", nodes.tolist(), f"{n} times {classes.size} numbers")
+    if edges.size != m * pairs:
+        refuse(f"{path}: the weights of edges", edges.tolist(), f"{m} times {pairs} numbers")
+    w = np.concatenate([nodes, edges])
+    if not np.isfinite(w).all():
+        refuse(f"{path}: the weights", w.tolist(), "finite numbers")
+    return Contents(settings, classes, n, w)

@@ -1,0 +1,75 @@
+"""Settings in model files: how a model was made, as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...version import __version__
+
+if TYPE_CHECKING:
+    from ...result import Result
+
+__all__ = ["kind_of", "plain", "settings_text", "training_summary", "worst"]
+
+
+def settings_text(kind: str, settings: Mapping[str, Any]) -> str:
+    """Return the settings of a model of this kind as JSON, after the library's version and the kind."""
+    return json.dumps({"loglinear": __version__, "model": kind, **settings}, default=plain)
+
+
+def kind_of(path: str) -> str | None:
+    """Return the kind of the model in a file, as its settings have it; None for a file that is no model.
+
+    The file is safetensors: the length of a header, eight bytes, and the header, JSON.
+    """
+    try:
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if length > os.fstat(file.fileno()).st_size:
+                return None
+            settings = json.loads(json.loads(file.read(length))["__metadata__"]["settings"])
+            return str(settings["model"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def training_summary(results: Sequence[Result]) -> dict[str, Any]:
+    """Return the part of the settings that tells of a training, of one problem or of several, one after the other."""
+    last = worst(results)
+    chosen: dict[str, Any] = {"kept": last.kept, "dev": last.record.dev} if last.trace else {}
+    if last.start is not None:
+        chosen["start"] = vars(last.start)
+    return {
+        **({} if last.chosen is None else {"chosen": last.chosen}),
+        "status": last.status.name.lower(),
+        "objective": sum(result.objective for result in results),
+        "nll": sum(result.nll for result in results),
+        "violation": None if math.isnan(last.violation) else last.violation,
+        "gap": _sum_of_gaps(results),
+        "iterations": sum(result.iterations for result in results),
+        "passes": sum(result.passes for result in results),
+        "seconds": round(sum(result.seconds for result in results), 3),
+        **{name: value for name, value in chosen.items() if value is not None},
+    }
+
+
+def _sum_of_gaps(results: Sequence[Result]) -> float | None:
+    """Return the bound of the distance of all objectives together from their optimum; None if one of them has none."""
+    gaps = [result.gap for result in results if result.gap is not None]
+    return sum(gaps) if len(gaps) == len(results) else None
+
+
+def worst(results: Sequence[Result]) -> Result:
+    """Return the result that has not converged, or of several the one furthest from its optimum."""
+    return max(results, key=lambda result: (not result.status.converged, result.violation))
+
+
+def plain(value: Any) -> Any:
+    """Return a NumPy number as a Python number, and any other value that JSON does not know as text."""
+    import numpy as np  # here: labelling text needs no NumPy
+
+    return value.item() if isinstance(value, np.generic) else repr(value)

@@ -1,0 +1,96 @@
+"""Labels of sentences with the probabilities that they, their spans and whole labellings are right."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...data.labels import typed
+from ...schemes import chunk_rule
+
+if TYPE_CHECKING:
+    from ...data.corpus import Corpus
+    from .chain import ChainModel
+
+__all__ = ["DECODE", "Span", "Tagging", "tag_corpus"]
+
+DECODE = ("viterbi", "marginal")
+
+
+class Span(NamedTuple):
+    """A chunk in the labels of a sentence, such as an entity, and how probable it is.
+
+    Attributes:
+        type: type of the chunk; "" if the labels have none.
+        start: number of its first token, from 0 on.
+        end: one past its last token.
+        probability: the probability that a chunk of this type starts and ends at these very tokens, whatever the other
+            labels of the sentence are.
+
+    Example:
+        >>> from loglinear import Span
+        >>> tokens, span = ["Ada", "Lovelace", "wrote"], Span("PER", 0, 2, 0.97)
+        >>> tokens[span.start : span.end]
+        ['Ada', 'Lovelace']
+    """
+
+    type: str
+    start: int
+    end: int
+    probability: float
+
+
+class Tagging(NamedTuple):
+    """The labels of a sentence and how probable they are, as `ChainCRF.tag` returns them.
+
+    Attributes:
+        labels: a label for each token.
+        probabilities: the probability of each of these labels.
+        spans: the chunks in the labels, from left to right; None if the labels of the model follow no tagging scheme.
+        log_probability: log p(labels | sentence), in nats; -inf if the model forbids the labels.
+
+    Example:
+        >>> import math
+        >>> from loglinear import Tagging
+        >>> tagging = Tagging(["DET", "NOUN"], [0.9, 0.8], None, math.log(0.75))
+        >>> tagging.labels, round(tagging.probability, 6)
+        (['DET', 'NOUN'], 0.75)
+    """
+
+    labels: list[Any]
+    probabilities: list[float]
+    spans: list[Span] | None
+    log_probability: float
+
+    @property
+    def probability(self) -> float:
+        """The probability of all labels together; 0 for long sentences whose probability no float can hold."""
+        return math.exp(self.log_probability)
+
+
+def tag_corpus(
+    model: ChainModel,
+    corpus: Corpus,
+    *,
+    decode: str = "viterbi",
+    spans: bool = True,
+    label_type: str = "str",
+    threads: int = 0,
+) -> list[Tagging]:
+    """Return the labels of the sentences of a corpus with their probabilities.
+
+    Args:
+        model: of a chain, or of a classifier that has joint probabilities.
+        corpus: sentences.
+        decode: "viterbi" or "marginal", see `ChainCRF.tag`.
+        spans: whether spans are wanted, where the labels of the model follow a tagging scheme.
+        label_type: type of the labels to return: "str", "int" or "bool".
+        threads: 0 for all cores.
+    """
+    rule = chunk_rule(tuple(model.labels)) if spans else None
+    rows = model.tag(corpus.core, decode=decode, rule=rule, threads=threads)
+    found = typed([labels for labels, *_ in rows], label_type)
+    return [
+        Tagging(labels, probabilities, None if rule is None else [Span(*span) for span in chunks], log_probability)
+        for labels, (_, probabilities, chunks, log_probability) in zip(found, rows, strict=True)
+    ]

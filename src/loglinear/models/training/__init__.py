@@ -1,0 +1,1 @@
+"""Training: options, the run of a solver, checkpoints, warm starts, structure search."""

@@ -1,0 +1,304 @@
+"""Checkpoints: a training writes its state to a file now and then, and a later run goes on from there."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+from ...data.writing import check_writable
+from ...errors import DataError, OptionError
+from ...minimize import Callback, Stop, minimize
+from ...options import real_number, truth_value
+from ...problem import Problem
+from ...result import Result, Status
+from ...solvers import SOLVERS, Solver, solver_name
+from ...trace import Trace, TraceRecord
+from ...vectors import Vector
+from ..files import checkpoint as checkpoint_file
+from .interrupts import Postponed
+from .terms import Terms, changes, is_terms
+
+__all__ = ["Checkpoint", "Resumes", "Saving"]
+
+
+class Checkpoint:
+    """A file from which a training can go on, after a crash, Ctrl-C or the end of a cluster's patience.
+
+    The file is replaced as a whole, every few minutes, at Ctrl-C or another signal that ends the program, and when the
+    training ends. Ctrl-C and signals wait for the end of a step; the second one ends the training at once, without
+    a checkpoint. The weights at the end, the iterations, the trace and the scores on development data are bitwise those
+    of a training that was never stopped; seconds add up. A checkpoint that cannot be written gives a warning, and the
+    training goes on.
+
+    A training that has ended leaves its file: to resume it ends at once with the same weights, or goes on where
+    ``max_iterations`` has been raised. Options that cannot change the weights, such as ``n_jobs``, may change as well;
+    what else has changed is refused by name.
+
+    Args:
+        path: the file.
+        minutes: between two writes, >= 0; 0 writes after every step.
+        resume: go on from the file; if there is none yet, start from the beginning, so that the same program can be
+            started again and again. Without, a training starts from the beginning and writes over the file.
+        note: called with a line for people: where the training starts.
+
+    Attributes:
+        iteration: the iteration of the checkpoint that was read or written last; None before.
+
+    Raises:
+        OptionError: an argument is out of its range.
+
+    Example:
+        >>> import os, tempfile
+        >>> from loglinear import ChainCRF, Checkpoint
+        >>> X, y = [[["a"], ["b"]], [["b"]]], [["A", "B"], ["B"]]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoint = Checkpoint(os.path.join(folder, "crf.checkpoint"), resume=True)
+        ...     crf = ChainCRF().fit(X, y, checkpoint=checkpoint)  # the same after a crash
+        ...     again = ChainCRF().fit(X, y, checkpoint=checkpoint)
+        >>> bool((again.result_.w == crf.result_.w).all()), checkpoint.iteration == crf.result_.iterations
+        (True, True)
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        minutes: float = 10.0,
+        *,
+        resume: bool = False,
+        note: Callable[[str], object] | None = None,
+    ) -> None:
+        real_number("minutes", minutes, "a number of minutes >= 0", lambda x: x >= 0.0)
+        truth_value("resume", resume)
+        if not isinstance(path, (str, os.PathLike)) or os.fspath(path) in ("", "-"):
+            message = f"checkpoint={path!r} is no path of a file"
+            raise OptionError(message)
+        self.path, self.minutes, self.resume, self.note = os.fsdecode(path), minutes, resume, note
+        self.iteration: int | None = None
+        self._found: _Found | None = None
+
+    def open(self) -> None:
+        """Look at the file: what is wrong with it is cheaper to find before data are read.
+
+        Raises:
+            DataError: the file is damaged, cut short, or no checkpoint, or one of another version.
+            OptionError: a file of this name cannot be written.
+            OSError: the file cannot be read.
+        """
+        if os.path.exists(self.path) and not os.path.isfile(self.path):
+            message = f"{self.path}: a checkpoint has to be a file of its own; give another name"
+            raise OptionError(message)
+        check_writable(self.path)
+        if not os.path.exists(self.path):
+            return
+        if self.resume:
+            self._found = _Found.read(self.path)
+        elif not checkpoint_file.is_checkpoint(self.path):
+            message = f"{self.path}: there is a file that is no checkpoint; give another name, or delete it"
+            raise DataError(message)
+
+    def take(self) -> _Found | None:
+        """Return what the file holds, once; None if the training starts from the beginning."""
+        if self._found is None:
+            self.open()
+        found, self._found = self._found, None
+        return found
+
+    def tell(self, message: str) -> None:
+        """Say something of the file, if there is someone to say it to."""
+        if self.note is not None:
+            self.note(f"{self.path}: {message}")
+
+
+@runtime_checkable
+class Resumes(Protocol):
+    """A callback of `minimize` that is told of the records of a training before its first call."""
+
+    def resume(self, records: Trace) -> None:
+        """Take up the records of a training that goes on; there are none if it starts from the beginning."""
+
+
+class Remembers(Protocol):
+    """A callback whose memory belongs to a checkpoint."""
+
+    def memory(self) -> Any:
+        """Return the memory."""
+
+    def restore(self, memory: Any, records: Trace) -> None:
+        """Take back the memory, when these records have been made."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The content of a checkpoint.
+
+    Attributes:
+        terms: of the training.
+        records: the trace up to the checkpoint.
+        memory: of the callback that remembers.
+        state: of the solver.
+    """
+
+    terms: Any
+    records: Trace
+    memory: Any
+    state: Any
+
+    @classmethod
+    def read(cls, path: str) -> _Found:
+        content = checkpoint_file.read(path)
+        try:
+            records = Trace(map(TraceRecord.from_json, content["trace"]))
+            if not records or not is_terms(content["terms"]):
+                message = "it holds no terms of a training, or no records"
+                raise ValueError(message)
+            return cls(content["terms"], records, content["memory"], content["state"])
+        except (LookupError, TypeError, ValueError) as error:
+            message = (
+                f"{path}: no checkpoint, or one of another version of loglinear ({error}); delete it to begin anew"
+            )
+            raise DataError(message) from error
+
+
+class Saving:
+    """A minimisation that writes checkpoints and goes on from one.
+
+    Args:
+        checkpoint: the file.
+        options: options that determine the weights beside the solver's and the penalty's, by name.
+        data: fingerprints of the data by name.
+
+    Raises:
+        OptionError: the checkpoint is none.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint, options: Mapping[str, Any], data: Mapping[str, Mapping[str, Any] | None]
+    ) -> None:
+        if not isinstance(checkpoint, Checkpoint):
+            message = f"checkpoint={checkpoint!r} is no Checkpoint; give Checkpoint(path)"
+            raise OptionError(message)
+        self.options, self.data = options, data
+        self._checkpoint = checkpoint
+        self._terms: Any = None
+        self._memory: Remembers | None = None
+        # Records of the runs before, seconds of the solver in these runs, their last scores; records of this run.
+        self._earlier: list[TraceRecord] = []
+        self._before = 0.0
+        self._dev: dict[str, float] | None = None
+        self._records: list[TraceRecord] = []
+        self._interrupts = Postponed()
+        self._written = 0.0
+
+    def minimize(
+        self,
+        problem: Problem,
+        solver: Solver[Any],
+        w0: Vector | None,
+        *,
+        terms: Terms,
+        memory: Remembers | None,
+        stop: Stop,
+        callbacks: Iterable[Callback],
+    ) -> Result:
+        """Minimise as `loglinear.minimize` does, from the checkpoint if the training is to go on from there.
+
+        Args:
+            problem: see `loglinear.minimize`.
+            solver: see `loglinear.minimize`.
+            w0: starting weights of a training that starts from the beginning.
+            terms: of the training.
+            memory: the callback that remembers, which is among the callbacks.
+            stop: limits.
+            callbacks: see `loglinear.minimize`; those that `Resumes` describes are told of the records before.
+
+        Raises:
+            OptionError: the solver is not the library's; what determines the weights is not what it was.
+            DataError: the file is damaged.
+        """
+        _check_solver(solver)
+        self._terms, self._memory = terms.as_json(), memory
+        callbacks = tuple(callbacks)
+        found = self._checkpoint.take()
+        self._begin(found, callbacks)
+        given = {"w0": w0} if found is None else {"state": found.state}
+        self._written = time.monotonic()
+        with self._interrupts:
+            result = minimize(problem, solver, stop=stop, callbacks=(self._continue, *callbacks, self._save), **given)
+            result = replace(
+                result, trace=Trace([*self._earlier, *result.trace]), seconds=self._before + result.seconds
+            )
+            if result.status is not Status.INTERRUPTED:
+                self._write(result.state)
+        try:
+            self._interrupts.answer()
+        except KeyboardInterrupt:  # after the last step
+            return replace(result, status=Status.INTERRUPTED)
+        return result
+
+    def _begin(self, found: _Found | None, callbacks: Iterable[Callback]) -> None:
+        """Take up what a checkpoint holds, say where the training starts, and tell callbacks of it."""
+        place, records = self._checkpoint, Trace() if found is None else found.records
+        if found is not None:
+            if changed := changes(found.terms, self._terms):
+                message = (
+                    f"{place.path}: the training cannot be resumed: {'; '.join(changed)}; give the data and options "
+                    "of the first run, or begin anew without resuming"
+                )
+                raise OptionError(message)
+            last = records[-1]
+            place.iteration, self._before, self._dev = last.iteration, last.seconds, last.dev
+            # The first record of this run is the last one of the run before.
+            self._earlier = list(records[:-1])
+            if self._memory is not None:
+                self._memory.restore(found.memory, records)
+            place.tell(f"the training goes on from iteration {last.iteration:,}, after {last.seconds:.1f} s")
+        elif place.resume:
+            place.tell("there is no checkpoint yet; the training starts from the beginning")
+        elif os.path.exists(place.path):
+            place.tell("the training starts from the beginning and will write over this checkpoint; resume to go on")
+        for each in callbacks:
+            if isinstance(each, Resumes):
+                each.resume(records)
+
+    def _continue(self, record: TraceRecord, state: Any) -> None:
+        """Count the seconds of the runs before; the first of the callbacks."""
+        record.seconds += self._before
+        if not self._records:
+            record.dev = self._dev
+        self._records.append(record)
+
+    def _save(self, record: TraceRecord, state: Any) -> None:
+        """Write a checkpoint if it is time, or if Ctrl-C waits for one; the last of the callbacks."""
+        if self._interrupts.asked or time.monotonic() - self._written >= 60.0 * self._checkpoint.minutes:
+            self._write(state)
+        self._interrupts.answer()
+
+    def _write(self, state: Any) -> None:
+        content = {
+            "terms": self._terms,
+            "trace": [record.to_json() for record in (*self._earlier, *self._records)],
+            "memory": None if self._memory is None else self._memory.memory(),
+            "state": state,
+        }
+        try:
+            checkpoint_file.write(self._checkpoint.path, content)
+            self._checkpoint.iteration = state.iteration
+        except OSError as error:
+            reason = error.strerror or str(error)
+            message = f"{self._checkpoint.path}: the checkpoint cannot be written ({reason}); the training goes on"
+            warnings.warn(message, UserWarning, stacklevel=2)
+        self._written = time.monotonic()
+
+
+def _check_solver(solver: object) -> None:
+    """Raise OptionError if the state of a solver cannot be written to a file."""
+    if type(solver) not in SOLVERS.values():
+        message = (
+            f"a checkpoint holds states of the library's own solvers, and {solver_name(solver)} is none; "
+            "minimize(..., state=...) goes on from any state"
+        )
+        raise OptionError(message)

@@ -1,0 +1,171 @@
+"""Options of training, each defined once: penalty and solver, development data, threads.
+
+Solvers are imported when they are made, so that a program that only labels text starts without NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...errors import OptionError
+from ...options import check_options, one_of, option, whole_number
+
+if TYPE_CHECKING:
+    from ...minimize import Stop
+    from ...penalty import ElasticNet
+    from ...solvers import Solver
+
+__all__ = ["DevOptions", "RunOptions", "SolverOptions", "thread_count"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolverOptions:
+    """What to minimise with, and how far.
+
+    This is the one place where these options are defined: the parameters of estimators, the flags of the command line
+    and the settings in model files derive from the fields, in this order.
+    """
+
+    l1: float = option(0.0, "strength of the L1 penalty l1 * |w|_1, >= 0; CRFsuite's c1, CRF++'s 1 / C")
+    l2: float | None = option(
+        None,
+        "strength of the L2 penalty (l2 / 2) * |w|^2, >= 0; twice CRFsuite's c2, CRF++'s 1 / C; by default 1 without "
+        "l1, 0 with it",
+    )
+    solver: str | Solver[Any] | None = option(
+        None,
+        "name of a solver; by default auto, which chooses one by penalty, kind and size of the problem, and says "
+        "which. A solver object will do as well.",
+    )
+    tolerance: float | None = option(
+        None,
+        "of a solver given by name or by default: when it has converged, for most solvers when the mean relative "
+        "decrease of the objective over the last 5 steps is below it; by default the solver's own",
+    )
+    gap: float | None = option(
+        None,
+        "stop when the objective is proved to be within this share of its optimum, such as 0.001. A solver given by "
+        "name or by default then has a tolerance of 0 unless one is given. Needs a convex objective; without l2 the "
+        "proof comes late. None for no such limit.",
+    )
+    solver_options: Mapping[str, Any] | None = option(
+        None,
+        "further options of a solver given by name, such as passes=10; `loglinear solvers NAME` lists them. A dict.",
+    )
+    random_state: int = option(0, "seed of a stochastic solver given by name")
+    max_iterations: int | None = option(1000, "limit on the solver's steps. None for no limit.")
+
+    def check(self) -> None:
+        """Raise OptionError if an option is out of its range: that is cheaper to find before data are read."""
+        check_options(self)
+        self.penalty()
+        self.make_solver()
+        self.stop()
+
+    def penalty(self) -> ElasticNet:
+        """Return the penalty, with the default for l2 filled in."""
+        from ...penalty import ElasticNet
+
+        l2 = self.l2
+        if l2 is None:
+            l2 = 0.0 if self.l1 else 1.0
+        return ElasticNet(l1=self.l1, l2=l2)
+
+    def stop(self) -> Stop:
+        """Return the limits of the minimisation."""
+        from ...minimize import Stop
+
+        return Stop(max_iterations=self.max_iterations, gap=self.gap)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options as the settings in a model file."""
+        penalty = self.penalty()
+        stated = {
+            "l1": penalty.l1,
+            "l2": penalty.l2,
+            "solver": self.make_solver()[0],
+            "solver_options": dict(self.solver_options or {}),
+            "max_iterations": None if self.max_iterations is None else int(self.max_iterations),
+        }
+        return vars(self) | stated
+
+    def make_solver(self, default: str = "auto") -> tuple[str, Solver[Any]]:
+        """Return the solver with its name.
+
+        Args:
+            default: name of the solver if none was given.
+
+        Raises:
+            OptionError: there is no such solver, or it has no such option.
+        """
+        from ...solvers import SOLVERS, is_solver, make_solver, option_names, solver_name
+
+        if self.solver is None or isinstance(self.solver, str):
+            name = self.solver or default
+            if not isinstance(self.solver_options or {}, Mapping):
+                message = f"solver_options={self.solver_options!r} is no mapping of names to values"
+                raise OptionError(message)
+            given: dict[str, Any] = {}
+            known = option_names(SOLVERS[name]) if name in SOLVERS else []
+            if self.tolerance is not None:
+                given["tolerance"] = self.tolerance
+            elif self.gap is not None and "tolerance" in known:
+                given["tolerance"] = 0.0
+            if "seed" in known:
+                given["seed"] = self.random_state
+            return name, make_solver(name, **given | dict(self.solver_options or {}))
+        if self.solver_options:
+            message = f"solver_options={self.solver_options!r} go with the name of a solver; give them to the object"
+            raise OptionError(message)
+        if not is_solver(self.solver):
+            message = f"solver={self.solver!r} is neither the name of a solver nor an object with init and step"
+            raise OptionError(message)
+        return solver_name(self.solver), self.solver
+
+
+@dataclass(frozen=True, kw_only=True)
+class DevOptions:
+    """The use of development data, beside being scored; the one place where these options are defined."""
+
+    keep: str | None = option(
+        None,
+        "weights to keep: last, or best by the score on development data; by default best with a patience, else last",
+        lambda name, value: None if value is None else one_of(name, value, ("last", "best")),
+    )
+    patience: int | None = option(
+        None,
+        "stop when the score on development data has not risen for this many iterations. None for no such limit.",
+        lambda name, value: None if value is None else whole_number(name, value, 1, 2**31 - 1),
+    )
+
+    def check(self, *, given: bool) -> None:
+        """Raise OptionError if an option is out of its range, or is set and no development data are given."""
+        check_options(self)
+        if not given and (self.keep == "best" or self.patience is not None):
+            name = "patience" if self.patience is not None else "keep='best'"
+            message = f"{name} needs development data (X_dev and y_dev; on the command line --dev)"
+            raise OptionError(message)
+
+    @property
+    def keeps_best(self) -> bool:
+        """Whether the best weights are kept, and not the last ones."""
+        return self.keep == "best" or (self.keep is None and self.patience is not None)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How an estimator runs; the model does not depend on it."""
+
+    n_jobs: int | None = option(None, "threads; None and -1 stand for all cores")
+    verbose: bool = option(False, "whether to print a line to stderr at every iteration")
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads that scikit-learn's n_jobs stands for; 0 is all cores.
+
+    Raises:
+        OptionError: it is neither None, -1 nor a positive whole number.
+    """
+    return 0 if n_jobs is None or n_jobs == -1 else whole_number("n_jobs", n_jobs, 1, 2**16)

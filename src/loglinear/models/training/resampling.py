@@ -1,0 +1,141 @@
+"""Networks of resampled data: how far edges can be relied on, and a strength of the penalty by their stability."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ...networks.numbering import Numbers
+from ...vectors import Vector
+
+__all__ = ["EdgeConfidence", "bootstrap_rows", "confidence_of", "in_parallel", "instability", "subsample_rows"]
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class EdgeConfidence:
+    """How often resampled data have each edge, and how strong it is in them.
+
+    Attributes:
+        edges: pairs of variables i < j that some sample has joined, those of the most samples first, shape (k, 2).
+        shares: share of the samples that have the edge, from 0 to 1, shape (k,).
+        lower: lower bound of the strength, a quantile over the samples, 0 where they lack the edge; shape (k,).
+        upper: upper bound, shape (k,).
+        level: share of the samples between the bounds.
+        n: number of samples; fewer than were asked for after Ctrl-C.
+    """
+
+    edges: Numbers
+    shares: Vector
+    lower: Vector
+    upper: Vector
+    level: float
+    n: int
+
+    def __getitem__(self, edge: tuple[int, int]) -> float:
+        """Share of the samples that have an edge."""
+        found = np.flatnonzero((self.edges == sorted(edge)).all(axis=1))
+        return float(self.shares[found[0]]) if found.size else 0.0
+
+
+def bootstrap_rows(n: int, seed: int, number: int) -> Numbers:
+    """Return the rows of a bootstrap sample: as many as there are, drawn with replacement, ascending."""
+    return np.sort(np.random.default_rng([seed, number]).integers(n, size=n))
+
+
+def subsample_rows(n: int, seed: int, number: int) -> Numbers:
+    """Return 10 sqrt(n) different rows, or four fifths if these are fewer, ascending (Liu et al. 2010, section 4)."""
+    size = min(math.floor(10.0 * math.sqrt(n)), max(1, 4 * n // 5))
+    return np.sort(np.random.default_rng([seed, number]).choice(n, size, replace=False))
+
+
+def in_parallel(
+    make: Callable[[int, Callable[[Any, Any], bool]], Made], n: int, threads: int
+) -> Iterator[tuple[int, Made]]:
+    """Yield make(k, stopped) for k = 0 to n - 1, in this order, made on several threads at a time.
+
+    Meanwhile BLAS works on one thread: threads of its own would wait busily where these work.
+
+    When the iterator is closed, or Ctrl-C comes, what is being made is asked to end: ``stopped`` is a callback of
+    `minimize` that then returns True. It is waited for.
+
+    Args:
+        make: called on a thread of its own.
+        n: how many.
+        threads: at a time, >= 1.
+    """
+    ended = threading.Event()
+
+    def stopped(_record: Any, _state: Any) -> bool:
+        return ended.is_set()
+
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(make, k, stopped) for k in range(n)]
+        try:
+            for k, future in enumerate(futures):
+                yield k, future.result()
+        finally:
+            ended.set()
+            for future in futures:
+                future.cancel()
+
+
+def confidence_of(
+    samples: Iterable[tuple[Numbers, Vector]],
+    n_variables: int,
+    *,
+    level: float,
+    observe: Callable[[int], object] | None = None,
+) -> EdgeConfidence:
+    """Return how often samples have each edge.
+
+    Args:
+        samples: edges, shape (k, 2), and their strengths, shape (k,), of each sample.
+        n_variables: number of variables.
+        level: share of the samples between the bounds, from 0 to below 1.
+        observe: called with the number of samples done, after each.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C came before the first sample was done; later it ends the samples.
+    """
+    found: list[tuple[Numbers, Vector]] = []
+    try:
+        for edges, strengths in samples:
+            found.append((edges[:, 0] * n_variables + edges[:, 1], strengths))
+            if observe is not None:
+                observe(len(found))
+    except KeyboardInterrupt:
+        if not found:
+            raise
+    n, known = len(found), np.unique(np.concatenate([numbers for numbers, _ in found]))
+    table = np.zeros((n, known.size))
+    for row, (numbers, strengths) in zip(table, found, strict=True):
+        row[np.searchsorted(known, numbers)] = strengths
+    shares = (table > 0.0).mean(axis=0)
+    lower, upper = np.quantile(table, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
+    order = np.lexsort([known, -table.sum(axis=0), -shares])
+    edges = np.stack([known // n_variables, known % n_variables], axis=1)
+    return EdgeConfidence(edges[order], shares[order], lower[order], upper[order], level, n)
+
+
+def instability(supports: Iterable[Numbers], n_pairs: int) -> float:
+    """Return how far networks of several subsamples differ: twice the mean variance of an edge, from 0 to 1/2.
+
+    Source: Liu, Roeder & Wasserman, Stability Approach to Regularization Selection (2010), section 3.
+
+    Args:
+        supports: numbers of the edges of each network.
+        n_pairs: number of pairs of variables.
+    """
+    parts = list(supports)
+    _, counts = np.unique(np.concatenate(parts), return_counts=True)
+    shares = counts / len(parts)
+    return float((2.0 * shares * (1.0 - shares)).sum() / n_pairs)

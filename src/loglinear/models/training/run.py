@@ -1,0 +1,202 @@
+"""Training of any model: the minimisation, scores and lines on the way."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+from ...minimize import Callback, Stop, minimize, with_distance
+from ...path import largest_l1
+from ...problem import Objective, Problem
+from ...result import Result, Status
+from ...trace import Trace, TraceRecord
+from ...vectors import Vector, count_nonzero
+from .checkpoint import Saving
+from .fingerprint import checksum, of_solver
+from .options import DevOptions, SolverOptions
+from .terms import Terms
+
+__all__ = ["DevData", "DevScores", "Printer", "Shows", "train"]
+
+
+@runtime_checkable
+class Shows(Protocol):
+    """A callback of `minimize` that shows people some of the records."""
+
+    def shows(self, record: TraceRecord) -> bool:
+        """Whether the record will be shown; asked before the callback is called with the record."""
+
+
+@dataclass(frozen=True)
+class DevData:
+    """Development data.
+
+    Attributes:
+        score: returns the scores of weights by name, the headline first.
+        headline: name of the score to choose weights by; the higher the better.
+        fingerprint: returns a fingerprint of the data.
+        options: their use.
+    """
+
+    score: Callable[[Vector], dict[str, float]]
+    headline: str
+    fingerprint: Callable[[], Mapping[str, Any]]
+    options: DevOptions = DevOptions()
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the scores determine the weights."""
+        return self.options.keeps_best or self.options.patience is not None
+
+
+def train(
+    objective: Objective,
+    options: SolverOptions,
+    *,
+    unpenalised: int = 0,
+    callbacks: Iterable[Callback] = (),
+    dev: DevData | None = None,
+    w0: Vector | None = None,
+    saving: Saving | None = None,
+) -> Result:
+    """Minimise an objective with its penalty.
+
+    Args:
+        objective: see `loglinear.Objective`.
+        options: penalty, solver, limits.
+        unpenalised: number of weights that bear no penalty, the last ones.
+        callbacks: see `minimize`.
+        dev: development data. They are scored before the callbacks see a record: every tenth record, each record that
+            a callback shows, the last one; each record if weights are chosen by the score.
+        w0: starting weights, shape (n_features,); zeros by default.
+        saving: writes checkpoints, and goes on from one.
+
+    Returns:
+        The result without the solver's state, which is as large as its history; call `minimize` to resume.
+
+    Raises:
+        OptionError: an option is out of its range.
+        ObjectiveError: see `minimize`.
+        DataError: the checkpoint is damaged.
+
+    Warns:
+        UserWarning: the L1 penalty has left no feature.
+    """
+    problem = Problem(objective, replace(options.penalty(), unpenalised=unpenalised))
+    observers, stop = tuple(callbacks), options.stop()
+    watchers: list[Any] = [each for each in observers if isinstance(each, Shows)]
+    scores = None if dev is None else DevScores(dev, stop, watchers)
+    first = () if scores is None else (scores,)
+    run: Callable[..., Result] = minimize
+    if saving is not None:
+        run = partial(saving.minimize, terms=_terms(saving, problem, options, dev, w0), memory=scores)
+    result = run(problem, options.make_solver()[1], w0, stop=stop, callbacks=(*first, *observers))
+    result = replace(result, state=None)  # type: ignore[arg-type]
+    _warn_if_empty(problem, result)
+    if scores is None:
+        return result
+    result = scores.concluded(result)
+    return result if result.kept is None else with_distance(problem, result)
+
+
+def _terms(saving: Saving, problem: Problem, options: SolverOptions, dev: DevData | None, w0: Vector | None) -> Terms:
+    """Return what determines the weights."""
+    name, solver = options.make_solver()
+    penalty = problem.penalty
+    given = {"l1": penalty.l1, "l2": penalty.l2, "unpenalised": penalty.unpenalised}
+    use = DevOptions() if dev is None else dev.options
+    data = {
+        "starting weights": None if w0 is None else {"features": w0.size, "checksum": checksum([w0])},
+        "development data": dev.fingerprint() if dev is not None and dev.chooses else None,
+    }
+    kept = {"keep": "best" if use.keeps_best else "last", "patience": use.patience}
+    return Terms({**saving.options, **given, **kept}, name, of_solver(solver), {**saving.data, **data})
+
+
+def _warn_if_empty(problem: Problem, result: Result) -> None:
+    """Warn if the L1 penalty has left no feature; unpenalised weights are none."""
+    l1, n_free = problem.penalty.l1, problem.penalty.unpenalised
+    if not l1 or not result.status.converged or count_nonzero(result.w[: result.w.size - n_free]):
+        return
+    largest = largest_l1(problem)
+    if largest > 0.0:
+        message = f"no feature is left: l1={l1:g} makes all weights 0; lower l1 (--l1), below {min(largest, l1):.6g}"
+        warnings.warn(message, UserWarning, stacklevel=5)
+
+
+class DevScores:
+    """A callback that scores weights on development data, keeps the best, and stops when the score rises no more.
+
+    Args:
+        dev: the data.
+        stop: limits of the minimisation.
+        watchers: callbacks that show records.
+    """
+
+    PERIOD = 10
+
+    def __init__(self, dev: DevData, stop: Stop, watchers: Sequence[Shows]) -> None:
+        self._dev, self._stop, self._watchers = dev, stop, watchers
+        self._best: TraceRecord | None = None
+        self._w: Vector | None = None
+        self._has_stopped = False
+
+    def __call__(self, record: TraceRecord, state: Any) -> bool:
+        """Fill in `record.dev`; return whether the patience is at its end."""
+        # Every watcher is asked: it may count the records.
+        shown = [watcher.shows(record) for watcher in self._watchers]
+        options = self._dev.options
+        ends = self._stop.status(state, record.seconds, record.gap) is not Status.RUNNING
+        if self._dev.chooses or ends or any(shown) or record.iteration % self.PERIOD == 0:
+            self._score(record, state.w)
+        best = self._best
+        self._has_stopped = (
+            options.patience is not None and best is not None and record.iteration - best.iteration >= options.patience
+        )
+        return self._has_stopped
+
+    def _score(self, record: TraceRecord, w: Vector) -> None:
+        record.dev = self._dev.score(w)
+        name = self._dev.headline
+        if self._best is None or record.dev[name] > self._best.dev[name]:  # type: ignore[index]
+            self._best = record
+            if self._dev.options.keeps_best:
+                self._w = w.copy()
+
+    def memory(self) -> dict[str, Any] | None:
+        """Return what a checkpoint has to keep: the iteration of the best score, and the weights to keep."""
+        return None if self._best is None else {"iteration": self._best.iteration, "w": self._w}
+
+    def restore(self, memory: dict[str, Any] | None, records: Trace) -> None:
+        """Take back what a checkpoint has kept, after these records."""
+        if memory is not None:
+            self._best = next(record for record in records if record.iteration == memory["iteration"])
+            self._w = memory["w"]
+
+    def concluded(self, result: Result) -> Result:
+        """Return the result with the weights to keep, the last record scored, and the reason why it stopped."""
+        if result.trace[-1].dev is None:
+            self._score(result.trace[-1], result.w)
+        if self._has_stopped and result.status is Status.STOPPED_BY_CALLBACK:
+            result = replace(result, status=Status.DEV_SCORE_TURNED)
+        best = self._best
+        if self._w is None or best is None or best.iteration == result.iterations:
+            return result
+        figures = {name: getattr(best, name) for name in ("objective", "nll", "violation")}
+        return replace(result, w=self._w, kept=best.iteration, **figures)
+
+
+class Printer:
+    """A callback that prints a line to stderr for each record."""
+
+    def shows(self, record: TraceRecord) -> bool:
+        """Whether the record will be shown: each is."""
+        return True
+
+    def __call__(self, record: TraceRecord, state: Any) -> None:
+        """Print the line."""
+        print(f"{record.seconds:7.1f} s  {record.line}", file=sys.stderr, flush=True)

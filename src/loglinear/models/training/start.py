@@ -1,0 +1,93 @@
+"""Training from a model: a trained chain gives the weights that a training on other data starts at."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING
+
+from ...data.templates import TemplateText
+from ...errors import DataError, OptionError
+from ...result import WarmStart
+from ..files.chain import ChainModel, open_model
+
+if TYPE_CHECKING:
+    from ...data.corpus import Corpus
+    from ...objectives.chain import ChainObjective
+    from ...objectives.parts import ChainParts
+    from ...vectors import Vector
+
+__all__ = ["Start"]
+
+
+class Start:
+    """A trained chain, at whose weights the training of another one starts.
+
+    Features of the same names, which are an attribute and labels, start at the trained chain's weights; all others
+    start at 0.
+
+    Args:
+        model: the trained chain.
+        label_type: type of its labels: "str", "int" or "bool".
+        name: what messages and settings call it.
+    """
+
+    def __init__(self, model: ChainModel, label_type: str, name: str) -> None:
+        self.model, self.label_type, self.name = model, label_type, name
+
+    @property
+    def template(self) -> TemplateText | None:
+        """The template of the trained chain, if it has one."""
+        return None if self.model.template is None else TemplateText(self.model.template)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Start:
+        """Open the file of a model.
+
+        Raises:
+            OptionError: the argument is no path.
+            ModelFileError: the file is damaged or of another kind.
+            OSError: the file cannot be read.
+        """
+        if not isinstance(path, (str, os.PathLike)):
+            message = f"start={path!r} is neither a ChainCRF nor the path of a model file"
+            raise OptionError(message)
+        name = os.fspath(path)
+        model, settings = open_model(name, "chain")
+        return cls(model, settings.get("label_type", "str"), name)
+
+    def check(self, corpus: Corpus, *, stacklevel: int = 2) -> None:
+        """Compare the model with the data to train on.
+
+        Args:
+            corpus: the data.
+            stacklevel: frames from this function to the code that a warning names; 2 is its caller.
+
+        Raises:
+            DataError: the model has labels of another type.
+
+        Warns:
+            UserWarning: the template is another one.
+        """
+        if corpus.label_type != self.label_type and corpus.labels:
+            message = (
+                f"the labels are of type {corpus.label_type}, and {self.name} has labels of type {self.label_type}"
+            )
+            raise DataError(message)
+        if corpus.template != self.model.template:
+            message = f"{self._other_template(corpus)}; only attributes of the same names start at its weights"
+            warnings.warn(message, UserWarning, stacklevel=stacklevel)
+
+    def _other_template(self, corpus: Corpus) -> str:
+        if corpus.template is None:
+            return f"{self.name} has a template, and the data are read without one"
+        if self.model.template is None:
+            return f"{self.name} has no template, and the data are read with one"
+        return f"{self.name} has another template (leave out the new one to read the data with it)"
+
+    def weights(self, objective: ChainObjective | ChainParts) -> tuple[Vector, WarmStart]:
+        """Return the weights to start at, shape (n_features,), and an account of them."""
+        w, n_shared = objective.start_weights(self.model)
+        known = {*self.model.labels}
+        new_labels = [label for label in objective.label_names if label not in known]
+        return w, WarmStart(self.name, n_shared, objective.n_features, new_labels)

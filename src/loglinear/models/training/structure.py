@@ -1,0 +1,486 @@
+"""Learning the structure of a pairwise Markov random field, at one strength of the penalty or the best of a path."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import OptionError
+from ...minimize import Callback, Stop, minimize
+from ...networks.graph import Graph, Report
+from ...networks.inference import make_inference
+from ...networks.loopy_bp import LoopyBP
+from ...networks.numbering import Codes, Numbering, Numbers, merged
+from ...networks.tree_reweighted import TreeReweighted
+from ...objectives.network import NetworkLikelihood
+from ...objectives.pseudolikelihood import PseudoLikelihood
+from ...options import check_options, one_of, option, real_number, truth_value, whole_number
+from ...path import Path, PathPoint, falling, onward, path, warn_if_best_is_last
+from ...penalty import ElasticNet, GroupLasso
+from ...problem import Problem
+from ...result import Result, Status
+from ...solvers import LBFGS, Solver
+from ...trace import Trace
+from ...vectors import Vector, count_nonzero
+from .nodewise import nodewise
+from .options import SolverOptions
+from .resampling import bootstrap_rows, in_parallel, instability, subsample_rows
+
+__all__ = ["OBJECTIVES", "NetworkOptions", "Trained", "Training", "train_network"]
+
+OBJECTIVES = ("likelihood", "pseudolikelihood", "nodewise")
+CRITERIA = ("ebic", "cv", "stars")
+PATH = {"l1": 20, "ratio": 0.05, "gamma": 0.5, "folds": 5, "subsamples": 20, "instability": 0.05}
+# L2 penalty when weights are fitted again: it keeps the weights of variables that determine each other finite.
+RIDGE = 1e-3
+Callbacks = tuple[Callback, ...]
+Objectives = NetworkLikelihood | PseudoLikelihood
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkOptions(SolverOptions):
+    """How to train a network: the parameters of `PairwiseMRF` derive from these fields."""
+
+    l1: str | float = option(  # type: ignore[assignment]
+        "ebic",
+        'strength of the L1 penalty, >= 0; or how to choose it on a path: "ebic", the extended Bayesian information '
+        'criterion (Foygel & Drton 2010), "cv", cross validation, or "stars", the stability of the edges on subsamples '
+        "(Liu, Roeder & Wasserman 2010)",
+    )
+    l2: float = option(0.0, "strength of the L2 penalty (l2 / 2) * |w|^2, >= 0")
+    solver: str | Solver[Any] = option(
+        "grafting_light",
+        "name of a solver, or a solver object. The default needs an l1 > 0; groups get prox_gradient in its place. "
+        '"nodewise" has solvers of its own, and no use for this option.',
+    )
+    solver_options: Mapping[str, Any] | None = option(
+        None,
+        "further options of a solver given by name, such as steps=5. With the likelihood grafting_light selects "
+        "n_variables / 10 weights at a time unless ``select`` says otherwise.",
+    )
+    random_state: int = option(0, "seed of all that is drawn")
+    objective: str = option(
+        "pseudolikelihood",
+        '"likelihood", "pseudolikelihood" (all conditionals at once, an edge\'s weights shared by both ends) or '
+        '"nodewise" (each by itself; the two estimates of an edge are joined by ``rule``)',
+        lambda name, value: one_of(name, value, OBJECTIVES),
+    )
+    inference: str | None = option(
+        None, 'of objective="likelihood": "loopy_bp", its default, "trw", "exact" (small tree-width) or "gibbs"'
+    )
+    inference_options: Mapping[str, Any] | None = option(
+        None, "options of the inference. A dict; see `loglinear.networks`."
+    )
+    grouped: bool = option(
+        False,
+        "penalise all weights of an edge together, by their Euclidean norm; for variables of many states",
+        truth_value,
+    )
+    rule: str = option(
+        "and", 'of "nodewise": an edge needs both estimates ("and") or one ("or"); its weight is their mean'
+    )
+    path_options: Mapping[str, Any] | None = option(
+        None,
+        "options of a path: ``l1``, the number of strengths, behind which EBIC goes on until it has turned, or the "
+        "strengths; ``ratio`` of the last to the first; ``gamma`` of EBIC; ``folds`` of cross validation; "
+        "``subsamples`` and the largest ``instability`` of stars",
+    )
+    max_states: int = option(
+        32,
+        "most states of a variable; a variable of more is refused",
+        lambda name, value: whole_number(name, value, 2, 2**16 - 1),
+    )
+    bins: int | None = option(
+        None,
+        "cut every column of numbers that has more different values than this into this many ranges, of about equally "
+        "many values each",
+        lambda name, value: None if value is None else whole_number(name, value, 2, 2**16 - 1),
+    )
+    cuts: Mapping[Any, Sequence[float]] | None = option(
+        None,
+        "edges between the bins of columns of numbers, ascending, by the column's name, as in {'age': [18, 30, 65]}. "
+        "An edge belongs to the bin above it. Where columns have no names, by their number.",
+        lambda name, value: check_cuts(name, value),
+    )
+
+    def check(self) -> None:
+        """Raise OptionError if an option is out of its range, or contradicts another one."""
+        check_options(self)
+        if isinstance(self.l1, str) and self.l1 not in CRITERIA:
+            message = f"l1={self.l1!r} is neither a number >= 0 nor one of {', '.join(CRITERIA)}"
+            raise OptionError(message)
+        if self.inference is not None and self.objective != "likelihood":
+            message = f'inference={self.inference!r} is for objective="likelihood": {self.objective!r} needs none; '
+            message += "leave one of them out"
+            raise OptionError(message)
+        make_inference(self.inference or LoopyBP.name, self.inference_options)
+        self.at(1.0 if isinstance(self.l1, str) else self.l1).check()
+
+    def at(self, l1: float, **changes: Any) -> SolverOptions:
+        """Return what to minimise with at a strength of the L1 penalty."""
+        shared = {each.name: getattr(self, each.name) for each in fields(SolverOptions)}
+        return SolverOptions(**shared | {"l1": l1} | changes)
+
+
+def check_cuts(name: str, value: Any) -> None:
+    """Raise OptionError unless the value is None, or a mapping to ascending finite numbers."""
+    if value is None:
+        return
+    wanted = "a mapping of columns to numbers that ascend, such as {'age': [18, 30, 65]}"
+    if not isinstance(value, Mapping):
+        message = f"{name}={value!r} is not {wanted}"
+        raise OptionError(message)
+    for column, edges in value.items():
+        try:
+            found = np.array(edges, dtype=np.float64)
+        except (TypeError, ValueError):
+            found = np.array(math.nan)
+        if found.ndim != 1 or not found.size or not np.isfinite(found).all() or (np.diff(found) <= 0.0).any():
+            message = f"{name}[{column!r}]={edges!r}: {name} is {wanted}"
+            raise OptionError(message)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained network.
+
+    Attributes:
+        w: weights, as `Numbering` numbers them.
+        l1: strength of the L1 penalty.
+        result: result of the minimisation.
+        report: how inference went; None without inference.
+        path: the path on which l1 was chosen; None if it was given.
+    """
+
+    w: Vector
+    l1: float
+    result: Result
+    report: Report | None = None
+    path: Path | None = None
+
+
+def train_network(
+    codes: Codes,
+    numbering: Numbering,
+    weights: Vector | None,
+    options: NetworkOptions,
+    *,
+    n: int | None = None,
+    threads: int = 0,
+    callbacks: Callbacks = (),
+) -> Trained:
+    """Train on states of samples.
+
+    Args:
+        codes: -1 for missing, shape (n_samples, n_variables).
+        numbering: numbers of the weights.
+        weights: weights of the samples, shape (n_samples,); None for 1.
+        options: what to train with.
+        n: number of samples that EBIC counts, if one stands for several; None for those there are.
+        threads: 0 for all cores.
+        callbacks: see `minimize`.
+
+    Raises:
+        OptionError: an option is out of its range.
+    """
+    training = Training(codes, numbering, weights, options, threads, callbacks, n)
+    return training.along() if isinstance(options.l1, str) else training.at(options.l1)
+
+
+class Training:
+    """Data and options of a training; its arguments are those of `train_network`."""
+
+    def __init__(
+        self,
+        codes: Codes,
+        numbering: Numbering,
+        weights: Vector | None,
+        options: NetworkOptions,
+        threads: int,
+        callbacks: Callbacks,
+        n: int | None = None,
+    ) -> None:
+        self.codes, self.numbering, self.weights, self.callbacks = codes, numbering, weights, callbacks
+        self.options, self.threads, self.n = options, threads, len(codes) if n is None else n
+        unknown = set(options.path_options or {}) - PATH.keys()
+        if unknown:
+            message = f"path_options know {', '.join(PATH)}, not {', '.join(sorted(map(str, unknown)))}"
+            raise OptionError(message)
+        path_options: dict[str, Any] = PATH | dict(options.path_options or {})
+        self.strengths, self.ratio = path_options["l1"], path_options["ratio"]
+        self.gamma = real_number("gamma", path_options["gamma"], "a number >= 0", lambda x: x >= 0.0)
+        self.folds = whole_number("folds", path_options["folds"], 2, 1000)
+        self.subsamples = whole_number("subsamples", path_options["subsamples"], 2, 10_000)
+        bounds = "a number from 0 to 0.5"
+        self.instability = real_number("instability", path_options["instability"], bounds, lambda x: 0.0 <= x <= 0.5)
+
+    def objective(self, rows: Any = slice(None)) -> Objectives:
+        """Return the objective on some of the samples."""
+        codes, weights = self._samples(rows)
+        if self.options.objective != "likelihood":
+            return PseudoLikelihood(codes, self.numbering, weights, threads=self.threads)
+        inference = make_inference(self.options.inference or LoopyBP.name, self.options.inference_options)
+        options: dict[str, Any] = {"inference": inference, "centred": True, "threads": self.threads}
+        return NetworkLikelihood(codes, self.numbering, weights, **options)
+
+    def _samples(self, rows: Any) -> tuple[Codes, Vector | None]:
+        """Return some of the samples and their weights, samples that repeat others merged."""
+        return merged(self.codes[rows], None if self.weights is None else self.weights[rows])
+
+    def problem(self, objective: Objectives, l1: float) -> Problem:
+        """Return the objective with its penalty."""
+        if not self.options.grouped:
+            return Problem(objective, ElasticNet(l1, self.options.l2, objective.n_unpenalised))
+        groups = self.numbering.groups()
+        return Problem(objective, GroupLasso(l1, self.options.l2, objective.n_unpenalised, groups))
+
+    def solver(self, l1: float) -> Solver[Any]:
+        """Return the solver; prox_gradient alone understands groups."""
+        changes: dict[str, Any] = {}
+        if self.options.grouped and self.options.solver == "grafting_light":
+            changes["solver"] = "prox_gradient"
+        elif self.options.objective == "likelihood" and self.options.solver == "grafting_light":
+            # Few at a time: edges that the strongest ones explain are not selected after them.
+            few = {"select": max(1, self.numbering.n_variables // 10)}
+            changes["solver_options"] = few | dict(self.options.solver_options or {})
+        return self.options.at(l1, **changes).make_solver()[1]
+
+    def at(self, l1: float, w0: Vector | None = None) -> Trained:
+        """Train at one strength, from weights of the pseudo-likelihood or from a network without edges."""
+        if self.options.objective == "nodewise":
+            return self._regressed(l1, *self._samples(slice(None)))
+        objective = self.objective()
+        problem = self.problem(objective, l1)
+        solver = self.solver(problem.penalty.l1)
+        if w0 is None or isinstance(objective, NetworkLikelihood):
+            w0 = objective.independent()
+        result = minimize(problem, solver, w0, stop=self.options.stop(), callbacks=self.callbacks)
+        report = _report(objective, result.w)
+        result = replace(result, w=objective.natural(result.w), state=None)  # type: ignore[arg-type]
+        return Trained(result.w, problem.penalty.l1, result, report)
+
+    def along(self) -> Trained:
+        """Train along a path and choose."""
+        objective = self.objective()
+        strengths = self._strengths(objective)
+        found = self._path(slice(None), strengths, objective, score=self.options.l1 == "ebic")
+        if self.options.l1 == "cv" and not found.interrupted:
+            found = self._cross_validated(found, strengths)
+            warn_if_best_is_last(found)
+        if self.options.l1 == "stars" and not found.interrupted:
+            found = self._stable(found, strengths)
+            warn_if_best_is_last(found)
+        if not found.points:
+            raise KeyboardInterrupt
+        scored = any(point.score is not None for point in found.points)
+        best = found.best if scored else found.points[-1]
+        result = replace(best.result, status=Status.INTERRUPTED) if found.interrupted else best.result
+        points = (
+            replace(point, result=replace(point.result, w=objective.natural(point.result.w))) for point in found.points
+        )
+        report, w = _report(objective, best.result.w), objective.natural(best.result.w)
+        found = replace(found, points=tuple(points))
+        return Trained(w, best.l1, replace(result, w=w), report, found)
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether a path with scores goes on behind its strengths: not if the strengths are given."""
+        return isinstance(self.strengths, (int, np.integer))
+
+    def _strengths(self, objective: Objectives) -> Vector:
+        """Return strengths that fall in equal ratios from the strength at which the first edge appears."""
+        if not self._goes_on:
+            return np.sort(np.asarray(self.strengths, dtype=np.float64))[::-1]
+        gradient = objective.value_and_gradient(objective.independent())[1]
+        largest = self.problem(objective, 1.0).penalty.largest(gradient[: self.numbering.n_interactions])
+        if self.options.objective == "nodewise":
+            largest /= 2.0  # both regressions of a pair have half of the derivative
+        if largest == 0.0:
+            message = "no pair of variables is associated at all: there is no structure to learn"
+            raise OptionError(message)
+        return falling(largest, int(self.strengths), self.ratio)
+
+    def _path(self, rows: Any, strengths: Vector, objective: Objectives, *, score: bool = False) -> Path:
+        """Train on some of the samples at each strength."""
+        criterion = (lambda w: self._ebic(objective, w)) if score else None
+        if self.options.objective == "nodewise":
+            return self._regressed_path(rows, strengths, criterion)
+        return path(
+            self.problem(objective, 0.0),
+            strengths,
+            solver=self.solver(1.0),
+            w0=objective.independent(),
+            stop=self.options.stop(),
+            score=criterion,
+            further=self._goes_on,
+            callbacks=self.callbacks,
+        )
+
+    def _ebic(self, objective: Objectives, w: Vector) -> float:
+        """Minus the extended Bayesian information criterion of the model with these edges (Foygel & Drton 2010).
+
+        The criterion is 2 NLL + k log n + 4 gamma k log p, for k interactions that are not 0, n samples, p variables.
+        The NLL is the least one with these k interactions: their weights are fitted again without the L1 penalty,
+        which has shrunk them.
+        """
+        free = np.arange(self.numbering.n_interactions, self.numbering.n_features)
+        kept = np.flatnonzero(w[: self.numbering.n_interactions])
+        features = np.concatenate([kept, free])
+        problem = Problem(objective.restrict(features), ElasticNet(0.0, max(self.options.l2, RIDGE), free.size))
+        fitted = minimize(problem, LBFGS(tolerance=1e-5), w[features], stop=Stop(max_iterations=100))
+        if fitted.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        cost = math.log(self.n) + 4.0 * self.gamma * math.log(self.numbering.n_variables)
+        return -(2.0 * fitted.nll + kept.size * cost)
+
+    def _cross_validated(self, found: Path, strengths: Vector) -> Path:
+        """Score the points by the mean NLL of folds held out; Ctrl-C leaves the folds that are done."""
+        shuffled = np.random.default_rng(self.options.random_state).permutation(len(self.codes))
+        folds = np.array_split(shuffled, min(self.folds, len(shuffled)))
+        totals, interrupted = np.zeros(strengths.size), False
+        try:
+            for number, held in enumerate(folds):
+                totals += self._held_out(np.setdiff1d(shuffled, held), held, strengths)
+                scores = -totals / sum(fold.size for fold in folds[: number + 1])
+                points = (replace(point, score=float(scores[k])) for k, point in enumerate(found.points))
+                found = replace(found, points=tuple(points))
+        except KeyboardInterrupt:
+            interrupted = True
+        return replace(found, interrupted=interrupted)
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that train at a time."""
+        return int(Graph(self.numbering, np.empty((0, 2), np.int64), self.threads).network.n_threads)
+
+    def part(self, rows: Numbers, stopped: Callback) -> Training:
+        """Return a training on some of the samples, by one thread, which a callback may end.
+
+        Samples that are drawn several times stand there once, with a weight.
+        """
+        rows, counts = np.unique(rows, return_counts=True)
+        weights: Vector | None = counts.astype(np.float64)
+        if self.weights is not None:
+            weights = self.weights[rows] * counts
+        elif (counts == 1).all():
+            weights = None
+        return Training(self.codes[rows], self.numbering, weights, self.options, 1, (stopped,))
+
+    def bootstrap(self, trained: Trained, n: int, seed: int) -> Iterator[tuple[Numbers, Vector]]:
+        """Yield the edges of bootstrap samples, at the strength of a trained network, and their strengths."""
+
+        def make(number: int, stopped: Callback) -> tuple[Numbers, Vector]:
+            part = self.part(bootstrap_rows(len(self.codes), seed, number), stopped)
+            return self.numbering.strengths(part.at(trained.l1, trained.w).w)
+
+        return (found for _, found in in_parallel(make, n, self.n_threads))
+
+    def _stable(self, found: Path, strengths: Vector) -> Path:
+        """Score the points whose edges, and those of all stronger penalties, are stable: the weakest penalty is best.
+
+        The instability of a point is the largest one up to it (Liu, Roeder & Wasserman 2010, section 3).
+        """
+        numbering, n_rows = self.numbering, len(self.codes)
+
+        def make(number: int, stopped: Callback) -> list[Numbers]:
+            rows = subsample_rows(n_rows, self.options.random_state, number)
+            part = self.part(rows, stopped)
+            points = part._path(slice(None), strengths * (rows.size / n_rows), part.objective()).points
+            edges = (numbering.edges_of(np.flatnonzero(point.result.w[: numbering.n_interactions])) for point in points)
+            return [each[:, 0] * numbering.n_variables + each[:, 1] for each in edges]
+
+        made: list[list[Numbers]] = []
+        interrupted = False
+        try:
+            for _, each in in_parallel(make, self.subsamples, self.n_threads):
+                made.append(each)
+                for callback in self.callbacks:  # shows that the work goes on
+                    callback(found.points[-1].result.record, found.points[-1].result.state)
+        except KeyboardInterrupt:
+            interrupted = True
+        if len(made) < 2:
+            return replace(found, interrupted=interrupted)
+        points, worst = [], 0.0
+        pairs = numbering.n_variables * (numbering.n_variables - 1) // 2
+        for point, *supports in zip(found.points, *made, strict=False):
+            worst = max(worst, instability(supports, pairs))
+            points.append(replace(point, score=-point.l1 if worst <= self.instability else None))
+        return replace(found, points=tuple(points), interrupted=interrupted)
+
+    def _held_out(self, kept: Numbers, held: Numbers, strengths: Vector) -> Vector:
+        """Return the NLL of the held samples at each strength, trained on the kept ones."""
+        trained = self.objective(kept)
+        found = self._path(kept, strengths * (kept.size / len(self.codes)), trained)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        dev, free = self.objective(held), np.arange(self.numbering.n_interactions, self.numbering.n_features)
+        if isinstance(dev, NetworkLikelihood) and isinstance(trained, NetworkLikelihood):
+            dev.centres = trained.centres
+        values = []
+        for point in found.points:
+            w = point.result.w
+            features = np.union1d(np.flatnonzero(w), free)
+            values.append(dev.restrict(features).value_and_gradient(w[features])[0])
+        return np.array(values)
+
+    def _regressed(self, l1: float, codes: Codes, weights: Vector | None) -> Trained:
+        """Regress each variable by itself on samples with these states and weights."""
+        options = self.options
+        if options.grouped:
+            message = 'grouped=True: "nodewise" selects weights one by one; take "pseudolikelihood"'
+            raise OptionError(message)
+        found = nodewise(
+            codes,
+            self.numbering,
+            ElasticNet(l1, options.l2),
+            weights=weights,
+            threads=self.threads,
+            rule=options.rule,
+            max_steps=2**31 - 1 if options.max_iterations is None else options.max_iterations,
+            **({} if options.tolerance is None else {"tolerance": options.tolerance}),
+        )
+        size, squares = (float(abs(found.coefficients).sum()), float((found.coefficients**2).sum()))
+        nll = float(found.nll.sum())
+        steps = int(found.steps.max())
+        result = Result(
+            w=found.w,
+            status=Status.CONVERGED if found.converged.all() else Status.MAX_ITERATIONS,
+            trace=Trace(),
+            objective=nll + l1 * size + options.l2 / 2.0 * squares,
+            nll=nll,
+            violation=float(found.violations.max()),
+            iterations=steps,
+            passes=float(steps),
+            gradient_evaluations=steps,
+            seconds=0.0,
+            state=None,  # type: ignore[arg-type]
+        )
+        return Trained(found.w, l1, result)
+
+    def _regressed_path(self, rows: Any, strengths: Vector, score: Callable[[Vector], float] | None) -> Path:
+        """Return a path of regressions, each judged by the network that joins them."""
+        points: list[PathPoint] = []
+        samples = self._samples(rows)
+        try:
+            for l1 in onward(strengths.tolist(), points, further=score is not None and self._goes_on):
+                trained = self._regressed(l1, *samples)
+                active = count_nonzero(trained.w)
+                points.append(PathPoint(l1, trained.result, active, None if score is None else score(trained.w)))
+        except KeyboardInterrupt:
+            return Path(tuple(points), interrupted=True)
+        found = Path(tuple(points))
+        warn_if_best_is_last(found)
+        return found
+
+
+def _report(objective: Objectives, w: Vector) -> Report | None:
+    """Return how inference went, belief propagation at these weights last; None for an objective without inference."""
+    if not isinstance(objective, NetworkLikelihood):
+        return None
+    if isinstance(objective.inference, (LoopyBP, TreeReweighted)):
+        objective.measure(w)
+    return objective.report

@@ -1,0 +1,96 @@
+"""The terms of a training, which determine its weights, and what has changed between two of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...solvers import solver_class, solver_options
+from ...version import __version__
+from ..files.settings import plain
+
+__all__ = ["Terms", "changes", "is_terms"]
+
+# The longest text of an option's value in a message.
+_LONGEST = 60
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What determines the weights of a training; two runs with the same terms are parts of one training.
+
+    Attributes:
+        options: by name.
+        solver: its name.
+        solver_options: by name.
+        data: fingerprints by name, see `loglinear.models.training.fingerprint`; None for what there is not.
+    """
+
+    options: Mapping[str, Any]
+    solver: str
+    solver_options: Mapping[str, Any]
+    data: Mapping[str, Mapping[str, Any] | None]
+
+    def as_json(self) -> Any:
+        """Return the terms as JSON gives them back, with the version of the library among the options."""
+        options = {"loglinear": __version__, **self.options}
+        return json.loads(json.dumps([options, self.solver, self.solver_options, self.data], default=plain))
+
+
+def is_terms(found: Any) -> bool:
+    """Whether something that was read from a file are terms as JSON."""
+    if type(found) is not list or [*map(type, found)] != [dict, str, dict, dict]:
+        return False
+    fingerprints = [each for each in found[3].values() if each is not None]
+    return all(
+        type(each) is dict and len(each) > 1 and all(type(each[name]) is int for name in each if name != "checksum")
+        for each in fingerprints
+    )
+
+
+def changes(before: Any, now: Any) -> list[str]:
+    """Return what has changed, a clause for each change, between two terms as JSON."""
+    (old, old_solver, old_its, old_data), (new, new_solver, new_its, new_data) = before, now
+    found = _changed_options(old, new)
+    if old_solver != new_solver:
+        found.append(f"solver was {old_solver} and is {new_solver} now")
+    else:
+        found += _changed_options(_with_later_options(new_solver, old_its, new_its), new_its)
+    names = [name for name in {**new_data, **old_data} if old_data.get(name) != new_data.get(name)]
+    return found + [f"the {name} are others ({_sizes(old_data.get(name), new_data.get(name))})" for name in names]
+
+
+def _with_later_options(solver: str, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Return a solver's options of before, with the defaults of options that came into the library since.
+
+    The default of such an option is what the library did before. An inner solver's option has its name behind a dot.
+    """
+    defaults = {each.name: each.default for each in solver_options(solver_class(solver))}
+    names = {name: name.rpartition(".")[2] for name in new if name not in old}
+    return {**old, **{name: defaults[option] for name, option in names.items() if option in defaults}}
+
+
+def _changed_options(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    names = [name for name in {**new, **old} if old.get(name) != new.get(name)]
+    return [f"{name} was {_shown(old.get(name))} and is {_shown(new.get(name))} now" for name in names]
+
+
+def _shown(value: Any) -> str:
+    text = str(value).removesuffix(".0")
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _sizes(old: dict[str, Any] | None, new: dict[str, Any] | None) -> str:
+    """Return the first size in which two fingerprints differ, before and now."""
+    either = new or old or {}
+    names = [name for name in either if name != "checksum"]
+    name = next((each for each in names if (old or {}).get(each) != (new or {}).get(each)), names[0])
+    if old is None or new is None:
+        return (
+            f"none before, {either[name]:,} {name} now" if old is None else f"{either[name]:,} {name} before, none now"
+        )
+    if old[name] == new[name]:
+        return f"{old[name]:,} {name} before as now, with another content"
+    return f"{old[name]:,} {name} before, {new[name]:,} now"
