@@ -50,6 +50,11 @@ NATIVE_FLOORS = (
     ("bindings",),
     ("lib",),
 )
+# Rooms with floors of their own.
+ROOMS: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
+    "python": {},
+    "native": {"chain": (("inference",), ("features",), ("objective",), ("model",), ("tagging",), ("mod",))},
+}
 # The files that may name the native module.
 AT_THE_WALL = ("models/files/", "objectives/", "networks/", "data/", "compat/pycrfsuite/", "vectors.py", "memory.py")
 
@@ -202,6 +207,16 @@ def rising(graph: Graph, floors: tuple[tuple[str, ...], ...]) -> list[str]:
     ]
 
 
+def inside(graph: Graph, room: str) -> Graph:
+    """The files of a room and the arrows between them, as paths below the room."""
+    start = f"{room}/"
+
+    def below(names: Iterable[str]) -> list[str]:
+        return [name.removeprefix(start) for name in names if name.startswith(start)]
+
+    return {name: set(below(graph[start + name])) for name in below(graph)}
+
+
 GRAPHS = {"python": (python_graph, PYTHON_FLOORS), "native": (native_graph, NATIVE_FLOORS)}
 
 
@@ -211,6 +226,13 @@ def test_imports_go_downward_only(language):
     graph = read()
     assert sum(map(len, graph.values())) > 100  # the sources have been understood
     assert rising(graph, floors) == []
+
+
+@pytest.mark.parametrize(("language", "room"), [(language, room) for language in ROOMS for room in ROOMS[language]])
+def test_imports_inside_a_room_go_downward_only(language, room):
+    graph = inside(GRAPHS[language][0](), room)
+    assert any(graph.values())
+    assert rising(graph, ROOMS[language][room]) == []
 
 
 @pytest.mark.parametrize("language", GRAPHS)
@@ -229,5 +251,8 @@ def test_circles_and_rising_arrows_are_found():
     assert circle({"a.py": {"b.py", "c.py"}, "b.py": {"c.py"}, "c.py": set()}) == []
     graph = {"solvers/a.py": {"errors.py"}, "errors.py": {"solvers/a.py"}}
     assert rising(graph, PYTHON_FLOORS) == ["errors.py -> solvers/a.py"]
+    graph = {"chain/model/a.rs": {"error.rs", "chain/tagging/b.rs"}, "chain/tagging/b.rs": {"chain/model/a.rs"}}
+    assert inside(graph, "chain") == {"model/a.rs": {"tagging/b.rs"}, "tagging/b.rs": {"model/a.rs"}}
+    assert rising(inside(graph, "chain"), ROOMS["native"]["chain"]) == ["model/a.rs -> tagging/b.rs"]
     assert list(leaves("a::{self, b, c::{d, e}}")) == ["a::self", "a::b", "a::c::d", "a::c::e"]
     assert "tests" not in without_tests("fn a() {} // tests\n#[cfg(test)]\nmod tests {\n}")

@@ -4,7 +4,7 @@
 //! Source: the Arrow C data interface and its PyCapsule interface, arrow.apache.org/docs/format/CDataInterface.html.
 
 use crate::bindings::errors::DataError;
-use crate::chain::batch::Sentences;
+use crate::chain::tagging::batch::Sentences;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};

@@ -6,7 +6,7 @@ use crate::bindings::interrupt::interruptible_unless;
 use crate::bindings::items::{ItemDialect, read_cells};
 use crate::bindings::keyed::label_attributes;
 use crate::bindings::model::ChainModel;
-use crate::chain::batch::{Labelled, Sentences, tag_batch};
+use crate::chain::tagging::batch::{Labelled, Sentences, tag_batch};
 use crate::text::cells::Texts;
 use crate::text::template::Template;
 use crate::threads;

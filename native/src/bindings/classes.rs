@@ -1,6 +1,6 @@
 //! The Python classes over chains that make one another. Their methods are in `chain` and `stochastic`.
 
-use crate::chain::{objective as chain, pruned};
+use crate::chain::objective::{self as chain, pruned};
 use crate::stochastic::samples;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

@@ -7,7 +7,7 @@ use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::model::ChainModel;
 use crate::chain::features::Features;
-use crate::chain::model::Source;
+use crate::chain::features::source::Source;
 use crate::classifier::as_chain::as_chain;
 use crate::classifier::matrix::Design;
 use crate::classifier::newton::NewtonSettings;

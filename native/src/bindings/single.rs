@@ -2,7 +2,7 @@
 
 use crate::bindings::items::{AttributeReader, ColumnReader, ItemDialect, Problem};
 use crate::chain::model::Model;
-use crate::chain::sequence::{Sequence, SequenceScorer};
+use crate::chain::tagging::sequence::{Sequence, SequenceScorer};
 use crate::corpus::sink::Sink;
 use crate::threads::locked;
 use pyo3::prelude::*;

@@ -1,9 +1,9 @@
 //! Text that is labelled while it arrives, for Python: answers go to stdout.
 
 use crate::bindings::interrupt::interruptible;
-use crate::chain::answer::Answer;
 use crate::chain::model::Model;
-use crate::chain::stream::{self, Output};
+use crate::chain::tagging::answer::Answer;
+use crate::chain::tagging::stream::{self, Output};
 use crate::error::{Error, Result};
 use crate::text::arriving::{Input, write_interruptibly};
 use crate::text::encode::Format;

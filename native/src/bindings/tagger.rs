@@ -6,7 +6,7 @@ use crate::bindings::items::ItemDialect;
 use crate::bindings::keyed::label_attributes;
 use crate::bindings::model::ChainModel;
 use crate::bindings::single::{Buffers, Shared, inferred, own};
-use crate::chain::sequence::SequenceScorer;
+use crate::chain::tagging::sequence::SequenceScorer;
 use crate::corpus::sink::Sink;
 use crate::threads::locked;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};

@@ -1,11 +1,11 @@
 //! A model as programs in C hold it: it may label on several threads at once.
 
 use crate::c_api::status::Failure;
-use crate::chain::answer::Answer;
+use crate::chain::inference::schemes::constraints_in;
 use crate::chain::model::Model;
-use crate::chain::schemes::constraints_in;
-use crate::chain::sequence::{Sequence, SequenceScorer};
-use crate::chain::tagger;
+use crate::chain::tagging::answer::Answer;
+use crate::chain::tagging::sequence::{Sequence, SequenceScorer};
+use crate::chain::tagging::tagger;
 use crate::corpus::hash::key_of;
 use crate::corpus::sink::Sink;
 use crate::error::Error;

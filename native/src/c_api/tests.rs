@@ -1,8 +1,9 @@
 //! The C functions, called as C calls them.
 
 use super::*;
+use crate::chain::features::source::Source as Trained;
 use crate::chain::features::{Features, Selection};
-use crate::chain::model::{Model, Source as Trained};
+use crate::chain::model::Model;
 use crate::corpus::Corpus;
 use crate::text::encode::{Format, Reading, encode};
 use crate::text::input::Source;

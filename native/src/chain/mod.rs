@@ -1,36 +1,7 @@
-//! Linear chains: features and their layout, value and gradient, inference, trained models and labelling text with them.
+//! Linear chains, a room for each thing: inference, features, value and gradient, trained models, and labelling text with them.
 
-mod aggregate;
-pub mod answer;
-pub mod batch;
-pub mod confidence;
-pub mod counting;
-mod counts;
-pub mod feature_names;
 pub mod features;
 pub mod inference;
-pub mod keyed;
-pub(crate) mod layout;
-pub mod masks;
 pub mod model;
-mod model_encoding;
-mod model_weights;
 pub mod objective;
-pub mod part;
-pub(crate) mod pass;
-mod printing;
-pub mod pruned;
-pub mod restrict;
-mod sample_nlls;
-pub mod schemes;
-mod scorer;
-mod scratch;
-mod seen;
-pub mod sequence;
-pub mod start;
-pub(crate) mod states;
-pub mod stream;
-mod sums;
-pub mod table;
-pub mod tagger;
-mod weighted;
+pub mod tagging;

@@ -1,9 +1,9 @@
 //! The problem of a classifier as a problem over chains of one token each, for methods that go sample by sample.
 
 use crate::chain::features::{Features, Selection};
-use crate::chain::layout::Block;
-use crate::chain::masks::Masks;
 use crate::chain::objective::ChainObjective;
+use crate::chain::objective::layout::Block;
+use crate::chain::objective::masks::Masks;
 use crate::classifier::objective::Classifier;
 use crate::corpus::Corpus;
 use crate::error::Result;

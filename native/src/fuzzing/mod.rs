@@ -9,9 +9,9 @@ pub mod seeds;
 
 pub use mutation::Mutator;
 
-use crate::chain::answer::Answer;
 use crate::chain::model::Model;
-use crate::chain::tagger;
+use crate::chain::tagging::answer::Answer;
+use crate::chain::tagging::tagger;
 use crate::corpus::folder;
 use crate::files::model_file;
 use crate::foreign;

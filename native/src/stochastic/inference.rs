@@ -2,10 +2,10 @@
 
 use crate::chain::features::Features;
 use crate::chain::inference::{Lattice, PairCounts, Transitions};
-use crate::chain::masks::Known;
 use crate::chain::objective::ChainObjective;
-use crate::chain::pass::fill_edges;
-use crate::chain::states::{First, Read, Stored, fill_scores};
+use crate::chain::objective::masks::Known;
+use crate::chain::objective::pass::fill_edges;
+use crate::chain::objective::states::{First, Read, Stored, fill_scores};
 use crate::stochastic::samples::Sample;
 use crate::stochastic::weights::Weights;
 use pulp::{Simd, WithSimd};

@@ -2,7 +2,7 @@
 //! there, once.
 
 use crate::chain::features::Features;
-use crate::chain::layout::{Block, KINDS, SentenceEntries};
+use crate::chain::objective::layout::{Block, KINDS, SentenceEntries};
 use crate::stochastic::repeats::Repeats;
 use std::sync::OnceLock;
 

@@ -6,7 +6,7 @@
 //! data alone and is stored. The gradient of a feature that recurs has to be added up first, in a slot of the feature's own.
 
 use crate::chain::features::Features;
-use crate::chain::layout::{Block, KINDS, Sentence, SentenceEntries};
+use crate::chain::objective::layout::{Block, KINDS, Sentence, SentenceEntries};
 use crate::numeric;
 use std::ops::Range;
 

@@ -25,7 +25,7 @@ pub use memory::{Gradients, Memory, Sizes};
 pub use sampler::Sampling;
 
 use crate::chain::objective::ChainObjective;
-use crate::chain::states::Combined;
+use crate::chain::objective::states::Combined;
 use crate::error::Result;
 use crate::numeric;
 use crate::numeric::aligned::Aligned;

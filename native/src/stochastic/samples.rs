@@ -1,8 +1,8 @@
 //! The samples of an objective over chains as solvers visit them one by one, in any sequence.
 
-use crate::chain::layout::{Block, KINDS, SentenceEntries};
-use crate::chain::masks::{Known, Masked};
 use crate::chain::objective::ChainObjective;
+use crate::chain::objective::layout::{Block, KINDS, SentenceEntries};
+use crate::chain::objective::masks::{Known, Masked};
 use crate::numeric;
 use crate::stochastic::marks::Marks;
 use rayon::prelude::*;

@@ -1,6 +1,6 @@
 //! A step along a sample's gradient; a rule says what the step does to each weight.
 
-use crate::chain::layout;
+use crate::chain::objective::layout;
 use crate::stochastic::inference::Inference;
 use crate::stochastic::samples::Sample;
 use crate::stochastic::weights::{Sparse, Weights};

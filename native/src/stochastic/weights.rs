@@ -1,8 +1,8 @@
 //! Weights, each with a number that a trainer keeps beside it, laid out for loops over a sentence.
 
 use crate::chain::features::Features;
-use crate::chain::layout::SentenceEntries;
 use crate::chain::objective::ChainObjective;
+use crate::chain::objective::layout::SentenceEntries;
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
 use crate::stochastic::samples::Sample;

@@ -28,6 +28,7 @@ mod max_plus;
 mod n_best;
 mod pruned;
 mod scaled;
+pub mod schemes;
 mod second;
 mod spans;
 mod transitions;

@@ -18,7 +18,7 @@ pub use averaged_perceptron::AveragedPerceptron;
 pub use learner::Learner;
 pub use passive_aggressive::{PassiveAggressive, Slack};
 
-use crate::chain::states::First;
+use crate::chain::objective::states::First;
 use crate::error::{Error, Result};
 use crate::numeric::arch::arch;
 use crate::stochastic::inference::Inference;

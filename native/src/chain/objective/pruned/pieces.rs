@@ -6,7 +6,7 @@
 //! - The other likely labels of a token make a piece by themselves, whose links keep the scores that they had: its cells begin at
 //!   log p(y_t = j), the label or the labels above the bound of links among them, together as one.
 
-use crate::chain::pruned::likely::BlockLabels;
+use crate::chain::objective::pruned::likely::BlockLabels;
 use std::ops::Range;
 
 /// The bounds of marginals.

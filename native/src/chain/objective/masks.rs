@@ -30,20 +30,20 @@ pub struct Masks {
     /// Rows of 1 for labels that are allowed and 0 for others, each once.
     rows: Aligned,
     /// Under the constraints alone.
-    free: Lists,
+    free: MaskedTokens,
     /// With what is known of the labels as well; empty for sentences whose labels are all known.
-    clamped: Lists,
+    clamped: MaskedTokens,
     known: Vec<Known>,
 }
 
-/// Lists, one after the other.
+/// The masked tokens of all sentences, one sentence after the other.
 #[derive(Default)]
-struct Lists {
+struct MaskedTokens {
     entries: Vec<(u32, u32)>,
     ends: Vec<usize>,
 }
 
-impl Lists {
+impl MaskedTokens {
     fn get(&self, at: usize) -> &Masked {
         let end = |at: usize| self.ends.get(at).copied().unwrap_or(0);
         &self.entries[at.checked_sub(1).map_or(0, end)..end(at)]
@@ -58,7 +58,7 @@ impl Masks {
         }
         let labels = corpus.labels.len();
         let mut maker = Maker { width: padded(labels), rows: Aligned::default(), numbers: HashMap::new() };
-        let (mut free, mut clamped, mut known) = (Lists::default(), Lists::default(), Vec::new());
+        let (mut free, mut clamped, mut known) = (MaskedTokens::default(), MaskedTokens::default(), Vec::new());
         let mut sets = LabelSets::default();
         for sentence in corpus.sweep() {
             let gold = corpus.gold.get(corpus.tokens(sentence)).unwrap_or(&[]);

@@ -4,8 +4,8 @@
 //! Attributes and labels have the sequence of their first appearance, part after part: joined counts are those of the joined
 //! data, however these were cut.
 
+use crate::chain::features::seen::{for_each_row, observed_labels, token_counts, transitions, triples};
 use crate::chain::features::too_many_labels;
-use crate::chain::seen::{for_each_row, observed_labels, token_counts, transitions, triples};
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::hash::key_of;
 use crate::corpus::{Corpus, FIRST_SET};
@@ -14,14 +14,14 @@ use crate::files::packed::{Packer, Unpacker};
 use bytemuck::Pod;
 use std::collections::HashMap;
 
-/// Lists of any lengths, one after the other.
+/// Lists of labels or of pairs of labels, of any lengths, one after the other.
 #[derive(Clone, Default, PartialEq, Debug)]
-pub struct Lists<T> {
+pub struct LabelLists<T> {
     ends: Vec<u64>,
     entries: Vec<T>,
 }
 
-impl<T: Copy> Lists<T> {
+impl<T: Copy> LabelLists<T> {
     /// The list with this number; an empty one behind the last.
     pub fn get(&self, at: usize) -> &[T] {
         let end = |at: usize| self.ends[at] as usize;
@@ -48,11 +48,11 @@ pub struct Counts {
     /// Attribute -> the number of tokens it is on as an attribute of states.
     pub tokens: Vec<u64>,
     /// Attribute -> the labels that the data name with it, ascending.
-    pub states: Lists<u16>,
+    pub states: LabelLists<u16>,
     /// Attribute -> the number of tokens it is on as an attribute of bigrams; empty where there is none.
     pub bigram_tokens: Vec<u64>,
     /// Attribute -> the pairs of labels that the data name with it, ascending.
-    pub bigrams: Lists<[u16; 2]>,
+    pub bigrams: LabelLists<[u16; 2]>,
     /// Transitions that are seen, ascending.
     pub transitions: Vec<[u16; 2]>,
     /// Triples that are seen, ascending.
@@ -80,7 +80,7 @@ impl Counts {
         let mut occurrences = vec![0u32; corpus.attributes.len()];
         corpus.states.ids.iter().for_each(|&attribute| occurrences[attribute as usize] += 1);
         let labels_of = observed_labels(corpus, &occurrences);
-        let mut states = Lists::default();
+        let mut states = LabelLists::default();
         (0..corpus.attributes.len()).for_each(|attribute| states.push(labels_of.of(attribute)));
         let has_bigrams = !corpus.bigrams.ids.is_empty();
         Ok(Counts {
@@ -95,7 +95,7 @@ impl Counts {
             } else {
                 vec![]
             },
-            bigrams: if has_bigrams { bigram_lists(corpus) } else { Lists::default() },
+            bigrams: if has_bigrams { bigram_lists(corpus) } else { LabelLists::default() },
             transitions: transitions(corpus, false, None).into_iter().map(|(from, to)| [from, to]).collect(),
             triples: if order == 2 || corpus.triples { triples(corpus, false) } else { Vec::new() },
             sizes: [corpus.n_sentences(), corpus.n_tokens(), corpus.states.ids.len()].map(|size| size as u64),
@@ -214,7 +214,7 @@ impl Counts {
 }
 
 /// Attribute -> the pairs of labels that the data name with it.
-fn bigram_lists(corpus: &Corpus) -> Lists<[u16; 2]> {
+fn bigram_lists(corpus: &Corpus) -> LabelLists<[u16; 2]> {
     let mut seen = vec![Vec::new(); corpus.attributes.len()];
     for sentence in 0..corpus.n_sentences() {
         for token in corpus.tokens(sentence).skip(1) {
@@ -224,7 +224,7 @@ fn bigram_lists(corpus: &Corpus) -> Lists<[u16; 2]> {
             });
         }
     }
-    let mut lists = Lists::default();
+    let mut lists = LabelLists::default();
     for mut pairs in seen {
         sort(&mut pairs);
         lists.push(&pairs);
@@ -247,12 +247,13 @@ fn add(ours: &mut Vec<u64>, theirs: &[u64], map: &[u32], n: usize) {
 /// The lists of two parts, joined attribute by attribute. `of_next` has the attributes' numbers in the part that follows, and
 /// `label` gives its labels the numbers here.
 fn union<T: Copy + Ord>(
-    ours: &Lists<T>,
-    next: &Lists<T>,
+    ours: &LabelLists<T>,
+    next: &LabelLists<T>,
     of_next: &[Option<usize>],
     label: impl Fn(T) -> T,
-) -> Lists<T> {
-    let mut joined = Lists { ends: Vec::with_capacity(of_next.len()), entries: Vec::with_capacity(ours.entries.len()) };
+) -> LabelLists<T> {
+    let mut joined =
+        LabelLists { ends: Vec::with_capacity(of_next.len()), entries: Vec::with_capacity(ours.entries.len()) };
     let mut both = Vec::new();
     for (attribute, theirs) in of_next.iter().enumerate() {
         both.clear();
@@ -290,13 +291,13 @@ pub(super) fn unpack_names(unpacker: &mut Unpacker<'_>) -> Result<Alphabet> {
     if is_sound && rest.is_empty() { Ok(attributes) } else { Err(crate::files::packed::damaged()) }
 }
 
-fn pack_lists<T: Pod>(lists: &Lists<T>, packer: &mut Packer) {
+fn pack_lists<T: Pod>(lists: &LabelLists<T>, packer: &mut Packer) {
     packer.list(&lists.ends);
     packer.list(&lists.entries);
 }
 
-fn unpack_lists<T: Pod>(unpacker: &mut Unpacker<'_>) -> Result<Lists<T>> {
-    let lists = Lists { ends: unpacker.list()?, entries: unpacker.list()? };
+fn unpack_lists<T: Pod>(unpacker: &mut Unpacker<'_>) -> Result<LabelLists<T>> {
+    let lists = LabelLists { ends: unpacker.list()?, entries: unpacker.list()? };
     let is_sound = lists.ends.windows(2).all(|pair| pair[0] <= pair[1])
         && lists.ends.last().copied().unwrap_or(0) == lists.entries.len() as u64;
     if is_sound { Ok(lists) } else { Err(crate::files::packed::damaged()) }

@@ -1,7 +1,7 @@
 //! Blocks of corpora that lie on disk: their entries lie on disk as well, in temporary files without a name, and are read from there
 //! at every evaluation.
 
-use crate::chain::layout::{Block, SentenceEntries};
+use crate::chain::objective::layout::{Block, SentenceEntries};
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::numeric::store::{Soon, Store, map};

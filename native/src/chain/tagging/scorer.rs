@@ -1,10 +1,10 @@
 //! The scores of sentences, added up while they are read, and their labels.
 
-use crate::chain::answer::{Answer, Layout};
-use crate::chain::confidence::{Decode, Tagging};
 use crate::chain::inference::Labelling;
 use crate::chain::model::{Model, ModelWeights};
-use crate::chain::sequence::Sequence;
+use crate::chain::tagging::answer::{Answer, PeerFormat};
+use crate::chain::tagging::confidence::{Decode, Tagging};
+use crate::chain::tagging::sequence::Sequence;
 use crate::corpus::UNKNOWN;
 use crate::corpus::sink::{Gold, Sink};
 
@@ -83,26 +83,26 @@ impl<'m> Scorer<'m> {
                 self.tagging = self.model.tag_lattice(&mut self.sequence.lattice, Decode::Viterbi, rule);
                 self.path.clone_from(&self.tagging.labels);
             }
-            Answer::As(layout) => self.decode_as(layout),
+            Answer::As(peer_format) => self.decode_as(peer_format),
             Answer::Best => self.path.extend_from_slice(self.sequence.best_labels(self.model)),
         }
         self.sequence.begin(self.model);
     }
 
     /// Finds what another program writes of the sentence.
-    fn decode_as(&mut self, layout: Layout) {
+    fn decode_as(&mut self, peer_format: PeerFormat) {
         let model = self.model;
         let scores = self.sequence.lattice.scores.to_vec();
-        if layout.marginals() {
-            let decode = if layout.posterior() { Decode::Marginal } else { Decode::Viterbi };
+        if peer_format.marginals() {
+            let decode = if peer_format.posterior() { Decode::Marginal } else { Decode::Viterbi };
             self.tagging = model.tag_lattice(&mut self.sequence.lattice, decode, None);
             self.path.clone_from(&self.tagging.labels);
-        } else if layout.n_best().is_none() {
+        } else if peer_format.n_best().is_none() {
             self.path.extend_from_slice(self.sequence.best_labels(model));
         }
         let lattice = &mut self.sequence.lattice;
         lattice.scores.copy_from_slice(&scores);
-        if let Some(n) = layout.n_best() {
+        if let Some(n) = peer_format.n_best() {
             self.labellings = model.best_labellings(lattice, n);
             if self.labellings.is_empty() {
                 let labels = vec![UNKNOWN; lattice.tokens];
@@ -111,7 +111,7 @@ impl<'m> Scorer<'m> {
             lattice.scores.copy_from_slice(&scores);
         }
         self.token_scores.clear();
-        if layout.scores() {
+        if peer_format.scores() {
             let paths = self.labellings.iter().map(|labelling| &labelling.labels);
             let best = self.labellings.is_empty().then_some(&self.path);
             self.token_scores.extend(paths.chain(best).map(|path| lattice.token_scores(&model.transitions, path)));

@@ -1,7 +1,7 @@
 //! Many sentences, labelled in parallel without a corpus; here those of raw tokens.
 
 use crate::chain::model::Model;
-use crate::chain::sequence::{Sequence, SequenceScorer};
+use crate::chain::tagging::sequence::{Sequence, SequenceScorer};
 use crate::corpus::sink::Sink;
 use crate::error::Result;
 use crate::text::cells::Cells;

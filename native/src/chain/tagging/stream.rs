@@ -1,8 +1,8 @@
 //! Text that is labelled while it arrives: every sentence is answered as soon as it is complete.
 
-use crate::chain::answer::Answer;
 use crate::chain::model::Model;
-use crate::chain::tagger::{PIECE, Piece, TextTagger};
+use crate::chain::tagging::answer::Answer;
+use crate::chain::tagging::tagger::{PIECE, Piece, TextTagger};
 use crate::error::{Error, Result};
 use crate::text::arriving::{Arriving, Input};
 use crate::text::encode::Format;

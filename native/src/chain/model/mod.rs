@@ -1,8 +1,14 @@
-//! A trained chain model: the features whose weights are not 0, found by attribute.
+//! A trained chain model: the features whose weights are not 0, found by attribute. `encoding` makes its file, `weights` reads the
+//! file's tensors, and `start` begins a training with a model's weights.
 
+mod encoding;
+pub mod start;
+mod weights;
+
+use crate::chain::features::source::Source;
 use crate::chain::inference::{Constraints, LabelSets, Labelling, Lattice, Transitions, Triples};
-use crate::chain::model_encoding::{encode, seal};
-use crate::chain::model_weights::{Places, TENSORS, TRIPLES, check, places};
+use crate::chain::model::encoding::{encode, seal};
+use crate::chain::model::weights::{Places, TENSORS, TRIPLES, check, places};
 use crate::corpus::Corpus;
 use crate::corpus::hash::key_of;
 use crate::error::{Error, Result};
@@ -18,8 +24,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use crate::chain::model_encoding::{Kept, KeptByAttribute, Parts, Source};
-pub use crate::chain::model_weights::ModelWeights;
+pub use crate::chain::model::encoding::{Kept, KeptByAttribute, Parts};
+pub use crate::chain::model::weights::ModelWeights;
 
 /// A trained model, in memory or mapped from its file.
 pub struct Model {

@@ -1,9 +1,9 @@
 //! Chain objectives over some of the features: an evaluation costs what the kept features cost.
 
 use crate::chain::features::{Features, NOWHERE, Selection};
-use crate::chain::layout::{self, Bigrams, Block, SentenceEntries};
 use crate::chain::objective::ChainObjective;
-use crate::chain::scratch::settled;
+use crate::chain::objective::layout::{self, Bigrams, Block, SentenceEntries};
+use crate::chain::objective::scratch::settled;
 use crate::error::Result;
 use rayon::prelude::*;
 use std::ops::Range;

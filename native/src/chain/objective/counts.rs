@@ -1,8 +1,8 @@
 //! Counts of a chain's features in its data: sum of weight * f(x, y).
 
 use crate::chain::features::Features;
-use crate::chain::layout::Block;
-use crate::chain::weighted::Weighted;
+use crate::chain::objective::layout::Block;
+use crate::chain::objective::weighted::Weighted;
 use crate::corpus::{Corpus, FIRST_SET};
 use crate::numeric;
 use crate::numeric::store::Soon;

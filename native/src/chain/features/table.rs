@@ -4,10 +4,10 @@
 //! attributes of states that are not dense: they stand by the sequence of their first appearance alone, for blocks of the joined
 //! data are not known here.
 
-use crate::chain::counting::{Counts, pack_names, unpack_names};
+use crate::chain::features::counting::{Counts, pack_names, unpack_names};
+use crate::chain::features::seen::pairs_of;
+use crate::chain::features::source::Source;
 use crate::chain::features::{Features, Place, Selection, is_dense, too_many_labels};
-use crate::chain::model::Source;
-use crate::chain::seen::pairs_of;
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::{Corpus, Rows};
 use crate::error::{Error, Result};

@@ -1,12 +1,12 @@
 //! Pieces of sentences laid out in groups of eight, with the features of their cells.
 
 use crate::chain::inference::Pieces;
-use crate::chain::layout::Block;
-use crate::chain::pruned::entries::CellEntries;
-use crate::chain::pruned::kept::KeptFeatures;
-use crate::chain::pruned::likely::BlockLabels;
-use crate::chain::pruned::pieces::{Bounds, Cutter, Piece};
-use crate::chain::weighted::Weighted;
+use crate::chain::objective::layout::Block;
+use crate::chain::objective::pruned::entries::CellEntries;
+use crate::chain::objective::pruned::kept::KeptFeatures;
+use crate::chain::objective::pruned::likely::BlockLabels;
+use crate::chain::objective::pruned::pieces::{Bounds, Cutter, Piece};
+use crate::chain::objective::weighted::Weighted;
 use crate::corpus::Corpus;
 use crate::numeric::arch::arch;
 use crate::numeric::{self, LANES};

@@ -78,7 +78,7 @@ pub(super) fn token_counts<'c>(corpus: &'c Corpus, attributes_of: impl Fn(usize)
 }
 
 /// A first pass over the corpus: of each attribute its occurrences, its tokens, its first and its last block.
-pub(super) struct Seen {
+pub struct Seen {
     pub counts: Vec<u32>,
     pub tokens: Vec<u32>,
     pub first: Vec<u16>,
@@ -112,7 +112,7 @@ impl Seen {
 }
 
 /// Attribute -> the labels that the data name for its tokens, sorted.
-pub(super) struct ObservedLabels {
+pub struct ObservedLabels {
     starts: Vec<usize>,
     lengths: Vec<u16>,
     labels: Vec<u16>,

@@ -1,9 +1,9 @@
 //! From text to labels: attributes are hashed, looked up and added to the scores while they are read, and never stored.
 
-use crate::chain::answer::Answer;
-use crate::chain::confidence::Tagging;
 use crate::chain::model::Model;
-use crate::chain::scorer::Scorer;
+use crate::chain::tagging::answer::Answer;
+use crate::chain::tagging::confidence::Tagging;
+use crate::chain::tagging::scorer::Scorer;
 use crate::corpus::sink::Sink;
 use crate::error::{Located, Result};
 use crate::text::encode::{Format, column_shape};

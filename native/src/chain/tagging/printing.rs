@@ -1,9 +1,9 @@
-//! A labelled sentence as text: labels, probabilities, several labellings, in the layout that `answer` describes.
+//! A labelled sentence as text: labels, probabilities, several labellings, in the format that `answer` describes.
 
-use crate::chain::answer::{Answer, Layout};
-use crate::chain::confidence::Probabilities;
 use crate::chain::inference::Labelling;
-use crate::chain::scorer::Scorer;
+use crate::chain::tagging::answer::{Answer, PeerFormat};
+use crate::chain::tagging::confidence::Probabilities;
+use crate::chain::tagging::scorer::Scorer;
 use crate::text::columns;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -15,8 +15,8 @@ const NONE: &str = "?";
 impl<'m> Scorer<'m> {
     /// Writes the labelled sentence whose tokens stand on these lines of a text; without lines, the labels alone.
     pub(super) fn print_sentence(&mut self, content: &[u8], lines: Option<&[Range<usize>]>) {
-        if let Answer::As(layout) = self.answer {
-            return self.print_as(layout, content, lines);
+        if let Answer::As(peer_format) = self.answer {
+            return self.print_as(peer_format, content, lines);
         }
         self.print_labellings(|scorer| {
             for token in 0..scorer.path.len() {
@@ -63,7 +63,7 @@ impl<'m> Scorer<'m> {
     }
 
     /// Writes the sentence as another program does.
-    fn print_as(&mut self, layout: Layout, content: &[u8], lines: Option<&[Range<usize>]>) {
+    fn print_as(&mut self, peer_format: PeerFormat, content: &[u8], lines: Option<&[Range<usize>]>) {
         let mut labellings = std::mem::take(&mut self.labellings);
         if labellings.is_empty() {
             let labels = std::mem::take(&mut self.path);
@@ -71,22 +71,22 @@ impl<'m> Scorer<'m> {
         }
         for (rank, labelling) in labellings.into_iter().enumerate() {
             self.path = labelling.labels;
-            self.print_head(layout, rank, labelling.log_probability);
+            self.print_head(peer_format, rank, labelling.log_probability);
             for token in 0..self.path.len() {
-                match (layout, lines) {
-                    (Layout::Crfsuite { .. }, _) | (_, None) => {}
-                    (Layout::Wapiti { .. }, Some(lines)) => {
+                match (peer_format, lines) {
+                    (PeerFormat::Crfsuite { .. }, _) | (_, None) => {}
+                    (PeerFormat::Wapiti { .. }, Some(lines)) => {
                         self.out.extend_from_slice(&content[lines[token].clone()]);
                         self.out.push(b'\t');
                     }
-                    (Layout::Crfpp { .. }, Some(lines)) => {
+                    (PeerFormat::Crfpp { .. }, Some(lines)) => {
                         for cell in columns::split(&content[lines[token].clone()]) {
                             self.out.extend_from_slice(cell);
                             self.out.push(b'\t');
                         }
                     }
                 }
-                self.print_label_as(layout, rank, token);
+                self.print_label_as(peer_format, rank, token);
                 self.out.push(b'\n');
             }
             self.out.push(b'\n');
@@ -94,20 +94,20 @@ impl<'m> Scorer<'m> {
     }
 
     /// Writes what stands above a sentence.
-    fn print_head(&mut self, layout: Layout, rank: usize, log_probability: f64) {
+    fn print_head(&mut self, peer_format: PeerFormat, rank: usize, log_probability: f64) {
         let probability = log_probability.exp();
-        match layout {
-            Layout::Wapiti { scores: true, posterior: true, .. } => {
+        match peer_format {
+            PeerFormat::Wapiti { scores: true, posterior: true, .. } => {
                 let product: f64 = self.tagging.probabilities.iter().product();
                 self.write(format_args!("# {rank} {product:.6}\n"));
             }
-            Layout::Wapiti { scores: true, .. } => {
+            PeerFormat::Wapiti { scores: true, .. } => {
                 let score: f64 = self.token_scores[rank].iter().sum();
                 self.write(format_args!("# {rank} {score:.6}\n"));
             }
-            Layout::Crfpp { n_best: Some(_), .. } => self.write(format_args!("# {rank} {probability:.6}\n")),
-            Layout::Crfpp { detail: 1.., .. } => self.write(format_args!("# {probability:.6}\n")),
-            Layout::Crfsuite { sequence: true, .. } => {
+            PeerFormat::Crfpp { n_best: Some(_), .. } => self.write(format_args!("# {rank} {probability:.6}\n")),
+            PeerFormat::Crfpp { detail: 1.., .. } => self.write(format_args!("# {probability:.6}\n")),
+            PeerFormat::Crfsuite { sequence: true, .. } => {
                 let score: f64 = self.token_scores[rank].iter().sum();
                 let log_z = score - log_probability;
                 self.write(format_args!("@score\t{score:.6}\t{log_z:.6}\n@probability\t{probability:.6}\n"));
@@ -117,7 +117,7 @@ impl<'m> Scorer<'m> {
     }
 
     /// Writes the label of a token with its scores or probabilities.
-    fn print_label_as(&mut self, layout: Layout, rank: usize, token: usize) {
+    fn print_label_as(&mut self, peer_format: PeerFormat, rank: usize, token: usize) {
         let label = self.name(token);
         self.out.extend_from_slice(label.as_bytes());
         let probability = |scorer: &Self| {
@@ -125,18 +125,18 @@ impl<'m> Scorer<'m> {
             // A label that is `UNKNOWN` has no probability.
             scorer.tagging.marginals[token * n..][..n].get(scorer.path[token] as usize).map_or(0.0, |p| p.min(1.0))
         };
-        match layout {
-            Layout::Wapiti { scores: true, posterior, .. } => {
+        match peer_format {
+            PeerFormat::Wapiti { scores: true, posterior, .. } => {
                 let score = if posterior { probability(self) } else { self.token_scores[rank][token] };
                 self.write(format_args!("\t{label}/{score:.6}"));
             }
-            Layout::Crfpp { detail: detail @ 1.., .. } => {
+            PeerFormat::Crfpp { detail: detail @ 1.., .. } => {
                 self.write(format_args!("/{:.6}", probability(self)));
                 if detail > 1 {
                     self.print_marginals(token, '/');
                 }
             }
-            Layout::Crfsuite { token: single, all, .. } => {
+            PeerFormat::Crfsuite { token: single, all, .. } => {
                 if single {
                     self.write(format_args!(":{:.6}", probability(self)));
                 }

@@ -11,12 +11,12 @@
 
 use crate::chain::features::Features;
 use crate::chain::inference::{Abreast, Edge, Lattice, Links, Transitions};
-use crate::chain::layout::Block;
-use crate::chain::masks::{Known, Masked, Masks};
-use crate::chain::pruned::BlockLabels;
-use crate::chain::states::{Plain, Stored, fill_scores, spread_entries, spread_rows};
-use crate::chain::sums::Sums;
-use crate::chain::weighted::Weighted;
+use crate::chain::objective::layout::Block;
+use crate::chain::objective::masks::{Known, Masked, Masks};
+use crate::chain::objective::pruned::BlockLabels;
+use crate::chain::objective::states::{Plain, Stored, fill_scores, spread_entries, spread_rows};
+use crate::chain::objective::sums::Sums;
+use crate::chain::objective::weighted::Weighted;
 use crate::numeric::LANES;
 use pulp::{Simd, WithSimd};
 use std::sync::OnceLock;

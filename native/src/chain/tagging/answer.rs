@@ -1,4 +1,4 @@
-//! What is written for a labelled sentence: labels, probabilities, several labellings; in the layout of this program, or of the
+//! What is written for a labelled sentence: labels, probabilities, several labellings; in the format of this program, or of the
 //! tagger of another one.
 //!
 //! - Wapiti's `label`: each line as it was read, a TAB and the label. With scores (`-s`), a line `# rank score` before the sentence
@@ -12,7 +12,7 @@
 //!
 //! Numbers have six decimals there, as `%f` of C writes them.
 
-use crate::chain::confidence::Probabilities;
+use crate::chain::tagging::confidence::Probabilities;
 use crate::error::{Error, Result};
 use crate::text::encode::Format;
 use std::num::NonZeroUsize;
@@ -29,12 +29,12 @@ pub enum Answer<'a> {
     /// The best labelling, and how probable its parts are, or all of it.
     Confident(Probabilities<'a>),
     /// What another program writes.
-    As(Layout),
+    As(PeerFormat),
 }
 
-/// The layout of another program's tagger, with what it writes beside the labels.
+/// The format of another program's tagger, with what it writes beside the labels.
 #[derive(Clone, Copy)]
-pub enum Layout {
+pub enum PeerFormat {
     Wapiti {
         /// Whether there are scores, and whether they are posterior probabilities.
         scores: bool,
@@ -69,7 +69,7 @@ impl<'a> Wanted<'a> {
     /// The answer that the options ask for. Error: two of them exclude one another.
     pub fn answer(self) -> Result<Answer<'a>> {
         if let Some(name) = self.layout {
-            return self.layout(name).map(Answer::As);
+            return self.peer_format(name).map(Answer::As);
         }
         if self.detail.is_some() {
             return Err(Error::Option(
@@ -94,8 +94,8 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// The layout of this name.
-    fn layout(self, name: &str) -> Result<Layout> {
+    /// The other program's format of this name.
+    fn peer_format(self, name: &str) -> Result<PeerFormat> {
         let (detail, n_best) = (self.detail.unwrap_or(0), self.n_best);
         let refused = match (name, self.probabilities) {
             ("crfsuite", _) if n_best.is_some() => "CRFsuite's tagger has no n-best list; leave out --n-best",
@@ -114,9 +114,9 @@ impl<'a> Wanted<'a> {
             return Err(Error::Option(format!("--layout {name}: {refused}")));
         }
         match name {
-            "wapiti" => Ok(Layout::Wapiti { scores: detail > 0, posterior: detail == 2, n_best }),
-            "crf++" => Ok(Layout::Crfpp { detail, n_best }),
-            "crfsuite" => Ok(Layout::Crfsuite {
+            "wapiti" => Ok(PeerFormat::Wapiti { scores: detail > 0, posterior: detail == 2, n_best }),
+            "crf++" => Ok(PeerFormat::Crfpp { detail, n_best }),
+            "crfsuite" => Ok(PeerFormat::Crfsuite {
                 sequence: detail > 0 || matches!(self.probabilities, Some(Probabilities::Sequence)),
                 token: detail > 0 || matches!(self.probabilities, Some(Probabilities::Token)),
                 all: detail > 1 || self.marginals,
@@ -131,8 +131,8 @@ impl Answer<'_> {
     pub fn check(self, format: Format) -> Result<()> {
         let message = match (self, format) {
             (Answer::Best, _) | (Answer::As(_), Format::Columns) => return Ok(()),
-            (Answer::As(Layout::Crfsuite { .. }), Format::Crfsuite) => return Ok(()),
-            (Answer::As(Layout::Crfsuite { .. }), _) => {
+            (Answer::As(PeerFormat::Crfsuite { .. }), Format::Crfsuite) => return Ok(()),
+            (Answer::As(PeerFormat::Crfsuite { .. }), _) => {
                 "--layout crfsuite is for columns and attribute files; leave it out".into()
             }
             (Answer::As(_), _) => "--layout is for columns; other formats keep their own, so leave it out".into(),
@@ -149,35 +149,35 @@ fn no_column(option: &str) -> String {
     format!("CoNLL-U has no column for probabilities; leave out {option}")
 }
 
-impl Layout {
+impl PeerFormat {
     /// How many labellings are wanted, where it is not the best one.
     pub fn n_best(self) -> Option<NonZeroUsize> {
         match self {
-            Layout::Wapiti { n_best, .. } | Layout::Crfpp { n_best, .. } => n_best,
-            Layout::Crfsuite { .. } => None,
+            PeerFormat::Wapiti { n_best, .. } | PeerFormat::Crfpp { n_best, .. } => n_best,
+            PeerFormat::Crfsuite { .. } => None,
         }
     }
 
     /// Whether each token gets its most probable label.
     pub fn posterior(self) -> bool {
-        matches!(self, Layout::Wapiti { posterior: true, .. })
+        matches!(self, PeerFormat::Wapiti { posterior: true, .. })
     }
 
     /// Whether marginals are needed.
     pub fn marginals(self) -> bool {
         match self {
-            Layout::Wapiti { posterior, .. } => posterior,
-            Layout::Crfpp { detail, .. } => detail > 0,
-            Layout::Crfsuite { sequence, token, all } => sequence || token || all,
+            PeerFormat::Wapiti { posterior, .. } => posterior,
+            PeerFormat::Crfpp { detail, .. } => detail > 0,
+            PeerFormat::Crfsuite { sequence, token, all } => sequence || token || all,
         }
     }
 
     /// Whether the scores of labellings are needed.
     pub fn scores(self) -> bool {
         match self {
-            Layout::Wapiti { scores, posterior, .. } => scores && !posterior,
-            Layout::Crfpp { .. } => false,
-            Layout::Crfsuite { sequence, .. } => sequence,
+            PeerFormat::Wapiti { scores, posterior, .. } => scores && !posterior,
+            PeerFormat::Crfpp { .. } => false,
+            PeerFormat::Crfsuite { sequence, .. } => sequence,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! State features in an evaluation: weights are added up to the scores of tokens, and marginals to the gradient.
 
-use crate::chain::layout::{Block, SentenceEntries, reach};
+use crate::chain::objective::layout::{Block, SentenceEntries, reach};
 use pulp::Simd;
 
 /// The weights of state features as a trainer stores them.

@@ -1,13 +1,20 @@
-//! Which features a chain model has, and the sequence of its weights.
+//! Which features a chain model has, and the sequence of its weights. The other files find them, in a corpus (`seen`) or in its
+//! parts (`counting`, `table`), and name them (`feature_names`), also for a model (`source`).
 //!
 //! Sequence: transitions by (from, to); triples by their three labels; bigram features by attribute, then (from, to); state
-//! features by class, then attribute, then label. The classes of attributes serve the layout in memory (`layout`):
+//! features by class, then attribute, then label. The classes of attributes serve the layout in memory (`objective::layout`):
 //!
 //! - dense: attributes with features of many labels, kept as rows of a matrix;
 //! - shared: other attributes that occur in several blocks of the corpus;
 //! - own: other attributes that occur in one block only, block by block.
 
-use crate::chain::seen::{
+pub mod counting;
+pub mod feature_names;
+pub(super) mod seen;
+pub mod source;
+pub mod table;
+
+use crate::chain::features::seen::{
     ObservedLabels, Seen, for_each_row, labels_by_sum, observed_labels, pairs_of, token_counts, transitions, triples,
 };
 use crate::corpus::Corpus;
@@ -42,7 +49,7 @@ impl Selection {
 }
 
 /// Whether an attribute with features of `labels` labels, on `tokens` tokens, becomes a dense row.
-pub(super) fn is_dense(labels: usize, tokens: u32, width: usize) -> bool {
+fn is_dense(labels: usize, tokens: u32, width: usize) -> bool {
     labels * 8 >= width && labels > 1 && tokens >= 64
 }
 
@@ -59,7 +66,7 @@ pub const MOST_LABELS: usize = 4096;
 pub const MOST_LABELS_OF_TRIPLES: usize = 256;
 
 /// Fails if a chain of this order cannot have so many labels.
-pub(super) fn too_many_labels(n_labels: usize, order: u8) -> Result<()> {
+fn too_many_labels(n_labels: usize, order: u8) -> Result<()> {
     if n_labels > MOST_LABELS {
         let message = format!(
             "{n_labels} labels, more than {MOST_LABELS}; are these the labels? Columns have them last, attribute files \

@@ -1,14 +1,14 @@
 //! A part of a data set as an objective over the features of the whole: an objective over the features that the part can meet, and
 //! where these stand among all features.
 
+use crate::chain::features::seen::{ObservedLabels, Seen};
+use crate::chain::features::table::FeatureTable;
 use crate::chain::features::{Features, NOWHERE, Selection, blocks};
 use crate::chain::inference::Constraints;
-use crate::chain::layout;
-use crate::chain::masks::Masks;
 use crate::chain::objective::ChainObjective;
-use crate::chain::scratch::settled;
-use crate::chain::seen::{ObservedLabels, Seen};
-use crate::chain::table::FeatureTable;
+use crate::chain::objective::layout;
+use crate::chain::objective::masks::Masks;
+use crate::chain::objective::scratch::settled;
 use crate::corpus::Corpus;
 use crate::corpus::assembly::ranked;
 use crate::error::{Error, Result};

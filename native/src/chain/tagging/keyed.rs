@@ -1,8 +1,8 @@
 //! Sentences as the keys of their attributes: one thread reads them, another labels them.
 
-use crate::chain::batch::Labelled;
 use crate::chain::model::Model;
-use crate::chain::sequence::Sequence;
+use crate::chain::tagging::batch::Labelled;
+use crate::chain::tagging::sequence::Sequence;
 use crate::corpus::sink::{Gold, Sink};
 
 /// A sink that keeps the state attributes of consecutive sentences.

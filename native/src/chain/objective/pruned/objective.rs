@@ -3,10 +3,10 @@
 use crate::chain::features::Features;
 use crate::chain::inference::{LinkCounts, LinkFactors, PrunedLattice};
 use crate::chain::objective::ChainObjective;
-use crate::chain::pruned::kept::KeptFeatures;
-use crate::chain::pruned::layout::PrunedBlock;
-use crate::chain::pruned::likely::LikelyLabels;
-use crate::chain::pruned::pieces::Bounds;
+use crate::chain::objective::pruned::kept::KeptFeatures;
+use crate::chain::objective::pruned::layout::PrunedBlock;
+use crate::chain::objective::pruned::likely::LikelyLabels;
+use crate::chain::objective::pruned::pieces::Bounds;
 use crate::error::Result;
 use crate::numeric::arch::arch;
 use crate::threads::{self, Interrupt, Pool, locked};
@@ -20,7 +20,7 @@ const MOST_OF_LINKS: f64 = 300.0;
 /// How fast the guard grows: about the number of features of a cell that move together.
 const STEEPNESS: f64 = 4.0;
 
-/// S(w), see `chain::pruned`.
+/// S(w), see `chain::objective::pruned`.
 pub struct PrunedObjective {
     /// The whole objective, or the one over the kept features without pruning: for its constraints and threads.
     whole: Arc<ChainObjective>,

@@ -1,26 +1,12 @@
 //! From features and weights, or from the parts of another program's model, to the bytes of a model's file.
 
-use crate::chain::features::Features;
-use crate::corpus::alphabet::Alphabet;
+use crate::chain::features::source::Source;
 use crate::corpus::hash::key_of;
 use crate::error::{Error, Result};
 use crate::files::model_file::{self, Storage, Tensor};
 use bytemuck::cast_slice;
 use safetensors::tensor::Dtype;
 use std::collections::HashMap;
-
-/// Everything that a model is made of, except its weights.
-pub struct Source<'a> {
-    pub features: &'a Features,
-    /// Names of the attributes.
-    pub attributes: &'a Alphabet,
-    pub labels: &'a [String],
-    /// Settings and training summary, as JSON.
-    pub settings: String,
-    pub template: Option<&'a str>,
-    /// Name of the attribute that every token has, if there is one.
-    pub intercept: Option<&'a str>,
-}
 
 /// Everything that a model is made of.
 #[derive(Default)]

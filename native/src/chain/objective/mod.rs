@@ -10,17 +10,34 @@
 //!
 //! Blocks of sentences go to threads. The sums of blocks are added up in the sequence of the blocks, so that the result is
 //! bitwise the same on any number of threads.
+//!
+//! The other files hold the data that it evaluates (`layout`, `masks`, `weighted`), the steps of an evaluation (`pass`, `states`,
+//! `sums`), and objectives made of one: over fewer features (`restrict`, `aggregate`), fewer labels (`pruned`), a part of the data.
 
-use crate::chain::counts::empirical_counts;
+mod aggregate;
+mod counts;
+pub(crate) mod layout;
+pub mod masks;
+pub mod part;
+pub(crate) mod pass;
+pub mod pruned;
+pub mod restrict;
+mod sample_nlls;
+mod scratch;
+pub(crate) mod states;
+mod sums;
+mod weighted;
+
 use crate::chain::features::{Features, Selection};
 use crate::chain::inference::{Constraints, Links, PairCounts, Transitions, Triples};
-use crate::chain::layout::{self, Block};
-use crate::chain::masks::Masks;
-use crate::chain::pass::{BlockPass, Likely, Scores, Summed, Targets, Workspace};
-use crate::chain::pruned::{BlockLabels, LikelyLabels};
-use crate::chain::scratch::settled;
-use crate::chain::sums::{Reduction, Sums};
-use crate::chain::weighted::Weighted;
+use crate::chain::objective::counts::empirical_counts;
+use crate::chain::objective::layout::Block;
+use crate::chain::objective::masks::Masks;
+use crate::chain::objective::pass::{BlockPass, Likely, Scores, Summed, Targets, Workspace};
+use crate::chain::objective::pruned::{BlockLabels, LikelyLabels};
+use crate::chain::objective::scratch::settled;
+use crate::chain::objective::sums::{Reduction, Sums};
+use crate::chain::objective::weighted::Weighted;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::numeric::aligned::Aligned;
@@ -45,12 +62,12 @@ pub struct ChainObjective {
     /// Counts of the features in the data: sum of weight * f(x, y).
     pub(crate) empirical: Vec<f64>,
     pool: Pool,
-    pub(super) scratch: Mutex<Scratch>,
+    scratch: Mutex<Scratch>,
 }
 
 /// Buffers kept from one evaluation to the next.
 #[derive(Default)]
-pub(super) struct Scratch {
+struct Scratch {
     /// Weights of the dense rows, n_dense x width.
     rows: Aligned,
     sums: Vec<Sums>,
@@ -59,9 +76,9 @@ pub(super) struct Scratch {
     workspaces: Vec<Workspace>,
     log_space: usize,
     /// Block -> -log p of each of its sentences in the last evaluation.
-    pub(super) nlls: Vec<Vec<f64>>,
+    nlls: Vec<Vec<f64>>,
     /// The hash of the weights of the last evaluation, if it was not interrupted.
-    pub(super) evaluated: Option<u64>,
+    evaluated: Option<u64>,
 }
 
 impl ChainObjective {
@@ -164,7 +181,7 @@ impl ChainObjective {
     }
 
     /// The sentences with their weights.
-    pub(super) fn weighted(&self) -> Weighted<'_> {
+    fn weighted(&self) -> Weighted<'_> {
         Weighted { corpus: &self.corpus, weights: self.weights.as_deref() }
     }
 
@@ -279,7 +296,7 @@ impl ChainObjective {
     }
 
     /// The transitions of a chain with these features and weights, under the objective's constraints.
-    pub(super) fn transitions_of(&self, features: &Features, w: &[f64]) -> Transitions {
+    fn transitions_of(&self, features: &Features, w: &[f64]) -> Transitions {
         let mut transitions = Transitions::new(features.n_labels);
         transitions.constrain(self.masks.constraints.clone());
         let pairs = features.transitions.iter().zip(w);

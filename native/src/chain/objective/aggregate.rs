@@ -5,9 +5,9 @@
 //! sum of the features' values. Transitions, triples and bigram features are not clustered.
 
 use crate::chain::features::{Features, Selection};
-use crate::chain::layout::{Block, SentenceEntries};
 use crate::chain::objective::ChainObjective;
-use crate::chain::scratch::settled;
+use crate::chain::objective::layout::{Block, SentenceEntries};
+use crate::chain::objective::scratch::settled;
 use crate::error::Result;
 use rayon::prelude::*;
 use std::sync::Arc;

@@ -1,0 +1,12 @@
+//! Labelling with a trained model: from text or tokens to labels (`tagger`, `stream`, `batch`, `keyed`, `sequence`), and what is
+//! written of them (`answer`, `confidence`, `printing`).
+
+pub mod answer;
+pub mod batch;
+pub mod confidence;
+pub mod keyed;
+mod printing;
+mod scorer;
+pub mod sequence;
+pub mod stream;
+pub mod tagger;
