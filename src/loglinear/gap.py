@@ -55,7 +55,6 @@ __all__ = [
     "USEFUL",
     "Balanced",
     "Balancing",
-    "Convex",
     "SampleLikelihoods",
     "cannot_be_met",
     "duality_gap",
@@ -70,15 +69,6 @@ TRIALS = 20
 # A bound is up to this many times sharper than the violation alone lets expect.
 SHARPER = 20.0
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-
-
-@runtime_checkable
-class Convex(Protocol):
-    """An objective that states whether it is convex and nowhere negative."""
-
-    @property
-    def is_convex(self) -> bool:
-        """Whether it is: an exact NLL of a log-linear model is, if all labels are known."""
 
 
 @runtime_checkable
@@ -139,10 +129,10 @@ def no_bound(problem: Problem) -> str:
     objective, penalty = problem.objective, problem.penalty
     if not isinstance(penalty, Separable):
         return "the penalty is not one of single weights"
-    if not isinstance(objective, Convex):
+    if problem.is_convex is None:
         return f"{type(objective).__name__} does not state that it is convex (is_convex)"
-    if not objective.is_convex:
-        return "the objective is not convex: labels are known in part, or inference is not exact"
+    if not problem.is_convex:
+        return "the objective is not convex: labels are partial, or inference is approximate"
     if not (penalty.l1 or penalty.l2):
         return "there is no penalty"
     free = min(penalty.unpenalised, problem.n_features)

@@ -25,6 +25,7 @@ __all__ = [
     "Batched",
     "Classifier",
     "Clusterable",
+    "Convex",
     "Curved",
     "Mixable",
     "Mixing",
@@ -92,6 +93,15 @@ class Threaded(Protocol):
     @property
     def n_threads(self) -> int:
         """Threads of an evaluation; 0 for all cores."""
+
+
+@runtime_checkable
+class Convex(Protocol):
+    """An objective that states whether it is convex and nowhere negative."""
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether it is: an exact NLL of a log-linear model is, if all labels are known."""
 
 
 @runtime_checkable
@@ -406,6 +416,11 @@ class Problem:
     def n_threads(self) -> int:
         """Threads for vector operations; 0, all cores, if the objective does not say."""
         return int(self.objective.n_threads) if isinstance(self.objective, Threaded) else 0
+
+    @property
+    def is_convex(self) -> bool | None:
+        """Whether the objective is convex and nowhere negative; None if it does not say."""
+        return self.objective.is_convex if isinstance(self.objective, Convex) else None
 
     @property
     def curved(self) -> Curved | None:

@@ -162,7 +162,7 @@ def test_solvers_that_need_no_convexity_learn_from_partly_known_labels(name):
     objective = data(partial=True, constraints=None)
     assert objective.is_partial
     if name in CONVEX_ONLY:
-        with pytest.raises(OptionError, match="needs a convex objective, and labels that are known in part"):
+        with pytest.raises(OptionError, match="needs a convex objective, and partial labels"):
             check(make_solver(name), Problem(objective, ElasticNet(l2=0.3)))
     else:
         assert -0.1 < raced(name, objective) < 0.1

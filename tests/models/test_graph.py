@@ -498,3 +498,14 @@ def test_trainers_that_go_graph_by_graph_come_near_the_optimum(solver):
     missing = [np.where(np.arange(25) < 5, None, each) for each in y]
     with pytest.raises(OptionError, match="convex"):
         GraphCRF(l2=1.0, solver="asg").fit(X, missing)
+
+
+@pytest.mark.parametrize("solver", ["asg", "pegasos"])
+def test_averages_over_a_convex_objective_are_not_taken_under_loopy_belief_propagation(solver):
+    X, y = patches(2, 3, 0.4, 0.2)
+    with pytest.raises(OptionError, match=f"{solver} needs a convex objective, and .*inference .*; use lbfgs"):
+        GraphCRF(l2=1.0, solver=solver, inference="loopy_bp").fit(X, y)
+    for inference in ("exact", "trw"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            assert GraphCRF(l2=1.0, solver=solver, inference=inference).fit(X, y).n_iter_ > 0

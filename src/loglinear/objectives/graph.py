@@ -96,11 +96,6 @@ class GraphLikelihood:
         return (self.exact or self._field.appearances is not None) and self._hidden is None
 
     @property
-    def is_partial(self) -> bool:
-        """Whether labels are missing."""
-        return self._hidden is not None
-
-    @property
     def n_unpenalised(self) -> int:
         """0: there is no intercept that a penalty spares."""
         return 0

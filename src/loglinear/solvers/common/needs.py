@@ -259,9 +259,10 @@ def intercept_alone_is_spared(problem: Problem) -> str:
 
 
 def convex(problem: Problem) -> str:
-    """The objective is convex: no label is known in part."""
-    partial = getattr(problem.objective, "is_partial", False)
-    return "needs a convex objective, and labels that are known in part make it one that is not" if partial else ""
+    """The objective does not state that it is not convex."""
+    if problem.is_convex is not False:
+        return ""
+    return "needs a convex objective, and partial labels or approximate inference make this one not convex"
 
 
 def prunable(problem: Problem) -> str:
