@@ -14,12 +14,13 @@ from examples import examples
 from loglinear import ChainFeatures, ChainObjective, ClassifierObjective, Corpus, ElasticNet, Problem
 from loglinear.data.graphs import Graphs
 from loglinear.errors import OptionError
-from loglinear.gap import USEFUL, duality_gap, no_bound, useful
+from loglinear.gap import duality_gap, no_bound, useful
 from loglinear.minimize import Stop, minimize
 from loglinear.networks.numbering import Numbering
 from loglinear.objectives.balance import stationary
 from loglinear.objectives.graph import GraphLikelihood
 from loglinear.objectives.pseudolikelihood import PseudoLikelihood
+from loglinear.options import USEFUL
 from loglinear.penalty import GroupLasso
 from loglinear.result import Status
 from loglinear.solvers import LBFGS, OWLQN, make_solver

@@ -47,12 +47,12 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from .options import USEFUL
 from .penalty import Separable
 from .problem import Problem
 from .vectors import Vector, dot
 
 __all__ = [
-    "USEFUL",
     "Balanced",
     "Balancing",
     "SampleLikelihoods",
@@ -62,8 +62,6 @@ __all__ = [
     "useful",
 ]
 
-# A bound above this share of the objective says too little to be shown: with L1 alone it lags the distance by far.
-USEFUL = 0.1
 # Trials of the golden-section search for t.
 TRIALS = 20
 # A bound is up to this many times sharper than the violation alone lets expect.

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from . import vectors
 from .errors import OptionError
 from .gain import has_settled
-from .gap import USEFUL, cannot_be_met, duality_gap, no_bound, useful
+from .gap import cannot_be_met, duality_gap, no_bound, useful
+from .options import USEFUL, limit
 from .problem import Problem
 from .result import OnSome, Result, State, Status, WithGradient
 from .solvers import Auto, Measuring, Solver
@@ -59,19 +60,10 @@ class Stop:
     gap: float | None = None
 
     def __post_init__(self) -> None:
-        for name, limit in vars(self).items():
-            if limit is None:
-                continue
-            number = not isinstance(limit, bool) and isinstance(limit, (int, float, np.integer, np.floating))
-            if not number or not limit >= 0:
-                message = f"{name}={limit!r} is not a limit; give a number >= 0, or None for no limit"
-                raise OptionError(message)
-        if self.max_iterations is not None and self.max_iterations != int(min(self.max_iterations, 2**62)):
-            message = f"max_iterations={self.max_iterations!r} is not a whole number; give one, or None for no limit"
-            raise OptionError(message)
-        if self.gap is not None and self.gap > USEFUL:
-            message = f"gap={self.gap!r} is a share of the objective; give a number from 0 to {USEFUL}, such as 0.001"
-            raise OptionError(message)
+        limit("max_iterations", self.max_iterations, whole=True)
+        for name in ("max_passes", "max_seconds", "violation"):
+            limit(name, getattr(self, name))
+        limit("gap", self.gap, USEFUL)
 
     def status(self, state: State, seconds: float, gap: float | None = None) -> Status:
         """Return why to stop in this state; the solver's own verdict comes first, RUNNING is to go on.

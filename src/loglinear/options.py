@@ -2,23 +2,51 @@
 
 A dataclass of options states each option once: its name, its default, its check and its help text. The parameters of
 estimators, the flags of the command line and the settings in model files derive from its fields.
+
+The module is loaded to label text, which needs no dataclasses: they cost some milliseconds.
 """
 
 from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import field, fields
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
 from .errors import OptionError
 
-__all__ = ["check_options", "one_of", "option", "real_number", "truth_types", "truth_value", "whole_number"]
+__all__ = [
+    "USEFUL",
+    "Check",
+    "check_options",
+    "checks_of",
+    "limit",
+    "mapping",
+    "one_of",
+    "option",
+    "optional",
+    "real_number",
+    "shown",
+    "strength",
+    "text",
+    "truth_types",
+    "truth_value",
+    "whole_number",
+]
+
+Check = Callable[[str, Any], object]
+"""Called with the name and the value of an option; raises OptionError, whose message begins with both."""
+
+USEFUL = 0.1
+"""Bound of the distance from the optimum, as a share of the objective, that still says something; with l1 alone a bound
+is far above the distance."""
+
+# Characters of a value that a message shows.
+_SHOWN = 200
 
 
-def option(default: Any, help: str, check: Callable[[str, Any], object] | None = None) -> Any:
+def option(default: Any, help: str, check: Check | None = None) -> Any:
     """Return a field of a dataclass of options.
 
     Args:
@@ -26,7 +54,17 @@ def option(default: Any, help: str, check: Callable[[str, Any], object] | None =
         help: description in docstrings; its first clause, up to a semicolon or a full stop, is the help of the flag.
         check: called with the name and the value of the option; raises OptionError.
     """
+    from dataclasses import field
+
     return field(default=default, metadata={"help": help, "check": check})
+
+
+def checks_of(options: Any) -> dict[str, Check]:
+    """Return the checks of a dataclass of options, or of an object of one, by the names of the fields."""
+    from dataclasses import fields
+
+    checks = {each.name: each.metadata.get("check") for each in fields(options)}
+    return {name: check for name, check in checks.items() if check is not None}
 
 
 def check_options(options: Any) -> None:
@@ -35,15 +73,39 @@ def check_options(options: Any) -> None:
     Raises:
         OptionError: a value is out of its range.
     """
-    for each in fields(options):
-        if (check := each.metadata.get("check")) is not None:
-            check(each.name, getattr(options, each.name))
+    for name, check in checks_of(options).items():
+        check(name, getattr(options, name))
+
+
+def shown(value: Any) -> str:
+    """Return a value as messages show it, which may be large."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+def optional(check: Check) -> Check:
+    """Return the check of an option that may also be None."""
+    return lambda name, value: None if value is None else check(name, value)
 
 
 def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
     """Raise OptionError if the value of an option is none of the choices."""
     if value not in choices:
-        message = f"{name}={value!r} is none of {', '.join(choices)}"
+        message = f"{name}={shown(value)} is none of {', '.join(choices)}"
+        raise OptionError(message)
+
+
+def text(name: str, value: Any) -> None:
+    """Raise OptionError if the value of an option is not a str."""
+    if not isinstance(value, str):
+        message = f"{name}={shown(value)} is not a text"
+        raise OptionError(message)
+
+
+def mapping(name: str, value: Any) -> None:
+    """Raise OptionError if the value of an option is not a mapping."""
+    if not isinstance(value, Mapping):
+        message = f"{name}={shown(value)} is no mapping of names to values"
         raise OptionError(message)
 
 
@@ -56,7 +118,7 @@ def truth_types() -> tuple[type, ...]:
 def truth_value(name: str, value: Any) -> None:
     """Raise OptionError if the value of an option is not a truth value of Python or NumPy."""
     if not isinstance(value, truth_types()):
-        message = f"{name}={value!r} is neither True nor False"
+        message = f"{name}={shown(value)} is neither True nor False"
         raise OptionError(message)
 
 
@@ -78,7 +140,7 @@ def whole_number(name: str, value: Any, least: int, most: int, remedy: str = "")
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or not least <= number <= most:
-        message = f"{name}={value!r} is not a whole number of at least {least} and at most {most}"
+        message = f"{name}={shown(value)} is not a whole number of at least {least} and at most {most}"
         message += f"; {remedy}" if remedy else ""
         raise OptionError(message)
     return number
@@ -96,9 +158,50 @@ def real_number(name: str, value: Any, range: str, fits: Callable[[float], bool]
     Raises:
         OptionError: the value is no finite number, or out of its range.
     """
-    number = not isinstance(value, bool) and isinstance(value, Real)
     # Python's integers have no bound: an integer that no float can hold is refused here.
-    if not number or not abs(value) <= sys.float_info.max or not fits(float(value)):
-        message = f"{name}={value!r} is out of range; give {range}"
+    if not _is_number(value) or not abs(value) <= sys.float_info.max or not fits(float(value)):
+        message = f"{name}={shown(value)} is out of range; give {range}"
         raise OptionError(message)
     return float(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def strength(name: str, value: Any) -> float:
+    """Return the strength of a penalty as a float.
+
+    Raises:
+        OptionError: it is no finite number >= 0.
+    """
+    try:
+        number = -1.0 if isinstance(value, str) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = -1.0
+    if not 0.0 <= number <= sys.float_info.max:
+        message = f"{name}={shown(value)} is not a penalty; give a finite number >= 0 (0 switches it off)"
+        raise OptionError(message)
+    return number
+
+
+def limit(name: str, value: Any, most: float | None = None, *, whole: bool = False) -> None:
+    """Raise OptionError if the value of an option is neither None, for no limit, nor a number >= 0.
+
+    Args:
+        name: name of the option.
+        value: value of the option.
+        most: the largest share of the objective that it may be, if it is one.
+        whole: whether it has to be a whole number; one of type float will do.
+    """
+    if value is None:
+        return
+    if not _is_number(value) or not value >= 0:
+        message = f"{name}={shown(value)} is not a limit; give a number >= 0, or None for no limit"
+        raise OptionError(message)
+    if whole and value != int(min(value, 2**62)):
+        message = f"{name}={shown(value)} is not a whole number; give one, or None for no limit"
+        raise OptionError(message)
+    if most is not None and value > most:
+        message = f"{name}={shown(value)} is a share of the objective; give a number from 0 to {most}, such as 0.001"
+        raise OptionError(message)

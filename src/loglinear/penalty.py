@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from . import vectors
 from .errors import OptionError
-from .options import whole_number
+from .options import strength, whole_number
 from .vectors import Vector
 
 __all__ = ["ElasticNet", "GroupLasso", "Penalty", "Separable"]
@@ -107,14 +107,7 @@ class _TwoNorms(ABC):
 
     def __post_init__(self) -> None:
         for name, given in (("l1", self.l1), ("l2", self.l2)):
-            try:
-                number = float(given)
-            except (TypeError, ValueError, OverflowError):
-                number = math.nan
-            if not 0.0 <= number < math.inf:
-                message = f"{name}={given!r} is not a penalty; give a finite number >= 0 (0 switches it off)"
-                raise OptionError(message)
-            object.__setattr__(self, name, number)
+            object.__setattr__(self, name, strength(name, given))
         object.__setattr__(self, "unpenalised", whole_number("unpenalised", self.unpenalised, 0, 2**62))
 
     @abstractmethod
