@@ -16,6 +16,7 @@ from loglinear.data.graphs import Graphs
 from loglinear.errors import OptionError
 from loglinear.gap import duality_gap, no_bound, useful
 from loglinear.minimize import Stop, minimize
+from loglinear.networks.loopy_bp import LoopyBP
 from loglinear.networks.numbering import Numbering
 from loglinear.objectives.balance import stationary
 from loglinear.objectives.graph import GraphLikelihood
@@ -110,7 +111,7 @@ def test_the_bound_of_objectives_without_likelihoods_of_samples_is_above_the_dis
     codes, weights = linked_codes([2, 3, 2], n=20, missing=0.1, seed=seed)
     check_law(Problem(PseudoLikelihood(codes, numbering, weights, threads=1), ElasticNet(*strengths)), seed)
     graphs = Graphs.of([(rng.normal(size=(4, 2)), np.array([[0, 1], [1, 2], [1, 3]])) for _ in range(3)])
-    tree = GraphLikelihood(graphs, rng.integers(3, size=12), 3, inference="exact", threads=1)
+    tree = GraphLikelihood(graphs, rng.integers(3, size=12), 3, threads=1)
     check_law(Problem(tree, ElasticNet(*strengths)), seed)
 
 
@@ -241,7 +242,7 @@ def test_a_bound_says_why_there_is_none():
     partial = ChainObjective(Corpus.encode([[["a"], ["b"]], [["b"]]], [["A", None], ["B"]]))
     assert "not convex" in no_bound(Problem(partial, ElasticNet(l2=1.0)))
     graphs = Graphs.of([(np.eye(3), np.array([[0, 1], [1, 2], [2, 0]]))])
-    loopy = GraphLikelihood(graphs, np.array([0, 1, 0]), 2, inference="loopy_bp")
+    loopy = GraphLikelihood(graphs, np.array([0, 1, 0]), 2, inference=LoopyBP())
     assert "not convex" in no_bound(Problem(loopy, ElasticNet(l2=1.0)))
 
     class Quadratic:

@@ -82,7 +82,7 @@ def test_evaluate_gives_the_log_likelihood_and_says_whether_it_is_exact(trained,
 
 
 def test_an_estimate_is_called_one_and_has_bounds(trained, done, monkeypatch):
-    monkeypatch.setattr("loglinear.models.network.EXACT", 4)
+    monkeypatch.setattr("loglinear.models.network.ANSWER", 4)
     data, model = trained
     shown = done("evaluate", data, "-m", model).stdout
     assert "an estimate by belief propagation, within the bounds" in shown

@@ -13,10 +13,26 @@ from scipy.optimize import check_grad
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from loglinear import ChainCRF, DataError, GraphCRF, ModelFileError, OptionError, PairwiseMRF, _core, grid_edges
+from loglinear import (
+    ChainCRF,
+    DataError,
+    ElasticNet,
+    GraphCRF,
+    ModelFileError,
+    OptionError,
+    PairwiseMRF,
+    Problem,
+    _core,
+    grid_edges,
+    minimize,
+)
 from loglinear.data.graphs import Graphs
+from loglinear.networks.exact import Exact
+from loglinear.networks.tree_reweighted import TreeReweighted
 from loglinear.objectives import graph as graph_objective
-from loglinear.objectives.graph import GraphField, GraphLikelihood
+from loglinear.objectives.graph import LOOPY, GraphField, GraphLikelihood
+from loglinear.solvers import SOLVERS
+from loglinear.solvers.common.per_sample import visiting
 from oracles.network_enumeration import assignments
 
 RANDOM = np.random.default_rng(0)
@@ -40,20 +56,31 @@ def data(shapes=((5, TREE), (4, LOOP), (1, [])), ties=0, labels=3):
 
 def enumerated(X, y, w, labels):
     """NLL by going through all labellings."""
-    total = 0.0
+    return enumerated_with_gradient(X, y, w, labels)[0]
+
+
+def enumerated_with_gradient(X, y, w, labels):
+    """NLL and its gradient by going through all labellings."""
+    total, gradient = 0.0, np.zeros_like(w)
     for parts, gold in zip(X, y, strict=True):
         nodes, edges = parts[:2]
         ties = parts[2] if len(parts) == 3 else np.ones((len(edges), 1))
-        at = nodes.shape[1] * labels
-        node = nodes @ w[:at].reshape(-1, labels)
-        edge = (ties @ w[at:].reshape(ties.shape[1], -1)).reshape(-1, labels, labels)
-
         every = assignments([labels] * len(gold))
-        scores = node[np.arange(len(gold)), every].sum(axis=1)
-        for e, (i, j) in enumerate(edges):
-            scores += edge[e, every[:, i], every[:, j]]
-        total += np.logaddexp.reduce(scores) - scores[(every == gold).all(axis=1)].item()
-    return total
+        one = np.eye(labels)
+        pairs = np.einsum("sea,seb->seab", one[every[:, edges[:, 0]]], one[every[:, edges[:, 1]]])
+        features = np.concatenate(
+            [
+                np.einsum("snl,nf->sfl", one[every], nodes),
+                np.einsum("seab,ef->sfab", pairs, ties).reshape(len(every), -1, labels),
+            ],
+            axis=1,
+        ).reshape(len(every), -1)
+        scores = features @ w
+        own = np.flatnonzero((every == gold).all(axis=1)).item()
+        log_z = np.logaddexp.reduce(scores)
+        total += log_z - scores[own]
+        gradient += np.exp(scores - log_z) @ features - features[own]
+    return total, gradient
 
 
 @pytest.mark.parametrize("ties", [0, 2])
@@ -68,7 +95,7 @@ def test_the_likelihood_is_that_of_enumeration_and_its_gradient_finite_differenc
 
 def test_belief_propagation_is_exact_on_trees():
     X, y = data([(5, TREE), (3, [(0, 1), (2, 1)])])
-    exact, loopy = (GraphLikelihood(Graphs.of(X), np.concatenate(y), 3, inference=i) for i in ("exact", "loopy_bp"))
+    exact, loopy = (GraphLikelihood(Graphs.of(X), np.concatenate(y), 3, inference=i) for i in (Exact(), LOOPY))
     w = np.random.default_rng(2).normal(size=exact.n_features)
     assert loopy.value_and_gradient(w)[0] == pytest.approx(exact.value_and_gradient(w)[0], rel=1e-6)
     assert_allclose(loopy.value_and_gradient(w)[1], exact.value_and_gradient(w)[1], atol=1e-4)
@@ -105,11 +132,10 @@ def patches(n, side, strength, noise, seed=0):
 
 
 @pytest.mark.parametrize("ties", [0, 2])
-def test_tree_reweighted_it_is_a_bound_and_its_gradient_finite_differences(ties, monkeypatch):
-    monkeypatch.setattr(graph_objective, "TOLERANCE", 1e-11)
+def test_tree_reweighted_it_is_a_bound_and_its_gradient_finite_differences(ties):
     X, y = data(ties=ties)
-    objective = GraphLikelihood(Graphs.of(X), np.concatenate(y), 3, inference="trw")
-    exact = GraphLikelihood(Graphs.of(X), np.concatenate(y), 3, inference="exact")
+    objective = GraphLikelihood(Graphs.of(X), np.concatenate(y), 3, inference=TreeReweighted(tolerance=1e-11))
+    exact = GraphLikelihood(Graphs.of(X), np.concatenate(y), 3, inference=Exact())
     assert (objective.is_convex, objective.exact) == (True, False)
     w = np.random.default_rng(1).normal(size=objective.n_features)
     bound, value = (each.value_and_gradient(w)[0] for each in (objective, exact))
@@ -137,7 +163,7 @@ def test_labels_are_never_more_probable_than_certain():
     image = np.zeros((8, 8), int)
     image[2:6, 2:6] = 1
     graphs = Graphs.of([(np.ones((64, 1)), grid_edges(8, 8))])
-    objective = GraphLikelihood(graphs, image.ravel(), 2, inference="loopy_bp")
+    objective = GraphLikelihood(graphs, image.ravel(), 2, inference=LOOPY)
     for strength in (0.1, 0.5, 1.0, 2.0, 5.0):
         w = strength * np.array([0.0, 0.0, 1.0, -1.0, -1.0, 1.0])
         assert objective.value_and_gradient(w)[0] > -1e-6
@@ -149,13 +175,13 @@ def test_training_takes_the_larger_log_z_of_uniform_messages_and_of_those_near_t
     edges = grid_edges(6, 6)
     network = _core.Network(np.full(36, 2), edges)
     graphs = Graphs.of([(np.stack([np.ones(36), image.ravel()], axis=1), edges)])
-    objective = GraphLikelihood(graphs, image.ravel(), 2, inference="loopy_bp")
+    objective = GraphLikelihood(graphs, image.ravel(), 2, inference=LOOPY)
     gold = np.stack([image.ravel() == 0, image.ravel() == 1], axis=1).ravel()
     won = set()
     # How much neighbours hold together, how much nodes speak for the image, and for its ground.
     for strength, own, ground in ((0.3, 0.6, 0.0), (1.0, 0.0, 0.0), (2.0, 1.0, 0.3)):
         w = np.array([ground, -ground, -own, own, strength, -strength, -strength, strength])
-        scores = GraphField(graphs, 2, "loopy_bp", threads=1).scores(w)
+        scores = GraphField(graphs, 2, LOOPY, threads=1).scores(w)
         near = network.loopy_bp(scores[0] + 20.0 * gold, scores[1], max_iterations=50).messages
         uniform, other = (
             network.loopy_bp(*scores, damping=0.1, tolerance=1e-6, messages=start).log_z for start in (None, near)
@@ -165,7 +191,7 @@ def test_training_takes_the_larger_log_z_of_uniform_messages_and_of_those_near_t
         )
         assert objective.value_and_gradient(w)[0] == pytest.approx(max(uniform, other) - score, abs=1e-6)
         # Where no labels are known, messages start uniform.
-        assert GraphField(graphs, 2, "loopy_bp", threads=1).marginals(w)[0] == pytest.approx(uniform, abs=1e-9)
+        assert GraphField(graphs, 2, LOOPY, threads=1).marginals(w)[0] == pytest.approx(uniform, abs=1e-9)
         if abs(uniform - other) > 0.1:
             won.add("uniform" if uniform > other else "labels")
     assert won == {"uniform", "labels"}
@@ -218,6 +244,20 @@ def test_an_inference_that_does_not_exist_is_named():
         GraphCRF(inference="gibbs").fit(X, y)
 
 
+def test_options_of_the_inference_reach_it_and_are_kept_in_the_file(tmp_path):
+    X, y = data([(4, LOOP)])
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = GraphCRF(inference="loopy_bp", inference_options={"max_iterations": 2}).fit(X, y)
+    assert any("belief propagation did not settle" in str(each.message) for each in caught)
+    model.save(tmp_path / "m")
+    assert GraphCRF.load(tmp_path / "m").inference_options == {"max_iterations": 2}
+    with pytest.raises(OptionError, match="limit of 8"):
+        GraphCRF(inference="exact", inference_options={"limit": 8}).fit(X, y)
+    for inference, options, message in (("trw", {"speed": 1}, "do not fit trw"), ("auto", {"limit": 8}, "by name")):
+        with pytest.raises(OptionError, match=message):
+            GraphCRF(inference=inference, inference_options=options).fit(X, y)
+
+
 def test_other_features_at_prediction_are_refused():
     X, y = data()
     model = GraphCRF().fit(X, y)
@@ -253,7 +293,7 @@ def marginal(X, y, w, labels):
     return total
 
 
-@pytest.mark.parametrize("inference", ["exact", "loopy_bp"])
+@pytest.mark.parametrize("inference", [Exact(), LOOPY], ids=["exact", "loopy_bp"])
 def test_missing_labels_are_summed_over(inference):
     X, y = data([(5, TREE), (4, [(0, 1), (1, 2), (2, 3)]), (1, [])])
     y = [np.where(np.random.default_rng(k).random(len(each)) < 0.5, -1, each) for k, each in enumerate(y)]
@@ -411,6 +451,8 @@ def test_a_saved_model_answers_as_before(tmp_path):
         ({"symmetric": True}, "the weights of edges"),
         ({"symmetric": 1}, "symmetric"),
         ({"inference": "gibbs"}, "inference"),
+        ({"inference_options": [1]}, "inference_options"),
+        ({"inference": "trw", "inference_options": {"speed": 1}}, "inference_options"),
         ({"constraints": [[0, 7]]}, "constraints"),
         ({"exact": None}, "exact"),
     ],
@@ -485,6 +527,62 @@ def test_passes_go_graph_by_graph(ties):
     passes.adagrad_pass(moved, added, visits=visits, rate=0.7, delta=0.5, l2=l2)
     assert_allclose(moved, expected, atol=1e-12)
     assert_allclose(added, squares, atol=1e-12)
+
+
+def by_enumeration(name, X, y, w, visits, rate, l2):
+    """The weights after visits to graphs, and the average of all iterates, with gradients by enumeration."""
+    w, squares, sum = w.copy(), np.zeros_like(w), np.zeros_like(w)
+    for t, k in enumerate(visits, 1):
+        g = enumerated_with_gradient(X[k : k + 1], y[k : k + 1], w, 3)[1]
+        if name == "adagrad":
+            squares += g**2
+            alpha = rate / (1.0 + np.sqrt(squares))
+            w = (w - alpha * g) / (1.0 + alpha * l2)
+        else:
+            alpha = rate / (l2 * t) if name == "pegasos" else rate
+            w = (1.0 - alpha * l2) * w - alpha * g
+        sum += w
+    return sum / len(visits) if name == "asg" else w
+
+
+@pytest.mark.parametrize("ties", [0, 2])
+@pytest.mark.parametrize("name", ["sg", "asg", "pegasos", "adagrad"])
+def test_passes_follow_the_gradients_of_enumeration(name, ties):
+    X, y = data([(5, TREE), (4, LOOP), (1, []), (3, [(0, 1)])], ties=ties)
+    problem = Problem(GraphLikelihood(Graphs.of(X), np.concatenate(y), 3), ElasticNet(l2=0.8))
+    w0 = np.random.default_rng(1).normal(size=problem.n_features)
+    solver = SOLVERS[name](learning_rate=0.05, passes=3, seed=5)
+    found = minimize(problem, solver, w0).w
+    visits = np.concatenate([visiting(5, number, 4) for number in range(3)])
+    assert_allclose(found, by_enumeration(name, X, y, w0, visits, 0.05, 0.2), atol=1e-9)
+
+
+def test_the_hybrid_ends_where_the_gradient_of_enumeration_vanishes():
+    X, y = data([(5, TREE), (4, LOOP), (1, []), (3, [(0, 1)])])
+    problem = Problem(GraphLikelihood(Graphs.of(X), np.concatenate(y), 3), ElasticNet(l2=0.8))
+    w = minimize(problem, SOLVERS["hybrid"](tolerance=1e-12)).w
+    assert_allclose(enumerated_with_gradient(X, y, w, 3)[1] + 0.8 * w, 0.0, atol=1e-4)
+
+
+def test_inference_is_chosen_once_for_all_graphs(monkeypatch):
+    monkeypatch.setattr(graph_objective, "EVALUATION", 16)
+    grid = (16, grid_edges(4, 4))
+    X, y = data([(4, LOOP), grid, (5, TREE)], labels=2)
+    whole, loop = (GraphLikelihood(Graphs.of(X[:n]), np.concatenate(y[:n]), 2) for n in (3, 1))
+    assert (whole.exact, loop.exact) == (False, True)
+    w = np.random.default_rng(1).normal(size=whole.n_features)
+    alone = [whole.sample(np.array([k])) for k in range(3)]
+    values = [each.value_and_gradient(w) for each in alone]
+    value, gradient = whole.value_and_gradient(w)
+    assert value == pytest.approx(sum(each for each, _ in values), rel=1e-7)
+    assert_allclose(gradient, sum(each for _, each in values), atol=1e-4)
+    # Exactly, the first graph has another likelihood: choosing graph by graph would minimise another function.
+    assert abs(values[0][0] - loop.value_and_gradient(w)[0]) > 1e-3
+    expected, sum_ = w.copy(), np.zeros_like(w)
+    for k in (1, 0, 2):
+        expected = 0.96 * expected - 0.1 * alone[k].value_and_gradient(expected)[1]
+    whole.per_sample().sg_pass(w, sum_, visits=np.array([1, 0, 2]), rates=np.full(3, 0.1), l2=0.4)
+    assert_allclose(w, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("solver", ["sg", "asg", "pegasos", "adagrad", "hybrid"])

@@ -18,7 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.graphs import Graphs
 from ..errors import DataError, OptionError
 from ..minimize import Callback
-from ..objectives.graph import GraphField, GraphLikelihood, weights_of_pairs
+from ..networks.graph import Inference
+from ..networks.inference import make_inference
+from ..objectives.graph import LOOPY, GraphField, GraphLikelihood, weights_of_pairs
 from ..options import one_of, truth_value
 from ..result import Result
 from ..vectors import Vector
@@ -58,6 +60,7 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
     Args:
         inference: "exact", "loopy_bp", "trw" (tree-reweighted), or "auto": exact on trees and on graphs that are hardly
             wider, loopy_bp elsewhere.
+        inference_options: options of an inference given by name, such as {"damping": 0.5}; see `loglinear.networks`.
         symmetric: whether both orders of a pair of labels have the same weight, for edges without direction.
         constraints: pairs of labels that no edge may have, the label of its first node first, as ``[("b", "a")]``; of
             symmetric weights in either order.
@@ -86,6 +89,7 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
     """
 
     inference: str = "auto"
+    inference_options: Mapping[str, Any] | None = None
     symmetric: bool = False
     constraints: Sequence[tuple[Any, Any]] | None = None
     class_weight: Mapping[Any, float] | str | None = None
@@ -111,7 +115,7 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
             DataError: graphs or labels that cannot be used; or labels of an edge that the constraints forbid.
             OptionError: an option is out of its range, or exact inference is asked for on too wide a graph.
         """
-        one_of("inference", self.inference, INFERENCES)
+        inference = self._method()
         truth_value("symmetric", self.symmetric)
         graphs = Graphs.of(X)
         known, given = _known(y, graphs)
@@ -126,7 +130,7 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
             graphs,
             labels,
             self.classes_.size,
-            inference=self.inference,
+            inference=inference,
             symmetric=self.symmetric,
             forbidden=forbidden,
             costs=self._costs(labels, graphs, node_weight),
@@ -145,6 +149,19 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
             message = f"belief propagation did not settle in {objective.unconverged} of {evaluations} evaluations"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return self
+
+    def _method(self) -> Inference | None:
+        """Return the method of inference; None if it depends on the graphs."""
+        one_of("inference", self.inference, INFERENCES)
+        options = dict(self.inference_options or {})
+        if self.inference == "auto":
+            if options:
+                message = 'inference_options need an inference by name: give "exact", "loopy_bp" or "trw"'
+                raise OptionError(message)
+            return None
+        if self.inference == LOOPY.name:
+            options = {"damping": LOOPY.damping, "max_iterations": LOOPY.max_iterations} | options
+        return make_inference(self.inference, options)
 
     def _hold(self, w: Vector, n_node_features: int) -> None:
         """Keep the weights."""
@@ -198,8 +215,14 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
             message = f"graphs have {widths[0]} node and {widths[1]} edge features; the model was trained on "
             message += f"{self.node_weights_.shape[0]} and {self.edge_weights_.shape[0]}"
             raise DataError(message)
-        options: dict[str, Any] = {"symmetric": self.symmetric, "forbidden": self._forbidden()}
-        return GraphField(graphs, self.classes_.size, self.inference, threads=self._threads, **options)
+        return GraphField(
+            graphs,
+            self.classes_.size,
+            self._method(),
+            symmetric=self.symmetric,
+            forbidden=self._forbidden(),
+            threads=self._threads,
+        )
 
     def predict(self, X: Iterable[Any]) -> list[Array]:
         """Labels of each graph's nodes: the most probable together if inference is exact, else node by node."""
@@ -276,7 +299,8 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
         check_is_fitted(self, "node_weights_")
         given = self._options(SolverOptions).settings()
         settings = {each.name: given[each.name] for each in fields(SolverOptions) if each.name != "random_state"}
-        settings |= {name: getattr(self, name) for name in ("inference", "symmetric", "n_jobs", "verbose")}
+        kept = ("inference", "inference_options", "symmetric", "n_jobs", "verbose")
+        settings |= {name: getattr(self, name) for name in kept}
         settings |= {
             "constraints": None if self.constraints is None else [list(pair) for pair in self.constraints],
             "class_weight": self.class_weight if isinstance(self.class_weight, str) else None,
@@ -301,10 +325,11 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
         crf._training = found.settings.get("training", {})
         crf.n_iter_ = crf._training.get("iterations", 0)
         crf._hold(found.w, found.n_node_features)
-        try:
-            crf._forbidden()
-        except OptionError as error:
-            graph_file.refuse(f"{path}: setting constraints", crf.constraints, f"what it can be: {error}")
+        for name, check in (("constraints", crf._forbidden), ("inference_options", crf._method)):
+            try:
+                check()
+            except OptionError as error:
+                graph_file.refuse(f"{path}: setting {name}", getattr(crf, name), f"what it can be: {error}")
         return crf
 
 

@@ -18,13 +18,12 @@ from ..data.table import Table
 from ..errors import DataError, OptionError
 from ..minimize import Callback
 from ..networks.categories import categories_of, column_names, columns_of, decoded, encoded, without_values
-from ..networks.exact import Exact, is_narrow
-from ..networks.graph import Graph, Report
+from ..networks.exact import ANSWER, Exact, is_narrow
+from ..networks.graph import Graph, Inference, Report, Scores
 from ..networks.inference import make_inference
 from ..networks.log_partition import LogPartition, log_partition
-from ..networks.loopy_bp import LoopyBP
+from ..networks.loopy_bp import LoopyBP, Propagation
 from ..networks.numbering import Codes, Numbering
-from ..networks.tree_reweighted import TreeReweighted
 from ..options import real_number, whole_number
 from ..path import Path
 from ..result import Result, Status
@@ -51,8 +50,6 @@ REMEDY = (
     ": belief propagation has several solutions near these weights, and its estimate of the likelihood jumps from one "
     'to the other; use objective="pseudolikelihood" or inference="trw", which have no such jumps, or raise l1'
 )
-# Entries of the largest table up to which questions are answered exactly, whatever training used.
-EXACT = 2**20
 
 
 @dataclass(frozen=True)
@@ -259,7 +256,7 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         graph = Graph(numbering, numbering.edges_of(np.flatnonzero(w[: numbering.n_interactions])), self._threads)
         self._hold(graph, graph.scores(w[graph.interactions], w[numbering.n_interactions :]))
 
-    def _hold(self, graph: Graph, scores: tuple[Vector, Vector]) -> None:
+    def _hold(self, graph: Graph, scores: Scores) -> None:
         """Keep the graph with its weights."""
         self._graph, self._scores, self.edges_ = graph, scores, self._varying[graph.edges]
         self.node_weights_ = self._by_variable(scores[0], 0.0)
@@ -301,7 +298,7 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
 
     def _exactly(self) -> bool:
         """Whether questions are answered exactly."""
-        return is_narrow(self._graph.network, EXACT)
+        return is_narrow(self._graph.network, ANSWER)
 
     def _codes(self, X: Any) -> Codes:
         check_is_fitted(self, "edges_")
@@ -338,7 +335,7 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
     def log_partition(self) -> LogPartition:
         """Log Z: exact where the tree-width allows, else bounds with the Bethe estimate between them."""
         check_is_fitted(self, "edges_")
-        return log_partition(self._graph, self._scores, limit=EXACT, seed=0)
+        return log_partition(self._graph, self._scores, limit=ANSWER)
 
     def log_likelihood(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> LogLikelihood:
         """Log p of samples; where values are missing, log p of the observed values.
@@ -349,7 +346,7 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         codes = self._codes(X)
         weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
         z = self.log_partition()
-        scores = self._graph.network.completed(*self._scores, codes, **self._completion()).log_z
+        scores = self._method().completed(self._graph, self._scores, codes).log_z
         total = float(weights.sum())
         value = float(weights @ scores)
         return LogLikelihood(
@@ -367,17 +364,18 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         total = len(found.samples) if sample_weight is None else float(np.sum(sample_weight))
         return found.value / total
 
-    def _completion(self) -> dict[str, Any]:
-        return (Exact(EXACT) if self._exactly() else self._approximate()).completion()
+    def _method(self) -> Inference:
+        """Method that answers questions."""
+        return Exact(ANSWER) if self._exactly() else self._approximate()
 
-    def _approximate(self) -> LoopyBP | TreeReweighted:
-        found = make_inference(self.inference or LoopyBP.name, self.inference_options)
-        return found if isinstance(found, (LoopyBP, TreeReweighted)) else LoopyBP()
+    def _approximate(self) -> Inference:
+        method = make_inference(self.inference or LoopyBP.name, self.inference_options)
+        return method if isinstance(method, Propagation) else LoopyBP()
 
     def marginals(self) -> list[Vector]:
         """Probability of each state of each variable: exact where the tree-width allows, else by belief propagation."""
         check_is_fitted(self, "edges_")
-        method = Exact(EXACT) if self._exactly() else self._approximate()
+        method = self._method()
         report = Report(method.name)
         found = method.moments(self._graph, self._scores, report, whole=False)
         self._warn_of(report.unconverged)
@@ -391,7 +389,7 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
 
     def _beliefs(self, X: Any) -> tuple[Codes, Vector]:
         codes = self._codes(X)
-        found = self._graph.network.completed(*self._scores, codes, **self._completion())
+        found = self._method().completed(self._graph, self._scores, codes)
         self._warn_of(found.unconverged)
         return codes, found.beliefs
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .. import _core
+from .._core import CompletedRows, Network
 from ..options import whole_number
 from ..vectors import Vector
-from .graph import Graph, Moments, Report
+from .graph import Graph, Moments, Report, Scores
+from .numbering import Codes
 
-__all__ = ["Exact", "is_narrow"]
+__all__ = ["ANSWER", "EVALUATION", "LIMIT", "Exact", "is_narrow"]
+
+# Entries of the largest table up to which inference is exact unless the user chooses. A run takes some nanoseconds for
+# each entry of all tables. Training repeats it in hundreds of evaluations, where belief propagation is faster on wider
+# graphs; an answer of a trained network needs one run.
+EVALUATION, ANSWER = 2**14, 2**20
+# Entries of the largest table that a user's choice allows, unless a limit is given: 32 MiB.
+LIMIT = 2**22
 
 
-def is_narrow(network: _core.Network, limit: int) -> bool:
+def is_narrow(network: Network, limit: int) -> bool:
     """Return whether exact inference is possible with tables of at most ``limit`` entries."""
     return bool(network.largest_table(limit=limit) <= np.log2(limit))
 
@@ -39,14 +46,15 @@ class Exact:
         [[0, 1], [1, 2], [2, 3]]
     """
 
-    limit: int = 2**22
+    limit: int = LIMIT
 
     name = "exact"
+    is_convex = True
 
     def __post_init__(self) -> None:
         whole_number("limit", self.limit, 4, 2**40)
 
-    def moments(self, graph: Graph, scores: tuple[Vector, Vector], report: Report, *, whole: bool) -> Moments:
+    def moments(self, graph: Graph, scores: Scores, report: Report, *, whole: bool) -> Moments:
         """Return expectations after one propagation, or after one for each state if ``whole``."""
         log_z, nodes, edges = graph.network.exact(*scores, limit=self.limit)
         report.add(1, 0.0, 0.0)
@@ -55,6 +63,6 @@ class Exact:
         pairs = graph.network.pair_marginals(*scores, limit=self.limit)
         return Moments(log_z, nodes, edges, graph.numbering.upper(pairs[np.ix_(graph.columns, graph.columns)]))
 
-    def completion(self) -> dict[str, Any]:
-        """Return the options with which rows with missing values are completed: exactly, too."""
-        return {"method": "exact", "limit": self.limit}
+    def completed(self, graph: Graph, scores: Scores, codes: Codes, weights: Vector | None = None) -> CompletedRows:
+        """Complete samples with missing values exactly."""
+        return graph.network.completed(*scores, codes, weights=weights, method="exact", limit=self.limit)

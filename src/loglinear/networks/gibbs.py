@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from .._core import CompletedRows
 from ..options import whole_number
 from ..vectors import Vector
-from .graph import Graph, Moments, Report
+from .graph import Graph, Moments, Report, Scores
 from .loopy_bp import LoopyBP
 from .numbering import Codes
 
@@ -17,7 +17,6 @@ __all__ = ["Gibbs"]
 
 # Least effective share of the samples; below it, new samples are drawn.
 EFFECTIVE = 0.2
-Scores = tuple[Vector, Vector]
 
 
 @dataclass(frozen=True)
@@ -73,6 +72,7 @@ class Gibbs:
     _draws: int = field(default=0, init=False, repr=False)
 
     name = "gibbs"
+    is_convex = False
 
     def __post_init__(self) -> None:
         whole_number("chains", self.chains, 2, 2**31)
@@ -136,9 +136,9 @@ class Gibbs:
         codes = graph.network.gibbs(*scores, start, sweeps=self.sweeps, thin=self.sweeps, seed=seed)
         return _Anchor(graph, scores, log_z, codes, graph.score(scores, codes))
 
-    def completion(self) -> dict[str, Any]:
-        """Return the options with which rows with missing values are completed: by belief propagation."""
-        return LoopyBP().completion()
+    def completed(self, graph: Graph, scores: Scores, codes: Codes, weights: Vector | None = None) -> CompletedRows:
+        """Complete samples with missing values by loopy belief propagation."""
+        return LoopyBP().completed(graph, scores, codes, weights)
 
 
 def _moved(graph: Graph, scores: Scores, larger: Graph) -> Scores:

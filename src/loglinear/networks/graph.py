@@ -9,16 +9,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy.special import log_softmax
 
-from .. import _core
+from .._core import CompletedRows, Network
 from ..vectors import Vector
 from .numbering import Codes, Numbering, Numbers
 
-__all__ = ["Graph", "Inference", "Moments", "Report"]
+__all__ = ["Graph", "Inference", "Moments", "Report", "Scores"]
+
+# Scores of the states of all variables, and the tables of all edges, one after the other.
+Scores = tuple[Vector, Vector]
 
 # Edges whose scores are looked up at a time.
 _EDGES = 1024
@@ -31,7 +34,7 @@ class Graph:
 
     Args:
         numbering: numbering of the weights.
-        edges: pairs of variables i < j, each once, shape (n_edges, 2).
+        edges: pairs of variables, each once, shape (n_edges, 2); i < j where weights are numbered.
         threads: number of threads; 0 for all cores.
 
     Attributes:
@@ -59,9 +62,9 @@ class Graph:
         self._sorter = np.argsort(self.interactions)
 
     @cached_property
-    def network(self) -> _core.Network:
+    def network(self) -> Network:
         """The native network; copies of the graph, pickled ones too, make their own."""
-        return _core.Network(self.numbering.states, self.edges, threads=self._threads)
+        return Network(self.numbering.states, self.edges, threads=self._threads)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "network"}
@@ -77,7 +80,7 @@ class Graph:
         for (i, j), shape, start in zip(self.edges.tolist(), shapes, self.edge_at[:-1].tolist(), strict=True):
             yield i, j, edge_scores[start : start + shape[0] * shape[1]].reshape(shape)
 
-    def conditionals(self, scores: tuple[Vector, Vector], codes: Codes) -> list[Vector]:
+    def conditionals(self, scores: Scores, codes: Codes) -> list[Vector]:
         """Return log p of each variable's states given all other variables, in samples without missing values.
 
         Returns:
@@ -90,7 +93,7 @@ class Graph:
             totals[j] += table[codes[:, i]]
         return [np.asarray(log_softmax(each, axis=1)) for each in totals]
 
-    def score(self, scores: tuple[Vector, Vector], codes: Codes) -> Vector:
+    def score(self, scores: Scores, codes: Codes) -> Vector:
         """Return log p~ of samples without missing values, shape (n_samples,)."""
         node_scores, edge_scores = scores
         total = node_scores[codes + self.node_at[:-1]].sum(axis=1)
@@ -118,7 +121,7 @@ class Graph:
             at = slice(start, start + _EDGES)
             yield codes[:, first[at]] * across[at] + codes[:, second[at]] + tables[at]
 
-    def scores(self, interactions: Vector, columns: Vector) -> tuple[Vector, Vector]:
+    def scores(self, interactions: Vector, columns: Vector) -> Scores:
         """Return node and edge scores for weights of the interactions, shape (k,), and of the columns, shape (D,)."""
         node_scores = np.zeros(self.node_at[-1])
         node_scores[self.columns] = columns
@@ -189,12 +192,19 @@ class Report:
 
 
 class Inference(Protocol):
-    """A method of inference."""
+    """A method of inference.
+
+    Attributes:
+        name: its name among the options of estimators.
+        is_convex: whether its log Z is a convex function of the scores.
+    """
 
     name: str
+    is_convex: bool
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
-    def moments(self, graph: Graph, scores: tuple[Vector, Vector], report: Report, *, whole: bool) -> Moments:
+    def moments(self, graph: Graph, scores: Scores, report: Report, *, whole: bool) -> Moments:
         """Return expectations, with ``products`` if ``whole`` and the method can do better than products."""
 
-    def completion(self) -> dict[str, Any]:
-        """Return options for `_core.Network.completed`, which infers missing values."""
+    def completed(self, graph: Graph, scores: Scores, codes: Codes, weights: Vector | None = None) -> CompletedRows:
+        """Infer the missing values, -1, of samples."""

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import OptionError
 from ..options import one_of
 from .exact import Exact
 from .gibbs import Gibbs
+from .graph import Inference
 from .loopy_bp import LoopyBP
 from .tree_reweighted import TreeReweighted
 
 __all__ = ["INFERENCES", "make_inference"]
 
-INFERENCES: dict[str, type[Any]] = {each.name: each for each in (LoopyBP, TreeReweighted, Exact, Gibbs)}
+INFERENCES: dict[str, Callable[..., Inference]] = {each.name: each for each in (LoopyBP, TreeReweighted, Exact, Gibbs)}
 
 
-def make_inference(name: str, options: Mapping[str, Any] | None = None) -> Any:
+def make_inference(name: str, options: Mapping[str, Any] | None = None) -> Inference:
     """Return the method with a name and options.
 
     Raises:

@@ -13,17 +13,18 @@ import numpy as np
 from ..errors import OptionError
 from ..vectors import Vector
 from .appearances import forests, shares
-from .exact import Exact
-from .graph import Graph, Report
+from .exact import ANSWER, Exact
+from .graph import Graph, Report, Scores
 from .loopy_bp import LoopyBP
 from .numbering import Numbers
-from .tree_reweighted import DAMPING
+from .tree_reweighted import TreeReweighted
 
 __all__ = ["LogPartition", "log_partition"]
 
-Scores = tuple[Vector, Vector]
 # Least number of forests of the upper bound.
 FORESTS = 10
+# Most iterations of belief propagation.
+MOST = 2000
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class LogPartition:
     converged: bool = True
 
 
-def log_partition(graph: Graph, scores: Scores, *, limit: int = 2**22, seed: int = 0) -> LogPartition:
+def log_partition(graph: Graph, scores: Scores, *, limit: int = ANSWER, seed: int = 0) -> LogPartition:
     """Return log Z, exactly if no table of the junction tree has more than ``limit`` entries.
 
     Otherwise the lower bound is the mean-field bound. The upper bound is by convexity: the scores of the network are
@@ -62,12 +63,11 @@ def log_partition(graph: Graph, scores: Scores, *, limit: int = 2**22, seed: int
     except OptionError:
         pass
     report = Report("loopy_bp")
-    bp = LoopyBP(max_iterations=2000)
-    found = bp.moments(graph, scores, report, whole=False)
+    found = LoopyBP(max_iterations=MOST).moments(graph, scores, report, whole=False)
     lower = graph.network.mean_field(*scores, found.nodes)[0]
     trees = forests(graph.numbering.n_variables, graph.edges, least=FORESTS, seed=seed)
     share = shares(len(graph.edges), trees)
-    spread = graph.network.loopy_bp(*scores, damping=DAMPING, max_iterations=2000, appearances=share)
+    spread = TreeReweighted(max_iterations=MOST).run(graph, scores, None, appearances=share)
     upper = _mean(graph, _moved(graph, scores, spread.nodes, spread.edges, share), trees, share)
     value = min(max(found.log_z, lower), upper)
     return LogPartition(value, lower, upper, False, "bethe", report.unconverged == 0)

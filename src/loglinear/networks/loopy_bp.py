@@ -2,19 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
+from .._core import CompletedRows, LoopyBeliefs
 from ..options import one_of, real_number, whole_number
 from ..vectors import Vector
-from .graph import Graph, Moments, Report
+from .graph import Graph, Moments, Report, Scores
 from .linear_response import pair_probabilities
+from .numbering import Codes
 
-__all__ = ["LoopyBP"]
+__all__ = ["LoopyBP", "Propagation"]
+
+# Score, in nats, that pulls messages towards labels, and the iterations in which it does.
+CERTAIN, PULLED = 20.0, 50
 
 
 @dataclass
-class LoopyBP:
+class Propagation:
+    """Belief propagation: its options, and the messages with which the next run on the same graph starts."""
+
+    damping: float
+    tolerance: float = 1e-6
+    max_iterations: int = 1000
+    _last: tuple[Graph, Vector] | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        real_number("damping", self.damping, "a number from 0 to below 1", lambda x: 0.0 <= x < 1.0)
+        real_number("tolerance", self.tolerance, "a number > 0", lambda x: x > 0.0)
+        whole_number("max_iterations", self.max_iterations, 1, 2**31)
+
+    def last_messages(self, graph: Graph) -> Vector | None:
+        """Return the messages of the last run if it was on this graph."""
+        last = self._last  # read once: another thread may put its own there
+        return last[1] if last is not None and last[0] is graph else None
+
+    def run(
+        self,
+        graph: Graph,
+        scores: Scores,
+        messages: Vector | None,
+        *,
+        schedule: str = "flooding",
+        appearances: Vector | None = None,
+    ) -> LoopyBeliefs:
+        """Return the beliefs that follow from the given messages, or from uniform ones."""
+        return graph.network.loopy_bp(
+            *scores,
+            damping=self.damping,
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+            schedule=schedule,
+            messages=messages,
+            appearances=appearances,
+        )
+
+
+@dataclass
+class LoopyBP(Propagation):
     """Loopy belief propagation, exact on trees.
 
     Source: Yedidia, Freeman & Weiss (2000).
@@ -43,33 +87,38 @@ class LoopyBP:
     """
 
     damping: float = 0.3
-    tolerance: float = 1e-6
     max_iterations: int = 200
     schedule: str = "flooding"
     candidates: str = "response"
-    _last: tuple[Graph, Vector] | None = field(default=None, init=False, repr=False)
+    _warm: bool = field(default=True, init=False, repr=False)
+    _labels: Vector | None = field(default=None, init=False, repr=False)
 
     name = "loopy_bp"
+    is_convex = False
 
     def __post_init__(self) -> None:
-        real_number("damping", self.damping, "a number from 0 to below 1", lambda x: 0.0 <= x < 1.0)
-        real_number("tolerance", self.tolerance, "a number > 0", lambda x: x > 0.0)
-        whole_number("max_iterations", self.max_iterations, 1, 2**31)
+        super().__post_init__()
         one_of("schedule", self.schedule, ("flooding", "residual"))
         one_of("candidates", self.candidates, ("response", "product"))
 
-    def moments(self, graph: Graph, scores: tuple[Vector, Vector], report: Report, *, whole: bool) -> Moments:
-        """Return expectations; messages start where the last run on this graph ended."""
-        last = self._last  # read once: another thread may put its own there
-        messages = last[1] if last is not None and last[0] is graph else None
-        found = graph.network.loopy_bp(
-            *scores,
-            damping=self.damping,
-            tolerance=self.tolerance,
-            max_iterations=self.max_iterations,
-            schedule=self.schedule,
-            messages=messages,
-        )
+    def labelled(self, labels: Vector | None) -> LoopyBP:
+        """Return the method for graphs with labels: runs do not depend on earlier ones.
+
+        A run starts from uniform messages, and another one near the labels; the larger log Z is the result. Where
+        labels hold together strongly, there are several fixed points, and the log Z of some misses the labels.
+
+        Args:
+            labels: 1 for the known label of each node, laid out as node scores; None to start from uniform messages
+                alone.
+        """
+        method = replace(self)
+        method._warm, method._labels = False, labels
+        return method
+
+    def moments(self, graph: Graph, scores: Scores, report: Report, *, whole: bool) -> Moments:
+        """Return expectations; unless there are labels, messages start where the last run on this graph ended."""
+        runs = [self.run(graph, scores, start, schedule=self.schedule) for start in self._starts(graph, scores)]
+        found = max(runs, key=lambda run: run.log_z)
         self._last = graph, found.messages
         report.add(found.iterations, found.residual, self.tolerance)
         products = None
@@ -78,7 +127,23 @@ class LoopyBP:
             products = pair_probabilities(graph.numbering, graph.edges, columns, pairs, graph.network.n_threads)
         return Moments(found.log_z, found.nodes, found.edges, products)
 
-    def completion(self) -> dict[str, Any]:
-        """Return the options with which rows with missing values are completed: by belief propagation, too."""
-        names = ("damping", "tolerance", "max_iterations")
-        return {"method": "loopy_bp", **{name: getattr(self, name) for name in names}}
+    def _starts(self, graph: Graph, scores: Scores) -> list[Vector | None]:
+        """Return the messages with which to start."""
+        if self._warm:
+            return [self.last_messages(graph)]
+        if self._labels is None:
+            return [None]
+        pulled = scores[0] + CERTAIN * self._labels, scores[1]
+        return [None, graph.network.loopy_bp(*pulled, max_iterations=PULLED).messages]
+
+    def completed(self, graph: Graph, scores: Scores, codes: Codes, weights: Vector | None = None) -> CompletedRows:
+        """Complete samples with missing values by belief propagation."""
+        return graph.network.completed(
+            *scores,
+            codes,
+            weights=weights,
+            method="loopy_bp",
+            damping=self.damping,
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+        )

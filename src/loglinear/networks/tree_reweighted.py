@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
+from .._core import CompletedRows
 from ..errors import OptionError
-from ..options import real_number, whole_number
 from ..vectors import Vector
 from .appearances import DENSE, appearances
-from .graph import Graph, Moments, Report
-from .loopy_bp import LoopyBP
-from .numbering import Numbering
+from .graph import Graph, Moments, Report, Scores
+from .loopy_bp import LoopyBP, Propagation
+from .numbering import Codes, Numbering
 
-__all__ = ["DAMPING", "TreeReweighted"]
+__all__ = ["TreeReweighted"]
 
 # Weight of a pair of variables in spanning forests: its dependence to this power, and at least a share of the largest.
 # On letters the bound is tighter with a higher power, but messages over edges that hardly appear settle slowly.
 SHARPNESS, LEAST = 2.0, 1e-6
-# Share of the old log message in the new one with which messages settle soonest on grids, random graphs and letters.
-DAMPING = 0.1
 
 
 @dataclass
-class TreeReweighted:
+class TreeReweighted(Propagation):
     """Tree-reweighted belief propagation: an upper bound of log Z that is convex in the scores, exact on trees.
 
     It has one fixed point where loopy belief propagation may have several, so that its log Z has no kinks: a likelihood
@@ -58,19 +55,13 @@ class TreeReweighted:
         [[0, 1], [1, 2], [2, 3]]
     """
 
-    damping: float = DAMPING
-    tolerance: float = 1e-6
-    max_iterations: int = 1000
+    # With this damping messages settle soonest on grids, random graphs and letters.
+    damping: float = 0.1
     _pairs: Vector | None = field(default=None, init=False, repr=False)
     _known: tuple[Graph, Vector] | None = field(default=None, init=False, repr=False)
-    _last: tuple[Graph, Vector] | None = field(default=None, init=False, repr=False)
 
     name = "trw"
-
-    def __post_init__(self) -> None:
-        real_number("damping", self.damping, "a number from 0 to below 1", lambda x: 0.0 <= x < 1.0)
-        real_number("tolerance", self.tolerance, "a number > 0", lambda x: x > 0.0)
-        whole_number("max_iterations", self.max_iterations, 1, 2**31)
+    is_convex = True
 
     def fixed(self, numbering: Numbering, dependence: Vector) -> TreeReweighted:
         """Return the method with appearances for all pairs of variables.
@@ -93,17 +84,9 @@ class TreeReweighted:
         found._pairs = appearances(numbering.n_variables, edges, weights)
         return found
 
-    def moments(self, graph: Graph, scores: tuple[Vector, Vector], report: Report, *, whole: bool) -> Moments:
+    def moments(self, graph: Graph, scores: Scores, report: Report, *, whole: bool) -> Moments:
         """Return expectations; messages start where the last run on this graph ended."""
-        last = self._last  # read once: another thread may put its own there
-        found = graph.network.loopy_bp(
-            *scores,
-            damping=self.damping,
-            tolerance=self.tolerance,
-            max_iterations=self.max_iterations,
-            messages=last[1] if last is not None and last[0] is graph else None,
-            appearances=self.of(graph),
-        )
+        found = self.run(graph, scores, self.last_messages(graph), appearances=self.of(graph))
         self._last = graph, found.messages
         report.add(found.iterations, found.residual, self.tolerance)
         return Moments(found.log_z, found.nodes, found.edges)
@@ -120,6 +103,6 @@ class TreeReweighted:
             return appearances(graph.numbering.n_variables, graph.edges)
         return np.asarray(self._pairs[graph.numbering.pairs_of(*graph.edges.T)])
 
-    def completion(self) -> dict[str, Any]:
-        """Return the options with which rows with missing values are completed: by loopy belief propagation."""
-        return LoopyBP().completion()
+    def completed(self, graph: Graph, scores: Scores, codes: Codes, weights: Vector | None = None) -> CompletedRows:
+        """Complete samples with missing values by loopy belief propagation."""
+        return LoopyBP().completed(graph, scores, codes, weights)

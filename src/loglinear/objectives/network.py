@@ -7,8 +7,7 @@ import threading
 import numpy as np
 import numpy.typing as npt
 
-from ..networks.exact import Exact
-from ..networks.graph import Graph, Inference, Moments, Report
+from ..networks.graph import Graph, Inference, Moments, Report, Scores
 from ..networks.loopy_bp import LoopyBP
 from ..networks.numbering import Codes, Numbering, Numbers, sample_weights
 from ..networks.tree_reweighted import TreeReweighted
@@ -85,7 +84,7 @@ class NetworkLikelihood:
     @property
     def is_convex(self) -> bool:
         """Whether the objective is convex: inference is exact or tree-reweighted, and no value is missing."""
-        return isinstance(self.inference, (Exact, TreeReweighted)) and not len(self._hidden)
+        return self.inference.is_convex and not len(self._hidden)
 
     @property
     def n_threads(self) -> int:
@@ -158,7 +157,7 @@ class NetworkLikelihood:
         self._fill(out, graph, model, data)
         return self.nll(model, data, float(w @ self._counts)), out
 
-    def _scored(self, w: Vector) -> tuple[Graph, tuple[Vector, Vector]]:
+    def _scored(self, w: Vector) -> tuple[Graph, Scores]:
         """Return a graph with all edges of the weights, which are not centred, and its scores."""
         inner, columns = w[: self.numbering.n_interactions], w[self.numbering.n_interactions :]
         graph = self.graph_of(np.flatnonzero(inner))
@@ -197,12 +196,11 @@ class NetworkLikelihood:
         if self.centres.any():
             numbering.subtract_products(self.centres, out[numbering.n_interactions :], pairs)
 
-    def completed(self, graph: Graph, scores: tuple[Vector, Vector]) -> Completed | None:
+    def completed(self, graph: Graph, scores: Scores) -> Completed | None:
         """Expectations of samples with missing values; None if there are no such samples."""
         if not len(self._hidden):
             return None
-        options = self.inference.completion()
-        found = graph.network.completed(*scores, self._hidden, weights=self._hidden_weights, **options)
+        found = self.inference.completed(graph, scores, self._hidden, self._hidden_weights)
         self.report.unconverged += found.unconverged
         self.report.settled &= found.unconverged == 0
         log_z = float(self._hidden_weights @ found.log_z)

@@ -337,6 +337,7 @@ _NETWORK: dict[str, Check] = {
 }
 _GRAPH: dict[str, Check] = {
     "inference": _one_of("auto", "exact", "loopy_bp", "trw"),
+    "inference_options": _or_none(_object),
     "symmetric": _truth,
     "exact": _truth,
     "classes": _MAXENT["classes"],
@@ -350,5 +351,5 @@ _SETTINGS: dict[str, tuple[dict[str, Check], tuple[str, ...]]] = {
     "chain": (_EVERY | _CHAIN, ()),
     "maxent": (_EVERY | _MAXENT, ("classes", "class_type", "n_columns")),
     "network": (_EVERY | _NETWORK, ("l1", "l2", "objective", "names", "categories", "category_types", "bin_edges")),
-    "graph": (_EVERY | _GRAPH, ("l1", "l2", *(_GRAPH.keys() - {"class_weight"}))),
+    "graph": (_EVERY | _GRAPH, ("l1", "l2", *(_GRAPH.keys() - {"class_weight", "inference_options"}))),
 }
