@@ -238,7 +238,7 @@ def test_the_tally_knows_rounds_bytes_and_the_slowest_part(client, parts):
     objective.value_and_gradient(w)
     assert tally.rounds == before[0] + 1
     assert tally.sent - before[1] == 2 * w.nbytes  # two workers
-    assert tally.received - before[2] == w.nbytes + 8
+    assert tally.received - before[2] == w.nbytes + 16  # the value, and the number of samples
     assert 0 <= tally.slowest.part < len(parts)
     assert tally.slowest.seconds <= tally.slowest.total
     assert "slowest at part" in tally.line()

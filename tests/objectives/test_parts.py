@@ -370,3 +370,13 @@ def test_small_files_in_a_row_are_one_part(tmp_path):
     (tmp_path / "1.txt").write_text("w A\nw\n")
     with pytest.raises(DataError, match=r"1\.txt, line 2"):
         parts[0].read()
+
+
+def test_parts_that_no_longer_hold_the_samples_that_were_counted_are_refused():
+    X, y = chunky(20)
+    objective = ChainParts([ListedPart("one", X[:12], y[:12]), ListedPart("two", X[12:], y[12:])])
+    w = np.zeros(objective.n_features)
+    objective.value_and_gradient(w)
+    objective.group.objects.pop()
+    with pytest.raises(DataError, match="20 samples when they were first read, 12 now"):
+        objective.value_and_gradient(w)

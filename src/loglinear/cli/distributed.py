@@ -109,7 +109,7 @@ def _train(
     part_bytes = max(int(arguments.part_mb * 2**20), 1)
     given: dict[str, Any] = {"template": template, "format": arguments.format, "partial": arguments.partial}
     parts = sources(cluster, arguments.train, part_bytes=part_bytes, **given)
-    workers = counted(cluster.n_workers, "worker")
+    workers = counted(len(cluster.workers()), "worker")
     progress.note(f"{counted(len(parts), 'part')} for {workers}; dashboard: {client.dashboard_link or 'none'}")
     objective = ChainParts(SpreadGroup(cluster, parts, tally), features)
     progress.note(

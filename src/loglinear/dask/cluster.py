@@ -8,10 +8,10 @@ import signal
 import threading
 import uuid
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import accumulate, pairwise, starmap
 from typing import Any
 
 from distributed import Client, Future, KilledWorker, LocalCluster, get_client
@@ -23,7 +23,7 @@ from ..errors import ClusterError, LogLinearError
 from ..options import whole_number
 from ..version import __version__
 
-__all__ = ["Cluster", "client_of", "connected", "local_client"]
+__all__ = ["Cluster", "client_of", "connected", "local_client", "runs"]
 
 # What Dask raises when the scheduler does not answer.
 _GONE = (CancelledError, asyncio.CancelledError, CommClosedError, TimeoutError, OSError)
@@ -90,6 +90,24 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def runs(workers: Mapping[str, int], n_tasks: int) -> list[tuple[str | None, slice]]:
+    """Return a run of neighbouring tasks for each worker, as long as its number of threads allows.
+
+    Args:
+        workers: number of threads by address; without any worker, one run holds all tasks and has no address.
+        n_tasks: number of tasks.
+
+    Example:
+        >>> from loglinear.dask.cluster import runs
+        >>> runs({"a": 1, "b": 3}, 8)
+        [('a', slice(0, 2, None)), ('b', slice(2, 8, None))]
+    """
+    if not workers:
+        return [(None, slice(0, n_tasks))]
+    ends = [n_tasks * threads // sum(workers.values()) for threads in accumulate(workers.values(), initial=0)]
+    return list(zip(workers, starmap(slice, pairwise(ends)), strict=True))
+
+
 class Cluster:
     """A client, and the graphs of tasks that one training sends through it.
 
@@ -122,20 +140,10 @@ class Cluster:
                 message = f"worker {address} has loglinear {version}, this process {__version__}; they have to agree"
                 raise ClusterError(message)
 
-    @property
-    def n_workers(self) -> int:
-        """Number of workers at the moment, at least 1."""
-        return max(len(self._threads()), 1)
-
-    @property
-    def n_threads(self) -> int:
-        """Number of threads of all workers at the moment, at least 1."""
-        return max(sum(self._threads().values()), 1)
-
-    def _threads(self) -> dict[str, int]:
-        """Return the number of threads of each worker at the moment, by its address."""
+    def workers(self) -> dict[str, int]:
+        """Return the number of threads of each worker at the moment, by address, in order of the addresses."""
         with self.watched("look at the workers"):
-            return dict(self.client.nthreads())
+            return dict(sorted(self.client.nthreads().items()))
 
     def next_serial(self) -> int:
         """Return a number for the keys of the next tasks."""
@@ -146,17 +154,6 @@ class Cluster:
         """Return the key of a task."""
         place = "" if part is None else f"part-{part:04d}-"
         return f"{name}-{place}{serial:06d}-{self._run}"
-
-    @property
-    def addresses(self) -> list[str]:
-        """The addresses of the workers at the moment, in order."""
-        return sorted(self._threads())
-
-    def runs(self, n_tasks: int) -> list[slice]:
-        """Return a run of neighbouring tasks for each worker, as long as its number of threads allows."""
-        threads = [count for _, count in sorted(self._threads().items())]
-        ends = [n_tasks * sum(threads[:at]) // max(sum(threads), 1) for at in range(len(threads) + 1)]
-        return [slice(start, end) for start, end in pairwise(ends)]
 
     def submit(self, graph: dict[str, Any], keys: Sequence[str], worker: str | None = None) -> list[Future]:
         """Send tasks to the scheduler; return a future for each of the keys.

@@ -15,7 +15,7 @@ from distributed import Future, get_worker
 from ..errors import ClusterError
 from ..objectives.groups import Work, added, in_tree, total_of
 from ..version import __version__
-from .cluster import Cluster
+from .cluster import Cluster, runs
 
 __all__ = ["HeldFuture", "SpreadGroup", "Tally", "bundle_size"]
 
@@ -65,9 +65,10 @@ class Tally:
 
 
 class _Sum(NamedTuple):
-    """A sum over some parts, with an account of the time."""
+    """A sum over some parts, with their number and an account of the time."""
 
     numbers: Any
+    n_parts: int
     slowest: Slowest
 
 
@@ -105,11 +106,14 @@ class SpreadGroup:
     def __init__(self, cluster: Cluster, objects: Sequence[Any], tally: Tally | None = None) -> None:
         self.cluster, self.size = cluster, len(objects)
         self.tally = Tally() if tally is None else tally
-        self._count = count = bundle_size(len(objects), cluster.n_threads)
+        self._count = count = bundle_size(len(objects), max(sum(cluster.workers().values()), 1))
         self._bundles: list[Any] = [list(objects[at : at + count]) for at in range(0, len(objects), count)]
 
     @classmethod
     def _of(cls, like: SpreadGroup, bundles: Sequence[Future]) -> SpreadGroup:
+        if len(bundles) != len(like._bundles):
+            message = f"{len(bundles)} of {len(like._bundles)} bundles of parts were sent to the workers"
+            raise ClusterError(message)
         made = object.__new__(cls)
         made.cluster, made.size, made.tally = like.cluster, like.size, like.tally
         made._count, made._bundles = like._count, list(bundles)
@@ -117,35 +121,44 @@ class SpreadGroup:
 
     def mapped(self, name: str, work: Work, *given: Any) -> SpreadGroup:
         """Return the group of what the work makes of each object, which stays on the worker."""
-        graph, keys, _ = self._tasks(name, _done, work, given)
-        runs = [slice(0, len(keys))] if isinstance(self._bundles[0], Future) else self.cluster.runs(len(keys))
+        workers = self.cluster.workers()
+        graph, keys, _ = self._tasks(name, _done, work, given, workers)
         # Neighbours in the tree on the same worker, if all goes well: their sums need not travel.
+        placed = [(None, slice(0, len(keys)))] if isinstance(self._bundles[0], Future) else runs(workers, len(keys))
+        tasks = {key: graph.pop(key) for key in keys}
         futures: list[Future] = []
-        for worker, run in zip(self.cluster.addresses, runs, strict=False):
-            own = keys[run]
-            shared = {key: task for key, task in graph.items() if key not in keys or key in own}
-            futures += self.cluster.submit(shared, own, worker if len(runs) > 1 else None)
+        for worker, run in placed:
+            futures += self.cluster.submit(graph | {key: tasks[key] for key in keys[run]}, keys[run], worker)
         return SpreadGroup._of(self, futures)
 
     def each(self, name: str, work: Work, *given: Any) -> list[Any]:
         """Return what the work returns for each object, in the order of the parts."""
-        graph, keys, _ = self._tasks(name, _done, work, given)
-        found = [each for bundle in self.cluster.results(self.cluster.submit(graph, keys)) for each in bundle.things]
-        self.tally.received += sum(getattr(each, "nbytes", 0) for each in found)
-        return found
+        graph, keys, _ = self._tasks(name, _done, work, given, self.cluster.workers())
+        bundles = self.cluster.results(self.cluster.submit(graph, keys))
+        results = [result for bundle in bundles for result in bundle.things]
+        self._check_complete(name, len(results))
+        self.tally.received += sum(getattr(result, "nbytes", 0) for result in results)
+        return results
 
     def total(self, name: str, work: Work, *given: Any) -> Any:
         """Return the sum of what the work returns, added up on the workers in a tree by the number of the part."""
-        graph, keys, serial = self._tasks(name, _summed, work, given)
+        graph, keys, serial = self._tasks(name, _summed, work, given, self.cluster.workers())
         root = self._tree(graph, keys, f"add-up-{name}", _joined_sums, serial)
-        (found,) = self.cluster.results(self.cluster.submit(graph, [root]))
-        self.tally.slowest = found.slowest
-        self.tally.received += sum(getattr(each, "nbytes", 8) for each in found.numbers)
-        return found.numbers
+        (total,) = self.cluster.results(self.cluster.submit(graph, [root]))
+        self._check_complete(name, total.n_parts)
+        self.tally.slowest = total.slowest
+        self.tally.received += sum(getattr(number, "nbytes", 8) for number in total.numbers)
+        return total.numbers
+
+    def _check_complete(self, name: str, n_parts: int) -> None:
+        """Raise ClusterError if the result of a round does not come from all parts."""
+        if n_parts != self.size:
+            message = f"{name}: the cluster has worked on {n_parts} parts out of {self.size}"
+            raise ClusterError(message)
 
     def joined(self, name: str, work: Work, *given: Any, join: Work) -> Any:
         """Return what ``join`` makes, on the workers, of what the work returns."""
-        graph, keys, serial = self._tasks(name, _joined, work, given, _Literal(join))
+        graph, keys, serial = self._tasks(name, _joined, work, given, self.cluster.workers(), _Literal(join))
         root = self._tree(graph, keys, f"join-{name}", join, serial)
         return self.cluster.results(self.cluster.submit(graph, [root]))[0]
 
@@ -159,12 +172,14 @@ class SpreadGroup:
         return HeldFuture(future)
 
     def _tasks(
-        self, name: str, run: Callable[..., Any], work: Work, given: tuple[Any, ...], *how: Any
+        self, name: str, run: Callable[..., Any], work: Work, given: tuple[Any, ...], workers: dict[str, int], *how: Any
     ) -> tuple[dict[str, Any], list[str], int]:
         """Return the graph of a task for each bundle, the tasks' keys, and the number of the round."""
         serial = self.cluster.next_serial()
         graph: dict[str, Any] = {}
-        arguments = [self._argument(graph, each, f"{name}-{place}", serial) for place, each in enumerate(given)]
+        arguments = [
+            self._argument(graph, each, f"{name}-{place}", serial, workers) for place, each in enumerate(given)
+        ]
         keys = []
         for at, bundle in enumerate(self._bundles):
             part = at * self._count
@@ -173,14 +188,14 @@ class SpreadGroup:
         self.tally.rounds += 1
         return graph, keys, serial
 
-    def _argument(self, graph: dict[str, Any], given: Any, name: str, serial: int) -> Any:
+    def _argument(self, graph: dict[str, Any], given: Any, name: str, serial: int, workers: dict[str, int]) -> Any:
         """Return what stands for an argument in the tasks: arrays are sent once to each worker that needs them."""
         if isinstance(given, HeldFuture):
             return given.future
         if not isinstance(given, np.ndarray):
             return _Literal(given)
         packed, n_bytes = _packed(given)
-        self.tally.sent += n_bytes * min(self.cluster.n_workers, len(self._bundles))
+        self.tally.sent += n_bytes * min(len(workers), len(self._bundles))
         key = self.cluster.key(f"send-{name}", serial)
         graph[key] = (_sent, _Literal(packed))
         return key
@@ -284,16 +299,18 @@ def _joined(work: Work, part: int, version: str, bundle: Any, join: _Literal, *g
 def _summed(work: Work, part: int, version: str, bundle: Any, *given: Any) -> _Sum:
     """Do a piece of work for each thing of a bundle and add up; say how long it took."""
     began = time.perf_counter()
-    numbers = total_of(_things(version, bundle), work, map(_unpacked, given))
+    objects = _things(version, bundle)
+    numbers = total_of(objects, work, map(_unpacked, given))
     seconds = time.perf_counter() - began
     try:
         worker = get_worker().address
     except ValueError:  # outside a worker
         worker = "here"
-    return _Sum(numbers, Slowest(seconds, part, worker, seconds, 1))
+    return _Sum(numbers, len(objects), Slowest(seconds, part, worker, seconds, 1))
 
 
 def _joined_sums(left: _Sum, right: _Sum) -> _Sum:
     slowest = max(left.slowest, right.slowest)
     total, bundles = left.slowest.total + right.slowest.total, left.slowest.bundles + right.slowest.bundles
-    return _Sum(added(left.numbers, right.numbers), slowest._replace(total=total, bundles=bundles))
+    numbers, n_parts = added(left.numbers, right.numbers), left.n_parts + right.n_parts
+    return _Sum(numbers, n_parts, slowest._replace(total=total, bundles=bundles))

@@ -17,6 +17,7 @@ from ..constraints import forbidden_pairs, resolved
 from ..data.features import Feature
 from ..data.labels import typed
 from ..data.parts import Part
+from ..errors import DataError
 from ..problem import Mixing
 from ..schemes import detect_scheme
 from ..vectors import Vector
@@ -54,8 +55,14 @@ class PartsObjective:
         Args:
             w: float64, shape (n_features,).
             out: where to write the gradient; a new array without it.
+
+        Raises:
+            DataError: the parts no longer hold the samples that were counted.
         """
-        value, gradient = self.group.total("evaluate", _evaluated, w)
+        value, gradient, n_samples = self.group.total("evaluate", _evaluated, w)
+        if n_samples != self.n_samples:
+            message = f"the data have changed: {self.n_samples:,} samples when they were first read, {n_samples:,} now"
+            raise DataError(message)
         if out is None:
             return value, gradient
         out[...] = gradient
@@ -217,9 +224,8 @@ def _scheme(part: EncodedPart, labels: list[Any]) -> Any:
     return resolved("auto", labels, part.corpus.gold())
 
 
-def _evaluated(part: Any, w: Vector) -> tuple[float, Vector]:
-    value, gradient = part.value_and_gradient(w)
-    return value, gradient
+def _evaluated(part: Any, w: Vector) -> tuple[float, Vector, int]:
+    return *part.value_and_gradient(w), part.n_samples
 
 
 def _restricted(part: Any, features: Numbers) -> Any:
