@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from loglinear import ChainCRF, Corpus, DataError, OptionError, TemplateError, _core
-from loglinear.data.formats import FORMATS, format_of, readable
+from loglinear.data import texts
+from loglinear.data.formats import FORMATS, format_of, is_format, named, readable
+from loglinear.data.lines import line_of, token_lines
 
 NAMES = {
     "a.jsonl": "jsonl",
@@ -47,6 +49,22 @@ TEXT = """\
 1\t#\t#\tSYM\tf\t_\t0\troot\t_\t_
 
 """
+# Sentences in each format: a token's line holds WORD and a number, or TOKEN in formats without words.
+SENTENCES = {
+    "columns": "\n \nWORD1\tO\n\n\n  WORD2 B-X\r\nWORD3 O\n \t\nWORD4 O\nWORD5 I-X",
+    "conllu": "# c\n1\tWORD1\tO\n\n# WORD\n1-2\tNO\tO\n1\tWORD2\tO\n1.1\tNO\tO\n2\tWORD3\tO\n\n# end\n\n".replace(
+        "\tO\n", "\t_\tO" + "\t_" * 6 + "\n"
+    ),
+    "crfsuite": "O\tTOKEN\n\n\n@weight:2.5\nB-X\tTOKEN:2\nO\tTOKEN\tb\n\n@weight:1\tO\tTOKEN\nI-X\tTOKEN",
+    "jsonl": """\
+{"tokens": ["WORD1"], "labels": ["A"]}
+
+{"tokens": [], "labels": []}
+{"tokens": [["WORD2", "b"], ["WORD3"]], "labels": ["A", "B"]}
+  {"labels": ["A"], "tokens": [{"n": 1, "w": "WORD4"}]}
+""",
+    "svmlight": "# head\n1 1:2 # TOKEN\n\n-1 2:1 # TOKEN\n",
+}
 WORDS = [["vamos", "nos", "a", "el", "Mar Muerto"], ["#"]]
 
 
@@ -60,18 +78,78 @@ def path(tmp_path):
 def test_the_extension_tells_the_format(name):
     assert format_of(name) == NAMES[name]
     assert format_of(Path(name)) == NAMES[name]
-    assert format_of(name, "other") == ("other" if NAMES[name] == "columns" else NAMES[name])
+    assert format_of(name, default="other") == ("other" if NAMES[name] == "columns" else NAMES[name])
+    assert format_of(name, "crfsuite", "other") == "crfsuite"
 
 
-def test_every_format_is_known_to_the_native_half(tmp_path):
-    for name in FORMATS:
+def test_texts_are_read_without_a_byte_order_mark(tmp_path):
+    (tmp_path / "texts").write_text("\ufeffspam\tbuy now\n\nham\t\ufeffsee you\n", encoding="utf-8")
+    found = texts.read(str(tmp_path / "texts"))
+    assert found == (["buy now", "\ufeffsee you"], ["spam", "ham"], [1, 3])
+
+
+def test_no_two_formats_have_an_extension_in_common():
+    extensions = [extension for format in FORMATS.values() for extension in format.extensions]
+    assert len(extensions) == len({*extensions})
+
+
+@pytest.mark.parametrize("name", sorted({*FORMATS} - {"text"}))
+def test_the_native_half_knows_every_format_and_agrees_on_templates(name, tmp_path):
+    path = tmp_path / "data"
+    path.write_text(SENTENCES[name].replace('{"n": 1, "w": "WORD4"}', '"WORD4"'), encoding="utf-8")
+    takes = FORMATS[name].template
+    for template, refused in ((None, takes == "needed"), ("U:%x[0,0]\n", takes == "refused")):
+        if refused:
+            with pytest.raises(OptionError, match="template"):
+                Corpus.read(path, format=name, template=template)
+        else:
+            assert Corpus.read(path, format=name, template=template).format == name
+
+
+@pytest.mark.parametrize("name", sorted({*FORMATS} - {"text"}))
+def test_every_column_of_labels_is_known_to_both_halves(name, tmp_path):
+    columns = [f"{name}:{column}" for column in FORMATS[name].columns]
+    for each in [name, *columns]:
+        assert is_format(each)
         with pytest.raises(FileNotFoundError):
-            _core.Corpus.read(str(tmp_path / "missing"), name, None)
-    with pytest.raises(OptionError, match=r"columns, conllu .*conllu:xpos, .*crfsuite, jsonl or svmlight"):
-        _core.Corpus.read(str(tmp_path / "missing"), "nope", None)
-    for bad in ("conllu:", "conllu:form", "conllu:UPOS", "conllux", "conllu:upos:xpos"):
-        with pytest.raises(OptionError, match="is unknown"):
+            _core.Corpus.read(str(tmp_path / "missing"), each, None)
+    for bad in (f"{name}:", f"{name}:form", f"{name}:UPOS", f"{name}x", f"{name}:upos:xpos", "", "nope"):
+        with pytest.raises(OptionError, match=r"is unknown; choose columns, conllu .*conllu:xpos.*svmlight or text"):
+            named(bad)
+        with pytest.raises(OptionError, match=r"is unknown; choose columns, conllu.*conllu:xpos.*jsonl or svmlight"):
             _core.Corpus.read(str(tmp_path / "missing"), bad, None)
+
+
+def test_the_table_of_formats_names_each_with_its_extensions():
+    page = (Path(__file__).parents[2] / "docs" / "overview.md").read_text(encoding="utf-8")
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in page.split("## What it reads")[1].split("\n\n")[1].splitlines()
+    ]
+    assert rows[0] == ["format", "extensions", "a line", "notes"]
+    table = {name.strip("`"): extensions for name, extensions, *_ in rows[2:]}
+    assert table == {name: ", ".join(f"`{each}`" for each in format.extensions) for name, format in FORMATS.items()}
+    notes = {name.strip("`"): row for name, *row in rows[2:]}
+    for name, format in FORMATS.items():
+        assert ("needs a template" in notes[name][-1]) == (format.template == "needed")
+        assert all(f"`{name}:{column}`" in notes[name][-1] for column in format.columns[1:])
+
+
+@pytest.mark.parametrize("name", sorted({*FORMATS} - {"text"}))
+def test_a_token_is_found_in_its_file(name, tmp_path):
+    path, format = tmp_path / "f.gz", FORMATS[name]
+    path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + SENTENCES[name].encode()))
+    lines = list(token_lines(str(path), format))
+    corpus = Corpus.read(path, format=name, template="U:%x[0,0]\n" if format.template == "needed" else None)
+    assert [len(sentence) for sentence in lines] == corpus.core.lengths()
+    for at, sentence in enumerate(lines):
+        for token, (number, word) in enumerate(sentence):
+            line = SENTENCES[name].splitlines()[number - 1]
+            assert line_of(str(path), format, at, token) == number
+            assert (word or "TOKEN") in line
+            assert word is None or word.startswith("WORD")
+        assert line_of(str(path), format, at, len(sentence)) == sentence[-1][0]
+    assert line_of(str(path), format, len(lines), 0) is None
 
 
 def test_a_corpus_is_read_in_the_format_of_its_extension(path, tmp_path):
@@ -161,4 +239,5 @@ def test_what_a_model_can_read():
         more: {"jsonl"},
     }
     for template, formats in expected.items():
-        assert {name for name in FORMATS if name != "columns" and readable(name, template)} == formats
+        others = {*FORMATS} - {"columns", "text"}
+        assert {name for name in others if readable(name, template)} == formats

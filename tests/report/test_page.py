@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from loglinear import ChainCRF, Corpus, MaxEnt, OptionError, Status, TraceRecord, evaluate
 from loglinear.calibration import calibration
-from loglinear.data.tokens import corpus_words, word
+from loglinear.data.formats import word
+from loglinear.data.tokens import corpus_words
 from loglinear.datasets import demo_paths
 from loglinear.models.explain.reports import training_rows
 from loglinear.report import charts

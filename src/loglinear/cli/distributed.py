@@ -135,7 +135,7 @@ def _dev(arguments: Namespace, objective: Any, template: str | None, use: DevOpt
     from ..data.formats import format_of
     from ..models.training.chain import DevSet
 
-    format = arguments.format or format_of(arguments.dev, objective.table.format)
+    format = format_of(arguments.dev, arguments.format, objective.table.format)
     found = Corpus.read(arguments.dev, format=format, template=template, partial=arguments.partial)
     scored = DevSet(found, use, threads=arguments.threads)
     unknown = scored.unknown_labels(objective.labels)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from dataclasses import Field
 
+    from ..data.formats import Holds
+
 __all__ = [
     "add_features",
     "add_format",
@@ -138,11 +140,12 @@ def flags_of(kind: type, settings: dict[str, Any]) -> list[str]:
     return words
 
 
-def add_format(parser: ArgumentParser, *more: str, default: str = "the format of the training data") -> None:
-    """Add --format, of files of sentences and of more formats; by default told by the extension, else `default`."""
-    *others, last = "columns", "conllu", "conllu:xpos (or feats, deprel)", "crfsuite", "jsonl", *more
-    text = f"{', '.join(others)} or {last}; told by the file's extension, else {default}"
-    parser.add_argument("-f", "--format", help=text)
+def add_format(parser: ArgumentParser, *kinds: Holds, default: str = "the format of the training data") -> None:
+    """Add --format, of files that hold some kinds of data, or any; by default told by the extension, else `default`."""
+    from ..data.formats import listed
+
+    names = listed(*(kinds or ("sentences", "samples", "texts")))
+    parser.add_argument("-f", "--format", help=f"{names}; told by the file's extension, else {default}")
 
 
 def add_model(parser: ArgumentParser) -> None:

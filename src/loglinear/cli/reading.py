@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .progress import Progress
 
 __all__ = [
-    "check_format",
     "check_joint",
+    "default_scheme",
     "model_format",
     "naming",
     "open_model",
@@ -45,11 +45,12 @@ def naming(path: str, format: str | None = None) -> Iterator[None]:
         import re
 
         from ..data.corpus import is_corpus
+        from ..data.formats import is_format, named
         from ..data.lines import file_name, line_of
 
-        has_lines = format and not is_corpus(path)
+        has_lines = format is not None and is_format(format) and not is_corpus(path)
         place = re.match(r"sentence (\d+)(?:, token (\d+))?", str(error)) if has_lines else None
-        line = place and line_of(path, str(format), int(place[1]), int(place[2] or 0))
+        line = place and line_of(path, named(str(format)), int(place[1]), int(place[2] or 0))
         message = f"{file_name(path)}{f', line {line}' if line else ''}: {error}"
         raise DataError(message) from error
 
@@ -85,21 +86,18 @@ def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
     return chain_file.open_model(path)
 
 
-def check_format(format: str | None) -> None:
-    """Raise OptionError if there is no format of this name; the kinds of conllu are checked by who reads them."""
-    from ..data.formats import FORMATS
-
-    if format is not None and format.partition(":")[0] not in (*FORMATS, "text"):
-        kinds = ", ".join(FORMATS).replace("conllu", "conllu (conllu:xpos, conllu:feats, conllu:deprel)")
-        message = f"format {format!r} is unknown; choose {kinds} or text"
-        raise OptionError(message)
-
-
 def check_joint(model: ChainModel, settings: dict[str, Any], option: str) -> None:
     """Raise OptionError if an option asks for probabilities of classes that a model scores apart from one another."""
     if settings.get("multi_class") == "ovr" and len(model.labels) > 2:
         message = f"one-vs-rest models score each class apart and have no joint probabilities; leave out {option}"
         raise OptionError(message)
+
+
+def default_scheme(format: str) -> str | None:
+    """Return `none` for a format whose samples stand alone, so that their labels form no chunks; else None."""
+    from ..data.formats import FORMATS
+
+    return "none" if format in FORMATS and FORMATS[format].holds != "sentences" else None
 
 
 def model_format(path: str, format: str | None, settings: dict[str, Any], template: str | None) -> str:
@@ -119,13 +117,13 @@ def model_format(path: str, format: str | None, settings: dict[str, Any], templa
         OptionError: there is no such format, or the model cannot read it.
     """
     from ..data.corpus import is_corpus
-    from ..data.formats import format_of, readable
+    from ..data.formats import format_of, named, readable
 
-    check_format(format)
+    asked = None if format is None else named(format)
     if is_corpus(path):
         return "corpus"
-    if format is not None:
-        if template is not None and format in ("crfsuite", "svmlight"):
+    if format is not None and asked is not None:
+        if template is not None and asked.template == "refused":
             message = (
                 f"--format {format}: such files hold attributes, and the model forms them with its template; give it "
             )
@@ -134,7 +132,7 @@ def model_format(path: str, format: str | None, settings: dict[str, Any], templa
         return format
     trained = str(settings.get("format", "columns"))
     trained = "jsonl" if trained == "python" else trained
-    found = format_of(path, trained)
+    found = format_of(path, default=trained)
     # conllu:xpos is a kind of conllu. Texts are read by a vectorizer, which knows no other format.
     same = trained.partition(":")[0] == found or trained == "text"
     return trained if same or not readable(found, template) else found
@@ -173,13 +171,13 @@ def read_sentences(
     The training data's name in the message is their path, unless another one is given.
     """
     from ..data.corpus import Corpus
-    from ..data.formats import format_of, takes_template
+    from ..data.formats import format_of, named
     from ..models.training.chain import DevSet
     from ..models.training.options import DevOptions
     from .output import counted, say
 
     text = read_template(preset, template)
-    if text is None and start is not None and takes_template(format or format_of(train)):
+    if text is None and start is not None and named(format_of(train, format)).template != "refused":
         text = start.template
     corpus = Corpus.read(train, format=format, template=text, partial=partial, threads=threads)
     progress.note(
@@ -191,7 +189,7 @@ def read_sentences(
             start.check(corpus)
     if dev is None:
         return corpus, None
-    dev_format = format or format_of(dev, corpus.format)
+    dev_format = format_of(dev, format, corpus.format)
     found = Corpus.read(dev, format=dev_format, template=text, partial=partial, threads=threads)
     with naming(dev):
         scored = DevSet(found, use or DevOptions(), threads=threads)

@@ -11,7 +11,7 @@ from ..models.files.settings import kind_of
 from .answers import of_sentences, of_texts
 from .options import flags_of
 from .output import say
-from .reading import model_format, open_model
+from .reading import default_scheme, model_format, open_model
 
 if TYPE_CHECKING:
     from ..report.page import Report
@@ -76,7 +76,7 @@ def _of_labels(
 
     model, settings = open_model(model_path)
     format = model_format(data, format, settings, model.template)
-    scheme = scheme or ("none" if format in ("text", "svmlight") else None)
+    scheme = scheme or default_scheme(format)
     checked_scheme((), scheme or "none", "conlleval")
     samples = settings.get("model") == "maxent"
     sure = not (settings.get("multi_class") == "ovr" and len(model.labels) > 2)
@@ -102,13 +102,13 @@ def _of_labels(
 
 def training_command(settings: dict[str, Any], template: str | None) -> str | None:
     """Return the command that trains a model again, with names in capitals for files; None if there is none."""
-    from ..data.formats import FORMATS
+    from ..data.formats import is_format
     from ..models.explain.reports import preset_of
     from ..models.training.options import DevOptions, SolverOptions
     from ..objectives.chain import ChainFeatures
 
     format = str(settings.get("format"))
-    known = format.partition(":")[0] in (*FORMATS, "text", "corpus")
+    known = format == "corpus" or is_format(format)
     python_only = settings.get("fit_intercept") is False or settings.get("class_weight") is not None
     python_only = python_only or isinstance(settings.get("constraints"), list)
     if "training" not in settings or "imported" in settings or not known or python_only:

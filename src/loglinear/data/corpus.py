@@ -69,12 +69,10 @@ class Corpus:
 
         Args:
             path: the file, or the folder of an encoded corpus, which is opened: see `open`.
-            format: `columns` (a token a line, the label last), `conllu` (the label is UPOS; `conllu:xpos`,
-                `conllu:feats` and `conllu:deprel` take another column), `crfsuite` (attribute files), `jsonl`, or
-                `svmlight` (a sample a line; each sample becomes a sentence). By default the format of the file's
-                extension, such as .conllu, .crfsuite, .jsonl, .svm, also before .gz and .xz; else `columns`.
+            format: name of the format, such as `columns`, `conllu` or `jsonl`; the page "Overview" has a table of all
+                formats. By default the format of the file's extension, also before .gz and .xz; else `columns`.
             template: name of a preset or text of a template; needed for columns and CoNLL-U.
-            labelled: whether the data has labels: the last column, the first field, `labels`, or the column of CoNLL-U.
+            labelled: whether the data has labels, where the format has a place for them.
             partial: whether labels may be known in part only: `?` is then an unknown label, and `A|B` one of several.
                 JSON lines have `null` and lists of labels for these, which need no asking.
             threads: number of threads; 0 for all cores.
@@ -89,7 +87,7 @@ class Corpus:
             found = cls.open(path)
             found.check_template(text)
             return found
-        format = format_of(path) if format is None else format
+        format = format_of(path, format)
         core = _core.Corpus.read(os.fspath(path), format, text, labelled=labelled, partial=partial, threads=threads)
         return cls(core, text, format)
 

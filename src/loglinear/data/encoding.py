@@ -106,7 +106,7 @@ class CorpusFile:
             self._writer.push(corpus.core)
             return
         path = os.fspath(source)
-        format = format_of(path) if format is None else format
+        format = format_of(path, format)
         self._take(self._template, format, "str")
         self._writer.read(path, format, self._template, labelled=labelled, partial=partial, threads=threads)
 
@@ -149,8 +149,7 @@ class CorpusFile:
                 name = "standard input" if path == "-" else path
                 message = f"min_count={min_count}: {name} is no text that can be read twice; leave out min_count"
                 raise OptionError(message)
-            kind = format_of(path) if format is None else format
-            self._writer.count(path, kind, self._template, threads=threads)
+            self._writer.count(path, format_of(path, format), self._template, threads=threads)
         return self._writer.keep(min_count)
 
     def finish(self) -> None:

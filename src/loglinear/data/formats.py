@@ -1,48 +1,133 @@
-"""Formats of data files: their names, and the one place that tells a file's format by its name.
+"""Formats of data files: a row for each, from which readers and commands derive what they need to know.
 
-This module imports nothing that labelling text can do without.
+The native half reads the formats; `native/src/text/format.rs` is its list of them. This module imports nothing that
+labelling text can do without.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Any, Literal, NamedTuple
 
 from .. import _core
+from ..errors import OptionError
 
-__all__ = ["FORMATS", "format_of", "n_columns", "readable", "takes_template"]
+__all__ = ["FORMATS", "Format", "Holds", "format_of", "is_format", "listed", "n_columns", "named", "readable", "word"]
 
-# Name -> the extensions that stand for the format. `conllu:xpos` and the like are read by their full name alone.
-FORMATS: dict[str, tuple[str, ...]] = {
-    "columns": (),
-    "conllu": (".conllu",),
-    "crfsuite": (".crfsuite",),
-    "jsonl": (".jsonl", ".json"),
-    "svmlight": (".svm", ".svmlight", ".libsvm"),
+Holds = Literal["sentences", "samples", "texts"]
+
+
+class Format(NamedTuple):
+    """A format of data files.
+
+    Attributes:
+        extensions: the extensions that stand for the format.
+        holds: what a file consists of: sentences; samples, which are read as sentences of one token; or texts, which a
+            vectorizer reads.
+        template: whether a template forms the attributes, or may do so; otherwise the file holds them.
+        words: the words of the tokens on a line that is not blank; None for a token without a word.
+        is_sentence: whether a line is a sentence; otherwise a line is a token, and sentences end at blank lines.
+        columns: the columns that may hold the labels, the default first: `conllu:xpos` takes another one.
+    """
+
+    extensions: tuple[str, ...]
+    holds: Holds
+    template: Literal["needed", "allowed", "refused"]
+    words: Callable[[str], list[str | None]]
+    is_sentence: bool = False
+    columns: tuple[str, ...] = ()
+
+
+def word(token: Any) -> str:
+    """Return what stands for a token: itself, its first column or attribute, its first attribute that is a text."""
+    if isinstance(token, str):
+        return token
+    if isinstance(token, Mapping):
+        texts = (value for value in token.values() if isinstance(value, str))
+        return next(texts, str(next(iter(token), "")))
+    if isinstance(token, Set):
+        return min(map(str, token), default="")
+    if isinstance(token, Sequence):
+        return str(token[0]) if len(token) else ""
+    return str(token)
+
+
+def _of_columns(line: str) -> list[str | None]:
+    return [next(cell for cell in line.replace("\t", " ").split(" ") if cell)]
+
+
+def _of_conllu(line: str) -> list[str | None]:
+    cells = line.split("\t")
+    return [cells[1]] if cells[0].isdigit() else []
+
+
+def _of_crfsuite(line: str) -> list[str | None]:
+    return [None] if any(not field.startswith("@") for field in line.split("\t") if field) else []
+
+
+def _of_jsonl(line: str) -> list[str | None]:
+    import json
+
+    return [word(token) for token in json.loads(line)["tokens"]]
+
+
+def _of_svmlight(line: str) -> list[str | None]:
+    return [None] if line.partition("#")[0].strip() else []
+
+
+FORMATS: dict[str, Format] = {
+    "columns": Format((), "sentences", "needed", _of_columns),
+    "conllu": Format((".conllu",), "sentences", "needed", _of_conllu, columns=("upos", "xpos", "feats", "deprel")),
+    "crfsuite": Format((".crfsuite",), "sentences", "refused", _of_crfsuite),
+    "jsonl": Format((".jsonl", ".json"), "sentences", "allowed", _of_jsonl, is_sentence=True),
+    "svmlight": Format((".svm", ".svmlight", ".libsvm"), "samples", "refused", _of_svmlight, is_sentence=True),
+    "text": Format((), "texts", "refused", lambda line: [line], is_sentence=True),
 }
 
 
-def format_of(path: str | os.PathLike[str], default: str = "columns") -> str:
-    """Return the format that a file's extension stands for, in front of .gz or .xz; the default for any other name."""
+def is_format(name: str) -> bool:
+    """Whether a format has this name, which may say which column holds the labels."""
+    main, colon, column = name.partition(":")
+    return main in FORMATS and (not colon or column in FORMATS[main].columns)
+
+
+def named(name: str) -> Format:
+    """Return the format of a name; raise OptionError if there is none."""
+    if not is_format(name):
+        message = f"format {name!r} is unknown; choose {listed('sentences', 'samples', 'texts')}"
+        raise OptionError(message)
+    return FORMATS[name.partition(":")[0]]
+
+
+def listed(*kinds: Holds) -> str:
+    """Return the names of the formats that hold one of some kinds of data, for a message."""
+    names = []
+    for name, format in FORMATS.items():
+        if format.holds in kinds:
+            others = ", ".join(f"{name}:{column}" for column in format.columns[1:])
+            names.append(f"{name} ({others})" if others else name)
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def format_of(path: str | os.PathLike[str], asked: str | None = None, default: str = "columns") -> str:
+    """Return the format asked for, else that of the extension, also before .gz and .xz, else the default."""
     root, extension = os.path.splitext(os.fspath(path).lower())
     if extension in (".gz", ".xz"):
         extension = os.path.splitext(root)[1]
-    return next((name for name, extensions in FORMATS.items() if extension in extensions), default)
+    return asked or next((name for name, format in FORMATS.items() if extension in format.extensions), default)
 
 
-def takes_template(format: str) -> bool:
-    """Whether a template can form the attributes of this format; other files hold their attributes."""
-    return format not in ("crfsuite", "svmlight")
-
-
-def readable(format: str, template: str | None) -> bool:
+def readable(name: str, template: str | None) -> bool:
     """Whether a model with this template, trained on data of another format, can read files of a format.
 
     The attributes of the file have to be there without a template, or the template has to look at the words alone: the
     other columns of two formats hold different things.
     """
-    if not takes_template(format):
+    takes = named(name).template
+    if takes == "refused":
         return template is None
-    return format == "jsonl" or (template is not None and n_columns(template) == 1)
+    return takes == "allowed" or (template is not None and n_columns(template) == 1)
 
 
 def n_columns(template: str) -> int:

@@ -9,11 +9,13 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from ..errors import DataError
+from .formats import Format
 
-__all__ = ["arriving_lines", "file_name", "line_of", "read_lines"]
+__all__ = ["arriving_lines", "decoded", "file_name", "line_of", "read_lines", "token_lines"]
 
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 # Bytes of lines that are given together at most, about.
@@ -80,35 +82,45 @@ def _is_ready(file: io.FileIO) -> bool:
     return bool(select.select([file], [], [], 0)[0])
 
 
-def line_of(path: str, format: str, sentence: int, token: int) -> int | None:
+def decoded(line: bytes, name: str, number: int) -> str:
+    """Return the text of a line with this number, from 1, of a file; without a byte order mark.
+
+    Raises:
+        DataError: the line is not UTF-8; names file and line.
+    """
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        message = f"{name}, line {number}: invalid UTF-8; convert the file to UTF-8 (for example with iconv)"
+        raise DataError(message) from error
+
+
+def token_lines(path: str, format: Format) -> Iterator[list[tuple[int, str | None]]]:
+    """Yield the number of the line, from 1, and the word of each token of a file, sentence by sentence."""
+    tokens: list[tuple[int, str | None]] = []
+    for number, raw in enumerate(read_lines(path), start=1):
+        line = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace").rstrip("\r\n")
+        is_blank = not line.strip(" \t")
+        tokens += [] if is_blank else [(number, word) for word in format.words(line)]
+        if tokens and (is_blank or format.is_sentence):
+            yield tokens
+            tokens = []
+    if tokens:
+        yield tokens
+
+
+def line_of(path: str, format: Format, sentence: int, token: int) -> int | None:
     """Return the number, from 1, of the line of a token in a file of sentences; None if it cannot be told.
 
     Args:
         path: the file; standard input cannot be read again.
-        format: columns, conllu, crfsuite or jsonl.
+        format: of the file.
         sentence: number of the sentence, from 0.
-        token: number of the token, from 0; a token behind the last one stands for the last one.
+        token: number of the token, from 0; a token after the last one stands for the last one.
     """
-    found, at, last = -1, 0, None
-    is_inside = False
-    for number, line in enumerate(read_lines(path) if path != "-" else (), start=1):
-        text = line.strip()
-        if format == "jsonl":
-            found += bool(text)
-            if text and found == sentence:
-                return number
-        elif not text:
-            is_inside = False
-            if last is not None:
-                return last
-        elif not (format.startswith("conllu") and not text.split(b"\t")[0].isdigit()):
-            found, at = (found, at + 1) if is_inside else (found + 1, 0)
-            is_inside = True
-            if found == sentence:
-                last = number
-                if at == token:
-                    return number
-    return last
+    sentences = token_lines(path, format) if path != "-" else iter(())
+    lines = next(islice(sentences, sentence, None), None)
+    return None if lines is None else lines[min(token, len(lines) - 1)][0]
 
 
 def _lines(file: Any, name: str) -> Iterator[bytes]:

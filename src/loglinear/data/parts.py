@@ -228,7 +228,7 @@ def cut(
         if format == "parquet" or (format is None and path.endswith((".parquet", ".pq"))):
             parts += _row_groups(path, text)
             continue
-        kind = format_of(path) if format is None else format
+        kind = format_of(path, format)
         ranges = _core.cut_file(path, kind, part_bytes)
         whole = ranges is None or len(ranges) <= 1
         for each in [None] if whole else ranges or ():

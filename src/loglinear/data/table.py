@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError, OptionError
-from .lines import file_name, read_lines
+from .lines import decoded, file_name, read_lines
 
 __all__ = ["MISSING", "Table", "join_names", "read_table", "split_names"]
 
@@ -164,18 +164,6 @@ def _separator(path: str, delimiter: str | None) -> str | None:
     return delimiter
 
 
-def _decoded(path: str) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file, without a byte order mark."""
-    for number, line in enumerate(read_lines(path), start=1):
-        try:
-            yield (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).decode("utf-8")
-        except UnicodeDecodeError as error:
-            message = (
-                f"{file_name(path)}, line {number}: invalid UTF-8; convert the file to UTF-8 (for example with iconv)"
-            )
-            raise DataError(message) from error
-
-
 def _sniffed(line: str) -> str:
     """Return the delimiter that splits a line into most fields; of several, the first of `_DELIMITERS`."""
 
@@ -193,7 +181,8 @@ class _Lines:
 
     def __init__(self, path: str, delimiter: str | None, flags: bool) -> None:
         self.path, self.name, self._flags = path, file_name(path), flags
-        text = _decoded(path)
+        lines = enumerate(read_lines(path), start=1)
+        text = (decoded(line, self.name, number) for number, line in lines)
         blank = 0
         for first in text:
             if first.strip():

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ..errors import DataError, OptionError
-from .lines import file_name, read_lines
+from .lines import decoded, file_name, read_lines
 
 __all__ = ["Documents", "documents", "make_vectorizer", "read", "remade", "settings_of"]
 
@@ -55,11 +55,7 @@ def documents(rows: Iterable[bytes], name: str, *, labelled: bool, first: int = 
     labels: list[str] = []
     lines: list[int] = []
     for number, line in enumerate(rows, start=first):
-        try:
-            text = line.decode("utf-8").rstrip("\r\n")
-        except UnicodeDecodeError as error:
-            message = f"{name}, line {number}: invalid UTF-8; convert the file to UTF-8 (for example with iconv)"
-            raise DataError(message) from error
+        text = decoded(line, name, number).rstrip("\r\n")
         if not text.strip():
             continue
         if labelled:

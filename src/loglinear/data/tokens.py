@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from .corpus import Corpus, is_corpus
-from .lines import read_lines
+from .formats import named, word
+from .lines import token_lines
 
-__all__ = ["corpus_words", "file_words", "sample_texts", "shown_words", "word"]
+__all__ = ["corpus_words", "file_words", "sample_texts", "shown_words"]
 
 # Attributes of a sample that are shown.
 _ATTRIBUTES = 12
-
-
-def word(token: Any) -> str:
-    """Return what stands for a token: itself, its first column or attribute, its first attribute that is a text."""
-    if isinstance(token, str):
-        return token
-    if isinstance(token, Mapping):
-        texts = (value for value in token.values() if isinstance(value, str))
-        return next(texts, str(next(iter(token), "")))
-    if isinstance(token, Set):
-        return min(map(str, token), default="")
-    if isinstance(token, Sequence):
-        return str(token[0]) if len(token) else ""
-    return str(token)
 
 
 def corpus_words(corpus: Corpus) -> list[list[str]]:
@@ -51,10 +36,8 @@ def file_words(path: str, format: str, corpus: Corpus) -> list[list[str]]:
     Raises:
         OSError: the file cannot be read.
     """
-    readers = {"columns": _columns, "conllu": _conllu, "jsonl": _json_lines}
-    reader = readers.get(format.partition(":")[0])
-    if reader is not None and not is_corpus(path):
-        found = list(reader(path))
+    if not is_corpus(path):
+        found = [[word for _, word in tokens if word is not None] for tokens in token_lines(path, named(format))]
         if [len(each) for each in found] == corpus.core.lengths():
             return found
     return corpus_words(corpus)
@@ -81,38 +64,3 @@ def _named(sample: Any) -> Iterator[str]:
         yield from (f"{name}={value}" for name, value in sample.items())
     else:
         yield from map(str, sample)
-
-
-def _columns(path: str) -> Iterator[list[str]]:
-    return _blocks(path, lambda line: re.split(r"[ \t]+", line.lstrip(" \t"), maxsplit=1)[0])
-
-
-def _conllu(path: str) -> Iterator[list[str]]:
-    def form(line: str) -> str | None:
-        cells = line.split("\t")
-        return cells[1] if cells[0].isdigit() and len(cells) > 1 else None
-
-    return _blocks(path, form)
-
-
-def _blocks(path: str, read: Any) -> Iterator[list[str]]:
-    """Yield the words of lines between blank lines."""
-    words: list[str] = []
-    for number, raw in enumerate(read_lines(path)):
-        line = raw.decode("utf-8", errors="replace").rstrip("\r\n")
-        if number == 0:
-            line = line.removeprefix("\ufeff")
-        if line.strip(" \t\r"):
-            found = read(line)
-            words += [] if found is None else [found]
-        elif words:
-            yield words
-            words = []
-    if words:
-        yield words
-
-
-def _json_lines(path: str) -> Iterator[list[str]]:
-    for line in read_lines(path):
-        if line.strip():
-            yield [word(token) for token in json.loads(line)["tokens"]]

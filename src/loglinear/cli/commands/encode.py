@@ -37,7 +37,7 @@ def configure(parser: ArgumentParser) -> None:
     add("files", nargs="+", metavar="FILE", help="labelled sentences, gzip and xz too; - for stdin; encoded corpora")
     add("-o", "--output", required=True, metavar="FOLDER", help="corpus to write; a corpus that is there is replaced")
     add("--append", action="store_true", help="add the sentences to the corpus that is there, with its template")
-    add_format(parser, "svmlight", default="columns")
+    add_format(parser, "sentences", "samples", default="columns")
     add_templates(parser)
     add("--partial", action="store_true", help="labels may be known in part: ? is any label, A|B one of several")
     add("--unlabelled", action="store_true", help="the files have no labels")
@@ -51,16 +51,17 @@ def run(arguments: Namespace) -> None:
     """Encode."""
     from ...data.corpus import Corpus
     from ...data.encoding import CorpusFile
-    from ..reading import check_format, read_template
+    from ...data.formats import named
+    from ..reading import read_template
 
-    check_format(arguments.format)
+    is_text = arguments.format is not None and named(arguments.format).holds == "texts"
     if arguments.min_count < 1:
         message = f"--min-count {arguments.min_count}: give a whole number of at least 1"
         raise OptionError(message)
     if arguments.append and arguments.min_count > 1:
         message = "--min-count looks at all files at once; leave out --append, or encode all of them again"
         raise OptionError(message)
-    if arguments.format == "text":
+    if is_text:
         message = "texts are read by `loglinear train` alone; encode files of sentences"
         raise OptionError(message)
     template = read_template(arguments.preset, arguments.template)

@@ -19,7 +19,7 @@ from ...models.files.settings import kind_of
 from ..answers import of_sentences, of_texts
 from ..options import add_format, add_json, add_model, add_scheme, add_threads
 from ..output import say
-from ..reading import check_joint, model_format, open_model
+from ..reading import check_joint, default_scheme, model_format, open_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ def configure(parser: ArgumentParser) -> None:
         "error; draw it to PICTURE, .svg, .png or .pdf, with matplotlib; stands behind FILE"
     )
     parser.add_argument("--calibration", nargs="?", const="", metavar="PICTURE", help=calibration)
-    add_format(parser, "svmlight", "text")
+    add_format(parser)
     add_threads(parser)
 
 
@@ -73,7 +73,7 @@ def run(arguments: Namespace) -> None:
 
     model, settings = open_model(arguments.model)
     format = model_format(arguments.file, arguments.format, settings, model.template)
-    scheme = arguments.scheme or ("none" if format in ("text", "svmlight") else None)
+    scheme = arguments.scheme or default_scheme(format)
     checked_scheme((), scheme or "none", arguments.mode)
     if arguments.output and format == "columns" and arguments.file == "-":
         message = "--output reads columns twice, which standard input does not allow; save it in a file first"

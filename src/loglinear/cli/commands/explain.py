@@ -25,9 +25,6 @@ EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear explain --model po
 READS: tuple[str, ...] = ("file", "model")
 WRITES: tuple[str, ...] = ("output",)
 
-# Formats whose first field is a label, also where nobody needs it.
-_LABELLED = ("crfsuite", "svmlight", "corpus")
-
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
@@ -41,7 +38,7 @@ def configure(parser: ArgumentParser) -> None:
         "--json", action="store_true", help="write a line of JSON for each sentence, text or sample, with all features"
     )
     kind.add_argument("--html", action="store_true", help="write a page of HTML")
-    add_format(parser, "svmlight", "text")
+    add_format(parser)
     add_threads(parser)
 
 
@@ -86,7 +83,7 @@ def _explained(arguments: Namespace, model: ChainModel, settings: dict[str, Any]
     from ...models.explain.explainer import Explainer
 
     template = None if model.template is None else TemplateText(model.template)
-    given = {"format": format, "template": template, "labelled": format in _LABELLED, "threads": arguments.threads}
+    given = {"format": format, "template": template, "labelled": False, "threads": arguments.threads}
     with rereadable(arguments.file) as path:
         corpus = Corpus.read(path, **given)
         words = file_words(path, format, corpus)

@@ -30,7 +30,7 @@ def configure(parser: ArgumentParser) -> None:
     trace = "JSON lines that train wrote with --trace, for the curve of the training"
     parser.add_argument("--trace", metavar="FILE", help=trace)
     add_scheme(parser)
-    add_format(parser, "svmlight", "text")
+    add_format(parser)
     add_threads(parser)
 
 

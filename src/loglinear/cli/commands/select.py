@@ -40,7 +40,7 @@ def configure(parser: ArgumentParser) -> None:
 
     add = parser.add_argument
     add("train", metavar="TRAIN", help="training data; gzip and xz too; - for stdin")
-    add_format(parser, default="columns")
+    add_format(parser, "sentences", default="columns")
     add_templates(parser)
     add_features(parser)
     add("--dev", metavar="FILE", help="labelled data to score every round or strength on")
@@ -140,7 +140,7 @@ def _selected(arguments: Namespace, options: SolverOptions) -> Selected:
 
 def _options(arguments: Namespace) -> SolverOptions:
     """How to train; raises OptionError where options contradict each other."""
-    from ...data.formats import format_of
+    from ...data.formats import format_of, named
     from ...models.training.options import SolverOptions
     from ...options import whole_number
 
@@ -149,7 +149,7 @@ def _options(arguments: Namespace) -> SolverOptions:
         message = "--size and --path: a path goes by strengths of the penalty; leave out one of them"
     elif arguments.solver == "grafting" and arguments.steps is not None:
         message = "--steps is for grafting_light: grafting selects when it has converged; leave one of them out"
-    elif (format := arguments.format or format_of(arguments.train)) in ("svmlight", "text"):
+    elif named(format := format_of(arguments.train, arguments.format)).holds != "sentences":
         message = f"the format {format} is for classifiers; select reads sentences: --format columns, for one"
     elif arguments.l1 == 0.0:
         message = "--l1 0: features are selected by their L1 penalty; give an l1 > 0"

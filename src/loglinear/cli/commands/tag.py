@@ -72,7 +72,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--stream", action="store_true", default=None, help=stream)
     constraints = "labellings that are allowed: BIO, IOB1, IOBES, BILOU, BMES, auto or none; by default the model's own"
     parser.add_argument("--constraints", metavar="NAME", help=constraints)
-    add_format(parser, "svmlight", "text")
+    add_format(parser)
     add_threads(parser)
 
 

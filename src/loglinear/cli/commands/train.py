@@ -18,7 +18,10 @@ from ..options import add_features, add_format, add_options, add_templates, add_
 from ..output import Interrupted, counted, keeping_reached, say, scores_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ...minimize import Callback
+    from ...models.maxent import MaxEnt
     from ...models.training.checkpoint import Checkpoint
     from ...models.training.options import DevOptions, SolverOptions
     from ...objectives.chain import ChainFeatures
@@ -48,7 +51,7 @@ def configure(parser: ArgumentParser) -> None:
     add("train", nargs="+", metavar="TRAIN", help=f"training data; gzip and xz too; - for stdin; {several}")
     add("-m", "--model", required=True, metavar="MODEL", help="model file to write")
     add("--model-type", default="chain", choices=("chain", "maxent"), help="chain (the default) or maxent")
-    add_format(parser, "svmlight", "text", default="columns")
+    add_format(parser, default="columns")
     ngrams = "with --format text: lengths of the word sequences that count as one, such as 1-2 (1)"
     add("--ngrams", default="1", metavar="N[-M]", help=ngrams)
     add("--tfidf", action="store_true", help="with --format text: weigh words by their rarity")
@@ -78,24 +81,22 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Train, write the model, say how it went."""
-    from ...data.formats import format_of
+    from ...data.formats import format_of, named
     from ...models.training.options import DevOptions, SolverOptions
     from ...objectives.chain import ChainFeatures
     from ...result import Status
     from ..progress import Progress
-    from ..reading import check_format
 
-    check_format(arguments.format)
+    alone = one_file(arguments)
+    holds = named(format_of(arguments.train if alone else arguments.train[0], arguments.format)).holds
     given = dict(map(_solver_option, arguments.solver_options or ()))
     options, features = chosen(SolverOptions, arguments, solver_options=given), chosen(ChainFeatures, arguments)
     use = chosen(DevOptions, arguments)
     use.check(given=arguments.dev is not None)
-    alone = one_file(arguments)
     if arguments.report is not None:
         _check_report(arguments, alone=alone)
-    format = arguments.format or format_of(arguments.train if alone else arguments.train[0])
     of_texts = [arguments.ngrams, arguments.tfidf, arguments.multi_class] != DEFAULTS
-    if arguments.model_type == "chain" and (format in ("text", "svmlight") or of_texts):
+    if arguments.model_type == "chain" and (holds != "sentences" or of_texts):
         message = (
             "texts, svmlight files, --ngrams, --tfidf and --multi-class are for classifiers; add --model-type maxent"
         )
@@ -111,7 +112,8 @@ def run(arguments: Namespace) -> None:
             data |= {"use": use, "progress": progress, "checkpoint": checkpoint}
             results = [train(arguments.train, arguments.model, features, options, **data)]
         else:
-            results = _train_classifier(arguments, features, options, use, progress, checkpoint)
+            fit = _fit_texts if holds == "texts" else _fit_samples
+            results = _train_classifier(fit, arguments, features, options, use, progress, checkpoint)
     interrupted = any(result.status is Status.INTERRUPTED for result in results)
     if not arguments.quiet:
         for line in _account(results):
@@ -251,6 +253,7 @@ def train(
 
 
 def _train_classifier(
+    fit: Callable[[MaxEnt, Namespace, Progress, dict[str, Any]], None],
     arguments: Namespace,
     features: ChainFeatures,
     options: SolverOptions,
@@ -258,7 +261,7 @@ def _train_classifier(
     progress: Progress,
     checkpoint: Checkpoint | None,
 ) -> list[Result]:
-    """Train a classifier on a file and write the model; return a result for each model that it is made of."""
+    """Train a classifier by `fit` and write the model; return a result for each model that it is made of."""
     # Chains are trained without scikit-learn, which takes longer to import than all the rest.
     import warnings
 
@@ -282,7 +285,6 @@ def _train_classifier(
         multi_class=arguments.multi_class,
         n_jobs=arguments.threads or None,
     )
-    fit = _fit_texts if arguments.format == "text" else _fit_samples
     with warnings.catch_warnings():
         # The status says so already.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -291,7 +293,7 @@ def _train_classifier(
     return classifier.result_ if isinstance(classifier.result_, list) else [classifier.result_]
 
 
-def _fit_texts(classifier: Any, arguments: Namespace, progress: Progress, given: dict[str, Any]) -> None:
+def _fit_texts(classifier: MaxEnt, arguments: Namespace, progress: Progress, given: dict[str, Any]) -> None:
     """Train a classifier on texts, with what `fit` is given besides, and write the model."""
     from ...data.texts import make_vectorizer, read
     from ...models.text_classifier import TextClassifier
@@ -317,13 +319,13 @@ def _fit_texts(classifier: Any, arguments: Namespace, progress: Progress, given:
     texts.save(arguments.model)
 
 
-def _fit_samples(classifier: Any, arguments: Namespace, progress: Progress, given: dict[str, Any]) -> None:
+def _fit_samples(classifier: MaxEnt, arguments: Namespace, progress: Progress, given: dict[str, Any]) -> None:
     """Train a classifier on samples with attributes, with what `fit` is given besides, and write the model."""
     from ...data.corpus import Corpus
     from ...data.formats import format_of
     from ..reading import read_template
 
-    format = arguments.format or format_of(arguments.train)
+    format = format_of(arguments.train, arguments.format)
     if arguments.tfidf or arguments.ngrams != "1":
         message = f"--ngrams and --tfidf are for --format text, not for {format}"
         raise OptionError(message)
@@ -340,7 +342,7 @@ def _fit_samples(classifier: Any, arguments: Namespace, progress: Progress, give
     progress.note(f"{arguments.train}: {size}")
     X_dev = None
     if arguments.dev is not None:
-        X_dev = Corpus.read(arguments.dev, format=arguments.format or format_of(arguments.dev, format), **read)
+        X_dev = Corpus.read(arguments.dev, format=format_of(arguments.dev, arguments.format, format), **read)
     with keeping_reached(classifier):
         classifier.fit(X, X_dev=X_dev, **given)
     classifier.save(arguments.model)

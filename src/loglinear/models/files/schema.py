@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ...data.formats import FORMATS
+from ...data.formats import is_format
 from ...errors import ModelFileError
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ _DEEPEST = 16
 _MOST = 2**63 - 1
 # The types of arrays: texts, whole numbers, floating-point numbers and truth values, as NumPy writes them.
 _ARRAY_TYPE = re.compile(r"[<>=|]?(?:U\d*|[iu][1248]|f[248]|b1)")
-# Formats of data that are no files of sentences; columns of CoNLL-U that a format can name.
-_MORE_FORMATS, _COLUMNS = ("python", "text", "corpus"), ("", "upos", "xpos", "feats", "deprel")
+# What stands for a format in models whose data no file of a format held.
+_NO_FORMATS = ("python", "corpus")
 
 
 def refuse(name: str, value: Any, wanted: str) -> NoReturn:
@@ -172,11 +172,6 @@ def _is_any_number(value: Any) -> bool:
     return type(value) is float or _is_finite(value)
 
 
-def _is_format(name: str) -> bool:
-    main, _, column = name.partition(":")
-    return main in (*FORMATS, *_MORE_FORMATS) and column in (_COLUMNS if main == "conllu" else ("",))
-
-
 def _or_none(check: Check) -> Check:
     return lambda name, value: None if value is None else check(name, value)
 
@@ -249,7 +244,7 @@ _scalar = _is("a single value", lambda value: type(value) not in (list, dict))
 _object = _is("a JSON object", lambda value: type(value) is dict)
 _threads = _is("a number of threads", lambda value: type(value) is int and (value == -1 or 1 <= value <= 2**16))
 _texts = _is("a list of texts", lambda value: _are(value, str))
-_format = _is("a format of data", lambda value: type(value) is str and _is_format(value))
+_format = _is("a format of data", lambda value: type(value) is str and (value in _NO_FORMATS or is_format(value)))
 _scores = _is("scores by name", lambda value: type(value) is dict and all(map(_is_any_number, value.values())))
 
 _TRAINING: dict[str, Check] = {
