@@ -76,7 +76,8 @@ DEFAULTS = {
     loglinear.Checkpoint: {"minutes": 10.0, "resume": False, "note": None},
     loglinear.ElasticNet: {"l1": 0.0, "l2": 0.0, "unpenalised": 0},
     loglinear.GraphCRF: MODEL | {
-        "inference": "auto", "inference_options": None, "symmetric": False, "constraints": None, "class_weight": None,
+        "random_state": 0, "inference": "auto", "inference_options": None, "symmetric": False, "constraints": None,
+        "class_weight": None,
     },
     loglinear.MaxEnt: TRAINED | {
         "multi_class": "softmax", "fit_intercept": True, "class_weight": None, "min_count": 1,

@@ -12,19 +12,29 @@ import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import OptionError
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:  # Python 3.10 has none, and only type checkers look at it
+
+    def dataclass_transform(**_):
+        return lambda kind: kind
+
 
 __all__ = [
     "USEFUL",
     "Check",
+    "Options",
     "check_options",
     "checks_of",
     "limit",
     "mapping",
     "one_of",
     "option",
+    "option_class",
     "optional",
     "real_number",
     "shown",
@@ -35,6 +45,7 @@ __all__ = [
     "whole_number",
 ]
 
+T = TypeVar("T")
 Check = Callable[[str, Any], object]
 """Called with the name and the value of an option; raises OptionError, whose message begins with both."""
 
@@ -46,8 +57,8 @@ is far above the distance."""
 _SHOWN = 200
 
 
-def option(default: Any, help: str, check: Check | None = None) -> Any:
-    """Return a field of a dataclass of options.
+def option(*, default: T, help: str, check: Check | None = None) -> T:
+    """Return a field of a class of options.
 
     Args:
         default: value of an option that is not given.
@@ -57,6 +68,21 @@ def option(default: Any, help: str, check: Check | None = None) -> Any:
     from dataclasses import field
 
     return field(default=default, metadata={"help": help, "check": check})
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(option,))
+class Options:
+    """Base of the classes of options, and so of the estimators, which have the fields of several of them.
+
+    Editors and type checkers read constructors and attributes from the fields.
+    """
+
+
+def option_class(kind: type[T]) -> type[T]:
+    """Decorate a class of options: its values are compared by their fields and cannot be changed."""
+    from dataclasses import dataclass
+
+    return dataclass(frozen=True, kw_only=True)(kind)
 
 
 def checks_of(options: Any) -> dict[str, Check]:

@@ -203,7 +203,7 @@ def test_the_optimum_is_scikit_learns(n_classes, multi_class, penalty, intercept
     np.testing.assert_allclose(*apart, atol=5e-3)
     if not intercept:
         assert not model.intercept_.any()
-    reported = sum(r.objective for r in model.result_) if multi_class == "ovr" else model.result_.objective
+    reported = sum(result.objective for result in model.results_)
     assert reported == pytest.approx(ours, rel=1e-10)
 
 
@@ -249,12 +249,12 @@ def test_each_class_against_the_rest_has_the_status_of_its_own_training(tmp_path
     with pytest.warns(ConvergenceWarning):
         model = MaxEnt(multi_class="ovr", max_iterations=least).fit(X, y)
     expected = ["CONVERGED" if each <= least else "MAX_ITERATIONS" for each in sorted(steps)]
-    assert [result.status.name for result in model.result_] == expected
+    assert [result.status.name for result in model.results_] == expected
     # A file says of all classes together what is true of the worst.
     model.save(tmp_path / "model")
     training = maxent_file.read(str(tmp_path / "model")).settings["training"]
     assert training["status"] == "max_iterations"
-    assert training["iterations"] == sum(result.iterations for result in model.result_)
+    assert training["iterations"] == sum(result.iterations for result in model.results_)
 
 
 def test_64_bit_indices_work():
@@ -441,7 +441,7 @@ def test_ctrl_c_ends_the_training_of_all_classes():
     model = MaxEnt(multi_class="ovr")
     with pytest.raises(KeyboardInterrupt, match="iteration 3; the estimator holds"):
         model.fit(X, y, callbacks=[interrupt])
-    assert [result.status.name for result in model.result_] == ["INTERRUPTED"] * 4
+    assert [result.status.name for result in model.results_] == ["INTERRUPTED"] * 4
     assert model.coef_[0].any()
     assert not model.coef_[1:].any()
 

@@ -39,7 +39,7 @@ def keeping_reached(estimator: object) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if getattr(estimator, "result_", None) is None:
+        if "_results" not in vars(estimator):
             raise
 
 

@@ -57,7 +57,7 @@ def train_chain(
     return model, result, objective
 
 
-class ChainCRF(local.ChainCRF, options=(SolverOptions, ChainFeatures)):
+class ChainCRF(local.ChainCRF):
     """Linear-chain CRF whose training data a Dask cluster holds; see `loglinear.ChainCRF` for the model.
 
     The data are cut into parts, which workers read and keep; the solver runs in this process. The weights depend on the
@@ -67,7 +67,6 @@ class ChainCRF(local.ChainCRF, options=(SolverOptions, ChainFeatures)):
     gradients of as many numbers between them; a task costs the scheduler about a millisecond.
 
     Args:
-        template: name of a preset or text of a template, for raw tokens.
         client: a `distributed.Client`; by default the current one.
         part_bytes: bytes of a part of a file, >= 1; the weights depend on it, as far as rounding errors go.
 
@@ -86,7 +85,6 @@ class ChainCRF(local.ChainCRF, options=(SolverOptions, ChainFeatures)):
         [['DET', 'NOUN']]
     """
 
-    template: str | None = None
     client: Any = None
     part_bytes: int = PART_BYTES
 
@@ -149,7 +147,7 @@ class ChainCRF(local.ChainCRF, options=(SolverOptions, ChainFeatures)):
                 checkpoint=checkpoint,
             )
         self.model_, self.classes_ = model, typed([model.labels], objective.table.label_type)[0]
-        self.result_: Result | None = result
+        self._set_results(result)
         check_end(result)
         return self
 
@@ -169,7 +167,7 @@ class ChainCRF(local.ChainCRF, options=(SolverOptions, ChainFeatures)):
         """Return the estimator without the cluster: it is small, and can be pickled."""
         names = local.ChainCRF._get_param_names()
         made = local.ChainCRF(**{name: getattr(self, name) for name in names if hasattr(self, name)})
-        for name in ("model_", "classes_", "result_"):
+        for name in ("model_", "classes_", "_results"):
             if name in vars(self):
                 setattr(made, name, getattr(self, name))
         return made
@@ -202,7 +200,7 @@ def train(client: Client, data: Any, y: Any = None, **params: Any) -> dict[str, 
     """
     of_fit = {name: params.pop(name) for name in _OF_FIT if name in params}
     crf = ChainCRF(client=client, **params).fit(data, y, **of_fit)
-    return {"model": crf.to_local(), "result": crf.result_, "trace": crf.result_.trace if crf.result_ else None}
+    return {"model": crf.to_local(), "result": crf.result_, "trace": crf.result_.trace}
 
 
 _OF_FIT = ("format", "partial", "X_dev", "y_dev", "start", "callbacks", "checkpoint", "tally")

@@ -18,7 +18,6 @@ from ..models import maxent as local
 from ..models.estimator import check_fitted
 from ..models.training.checkpoint import Checkpoint, Saving
 from ..models.training.fingerprint import checksum
-from ..models.training.options import SolverOptions
 from ..objectives.chain import ChainFeatures
 from ..objectives.groups import Group
 from ..objectives.matrix_parts import ChunkOfSamples, ClassifierParts, chunk_of_part
@@ -33,7 +32,7 @@ from .tagging import predicted
 __all__ = ["MaxEnt"]
 
 
-class MaxEnt(local.MaxEnt, options=(SolverOptions,)):
+class MaxEnt(local.MaxEnt):
     """Maximum-entropy classifier whose training data a Dask cluster holds; see `loglinear.MaxEnt` for the model.
 
     One model is trained for all classes ("softmax"). The weights depend on the chunks and the options, bitwise: not on
@@ -56,8 +55,6 @@ class MaxEnt(local.MaxEnt, options=(SolverOptions,)):
         ['a']
     """
 
-    fit_intercept: bool = True
-    min_count: int = 1
     client: Any = None
     part_bytes: int = PART_BYTES
 

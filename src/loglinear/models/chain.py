@@ -22,7 +22,7 @@ from ..objectives.chain import ChainFeatures
 from ..options import one_of
 from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
-from .estimator import Estimator, check_end, check_fitted
+from .estimator import LightEstimator, check_end, check_fitted
 from .files.chain import ChainModel, checked_n_best, constrained, open_model
 from .files.tagging import DECODE, Tagging, tag_corpus
 
@@ -32,18 +32,17 @@ if TYPE_CHECKING:
 
     from ..minimize import Callback
     from ..report.page import Report
-    from ..result import Result
     from .explain.explanation import Explanation
     from .training.checkpoint import Checkpoint
     from .training.start import Start
-from .training.options import DevOptions, SolverOptions
+from .training.options import DevOptions, DevParameters, SolverOptions, SolverParameters
 
 __all__ = ["ChainCRF"]
 
 Labels = Sequence[Sequence[Any]]
 
 
-class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions, ChainFeatures, DevOptions)):
+class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters, ChainFeatures, DevParameters):
     """Linear-chain conditional random field of first or second order.
 
     p(y | x) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x), trained by minimising the sum over sentences
@@ -70,7 +69,7 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
 
     Attributes:
         classes_: the labels, the most frequent first, then in byte order of their names.
-        result_: status, trace, optimality violation of the training; None for a loaded model.
+        result_: status, trace, optimality violation of the training; a loaded model has none (NotFittedError).
         model_: the native model.
 
     Example:
@@ -156,7 +155,7 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
             checkpoint=checkpoint,
         )
         self.model_, self.classes_ = model, typed([model.labels], corpus.label_type)[0]
-        self.result_: Result | None = result
+        self._set_results(result)
         check_end(result)
         return self
 
@@ -405,7 +404,7 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
             shown_words(X, corpus) if words is None else words,
             title=title,
             command=call_text(self, model.template) if "training" in settings else None,
-            trace=() if self.result_ is None else self.result_.trace,
+            trace=self._trace,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -446,7 +445,8 @@ class ChainCRF(WeightsByName, SingleSentences, Estimator, options=(SolverOptions
         model, settings = open_model(os.fspath(path), "chain")
         options = {name: settings[name] for name in cls._get_param_names() if name in settings}
         crf = cls(**options | {"template": model.template})
-        crf.model_, crf.result_ = model, None
+        crf.model_ = model
+        crf._set_results()
         crf.classes_ = typed([model.labels], settings.get("label_type", "str"))[0]
         return crf
 

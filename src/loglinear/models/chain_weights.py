@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..data.templates import template_text
 from ..errors import OptionError
 from .estimator import check_fitted
 from .files.chain import ChainModel
 from .files.settings import settings_text
+
+if TYPE_CHECKING:
+    from ..result import Result
 
 __all__ = ["WeightsByName"]
 
@@ -26,6 +29,12 @@ class WeightsByName:
 
     model_: ChainModel
     classes_: Sequence[Any]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, template: str | None) -> None: ...
+
+        def _set_results(self, *results: Result) -> None: ...
 
     @classmethod
     def of_weights(
@@ -67,9 +76,10 @@ class WeightsByName:
         pairs = [((number[before], number[label]), weight) for (before, label), weight in transition_features.items()]
         text = template_text(template)
         settings = settings_text("chain", {"format": "python" if text is None else "columns"})
-        crf = cls(template=template)  # type: ignore[call-arg]
+        crf = cls(template=template)
         crf.model_ = ChainModel.of_weights([*classes], [*states.items()], pairs, settings, text)
-        crf.classes_, crf.result_ = [*classes], None  # type: ignore[attr-defined]
+        crf.classes_ = [*classes]
+        crf._set_results()
         return crf
 
     @property

@@ -2,7 +2,7 @@
 
 The module imports neither NumPy nor scikit-learn, which takes seconds and a hundred megabytes: a chain labels text
 without them, and is trained without the latter. What scikit-learn asks of an estimator is answered by its own
-BaseEstimator, imported when it is asked for.
+BaseEstimator, imported when it is asked for (`LightEstimator`).
 """
 
 from __future__ import annotations
@@ -10,64 +10,92 @@ from __future__ import annotations
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
-from functools import cache
-from inspect import Parameter, Signature, cleandoc, get_annotations, getattr_static, signature
-from typing import TYPE_CHECKING, Any, TypeVar
+from inspect import Parameter, Signature, cleandoc, get_annotations, signature
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ..errors import OptionError
+from ..options import Options
 from .training.options import RunOptions, thread_count
 from .translations import hint
 
 if TYPE_CHECKING:
     from ..minimize import Callback
     from ..result import Result
+    from ..trace import TraceRecord
 
-__all__ = ["Estimator", "check_end", "check_fitted"]
+__all__ = ["Estimator", "LightEstimator", "check_end", "check_fitted", "refuse_unfitted"]
 
 T = TypeVar("T")
+E = TypeVar("E", bound="Estimator")
+L = TypeVar("L", bound="LightEstimator")
 
 
-class Estimator:
-    """Base of the estimators; an estimator that needs scikit-learn anyway has its BaseEstimator as a further base.
+def _own_parameters(kind: type) -> dict[str, tuple[Any, Any]]:
+    """Return type and default of the parameters that the body of an estimator's class annotates."""
+    if "__dataclass_fields__" in vars(kind):  # a class of options
+        return {}
+    return {name: (type, vars(kind)[name]) for name, type in get_annotations(kind).items() if name in vars(kind)}
 
-    The parameters of a subclass are the fields of the dataclasses in its ``options``, and the attributes that its body
-    annotates and gives a default; the body may give a field of the options another default. The subclass gets a
-    constructor with these parameters, whose signature scikit-learn and `help` can read. Its docstring gets a line of
-    Args for every option that the docstring does not describe itself::
 
-        class Model(Estimator, options=(SolverOptions,)):
+class Estimator(RunOptions):
+    """Base of the estimators.
+
+    The parameters of an estimator are the fields of the classes of options among its bases, and the attributes that its
+    own body annotates and gives a default. Type checkers read the constructor from the same lines; the one made here
+    has a signature that scikit-learn and `help` can read. The docstring gets a line of Args for every option that it
+    does not describe itself::
+
+        class Model(Estimator, SolverParameters):
             template: str | None = None
+
+    An estimator that needs scikit-learn anyway has its BaseEstimator as the last base, others are a `LightEstimator`.
     """
 
-    def __init__(self, **parameters: Any) -> None:
-        """Subclasses get a constructor of their own, which takes their parameters."""
+    if not TYPE_CHECKING:
+        # Those of any object: options are frozen dataclasses, and an estimator is not one.
+        __setattr__, __delattr__ = object.__setattr__, object.__delattr__
+        __eq__, __hash__ = object.__eq__, object.__hash__
 
-    def __init_subclass__(cls, *, options: Iterable[type] = (), without: Iterable[str] = (), **keywords: Any) -> None:
-        if options:
-            shared = [each for kind in (*options, RunOptions) for each in fields(kind) if each.name not in {*without}]
-            own = {name: kind for name, kind in get_annotations(cls).items() if name in vars(cls)}
-            types = {each.name: each.type for each in shared} | own
-            defaults = {each.name: each.default for each in shared} | {name: vars(cls)[name] for name in own}
-            for name in own:
-                delattr(cls, name)
-            cls.__init__ = _constructor(cls.__qualname__, types, defaults)  # type: ignore[method-assign]
-            cls.__doc__ = _documented(cls.__doc__, {each.name: each.metadata["help"] for each in shared})
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        lines = [base for base in reversed(cls.__mro__) if issubclass(base, Options)]
+        has_new = _own_parameters(cls) or any(not issubclass(base, Estimator) for base in cls.__bases__)
+        if "__init__" not in vars(cls) and has_new:
+            shared = {each.name: each for line in lines for each in vars(line).get("__dataclass_fields__", {}).values()}
+            parameters = {name: (each.type, each.default) for name, each in shared.items()}
+            for line in lines:
+                parameters |= _own_parameters(line)
+            for name in (each.name for each in fields(RunOptions)):  # last, after what the model depends on
+                parameters[name] = parameters.pop(name)
+            cls.__init__ = _constructor(cls.__qualname__, parameters)  # type: ignore[method-assign]
+            cls.__doc__ = _documented(cls.__doc__, {name: each.metadata["help"] for name, each in shared.items()})
         super().__init_subclass__(**keywords)
 
-    def __getattr__(self, name: str) -> Any:
-        """Return what scikit-learn's BaseEstimator has under this name: tags, routing of metadata, views."""
-        own = getattr_static(type(self), name, None)
-        if isinstance(own, property) and own.fget is not None:  # which has raised an AttributeError
-            return own.fget(self)
-        if name == "__sklearn_tags__" or not name.endswith("_"):
-            counterpart: Any = _counterpart(type(self))  # type: ignore[arg-type]
-            if hasattr(counterpart, name):
-                found = getattr_static(counterpart, name)
-                return found.__get__(self, counterpart) if hasattr(found, "__get__") else found
-        message = f"{type(self).__name__!r} object has no attribute {name!r}"
-        raise AttributeError(message)
+    @property
+    def result_(self) -> Result:
+        """Status, trace, optimality violation and bound of the distance from the optimum of the training.
+
+        Raises:
+            NotFittedError: the estimator is not fitted, or comes from a file, which holds the model alone.
+            AttributeError: several models were trained.
+        """
+        check_fitted(self, "_results")
+        if not self._results:
+            refuse_unfitted(f"this {type(self).__name__} was not trained here: model files hold no result of training")
+        if len(self._results) > 1:
+            message = f"{len(self._results)} models were trained, one for each class: see results_"
+            raise AttributeError(message)
+        return self._results[0]
+
+    @property
+    def _trace(self) -> Sequence[TraceRecord]:
+        """The records of the training; none of a model from a file, or of several models."""
+        return self._results[0].trace if len(self._results) == 1 else ()
+
+    def _set_results(self, *results: Result) -> None:
+        """Keep how training ended; without results of a model from a file."""
+        self._results = results
 
     def __repr__(self) -> str:
         """Return the parameters that are not at their defaults, as scikit-learn's estimators print themselves."""
@@ -91,7 +119,7 @@ class Estimator:
         """Return the parameters by name, and if ``deep`` the parameters of those that are estimators."""
         return dict(_base_estimator().get_params(self, deep=deep))
 
-    def set_params(self, **params: Any) -> Any:
+    def set_params(self: E, **params: Any) -> E:
         """Set parameters by name, as scikit-learn's searches do; return self.
 
         Raises:
@@ -103,7 +131,8 @@ class Estimator:
         if words := hint(unknown, known):
             message = f"{type(self).__name__} has no parameter {', '.join(map(repr, unknown))}{words}"
             raise OptionError(message)
-        return _base_estimator().set_params(self, **params)
+        _base_estimator().set_params(self, **params)
+        return self
 
     def _options(self, kind: type[T], **changes: Any) -> T:
         """Return a dataclass of options made of the parameters of the same names."""
@@ -122,6 +151,43 @@ class Estimator:
         from .training.run import Printer
 
         return (*callbacks, Printer())
+
+
+class LightEstimator(Estimator):
+    """Base of the estimators that do not import scikit-learn: what it asks of an estimator is imported when it asks."""
+
+    def __sklearn_tags__(self) -> object:
+        """Return scikit-learn's tags."""
+        return self._twin().__sklearn_tags__()
+
+    def get_metadata_routing(self) -> object:
+        """Return which metadata, such as sample weights, scikit-learn passes to which method."""
+        return self._twin().get_metadata_routing()
+
+    def set_fit_request(self: L, **requests: bool | str | None) -> L:
+        """Say which arguments of `fit` scikit-learn passes on, as in ``set_fit_request(sample_weight=True)``."""
+        self._twin().set_fit_request(**requests)
+        return self
+
+    def set_predict_request(self: L, **requests: bool | str | None) -> L:
+        """Say which arguments of `predict` scikit-learn passes on."""
+        self._twin().set_predict_request(**requests)
+        return self
+
+    def set_score_request(self: L, **requests: bool | str | None) -> L:
+        """Say which arguments of `score` scikit-learn passes on."""
+        self._twin().set_score_request(**requests)
+        return self
+
+    def _get_metadata_request(self) -> object:
+        return self._twin()._get_metadata_request()
+
+    def _twin(self) -> Any:
+        """Return an estimator of scikit-learn's own that has the methods of this class, and shares the attributes."""
+        methods = {name: value for name, value in vars(type(self)).items() if callable(value)}
+        twin: Any = object.__new__(type(type(self).__name__, (_base_estimator(),), methods))
+        twin.__dict__ = self.__dict__
+        return twin
 
 
 def check_end(result: Result, remedy: str = "", *, stacklevel: int = 2) -> None:
@@ -152,10 +218,14 @@ def check_end(result: Result, remedy: str = "", *, stacklevel: int = 2) -> None:
 def check_fitted(estimator: object, attribute: str) -> None:
     """Raise scikit-learn's NotFittedError if an estimator has no attribute of this name, which `fit` sets."""
     if attribute not in vars(estimator):
-        from sklearn.exceptions import NotFittedError
+        refuse_unfitted(f"this {type(estimator).__name__} is not fitted yet; call fit first, or load a model")
 
-        message = f"this {type(estimator).__name__} is not fitted yet; call fit first, or load a model"
-        raise NotFittedError(message)
+
+def refuse_unfitted(message: str) -> NoReturn:
+    """Raise scikit-learn's NotFittedError."""
+    from sklearn.exceptions import NotFittedError
+
+    raise NotFittedError(message)
 
 
 def _base_estimator() -> Any:
@@ -164,29 +234,28 @@ def _base_estimator() -> Any:
     return BaseEstimator
 
 
-@cache
-def _counterpart(kind: type) -> type:
-    """Return a class of scikit-learn's with the methods of an estimator's class."""
-    methods = {name: value for name, value in vars(kind).items() if callable(value)}
-    return type(kind.__name__, (_base_estimator(),), methods)
+def _constructor(name: str, parameters: dict[str, tuple[Any, Any]]) -> Callable[..., None]:
+    """Return a constructor that stores its parameters, as scikit-learn wants it.
 
+    Args:
+        name: of the class.
+        parameters: type and default of each, by name.
+    """
+    defaults = {parameter: default for parameter, (_, default) in parameters.items()}
 
-def _constructor(name: str, types: dict[str, Any], defaults: dict[str, Any]) -> Callable[..., None]:
-    """Return a constructor that stores its parameters, as scikit-learn wants it."""
-
-    def __init__(self: Any, **parameters: Any) -> None:
-        unknown = {parameter: value for parameter, value in parameters.items() if parameter not in defaults}
+    def __init__(self: Any, **values: Any) -> None:
+        unknown = {parameter: value for parameter, value in values.items() if parameter not in defaults}
         if unknown:
             named = "an unexpected keyword argument " if len(unknown) == 1 else "unexpected keyword arguments "
             named += ", ".join(map(repr, unknown))
             message = f"{name}.__init__() got {named}{hint(unknown, defaults)}"
             raise TypeError(message)
-        for parameter, value in (defaults | parameters).items():
+        for parameter, value in (defaults | values).items():
             setattr(self, parameter, value)
 
     keyword = [
-        Parameter(parameter, Parameter.KEYWORD_ONLY, default=default, annotation=types[parameter])
-        for parameter, default in defaults.items()
+        Parameter(parameter, Parameter.KEYWORD_ONLY, default=default, annotation=type)
+        for parameter, (type, default) in parameters.items()
     ]
     signature = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *keyword], return_annotation=None)
     __init__.__signature__ = signature  # type: ignore[attr-defined]

@@ -22,12 +22,11 @@ from ..networks.graph import Inference
 from ..networks.inference import make_inference
 from ..objectives.graph import LOOPY, GraphField, GraphLikelihood, weights_of_pairs
 from ..options import one_of, truth_value
-from ..result import Result
 from ..vectors import Vector
 from .estimator import Estimator, check_end
 from .files import graph as graph_file
 from .files.settings import training_summary
-from .training.options import SolverOptions
+from .training.options import SolverOptions, SolverParameters
 from .training.run import train
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ Array = npt.NDArray[Any]
 INFERENCES = ("auto", "exact", "loopy_bp", "trw")
 
 
-class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("random_state",)):  # type: ignore[misc]
+class GraphCRF(Estimator, SolverParameters, BaseEstimator):
     """Conditional random field on graphs: features of nodes with labels, and of edges with pairs of labels.
 
     Minimises the sum over graphs of -log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats. Graphs are given as
@@ -74,7 +73,7 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
         node_weights_: shape (n_node_features, L).
         edge_weights_: shape (n_edge_features, L, L).
         n_iter_: steps of the solver.
-        result_: status, trace and optimality violation of the training; None for a model from a file.
+        result_: status, trace and optimality violation of the training; a loaded model has none (NotFittedError).
         exact_: whether inference was exact.
 
     Example:
@@ -137,15 +136,16 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
             threads=self._threads,
         )
         options = self._options(SolverOptions)
-        self.result_: Result | None = train(objective, options, callbacks=self._observers(callbacks))
-        self.exact_, self.n_iter_ = objective.exact, self.result_.iterations
-        self._training = {"n_samples": len(graphs.sizes), **training_summary([self.result_])}
-        self._hold(self.result_.w, graphs.nodes.shape[1])
+        result = train(objective, options, callbacks=self._observers(callbacks))
+        self._set_results(result)
+        self.exact_, self.n_iter_ = objective.exact, result.iterations
+        self._training = {"n_samples": len(graphs.sizes), **training_summary([result])}
+        self._hold(result.w, graphs.nodes.shape[1])
         kinks = "; where labels hold together strongly, belief propagation's log Z has kinks: raise l2"
         smooth = objective.exact or self.inference == "trw"
-        check_end(self.result_, "" if smooth else f'{kinks}, or use inference="trw"')
+        check_end(result, "" if smooth else f'{kinks}, or use inference="trw"')
         if objective.unconverged:
-            evaluations = self.result_.gradient_evaluations
+            evaluations = result.gradient_evaluations
             message = f"belief propagation did not settle in {objective.unconverged} of {evaluations} evaluations"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return self
@@ -298,7 +298,7 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
         """
         check_is_fitted(self, "node_weights_")
         given = self._options(SolverOptions).settings()
-        settings = {each.name: given[each.name] for each in fields(SolverOptions) if each.name != "random_state"}
+        settings = {each.name: given[each.name] for each in fields(SolverOptions)}
         kept = ("inference", "inference_options", "symmetric", "n_jobs", "verbose")
         settings |= {name: getattr(self, name) for name in kept}
         settings |= {
@@ -321,7 +321,8 @@ class GraphCRF(Estimator, BaseEstimator, options=(SolverOptions,), without=("ran
         found = graph_file.read(os.fspath(path))
         known = cls().get_params()
         crf = cls(**{name: value for name, value in found.settings.items() if name in known})
-        crf.classes_, crf.exact_, crf.result_ = found.classes, found.settings["exact"], None
+        crf.classes_, crf.exact_ = found.classes, found.settings["exact"]
+        crf._set_results()
         crf._training = found.settings.get("training", {})
         crf.n_iter_ = crf._training.get("iterations", 0)
         crf._hold(found.w, found.n_node_features)

@@ -34,7 +34,7 @@ from .files import maxent as maxent_file
 from .files.settings import training_summary
 from .training.checkpoint import Checkpoint, Saving
 from .training.fingerprint import checksum, of_classifier
-from .training.options import DevOptions, SolverOptions
+from .training.options import DevOptions, DevParameters, SolverOptions, SolverParameters
 from .training.run import DevData, train
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ __all__ = ["MaxEnt"]
 Array = npt.NDArray[Any]
 
 
-class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, DevOptions)):  # type: ignore[misc]
+class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEstimator):
     """Maximum-entropy classifier: multinomial, binary or one-vs-rest logistic regression on sparse or dense data.
 
     Minimises the sum over samples of -weight log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats; the intercept bears
@@ -74,7 +74,8 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
         n_features_in_: number of columns.
         attributes_: names of the columns; None for a matrix.
         n_iter_: steps of the solver, shape (number of models trained,).
-        result_: status, trace and optimality violation of the training; with "ovr" a list of results, one a class.
+        result_: status, trace and optimality violation of the training; a loaded model has none (NotFittedError).
+        results_: with "ovr" a result for each class, in place of result_; else the one result.
 
     Example:
         >>> from loglinear import MaxEnt
@@ -235,9 +236,19 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
         self.coef_: Any = np.ascontiguousarray(np.concatenate([coef for coef, _ in parts]))
         self.intercept_ = np.concatenate([intercept for _, intercept in parts])
         self.n_iter_ = np.array([result.iterations for result in results], dtype=np.int32)
-        self.result_: Any = results if apart else results[0]
+        self._set_results(*results)
         for result in results:
             check_end(result, stacklevel=3)
+
+    @property
+    def results_(self) -> list[Result]:
+        """The results of all models that were trained: with "ovr" one for each class, else one.
+
+        Raises:
+            NotFittedError: the classifier is not fitted.
+        """
+        check_is_fitted(self, "_results")
+        return [*self._results]
 
     def _solver_options(self) -> SolverOptions:
         return self._options(SolverOptions)
@@ -329,7 +340,7 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
             [[each] for each in shown],
             title=title,
             command=call_text(self, None),
-            trace=self.result_.trace if isinstance(self.result_, Result) else (),
+            trace=self._trace,
         )
 
     def explain(self, X: Any, *, words: Sequence[str] | None = None) -> Explanation:
@@ -404,10 +415,9 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
         return maxent_file.Contents(settings, self._template, self.classes_, attributes, coef, self.intercept_)
 
     def _settings(self) -> dict[str, Any]:
-        if self.result_ is None:  # loaded from a file
+        if not self._results:  # loaded from a file
             stored: dict[str, Any] = self._stored
             return stored
-        results = self.result_ if isinstance(self.result_, list) else [self.result_]
         return {
             "multi_class": self.multi_class,
             "fit_intercept": self.fit_intercept,
@@ -415,7 +425,7 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
             "format": self._format,
             "class_weight": None if self.class_weight is None else str(self.class_weight),
             **self._solver_options().settings(),
-            "training": {**self._sizes, **training_summary(results)},
+            "training": {**self._sizes, **training_summary(self._results)},
         }
 
     @classmethod
@@ -438,7 +448,8 @@ class MaxEnt(ClassifierMixin, Estimator, BaseEstimator, options=(SolverOptions, 
         classifier.classes_, classifier.attributes_ = found.classes, found.attributes
         classifier.coef_, classifier.intercept_ = found.coef, found.intercept
         classifier.n_features_in_ = found.coef.shape[1]
-        classifier.result_, classifier._template = None, found.template
+        classifier._template = found.template
+        classifier._set_results()
         classifier._stored, classifier._format = settings, settings.get("format", "python")
         return classifier
 

@@ -26,7 +26,7 @@ from ..networks.loopy_bp import LoopyBP, Propagation
 from ..networks.numbering import Codes, Numbering
 from ..options import real_number, whole_number
 from ..path import Path
-from ..result import Result, Status
+from ..result import Status
 from ..vectors import Vector
 from .estimator import Estimator, check_end
 from .files import network as network_file
@@ -34,7 +34,7 @@ from .files.schema import refuse
 from .files.settings import training_summary
 from .training.options import SolverOptions
 from .training.resampling import EdgeConfidence, confidence_of
-from .training.structure import NetworkOptions, Trained, Training, train_network
+from .training.structure import NetworkOptions, NetworkParameters, Trained, Training, train_network
 
 if TYPE_CHECKING:
     import networkx
@@ -76,7 +76,7 @@ class LogLikelihood:
         return self.value
 
 
-class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=("gap",)):  # type: ignore[misc]
+class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
     """Pairwise Markov random field over discrete variables, whose structure is learned.
 
     p(x) is proportional to exp(sum over variables of node weights + sum over edges of edge weights). Minimises the sum
@@ -105,7 +105,7 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
         l1_: strength of the L1 penalty.
         path_: the path on which l1 was chosen; missing if l1 was given.
         n_iter_: steps of the solver.
-        result_: status, trace and optimality violation of the training.
+        result_: status, trace and optimality violation of the training; a loaded network has none (NotFittedError).
         inference_report_: how inference went: `loglinear.networks.graph.Report`; None without inference.
 
     Example:
@@ -249,7 +249,7 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
     def _store(self, trained: Trained) -> None:
         numbering, w = self._numbering, trained.w
         self.l1_, self.inference_report_ = trained.l1, trained.report
-        self.result_: Result | None = trained.result
+        self._set_results(trained.result)
         self.n_iter_ = trained.result.iterations
         if trained.path is not None:
             self.path_: Path = trained.path
@@ -508,7 +508,8 @@ class PairwiseMRF(Estimator, BaseEstimator, options=(NetworkOptions,), without=(
             refuse(f"{path}: setting inference_options", network.inference_options, f"what it can be: {error}")
         bins = [None if each is None else np.array(each, dtype=np.float64) for each in settings["bin_edges"]]
         network._store_variables(settings["names"], found.categories, bins)
-        network.l1_, network.result_, network.inference_report_ = float(network.l1), None, None
+        network.l1_, network.inference_report_ = float(network.l1), None
+        network._set_results()
         network._training = settings.get("training", {})
         network._hold(Graph(network._numbering, found.edges, 0), found.scores)
         return network

@@ -52,8 +52,7 @@ def summary_rows(estimator: Any) -> dict[str, str]:
         return {"labels": _named(estimator.classes_), **network_report.graph_rows(estimator)}
     if "coef_" not in known:
         return {}
-    results = estimator.result_ if isinstance(estimator.result_, list) else [estimator.result_]
-    training = training_summary(results) if results[0] is not None else {}
+    training = training_summary(estimator.results_) if estimator.results_ else {}
     coef = estimator.coef_
     found = {
         "model": "classifier",

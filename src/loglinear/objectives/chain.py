@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _core
 from ..constraints import check_constraints, forbidden_pairs, resolved
 from ..data.corpus import Corpus
 from ..data.features import Feature
-from ..options import check_options, option, truth_value, whole_number
+from ..options import Options, check_options, option, option_class, truth_value, whole_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,8 +26,8 @@ MOST_IN_MEMORY = 100_000_000
 __all__ = ["ChainFeatures", "ChainObjective", "FeatureCounts"]
 
 
-@dataclass(frozen=True)
-class ChainFeatures:
+@option_class
+class ChainFeatures(Options):
     """Which features a linear chain has, and which labellings.
 
     This is the one place where both are defined: the parameters of `ChainCRF`, the flags of the command line, the
@@ -46,25 +46,31 @@ class ChainFeatures:
     """
 
     all_states: bool = option(
-        False, "a feature for every attribute with every label, not only for those seen together", truth_value
+        default=False,
+        help="a feature for every attribute with every label, not only for those seen together",
+        check=truth_value,
     )
-    all_transitions: bool = option(False, "a feature for every transition, not only for those seen", truth_value)
+    all_transitions: bool = option(
+        default=False, help="a feature for every transition, not only for those seen", check=truth_value
+    )
     min_count: int = option(
-        1, "attributes on fewer tokens are left out; >= 1", lambda name, value: whole_number(name, value, 1, 2**32 - 1)
+        default=1,
+        help="attributes on fewer tokens are left out; >= 1",
+        check=lambda name, value: whole_number(name, value, 1, 2**32 - 1),
     )
     order: int = option(
-        1,
-        "1, or 2 for a feature for every three labels in a row that are seen, or for all if all transitions are asked "
-        "for. 2 needs a batch solver and at most 256 labels. With a template, its lines decide what there is: a T line "
-        "asks for triples with order 1 too, and a template with neither a T nor a plain B line has none.",
-        lambda name, value: whole_number(name, value, 1, 2),
+        default=1,
+        help="1, or 2 for a feature for every three labels in a row that are seen, or for all if all transitions are "
+        "asked for. 2 needs a batch solver and at most 256 labels. With a template, its lines decide what there is: a "
+        "T line asks for triples with order 1 too, and a template with neither a T nor a plain B line has none.",
+        check=lambda name, value: whole_number(name, value, 1, 2),
     )
     constraints: str | Sequence[tuple[Any, Any]] | None = option(
-        None,
-        "labellings that are allowed, in training and afterwards: a tagging scheme (BIO, IOB1, IOBES, BILOU or BMES), "
-        "or auto for the scheme of the labels. A list of pairs (from, to) forbids these labels in a row; None stands "
-        "for the start or the end of a sentence.",
-        check_constraints,
+        default=None,
+        help="labellings that are allowed, in training and afterwards: a tagging scheme (BIO, IOB1, IOBES, BILOU or "
+        "BMES), or auto for the scheme of the labels. A list of pairs (from, to) forbids these labels in a row; None "
+        "stands for the start or the end of a sentence.",
+        check=check_constraints,
     )
 
     def __post_init__(self) -> None:

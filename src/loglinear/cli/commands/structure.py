@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ...models.network import PairwiseMRF
     from ...models.training.resampling import EdgeConfidence
     from ...path import Path
-    from ...result import Result
     from ..progress import Progress
 
 EXAMPLE = """example: loglinear structure survey.csv --ignore id --edges edges.tsv --plot graph.svg --model survey.model
@@ -191,7 +190,7 @@ def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) ->
         except DataError as error:
             message = f"{name}: {error}"
             raise DataError(message) from error
-    status = estimator.result_.status.message  # type: ignore[union-attr]
+    status = estimator.result_.status.message
     return [text for each in caught if not (text := str(each.message)).startswith(status)]
 
 
@@ -199,7 +198,7 @@ def _confidence(estimator: PairwiseMRF, table: Table, n: int | None, progress: P
     """Return the confidence of the edges by so many bootstrap samples, if any; None if Ctrl-C came before the first."""
     from ...result import Status
 
-    result: Result = estimator.result_  # type: ignore[assignment]
+    result = estimator.result_
     if n is None or result.status is Status.INTERRUPTED:
         return None
 
@@ -231,7 +230,7 @@ class Edges:
         self._estimator, self._table, self._names, self._missing = estimator, table, table.names, missing
         # Numbers of the variables that are not left out.
         self._varying = [i for i, known in enumerate(estimator.categories_) if len(known) > 1]
-        self._result: Result = estimator.result_  # type: ignore[assignment]
+        self._result = estimator.result_
         self._path: Path | None = getattr(estimator, "path_", None)
         self._ranking = ranked_edges(estimator)
         order = (-estimator.strengths_).argsort(kind="stable")

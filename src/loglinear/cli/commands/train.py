@@ -290,7 +290,7 @@ def _train_classifier(
         warnings.simplefilter("ignore", ConvergenceWarning)
         callbacks = _callbacks(progress, arguments.trace, checkpoint)
         fit(classifier, arguments, progress, {"callbacks": callbacks, "checkpoint": checkpoint})
-    return classifier.result_ if isinstance(classifier.result_, list) else [classifier.result_]
+    return classifier.results_
 
 
 def _fit_texts(classifier: MaxEnt, arguments: Namespace, progress: Progress, given: dict[str, Any]) -> None:

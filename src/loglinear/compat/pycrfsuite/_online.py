@@ -118,12 +118,12 @@ class OnlineLearner(ABC):
     """
 
     max_iterations: int = option(
-        100, "epochs at most, >= 0", lambda name, value: whole_number(name, value, 0, 2**31 - 1)
+        default=100, help="epochs at most, >= 0", check=lambda name, value: whole_number(name, value, 0, 2**31 - 1)
     )
     epsilon: float = option(
-        0.0,
-        "stop when the mean loss of a sentence is below it, >= 0",
-        lambda name, value: real_number(name, value, "a finite number >= 0", lambda x: x >= 0.0),
+        default=0.0,
+        help="stop when the mean loss of a sentence is below it, >= 0",
+        check=lambda name, value: real_number(name, value, "a finite number >= 0", lambda x: x >= 0.0),
     )
 
     def __post_init__(self) -> None:
@@ -199,15 +199,18 @@ class PassiveAggressive(OnlineLearner):
     """
 
     type: int = option(
-        1,
-        "0: no slack; 1: PA-I, whose updates are at most c long; 2: PA-II, which penalises the square of the slack",
-        lambda name, value: whole_number(name, value, 0, 2),
+        default=1,
+        help="0: no slack; 1: PA-I, whose updates are at most c long; 2: PA-II, which penalises the square of the "
+        "slack",
+        check=lambda name, value: whole_number(name, value, 0, 2),
     )
-    c: float = option(1.0, "aggressiveness of types 1 and 2, > 0", _positive)
+    c: float = option(default=1.0, help="aggressiveness of types 1 and 2, > 0", check=_positive)
     error_sensitive: bool | int = option(
-        True, "whether wrong labels cost the root of their number; 1 otherwise", _switch
+        default=True, help="whether wrong labels cost the root of their number; 1 otherwise", check=_switch
     )
-    averaging: bool | int = option(True, "whether the model has the average of all iterates, not the last", _switch)
+    averaging: bool | int = option(
+        default=True, help="whether the model has the average of all iterates, not the last", check=_switch
+    )
 
     def learn(self, passes: OnlinePasses, state: State, visits: Numbers) -> float:
         """Visit the sentences in this order, update ``state`` in place and return the sum of the losses."""
@@ -246,8 +249,8 @@ class AROW(OnlineLearner):
         [['A', 'B'], ['B']]
     """
 
-    variance: float = option(1.0, "variance of every weight before the first epoch, > 0", _positive)
-    gamma: float = option(1.0, "trade-off: the larger, the smaller the updates, > 0", _positive)
+    variance: float = option(default=1.0, help="variance of every weight before the first epoch, > 0", check=_positive)
+    gamma: float = option(default=1.0, help="trade-off: the larger, the smaller the updates, > 0", check=_positive)
 
     def start(self, n_features: int) -> State:
         """Return the state before the first epoch."""

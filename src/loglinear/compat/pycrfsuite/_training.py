@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from struct import pack
 from typing import Any
@@ -16,6 +15,7 @@ from ...data.instances import Instances
 from ...data.writing import write_output
 from ...minimize import minimize
 from ...objectives.chain import ChainFeatures, ChainObjective
+from ...options import option_class
 from ...penalty import ElasticNet
 from ...problem import Problem
 from ...result import Status
@@ -32,7 +32,7 @@ Holdout = Callable[[Vector], None]
 _MOST = 1000
 
 
-@dataclass(frozen=True)
+@option_class
 class SummedFeatures(ChainFeatures):
     """The features of a chain as CRFsuite selects them: by the sum of their values."""
 
@@ -83,11 +83,12 @@ def train(
 
 def _features(corpus: Corpus, options: Mapping[str, Any], messages: Messages) -> ChainObjective:
     """Return the objective with the features that the options ask for."""
-    least, all_states, all_pairs = (options[f"feature.{name}"] for name in _FEATURE_NAMES)
     shown = {f"feature.{name}": options[f"feature.{name}"] for name in _FEATURE_NAMES}
     messages.settings("Feature generation", {"type": "CRF1d", **shown})
     messages.clock()
-    objective = ChainObjective(corpus, SummedFeatures(all_states, all_pairs, min_sum=least))
+    least, *whether = (options[f"feature.{name}"] for name in _FEATURE_NAMES)
+    features = dict(zip((name.replace("possible", "all") for name in _FEATURE_NAMES[1:]), whether, strict=True))
+    objective = ChainObjective(corpus, SummedFeatures(min_sum=least, **features))
     messages.progress()
     messages.line(f"Number of features: {objective.n_features}")
     messages.seconds()

@@ -33,7 +33,7 @@ _NAMES = {
 }
 
 
-class CRF(BaseEstimator):  # type: ignore[misc]
+class CRF(BaseEstimator):
     """A chain CRF with the parameters, methods and attributes of sklearn-crfsuite's.
 
     The parameters are CRFsuite's, see `loglinear.compat.pycrfsuite.Trainer`; None is CRFsuite's default. The model is a

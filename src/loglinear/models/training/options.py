@@ -6,56 +6,75 @@ Solvers are imported when they are made, so that a program that only labels text
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...errors import OptionError
-from ...options import check_options, one_of, option, whole_number
+from ...options import Options, check_options, one_of, option, option_class, whole_number
 
 if TYPE_CHECKING:
     from ...minimize import Stop
     from ...penalty import ElasticNet
     from ...solvers import Solver
 
-__all__ = ["DevOptions", "RunOptions", "SolverOptions", "thread_count"]
+__all__ = [
+    "DevOptions",
+    "DevParameters",
+    "Minimisation",
+    "RunOptions",
+    "SolverOptions",
+    "SolverParameters",
+    "thread_count",
+]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SolverOptions:
-    """What to minimise with, and how far.
+@option_class
+class Minimisation(Options):
+    """The options of penalty and solver, in the order in which the command line lists them.
 
     This is the one place where these options are defined: the parameters of estimators, the flags of the command line
-    and the settings in model files derive from the fields, in this order.
+    and the settings in model files derive from the fields.
     """
 
-    l1: float = option(0.0, "strength of the L1 penalty l1 * |w|_1, >= 0; CRFsuite's c1, CRF++'s 1 / C")
+    l1: float = option(default=0.0, help="strength of the L1 penalty l1 * |w|_1, >= 0; CRFsuite's c1, CRF++'s 1 / C")
     l2: float | None = option(
-        None,
-        "strength of the L2 penalty (l2 / 2) * |w|^2, >= 0; twice CRFsuite's c2, CRF++'s 1 / C; by default 1 without "
-        "l1, 0 with it",
+        default=None,
+        help="strength of the L2 penalty (l2 / 2) * |w|^2, >= 0; twice CRFsuite's c2, CRF++'s 1 / C; by default 1 "
+        "without l1, 0 with it",
     )
     solver: str | Solver[Any] | None = option(
-        None,
-        "name of a solver; by default auto, which chooses one by penalty, kind and size of the problem, and says "
+        default=None,
+        help="name of a solver; by default auto, which chooses one by penalty, kind and size of the problem, and says "
         "which. A solver object will do as well.",
     )
     tolerance: float | None = option(
-        None,
-        "of a solver given by name or by default: when it has converged, for most solvers when the mean relative "
+        default=None,
+        help="of a solver given by name or by default: when it has converged, for most solvers when the mean relative "
         "decrease of the objective over the last 5 steps is below it; by default the solver's own",
     )
+    solver_options: Mapping[str, Any] | None = option(
+        default=None,
+        help="further options of a solver given by name, such as passes=10; `loglinear solvers NAME` lists them. A "
+        "dict.",
+    )
+    random_state: int = option(default=0, help="seed of a stochastic solver given by name")
+    max_iterations: int | None = option(default=1000, help="limit on the solver's steps. None for no limit.")
+
+
+@option_class
+class SolverParameters(Minimisation):
+    """The options of a training whose distance from the optimum can be bounded."""
+
     gap: float | None = option(
-        None,
-        "stop when the objective is proved to be within this share of its optimum, such as 0.001. A solver given by "
-        "name or by default then has a tolerance of 0 unless one is given. Needs a convex objective; without l2 the "
+        default=None,
+        help="stop when the objective is proved to be within this share of its optimum, such as 0.001. A solver given "
+        "by name or by default then has a tolerance of 0 unless one is given. Needs a convex objective; without l2 the "
         "proof comes late. None for no such limit.",
     )
-    solver_options: Mapping[str, Any] | None = option(
-        None,
-        "further options of a solver given by name, such as passes=10; `loglinear solvers NAME` lists them. A dict.",
-    )
-    random_state: int = option(0, "seed of a stochastic solver given by name")
-    max_iterations: int | None = option(1000, "limit on the solver's steps. None for no limit.")
+
+
+@option_class
+class SolverOptions(SolverParameters):
+    """The solver, penalty and limits that the options stand for."""
 
     def check(self) -> None:
         """Raise OptionError if an option is out of its range: that is cheaper to find before data are read."""
@@ -125,20 +144,26 @@ class SolverOptions:
         return solver_name(self.solver), self.solver
 
 
-@dataclass(frozen=True, kw_only=True)
-class DevOptions:
-    """The use of development data, beside being scored; the one place where these options are defined."""
+@option_class
+class DevParameters(Options):
+    """The options for development data; the one place where these options are defined."""
 
     keep: str | None = option(
-        None,
-        "weights to keep: last, or best by the score on development data; by default best with a patience, else last",
-        lambda name, value: None if value is None else one_of(name, value, ("last", "best")),
+        default=None,
+        help="weights to keep: last, or best by the score on development data; by default best with a patience, else "
+        "last",
+        check=lambda name, value: None if value is None else one_of(name, value, ("last", "best")),
     )
     patience: int | None = option(
-        None,
-        "stop when the score on development data has not risen for this many iterations. None for no such limit.",
-        lambda name, value: None if value is None else whole_number(name, value, 1, 2**31 - 1),
+        default=None,
+        help="stop when the score on development data has not risen for this many iterations. None for no such limit.",
+        check=lambda name, value: None if value is None else whole_number(name, value, 1, 2**31 - 1),
     )
+
+
+@option_class
+class DevOptions(DevParameters):
+    """The use of development data, beside being scored."""
 
     def check(self, *, given: bool) -> None:
         """Raise OptionError if an option is out of its range, or is set and no development data are given."""
@@ -154,12 +179,12 @@ class DevOptions:
         return self.keep == "best" or (self.keep is None and self.patience is not None)
 
 
-@dataclass(frozen=True)
-class RunOptions:
+@option_class
+class RunOptions(Options):
     """How an estimator runs; the model does not depend on it."""
 
-    n_jobs: int | None = option(None, "threads; None and -1 stand for all cores")
-    verbose: bool = option(False, "whether to print a line to stderr at every iteration")
+    n_jobs: int | None = option(default=None, help="threads; None and -1 stand for all cores")
+    verbose: bool = option(default=False, help="whether to print a line to stderr at every iteration")
 
 
 def thread_count(n_jobs: int | None) -> int:

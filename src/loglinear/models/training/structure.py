@@ -18,7 +18,7 @@ from ...networks.numbering import Codes, Numbering, Numbers, merged
 from ...networks.tree_reweighted import TreeReweighted
 from ...objectives.network import NetworkLikelihood
 from ...objectives.pseudolikelihood import PseudoLikelihood
-from ...options import check_options, one_of, option, real_number, truth_value, whole_number
+from ...options import check_options, one_of, option, option_class, real_number, truth_value, whole_number
 from ...path import Path, PathPoint, falling, onward, path, warn_if_best_is_last
 from ...penalty import ElasticNet, GroupLasso
 from ...problem import Problem
@@ -27,10 +27,10 @@ from ...solvers import LBFGS, Solver
 from ...trace import Trace
 from ...vectors import Vector, count_nonzero
 from .nodewise import nodewise
-from .options import SolverOptions
+from .options import Minimisation, SolverOptions
 from .resampling import bootstrap_rows, in_parallel, instability, subsample_rows
 
-__all__ = ["OBJECTIVES", "NetworkOptions", "Trained", "Training", "train_network"]
+__all__ = ["OBJECTIVES", "NetworkOptions", "NetworkParameters", "Trained", "Training", "train_network"]
 
 OBJECTIVES = ("likelihood", "pseudolikelihood", "nodewise")
 CRITERIA = ("ebic", "cv", "stars")
@@ -41,71 +41,80 @@ Callbacks = tuple[Callback, ...]
 Objectives = NetworkLikelihood | PseudoLikelihood
 
 
-@dataclass(frozen=True, kw_only=True)
-class NetworkOptions(SolverOptions):
-    """How to train a network: the parameters of `PairwiseMRF` derive from these fields."""
+@option_class
+class NetworkParameters(Minimisation):
+    """The options of `PairwiseMRF`."""
 
     l1: str | float = option(  # type: ignore[assignment]
-        "ebic",
-        'strength of the L1 penalty, >= 0; or how to choose it on a path: "ebic", the extended Bayesian information '
-        'criterion (Foygel & Drton 2010), "cv", cross validation, or "stars", the stability of the edges on subsamples '
+        default="ebic",
+        help='strength of the L1 penalty, >= 0; or how to choose it on a path: "ebic", the extended Bayesian '
+        'information criterion (Foygel & Drton 2010), "cv", cross validation, or "stars", the stability of the edges '
+        "on subsamples "
         "(Liu, Roeder & Wasserman 2010)",
     )
-    l2: float = option(0.0, "strength of the L2 penalty (l2 / 2) * |w|^2, >= 0")
+    l2: float = option(default=0.0, help="strength of the L2 penalty (l2 / 2) * |w|^2, >= 0")
     solver: str | Solver[Any] = option(
-        "grafting_light",
-        "name of a solver, or a solver object. The default needs an l1 > 0; groups get prox_gradient in its place. "
+        default="grafting_light",
+        help="name of a solver, or a solver object. The default needs an l1 > 0; groups get prox_gradient in its "
+        "place. "
         '"nodewise" has solvers of its own, and no use for this option.',
     )
     solver_options: Mapping[str, Any] | None = option(
-        None,
-        "further options of a solver given by name, such as steps=5. With the likelihood grafting_light selects "
+        default=None,
+        help="further options of a solver given by name, such as steps=5. With the likelihood grafting_light selects "
         "n_variables / 10 weights at a time unless ``select`` says otherwise.",
     )
-    random_state: int = option(0, "seed of all that is drawn")
+    random_state: int = option(default=0, help="seed of all that is drawn")
     objective: str = option(
-        "pseudolikelihood",
-        '"likelihood", "pseudolikelihood" (all conditionals at once, an edge\'s weights shared by both ends) or '
+        default="pseudolikelihood",
+        help='"likelihood", "pseudolikelihood" (all conditionals at once, an edge\'s weights shared by both ends) or '
         '"nodewise" (each by itself; the two estimates of an edge are joined by ``rule``)',
-        lambda name, value: one_of(name, value, OBJECTIVES),
+        check=lambda name, value: one_of(name, value, OBJECTIVES),
     )
     inference: str | None = option(
-        None, 'of objective="likelihood": "loopy_bp", its default, "trw", "exact" (small tree-width) or "gibbs"'
+        default=None,
+        help='of objective="likelihood": "loopy_bp", its default, "trw", "exact" (small tree-width) or "gibbs"',
     )
     inference_options: Mapping[str, Any] | None = option(
-        None, "options of the inference. A dict; see `loglinear.networks`."
+        default=None, help="options of the inference. A dict; see `loglinear.networks`."
     )
     grouped: bool = option(
-        False,
-        "penalise all weights of an edge together, by their Euclidean norm; for variables of many states",
-        truth_value,
+        default=False,
+        help="penalise all weights of an edge together, by their Euclidean norm; for variables of many states",
+        check=truth_value,
     )
     rule: str = option(
-        "and", 'of "nodewise": an edge needs both estimates ("and") or one ("or"); its weight is their mean'
+        default="and",
+        help='of "nodewise": an edge needs both estimates ("and") or one ("or"); its weight is their mean',
     )
     path_options: Mapping[str, Any] | None = option(
-        None,
-        "options of a path: ``l1``, the number of strengths, behind which EBIC goes on until it has turned, or the "
-        "strengths; ``ratio`` of the last to the first; ``gamma`` of EBIC; ``folds`` of cross validation; "
+        default=None,
+        help="options of a path: ``l1``, the number of strengths, behind which EBIC goes on until it has turned, or "
+        "the strengths; ``ratio`` of the last to the first; ``gamma`` of EBIC; ``folds`` of cross validation; "
         "``subsamples`` and the largest ``instability`` of stars",
     )
     max_states: int = option(
-        32,
-        "most states of a variable; a variable of more is refused",
-        lambda name, value: whole_number(name, value, 2, 2**16 - 1),
+        default=32,
+        help="most states of a variable; a variable of more is refused",
+        check=lambda name, value: whole_number(name, value, 2, 2**16 - 1),
     )
     bins: int | None = option(
-        None,
-        "cut every column of numbers that has more different values than this into this many ranges, of about equally "
-        "many values each",
-        lambda name, value: None if value is None else whole_number(name, value, 2, 2**16 - 1),
+        default=None,
+        help="cut every column of numbers that has more different values than this into this many ranges, of about "
+        "equally many values each",
+        check=lambda name, value: None if value is None else whole_number(name, value, 2, 2**16 - 1),
     )
     cuts: Mapping[Any, Sequence[float]] | None = option(
-        None,
-        "edges between the bins of columns of numbers, ascending, by the column's name, as in {'age': [18, 30, 65]}. "
-        "An edge belongs to the bin above it. Where columns have no names, by their number.",
-        lambda name, value: check_cuts(name, value),
+        default=None,
+        help="edges between the bins of columns of numbers, ascending, by the column's name, as in {'age': [18, 30, "
+        "65]}. An edge belongs to the bin above it. Where columns have no names, by their number.",
+        check=lambda name, value: check_cuts(name, value),
     )
+
+
+@option_class
+class NetworkOptions(NetworkParameters):
+    """How to train a network."""
 
     def check(self) -> None:
         """Raise OptionError if an option is out of its range, or contradicts another one."""
@@ -122,7 +131,7 @@ class NetworkOptions(SolverOptions):
 
     def at(self, l1: float, **changes: Any) -> SolverOptions:
         """Return what to minimise with at a strength of the L1 penalty."""
-        shared = {each.name: getattr(self, each.name) for each in fields(SolverOptions)}
+        shared = {each.name: getattr(self, each.name) for each in fields(Minimisation)}
         return SolverOptions(**shared | {"l1": l1} | changes)
 
 
@@ -258,7 +267,9 @@ class Training:
         solver = self.solver(problem.penalty.l1)
         if w0 is None or isinstance(objective, NetworkLikelihood):
             w0 = objective.independent()
-        result = minimize(problem, solver, w0, stop=self.options.stop(), callbacks=self.callbacks)
+        result = minimize(
+            problem, solver, w0, stop=Stop(max_iterations=self.options.max_iterations), callbacks=self.callbacks
+        )
         report = _report(objective, result.w)
         result = replace(result, w=objective.natural(result.w), state=None)  # type: ignore[arg-type]
         return Trained(result.w, problem.penalty.l1, result, report)
@@ -314,7 +325,7 @@ class Training:
             strengths,
             solver=self.solver(1.0),
             w0=objective.independent(),
-            stop=self.options.stop(),
+            stop=Stop(max_iterations=self.options.max_iterations),
             score=criterion,
             further=self._goes_on,
             callbacks=self.callbacks,
