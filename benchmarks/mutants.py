@@ -102,15 +102,15 @@ TESTS = {
     "models/explain/answers.py": "models/test_summary.py report cli/commands/test_evaluate.py",
     "models/chain.py": "models/test_chain.py models/test_n_best.py models/test_second_order.py report/test_page.py",
     "models/files/chain.py": "models/test_chain.py models/test_foreign.py models/files/test_hostile_files.py",
-    "models/training/chain_parts.py": "objectives/test_parts.py",
     "models/chain_single.py": "models/test_single.py models/test_chain.py",
-    "models/training/chain.py": "models/training/test_run.py models/test_chain.py cli/commands/test_select.py",
+    "models/training/chain.py": "objectives/test_parts.py dask/test_chain.py "
+    "models/training/test_run.py models/test_chain.py cli/commands/test_select.py",
     "models/chain_weights.py": "models/test_chain_weights.py models/test_second_order.py models/test_foreign.py",
     "models/*/checkpoint.py": "models/training/test_checkpoint.py cli/commands/test_train_checkpoint.py",
     "models/estimator.py": "models/test_estimator.py models/test_scikit_learn_habits.py models/training/test_run.py",
     "models/explain/expla*.py": "models/explain/test_explained.py models/explain/test_explanation.py "
     "cli/commands/test_explain.py",
-    "models/training/fingerprint.py": "models/training/test_fingerprint.py models/training/test_checkpoint.py",
+    "data/fingerprint.py": "data/test_fingerprint.py models/training/test_checkpoint.py",
     "models/training/interrupts.py": "models/training/test_checkpoint.py cli/commands/test_train_checkpoint.py",
     "models/*graph.py": "models/test_graph.py report/test_network_page.py",
     "models/*maxent.py": "models/test_maxent.py models/test_label_types.py models/files/test_hostile_files.py report",

@@ -15,6 +15,9 @@ Not reaching an optimum is no exception: it is a ``Status`` of the result.
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 __all__ = [
     "ClusterError",
     "DataError",
@@ -23,6 +26,7 @@ __all__ = [
     "ObjectiveError",
     "OptionError",
     "TemplateError",
+    "warn",
 ]
 
 
@@ -114,3 +118,16 @@ class ObjectiveError(LogLinearError, ArithmeticError):
             ...
         loglinear.errors.ObjectiveError: the objective is inf at the starting point; ...
     """
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, and name the line of the program that called the library.
+
+    Args:
+        message: text of the warning.
+        category: class of the warning.
+    """
+    depth, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == __name__.partition(".")[0]:
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=depth)

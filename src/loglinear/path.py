@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeGuard
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import vectors
-from .errors import OptionError
+from .errors import OptionError, warn
 from .minimize import Callback, Stop, minimize
 from .options import real_number, whole_number
 from .penalty import ElasticNet
@@ -164,7 +163,7 @@ def path(
         if interrupted:
             return Path(tuple(points), interrupted=True)
     found = Path(tuple(points))
-    warn_if_best_is_last(found, stacklevel=2)
+    warn_if_best_is_last(found)
     return found
 
 
@@ -195,17 +194,11 @@ def _at_limit(points: Sequence[PathPoint]) -> bool:
     return not before - last >= LEAST_DECREASE * first or last < LEAST_NLL * first
 
 
-def warn_if_best_is_last(found: Path, *, stacklevel: int = 1) -> None:
-    """Warn if a path that nobody interrupted has its best point at its end.
-
-    Args:
-        found: the path.
-        stacklevel: frames from the function that calls this one to the code that the warning names.
-    """
+def warn_if_best_is_last(found: Path) -> None:
+    """Warn if a path that nobody interrupted has its best point at its end."""
     if found.best_is_last and not found.interrupted:
         last = found.points[-1].l1
-        message = f"the best point of the path is its last one, l1 {last:.6g}: smaller strengths may be better still"
-        warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+        warn(f"the best point of the path is its last one, l1 {last:.6g}: smaller strengths may be better still")
 
 
 def falling(largest: float, number: int, ratio: float = 0.01, *, last: float | None = None) -> Vector:

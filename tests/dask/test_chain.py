@@ -9,19 +9,21 @@ import pickle
 import subprocess
 import sys
 import time
+import warnings
+from inspect import signature
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import loglinear
-from loglinear import ChainFeatures, Checkpoint, ClusterError, DataError, OptionError
+from loglinear import ChainFeatures, Checkpoint, ClusterError, Corpus, DataError, OptionError
 from loglinear.dask import ChainCRF, train
 from loglinear.dask.cluster import Cluster, client_of, connected
 from loglinear.dask.spread import SpreadGroup, Tally
-from loglinear.data.parts import cut
-from loglinear.models.training.chain_parts import of_parts, train_parts
-from loglinear.models.training.options import SolverOptions
+from loglinear.data.parts import ListedPart, cut
+from loglinear.models.training.chain import DevSet, train_chain
+from loglinear.models.training.options import DevOptions, SolverOptions
 from loglinear.objectives.parts import ChainParts
 from oracles.samples import chunky
 
@@ -68,7 +70,7 @@ def test_value_gradient_and_restriction_are_bitwise_those_of_one_process(client,
         small, small_there = here.restrict(kept), there.restrict(kept)
         assert small_there.value_and_gradient(w[kept])[0] == small.value_and_gradient(w[kept])[0]
         np.testing.assert_array_equal(small_there.value_and_gradient(w[kept])[1], small.value_and_gradient(w[kept])[1])
-    assert of_parts(here) == of_parts(there)
+    assert here.fingerprint() == there.fingerprint()
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_value_gradient_and_restriction_are_bitwise_those_of_one_process(client,
 )
 def test_weights_and_model_file_are_bitwise_those_of_one_process(client, folder, parts, options):
     options = {**options, "max_iterations": 12}
-    model, result = train_parts(ChainParts(parts), SolverOptions(**options))
+    model, result = train_chain(ChainParts(parts), SolverOptions(**options))
     with pytest.warns(Warning, match="limit"):
         crf = ChainCRF(template=TEMPLATE, client=client, part_bytes=400, **options).fit(str(folder / "part-*.txt"))
     np.testing.assert_array_equal(crf.result_.w, result.w)
@@ -110,31 +112,133 @@ def test_every_road_of_the_data_leads_to_the_same_model(client, tmp_path):
     from dask import delayed
 
     X, y = chunky(40)
+    weights = [0.25 * (number % 5) for number in range(40)]
     cuts = [0, 15, 25, 40]
-    chunks = [(X[a:b], y[a:b]) for a, b in pairwise(cuts)]
-    for number, (xs, ys) in enumerate(chunks):
-        rows = [{"tokens": tokens, "labels": labels} for tokens, labels in zip(xs, ys, strict=True)]
+    chunks = [(X[a:b], y[a:b], weights[a:b]) for a, b in pairwise(cuts)]
+    for number, chunk in enumerate(chunks):
+        names = ("tokens", "labels", "weight")
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*chunk, strict=True)]
         (tmp_path / f"{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        columns = {name: [row[name] for row in rows] for name in ("tokens", "labels")}
+        columns = dict(zip(names, chunk, strict=True))
         (tmp_path / "parquet").mkdir(exist_ok=True)
         pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "parquet" / f"{number}.parquet")
-    pairs = dask.bag.from_delayed([delayed(list)(list(zip(*chunk, strict=True))) for chunk in chunks])
-    sentences = dask.bag.from_delayed([delayed(list)(xs) for xs, _ in chunks])
-    labels = dask.bag.from_delayed([delayed(list)(ys) for _, ys in chunks])
+    bags = [dask.bag.from_delayed([delayed(list)(chunk[k]) for chunk in chunks]) for k in range(3)]
+    rows = dask.bag.read_text(str(tmp_path / "*.jsonl")).map(json.loads)
     largest = max(path.stat().st_size for path in tmp_path.glob("*.jsonl"))  # no two files are one part
     crf = ChainCRF(l2=1.0, client=client, part_bytes=largest)
     expected = crf.fit(str(tmp_path / "*.jsonl")).result_.w
     for given in (
-        (pairs,),
-        (sentences, labels),
+        (rows,),
+        bags,
         ([delayed(tuple)(chunk) for chunk in chunks],),
         (client.scatter([tuple(chunk) for chunk in chunks]),),
         (tmp_path / "parquet",),
     ):
-        np.testing.assert_array_equal(crf.fit(*given).result_.w, expected)
-    whole = loglinear.ChainCRF(l2=1.0).fit(X, y)
-    assert crf.fit(X, y).result_.objective == pytest.approx(whole.result_.objective, rel=1e-6)
+        sample_weight = given[2] if len(given) == 3 else None
+        np.testing.assert_array_equal(crf.fit(*given[:2], sample_weight=sample_weight).result_.w, expected)
+    whole = loglinear.ChainCRF(l2=1.0).fit(X, y, sample_weight=weights)
+    assert crf.fit(X, y, sample_weight=weights).result_.objective == pytest.approx(whole.result_.objective, rel=1e-6)
     assert crf.predict(X) == whole.predict(X)
+    pairs = dask.bag.from_delayed([delayed(list)(list(zip(*chunk[:2], strict=True))) for chunk in chunks])
+    unweighted = crf.fit(pairs).result_.w
+    np.testing.assert_array_equal(crf.fit(*bags[:2]).result_.w, unweighted)
+    assert not np.array_equal(unweighted, expected)
+
+
+def test_the_options_are_those_of_one_process():
+    constructors, fits = ([signature(getattr(kind, name)).parameters for kind in (loglinear.ChainCRF, ChainCRF)]
+                          for name in ("__init__", "fit"))  # fmt: skip
+    assert {*constructors[1]} - {*constructors[0]} == {"client", "part_bytes"}
+    assert {*fits[1]} - {*fits[0]} == {"format", "partial", "tally"}
+    for here, there in (constructors, fits):
+        assert {name: there[name].default for name in here} == {name: each.default for name, each in here.items()}
+
+
+def told(fit):
+    """The texts of the warnings that a training gives, each of which names the line of the caller."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        crf = fit()
+    assert {each.filename for each in caught} <= {__file__}
+    return crf, sorted(str(each.message) for each in caught)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ["1 of 30 sentences have no known label"]),
+        ({"constraints": "auto"}, ["1 of 30 sentences", "constraints='auto': the labels follow no tagging scheme"]),
+        ({"min_count": 500}, ["1 of 30 sentences", "no attribute is left: none is on 500 tokens or more"]),
+        ({"l1": 1e9}, ["1 of 30 sentences", "no feature is left: l1=1e+09"]),
+    ],
+)
+def test_the_warnings_are_those_of_one_process(client, options, expected):
+    X, y = chunky(30)
+    y[11] = [None] * len(y[11])
+    _, here = told(lambda: loglinear.ChainCRF(**options).fit(X, y))
+    _, there = told(lambda: ChainCRF(client=client, **options).fit(X, y))
+    assert there == here
+    assert [text.startswith(start) for text, start in zip(here, expected, strict=True)] == [True] * len(expected)
+
+
+def test_a_model_to_start_at_with_another_template_or_labels_of_another_type_is_told(client):
+    X, y = [["Dogs", "bark"]] * 3, [["N", "V"]] * 3
+    old = loglinear.ChainCRF(template="U:%x[0,0]\n").fit(X, y)
+    _, here = told(lambda: loglinear.ChainCRF(template=TEMPLATE.replace("/%x[0,1]", "")).fit(X, y, start=old))
+    _, there = told(lambda: ChainCRF(template=TEMPLATE.replace("/%x[0,1]", ""), client=client).fit(X, y, start=old))
+    assert there == here
+    assert "has another template" in here[0]
+    crf, none = told(lambda: ChainCRF(client=client).fit(X, y, start=old))
+    assert (crf.model_.template, crf.result_.start.n_shared, none) == ("U:%x[0,0]\n", old.result_.w.size, [])
+    with pytest.raises(DataError, match="the labels are of type int, and the model to start at has labels of type str"):
+        ChainCRF(client=client).fit(X, [[0, 1]] * 3, start=old)
+
+
+def noisy(n, seed):
+    """Sentences of which a third have labels at random, and their weights."""
+    X, y = chunky(n, seed)
+    rng = np.random.default_rng(seed)
+    for labels in y[::3]:
+        labels[:] = rng.choice([*"ABC"], len(labels)).tolist()
+    return X, y, (rng.integers(0, 4, n) / 2).tolist()
+
+
+@pytest.mark.parametrize("use", [{}, {"keep": "best"}, {"patience": 2}, {"patience": 2, "keep": "last"}])
+def test_weights_and_development_data_choose_the_iteration_of_one_process(client, monkeypatch, use):
+    monkeypatch.setattr(importlib.import_module("loglinear.dask.data"), "SENTENCES", 17)
+    X, y, sample_weight = noisy(60, 1)
+    dev, options = noisy(40, 2)[:2], {"l2": 0.001, "solver": "lbfgs", "max_iterations": 25, **use}
+    data = {"sample_weight": sample_weight, "X_dev": dev[0], "y_dev": dev[1]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the limit
+        here = loglinear.ChainCRF(**options).fit(X, y, **data)
+        there = ChainCRF(client=client, **options).fit(X, y, **data)
+        parts = [ListedPart("", X[a : a + 17], y[a : a + 17], None, sample_weight[a : a + 17]) for a in (0, 17, 34, 51)]
+        scored = DevSet(Corpus.encode(*dev), there._options(DevOptions))
+        _, result = train_chain(ChainParts(parts), there._options(SolverOptions), dev=scored)
+        unweighted = loglinear.ChainCRF(**options).fit(X, y, **data | {"sample_weight": None})
+    assert (there.result_.iterations, there.result_.kept, there.result_.status.name) == (
+        here.result_.iterations,
+        here.result_.kept,
+        here.result_.status.name,
+    )
+    assert [record.dev for record in there.result_.trace] == [record.dev for record in here.result_.trace]
+    assert (here.result_.iterations < 25) == ("patience" in use)
+    assert (here.result_.kept is not None) == (use not in ({}, {"patience": 2, "keep": "last"}))
+    np.testing.assert_array_equal(there.result_.w, result.w)
+    expected = pytest.approx(here.state_features_, rel=1e-6, abs=1e-9)
+    assert there.state_features_ == expected
+    assert unweighted.state_features_ != expected
+    settings = [json.loads(crf.model_.settings) for crf in (here, there)]
+    assert [each[name] for each in settings for name in ("keep", "patience")] == 2 * [
+        use.get("keep"),
+        use.get("patience"),
+    ]
+
+
+def test_patience_without_development_data_is_refused_before_data_are_read(client):
+    with pytest.raises(OptionError, match="patience needs development data"):
+        ChainCRF(client=client, patience=3).fit("nowhere.txt")
 
 
 def test_bags_are_tagged_where_they_are(client):
@@ -174,6 +278,12 @@ def test_mistakes_in_files_name_file_and_line(client, tmp_path):
         crf.fit(client.scatter([([[("a", "b")]], [["A"]]), 3]))
     with pytest.raises(DataError, match="need labels"):
         crf.fit([[["a"]]])
+    with pytest.raises(OptionError, match="leave out sample_weight"):
+        crf.fit(tmp_path, sample_weight=[1.0])
+    with pytest.raises(DataError, match=r"weight -1.0 of sentence 1 is not"):
+        crf.fit([[("a", "b")]] * 2, [["A"]] * 2, sample_weight=[1.0, -1.0])
+    with pytest.raises(DataError, match="2 sentences, but weights of 1"):
+        crf.fit([[("a", "b")]] * 2, [["A"]] * 2, sample_weight=[1.0])
 
 
 def test_constraints_that_forbid_a_label_name_the_part(client):

@@ -8,14 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
 
-from loglinear import ChainCRF
+from loglinear import ChainCRF, ChainFeatures, Corpus
 from loglinear.data.parts import cut
-from loglinear.models.training.chain_parts import train_parts
-from loglinear.models.training.options import SolverOptions
+from loglinear.models.training.chain import DevSet, train_chain
+from loglinear.models.training.options import DevOptions, SolverOptions
 from loglinear.objectives.parts import ChainParts
 from oracles.samples import chunky
 
@@ -53,11 +54,93 @@ def test_a_folder_of_files_one_command_a_model(folder, tmp_path):
     assert "200 sentences" in done.stderr
     assert "slowest at part" in done.stderr
     assert "Traceback" not in done.stderr
-    expected, _ = train_parts(ChainParts(parts), SolverOptions(l2=2.0))
+    expected, _ = train_chain(ChainParts(parts), SolverOptions(l2=2.0))
     found = ChainCRF.load(model).model_
     weights = [sorted(each.state_features()) for each in (found, expected)]
     assert weights[0] == weights[1]
     assert np.isfinite([weight for *_, weight in weights[0]]).all()
+
+
+def spans(n, seed, *, scheme):
+    """Lines of sentences with weights, some of them without a known label, in a tagging scheme or in none."""
+    X, y = chunky(n, seed)
+    rng = np.random.default_rng(seed)
+    named = {"A": "O", "B": "B-X", "C": "I-X"} if scheme else {"A": "A", "B": "B", "C": "C"}
+    lines = []
+    for tokens, letters in zip(X, y, strict=True):
+        labels = [named[letter] if rng.random() < 0.8 else named["B"] for letter in letters]
+        for at in range(len(labels)):
+            before = labels[at - 1] if at else named["A"]
+            labels[at] = "B-X" if scheme and labels[at] == "I-X" and before == "O" else labels[at]
+        lines.append({"tokens": tokens, "labels": labels, "weight": float(rng.integers(1, 5)) / 2})
+    return lines
+
+
+def described(model):
+    """The settings of a model but for the time of the training, and its weights by name."""
+    found = ChainCRF.load(model)
+    settings = json.loads(found.model_.settings)
+    assert settings["training"].pop("seconds") > 0
+    weights = {str(key): w for *key, w in found.model_.state_features()}
+    weights |= {str(key): w for *key, w in found.model_.transition_features()}
+    return settings, weights
+
+
+def warnings_of(finished, names):
+    """The warnings of a command, with one name for the training data."""
+    said = [line for line in finished.stderr.splitlines() if line.startswith("warning: ")]
+    for name in names:
+        said = [line.replace(str(name), "TRAIN") for line in said]
+    return sorted(said)
+
+
+@pytest.mark.parametrize("scheme", [True, False])
+def test_workers_give_the_model_and_the_warnings_of_one_process(tmp_path, scheme):
+    lines = spans(120, 1, scheme=scheme)
+    for unknown in (7, 60):
+        lines[unknown]["labels"] = [None] * len(lines[unknown]["labels"])
+    (tmp_path / "parts").mkdir()
+    for number in range(6):
+        text = "".join(json.dumps(line) + "\n" for line in lines[20 * number : 20 * number + 20])
+        (tmp_path / "parts" / f"{number}.jsonl").write_text(text)
+    (tmp_path / "all.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    dev = spans(60, 2, scheme=scheme)
+    dev[5]["labels"][0] = "B-NEW" if scheme else "NEW"
+    (tmp_path / "dev.jsonl").write_text("".join(json.dumps(line) + "\n" for line in dev))
+    options = ["--partial", "--constraints", "auto", "--dev", tmp_path / "dev.jsonl", "--patience", 2]
+    options += ["--solver", "lbfgs", "--l2", 0.001, "--max-iterations", 40]
+    size = (tmp_path / "all.jsonl").stat().st_size / 2**20
+    here = ended(tmp_path / "all.jsonl", *options, "--model", tmp_path / "here")
+    there = ended(tmp_path / "parts", "--workers", 2, "--part-mb", size / 4, *options, "--model", tmp_path / "there")
+    for finished in (here, there):
+        assert finished.returncode == 0, finished.stderr
+    said = warnings_of(here, [tmp_path / "all.jsonl"])
+    assert warnings_of(there, [tmp_path / "parts"]) == said
+    expected = ["2 of 120 sentences have no known label", f"{tmp_path / 'dev.jsonl'} has labels that TRAIN has not"]
+    expected += [] if scheme else ["constraints='auto': the labels follow no tagging scheme"]
+    assert len(said) == len(expected)
+    assert all(any(line.startswith(f"warning: {start}") for line in said) for start in expected), said
+
+    settings, weights = zip(*(described(tmp_path / name) for name in ("here", "there")), strict=True)
+    training = [each.pop("training") for each in settings]
+    assert settings[0] == settings[1]
+    assert settings[0]["constraints"] == ("BIO" if scheme else None)
+    assert training[0]["status"] == "dev_score_turned"
+    for name in ("status", "iterations", "kept", "dev", "n_sentences", "n_tokens", "n_features"):
+        assert training[0][name] == training[1][name]
+    assert training[1]["objective"] == pytest.approx(training[0]["objective"], rel=1e-10)
+    assert weights[1] == pytest.approx(weights[0], rel=1e-6, abs=1e-9)
+
+    parts = cut(tmp_path / "parts", partial=True, part_bytes=int(size / 4 * 2**20))
+    assert len(parts) > 2
+    use = DevOptions(patience=2)
+    data = ChainParts(parts, ChainFeatures(constraints="auto"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        solver = SolverOptions(solver="lbfgs", l2=0.001, max_iterations=40)
+        model, _ = train_chain(data, solver, dev=DevSet(Corpus.read(tmp_path / "dev.jsonl", partial=True), use))
+    model.save(str(tmp_path / "one"))
+    assert described(tmp_path / "one")[1] == weights[1]
 
 
 def test_a_mistake_in_a_file_is_named_and_no_file_is_left(folder, tmp_path):

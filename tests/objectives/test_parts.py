@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import replace
 from itertools import pairwise
@@ -28,9 +29,10 @@ from loglinear import (
 )
 from loglinear.data.parts import CorpusPart, JoinedPart, ListedPart, cut
 from loglinear.errors import DataError, OptionError
-from loglinear.models.training.chain_parts import train_parts
+from loglinear.models.training.chain import train_chain
 from loglinear.models.training.options import SolverOptions
 from loglinear.models.training.run import train
+from loglinear.objectives.chain_data import ChainData
 from loglinear.objectives.groups import in_tree
 from loglinear.objectives.part import Counts, EncodedPart
 from loglinear.objectives.parts import ChainParts
@@ -189,14 +191,14 @@ def test_a_resumed_training_is_bitwise_one_that_was_never_stopped(tmp_path, stop
     X, y = chunky(60)
     objective = ChainParts(cut_at(X, y, [20, 45]))
     options = SolverOptions(l1=0.5, solver="parameter_mixing", max_iterations=15)
-    whole = train_parts(objective, options)[1]
+    whole = train_chain(objective, options)[1]
     path = tmp_path / "checkpoint"
-    train_parts(objective, replace(options, max_iterations=stop), checkpoint=Checkpoint(path))
-    resumed = train_parts(objective, options, checkpoint=Checkpoint(path, resume=True))[1]
+    train_chain(objective, replace(options, max_iterations=stop), checkpoint=Checkpoint(path))
+    resumed = train_chain(objective, options, checkpoint=Checkpoint(path, resume=True))[1]
     np.testing.assert_array_equal(resumed.w, whole.w)
     assert [record.objective for record in resumed.trace] == [record.objective for record in whole.trace]
     with pytest.raises(ValueError, match="training data"):
-        train_parts(ChainParts(cut_at(X, y, [20])), options, checkpoint=Checkpoint(path, resume=True))
+        train_chain(ChainParts(cut_at(X, y, [20])), options, checkpoint=Checkpoint(path, resume=True))
 
 
 def test_a_pass_over_a_single_part_is_one_of_sgd():
@@ -356,6 +358,69 @@ def test_a_corpus_on_disk_is_cut_by_its_size_and_checked_part_by_part(tmp_path):
     ids.write_bytes(content)
     with pytest.raises(DataError, match=r"state_ids\.u32"):
         parts[0].read()
+
+
+def test_weights_of_sentences_reach_the_parts_of_every_kind_of_file(tmp_path):
+    import pyarrow
+    import pyarrow.parquet
+
+    X, y = chunky(24)
+    weights = [0.5 * (number % 4) for number in range(len(X))]
+    rows = list(zip(X, y, weights, strict=True))
+    columns = {"tokens": X, "labels": y, "weight": weights}
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet", row_group_size=7)
+    (tmp_path / "range.jsonl").write_text(
+        "".join(json.dumps({"tokens": t, "labels": s, "weight": w}) + "\n" for t, s, w in rows)
+    )
+    lines = [
+        f"@weight:{w}\n" + "".join("\t".join([label, *token]) + "\n" for token, label in zip(t, s, strict=True)) + "\n"
+        for t, s, w in rows
+    ]
+    (tmp_path / "a.crfsuite").write_text("".join(lines))
+    for number in range(3):
+        (tmp_path / f"small-{number}.crfsuite").write_text("".join(lines[8 * number : 8 * number + 8]))
+    Corpus.encode(X, y, sample_weight=weights).save(tmp_path / "corpus")
+    size = (tmp_path / "a.crfsuite").stat().st_size
+    whole = ChainObjective(Corpus.encode(X, y, sample_weight=weights))
+    expected, _ = whole.value_and_gradient(np.zeros(whole.n_features))
+    for pattern, part_bytes in [
+        ("a.parquet", 1),
+        ("range.jsonl", 400),
+        ("a.crfsuite", 400),
+        ("small-*", size // 2),
+        ("corpus", 20),
+    ]:
+        objective = ChainParts(cut(tmp_path / pattern, part_bytes=part_bytes))
+        assert objective.group.size > 1
+        assert objective.weights.tolist() == weights
+        value, _ = objective.value_and_gradient(np.zeros(objective.n_features))
+        assert value == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_single_part_of_one_block_trains_bitwise_as_the_whole():
+    X, y = chunky(80)
+    weights = np.random.default_rng(0).integers(0, 3, len(X)).tolist()
+    whole = ChainObjective(Corpus.encode(X, y, sample_weight=weights))
+    part = ChainParts([ListedPart("all", X, y, weights=weights)])
+    models = []
+    for data in (whole, part):
+        _, result = train_chain(data, SolverOptions(l1=0.5, solver="owlqn"))
+        models.append((data.model(result.w).to_bytes(), result.iterations, result.objective))
+    assert models[0] == models[1]
+
+
+def test_what_training_asks_of_data_is_answered_alike_by_the_whole_and_by_parts():
+    X, y = chunky(30)
+    y[4], y[20] = [None] * len(y[4]), [None] * len(y[20])
+    features = ChainFeatures(min_count=2, order=2, constraints="auto")
+    whole, parts = ChainObjective(Corpus.encode(X, y), features), ChainParts(cut_at(X, y, [9, 10]), features)
+    asked = [name for name in vars(ChainData) if not name.startswith("_")]
+    values = {name for name in asked if isinstance(vars(ChainData)[name], property)}
+    assert {"n_unknown", "n_attributes", "label_type", "requested", "features"} < values
+    for name in values:
+        assert getattr(parts, name) == getattr(whole, name), name
+    assert parts.n_unknown == 2
+    assert parts.fingerprint()["sentences"] == whole.fingerprint()["sentences"] == 30
 
 
 def test_small_files_in_a_row_are_one_part(tmp_path):

@@ -99,6 +99,11 @@ impl PartCounts {
     }
 
     #[getter]
+    fn n_attributes(&self) -> usize {
+        self.inner.attributes.len()
+    }
+
+    #[getter]
     fn labels(&self) -> Vec<String> {
         self.inner.labels.clone()
     }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DataError, OptionError
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Iterator
 
     from ..data.corpus import Corpus
@@ -15,17 +16,20 @@ if TYPE_CHECKING:
     from ..models.training.chain import DevSet
     from ..models.training.options import DevOptions
     from ..models.training.start import Start
+    from ..objectives.chain import ChainFeatures, ChainObjective
+    from ..objectives.chain_data import ChainData
     from .progress import Progress
 
 __all__ = [
+    "Reading",
     "check_joint",
     "default_scheme",
     "model_format",
     "naming",
     "open_model",
-    "read_sentences",
     "read_template",
     "rereadable",
+    "sizes",
 ]
 
 
@@ -152,48 +156,90 @@ def read_template(preset: str | None, template: str | None) -> str | None:
         raise OptionError(message) from error
 
 
-def read_sentences(
-    train: str,
-    dev: str | None,
-    *,
-    preset: str | None,
-    template: str | None,
-    format: str | None,
-    threads: int,
-    progress: Progress,
-    use: DevOptions | None = None,
-    partial: bool = False,
-    start: Start | None = None,
-    name: str | None = None,
-) -> tuple[Corpus, DevSet | None]:
-    """Read the training data of a chain and, if there are any, the development data; say what was found.
+class Reading(NamedTuple):
+    """How a command reads its files of sentences.
 
-    The training data's name in the message is their path, unless another one is given.
+    Attributes:
+        format: see `Corpus.read`; None for the format that the extension of a file tells.
+        template: text of a template.
+        partial: whether labels may be known in part.
+        threads: 0 for all cores.
     """
-    from ..data.corpus import Corpus
-    from ..data.formats import format_of, named
-    from ..models.training.chain import DevSet
-    from ..models.training.options import DevOptions
-    from .output import counted, say
 
-    text = read_template(preset, template)
-    if text is None and start is not None and named(format_of(train, format)).template != "refused":
-        text = start.template
-    corpus = Corpus.read(train, format=format, template=text, partial=partial, threads=threads)
-    progress.note(
-        f"{name or train}: {counted(len(corpus), 'sentence')}, {counted(corpus.n_tokens, 'token')}, "
-        f"{counted(corpus.n_attributes, 'attribute')}, {counted(len(corpus.labels), 'label')}"
-    )
-    if start is not None:
-        with naming(train):
-            start.check(corpus)
-    if dev is None:
-        return corpus, None
-    dev_format = format_of(dev, format, corpus.format)
-    found = Corpus.read(dev, format=dev_format, template=text, partial=partial, threads=threads)
-    with naming(dev):
-        scored = DevSet(found, use or DevOptions(), threads=threads)
-    unknown = scored.unknown_labels(corpus.labels)
-    if unknown:
-        say(f"warning: {dev} has labels that {train} has not, which can never be predicted: {', '.join(unknown)}")
-    return corpus, scored
+    format: str | None = None
+    template: str | None = None
+    partial: bool = False
+    threads: int = 0
+
+    @classmethod
+    def of(cls, arguments: Namespace, path: str, *, partial: bool = False, start: Start | None = None) -> Reading:
+        """Return what the flags of a command say; a model to start at has the template for data without another one.
+
+        Args:
+            arguments: of the command.
+            path: the training data, or their first file.
+            partial: whether labels may be known in part.
+            start: model to start at.
+        """
+        from ..data.formats import format_of, named
+
+        template, format = read_template(arguments.preset, arguments.template), arguments.format
+        if template is None and start is not None and named(format_of(path, format)).template != "refused":
+            template = start.template
+        return cls(format, template, partial, arguments.threads)
+
+    def corpus(self, path: str, usual: str = "columns") -> Corpus:
+        """Return the sentences of a file, in the usual format where neither a flag nor the extension tells another."""
+        from ..data.corpus import Corpus
+        from ..data.formats import format_of
+
+        format = format_of(path, self.format, usual)
+        return Corpus.read(path, format=format, template=self.template, partial=self.partial, threads=self.threads)
+
+    def chain(
+        self, path: str, features: ChainFeatures, progress: Progress, *, name: str | None = None
+    ) -> ChainObjective:
+        """Return the training data in a file, after a line on their sizes.
+
+        Args:
+            path: of the file.
+            features: which features the chain has.
+            progress: where the line goes.
+            name: what the line calls the file; its path by default.
+        """
+        from ..objectives.chain import ChainObjective
+
+        corpus = self.corpus(path)
+        progress.note(sizes(name or path, len(corpus), corpus.n_tokens, corpus.n_attributes, len(corpus.labels)))
+        with naming(path, corpus.format):
+            return ChainObjective(corpus, features, threads=self.threads)
+
+    def dev(self, path: str | None, data: ChainData, train: str, use: DevOptions | None = None) -> DevSet | None:
+        """Return development data, after a warning of labels that the training data lack; None without a path.
+
+        Args:
+            path: of the file.
+            data: the training data.
+            train: what messages call the training data.
+            use: use of the development data.
+        """
+        from ..models.training.chain import DevSet
+        from ..models.training.options import DevOptions
+        from .output import say
+
+        if path is None:
+            return None
+        corpus = self.corpus(path, data.format)
+        with naming(path):
+            scored = DevSet(corpus, use or DevOptions(), threads=self.threads)
+        if unknown := scored.unknown_labels(data.labels):
+            say(f"warning: {path} has labels that {train} has not, which can never be predicted: {', '.join(unknown)}")
+        return scored
+
+
+def sizes(name: str, n_sentences: int, n_tokens: int, n_attributes: int, n_labels: int) -> str:
+    """Return a line on the sizes of training data."""
+    from .output import counted
+
+    numbers = {"sentence": n_sentences, "token": n_tokens, "attribute": n_attributes, "label": n_labels}
+    return f"{name}: {', '.join(counted(number, noun) for noun, number in numbers.items())}"

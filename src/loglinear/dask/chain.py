@@ -2,59 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from inspect import signature
 from typing import Any
 
 from dask.bag import Bag
 from distributed import Client
 
-from ..data.labels import typed
 from ..data.parts import PART_BYTES
 from ..errors import ClusterError
 from ..minimize import Callback
 from ..models import chain as local
-from ..models.estimator import check_end, check_fitted
-from ..models.training.chain import DevSet
-from ..models.training.chain_parts import train_parts
+from ..models.estimator import check_fitted
 from ..models.training.checkpoint import Checkpoint
-from ..models.training.options import SolverOptions
-from ..models.training.start import Start
 from ..objectives.chain import ChainFeatures
 from ..objectives.parts import ChainParts
 from ..options import whole_number
-from ..result import Result
 from .cluster import Cluster, client_of
 from .data import sources
 from .spread import SpreadGroup, Tally
 from .tagging import predicted
 
-__all__ = ["ChainCRF", "train", "train_chain"]
-
-
-def train_chain(
-    cluster: Cluster,
-    parts: Sequence[Any],
-    features: ChainFeatures = ChainFeatures(),
-    options: SolverOptions = SolverOptions(),
-    *,
-    tally: Tally | None = None,
-    **given: Any,
-) -> tuple[Any, Result, ChainParts]:
-    """Train a chain on parts that the cluster reads; return the model, the result and the objective.
-
-    Args:
-        cluster: where the parts are worked on.
-        parts: of the data, or futures of them.
-        features: which features the chain has.
-        options: penalty and solver.
-        tally: what is counted on the way.
-        given: callbacks, dev, start, checkpoint of `models.training.chain_parts.train_parts`.
-    """
-    options.check()
-    objective = ChainParts(SpreadGroup(cluster, parts, tally), features)
-    model, result = train_parts(objective, options, **given)
-    return model, result, objective
+__all__ = ["ChainCRF", "resumable", "train"]
 
 
 class ChainCRF(local.ChainCRF):
@@ -88,16 +59,17 @@ class ChainCRF(local.ChainCRF):
     client: Any = None
     part_bytes: int = PART_BYTES
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         X: Any,
         y: Any = None,
         *,
+        sample_weight: Any = None,
         format: str | None = None,
         partial: bool = False,
         X_dev: Any = None,
         y_dev: Any = None,
-        start: Any = None,
+        start: local.ChainCRF | str | os.PathLike[str] | None = None,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
         tally: Tally | None = None,
@@ -106,13 +78,15 @@ class ChainCRF(local.ChainCRF):
 
         Args:
             X: paths of files, patterns such as ``part-*.txt`` and folders, which every worker has to see under the same
-                names, also of JSON lines and Parquet with columns ``tokens`` and ``labels``; a `dask.bag` of pairs of
-                sentence and labels, or of dicts with ``tokens`` and ``labels``, or of sentences; a list of futures or
-                delayed objects, each a pair of sentences and labels; or sentences.
+                names, also of JSON lines and Parquet with columns ``tokens`` and ``labels``, and optionally ``weight``;
+                a `dask.bag` of pairs of sentence and labels, or of dicts with ``tokens``, ``labels`` and optionally
+                ``weight``, or of sentences; a list of futures or delayed objects, each a pair of sentences and labels,
+                or a triple with the sentences' weights; or sentences.
             y: labels: a bag beside a bag of sentences, or a sequence beside sentences; None for all others.
+            sample_weight: a weight of at least 0 for each sentence: a bag or a sequence, as y.
             format: of files, see `Corpus.read`; by default told by their extensions.
             partial: whether the labels in files may be known in part.
-            X_dev: development data in this process, sentences to score on.
+            X_dev: development data in this process, sentences to score on; see `loglinear.ChainCRF.fit`.
             y_dev: labels of the sentences in X_dev.
             start: trained chain, or the path of its file, at whose weights the training starts.
             callbacks: called as callback(record, state) after every step; True stops.
@@ -124,31 +98,28 @@ class ChainCRF(local.ChainCRF):
             DataError: data that cannot be used; names file and line, or partition and sentence.
             ClusterError: the cluster is gone, its workers have another version, or die again and again.
             KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
+
+        Warns:
+            UserWarning: the model to start at has another template.
         """
         whole_number("part_bytes", self.part_bytes, 1, 2**62)
-        cluster = Cluster(client_of(self.client))
-        begun = None if start is None else _opened(start)
-        template = self.template if begun is None or self.template is not None else begun.template
-        dev = None
-        if X_dev is not None:
-            dev = DevSet(self._corpus(X_dev, y_dev, template), threads=self._threads)
-        given: dict[str, Any] = {"template": template, "format": format, "partial": partial}
-        parts = sources(cluster, X, y, part_bytes=self.part_bytes, **given)
-        with resumable(checkpoint):
-            model, result, objective = train_chain(
+        cluster, features = Cluster(client_of(self.client)), self._options(ChainFeatures)
+
+        def data(template: str | None) -> ChainParts:
+            parts = sources(
                 cluster,
-                parts,
-                self._options(ChainFeatures),
-                self._options(SolverOptions),
-                tally=tally,
-                callbacks=self._observers(callbacks),
-                dev=dev,
-                start=begun,
-                checkpoint=checkpoint,
+                X,
+                y,
+                sample_weight,
+                template=template,
+                format=format,
+                partial=partial,
+                part_bytes=self.part_bytes,
             )
-        self.model_, self.classes_ = model, typed([model.labels], objective.table.label_type)[0]
-        self._set_results(result)
-        check_end(result)
+            return ChainParts(SpreadGroup(cluster, parts, tally), features)
+
+        with resumable(checkpoint):
+            self._fit(data, X_dev, y_dev, start=start, callbacks=callbacks, checkpoint=checkpoint)
         return self
 
     def predict(self, X: Any, **options: Any) -> Any:
@@ -198,12 +169,9 @@ def train(client: Client, data: Any, y: Any = None, **params: Any) -> dict[str, 
         >>> trained["model"].predict([[["the"], ["dog"]]]), trained["result"].status.name
         ([['DET', 'NOUN']], 'CONVERGED')
     """
-    of_fit = {name: params.pop(name) for name in _OF_FIT if name in params}
+    of_fit = {name: params.pop(name) for name in signature(ChainCRF.fit).parameters if name in params}
     crf = ChainCRF(client=client, **params).fit(data, y, **of_fit)
     return {"model": crf.to_local(), "result": crf.result_, "trace": crf.result_.trace}
-
-
-_OF_FIT = ("format", "partial", "X_dev", "y_dev", "start", "callbacks", "checkpoint", "tally")
 
 
 @contextmanager
@@ -220,11 +188,3 @@ def resumable(checkpoint: Checkpoint | None) -> Iterator[None]:
             at = f"the checkpoint of iteration {checkpoint.iteration:,}"
             message = f"{error}; {checkpoint.path} holds {at}: go on from there with resume, on a new cluster"
         raise ClusterError(message) from error
-
-
-def _opened(start: Any) -> Start:
-    if isinstance(start, local.ChainCRF):
-        check_fitted(start, "model_")
-        kind = type(start.classes_[0]).__name__ if start.classes_ else "str"
-        return Start(start.model_, kind, "the model to start at")
-    return Start.open(start)

@@ -10,6 +10,7 @@ from dask.bag import Bag
 from dask.delayed import Delayed
 from distributed import Future
 
+from ..data.corpus import checked_weights
 from ..data.parts import PART_BYTES, ListedPart, cut
 from ..data.templates import template_text
 from ..errors import DataError, OptionError
@@ -25,6 +26,7 @@ def sources(
     cluster: Cluster,
     X: Any,
     y: Any = None,
+    sample_weight: Any = None,
     *,
     template: str | None = None,
     format: str | None = None,
@@ -36,9 +38,10 @@ def sources(
     Args:
         cluster: that holds or reads the data.
         X: paths, patterns and folders; a `dask.bag` of sentences, or of pairs of sentence and labels, or of dicts with
-            ``tokens`` and ``labels``; a sequence of futures or delayed objects, each a pair of sentences and labels;
-            or sentences.
+            ``tokens``, ``labels`` and optionally ``weight``; a sequence of futures or delayed objects, each a pair of
+            sentences and labels, or a triple with the sentences' weights; or sentences.
         y: labels, where X is a bag of sentences, or sentences.
+        sample_weight: weights of the sentences, where y is given.
         template: name of a preset or text of a template.
         format: of files.
         partial: whether the labels in files may be known in part.
@@ -46,22 +49,25 @@ def sources(
 
     Raises:
         DataError: there are no data, or no labels.
-        OptionError: y stands beside data that hold their labels.
+        OptionError: y or sample_weight stands beside data that hold labels and weights.
     """
     text = template_text(template)
-    if are_paths(X):
-        if y is not None:
-            message = "files hold their labels; leave y out"
+    is_listed = isinstance(X, Sequence) and bool(X) and all(isinstance(each, (Future, Delayed)) for each in X)
+    if are_paths(X) or is_listed or (isinstance(X, Bag) and y is None):
+        names = ("y", "sample_weight")
+        if beside := [name for name, value in zip(names, (y, sample_weight), strict=True) if value is not None]:
+            message = f"such data hold their labels and weights; leave out {' and '.join(beside)}"
             raise OptionError(message)
+    if are_paths(X):
         return _some(cut(X, format=format, template=template, partial=partial, part_bytes=part_bytes))
     if isinstance(X, Bag):
-        return _some(_of_bags(cluster, X, y, text))
-    if isinstance(X, Sequence) and X and all(isinstance(each, (Future, Delayed)) for each in X):
+        return _some(_of_bags(cluster, X, y, sample_weight, text))
+    if is_listed:
         delayed = [each for each in X if isinstance(each, Delayed)]
         computed = iter(cluster.client.compute(delayed))
         futures = [next(computed) if isinstance(each, Delayed) else each for each in X]
-        return _tasks(cluster, [(_of_pair, number, each, text) for number, each in enumerate(futures)])
-    return _some(_of_sentences(X, y, text))
+        return _tasks(cluster, [(_of_tuple, number, text, each) for number, each in enumerate(futures)])
+    return _some(_of_sentences(X, y, sample_weight, text))
 
 
 def are_paths(X: Any) -> bool:
@@ -80,32 +86,36 @@ def _some(parts: Iterable[Any]) -> list[Any]:
     return found
 
 
-def _of_sentences(X: Any, y: Any, template: str | None) -> list[ListedPart]:
+def _of_sentences(X: Any, y: Any, weights: Any, template: str | None) -> list[ListedPart]:
     """Return parts of sentences that this process holds."""
     if y is None:
         message = "sentences need labels: give y, or paths of files, or a bag of pairs"
         raise DataError(message)
     X, y = list(X), list(y)
-    if len(X) != len(y):
-        message = f"{len(X)} sentences, but labels of {len(y)}"
-        raise DataError(message)
-    starts = range(0, len(X), SENTENCES)
+    weights = None if weights is None else checked_weights(weights)
+    for name, values in (("labels", y), ("weights", weights)):
+        if values is not None and len(values) != len(X):
+            message = f"{len(X)} sentences, but {name} of {len(values)}"
+            raise DataError(message)
+    cuts = [slice(at, at + SENTENCES) for at in range(0, len(X), SENTENCES)]
     return [
-        ListedPart(f"sentences from {at}", X[at : at + SENTENCES], y[at : at + SENTENCES], template) for at in starts
+        ListedPart(f"sentences from {cut.start}", X[cut], y[cut], template, None if weights is None else weights[cut])
+        for cut in cuts
     ]
 
 
-def _of_bags(cluster: Cluster, X: Bag, y: Any, template: str | None) -> list[Any]:
+def _of_bags(cluster: Cluster, X: Bag, y: Any, weights: Any, template: str | None) -> list[Any]:
     """Return a future of a part for each partition of a bag."""
-    sentences = cluster.client.compute(X.to_delayed())
     if y is None:
-        return _tasks(cluster, [(_of_items, number, each, template) for number, each in enumerate(sentences)])
-    if not isinstance(y, Bag) or y.npartitions != X.npartitions:
-        message = f"X is a bag of {X.npartitions} partitions; y has to be a bag with the same partitions"
-        raise DataError(message)
-    labels = cluster.client.compute(y.to_delayed())
-    both = enumerate(zip(sentences, labels, strict=True))
-    return _tasks(cluster, [(_of_two, number, xs, ys, template) for number, (xs, ys) in both])
+        items = enumerate(cluster.client.compute(X.to_delayed()))
+        return _tasks(cluster, [(_of_items, number, template, each) for number, each in items])
+    bags = {"X": X, "y": y} | ({} if weights is None else {"sample_weight": weights})
+    for name, bag in bags.items():
+        if not isinstance(bag, Bag) or bag.npartitions != X.npartitions:
+            message = f"X is a bag of {X.npartitions} partitions; {name} has to be a bag with the same partitions"
+            raise DataError(message)
+    partitions = zip(*(cluster.client.compute(bag.to_delayed()) for bag in bags.values()), strict=True)
+    return _tasks(cluster, [(_of_lists, number, template, *each) for number, each in enumerate(partitions)])
 
 
 def _tasks(cluster: Cluster, tasks: list[tuple[Any, ...]]) -> list[Any]:
@@ -114,9 +124,9 @@ def _tasks(cluster: Cluster, tasks: list[tuple[Any, ...]]) -> list[Any]:
     return cluster.submit(graph, list(graph))
 
 
-def _of_items(number: int, items: Iterable[Any], template: str | None) -> ListedPart:
-    """Return the part of pairs of sentence and labels, or of dicts with tokens and labels."""
-    X, y = [], []
+def _of_items(number: int, template: str | None, items: Iterable[Any]) -> ListedPart:
+    """Return the part of pairs of sentence and labels, or of dicts with tokens, labels and perhaps a weight."""
+    X, y, weights = [], [], []
     for at, item in enumerate(items):
         try:
             tokens, labels = (item["tokens"], item["labels"]) if isinstance(item, dict) else item
@@ -128,17 +138,19 @@ def _of_items(number: int, items: Iterable[Any], template: str | None) -> Listed
             raise DataError(message) from error
         X.append(tokens)
         y.append(labels)
-    return ListedPart(f"partition {number}", X, y, template)
+        weights.append(item.get("weight", 1.0) if isinstance(item, dict) else 1.0)
+    return _of_lists(number, template, X, y, weights)
 
 
-def _of_two(number: int, X: Iterable[Any], y: Iterable[Any], template: str | None) -> ListedPart:
-    return ListedPart(f"partition {number}", list(X), list(y), template)
-
-
-def _of_pair(number: int, pair: Any, template: str | None) -> ListedPart:
+def _of_tuple(number: int, template: str | None, lists: Any) -> ListedPart:
     try:
-        X, y = pair
-    except (TypeError, ValueError) as error:
-        message = f"partition {number} is no pair of sentences and labels"
+        return _of_lists(number, template, *lists)
+    except TypeError as error:
+        message = f"partition {number} is no pair of sentences and labels, nor a triple of these and weights"
         raise DataError(message) from error
-    return ListedPart(f"partition {number}", list(X), list(y), template)
+
+
+def _of_lists(
+    number: int, template: str | None, X: Iterable[Any], y: Iterable[Any], weights: Iterable[float] | None = None
+) -> ListedPart:
+    return ListedPart(f"partition {number}", list(X), list(y), template, None if weights is None else list(weights))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 from dask.array import Array as DaskArray
 from dask.bag import Bag
 from dask.delayed import Delayed
@@ -17,7 +16,6 @@ from ..minimize import Callback
 from ..models import maxent as local
 from ..models.estimator import check_fitted
 from ..models.training.checkpoint import Checkpoint, Saving
-from ..models.training.fingerprint import checksum
 from ..objectives.chain import ChainFeatures
 from ..objectives.groups import Group
 from ..objectives.matrix_parts import ChunkOfSamples, ClassifierParts, chunk_of_part
@@ -115,7 +113,7 @@ class MaxEnt(local.MaxEnt):
         encoded = group.mapped("read", EncodedPart)
         counts = encoded.joined("count", Counts.of, 1, join=Counts.joined)
         table = FeatureTable.of(counts, ChainFeatures(min_count=min_count))
-        self._template, self._format = table.template, table.format
+        _, self._format, self._template = counts.kinds
         if table.core.has_bigrams:
             message = (
                 "the template has bigram attributes (B lines that look at columns); a classifier has no use for them"
@@ -193,11 +191,9 @@ def _chunk(name: str, *given: Any) -> ChunkOfSamples:
 
 
 def _saving(checkpoint: Checkpoint, objective: ClassifierParts) -> Saving:
-    """Return what writes checkpoints, with a fingerprint of the data: their gradient at weights of 0, rounded."""
-    value, gradient = objective.value_and_gradient(np.zeros(objective.n_features))
-    rounded = np.rint(np.append(gradient, value) * (1000.0 / np.pi)).astype(np.int64)
-    data = {"chunks": objective.group.size, "samples": objective.n_samples, "checksum": checksum([rounded])}
-    return Saving(checkpoint, {"model": "maxent", "fit_intercept": objective.intercept != 0.0}, {"training data": data})
+    """Return what writes checkpoints."""
+    options = {"model": "maxent", "fit_intercept": objective.intercept != 0.0}
+    return Saving(checkpoint, options, {"training data": objective.fingerprint()})
 
 
 def _classes_of(block: Any, model: local.MaxEnt) -> Any:

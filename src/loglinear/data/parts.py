@@ -127,17 +127,19 @@ class ListedPart:
         X: sentences.
         y: a sequence of labels for each sentence.
         template: text of a template.
+        weights: a weight of at least 0 for each sentence; None for 1.
     """
 
     name: str
     X: Sequence[Any]
     y: Sequence[Sequence[Any]]
     template: str | None = None
+    weights: Sequence[float] | None = None
 
     def read(self) -> Corpus:
         """Return the sentences; errors name the part, and the sentence in it."""
         try:
-            return Corpus.encode(self.X, self.y, template=self.template)
+            return Corpus.encode(self.X, self.y, template=self.template, sample_weight=self.weights)
         except DataError as error:
             message = f"{self.name}: {error}"
             raise DataError(message) from error
@@ -146,6 +148,8 @@ class ListedPart:
 @dataclass(frozen=True)
 class ParquetPart:
     """A row group of a Parquet file with the columns ``tokens`` and ``labels``, lists of a sentence each.
+
+    A column ``weight``, if there is one, holds the weights of the sentences.
 
     Attributes:
         path: the file.
@@ -166,9 +170,10 @@ class ParquetPart:
         """Return the sentences; errors name the part, and the sentence in it."""
         import pyarrow.parquet as parquet
 
-        table = parquet.ParquetFile(self.path).read_row_group(self.group, columns=["tokens", "labels"])
-        columns = [table.column(name).to_pylist() for name in ("tokens", "labels")]
-        return ListedPart(self.name, columns[0], columns[1], self.template).read()
+        table = parquet.ParquetFile(self.path).read_row_group(self.group, columns=["tokens", "labels", "weight"])
+        columns = {name: table.column(name).to_pylist() for name in table.column_names}
+        tokens, labels, weights = columns["tokens"], columns["labels"], columns.get("weight")
+        return ListedPart(self.name, tokens, labels, self.template, weights).read()
 
 
 def expanded(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:

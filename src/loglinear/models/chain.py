@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import eq
 from typing import TYPE_CHECKING, Any, overload
 
@@ -18,7 +18,7 @@ from ..data.corpus import Corpus, checked_weights
 from ..data.labels import LabelSequences, typed
 from ..data.templates import TemplateText
 from ..errors import DataError, OptionError
-from ..objectives.chain import ChainFeatures
+from ..objectives.chain import ChainFeatures, ChainObjective
 from ..options import one_of
 from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ..minimize import Callback
+    from ..objectives.chain_data import ChainData
     from ..report.page import Report
     from .explain.explanation import Explanation
     from .training.checkpoint import Checkpoint
@@ -130,34 +131,43 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             >>> print(new.result_.start)
             1 of 3 features have weights of the model to start at; 1 label is new
         """
+        features, threads = self._options(ChainFeatures), self._threads
+
+        def data(template: str | None) -> ChainData:
+            return ChainObjective(self._corpus(X, y, template, sample_weight), features, threads=threads)
+
+        self._fit(data, X_dev, y_dev, start=start, callbacks=callbacks, checkpoint=checkpoint)
+        return self
+
+    def _fit(
+        self,
+        data_by: Callable[[str | None], ChainData],
+        X_dev: Any,
+        y_dev: Labels | None,
+        *,
+        start: ChainCRF | str | os.PathLike[str] | None,
+        callbacks: Iterable[Callback],
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        """Train on the data that a function returns for a template; see `fit` for the other arguments."""
         from .training.chain import DevSet, train_chain
 
-        use = self._options(DevOptions)
+        use, options = self._options(DevOptions), self._options(SolverOptions)
         use.check(given=X_dev is not None)
+        options.check()
         begun = None if start is None else _opened(start)
         template = self.template if begun is None or self.template is not None else begun.template
-        corpus = self._corpus(X, y, template, sample_weight)
-        if begun is not None:
-            begun.check(corpus, stacklevel=3)
-        dev = None
-        if X_dev is not None:
-            dev_corpus = self._corpus(X_dev, y_dev, template)
-            dev_corpus.check_label_type(corpus.label_type)
-            dev = DevSet(dev_corpus, use, threads=self._threads)
+        dev_corpus = None if X_dev is None else self._corpus(X_dev, y_dev, template)
+        dev = None if dev_corpus is None else DevSet(dev_corpus, use, threads=self._threads)
+        data = data_by(template)
+        if dev_corpus is not None:
+            dev_corpus.check_label_type(data.label_type)
         model, result = train_chain(
-            corpus,
-            self._options(ChainFeatures),
-            self._options(SolverOptions),
-            threads=self._threads,
-            callbacks=self._observers(callbacks),
-            dev=dev,
-            start=begun,
-            checkpoint=checkpoint,
+            data, options, callbacks=self._observers(callbacks), dev=dev, start=begun, checkpoint=checkpoint
         )
-        self.model_, self.classes_ = model, typed([model.labels], corpus.label_type)[0]
+        self.model_, self.classes_ = model, typed([model.labels], data.label_type)[0]
         self._set_results(result)
         check_end(result)
-        return self
 
     @overload
     def predict(self, X: Any, *, decode: str = "viterbi", n_best: None = None) -> list[list[Any]]: ...

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 import textwrap
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from ..errors import OptionError
+from ..errors import OptionError, warn
 from ..options import Options
 from .training.options import RunOptions, thread_count
 from .translations import hint
@@ -190,13 +189,12 @@ class LightEstimator(Estimator):
         return twin
 
 
-def check_end(result: Result, remedy: str = "", *, stacklevel: int = 2) -> None:
+def check_end(result: Result, remedy: str = "") -> None:
     """Look at how a training ended; the last thing that `fit` does, when the estimator holds the weights.
 
     Args:
         result: result of the training.
         remedy: text behind the status.
-        stacklevel: frames from the function that calls this one to the code that a warning names; 2 is its caller.
 
     Raises:
         KeyboardInterrupt: Ctrl-C ended the training.
@@ -212,7 +210,7 @@ def check_end(result: Result, remedy: str = "", *, stacklevel: int = 2) -> None:
     if not result.status.converged:
         from sklearn.exceptions import ConvergenceWarning
 
-        warnings.warn(f"{result.account}; see result_{remedy}", ConvergenceWarning, stacklevel=stacklevel + 1)
+        warn(f"{result.account}; see result_{remedy}", ConvergenceWarning)
 
 
 def check_fitted(estimator: object, attribute: str) -> None:

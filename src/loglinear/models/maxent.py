@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_is_fitted, validate_data
 
 from ..data.corpus import Corpus
+from ..data.fingerprint import checksum
 from ..data.labels import check_classes
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with
 from ..errors import DataError, OptionError
@@ -33,7 +34,6 @@ from .estimator import Estimator, check_end
 from .files import maxent as maxent_file
 from .files.settings import training_summary
 from .training.checkpoint import Checkpoint, Saving
-from .training.fingerprint import checksum, of_classifier
 from .training.options import DevOptions, DevParameters, SolverOptions, SolverParameters
 from .training.run import DevData, train
 
@@ -163,7 +163,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
         self._check_one_model("a checkpoint holds the state of one training")
         names = ("multi_class", "fit_intercept", "min_count", "class_weight")
         options = {name: getattr(self, name) for name in names}
-        return Saving(checkpoint, {"model": "maxent", **options}, {"training data": of_classifier(objective)})
+        return Saving(checkpoint, {"model": "maxent", **options}, {"training data": objective.fingerprint()})
 
     def _check_one_model(self, reason: str) -> None:
         """Raise OptionError, with a reason, if a model is trained for each class."""
@@ -238,7 +238,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
         self.n_iter_ = np.array([result.iterations for result in results], dtype=np.int32)
         self._set_results(*results)
         for result in results:
-            check_end(result, stacklevel=3)
+            check_end(result)
 
     @property
     def results_(self) -> list[Result]:

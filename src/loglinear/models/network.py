@@ -226,7 +226,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         report = trained.report
         approximate = report is not None and report.method == LoopyBP.name
         failed = trained.result.status is Status.LINE_SEARCH_FAILED
-        check_end(trained.result, REMEDY if approximate and failed else "", stacklevel=3)
+        check_end(trained.result, REMEDY if approximate and failed else "")
         if report is not None and not report.settled:
             message = f"belief propagation does not settle at these weights (residual {report.residual:.2g}), and the "
             message += "gradient is inexact; raise damping or max_iterations in inference_options, or raise l1"

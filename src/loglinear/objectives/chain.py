@@ -114,7 +114,8 @@ class ChainObjective:
 
     Attributes:
         corpus: the sentences.
-        features: which features there are.
+        requested: which features were asked for.
+        features: which features there are: the constraints that "auto" found, the order that a template asks for.
 
     Example:
         >>> from loglinear import OWLQN, ChainObjective, Corpus, ElasticNet, Problem, minimize
@@ -130,15 +131,13 @@ class ChainObjective:
         is_auto = str(features.constraints).lower() == "auto"
         found = resolved(features.constraints, corpus.labels, corpus.gold() if is_auto else None)
         forbidden = forbidden_pairs(found, corpus.labels)
-        core = _core.ChainObjective(corpus.core, features, forbidden=forbidden, threads=threads)
-        self._set(corpus, replace(features, constraints=found), core)
-
-    def _set(self, corpus: Corpus, features: ChainFeatures, core: _core.ChainObjective) -> None:
-        self.corpus, self.features, self.core = corpus, features, core
+        self.core = _core.ChainObjective(corpus.core, features, forbidden=forbidden, threads=threads)
+        self.corpus, self.requested = corpus, features
+        self.features = replace(features, constraints=found, order=self.core.order)
 
     def _like(self, core: _core.ChainObjective) -> ChainObjective:
         other = object.__new__(ChainObjective)
-        other._set(self.corpus, self.features, core)
+        vars(other).update(vars(self), core=core)
         return other
 
     @property
@@ -150,6 +149,37 @@ class ChainObjective:
     def n_samples(self) -> int:
         """Number of sentences."""
         return self.core.n_samples
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens of the corpus."""
+        return self.corpus.n_tokens
+
+    @property
+    def n_attributes(self) -> int:
+        """Number of different attributes of the corpus."""
+        return self.corpus.n_attributes
+
+    @property
+    def label_type(self) -> str:
+        """Type of the labels: "str", "int" or "bool"."""
+        return self.corpus.label_type
+
+    @property
+    def format(self) -> str:
+        """Format of the data, "python" for Python objects."""
+        return self.corpus.format
+
+    @property
+    def template(self) -> str | None:
+        """Template that formed the attributes, if there was one."""
+        return self.corpus.template
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the sizes of the corpus and a checksum of its attributes by number, values, labels and weights."""
+        from ..data.fingerprint import of_corpus
+
+        return of_corpus(self.corpus)
 
     @property
     def labels(self) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,7 @@ import scipy.sparse
 
 from .. import _core
 from ..data.corpus import Corpus
+from ..data.fingerprint import CHUNK, checksum
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
 from ..gap import Balanced
@@ -198,6 +200,17 @@ class ClassifierObjective:
             return matrix
         column = np.full((self.n_samples, 1), self.intercept)
         return scipy.sparse.csr_array(scipy.sparse.hstack([matrix, column]))
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the sizes of the data and a checksum of the samples, their classes and weights."""
+        n_columns = self.n_columns - (self.intercept != 0.0)
+        return {"samples": self.n_samples, "columns": n_columns, "checksum": checksum(self._arrays())}
+
+    def _arrays(self) -> Iterator[npt.NDArray[Any]]:
+        yield self.targets
+        yield self.weights
+        for start in range(0, self.n_samples, CHUNK):
+            yield from self.sample(np.arange(start, min(start + CHUNK, self.n_samples))).core.rows()
 
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
         """Return the negative log-likelihood at w, in nats, and its gradient, shape (n_features,).

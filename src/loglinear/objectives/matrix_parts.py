@@ -146,6 +146,10 @@ class ClassifierParts(PartsObjective):
         """Number of weights that a penalty should leave alone, the intercept's: the last ones."""
         return self.n_outputs if self.intercept else 0
 
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the sizes of the data and a checksum of the gradient at weights of 0."""
+        return {"chunks": self.group.size, "samples": self.n_samples, "checksum": self.checksum()}
+
     def restrict(self, features: npt.ArrayLike) -> Any:
         """Return the objective over some of the features; None if the intercept is left out."""
         kept = np.ascontiguousarray(features, dtype=np.int64)

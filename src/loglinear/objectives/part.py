@@ -91,14 +91,10 @@ class FeatureTable:
 
     Attributes:
         core: the native table.
-        label_type: type of the labels.
-        format: of the first part.
-        template: of the first part.
     """
 
-    def __init__(self, core: _core.FeatureTable, kinds: tuple[str, str, str | None]) -> None:
-        self.core, self.kinds = core, kinds
-        self.label_type, self.format, self.template = kinds
+    def __init__(self, core: _core.FeatureTable) -> None:
+        self.core = core
 
     @classmethod
     def of(cls, counts: Counts, features: ChainFeatures) -> FeatureTable:
@@ -107,10 +103,10 @@ class FeatureTable:
         Raises:
             DataError: there are no labels, too many labels or features, or no features.
         """
-        return cls(counts.core.table(features), counts.kinds)
+        return cls(counts.core.table(features))
 
     def __reduce__(self) -> tuple[Callable[..., FeatureTable], tuple[Any, ...]]:
-        return _unpacked_table, (self.core.pack(), self.kinds)
+        return _unpacked_table, (self.core.pack(),)
 
     @property
     def n_features(self) -> int:
@@ -122,8 +118,8 @@ class FeatureTable:
         return [Feature(attribute, tuple(labels)) for attribute, labels in self.core.feature_names(numbers)]
 
 
-def _unpacked_table(packed: bytes, kinds: tuple[str, str, str | None]) -> FeatureTable:
-    return FeatureTable(_core.FeatureTable.unpack(packed), kinds)
+def _unpacked_table(packed: bytes) -> FeatureTable:
+    return FeatureTable(_core.FeatureTable.unpack(packed))
 
 
 class ChainPart:

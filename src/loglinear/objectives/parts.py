@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ..constraints import forbidden_pairs, resolved
 from ..data.features import Feature
+from ..data.fingerprint import checksum
 from ..data.labels import typed
 from ..data.parts import Part
 from ..errors import DataError
@@ -78,6 +79,16 @@ class PartsObjective:
         parts = self.group.mapped("restrict", _restricted, kept)
         return PartsObjective(parts, kept.size, self.n_samples, is_convex=self.is_convex)
 
+    def checksum(self, *arrays: npt.NDArray[Any]) -> str:
+        """Return a checksum of arrays and of the value and gradient at weights of 0, which depend on every sample.
+
+        Value and gradient are rounded: processors that add up in another order may differ in the last bits.
+        """
+        value, gradient = self.value_and_gradient(np.zeros(self.n_features))
+        # Multiples of pi: a gradient at 0 is often a fraction with a small denominator, half-way between round numbers.
+        rounded = np.rint(np.append(gradient, value) * (1000.0 / np.pi)).astype(np.int64)
+        return checksum([*arrays, rounded])
+
     @property
     def weights(self) -> Vector:
         """Weights of the samples, >= 0, shape (n_samples,)."""
@@ -106,7 +117,13 @@ class ChainParts(PartsObjective):
 
     Attributes:
         table: the features by name.
-        features: which features there are, with the constraints as they came out.
+        requested: which features were asked for.
+        features: which features there are: the constraints that "auto" found, the order that a template asks for.
+        n_tokens: of all parts together.
+        n_attributes: number of different attributes of the data.
+        label_type: type of the labels: "str", "int" or "bool".
+        format: format of the first part, see `Corpus.read`.
+        template: template that formed the attributes of the first part, if there was one.
 
     Example:
         >>> from loglinear import ElasticNet, LBFGS, Problem, minimize
@@ -124,7 +141,10 @@ class ChainParts(PartsObjective):
         encoded = group.mapped("read", EncodedPart)
         counts = encoded.joined("count", Counts.of, features.order, join=Counts.joined)
         self.table = FeatureTable.of(counts, features)
+        self.label_type, self.format, self.template = counts.kinds
+        self.n_attributes: int = counts.core.n_attributes
         found = _constraints(encoded, features, self.labels)
+        self.requested = features
         self.features = replace(features, constraints=found, order=self.table.core.order)
         table = encoded.shared("table", self.table)
         parts = encoded.mapped("lay-out", ChainPart, table, forbidden_pairs(found, self.labels))
@@ -138,12 +158,27 @@ class ChainParts(PartsObjective):
     @property
     def labels(self) -> list[Any]:
         """The labels, the most frequent first, ties in byte order."""
-        return typed([self.table.core.labels], self.table.label_type)[0]
+        return typed([self.label_names], self.label_type)[0]
 
     @property
     def label_names(self) -> list[str]:
         """Names of the labels, in the same order."""
         return self.table.core.labels
+
+    @property
+    def n_unknown(self) -> int:
+        """Number of sentences of whose labels nothing is known; they contribute nothing."""
+        return 0 if self.is_convex else sum(self.group.each("look", _n_unknown))
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the sizes of the data and a checksum of the features, and of the gradient at weights of 0."""
+        return {
+            "parts": self.group.size,
+            "sentences": self.n_samples,
+            "tokens": self.n_tokens,
+            "labels": len(self.label_names),
+            "checksum": self.checksum(np.frombuffer(self.table.core.pack(), np.uint8)),
+        }
 
     @property
     def order(self) -> int:
@@ -175,7 +210,7 @@ class ChainParts(PartsObjective):
     @property
     def n_cells(self) -> int:
         """Number of tokens times number of labels."""
-        return self.n_tokens * len(self.table.core.labels)
+        return self.n_tokens * len(self.label_names)
 
     @property
     def is_binary(self) -> bool:
@@ -207,7 +242,7 @@ class ChainParts(PartsObjective):
             w: float64, shape (n_features,).
             settings: what the model's file says of it, JSON.
         """
-        model = self.table.core.model(w, settings, self.table.template)
+        model = self.table.core.model(w, settings, self.template)
         constraints = self.features.constraints
         return model if constraints is None else model.constrained(forbidden_pairs(constraints, model.labels))
 
@@ -238,6 +273,10 @@ def _weights(part: Any) -> Vector:
 
 def _sample_nlls(part: Any, w: Vector) -> Vector:
     return np.asarray(part.sample_nlls(w))
+
+
+def _n_unknown(part: ChainPart) -> int:
+    return part.own.n_unknown
 
 
 def _share(part: Any) -> tuple[Vector]:

@@ -142,7 +142,7 @@ def test_results_go_to_stdout_and_the_rest_to_stderr(grown):
 def test_without_a_size_it_goes_on_to_the_optimum(done, chunker, tmp_path):
     rows = table(done("select", chunker.train, "--preset", "ner", "--l1", "4", "-m", tmp_path / "m", "-q").stdout)
     corpus = Corpus.read(chunker.train, template="ner")
-    _, best = train_chain(corpus, options=SolverOptions(l1=4.0))
+    _, best = train_chain(ChainObjective(corpus), SolverOptions(l1=4.0))
     assert float(rows[-1]["objective"]) == pytest.approx(best.objective, rel=1e-3)
     assert [*rows[0]] == COLUMNS
     assert int(rows[-1]["nnz"]) == len(weights(tmp_path / "m")) <= len(rows)

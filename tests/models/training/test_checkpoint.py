@@ -18,9 +18,8 @@ import pytest
 from loglinear import ChainCRF, Checkpoint, MaxEnt
 from loglinear.errors import DataError, OptionError
 from loglinear.models.files import checkpoint as checkpoint_file
-from loglinear.models.training.fingerprint import of_solver
 from loglinear.models.training.interrupts import Postponed
-from loglinear.models.training.terms import Terms, changes
+from loglinear.models.training.terms import Terms, changes, of_solver
 from loglinear.result import Status
 from loglinear.solvers import OWLQN, SOLVERS, make_solver, option_names
 from loglinear.trace import Trace, TraceWriter

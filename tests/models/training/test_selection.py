@@ -52,7 +52,7 @@ def test_rounds_add_up_to_what_was_selected_and_end_where_others_are():
 
 
 def test_a_path_without_development_data_chooses_its_last_point():
-    found = follow_path(Corpus.encode(X, Y), ChainFeatures(), SolverOptions(l1=1.0), number=3)
+    found = follow_path(ChainObjective(Corpus.encode(X, Y)), SolverOptions(l1=1.0), number=3)
     assert (found.best, found.headline) == (None, None)
     assert len(found.path.points) == 3
     assert found.chosen is found.path.points[-1]

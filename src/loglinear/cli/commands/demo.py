@@ -26,31 +26,24 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Run the demonstration."""
     from ...data.corpus import Corpus
-    from ...data.templates import TemplateText
+    from ...data.templates import TemplateText, preset
     from ...datasets import demo_paths
-    from ...models.training.chain import evaluate_model
+    from ...models.training.chain import evaluate_model, train_chain
     from ...models.training.options import SolverOptions
     from ...objectives.chain import ChainFeatures
     from ...result import Status
     from ..progress import Progress
-    from ..reading import open_model
-    from .train import train as train_chain
+    from ..reading import Reading, open_model
 
     model, threads = arguments.model, arguments.threads
     train, test = map(str, demo_paths())
     print("Part-of-speech tagging on English web text (a slice of UD English EWT, CC BY-SA 4.0)")
     options = SolverOptions(l1=0.5, tolerance=2e-3)
     with Progress(options.make_solver()[1]) as progress:
-        result = train_chain(
-            train,
-            model,
-            ChainFeatures(),
-            options,
-            preset="pos",
-            threads=threads,
-            progress=progress,
-            name=os.path.basename(train),
-        )
+        reading = Reading(template=preset("pos"), threads=threads)
+        data = reading.chain(train, ChainFeatures(), progress, name=os.path.basename(train))
+        trained, result = train_chain(data, options, callbacks=[progress])
+    trained.save(model)
     if result.status is Status.INTERRUPTED:
         raise Interrupted([model])
     opened, _ = open_model(model)

@@ -14,13 +14,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import OptionError
 from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen
 from ..output import Interrupted, say, tab_separated
 
 if TYPE_CHECKING:
+    from ...minimize import Callback
     from ...models.files.chain import ChainModel
     from ...models.training.options import SolverOptions
     from ...models.training.selection import Followed, Growth, Round
@@ -123,19 +124,20 @@ def _selected(arguments: Namespace, options: SolverOptions) -> Selected:
     from ...models.training.selection import follow_path, grow
     from ...objectives.chain import ChainFeatures
     from ..progress import Progress
-    from ..reading import read_sentences
+    from ..reading import Reading
 
     features, solver = chosen(ChainFeatures, arguments), options.make_solver()[1]
     with Progress(solver, quiet=arguments.quiet) as progress:
-        given = {name: getattr(arguments, name) for name in ("preset", "template", "format", "threads")}
-        corpus, dev = read_sentences(arguments.train, arguments.dev, progress=progress, **given)
-        shared: dict[str, Any] = {"dev": dev, "threads": arguments.threads}
+        reading = Reading.of(arguments, arguments.train)
+        data = reading.chain(arguments.train, features, progress)
+        dev = reading.dev(arguments.dev, data, arguments.train)
+        callbacks: list[Callback] = [progress]
         if arguments.path:
-            shared["callbacks"] = [progress.count_points(arguments.path), progress]
-            path = follow_path(corpus, features, options, number=arguments.path, last=arguments.l1, **shared)
+            callbacks.insert(0, progress.count_points(arguments.path))
+            path = follow_path(data, options, number=arguments.path, last=arguments.l1, dev=dev, callbacks=callbacks)
             return _of_path(path)
-        shared["callbacks"] = [progress.count_features(solver.max_features), progress]  # type: ignore[attr-defined]
-        return _of_growth(grow(corpus, features, options, **shared))
+        callbacks.insert(0, progress.count_features(solver.max_features))  # type: ignore[attr-defined]
+        return _of_growth(grow(data, options, dev=dev, callbacks=callbacks))
 
 
 def _options(arguments: Namespace) -> SolverOptions:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import os
 from argparse import ArgumentParser, Namespace
+from contextlib import ExitStack
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
-from ..distributed import add_cluster, one_file
-from ..distributed import train as train_on_cluster
+from ..distributed import add_cluster, one_file, spread
 from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen, flag, solvers_help
 from ..output import Interrupted, counted, keeping_reached, say, scores_text
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ...models.training.checkpoint import Checkpoint
     from ...models.training.options import DevOptions, SolverOptions
     from ...objectives.chain import ChainFeatures
+    from ...objectives.chain_data import ChainData
     from ...result import Result
     from ..progress import Progress
 
@@ -93,6 +94,9 @@ def run(arguments: Namespace) -> None:
     options, features = chosen(SolverOptions, arguments, solver_options=given), chosen(ChainFeatures, arguments)
     use = chosen(DevOptions, arguments)
     use.check(given=arguments.dev is not None)
+    if arguments.model_type != "chain" and not alone:
+        message = "--workers and --cluster train chains; leave out --model-type, or train the classifier in one process"
+        raise OptionError(message)
     if arguments.report is not None:
         _check_report(arguments, alone=alone)
     of_texts = [arguments.ngrams, arguments.tfidf, arguments.multi_class] != DEFAULTS
@@ -103,14 +107,8 @@ def run(arguments: Namespace) -> None:
         raise OptionError(message)
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
         checkpoint = _checkpoint(arguments, progress)
-        if not alone:
-            callbacks = _callbacks(progress, arguments.trace, checkpoint)
-            results = [train_on_cluster(arguments, features, options, use, progress, checkpoint, callbacks)]
-        elif arguments.model_type == "chain":
-            shared = ("preset", "template", "format", "partial", "start", "dev", "trace", "threads")
-            data: dict[str, Any] = {name: getattr(arguments, name) for name in shared}
-            data |= {"use": use, "progress": progress, "checkpoint": checkpoint}
-            results = [train(arguments.train, arguments.model, features, options, **data)]
+        if arguments.model_type == "chain":
+            results = [_train_chain(arguments, features, options, use, progress, checkpoint, alone=alone)]
         else:
             fit = _fit_texts if holds == "texts" else _fit_samples
             results = _train_classifier(fit, arguments, features, options, use, progress, checkpoint)
@@ -216,39 +214,37 @@ def _solver_option(text: str) -> tuple[str, Any]:
         return name, {"True": True, "False": False, "None": None}.get(value, value)
 
 
-def train(
-    data: str,
-    model_path: str,
+def _train_chain(
+    arguments: Namespace,
     features: ChainFeatures,
     options: SolverOptions,
-    *,
-    preset: str | None = None,
-    template: str | None = None,
-    format: str | None = None,
-    partial: bool = False,
-    start: str | None = None,
-    dev: str | None = None,
-    use: DevOptions | None = None,
-    trace: str | None = None,
-    threads: int = 0,
+    use: DevOptions,
     progress: Progress,
-    name: str | None = None,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Checkpoint | None,
+    *,
+    alone: bool,
 ) -> Result:
-    """Train a chain on a file, of which people read a name, and write the model; options are checked before."""
+    """Train a chain on one file in this process, or on files that a cluster reads, and write the model."""
     from ...models.training.chain import train_chain
     from ...models.training.start import Start
-    from ..reading import naming, read_sentences
+    from ..reading import Reading, naming
 
     options.check()
-    begun = None if start is None else Start.open(start)
-    given: dict[str, Any] = {"preset": preset, "template": template, "format": format, "partial": partial}
-    given |= {"start": begun, "threads": threads, "progress": progress, "use": use, "name": name}
-    corpus, scored = read_sentences(data, dev, **given)
-    shared: dict[str, Any] = {"callbacks": _callbacks(progress, trace, checkpoint), "dev": scored, "start": begun}
-    with naming(data, corpus.format):
-        model, result = train_chain(corpus, features, options, threads=threads, checkpoint=checkpoint, **shared)
-    model.save(model_path)
+    begun = None if arguments.start is None else Start.open(arguments.start)
+    files = [arguments.train] if alone else arguments.train
+    name, callbacks = " ".join(files), _callbacks(progress, arguments.trace, checkpoint)
+    reading = Reading.of(arguments, files[0], partial=arguments.partial, start=begun)
+    with ExitStack() as stack:
+        data: ChainData
+        if alone:
+            data = reading.chain(name, features, progress)
+        else:
+            data, account = stack.enter_context(spread(arguments, reading, features, progress, checkpoint))
+            callbacks.insert(0, account)
+        dev = reading.dev(arguments.dev, data, name, use)
+        with naming(name):
+            model, result = train_chain(data, options, callbacks=callbacks, dev=dev, start=begun, checkpoint=checkpoint)
+    model.save(arguments.model)
     return result
 
 

@@ -1,40 +1,35 @@
-"""Training of a chain model from a corpus: what the estimator and the command line both call."""
+"""Training of a chain, wherever its data are: what the estimators and the command line both call."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...data.corpus import Corpus
+from ...data.fingerprint import of_corpus
 from ...data.labels import typed
+from ...errors import warn
 from ...metrics import Evaluation, detect_scheme, evaluate
 from ...minimize import Callback
-from ...objectives.chain import ChainFeatures, ChainObjective
+from ...objectives.chain_data import ChainData
 from ...result import Result
 from ...vectors import Vector
 from ..files.chain import ChainModel
 from ..files.settings import settings_text, training_summary
 from .checkpoint import Checkpoint, Saving
-from .fingerprint import of_corpus
 from .options import DevOptions, SolverOptions
 from .run import DevData, train
 from .start import Start
-
-if TYPE_CHECKING:
-    from ...objectives.parts import ChainParts
 
 __all__ = ["DevSet", "chain_model", "evaluate_model", "train_chain"]
 
 
 def train_chain(
-    corpus: Corpus,
-    features: ChainFeatures = ChainFeatures(),
+    data: ChainData,
     options: SolverOptions = SolverOptions(),
     *,
-    threads: int = 0,
     callbacks: Iterable[Callback] = (),
     dev: DevSet | None = None,
     start: Start | None = None,
@@ -45,84 +40,75 @@ def train_chain(
     Minimises the sum over sentences of -log p(y | x; w), plus the penalty. Interrupting it gives the model reached.
 
     Args:
-        corpus: labelled sentences.
-        features: which features the chain has.
+        data: sentences and features of a chain: a `ChainObjective`, or `ChainParts` of data that are elsewhere.
         options: penalty and solver.
-        threads: 0 for all cores. The weights do not depend on it.
         callbacks: see `minimize`.
-        dev: development data; see `train`.
+        dev: development data, in this process; see `train`.
         start: trained chain whose weights the training starts at.
         checkpoint: file to write the training's state to, and to go on from.
 
     Raises:
         OptionError: an option is out of its range, or is not what it was before the checkpoint.
-        DataError: the corpus has no labels or yields no feature, or the constraints forbid a sentence's labels; the
-            checkpoint is damaged.
+        DataError: the checkpoint is damaged; the model to start at has labels of another type.
 
     Warns:
         UserWarning: nothing is known of some sentences' labels; the labels follow no scheme that "auto" could find; the
-            L1 penalty or ``min_count`` has left no feature.
+            L1 penalty or ``min_count`` has left no feature; the model to start at has another template.
+
+    Example:
+        >>> from loglinear.data.parts import ListedPart
+        >>> from loglinear.models.training.chain import train_chain
+        >>> from loglinear.objectives.parts import ChainParts
+        >>> parts = [ListedPart("a", [[["the"], ["dog"]]], [["DET", "NOUN"]]), ListedPart("b", [[["dog"]]], [["NOUN"]])]
+        >>> model, result = train_chain(ChainParts(parts))
+        >>> result.status.name, model.labels
+        ('CONVERGED', ['NOUN', 'DET'])
     """
     options.check()
-    objective = ChainObjective(corpus, features, threads=threads)
-    _warn_of_little(objective, features)
-    data = None if dev is None else dev.of(objective)
+    _warn_of_little(data)
+    w0, account = (None, None) if start is None else start.weights(data)
     saving = None
     if checkpoint is not None:
-        saving = Saving(checkpoint, {"model": "chain", **_features(objective)}, {"training data": of_corpus(corpus)})
-    w0, account = (None, None) if start is None else start.weights(objective)
-    result = train(objective, options, callbacks=callbacks, dev=data, w0=w0, saving=saving)
-    result = replace(result, start=account)
-    return chain_model(objective, options, result, DevOptions() if dev is None else dev.options), result
+        saving = Saving(checkpoint, {"model": "chain", **vars(data.features)}, {"training data": data.fingerprint()})
+    scores = None if dev is None else dev.of(data)
+    result = replace(train(data, options, callbacks=callbacks, dev=scores, w0=w0, saving=saving), start=account)
+    return chain_model(data, options, result, DevOptions() if dev is None else dev.options), result
 
 
-def _warn_of_little(objective: ChainObjective, features: ChainFeatures) -> None:
+def _warn_of_little(data: ChainData) -> None:
     """Warn of data and options that teach a chain less than was meant."""
-    if objective.n_unknown:
-        message = (
-            f"{objective.n_unknown} of {len(objective.corpus)} sentences have no known label; they contribute nothing"
-        )
-        warnings.warn(message, stacklevel=4)
-    if str(features.constraints).lower() == "auto" and objective.features.constraints is None:
-        message = "constraints='auto': the labels follow no tagging scheme, so that there are no constraints"
-        warnings.warn(message, stacklevel=4)
-    counts = objective.feature_counts
-    if features.min_count > 1 and objective.corpus.n_attributes and not counts.states + counts.bigrams:
-        message = f"no attribute is left: none is on {features.min_count} tokens or more; lower min_count (--min-count)"
-        warnings.warn(message, UserWarning, stacklevel=4)
+    requested, counts = data.requested, data.feature_counts
+    if data.n_unknown:
+        warn(f"{data.n_unknown} of {data.n_samples} sentences have no known label; they contribute nothing")
+    if str(requested.constraints).lower() == "auto" and data.features.constraints is None:
+        warn("constraints='auto': the labels follow no tagging scheme, so that there are no constraints")
+    if requested.min_count > 1 and data.n_attributes and not counts.states + counts.bigrams:
+        warn(f"no attribute is left: none is on {requested.min_count} tokens or more; lower min_count (--min-count)")
 
 
-def chain_model(
-    objective: ChainObjective, options: SolverOptions, result: Result, use: DevOptions = DevOptions()
-) -> ChainModel:
+def chain_model(data: ChainData, options: SolverOptions, result: Result, use: DevOptions = DevOptions()) -> ChainModel:
     """Return the model with the weights of a minimisation, features of weight 0 left out, and with its settings.
 
     Args:
-        objective: features and sentences.
+        data: features and sentences.
         options: penalty and solver.
         result: of the minimisation.
         use: use of the development data.
     """
-    corpus = objective.corpus
     settings = {
-        "format": corpus.format,
-        "label_type": corpus.label_type,
+        "format": data.format,
+        "label_type": data.label_type,
         **options.settings(),
-        **_features(objective),
+        **vars(data.features),
         **vars(use),
         "training": {
-            "n_sentences": len(corpus),
-            "n_tokens": corpus.n_tokens,
-            "n_features": objective.n_features,
+            "n_sentences": data.n_samples,
+            "n_tokens": data.n_tokens,
+            "n_features": data.n_features,
             **training_summary([result]),
         },
     }
-    return objective.model(result.w, settings_text("chain", settings))
-
-
-def _features(objective: ChainObjective) -> dict[str, Any]:
-    """Return the options of a chain's features as they came out: a template can ask for order 2 as well."""
-    return vars(replace(objective.features, order=objective.order))
+    return data.model(result.w, settings_text("chain", settings))
 
 
 def evaluate_model(model: ChainModel, corpus: Corpus, *, threads: int = 0) -> Evaluation:
@@ -146,22 +132,22 @@ class DevSet:
         corpus.check_whole("scores on development data need the true labels: leave such sentences out")
         self.corpus, self.options, self.threads = corpus, options, threads
 
-    def of(self, objective: ChainObjective | ChainParts) -> DevData:
-        """Return the scores of the objective's weights."""
-        headline, fingerprint = self.headline(objective.labels), partial(of_corpus, self.corpus)
-        return DevData(partial(self.scores, objective), headline, fingerprint, self.options)
+    def of(self, data: ChainData) -> DevData:
+        """Return the scores of weights that are trained on other data."""
+        headline, fingerprint = self.headline(data.labels), partial(of_corpus, self.corpus)
+        return DevData(partial(self.scores, data), headline, fingerprint, self.options)
 
     def unknown_labels(self, known: Sequence[str]) -> list[str]:
         """Return the labels that are not among the known ones: training cannot learn them."""
         return sorted(set(self.corpus.labels) - set(known))
 
-    def scores(self, objective: ChainObjective | ChainParts, w: Vector) -> dict[str, float]:
+    def scores(self, data: ChainData, w: Vector) -> dict[str, float]:
         """Return the scores of weights: accuracies; precision, recall and F of labels that follow a tagging scheme.
 
         The score to choose a model by comes first.
         """
-        scores: dict[str, Any] = evaluate_model(objective.model(w), self.corpus, threads=self.threads).to_dict()
-        names = (self.headline(objective.labels), "accuracy", "sentence_accuracy", "precision", "recall", "f1")
+        scores: dict[str, Any] = evaluate_model(data.model(w), self.corpus, threads=self.threads).to_dict()
+        names = (self.headline(data.labels), "accuracy", "sentence_accuracy", "precision", "recall", "f1")
         return {name: scores[name] for name in names if scores[name] is not None}
 
     def headline(self, known: Sequence[str]) -> str:

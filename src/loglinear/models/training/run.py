@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from ...data.fingerprint import checksum
+from ...errors import warn
 from ...minimize import Callback, Stop, minimize, with_distance
 from ...path import largest_l1
 from ...problem import Objective, Problem
@@ -16,9 +17,8 @@ from ...result import Result, Status
 from ...trace import Trace, TraceRecord
 from ...vectors import Vector, count_nonzero
 from .checkpoint import Saving
-from .fingerprint import checksum, of_solver
 from .options import DevOptions, SolverOptions
-from .terms import Terms
+from .terms import Terms, of_solver
 
 __all__ = ["DevData", "DevScores", "Printer", "Shows", "train"]
 
@@ -124,8 +124,7 @@ def _warn_if_empty(problem: Problem, result: Result) -> None:
         return
     largest = largest_l1(problem)
     if largest > 0.0:
-        message = f"no feature is left: l1={l1:g} makes all weights 0; lower l1 (--l1), below {min(largest, l1):.6g}"
-        warnings.warn(message, UserWarning, stacklevel=5)
+        warn(f"no feature is left: l1={l1:g} makes all weights 0; lower l1 (--l1), below {min(largest, l1):.6g}")
 
 
 class DevScores:

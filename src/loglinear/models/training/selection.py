@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ...data.corpus import Corpus
 from ...data.features import Feature
 from ...errors import OptionError
 from ...minimize import Callback, minimize
-from ...objectives.chain import ChainFeatures, ChainObjective
+from ...objectives.chain_data import ChainData
 from ...path import Path, PathPoint, falling, largest_l1, path
 from ...problem import Problem
 from ...result import Result, Status
@@ -92,30 +91,25 @@ class Growth:
 
 
 def grow(
-    corpus: Corpus,
-    features: ChainFeatures,
+    data: ChainData,
     options: SolverOptions,
     *,
     dev: DevSet | None = None,
-    threads: int = 0,
     callbacks: Iterable[Callback] = (),
 ) -> Growth:
     """Select features at one strength of the penalty, until none is useful or the solver's limit is reached.
 
     Args:
-        corpus: labelled sentences.
-        features: the features to select from.
+        data: sentences, and the features to select from.
         options: penalty, and ``grafting`` or ``grafting_light`` as the solver.
         dev: development data to score every round on.
-        threads: 0 for all cores.
         callbacks: see `minimize`.
 
     Raises:
         KeyboardInterrupt: Ctrl-C came before the first round was over.
     """
-    objective = ChainObjective(corpus, features, threads=threads)
-    problem = Problem(objective, options.penalty())
-    rounds = Rounds(None if dev is None else partial(dev.scores, objective))
+    problem = Problem(data, options.penalty())
+    rounds = Rounds(None if dev is None else partial(dev.scores, data))
     result = minimize(problem, options.make_solver()[1], callbacks=[rounds, *callbacks])
     rounds.close(result)
     if not rounds.rounds:
@@ -124,11 +118,11 @@ def grow(
     return Growth(
         result,
         rounds.rounds,
-        objective.feature_names(entered),
+        data.feature_names(entered),
         result.w[entered],
-        None if dev is None else dev.headline(corpus.labels),
+        None if dev is None else dev.headline(data.labels),
         largest_l1(problem) if not entered.size and result.status.converged else None,
-        chain_model(objective, options, result),
+        chain_model(data, options, result),
     )
 
 
@@ -155,27 +149,23 @@ class Followed:
 
 
 def follow_path(
-    corpus: Corpus,
-    features: ChainFeatures,
+    data: ChainData,
     options: SolverOptions,
     *,
     number: int,
     last: float | None = None,
     dev: DevSet | None = None,
-    threads: int = 0,
     callbacks: Iterable[Callback] = (),
 ) -> Followed:
     """Train at falling strengths of the penalty and choose the best by the score on development data, or the last.
 
     Args:
-        corpus: labelled sentences.
-        features: the features to select from.
+        data: sentences, and the features to select from.
         options: L2 penalty and solver.
         number: of strengths, >= 2.
         last: the last strength. By default a hundredth of the largest useful one, and with development data further
             ones until the score has turned (see `onward`).
         dev: development data to score every point on.
-        threads: 0 for all cores.
         callbacks: see `minimize`.
 
     Raises:
@@ -185,21 +175,20 @@ def follow_path(
     Warns:
         UserWarning: the best point is the last one.
     """
-    objective = ChainObjective(corpus, features, threads=threads)
-    problem = Problem(objective, options.penalty())
-    headline = None if dev is None else dev.headline(corpus.labels)
+    problem = Problem(data, options.penalty())
+    headline = None if dev is None else dev.headline(data.labels)
     found = path(
         problem,
         number if last is None else _strengths(problem, last, number),
         solver=options.make_solver(default_solver(problem.penalty))[1],
-        score=None if dev is None or headline is None else lambda w: dev.scores(objective, w)[headline],
+        score=None if dev is None or headline is None else lambda w: dev.scores(data, w)[headline],
         callbacks=callbacks,
     )
     if not found.points:
         raise KeyboardInterrupt
     best = found.best if any(point.score is not None for point in found.points) else None
     chosen = best or found.points[-1]
-    model = chain_model(objective, replace(options, l1=chosen.l1), chosen.result)
+    model = chain_model(data, replace(options, l1=chosen.l1), chosen.result)
     return Followed(found, best, headline, model)
 
 

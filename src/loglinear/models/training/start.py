@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import TYPE_CHECKING
 
 from ...data.templates import TemplateText
-from ...errors import DataError, OptionError
+from ...errors import DataError, OptionError, warn
 from ...result import WarmStart
 from ..files.chain import ChainModel, open_model
 
 if TYPE_CHECKING:
-    from ...data.corpus import Corpus
-    from ...objectives.chain import ChainObjective
-    from ...objectives.parts import ChainParts
+    from ...objectives.chain_data import ChainData
     from ...vectors import Vector
 
 __all__ = ["Start"]
@@ -56,12 +53,11 @@ class Start:
         model, settings = open_model(name, "chain")
         return cls(model, settings.get("label_type", "str"), name)
 
-    def check(self, corpus: Corpus, *, stacklevel: int = 2) -> None:
-        """Compare the model with the data to train on.
+    def weights(self, data: ChainData) -> tuple[Vector, WarmStart]:
+        """Return the weights to start at, shape (n_features,), and an account of them.
 
         Args:
-            corpus: the data.
-            stacklevel: frames from this function to the code that a warning names; 2 is its caller.
+            data: the data to train on.
 
         Raises:
             DataError: the model has labels of another type.
@@ -69,25 +65,19 @@ class Start:
         Warns:
             UserWarning: the template is another one.
         """
-        if corpus.label_type != self.label_type and corpus.labels:
-            message = (
-                f"the labels are of type {corpus.label_type}, and {self.name} has labels of type {self.label_type}"
-            )
+        if data.label_type != self.label_type:
+            message = f"the labels are of type {data.label_type}, and {self.name} has labels of type {self.label_type}"
             raise DataError(message)
-        if corpus.template != self.model.template:
-            message = f"{self._other_template(corpus)}; only attributes of the same names start at its weights"
-            warnings.warn(message, UserWarning, stacklevel=stacklevel)
+        if data.template != self.model.template:
+            warn(f"{self._other_template(data.template)}; only attributes of the same names start at its weights")
+        w, n_shared = data.start_weights(self.model)
+        known = {*self.model.labels}
+        new_labels = [label for label in data.label_names if label not in known]
+        return w, WarmStart(self.name, n_shared, data.n_features, new_labels)
 
-    def _other_template(self, corpus: Corpus) -> str:
-        if corpus.template is None:
+    def _other_template(self, template: str | None) -> str:
+        if template is None:
             return f"{self.name} has a template, and the data are read without one"
         if self.model.template is None:
             return f"{self.name} has no template, and the data are read with one"
         return f"{self.name} has another template (leave out the new one to read the data with it)"
-
-    def weights(self, objective: ChainObjective | ChainParts) -> tuple[Vector, WarmStart]:
-        """Return the weights to start at, shape (n_features,), and an account of them."""
-        w, n_shared = objective.start_weights(self.model)
-        known = {*self.model.labels}
-        new_labels = [label for label in objective.label_names if label not in known]
-        return w, WarmStart(self.name, n_shared, objective.n_features, new_labels)

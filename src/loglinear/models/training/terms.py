@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 from ...solvers import solver_class, solver_options
 from ...version import __version__
 from ..files.settings import plain
 
-__all__ = ["Terms", "changes", "is_terms"]
+__all__ = ["Terms", "changes", "is_terms", "of_solver"]
 
 # The longest text of an option's value in a message.
 _LONGEST = 60
@@ -25,7 +25,7 @@ class Terms:
         options: by name.
         solver: its name.
         solver_options: by name.
-        data: fingerprints by name, see `loglinear.models.training.fingerprint`; None for what there is not.
+        data: fingerprints by name, see `loglinear.data.fingerprint`; None for what there is not.
     """
 
     options: Mapping[str, Any]
@@ -37,6 +37,22 @@ class Terms:
         """Return the terms as JSON gives them back, with the version of the library among the options."""
         options = {"loglinear": __version__, **self.options}
         return json.loads(json.dumps([options, self.solver, self.solver_options, self.data], default=plain))
+
+
+def of_solver(solver: Any) -> dict[str, Any]:
+    """Return the options of a solver by name; an option of an inner solver has the names of both, with a dot between.
+
+    Example:
+        >>> from loglinear.models.training.terms import of_solver
+        >>> from loglinear.solvers import OWLQN, TwoStage
+        >>> of_solver(OWLQN(memory=5))["memory"], of_solver(TwoStage(memory=7))["second.memory"]
+        (5, 7)
+    """
+    found: dict[str, Any] = {}
+    for name, value in vars(solver).items():
+        inner = of_solver(value) if is_dataclass(value) else None
+        found |= {name: value} if inner is None else {f"{name}.{each}": option for each, option in inner.items()}
+    return found
 
 
 def is_terms(found: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from loglinear import ClassifierObjective
-from loglinear.models.training.fingerprint import checksum, of_classifier
+from loglinear.data.fingerprint import checksum
 
 
 def test_arrays_of_other_numbers_types_shapes_or_order_have_another_checksum():
@@ -31,7 +31,7 @@ def test_arrays_of_other_numbers_types_shapes_or_order_have_another_checksum():
 @pytest.mark.parametrize("intercept", [True, False])
 def test_sizes_of_a_classifier_are_those_of_its_matrix(intercept):
     X, y = np.arange(12.0).reshape(4, 3), [0, 1, 2, 0]
-    found = of_classifier(ClassifierObjective(X, y, n_classes=3, intercept=intercept))
+    found = ClassifierObjective(X, y, n_classes=3, intercept=intercept).fingerprint()
     assert (found["samples"], found["columns"]) == (4, 3)
 
 
