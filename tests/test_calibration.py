@@ -82,7 +82,7 @@ def test_without_a_scheme_there_are_no_spans():
     tagging = Tagging(["B-PER"], [0.9], [Span("PER", 0, 1, 0.9)], 0.0)
     assert tagging_calibration([["B-PER"]], [tagging]).spans.n == 1
     assert tagging_calibration([["NOUN"]], [tagging]).spans is None
-    assert tagging_calibration([["B-PER"]], [tagging._replace(spans=None)]).spans is None
+    assert tagging_calibration([["B-PER"]], [tagging._replace(spans=[])]).spans is None
 
 
 @pytest.mark.parametrize("gold", [[], [["O"], ["O"]], [["O", "O"]]])

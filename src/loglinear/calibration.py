@@ -87,7 +87,8 @@ class TaggingCalibration(NamedTuple):
 
     Attributes:
         tokens: calibration of the labels at single tokens.
-        spans: calibration of the spans that were found; None if there is no tagging scheme.
+        spans: calibration of the spans that were found; None if there are none, or the labels follow no tagging
+            scheme.
 
     Example:
         >>> from loglinear import Span, Tagging
@@ -110,7 +111,7 @@ class _Tagging(Protocol):
     @property
     def probabilities(self) -> Sequence[float]: ...
     @property
-    def spans(self) -> Sequence[tuple[str, int, int, float]] | None: ...
+    def spans(self) -> Sequence[tuple[str, int, int, float]]: ...
 
 
 def calibration(confidences: Iterable[float], correct: Iterable[bool]) -> Calibration:
@@ -175,7 +176,8 @@ def tagging_calibration(gold: Iterable[Sequence[Any]], taggings: Iterable[_Taggi
         (0.12, 0.18)
     """
     tokens: list[tuple[float, bool]] = []
-    spans: list[tuple[float, bool]] | None = []
+    spans: list[tuple[float, bool]] = []
+    are_tags = True
     for number, (labels, tagging) in enumerate(_together(gold, taggings), start=1):
         if labels is None or tagging is None or len(labels) != len(tagging.labels):
             n = 0 if labels is None else len(labels)
@@ -184,12 +186,12 @@ def tagging_calibration(gold: Iterable[Sequence[Any]], taggings: Iterable[_Taggi
             raise DataError(message)
         right = (true == guess for true, guess in zip(labels, tagging.labels, strict=True))
         tokens += zip(tagging.probabilities, right, strict=True)
-        if spans is None or tagging.spans is None or not all(map(is_tag, labels)):
-            spans = None
+        are_tags = are_tags and all(map(is_tag, labels))
+        if not are_tags or not tagging.spans:
             continue
         chunks = set(read_chunks([parsed_tag(label) for label in labels], None, "conlleval"))
         spans += [(p, (type_, start, end) in chunks) for type_, start, end, p in tagging.spans]
-    return TaggingCalibration(_of_pairs(tokens), None if spans is None else _of_pairs(spans))
+    return TaggingCalibration(_of_pairs(tokens), _of_pairs(spans) if are_tags and spans else None)
 
 
 def _together(

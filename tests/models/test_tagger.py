@@ -98,7 +98,7 @@ def test_probabilities_are_those_of_the_estimator(words, items, threads):
     for crf, X in (words, items):
         batch = Tagger(crf).tag_batch(X, probabilities=True, threads=threads)
         for found, expected in zip(batch, crf.tag(X), strict=True):
-            assert (found.labels, found.spans) == (expected.labels, None)
+            assert (found.labels, found.spans) == (expected.labels, [])
             assert found.probabilities == pytest.approx(expected.probabilities, abs=1e-12)
             assert found.log_probability == pytest.approx(expected.log_probability, abs=1e-9)
 

@@ -64,5 +64,5 @@ def of_texts(documents: Documents, model_path: str, *, sure: bool) -> Answers:
 
         rows = zip(predicted, classifier.predict_proba(documents.texts), strict=True)
         sure_of = [(label, min(row[label], 1.0)) for label, row in rows]
-        taggings = [Tagging([label], [p], None, math.log(p)) for label, p in sure_of]
+        taggings = [Tagging([label], [p], [], math.log(p)) for label, p in sure_of]
     return Answers([[label] for label in documents.labels or []], [[label] for label in predicted], taggings)

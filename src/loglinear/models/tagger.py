@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from ..data.labels import typed
@@ -112,7 +111,7 @@ class Tagger:
             threads: 0 for all cores. A small batch is labelled on the calling thread.
 
         Returns:
-            For lists, a list of labels for each; with probabilities, a `Tagging` for each, whose spans are None
+            For lists, a list of labels for each; with probabilities, a `Tagging` for each, without spans
             (`ChainCRF.tag` finds them). The probability of a part of the sentence is often taken to be the smallest
             of its tokens'.
 
@@ -148,7 +147,8 @@ class Tagger:
         if sure is None:
             return labels
         probable, log_probabilities = sure
-        return list(map(Tagging._make, zip(labels, probable, repeat(None), log_probabilities, strict=False)))
+        rows = zip(labels, probable, log_probabilities, strict=False)
+        return [Tagging(names, p, [], log_p) for names, p, log_p in rows]
 
     def _tag_chunks(self, sentences: Any, probabilities: bool, threads: int) -> Any:
         import pyarrow as pa

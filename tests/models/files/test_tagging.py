@@ -152,7 +152,7 @@ def test_a_span_of_one_type_is_a_tuple_with_names():
 def test_labels_without_a_scheme_have_no_spans_and_keep_their_type():
     crf = ChainCRF().fit([[["a"], ["b"]], [["b"]]], [[3, 4], [4]])
     (tagging,) = crf.tag([[["a"], ["b"]]])
-    assert (tagging.labels, tagging.spans) == ([3, 4], None)
+    assert (tagging.labels, tagging.spans) == ([3, 4], [])
     assert crf.predict([[["a"], ["b"]]], decode="marginal") == [[3, 4]]
 
 

@@ -62,7 +62,7 @@ def report_of_network(network: Any, X: Any, *, title: str, command: str | None =
             here = log_p[variable][row]
             guessed.append(states[variable][int(here.argmax())])
             sure.append(min(float(np.exp(here.max())), 1.0))
-        taggings.append(Tagging(guessed, sure, None, float(np.log(sure).sum())))
+        taggings.append(Tagging(guessed, sure, [], float(np.log(sure).sum())))
     bounds = "exact" if found.exact else f"{found.lower / len(codes):.4f} to {found.upper / len(codes):.4f}"
     return _report(
         Answers(gold, [each.labels for each in taggings], taggings),
@@ -108,7 +108,7 @@ def report_of_graphs(crf: Any, X: Sequence[Any], y: Sequence[Any], *, title: str
         (guess[places], p[places]) for guess, p, places in zip(predicted, probabilities, known, strict=True)
     ):
         sure = [min(float(row[int(at)]), 1.0) for row, at in zip(p, np.searchsorted(crf.classes_, guess), strict=True)]
-        taggings.append(Tagging([str(each) for each in guess.tolist()], sure, None, float(np.log(sure).sum())))
+        taggings.append(Tagging([str(each) for each in guess.tolist()], sure, [], float(np.log(sure).sum())))
     names = [f"node feature {k}" for k in range(len(crf.node_weights_))]
     strongest = {
         label: _strongest(zip(names, crf.node_weights_[:, at].tolist(), strict=True))

@@ -110,7 +110,7 @@ def sample_answers(
     taggings = None
     if sure is not None:
         pairs = zip(predicted, sure, strict=True)
-        taggings = [Tagging([label], [min(p, 1.0)], None, math.log(p)) for label, p in pairs]
+        taggings = [Tagging([label], [min(p, 1.0)], [], math.log(p)) for label, p in pairs]
     return Answers([[label] for label in gold], [[label] for label in predicted], taggings, corpus)
 
 

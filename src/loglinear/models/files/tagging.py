@@ -46,20 +46,20 @@ class Tagging(NamedTuple):
     Attributes:
         labels: a label for each token.
         probabilities: the probability of each of these labels.
-        spans: the chunks in the labels, from left to right; None if the labels of the model follow no tagging scheme.
+        spans: the chunks in the labels, from left to right; none if the labels of the model follow no tagging scheme.
         log_probability: log p(labels | sentence), in nats; -inf if the model forbids the labels.
 
     Example:
         >>> import math
         >>> from loglinear import Tagging
-        >>> tagging = Tagging(["DET", "NOUN"], [0.9, 0.8], None, math.log(0.75))
+        >>> tagging = Tagging(["DET", "NOUN"], [0.9, 0.8], [], math.log(0.75))
         >>> tagging.labels, round(tagging.probability, 6)
         (['DET', 'NOUN'], 0.75)
     """
 
     labels: list[Any]
     probabilities: list[float]
-    spans: list[Span] | None
+    spans: list[Span]
     log_probability: float
 
     @property
@@ -91,6 +91,6 @@ def tag_corpus(
     rows = model.tag(corpus.core, decode=decode, rule=rule, threads=threads)
     found = typed([labels for labels, *_ in rows], label_type)
     return [
-        Tagging(labels, probabilities, None if rule is None else [Span(*span) for span in chunks], log_probability)
+        Tagging(labels, probabilities, [Span(*span) for span in chunks], log_probability)
         for labels, (_, probabilities, chunks, log_probability) in zip(found, rows, strict=True)
     ]
