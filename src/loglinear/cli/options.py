@@ -64,7 +64,7 @@ def _add_option(parser: ArgumentParser, option: Field[Any], default: Any) -> Non
     if isinstance(default, (int, float)) and not isinstance(default, bool):
         text += f" ({default:g})"
     flags = _FLAGS.get(option.name, [flag(option.name)])
-    kind = _KINDS[str(option.type).split(" | ", maxsplit=1)[0]]
+    kind = _KINDS.get(str(option.type).split(" | ", maxsplit=1)[0], _KINDS["str"])  # types of names are words, too
     parser.add_argument(*flags, dest=option.name, default=default, help=text.replace("%", "%%"), **kind)
 
 

@@ -24,7 +24,7 @@ from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
 from .estimator import LightEstimator, check_end, check_fitted
 from .files.chain import ChainModel, checked_n_best, constrained, open_model
-from .files.tagging import DECODE, Tagging, tag_corpus
+from .files.tagging import DECODE, Decode, Tagging, tag_corpus
 
 if TYPE_CHECKING:
     import numpy as np
@@ -170,12 +170,12 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         check_end(result)
 
     @overload
-    def predict(self, X: Any, *, decode: str = "viterbi", n_best: None = None) -> list[list[Any]]: ...
+    def predict(self, X: Any, *, decode: Decode = "viterbi", n_best: None = None) -> list[list[Any]]: ...
 
     @overload
-    def predict(self, X: Any, *, decode: str = "viterbi", n_best: int) -> list[list[tuple[list[Any], float]]]: ...
+    def predict(self, X: Any, *, decode: Decode = "viterbi", n_best: int) -> list[list[tuple[list[Any], float]]]: ...
 
-    def predict(self, X: Any, *, decode: str = "viterbi", n_best: int | None = None) -> list[list[Any]]:
+    def predict(self, X: Any, *, decode: Decode = "viterbi", n_best: int | None = None) -> list[list[Any]]:
         """The labels of each sentence, or its most probable labellings.
 
         The search for n labellings is exact (Soong & Huang 1991; Nagata 1994). For T tokens and L labels it costs
@@ -225,7 +225,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         kind = self._label_type
         return [[(typed([labels], kind)[0], log_p) for labels, log_p in labellings] for labellings in labellings_of]
 
-    def tag(self, X: Any, *, decode: str = "viterbi") -> list[Tagging]:
+    def tag(self, X: Any, *, decode: Decode = "viterbi") -> list[Tagging]:
         """The labels of each sentence, and the probabilities of single labels, of spans and of the whole labelling.
 
         A span is a chunk in the labels, where the labels of the model follow a tagging scheme (see

@@ -6,11 +6,10 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
@@ -26,6 +25,7 @@ from ..vectors import Vector
 from .estimator import Estimator, check_end
 from .files import graph as graph_file
 from .files.settings import training_summary
+from .scikit_learn import BaseEstimator
 from .training.options import SolverOptions, SolverParameters
 from .training.run import train
 
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["GraphCRF"]
 
 Array = npt.NDArray[Any]
-INFERENCES = ("auto", "exact", "loopy_bp", "trw")
+GraphInference = Literal["auto", "exact", "loopy_bp", "trw"]
+INFERENCES: tuple[GraphInference, ...] = get_args(GraphInference)
 
 
 class GraphCRF(Estimator, SolverParameters, BaseEstimator):
@@ -87,11 +88,11 @@ class GraphCRF(Estimator, SolverParameters, BaseEstimator):
         [array([1, 1, 0, 1, 1, 0])]
     """
 
-    inference: str = "auto"
+    inference: GraphInference = "auto"
     inference_options: Mapping[str, Any] | None = None
     symmetric: bool = False
     constraints: Sequence[tuple[Any, Any]] | None = None
-    class_weight: Mapping[Any, float] | str | None = None
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
     def fit(
         self,

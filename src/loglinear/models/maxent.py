@@ -9,13 +9,12 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 import scipy.special
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_is_fitted, validate_data
@@ -33,6 +32,7 @@ from ..vectors import Vector
 from .estimator import Estimator, check_end
 from .files import maxent as maxent_file
 from .files.settings import training_summary
+from .scikit_learn import BaseEstimator, ClassifierMixin
 from .training.checkpoint import Checkpoint, Saving
 from .training.options import DevOptions, DevParameters, SolverOptions, SolverParameters
 from .training.run import DevData, train
@@ -87,9 +87,9 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
         [[0.37, 0.63]]
     """
 
-    multi_class: str = "softmax"
+    multi_class: Literal["softmax", "ovr"] = "softmax"
     fit_intercept: bool = True
-    class_weight: Mapping[Any, float] | str | None = None
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
     min_count: int = 1
 
     def fit(
@@ -416,8 +416,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
 
     def _settings(self) -> dict[str, Any]:
         if not self._results:  # loaded from a file
-            stored: dict[str, Any] = self._stored
-            return stored
+            return self._stored
         return {
             "multi_class": self.multi_class,
             "fit_intercept": self.fit_intercept,
@@ -445,13 +444,17 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
         # A dict of weights by class is kept as text only.
         given = {name: settings[name] for name in cls._get_param_names() if name in settings and name != "class_weight"}
         classifier = cls(**given)
-        classifier.classes_, classifier.attributes_ = found.classes, found.attributes
-        classifier.coef_, classifier.intercept_ = found.coef, found.intercept
-        classifier.n_features_in_ = found.coef.shape[1]
-        classifier._template = found.template
-        classifier._set_results()
-        classifier._stored, classifier._format = settings, settings.get("format", "python")
+        classifier._hold(found)
         return classifier
+
+    def _hold(self, found: maxent_file.Contents) -> None:
+        """Keep what a file holds."""
+        self.classes_, self.attributes_ = found.classes, found.attributes
+        self.coef_, self.intercept_ = found.coef, found.intercept
+        self.n_features_in_ = found.coef.shape[1]
+        self._template, self._format = found.template, found.settings.get("format", "python")
+        self._stored = found.settings
+        self._set_results()
 
     def __sklearn_tags__(self) -> Any:
         """Sparse data are welcome."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -32,6 +31,7 @@ from .estimator import Estimator, check_end
 from .files import network as network_file
 from .files.schema import refuse
 from .files.settings import training_summary
+from .scikit_learn import BaseEstimator
 from .training.options import SolverOptions
 from .training.resampling import EdgeConfidence, confidence_of
 from .training.structure import NetworkOptions, NetworkParameters, Trained, Training, train_network

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import OptionError
 from ..options import one_of
@@ -13,9 +13,11 @@ from .graph import Inference
 from .loopy_bp import LoopyBP
 from .tree_reweighted import TreeReweighted
 
-__all__ = ["INFERENCES", "make_inference"]
+__all__ = ["INFERENCES", "InferenceName", "make_inference"]
 
 INFERENCES: dict[str, Callable[..., Inference]] = {each.name: each for each in (LoopyBP, TreeReweighted, Exact, Gibbs)}
+InferenceName = Literal["loopy_bp", "trw", "exact", "gibbs"]
+"""The names in INFERENCES, for type checkers."""
 
 
 def make_inference(name: str, options: Mapping[str, Any] | None = None) -> Inference:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import OptionError
 from .adagrad import AdaGrad
@@ -106,6 +106,32 @@ SOLVERS |= {
     "sgd_l1": SGDL1,
     "two_stage": TwoStage,
 }
+
+SolverName = Literal[
+    "adagrad",
+    "asg",
+    "auto",
+    "bfgs",
+    "clustered",
+    "dual_cd",
+    "gauss_seidel",
+    "grafting",
+    "grafting_light",
+    "hybrid",
+    "iis",
+    "label_sets",
+    "lbfgs",
+    "owlqn",
+    "parameter_mixing",
+    "pegasos",
+    "prox_gradient",
+    "prox_newton",
+    "sag",
+    "sg",
+    "sgd_l1",
+    "two_stage",
+]
+"""The names of the solvers, for type checkers."""
 
 
 def solver_class(name: str) -> type[Any]:

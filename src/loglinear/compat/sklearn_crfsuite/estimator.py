@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sklearn.base import BaseEstimator
-
+from ...models.scikit_learn import BaseEstimator
 from .. import pycrfsuite
 from ..pycrfsuite._logparser import TrainLogParser
 from ._model_file import ModelFile

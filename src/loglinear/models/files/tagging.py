@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from ...data.labels import typed
 from ...schemes import chunk_rule
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from ...data.corpus import Corpus
     from .chain import ChainModel
 
-__all__ = ["DECODE", "Span", "Tagging", "tag_corpus"]
+__all__ = ["DECODE", "Decode", "Span", "Tagging", "tag_corpus"]
 
-DECODE = ("viterbi", "marginal")
+Decode = Literal["viterbi", "marginal"]
+DECODE: tuple[Decode, ...] = get_args(Decode)
 
 
 class Span(NamedTuple):
@@ -72,7 +73,7 @@ def tag_corpus(
     model: ChainModel,
     corpus: Corpus,
     *,
-    decode: str = "viterbi",
+    decode: Decode = "viterbi",
     spans: bool = True,
     label_type: str = "str",
     threads: int = 0,

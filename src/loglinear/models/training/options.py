@@ -6,7 +6,7 @@ Solvers are imported when they are made, so that a program that only labels text
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...errors import OptionError
 from ...options import Options, check_options, one_of, option, option_class, whole_number
@@ -14,7 +14,7 @@ from ...options import Options, check_options, one_of, option, option_class, who
 if TYPE_CHECKING:
     from ...minimize import Stop
     from ...penalty import ElasticNet
-    from ...solvers import Solver
+    from ...solvers import Solver, SolverName
 
 __all__ = [
     "DevOptions",
@@ -41,7 +41,7 @@ class Minimisation(Options):
         help="strength of the L2 penalty (l2 / 2) * |w|^2, >= 0; twice CRFsuite's c2, CRF++'s 1 / C; by default 1 "
         "without l1, 0 with it",
     )
-    solver: str | Solver[Any] | None = option(
+    solver: SolverName | Solver[Any] | None = option(
         default=None,
         help="name of a solver; by default auto, which chooses one by penalty, kind and size of the problem, and says "
         "which. A solver object will do as well.",
@@ -148,7 +148,7 @@ class SolverOptions(SolverParameters):
 class DevParameters(Options):
     """The options for development data; the one place where these options are defined."""
 
-    keep: str | None = option(
+    keep: Literal["last", "best"] | None = option(
         default=None,
         help="weights to keep: last, or best by the score on development data; by default best with a patience, else "
         "last",

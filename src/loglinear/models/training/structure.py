@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ...errors import OptionError
 from ...minimize import Callback, Stop, minimize
 from ...networks.graph import Graph, Report
-from ...networks.inference import make_inference
+from ...networks.inference import InferenceName, make_inference
 from ...networks.loopy_bp import LoopyBP
 from ...networks.numbering import Codes, Numbering, Numbers, merged
 from ...networks.tree_reweighted import TreeReweighted
@@ -23,7 +23,7 @@ from ...path import Path, PathPoint, falling, onward, path, warn_if_best_is_last
 from ...penalty import ElasticNet, GroupLasso
 from ...problem import Problem
 from ...result import Result, Status
-from ...solvers import LBFGS, Solver
+from ...solvers import LBFGS, Solver, SolverName
 from ...trace import Trace
 from ...vectors import Vector, count_nonzero
 from .nodewise import nodewise
@@ -32,8 +32,10 @@ from .resampling import bootstrap_rows, in_parallel, instability, subsample_rows
 
 __all__ = ["OBJECTIVES", "NetworkOptions", "NetworkParameters", "Trained", "Training", "train_network"]
 
-OBJECTIVES = ("likelihood", "pseudolikelihood", "nodewise")
-CRITERIA = ("ebic", "cv", "stars")
+ObjectiveName = Literal["likelihood", "pseudolikelihood", "nodewise"]
+OBJECTIVES: tuple[ObjectiveName, ...] = get_args(ObjectiveName)
+Criterion = Literal["ebic", "cv", "stars"]
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 PATH = {"l1": 20, "ratio": 0.05, "gamma": 0.5, "folds": 5, "subsamples": 20, "instability": 0.05}
 # L2 penalty when weights are fitted again: it keeps the weights of variables that determine each other finite.
 RIDGE = 1e-3
@@ -45,7 +47,7 @@ Objectives = NetworkLikelihood | PseudoLikelihood
 class NetworkParameters(Minimisation):
     """The options of `PairwiseMRF`."""
 
-    l1: str | float = option(  # type: ignore[assignment]
+    l1: Criterion | float = option(  # type: ignore[assignment]
         default="ebic",
         help='strength of the L1 penalty, >= 0; or how to choose it on a path: "ebic", the extended Bayesian '
         'information criterion (Foygel & Drton 2010), "cv", cross validation, or "stars", the stability of the edges '
@@ -53,7 +55,7 @@ class NetworkParameters(Minimisation):
         "(Liu, Roeder & Wasserman 2010)",
     )
     l2: float = option(default=0.0, help="strength of the L2 penalty (l2 / 2) * |w|^2, >= 0")
-    solver: str | Solver[Any] = option(
+    solver: SolverName | Solver[Any] = option(
         default="grafting_light",
         help="name of a solver, or a solver object. The default needs an l1 > 0; groups get prox_gradient in its "
         "place. "
@@ -65,13 +67,13 @@ class NetworkParameters(Minimisation):
         "n_variables / 10 weights at a time unless ``select`` says otherwise.",
     )
     random_state: int = option(default=0, help="seed of all that is drawn")
-    objective: str = option(
+    objective: ObjectiveName = option(
         default="pseudolikelihood",
         help='"likelihood", "pseudolikelihood" (all conditionals at once, an edge\'s weights shared by both ends) or '
         '"nodewise" (each by itself; the two estimates of an edge are joined by ``rule``)',
         check=lambda name, value: one_of(name, value, OBJECTIVES),
     )
-    inference: str | None = option(
+    inference: InferenceName | None = option(
         default=None,
         help='of objective="likelihood": "loopy_bp", its default, "trw", "exact" (small tree-width) or "gibbs"',
     )
@@ -83,7 +85,7 @@ class NetworkParameters(Minimisation):
         help="penalise all weights of an edge together, by their Euclidean norm; for variables of many states",
         check=truth_value,
     )
-    rule: str = option(
+    rule: Literal["and", "or"] = option(
         default="and",
         help='of "nodewise": an edge needs both estimates ("and") or one ("or"); its weight is their mean',
     )

@@ -1,0 +1,34 @@
+"""The base classes that scikit-learn lends to estimators, with types: scikit-learn itself has none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+__all__ = ["BaseEstimator", "ClassifierMixin"]
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    B = TypeVar("B", bound="BaseEstimator")
+
+    class BaseEstimator:
+        """What an estimator inherits from scikit-learn's base."""
+
+        def __sklearn_tags__(self) -> Any: ...
+
+        def get_metadata_routing(self) -> object:
+            """Return which metadata, such as sample weights, scikit-learn passes to which method."""
+
+        def set_fit_request(self: B, **requests: bool | str | None) -> B:
+            """Say which arguments of `fit` scikit-learn passes on."""
+
+        def set_score_request(self: B, **requests: bool | str | None) -> B:
+            """Say which arguments of `score` scikit-learn passes on."""
+
+    class ClassifierMixin:
+        """What a classifier inherits."""
+
+        def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
+            """Return the accuracy."""
+else:
+    from sklearn.base import BaseEstimator, ClassifierMixin
