@@ -99,6 +99,7 @@ TESTS = {
     "path.py": "test_path.py models/test_network.py",
     "metrics.py": "test_metrics.py",
     "gap.py": "test_gap.py",
+    "models/explain/edges.py": "cli/test_networks.py cli/commands/test_structure.py report/test_network_page.py",
     "models/explain/answers.py": "models/test_summary.py report cli/commands/test_evaluate.py",
     "models/chain.py": "models/test_chain.py models/test_n_best.py models/test_second_order.py report/test_page.py",
     "models/files/chain.py": "models/test_chain.py models/test_foreign.py models/files/test_hostile_files.py",

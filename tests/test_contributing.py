@@ -10,8 +10,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# What stands for NAME and FORMAT in a recipe's paths when they are looked up.
-EXAMPLES = {"NAME": "sag", "FORMAT": "jsonl"}
+# What stands for NAME, FORMAT and KIND in a recipe's paths when they are looked up.
+EXAMPLES = {"NAME": "sag", "FORMAT": "jsonl", "KIND": "graph"}
 
 
 def recipe(title: str) -> str:
@@ -53,7 +53,7 @@ def test_pages_name_files_that_exist(page):
     text = page.read_text(encoding="utf-8")
     named = re.findall(r"`((?:src|native|tests|benchmarks|docs)/[\w/.-]*|[A-Z-]+\.(?:md|txt))`", text)
     linked = [path.split("#")[0] for path in re.findall(r"\]\((?!https?:|#|mailto:)([^)]+)\)", text)]
-    missing = [path for path in named if not re.search("NAME|FORMAT", path) and not (ROOT / path).exists()]
+    missing = [path for path in named if not re.search("NAME|FORMAT|KIND", path) and not (ROOT / path).exists()]
     assert missing + [path for path in linked if not (page.parent / path).exists()] == []
 
 
@@ -74,3 +74,10 @@ def test_the_recipe_of_options_names_every_file_that_knows_one():
     assert set(knowing) <= named, f"{sorted(set(knowing) - named)} know all_transitions"
     assert len(knowing) <= 5
     assert sum(knowing.values()) <= 8
+
+
+def test_the_recipe_of_kinds_names_every_file_that_knows_one():
+    named = {path.replace("KIND", "graph") for path in paths(recipe("Adding a kind of model"), "")}
+    assert len(named - {"CHANGELOG.md", "src/loglinear/__init__.py"}) <= 6
+    knowing = mentions(r'\bGraphCRF\b|"graph":? |files import graph\b|"a model of graphs')
+    assert set(knowing) <= named, f"{sorted(set(knowing) - named)} know graphs, and the recipe does not name them"

@@ -10,7 +10,17 @@ from typing import Protocol, runtime_checkable
 from .trace import Trace, TraceRecord, percentage
 from .vectors import Vector
 
-__all__ = ["OnSome", "Result", "State", "Status", "WarmStart", "WithGradient", "distance", "violation_text"]
+__all__ = [
+    "OnSome",
+    "Result",
+    "State",
+    "Status",
+    "WarmStart",
+    "WithGradient",
+    "distance",
+    "status_text",
+    "violation_text",
+]
 
 # Last steps whose mean decrease is told.
 _WINDOW = 5
@@ -244,6 +254,18 @@ def distance(gap: float | None, objective: float, unbounded: str = "") -> str:
     if gap is not None:
         return f"within {percentage(gap, objective)} of the optimum"
     return "no useful bound of the distance from the optimum" + (f": {unbounded}" if unbounded else "")
+
+
+def status_text(name: str) -> str:
+    """Return why a training ended, without a remedy, from the name of its status in a model file.
+
+    Example:
+        >>> from loglinear.result import status_text
+        >>> status_text("max_iterations"), status_text("of a later version")
+        ('stopped at the limit on iterations, before convergence', 'of a later version')
+    """
+    status = Status.__members__.get(name.upper())
+    return name if status is None else status.message.partition(";")[0]
 
 
 def violation_text(violation: float | None) -> str:

@@ -161,11 +161,11 @@ def test_mistakes_are_named(trained, misuse, tmp_path):
     lacking = written(tmp_path / "lacking.csv", [["north", "2"]], NAMES[:2])
     for command in (["tag", "-m", model, lacking], ["evaluate", lacking, "-m", model]):
         said = misuse(*command)
-        assert "lacking.csv: the network's columns 'rides, weekly', 'amount' are not there" in said
+        assert "lacking.csv: columns 'rides, weekly', 'amount' of the network are missing; add them" in said
     unknown = written(tmp_path / "unknown.csv", [["west", "2", "0", "", "1"], ["east", "2", "0", "", "2"]])
     for command in (["tag", "-m", model, unknown], ["evaluate", unknown, "-m", model]):
         assert "unknown.csv: row 1 has 'east' in column 'region'" in misuse(*command)
-    assert "--format: " in misuse("tag", "-m", model, "-f", "columns", data)
+    assert "leave out --format" in misuse("tag", "-m", model, "-f", "columns", data)
 
 
 def test_other_files_are_refused_as_before(misuse, tmp_path):

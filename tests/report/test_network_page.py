@@ -6,7 +6,6 @@ import pytest
 import scipy.special
 
 from loglinear import DataError, GraphCRF, PairwiseMRF, grid_edges
-from loglinear.models.summary import summary_rows
 from oracles.pages import Page
 
 
@@ -124,7 +123,7 @@ def test_a_field_from_a_file_reports_as_before_and_only_of_labels_that_are_known
         assert before.settings["inference"].startswith(named)
         assert before.scores == after.scores
         assert (len(before.trace), len(after.trace)) == (len(crf.result_.trace), 0)
-        assert summary_rows(again) == summary_rows(crf)
+        assert again._summary() == crf._summary()
     some = [np.where(np.arange(6) < 2, None, each) for each in y]
     report = crf.report(X, some)
     assert (report.data["nodes"], report.scores.n_tokens) == (16, 16)

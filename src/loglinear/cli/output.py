@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
-__all__ = ["Interrupted", "counted", "ended", "keeping_reached", "say", "scores_text", "tab_separated"]
+__all__ = ["Interrupted", "counted", "keeping_reached", "say", "scores_text", "tab_separated"]
 
 # Names may hold what would break the table.
 _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
@@ -46,18 +45,6 @@ def keeping_reached(estimator: object) -> Iterator[None]:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural but for 1."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def ended(training: Mapping[str, Any]) -> str:
-    """Return why a training ended, and its cost, from the settings of a model."""
-    from ..result import Status
-
-    status = training["status"]
-    known = {each.name.lower(): each.message.partition(";")[0] for each in Status}
-    parts = [counted(training["iterations"], "iteration")]
-    if training.get("passes") is not None:
-        parts.append(f"{training['passes']:g} pass{'' if training['passes'] == 1 else 'es'}")
-    return f"{known.get(status, status)}; {', '.join(parts)}, {training['seconds']:.1f} s"
 
 
 def scores_text(scores: Mapping[str, float]) -> str:

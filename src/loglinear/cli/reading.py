@@ -1,9 +1,9 @@
-"""Reading for commands: models, templates, training data with development data."""
+"""Reading for commands: templates, training data with development data, standard input."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DataError, OptionError
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..data.corpus import Corpus
-    from ..models.files.chain import ChainModel
     from ..models.training.chain import DevSet
     from ..models.training.options import DevOptions
     from ..models.training.start import Start
@@ -22,11 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Reading",
-    "check_joint",
-    "default_scheme",
-    "model_format",
     "naming",
-    "open_model",
     "read_template",
     "rereadable",
     "sizes",
@@ -81,65 +76,6 @@ def rereadable(path: str) -> Iterator[str]:
             yield copy
         except DataError as error:
             raise DataError(str(error).replace(copy, "<stdin>")) from error
-
-
-def open_model(path: str) -> tuple[ChainModel, dict[str, Any]]:
-    """Open the model of a chain or a classifier; return it with its settings."""
-    from ..models.files import chain as chain_file
-
-    return chain_file.open_model(path)
-
-
-def check_joint(model: ChainModel, settings: dict[str, Any], option: str) -> None:
-    """Raise OptionError if an option asks for probabilities of classes that a model scores apart from one another."""
-    if settings.get("multi_class") == "ovr" and len(model.labels) > 2:
-        message = f"one-vs-rest models score each class apart and have no joint probabilities; leave out {option}"
-        raise OptionError(message)
-
-
-def default_scheme(format: str) -> str | None:
-    """Return `none` for a format whose samples stand alone, so that their labels form no chunks; else None."""
-    from ..data.formats import FORMATS
-
-    return "none" if format in FORMATS and FORMATS[format].holds != "sentences" else None
-
-
-def model_format(path: str, format: str | None, settings: dict[str, Any], template: str | None) -> str:
-    """Return the format in which a model reads a file.
-
-    Args:
-        path: of the file.
-        format: the format asked for.
-        settings: of the model.
-        template: of the model.
-
-    Returns:
-        `corpus` for an encoded corpus; the format asked for; else the format of the file's extension, if the model can
-        read it; else the format of the training data.
-
-    Raises:
-        OptionError: there is no such format, or the model cannot read it.
-    """
-    from ..data.corpus import is_corpus
-    from ..data.formats import format_of, named, readable
-
-    asked = None if format is None else named(format)
-    if is_corpus(path):
-        return "corpus"
-    if format is not None and asked is not None:
-        if template is not None and asked.template == "refused":
-            message = (
-                f"--format {format}: such files hold attributes, and the model forms them with its template; give it "
-            )
-            message += "a file of the format that it was trained on"
-            raise OptionError(message)
-        return format
-    trained = str(settings.get("format", "columns"))
-    trained = "jsonl" if trained == "python" else trained
-    found = format_of(path, default=trained)
-    # conllu:xpos is a kind of conllu. Texts are read by a vectorizer, which knows no other format.
-    same = trained.partition(":")[0] == found or trained == "text"
-    return trained if same or not readable(found, template) else found
 
 
 def read_template(preset: str | None, template: str | None) -> str | None:

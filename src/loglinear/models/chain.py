@@ -399,7 +399,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         """
         from ..data.tokens import shown_words
         from .explain.answers import Answers
-        from .explain.reports import call_text, make_report
+        from .explain.reports import make_report
 
         if not isinstance(X, Corpus):
             X = list(X)
@@ -407,15 +407,35 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         gold = corpus.true_labels()
         taggings = tag_corpus(model, corpus, label_type=self._label_type, threads=self._threads)
         settings = json.loads(self.model_.settings)
+        shown = shown_words(X, corpus) if words is None else words
         return make_report(
             model,
             settings,
-            Answers(gold, [each.labels for each in taggings], taggings, corpus),
-            shown_words(X, corpus) if words is None else words,
+            Answers(gold, [each.labels for each in taggings], taggings, shown, corpus),
             title=title,
-            command=call_text(self, model.template) if "training" in settings else None,
+            items="tokens",
+            command=f"{self._call()}.fit(X_train, y_train)" if "training" in settings else None,
             trace=self._trace,
         )
+
+    def _call(self) -> str:
+        """Return the Python that makes the estimator; a template that is not a preset is shown elsewhere."""
+        from .explain.reports import preset_of
+
+        if self.template is None or "model_" not in vars(self):
+            return repr(self)
+        preset = preset_of(self.model_.template)
+        return repr(self).replace(repr(self.template), "TEMPLATE" if preset is None else repr(preset))
+
+    def _summary(self) -> dict[str, str]:
+        from .explain.reports import labels_text, model_rows
+
+        if "model_" not in vars(self):
+            return {}
+        return {
+            "labels": labels_text(self.model_.labels, 20),
+            **model_rows(json.loads(self.model_.settings), self.model_),
+        }
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, which is replaced whole or not at all.

@@ -107,7 +107,15 @@ class Estimator(RunOptions):
         """Return what a notebook shows: the parameters and, once fitted, labels, size and how training ended."""
         from .summary import summary_html
 
-        return summary_html(self)
+        return summary_html(self._call(), self._summary())
+
+    def _call(self) -> str:
+        """Return the Python that makes the estimator."""
+        return repr(self)
+
+    def _summary(self) -> dict[str, str]:
+        """Return what training has given, as the rows of a table; nothing before the estimator is fitted."""
+        return {}
 
     @classmethod
     def _get_param_names(cls) -> list[str]:

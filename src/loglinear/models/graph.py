@@ -285,10 +285,64 @@ class GraphCRF(Estimator, SolverParameters, BaseEstimator):
         Raises:
             DataError: graphs or labels that cannot be used.
         """
-        from .explain.network_report import report_of_graphs
+        from ..report.page import Report
+        from ..report.weights import Transitions, strongest_of
+        from .explain.answers import Answers
+        from .explain.reports import judged, labels_text
 
         _joined(y, Graphs.of(X))
-        return report_of_graphs(self, X, y, title=title)
+        labels = [np.asarray(each).tolist() for each in y]
+        places = [[k for k, label in enumerate(each) if label is not None] for each in labels]
+        gold = [[str(each[k]) for k in nodes] for each, nodes in zip(labels, places, strict=True)]
+        predicted = [each[nodes] for each, nodes in zip(self.predict(X), places, strict=True)]
+        sure = [
+            p[nodes, np.searchsorted(self.classes_, guess)].tolist()
+            for p, nodes, guess in zip(self.predict_proba(X), places, predicted, strict=True)
+        ]
+        guessed = [[str(label) for label in guess.tolist()] for guess in predicted]
+        words = [[f"node {k}" for k in nodes] for nodes in places]
+        classes = [str(each) for each in self.classes_.tolist()]
+        ties = self.edge_weights_
+        return Report(
+            **judged(Answers.of_rows(gold, guessed, sure, words), "nodes"),
+            title=title,
+            data={
+                "graphs": len(places),
+                "nodes": sum(map(len, places)),
+                "labels": labels_text(classes, len(classes)),
+            },
+            settings=self._rows(),
+            command=f"{self!r}.fit(X_train, y_train)",
+            trace=self._trace,
+            strongest={
+                label: strongest_of((f"node feature {k}", weight) for k, weight in enumerate(weights))
+                for label, weights in zip(classes, self.node_weights_.T.tolist(), strict=True)
+            },
+            transitions=Transitions(classes, ties[0].tolist(), 0) if len(ties) == 1 else None,
+        )
+
+    def _rows(self) -> dict[str, str]:
+        """Return the rows of the table on the field and its training."""
+        from .explain.reports import settings_rows, training_rows
+
+        spread = "tree-reweighted " if self.inference == "trw" else "loopy "
+        return settings_rows(
+            {
+                "model": "conditional random field on graphs",
+                "inference": "exact" if self.exact_ else f"{spread}belief propagation",
+                "node features": len(self.node_weights_),
+                "edge features": len(self.edge_weights_),
+                "features with a weight": int(np.count_nonzero(self._w)),
+                "l1": self.l1,
+                "l2": self.l2,
+                **training_rows(self._training),
+            }
+        )
+
+    def _summary(self) -> dict[str, str]:
+        from .explain.reports import labels_text
+
+        return {"labels": labels_text(self.classes_, 20), **self._rows()} if "node_weights_" in vars(self) else {}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, which is replaced whole or not at all.

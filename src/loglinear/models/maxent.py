@@ -321,7 +321,8 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
             (1.0, [])
         """
         from ..data.tokens import sample_texts
-        from .explain.reports import call_text, make_report, sample_answers
+        from .explain.answers import Answers
+        from .explain.reports import make_report
 
         corpus = attribute_corpus(X)
         if corpus is not None and corpus is X:
@@ -330,18 +331,33 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
         guess = self.predict(X)
         apart = self.multi_class == "ovr" and self.classes_.size > 2
         sure = None if apart else self.predict_proba(X).max(axis=1).tolist()
-        answers = sample_answers(np.asarray(y).tolist(), guess.tolist(), sure, corpus)
-        shown = sample_texts(X, corpus, len(guess)) if words is None else list(words)
+        shown = sample_texts(X, corpus, len(guess)) if words is None else words
+        answers = Answers.of_samples(np.asarray(y).tolist(), guess.tolist(), sure, shown)
         model = maxent_file.model_of(self._contents(self.attributes_))
         return make_report(
             model,
             json.loads(model.settings),
-            answers,
-            [[each] for each in shown],
+            answers._replace(corpus=corpus),
             title=title,
-            command=call_text(self, None),
+            items="samples",
+            command=f"{self!r}.fit(X_train, y_train)",
             trace=self._trace,
         )
+
+    def _summary(self) -> dict[str, str]:
+        from .explain.reports import labels_text, settings_rows, training_rows
+
+        if "coef_" not in vars(self):
+            return {}
+        rows = {
+            "model": "classifier",
+            "columns": self.coef_.shape[1],
+            "features with a weight": int((self.coef_ != 0).sum()),
+            "l1": self.l1,
+            "l2": self.l2,
+            **training_rows(training_summary(self.results_) if self.results_ else {}),
+        }
+        return {"classes": labels_text(self.classes_, 20), **settings_rows(rows)}
 
     def explain(self, X: Any, *, words: Sequence[str] | None = None) -> Explanation:
         """Say why each sample has its class and not the second best one: what each feature adds to the difference.

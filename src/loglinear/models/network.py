@@ -436,6 +436,11 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
 
         return report_of_network(self, X, title=title)
 
+    def _summary(self) -> dict[str, str]:
+        from .explain.network_report import network_rows
+
+        return network_rows(self) if "edges_" in vars(self) else {}
+
     def explain(self, X: Any) -> Iterator[Explanation]:
         """Say for each sample why each variable's most probable state, given all others, is that and not the second.
 

@@ -78,19 +78,19 @@ class Report:
     data: dict[str, Any]
     settings: dict[str, str]
     command: str | None
-    template: str | None
-    notes: Sequence[str]
+    template: str | None = None
+    notes: Sequence[str] = ()
     items: str
-    headline: Sequence[tuple[str, str, str]]
+    headline: Sequence[tuple[str, str, str]] = ()
     trace: Sequence[TraceRecord]
     scores: Evaluation
     intervals: Intervals
     confusions: Confusions
     mistakes: list[Mistake]
     strongest: dict[str, Strongest]
-    transitions: Transitions | None
-    edges: Sequence[tuple[str, float]]
-    graph: str
+    transitions: Transitions | None = None
+    edges: Sequence[tuple[str, float]] = ()
+    graph: str = ""
     calibrations: dict[str, Calibration]
 
     def html(self) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..data.features import Feature
 
-__all__ = ["Strongest", "Transitions", "strongest", "transitions"]
+__all__ = ["Strongest", "Transitions", "strongest", "strongest_of", "transitions"]
 
 # Features of a label that are shown for it, and as many against it.
 _TOP = 10
@@ -54,14 +54,16 @@ def strongest(features: Weighted, labels: Iterable[str]) -> dict[str, Strongest]
         if feature.attribute is None and len(feature.labels) == 2:
             continue
         by_label[feature.labels[-1]].append((_name(feature), weight))
-    return {
-        label: Strongest(
-            nlargest(_TOP, (each for each in found if each[1] > 0.0), key=lambda each: each[1]),
-            nsmallest(_TOP, (each for each in found if each[1] < 0.0), key=lambda each: each[1]),
-        )
-        for label, found in by_label.items()
-        if found
-    }
+    return {label: strongest_of(weights) for label, weights in by_label.items() if weights}
+
+
+def strongest_of(weights: Iterable[tuple[str, float]]) -> Strongest:
+    """Return the 10 strongest of a label's features for it and against it, from names and weights."""
+    named = list(weights)
+    return Strongest(
+        nlargest(_TOP, (each for each in named if each[1] > 0.0), key=lambda each: each[1]),
+        nsmallest(_TOP, (each for each in named if each[1] < 0.0), key=lambda each: each[1]),
+    )
 
 
 def _name(feature: Feature) -> str:

@@ -36,7 +36,7 @@ def test_evaluate_tag_and_inspect_take_a_corpus(done, misuse, sample, corpus):
     assert from_corpus == from_file
     tagged = done("tag", "-m", model, sample.train).stdout.splitlines()
     assert done("tag", "-m", model, corpus).stdout.splitlines() == [line.split("\t")[-1] for line in tagged]
-    assert "the labels alone" in misuse("tag", "-m", model, corpus, "--marginals")
+    assert "gets labels alone" in misuse("tag", "-m", model, corpus, "--marginals")
     shown = json.loads(done("inspect", corpus, "--json").stdout)
     assert (shown["n_sentences"], shown["labels"]) == (120, Corpus.open(corpus).labels)
     assert "files            whole" in done("inspect", corpus).stdout

@@ -148,7 +148,7 @@ def test_what_cannot_be_started_at_is_refused(tmp_path):
     with pytest.raises(OSError, match="nowhere"):
         ChainCRF().fit(*NEW, start=tmp_path / "nowhere")
     MaxEnt().fit(np.eye(3), ["a", "b", "c"]).save(tmp_path / "classifier")
-    with pytest.raises(ModelFileError, match="classifier: not a chain model"):
+    with pytest.raises(ModelFileError, match="classifier: a classifier's model, not a chain model"):
         ChainCRF().fit(*NEW, start=tmp_path / "classifier")
 
 

@@ -15,8 +15,8 @@ import os
 from argparse import ArgumentParser, Namespace
 
 from ...errors import OptionError
-from ..output import say
-from ..reading import open_model
+from ...models.files.schema import PROGRAMS
+from ..kinds import opened
 
 EXAMPLE = "example: loglinear convert usaddr.crfsuite usaddr.loglinear"
 # Arguments that are files to read, and files to write.
@@ -31,9 +31,8 @@ def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("model", metavar="MODEL", help="model file of any of the formats")
     parser.add_argument("output", metavar="FILE", help="file to write; - for standard output")
-    formats = ("crfsuite", "wapiti", "crf++", "crf++-text", "loglinear")
     text = "format of FILE; by default told by its extension: .crfsuite, .wapiti or .loglinear"
-    parser.add_argument("--to", choices=formats, help=text)
+    parser.add_argument("--to", choices=(*PROGRAMS, "loglinear"), help=text)
 
 
 def run(arguments: Namespace) -> None:
@@ -44,7 +43,4 @@ def run(arguments: Namespace) -> None:
     if format is None:
         message = f"{arguments.output}: its extension names no format of models; give --to, such as --to crf++"
         raise OptionError(message)
-    model, _ = open_model(arguments.model)
-    write_output(arguments.output, model.to_bytes() if format == "loglinear" else model.export(format))
-    if format == "crfsuite" and model.template is not None:
-        say("note: the template is left out; CRFsuite needs data whose attributes are formed by it already")
+    write_output(arguments.output, opened(arguments.model).convert(format))

@@ -28,12 +28,13 @@ def run(arguments: Namespace) -> None:
     from ...data.corpus import Corpus
     from ...data.templates import TemplateText, preset
     from ...datasets import demo_paths
+    from ...models.files.chain import open_model
     from ...models.training.chain import evaluate_model, train_chain
     from ...models.training.options import SolverOptions
     from ...objectives.chain import ChainFeatures
     from ...result import Status
     from ..progress import Progress
-    from ..reading import Reading, open_model
+    from ..reading import Reading
 
     model, threads = arguments.model, arguments.threads
     train, test = map(str, demo_paths())

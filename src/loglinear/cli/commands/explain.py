@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ...errors import DataError
-from ...models.files.settings import kind_of
+from ..kinds import opened
 from ..options import add_format, add_model, add_threads, count
-from ..reading import check_joint, model_format, open_model, rereadable
 
 if TYPE_CHECKING:
     from ...models.explain.explanation import Explanation
-    from ...models.files.chain import ChainModel
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear explain --model pos.loglinear"
 # Arguments that are files to read, and files to write.
@@ -46,53 +43,8 @@ def run(arguments: Namespace) -> None:
     """Explain."""
     from ...data.writing import write_output
 
-    if kind_of(arguments.model) == "network":
-        from .. import networks
-
-        found, noun = networks.explain(arguments), "Sample"
-    else:
-        model, settings = open_model(arguments.model)
-        format = model_format(arguments.file, arguments.format, settings, model.template)
-        if format == "text":
-            found, noun = _of_texts(arguments), "Text"
-        else:
-            check_joint(model, settings, "explain, and use inspect for the strongest weights")
-            found, noun = _explained(arguments, model, settings, format), "Sentence"
-    write_output(arguments.output, _shown(found, arguments, noun).encode())
-
-
-def _of_texts(arguments: Namespace) -> list[Explanation]:
-    """Return the explanations of a file's texts."""
-    from ...data.texts import read
-    from ...models.explain.explanation import Explanation
-    from ...models.text_classifier import TextClassifier
-
-    classifier = TextClassifier.load(arguments.model)
-    with rereadable(arguments.file) as path:
-        texts = read(path, labelled=False).texts
-    return [Explanation([each]) for each in classifier.explain(texts)]
-
-
-def _explained(arguments: Namespace, model: ChainModel, settings: dict[str, Any], format: str) -> list[Explanation]:
-    """Return the explanations of a file's sentences."""
-    from ...constraints import forbidden_pairs
-    from ...data.corpus import Corpus
-    from ...data.lines import file_name
-    from ...data.templates import TemplateText
-    from ...data.tokens import file_words
-    from ...models.explain.explainer import Explainer
-
-    template = None if model.template is None else TemplateText(model.template)
-    given = {"format": format, "template": template, "labelled": False, "threads": arguments.threads}
-    with rereadable(arguments.file) as path:
-        corpus = Corpus.read(path, **given)
-        words = file_words(path, format, corpus)
-    if not len(corpus):
-        message = f"{file_name(arguments.file)}: there are no sentences; give one token a line, and a blank line "
-        message += "between sentences"
-        raise DataError(message)
-    pairs = forbidden_pairs(settings.get("constraints"), model.labels)
-    return Explainer(model, pairs).explain(corpus, words, arguments.threads)
+    model = opened(arguments.model)
+    write_output(arguments.output, _shown(model.explain(arguments), arguments, model.noun).encode())
 
 
 def _shown(explanations: list[Explanation], arguments: Namespace, noun: str) -> str:

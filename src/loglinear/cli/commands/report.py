@@ -11,6 +11,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from ...errors import OptionError
+from ..kinds.kind import ReportRequest
 from ..options import add_format, add_scheme, add_threads
 from ..reports import write_report
 
@@ -46,5 +47,5 @@ def run(arguments: Namespace) -> None:
         raise OptionError(message)
     check_report(arguments.output)
     trace = () if arguments.trace is None else Trace.read(arguments.trace)
-    given = {"format": arguments.format, "scheme": arguments.scheme, "threads": arguments.threads}
-    write_report(arguments.model, arguments.data, arguments.output, **given, trace=trace)
+    asked = ReportRequest(arguments.data, arguments.format, arguments.scheme, arguments.threads, trace)
+    write_report(arguments.model, arguments.output, asked)

@@ -225,14 +225,14 @@ class Edges:
     def __init__(
         self, estimator: PairwiseMRF, table: Table, confidence: EdgeConfidence | None = None, *, missing: int
     ) -> None:
-        from ..networks import ranked_edges
+        from ...models.explain.edges import ranked_edges
 
         self._estimator, self._table, self._names, self._missing = estimator, table, table.names, missing
         # Numbers of the variables that are not left out.
         self._varying = [i for i, known in enumerate(estimator.categories_) if len(known) > 1]
         self._result = estimator.result_
         self._path: Path | None = getattr(estimator, "path_", None)
-        self._ranking = ranked_edges(estimator)
+        self._ranking = ranked_edges(estimator, self._names)
         order = (-estimator.strengths_).argsort(kind="stable")
         self._shares = None if confidence is None else [confidence[i, j] for i, j in estimator.edges_[order].tolist()]
 
@@ -257,15 +257,12 @@ class Edges:
 
     def drawn(self, path: str) -> bytes:
         """Return the content of a figure's file of this name."""
+        from ...models.explain.edges import drawing
         from ...report.figure import is_page
         from ...report.graph import drawn
         from ...report.interactive import interactive
 
-        estimator = self._estimator
-        signs = [_sign(float(table[1, 1])) if table.shape == (2, 2) else 0 for table in estimator.weights_]
-        place = {i: k for k, i in enumerate(self._varying)}
-        edges = [[place[i], place[j]] for i, j in estimator.edges_.tolist()]
-        graph = [self._names[i] for i in self._varying], edges, estimator.strengths_, signs
+        graph = drawing(self._estimator, self._names)
         return interactive(*graph) if is_page(path) else drawn(*graph, path)
 
     def part_drawn(self, path: str) -> str:
@@ -327,7 +324,3 @@ class Edges:
         """Say how l1 was chosen."""
         path = self._path
         return "" if path is None else f", chosen by {self._estimator.l1} among {len(path.points)}"
-
-
-def _sign(number: float) -> int:
-    return (number > 0.0) - (number < 0.0)

@@ -141,14 +141,15 @@ def _check_report(arguments: Namespace, *, alone: bool) -> None:
 
 def _write_report(arguments: Namespace, results: list[Result]) -> None:
     """Write the report of the model that was trained."""
+    from ..kinds.kind import ReportRequest
     from ..reports import write_report
 
     remark = "the scores are of the training data, on which a model does better than on others; --dev names others"
     notes = [remark] if arguments.dev is None else []
     trace = results[0].trace if len(results) == 1 else ()
-    given: dict[str, Any] = {"format": arguments.format, "threads": arguments.threads, "quiet": arguments.quiet}
     data = arguments.train if arguments.dev is None else arguments.dev
-    write_report(arguments.model, data, arguments.report, **given, trace=trace, notes=notes)
+    asked = ReportRequest(data, arguments.format, None, arguments.threads, trace, notes)
+    write_report(arguments.model, arguments.report, asked, quiet=arguments.quiet)
 
 
 def _checkpoint(arguments: Namespace, progress: Progress) -> Checkpoint | None:

@@ -5,15 +5,20 @@ This module imports neither NumPy nor scikit-learn.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...errors import DataError
+from ..files.tagging import Tagging
 
 if TYPE_CHECKING:
     from ...calibration import Calibration
     from ...data.corpus import Corpus
-    from ..files.tagging import Tagging
 
 __all__ = ["Answers"]
+
+Labels = Sequence[Sequence[Any]]
 
 
 class Answers(NamedTuple):
@@ -23,20 +28,56 @@ class Answers(NamedTuple):
         gold: the true label sequences.
         predicted: the predicted ones.
         taggings: the predicted labels with their probabilities; None if the model has none, or they are not wanted.
+        words: what is shown of each token; empty if nobody looks at it.
         corpus: the sentences; None if they are texts or rows of a matrix.
     """
 
-    gold: Sequence[Sequence[Any]]
-    predicted: Sequence[Sequence[Any]]
+    gold: Labels
+    predicted: Labels
     taggings: list[Tagging] | None
+    words: Sequence[Sequence[str]] = ()
     corpus: Corpus | None = None
 
-    def calibrations(self, *, samples: bool) -> dict[str, Calibration]:
-        """Return the calibration of each kind of answers, by name; nothing without probabilities."""
+    @classmethod
+    def of_rows(
+        cls, gold: Labels, predicted: Labels, probabilities: Sequence[Sequence[float]], words: Sequence[Sequence[str]]
+    ) -> Answers:
+        """Return answers whose labels are independent given the data, with the probability of each label."""
+        sure = [[min(p, 1.0) for p in row] for row in probabilities]
+        taggings = [
+            Tagging(list(labels), row, [], sum(math.log(p) if p else -math.inf for p in row))
+            for labels, row in zip(predicted, sure, strict=True)
+        ]
+        return cls(gold, predicted, taggings, words)
+
+    @classmethod
+    def of_samples(
+        cls, gold: Sequence[Any], predicted: Sequence[Any], sure: Sequence[float] | None, words: Sequence[str]
+    ) -> Answers:
+        """Return a classifier's answers, each sample by itself.
+
+        Args:
+            gold: the true classes.
+            predicted: the predicted ones.
+            sure: their probabilities; None if the classifier has none.
+            words: what is shown of each sample.
+
+        Raises:
+            DataError: there are not as many true classes as samples.
+        """
+        if len(gold) != len(predicted):
+            message = f"{len(gold)} classes for {len(predicted)} samples"
+            raise DataError(message)
+        true, labels, shown = ([[each] for each in values] for values in (gold, predicted, words))
+        if sure is None:
+            return cls(true, labels, None, shown)
+        return cls.of_rows(true, labels, [[p] for p in sure], shown)
+
+    def calibrations(self, items: str) -> dict[str, Calibration]:
+        """Return the calibration of each kind of answers by name, such as `items`; nothing without probabilities."""
         if self.taggings is None:
             return {}
         from ...metrics import tagging_calibration
 
         found = tagging_calibration(self.gold, self.taggings)
-        tokens = {"samples" if samples else "tokens": found.tokens}
-        return tokens if found.spans is None else tokens | {"spans": found.spans}
+        return {items: found.tokens} if found.spans is None else {items: found.tokens, "spans": found.spans}

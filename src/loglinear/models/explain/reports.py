@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
+from ...calibration import Calibration
 from ...data.templates import PRESETS
 from ...errors import DataError
-from ...metrics import evaluate
-from ...report.intervals import bootstrap
-from ...report.mistakes import confusions, mistakes
+from ...metrics import Evaluation, evaluate
+from ...report.intervals import Intervals, bootstrap
+from ...report.mistakes import Confusions, Mistake, confusions, mistakes
 from ...report.page import Report
 from ...report.weights import strongest, transitions
-from ...result import Status, distance
+from ...result import distance, status_text
 from ...trace import TraceRecord
 from ..files.chain import ChainModel, weighted_features
-from ..files.tagging import Tagging
 from .answers import Answers
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
     from ...data.features import Feature
 
-__all__ = ["call_text", "make_report", "model_rows", "preset_of", "sample_answers", "settings_rows", "training_rows"]
+__all__ = ["judged", "labels_text", "make_report", "model_rows", "preset_of", "settings_rows", "training_rows"]
 
 # Labels that are named in the table on the data.
 _NAMED = 30
@@ -32,26 +32,58 @@ _NO_PROBABILITIES = (
 )
 
 
+class Judged(TypedDict):
+    """The fields of a `Report` that follow from a model's answers."""
+
+    items: str
+    scores: Evaluation
+    intervals: Intervals
+    confusions: Confusions
+    mistakes: list[Mistake]
+    calibrations: dict[str, Calibration]
+
+
+def judged(answers: Answers, items: str, scheme: str | None = "none") -> Judged:
+    """Return what a report says of answers.
+
+    Args:
+        answers: the answers of a model.
+        items: what has labels, such as "tokens".
+        scheme: tagging scheme of the labels, as in `evaluate`.
+    """
+    gold, predicted = answers.gold, answers.predicted
+    scores = evaluate(gold, predicted, scheme=scheme)
+    sure = None if answers.taggings is None else [each.probabilities for each in answers.taggings]
+    return {
+        "items": items,
+        "scores": scores,
+        "intervals": bootstrap(gold, predicted, scores, scheme=None if scheme == "none" else scheme),
+        "confusions": confusions(scores),
+        "mistakes": mistakes(gold, predicted, answers.words, sure),
+        "calibrations": answers.calibrations(items),
+    }
+
+
 def make_report(
     model: ChainModel,
     settings: dict[str, Any],
     answers: Answers,
-    words: Sequence[Sequence[str]],
     *,
     title: str,
+    items: str,
     scheme: str | None = None,
     command: str | None = None,
     trace: Sequence[TraceRecord] = (),
     notes: Sequence[str] = (),
 ) -> Report:
-    """Return the report of a model on labelled data.
+    """Return the report of a chain or a classifier on labelled data.
 
     Args:
-        model: of a chain or a classifier.
-        settings: of the model.
+        model: the model.
+        settings: settings of the model.
         answers: its answers.
-        words: what is shown of each token.
-        title: of the page.
+        title: title of the page.
+        items: what has labels: "tokens", or "samples" of a classifier.
         scheme: tagging scheme of the labels, as in `evaluate`.
         command: how to train the model again.
         trace: steps of the training.
@@ -60,71 +92,32 @@ def make_report(
     Raises:
         DataError: there are no tokens.
     """
-    gold, predicted = answers.gold, answers.predicted
-    if not any(gold):
+    if not any(answers.gold):
         message = "the data have no labelled token; a report needs some"
         raise DataError(message)
-    samples = settings.get("model") == "maxent"
-    scores = evaluate(gold, predicted, scheme=scheme)
     features = list(weighted_features(model))
-    confidences = None if answers.taggings is None else [each.probabilities for each in answers.taggings]
     return Report(
+        **judged(answers, items, scheme),
         title=title,
-        data=_data(answers, model, features, samples=samples),
+        data=_data(answers, model, features, items),
         settings=model_rows(settings, model),
         command=command,
         template=model.template,
         notes=[*notes, *([] if answers.taggings is not None else [_NO_PROBABILITIES])],
-        items="samples" if samples else "tokens",
-        headline=[],
-        edges=[],
-        graph="",
         trace=trace,
-        scores=scores,
-        intervals=bootstrap(gold, predicted, scores, scheme=None if scheme == "none" else scheme),
-        confusions=confusions(scores),
-        mistakes=mistakes(gold, predicted, words, confidences),
         strongest=strongest(features, model.labels),
         transitions=transitions(features, model.labels),
-        calibrations=answers.calibrations(samples=samples),
     )
 
 
-def sample_answers(
-    gold: Sequence[Any], predicted: Sequence[Any], sure: Sequence[float] | None, corpus: Corpus | None
-) -> Answers:
-    """Return the answers of a classifier, each sample by itself.
-
-    Args:
-        gold: the true classes.
-        predicted: the predicted ones.
-        sure: their probabilities; None if the classifier has none.
-        corpus: the samples, if they have named attributes.
-
-    Raises:
-        DataError: there are not as many true classes as samples.
-    """
-    if len(gold) != len(predicted):
-        message = f"{len(gold)} classes for {len(predicted)} samples"
-        raise DataError(message)
-    taggings = None
-    if sure is not None:
-        pairs = zip(predicted, sure, strict=True)
-        taggings = [Tagging([label], [min(p, 1.0)], [], math.log(p)) for label, p in pairs]
-    return Answers([[label] for label in gold], [[label] for label in predicted], taggings, corpus)
-
-
-def _data(
-    answers: Answers, model: ChainModel, features: Sequence[tuple[Feature, float]], *, samples: bool
-) -> dict[str, Any]:
+def _data(answers: Answers, model: ChainModel, features: Sequence[tuple[Feature, float]], items: str) -> dict[str, Any]:
     """Return the rows of the table on the data."""
     n_tokens, n_sentences = sum(map(len, answers.gold)), len(answers.gold)
     labels = sorted({str(label) for each in answers.gold for label in each})
-    named = ", ".join(labels[:_NAMED]) + (", …" if len(labels) > _NAMED else "")
-    rows: dict[str, Any] = {"samples" if samples else "tokens": n_tokens}
+    rows: dict[str, Any] = {items: n_tokens}
     if n_sentences != n_tokens:
         rows = {"sentences": n_sentences, **rows, "tokens a sentence": f"{n_tokens / n_sentences:.1f} on average"}
-    rows["labels"] = f"{len(labels)}: {named}"
+    rows["labels"] = labels_text(labels, _NAMED)
     if unknown := sorted({*labels} - {*model.labels}):
         rows["labels that the model does not know"] = ", ".join(unknown)
     if answers.corpus is not None:
@@ -181,11 +174,10 @@ def training_rows(training: dict[str, Any]) -> dict[str, Any]:
     """Return how a training ended, and what it cost."""
     if "status" not in training:
         return {}
-    known = {each.name.lower(): each.message.partition(";")[0] for each in Status}
     objective, violation, seconds = (training.get(name) for name in ("objective", "violation", "seconds"))
     dev = training.get("dev") or {}
     return {
-        "ended": known.get(training["status"], training["status"]),
+        "ended": status_text(training["status"]),
         "iterations": training.get("iterations"),
         "objective": None if objective is None else f"{objective:,.4f} nats",
         "distance from the optimum": None if objective is None else distance(training.get("gap"), objective),
@@ -207,11 +199,7 @@ def preset_of(template: str | None) -> str | None:
     return next((name for name, each in PRESETS.items() if template == each.text), None)
 
 
-def call_text(estimator: Any, template: str | None) -> str:
-    """Return the Python that trains an estimator again; a template that is no preset is shown elsewhere."""
-    text = repr(estimator)
-    if template is not None:
-        preset = preset_of(template)
-        given = getattr(estimator, "template", None)
-        text = text.replace(repr(given), "TEMPLATE" if preset is None else repr(preset)) if given else text
-    return f"{text}.fit(X_train, y_train)"
+def labels_text(labels: Iterable[Any], most: int) -> str:
+    """Return how many labels there are, and the names of the first ones."""
+    names = [str(label) for label in labels]
+    return f"{len(names):,}: {', '.join(names[:most])}{', …' if len(names) > most else ''}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..._core import ChainModel, tag_arrow, tag_lists
 from ...errors import OptionError
 from .schema import check_labels, checked_settings, refuse
+from .settings import open_as
 
 if TYPE_CHECKING:
     from ...data.features import Feature
@@ -41,7 +42,8 @@ def open_model(path: str, *kinds: str) -> tuple[ChainModel, dict[str, Any]]:
         ModelFileError: the file is damaged or of another kind.
         OSError: the file cannot be read.
     """
-    return ready(ChainModel.open(path), path, *kinds)
+    kinds = kinds or ("chain", "maxent")
+    return ready(open_as(ChainModel.open, path, *kinds), path, *kinds)
 
 
 def ready(model: ChainModel, path: str, *kinds: str) -> tuple[ChainModel, dict[str, Any]]:
@@ -50,7 +52,7 @@ def ready(model: ChainModel, path: str, *kinds: str) -> tuple[ChainModel, dict[s
     Raises:
         ModelFileError: the settings are not those of a model of these kinds, or do not fit its labels.
     """
-    settings = checked_settings(model.settings, path, *(kinds or ("chain", "maxent")))
+    settings = checked_settings(model.settings, path, *kinds)
     check_labels(settings, model.labels, path)
     constraints = settings.get("constraints")
     try:

@@ -12,7 +12,7 @@ from ... import _core
 from ...errors import DataError
 from ...vectors import Vector
 from .schema import checked_settings, refuse, typed_array
-from .settings import settings_text
+from .settings import open_as, settings_text
 
 __all__ = ["Contents", "read", "refuse", "write"]
 
@@ -66,7 +66,7 @@ def read(path: str) -> Contents:
         ModelFileError: the file is damaged, or holds another kind of model.
         OSError: the file cannot be read.
     """
-    file = _core.read_network(path)
+    file = open_as(_core.read_network, path, "graph")
     settings = checked_settings(file.settings, path, "graph")
     given, n, m = (settings.pop(name) for name in ("classes", "n_node_features", "n_edge_features"))
     classes = typed_array(f"{path}: setting classes", given, settings.pop("class_type"))

@@ -15,7 +15,7 @@ from ...errors import DataError
 from ...networks.numbering import Numbers
 from ...vectors import Vector
 from .schema import checked_settings, refuse, typed_array
-from .settings import settings_text
+from .settings import open_as, settings_text
 
 __all__ = ["Contents", "read", "write"]
 
@@ -67,7 +67,7 @@ def read(path: str) -> Contents:
         ModelFileError: the file is damaged, or holds another kind of model.
         OSError: the file cannot be read.
     """
-    file = _core.read_network(path)
+    file = open_as(_core.read_network, path, "network")
     settings = checked_settings(file.settings, path, "network")
     given, kinds = settings.pop("categories"), settings.pop("category_types")
     for name in ("category_types", "names", "bin_edges"):

@@ -21,19 +21,21 @@ from ...errors import ModelFileError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["check_labels", "checked_settings", "refuse", "typed_array"]
+__all__ = ["KINDS", "PROGRAMS", "check_kind", "check_labels", "checked_settings", "refuse", "typed_array"]
 
 Check = Callable[[str, Any], None]
 """Called with a value and with what messages call it, such as `m.loglinear: setting l2`; raises ModelFileError."""
 
 _REMEDY = "the file is damaged or was made by another version of loglinear: train the model again, or get the file anew"
-# What messages call a file of each kind.
-_KINDS = {
-    "chain": "a chain model",
-    "maxent": "a classifier's model",
-    "network": "a network's model",
-    "graph": "a model of graphs",
+# Kind of model, as files name it -> what messages call it, and the class that opens it.
+KINDS = {
+    "chain": ("a chain model", "ChainCRF"),
+    "maxent": ("a classifier's model", "MaxEnt"),
+    "network": ("a network's model", "PairwiseMRF"),
+    "graph": ("a model of graphs", "GraphCRF"),
 }
+# Other programs' formats of models that are read and written -> the programs.
+PROGRAMS = {"crfsuite": "CRFsuite", "wapiti": "Wapiti", "crf++": "CRF++", "crf++-text": "CRF++"}
 # The deepest that lists and objects stand in each other.
 _DEEPEST = 16
 # The most of anything that is counted.
@@ -69,15 +71,20 @@ def checked_settings(text: str, path: str, *kinds: str) -> dict[str, Any]:
             file and setting.
     """
     settings = _parsed(text, path)
-    kind = settings.get("model")
-    if kind not in kinds:
-        message = f"{path}: not {' or '.join(_KINDS[each] for each in kinds)}"
-        raise ModelFileError(message)
-    checks, needed = _SETTINGS[kind]
+    check_kind(settings.get("model"), path, *kinds)
+    checks, needed = _SETTINGS[settings["model"]]
     _check_fields(f"{path}: setting ", settings, checks, needed)
     if ("text" in settings) != (settings.get("format") == "text"):
         refuse(f"{path}: setting format", settings.get("format"), "text exactly where there is a setting text")
     return settings
+
+
+def check_kind(kind: object, path: str, *kinds: str) -> None:
+    """Raise ModelFileError if the kind of the model in a file is not one of some kinds."""
+    if kind not in kinds:
+        called, estimator = KINDS.get(str(kind), ("", ""))
+        message = f"{path}: {called and f'{called}, '}not {' or '.join(KINDS[each][0] for each in kinds)}"
+        raise ModelFileError(message + (f"; open it with loglinear.{estimator}" if estimator else ""))
 
 
 def _parsed(text: str, path: str) -> dict[str, Any]:
@@ -285,7 +292,7 @@ _EVERY: dict[str, Check] = {
     "n_jobs": _or_none(_threads),
     "verbose": _scalar,
     "constraints": _constraints,
-    "imported": _one_of("crfsuite", "wapiti", "crf++", "crf++-text"),
+    "imported": _one_of(*PROGRAMS),
     "text": _text_settings,
     "training": _training,
 }

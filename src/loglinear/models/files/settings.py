@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...errors import ModelFileError
 from ...version import __version__
+from .schema import KINDS, check_kind
 
 if TYPE_CHECKING:
     from ...result import Result
 
-__all__ = ["kind_of", "plain", "settings_text", "training_summary", "worst"]
+__all__ = ["kind_of", "open_as", "plain", "settings_text", "training_summary", "worst"]
+
+T = TypeVar("T")
 
 
 def settings_text(kind: str, settings: Mapping[str, Any]) -> str:
@@ -35,6 +39,20 @@ def kind_of(path: str) -> str | None:
             return str(settings["model"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def open_as(reader: Callable[[str], T], path: str, *kinds: str) -> T:
+    """Open a file with a native reader of some kinds of models; say of a model of another kind what it is.
+
+    Raises:
+        ModelFileError: the file is damaged, or of another kind.
+    """
+    try:
+        return reader(path)
+    except ModelFileError:
+        if (kind := kind_of(path)) in KINDS:
+            check_kind(kind, path, *kinds)
+        raise
 
 
 def training_summary(results: Sequence[Result]) -> dict[str, Any]:

@@ -1,0 +1,42 @@
+"""Models of graphs with labelled nodes, of which no command reads data."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import NoReturn
+
+import numpy as np
+
+from ...data.features import Feature
+from ...models.graph import GraphCRF
+from .inspected import Contents, shown
+from .kind import Kind
+
+__all__ = ["Graphs"]
+
+
+class Graphs(Kind):
+    """The model of a conditional random field on graphs."""
+
+    called = "a model of graphs, which commands cannot read from files"
+    estimator = "GraphCRF"
+
+    def explain(self, arguments: Namespace) -> NoReturn:
+        """Refuse."""
+        self.refuse("explain", "loglinear inspect shows the strongest weights")
+
+    def inspect(self, *, top: int, as_json: bool) -> str:
+        """Show labels, numbers of features, strongest weights, and how the model was trained."""
+        crf = GraphCRF.load(self.path)
+        labels = [str(label) for label in crf.classes_.tolist()]
+        nodes = [(Feature(f"node feature {k}", (labels[a],)), w) for (k, a), w in np.ndenumerate(crf.node_weights_)]
+        edges = [
+            (Feature(f"edge feature {k}", (labels[a], labels[b])), w)
+            for (k, a, b), w in np.ndenumerate(crf.edge_weights_)
+            if a <= b or not crf.symmetric
+        ]
+        features = [(feature, float(w)) for feature, w in nodes + edges if w]
+        contents = Contents(features, len(crf.node_weights_) + len(crf.edge_weights_), labels)
+        inference = "exact" if crf.exact_ else crf.inference
+        settings = {**crf.get_params(), "inference": inference, "training": crf._training}
+        return shown(contents, settings, top=top, as_json=as_json)

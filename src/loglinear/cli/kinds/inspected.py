@@ -1,0 +1,144 @@
+"""What `loglinear inspect` shows of a model whose features have labels, and of the training of any model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...models.files.schema import PROGRAMS
+from ..output import counted, scores_text
+
+if TYPE_CHECKING:
+    from ...data.features import Feature
+
+__all__ = ["Contents", "shown", "training_lines"]
+
+# What the training's summary tells where it applies.
+_TOLD = ("gap", "n_sentences", "n_tokens", "n_samples", "start", "dev", "kept")
+
+
+class Contents(NamedTuple):
+    """What a model consists of.
+
+    Attributes:
+        features: features with their weights.
+        n_attributes: number of attributes that the features are about.
+        labels: the labels.
+        template: text of the template; None without one.
+    """
+
+    features: Sequence[tuple[Feature, float]]
+    n_attributes: int
+    labels: Sequence[str]
+    template: str | None = None
+
+
+def shown(model: Contents, settings: Mapping[str, Any], *, top: int, as_json: bool) -> str:
+    """Return features, labels, template, the `top` strongest weights and the training, as JSON or for people."""
+    states, moves = ([each for each in model.features if (len(each[0].labels) > 1) == moves] for moves in (False, True))
+    training = settings.get("training", {})
+    report: dict[str, Any] = {
+        "n_features": training.get("n_features"),
+        "n_active": len(model.features),
+        "n_attributes": model.n_attributes,
+        "labels": model.labels,
+        **{name: settings.get(name) for name in ("solver", "l1", "l2", "format", "tolerance", "min_count", "order")},
+        **{
+            name: training.get(name)
+            for name in ("chosen", "status", "objective", "nll", "violation", "iterations", "passes", "seconds")
+        },
+        "constraints": settings.get("constraints"),
+        "imported": settings.get("imported"),
+        **{name: settings[name] for name in ("inference",) if name in settings},
+        **{name: training[name] for name in _TOLD if name in training},
+        **({"text": _text(settings["text"])} if "text" in settings else {}),
+        "template": model.template,
+        "top_states": _strongest(states, top),
+        "top_transitions": _strongest(moves, top),
+    }
+    return json.dumps(report) if as_json else _rendered(report)
+
+
+def _strongest(features: Sequence[tuple[Feature, float]], top: int) -> list[dict[str, Any]]:
+    """Return the features with the largest weights, for JSON."""
+    found = []
+    for feature, weight in sorted(features, key=lambda each: -abs(each[1]))[:top]:
+        attribute = {} if feature.attribute is None else {"attribute": feature.attribute}
+        names = ("before", "from", "label")[-len(feature.labels) :]
+        found.append({**attribute, **dict(zip(names, feature.labels, strict=True)), "weight": weight})
+    return found
+
+
+def _rendered(report: dict[str, Any]) -> str:
+    """Return the report for people."""
+    from ...data.features import Feature
+    from ...result import distance
+
+    candidates = f" of {report['n_features']:,}" if report["n_features"] is not None else ""
+    lines = [
+        f"active features  {report['n_active']:,}{candidates}, on {report['n_attributes']:,} attributes",
+        f"labels           {len(report['labels'])}: {' '.join(report['labels'])}",
+    ]
+    if report["imported"] is not None:
+        lines.append(f"imported from    a model of {PROGRAMS[report['imported']]}, format {report['format']}")
+    else:
+        data = f"format {report['format']}" if "inference" not in report else f"inference {report['inference']}"
+        lines.append(f"trained with     {report['solver']}, l1 {report['l1']}, l2 {report['l2']}, {data}")
+    if report["chosen"] is not None:
+        lines.append(f"                 {report['solver']} chose {report['chosen']}")
+    lines += training_lines(report)
+    if "gap" in report:
+        lines.append(f"                 {distance(report['gap'], report['objective'])}")
+    if "text" in report:
+        lines.append(f"texts            {_words(report['text'])}")
+    if report["constraints"] is not None:
+        named = isinstance(report["constraints"], str)
+        pairs = f"{len(report['constraints'])} pairs of labels are forbidden"
+        lines.append(f"constraints      {report['constraints'] if named else pairs}")
+    if "start" in report:
+        from ...result import WarmStart
+
+        lines.append(f"start            {WarmStart(**report['start'])}")
+    if "dev" in report:
+        kept = f"; of iteration {report['kept']}" if "kept" in report else ""
+        lines.append(f"dev              {scores_text(report['dev'])}{kept}")
+    for title, features in (("states", report["top_states"]), ("transitions", report["top_transitions"])):
+        if features:
+            lines += ["", f"strongest {title}"]
+        for each in features:
+            labels = tuple(each[name] for name in ("before", "from", "label") if name in each)
+            lines.append(f"{each['weight']:+10.4f}  {Feature(each.get('attribute'), labels)}")
+    if report["template"]:
+        lines += ["", "template", report["template"].rstrip()]
+    return "\n".join(lines)
+
+
+def training_lines(training: Mapping[str, Any]) -> list[str]:
+    """Return how a training ended and what it cost, from its summary in a model file."""
+    from ...result import status_text, violation_text
+
+    if training.get("status") is None:
+        return []
+    nouns = ("sentence", "token", "sample")
+    size = [counted(training[f"n_{noun}s"], noun) for noun in nouns if f"n_{noun}s" in training]
+    cost = [counted(training["iterations"], "iteration")]
+    if training.get("passes") is not None:
+        cost.append(f"{training['passes']:g} pass{'' if training['passes'] == 1 else 'es'}")
+    return [
+        f"                 on {', '.join(size)}",
+        f"ended            {status_text(training['status'])}; {', '.join(cost)}, {training['seconds']:.1f} s",
+        f"                 objective {training['objective']:.4f}, {violation_text(training['violation'])}",
+    ]
+
+
+def _text(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how texts are turned into attributes, without the words themselves."""
+    return {"ngrams": settings["ngrams"], "tfidf": settings["idf"] is not None}
+
+
+def _words(text: Mapping[str, Any]) -> str:
+    """Say how texts are turned into attributes."""
+    first, last = text["ngrams"]
+    lengths = "words" if last == 1 else f"sequences of {first if first == last else f'{first} to {last}'} words"
+    return lengths + (", weighed by their rarity (tf-idf)" if text["tfidf"] else ", counted")

@@ -1,0 +1,99 @@
+"""What the commands ask of a model. What a kind of model does not answer, it refuses by name."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from ...errors import OptionError
+from ..options import option_flag
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping, Sequence
+
+    from ...models.explain.explanation import Explanation
+    from ...report.page import Report
+    from ...trace import TraceRecord
+
+__all__ = ["Kind", "ReportRequest"]
+
+
+class ReportRequest(NamedTuple):
+    """What a report is asked about.
+
+    Attributes:
+        data: path of the labelled data.
+        format: format of the data; by default found as `evaluate` does.
+        scheme: tagging scheme of the labels.
+        threads: number of threads, 0 for all cores.
+        trace: steps of the training.
+        notes: remarks on the figures.
+    """
+
+    data: str
+    format: str | None = None
+    scheme: str | None = None
+    threads: int = 0
+    trace: Sequence[TraceRecord] = ()
+    notes: Sequence[str] = ()
+
+
+class Kind:
+    """A model on the command line. Subclasses override the questions that they answer; the others are refused.
+
+    Attributes:
+        path: path of the model's file.
+        called: what messages call the model.
+        estimator: the public class that answers in Python what the commands refuse.
+        noun: what an explanation explains: Sentence, Text or Sample.
+    """
+
+    called: str
+    estimator: str
+    noun = "Sentence"
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def tag(self, arguments: Namespace) -> None:
+        """Label a file."""
+        self.refuse("tag")
+
+    def evaluate(self, arguments: Namespace) -> str:
+        """Compare the model with labelled data; return what to print."""
+        self.refuse("evaluate")
+
+    def explain(self, arguments: Namespace) -> list[Explanation]:
+        """Say why each sample of a file has its labels."""
+        self.refuse("explain")
+
+    def inspect(self, *, top: int, as_json: bool) -> str:
+        """Describe the model, with its `top` strongest weights; return what to print."""
+        self.refuse("inspect")
+
+    def report(self, asked: ReportRequest) -> Report:
+        """Return the report of the model on labelled data."""
+        self.refuse("report")
+
+    def convert(self, format: str) -> bytes:
+        """Return the model's file in a format: `loglinear`, or another program's."""
+        self.refuse("convert", "other programs have no such models")
+
+    def refuse(self, command: str, remedy: str = "") -> NoReturn:
+        """Raise OptionError: the model does not answer a command."""
+        remedy = remedy or f"use loglinear.{self.estimator} in Python"
+        message = f"loglinear {command}: {self.path} is {self.called}; {remedy}"
+        raise OptionError(message)
+
+    def leave_out(self, options: Mapping[str, object], *names: str) -> None:
+        """Raise OptionError if one of these options was given, which the model does not have."""
+        name = next((name for name in names if options[name] is not None), None)
+        if name is not None:
+            message = f"{self.path} is {self.called}; leave out {option_flag(name)}"
+            raise OptionError(message)
+
+    def title(self, data: str) -> str:
+        """Return the title of the report on a file."""
+        names = [os.path.basename(os.path.normpath(path)) for path in (self.path, data)]
+        return " on ".join(names)

@@ -1,0 +1,85 @@
+"""What `loglinear evaluate` shows of a model that predicts labels: scores, calibration, columns for conlleval."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING
+
+from ...errors import OptionError
+
+if TYPE_CHECKING:
+    from ...calibration import Calibration
+    from ...metrics import Evaluation
+    from ...models.explain.answers import Answers
+    from ...models.files.chain import ChainModel
+
+__all__ = ["check_calibration", "numbered", "scheme_hint", "shown", "tagged_columns"]
+
+
+def check_calibration(picture: str, mode: str) -> None:
+    """Raise OptionError if calibrations do not go with the mode, or the picture (empty for none) cannot be drawn."""
+    if mode != "conlleval":
+        message = f"--calibration: the probabilities of spans are for mode conlleval; leave out --mode {mode}"
+        raise OptionError(message)
+    if picture:
+        from ...report.figure import check_figure
+
+        check_figure(picture)
+
+
+def tagged_columns(model: ChainModel, file: str, threads: int) -> bytes:
+    """Return the lines of a column file followed by the predicted labels, with single blanks between columns."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "tagged")
+        model.tag_file(file, path, format="columns", threads=threads)
+        with open(path, "rb") as tagged:
+            return re.sub(rb"[ \t]+", b" ", tagged.read())
+
+
+def numbered(answers: Answers, *, flat: bool) -> bytes:
+    """Return a line for each token: its number in the sentence, its gold and its predicted label.
+
+    Args:
+        answers: the labels.
+        flat: whether each sequence is a sample by itself: samples are numbered, without blank lines between them.
+    """
+    lines, number = [], 0
+    for pair in zip(answers.gold, answers.predicted, strict=True):
+        number = number if flat else 0
+        for cells in zip(*pair, strict=True):
+            number += 1
+            # A label with blanks would be several columns.
+            labels = (re.sub(r"\s", "_", cell) or "_" for cell in cells)
+            lines.append(" ".join([str(number), *labels]))
+        if not flat:
+            lines.append("")
+    return "".join(line + "\n" for line in lines).encode()
+
+
+def scheme_hint(scores: Evaluation) -> str | None:
+    """Return advice if chunks are there, and none of them follows the scheme that is read strictly."""
+    from ...schemes import found_scheme
+
+    gold = {label for label, score in scores.per_label.items() if score["support"]}
+    if scores.mode != "strict" or not gold - {"O"} or any(score["support"] for score in scores.per_type.values()):
+        return None
+    scheme = found_scheme(gold, "strict")
+    remedy = "leave out --mode strict to read malformed chunks too"
+    if scheme not in (None, scores.scheme):
+        remedy = f"the labels look like {scheme}: leave out --scheme"
+    return f"no chunk follows the scheme {scores.scheme} strictly, so that all chunks' scores are 0; {remedy}"
+
+
+def shown(scores: Evaluation, calibrations: dict[str, Calibration], *, samples: bool, as_json: bool) -> str:
+    """Return scores and calibrations as JSON, or as tables that fit the terminal."""
+    if as_json:
+        extra = {"calibration": {name: each.to_dict() for name, each in calibrations.items()}} if calibrations else {}
+        return json.dumps(scores.to_dict(samples=samples) | extra)
+    import shutil
+
+    tables = [scores.report(samples=samples, width=shutil.get_terminal_size().columns)]
+    return "\n\n".join(tables + [each.report(name) for name, each in calibrations.items()])

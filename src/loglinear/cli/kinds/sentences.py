@@ -1,0 +1,337 @@
+"""Chains and classifiers of features: models that label the tokens of sentences, each of which may be a sample."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...errors import DataError, OptionError
+from ..layout import is_regular, start_of, warn_of_whole_sentences
+from ..output import say
+from ..reading import naming, rereadable
+from .kind import Kind, ReportRequest
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ...data.templates import TemplateText
+    from ...models.explain.answers import Answers
+    from ...models.explain.explanation import Explanation
+    from ...models.files.chain import ChainModel
+    from ...report.page import Report
+    from ...schemes import ChunkRule
+
+__all__ = ["Samples", "Sentences"]
+
+
+class Sentences(Kind):
+    """The model of a chain, ours or another program's.
+
+    Args:
+        path: path of the model's file.
+        model: the native model.
+        settings: how it was trained.
+    """
+
+    called = "the model of a chain, which reads sentences"
+    estimator = "ChainCRF"
+    # What has a label.
+    items = "tokens"
+
+    def __init__(self, path: str, model: ChainModel, settings: dict[str, Any]) -> None:
+        super().__init__(path)
+        self.model, self.settings = model, settings
+
+    @property
+    def template(self) -> TemplateText | None:
+        """The model's template."""
+        from ...data.templates import TemplateText
+
+        return None if self.model.template is None else TemplateText(self.model.template)
+
+    @property
+    def joint(self) -> bool:
+        """Whether the model has joint probabilities of its labels; one-vs-rest models score each class apart."""
+        return self.settings.get("multi_class") != "ovr" or len(self.model.labels) < 3
+
+    def need_joint(self, option: str) -> None:
+        """Raise OptionError if the model does not have the probabilities that an option asks for."""
+        if not self.joint:
+            message = f"one-vs-rest models score each class apart and have no joint probabilities; leave out {option}"
+            raise OptionError(message)
+
+    def format(self, file: str, format: str | None) -> str:
+        """Return the format in which to read a file.
+
+        Returns:
+            `corpus` for an encoded corpus; the format asked for; else the format of the file's extension, if the model
+            can read it; else the format of the training data.
+
+        Raises:
+            OptionError: there is no such format, or the model cannot read it.
+        """
+        from ...data.corpus import is_corpus
+        from ...data.formats import format_of, named, readable
+
+        asked, template = None if format is None else named(format), self.model.template
+        if is_corpus(file):
+            return "corpus"
+        trained = str(self.settings.get("format", "columns"))
+        if format is None or asked is None:
+            trained = "jsonl" if trained == "python" else trained
+            found = format_of(file, default=trained)
+            same = trained.partition(":")[0] == found  # conllu:xpos is a kind of conllu
+            return trained if same or not readable(found, template) else found
+        if asked.holds == "texts":
+            message = f"{self.path}: not trained on texts but on {trained}; give --format for the file's"
+            raise OptionError(message)
+        if template is not None and asked.template == "refused":
+            message = f"--format {format}: such files hold attributes, and the model forms them with its template; "
+            message += "give it a file of the format that it was trained on"
+            raise OptionError(message)
+        return format
+
+    def scheme(self, format: str) -> str | None:
+        """Return `none` for a format whose samples do not follow one another, so that their labels form no chunks."""
+        from ...data.formats import FORMATS
+
+        return "none" if format in FORMATS and FORMATS[format].holds != "sentences" else None
+
+    def tag(self, arguments: Namespace) -> None:
+        """Label a file of sentences, or an encoded corpus."""
+        from ...models.files.chain import checked_n_best
+
+        format = self.format(arguments.file, arguments.format)
+        n_best = None if arguments.n_best is None else checked_n_best("--n-best", arguments.n_best)
+        wanted = "--marginals" if arguments.marginals else "--n-best" if n_best is not None else None
+        if wanted is not None or arguments.detail:
+            self.need_joint(wanted or f"-v {arguments.detail}")
+        rule = self.chunk_rule(arguments.probabilities)
+        streams = answered_one_by_one(arguments)
+        if format == "corpus":
+            self._tag_corpus(arguments)
+            return
+
+        def look(start: bytes) -> None:
+            if format == "columns":
+                warn_of_whole_sentences(arguments.file, start, self.model, self.settings)
+
+        model = self._constrained(arguments.constraints)
+        if not streams and is_regular(arguments.file):
+            look(start_of(arguments.file))
+        model.tag_file(
+            arguments.file,
+            arguments.output,
+            format=format,
+            marginals=arguments.marginals,
+            n_best=n_best,
+            probabilities=arguments.probabilities,
+            rule=rule,
+            layout=arguments.layout,
+            detail=arguments.detail,
+            stream=look if streams else None,
+            threads=arguments.threads,
+        )
+
+    def chunk_rule(self, probabilities: str | None) -> ChunkRule | None:
+        """Return the rule by which spans are read, if their probabilities are asked for.
+
+        Raises:
+            OptionError: the model does not have the probabilities.
+        """
+        if probabilities != "span":
+            return None
+        from ...schemes import chunk_rule
+
+        labels = self.model.labels
+        if (rule := chunk_rule(tuple(labels))) is None:
+            named = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
+            message = f"--probabilities span: the labels of {self.path} ({named}) follow no tagging scheme such as "
+            message += "B-PER, I-PER, O, and form no spans; give --probabilities token"
+            raise OptionError(message)
+        return rule
+
+    def _constrained(self, constraints: str | None) -> ChainModel:
+        """Return the model under the constraints that --constraints names, or as it was stored."""
+        if constraints is None:
+            return self.model
+        from ...constraints import check_constraints, resolved
+        from ...models.files.chain import constrained
+
+        check_constraints("--constraints", constraints)
+        return constrained(self.model, resolved(constraints, self.model.labels))
+
+    def _tag_corpus(self, arguments: Namespace) -> None:
+        """Write the labels of an encoded corpus, one per line, and a blank line after each sentence."""
+        from ...data.corpus import Corpus
+        from ...data.writing import write_output
+
+        wanted = (
+            arguments.marginals, arguments.n_best, arguments.probabilities, arguments.layout, arguments.detail
+        )  # fmt: skip
+        if any(wanted):
+            message = f"{arguments.file} is an encoded corpus, which gets labels alone; give the text instead"
+            raise OptionError(message)
+        corpus = Corpus.read(arguments.file, template=self.template)
+        predicted = self._constrained(arguments.constraints).predict(corpus.core, threads=arguments.threads)
+        lines = ("".join(f"{label}\n" for label in labels) + "\n" for labels in predicted)
+        write_output(arguments.output, "".join(lines).encode())
+
+    def evaluate(self, arguments: Namespace) -> str:
+        """Compare predicted labels with those of a file."""
+        from ...data.writing import write_output
+        from ...metrics import evaluate
+        from ...schemes import checked_scheme
+        from . import scored
+
+        format = self.format(arguments.file, arguments.format)
+        scheme = arguments.scheme or self.scheme(format)
+        checked_scheme((), scheme or "none", arguments.mode)
+        if arguments.output and format == "columns" and arguments.file == "-":
+            message = "--output reads columns twice, which standard input does not allow; save it in a file first"
+            raise OptionError(message)
+        if arguments.calibration is not None:
+            self.need_joint("--calibration")
+            scored.check_calibration(arguments.calibration, arguments.mode)
+        sure, threads = arguments.calibration is not None, arguments.threads
+        answers = self.answers(arguments.file, format, sure=sure, spans=scheme != "none", threads=threads)
+        scores = evaluate(answers.gold, answers.predicted, scheme=scheme, mode=arguments.mode)
+        if hint := scored.scheme_hint(scores):
+            say(f"warning: {arguments.file}: {hint}")
+        calibrations = answers.calibrations(self.items)
+        if arguments.calibration:
+            from ...report.reliability import reliability_diagram
+
+            write_output(arguments.calibration, reliability_diagram(calibrations, arguments.calibration))
+        if arguments.output and format == "columns":
+            write_output(arguments.output, scored.tagged_columns(self.model, arguments.file, threads))
+        elif arguments.output:
+            write_output(arguments.output, scored.numbered(answers, flat=scheme == "none"))
+        return scored.shown(scores, calibrations, samples=self.items == "samples", as_json=arguments.json)
+
+    def answers(self, path: str, format: str, *, sure: bool, spans: bool, threads: int) -> Answers:
+        """Return the model's answers to a labelled file, and name the labels that the model does not know.
+
+        Args:
+            path: path of the file.
+            format: format of the file.
+            sure: whether to find the probabilities of the answers.
+            spans: whether to find those of spans too.
+            threads: number of threads, 0 for all cores.
+        """
+        from ...data.corpus import Corpus
+        from ...models.explain.answers import Answers
+        from ...models.files.tagging import tag_corpus
+
+        model = self.model
+        corpus = Corpus.read(path, format=format, template=self.template, threads=threads)
+        with naming(path):
+            gold = corpus.true_labels()
+        if unknown := sorted(set(corpus.labels) - set(model.labels)):
+            names = ", ".join(unknown)
+            say(f"warning: {path} has labels that the model does not know, which count as missed: {names}")
+        if not sure:
+            return Answers(gold, model.predict(corpus.core, threads=threads), None, corpus=corpus)
+        taggings = tag_corpus(model, corpus, spans=spans and self.items == "tokens", threads=threads)
+        return Answers(gold, [each.labels for each in taggings], taggings, corpus=corpus)
+
+    def explain(self, arguments: Namespace) -> list[Explanation]:
+        """Explain the labels of a file's sentences."""
+        from ...constraints import forbidden_pairs
+        from ...data.corpus import Corpus
+        from ...data.lines import file_name
+        from ...data.tokens import file_words
+        from ...models.explain.explainer import Explainer
+
+        format, threads = self.format(arguments.file, arguments.format), arguments.threads
+        self.need_joint("explain, and use inspect for the strongest weights")
+        with rereadable(arguments.file) as path:
+            corpus = Corpus.read(path, format=format, template=self.template, labelled=False, threads=threads)
+            words = file_words(path, format, corpus)
+        if not len(corpus):
+            message = f"{file_name(arguments.file)}: there are no sentences; give one token a line, and a blank line "
+            message += "between sentences"
+            raise DataError(message)
+        pairs = forbidden_pairs(self.settings.get("constraints"), self.model.labels)
+        return Explainer(self.model, pairs).explain(corpus, words, threads)
+
+    def inspect(self, *, top: int, as_json: bool) -> str:
+        """Show features, labels, template, strongest weights, and how the model was trained."""
+        from ...models.files.chain import weighted_features
+        from .inspected import Contents, shown
+
+        model = self.model
+        contents = Contents(list(weighted_features(model)), model.n_attributes, model.labels, model.template)
+        return shown(contents, self.settings, top=top, as_json=as_json)
+
+    def report(self, asked: ReportRequest) -> Report:
+        """Return the report on labelled sentences."""
+        from ...data.tokens import file_words
+        from ...models.explain.reports import make_report
+        from ...schemes import checked_scheme
+        from .retraining import training_command
+
+        format = self.format(asked.data, asked.format)
+        scheme = asked.scheme or self.scheme(format)
+        checked_scheme((), scheme or "none", "conlleval")
+        answers = self.answers(asked.data, format, sure=self.joint, spans=scheme != "none", threads=asked.threads)
+        if answers.corpus is not None:
+            answers = answers._replace(words=file_words(asked.data, format, answers.corpus))
+        return make_report(
+            self.model,
+            self.settings,
+            answers,
+            title=self.title(asked.data),
+            items=self.items,
+            scheme=scheme,
+            command=training_command(self.settings, self.model.template, self.training_flags()),
+            trace=asked.trace,
+            notes=asked.notes,
+        )
+
+    def training_flags(self) -> list[str]:
+        """Return the flags with which `train` makes a model of this kind."""
+        return []
+
+    def convert(self, format: str) -> bytes:
+        """Return the model's file in a format."""
+        if format == "loglinear":
+            return self.model.to_bytes()
+        exported = self.model.export(format)
+        if format == "crfsuite" and self.model.template is not None:
+            say("note: the template is left out; CRFsuite needs data whose attributes are formed by it already")
+        return exported
+
+
+class Samples(Sentences):
+    """A classifier of features: each token is a sample."""
+
+    called = "a classifier, whose samples stand alone"
+    estimator = "MaxEnt"
+    items = "samples"
+
+    def chunk_rule(self, probabilities: str | None) -> ChunkRule | None:
+        """Refuse probabilities of spans and sentences; those of a sample's classes are its marginals."""
+        if probabilities is not None:
+            message = f"--probabilities {probabilities}: {self.path} is {self.called}; "
+            message += "--marginals gives the probability of every class"
+            raise OptionError(message)
+        return None
+
+    def training_flags(self) -> list[str]:
+        """Return the flags with which `train` makes a classifier."""
+        multi_class = ["--multi-class", "ovr"] if self.settings.get("multi_class") == "ovr" else []
+        return ["--model-type", "maxent", *multi_class]
+
+
+def answered_one_by_one(arguments: Namespace) -> bool:
+    """Whether `loglinear tag` answers sentences as they come.
+
+    Raises:
+        OptionError: that is asked for, but the output is a file, which is written as a whole.
+    """
+    if arguments.output != "-":
+        if arguments.stream:
+            message = f"--stream: {arguments.output} is written whole or not at all; leave out --stream or --output"
+            raise OptionError(message)
+        return False
+    return bool(arguments.stream) or not is_regular(arguments.file)

@@ -1,0 +1,204 @@
+"""Networks: models of tables, whose samples are lines and whose variables are columns."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...data.table import Table, read_table
+from ...data.writing import write_output
+from ...errors import DataError
+from ...models.explain.edges import Edge, ranked_edges
+from ...models.files.settings import plain
+from ...models.network import PairwiseMRF
+from ..options import flags_of
+from ..output import counted
+from ..reading import naming
+from .inspected import training_lines
+from .kind import Kind, ReportRequest
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ...models.explain.explanation import Explanation
+    from ...report.page import Report
+
+__all__ = ["Tables"]
+
+# What the training's summary tells.
+_TRAINING = ("status", "n_samples", "nll", "violation", "iterations", "seconds")
+
+
+class Tables(Kind):
+    """The model of a network."""
+
+    called = "the model of a network, which reads tables"
+    estimator = "PairwiseMRF"
+    noun = "Sample"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        network = self.network = PairwiseMRF.load(path)
+        self.named = hasattr(network, "feature_names_in_")
+        self.names: list[str] = (
+            network.feature_names_in_.tolist() if self.named else [f"x{k + 1}" for k in range(network.n_features_in_)]
+        )
+        # The variables that the network has not left out.
+        variables = zip(self.names, network.categories_, strict=True)
+        self.needed = [name for name, states in variables if states.size > 1]
+
+    def read(self, path: str) -> tuple[Table, Table]:
+        """Read a table; return it, which may have other columns too, and the network's variables in it.
+
+        A network that was trained without names takes columns as they come.
+        """
+        try:
+            table = read_table(path, header=self.needed if self.named else True, flags=False)
+        except DataError as error:
+            message = f"{error} ({self.path} is {self.called})"
+            raise DataError(message) from error
+        column_of = dict(zip(table.names if self.named else self.names, table.columns, strict=False))
+        if lacking := [name for name in self.needed if name not in column_of]:
+            message = f"{path}: columns {', '.join(map(repr, lacking))} of the network are missing; add them (leave "
+            message += "cells empty if unknown)"
+            raise DataError(message)
+        nothing = np.full(table.n_samples, None, dtype=object)
+        columns = [
+            _as_states(column_of.get(name, nothing), states.tolist())
+            for name, states in zip(self.names, self.network.categories_, strict=True)
+        ]
+        return table, Table(self.names, columns)
+
+    def tag(self, arguments: Namespace) -> None:
+        """Write the table with the most probable state in place of each missing value.
+
+        With --marginals, a column p(NAME) follows for each variable that had missing values: the probability of the
+        state that was filled in, and nothing where the value was there.
+        """
+        self.leave_out(
+            vars(arguments), "format", "n_best", "probabilities", "layout", "detail", "stream", "constraints"
+        )
+        table, samples = self.read(arguments.file)
+        columns, sure = list(table.columns), {}
+        with naming(arguments.file):
+            probabilities_of = self.network.predict_proba(samples)
+        for i, (name, column) in enumerate(zip(samples.names, samples.columns, strict=True)):
+            gaps = np.flatnonzero([value is None for value in column])
+            if name in self.needed and gaps.size:
+                probabilities = probabilities_of[i][gaps]
+                at = table.names.index(name) if name in table.names else i
+                columns[at] = columns[at].copy()
+                columns[at][gaps] = self.network.categories_[i][probabilities.argmax(axis=1)].tolist()
+                sure[f"p({name})"] = np.full(table.n_samples, None, dtype=object)
+                sure[f"p({name})"][gaps] = [f"{p:.6f}" for p in probabilities.max(axis=1)]
+        names = list(table.names)
+        if arguments.marginals:
+            names, columns = names + list(sure), columns + list(sure.values())
+        write_output(arguments.output, replace(table, names=names, columns=columns).text().encode())
+
+    def evaluate(self, arguments: Namespace) -> str:
+        """Return the log-likelihood of a table, and whether it is exact or an estimate between bounds."""
+        mode = None if arguments.mode == "conlleval" else arguments.mode  # the default
+        options = vars(arguments) | {"mode": mode}
+        self.leave_out(options, "format", "output", "scheme", "mode", "calibration")
+        _, samples = self.read(arguments.file)
+        with naming(arguments.file):
+            found = self.network.log_likelihood(samples)
+        n, asked = samples.n_samples, zip(samples.names, samples.columns, strict=True)
+        report: dict[str, Any] = {
+            "n_samples": n,
+            "n_variables": len(self.needed),
+            "missing": sum(value is None for name, column in asked if name in self.needed for value in column),
+            "log_likelihood": found.value,
+            "log_likelihood_per_sample": found.value / n,
+            "lower_per_sample": found.lower / n,
+            "upper_per_sample": found.upper / n,
+            "exact": found.exact,
+            "method": found.method,
+        }
+        if arguments.json:
+            return json.dumps(report)
+        nouns = {"sample": n, "variable": report["n_variables"], "missing value": report["missing"]}
+        bounds = f"{report['lower_per_sample']:.4f} and {report['upper_per_sample']:.4f}"
+        accuracy = "exact" if found.exact else f"an estimate by belief propagation, within the bounds {bounds}"
+        return (
+            f"{', '.join(counted(number, noun) for noun, number in nouns.items())}\n"
+            f"log-likelihood per sample  {report['log_likelihood_per_sample']:.4f}  {accuracy}"
+        )
+
+    def explain(self, arguments: Namespace) -> list[Explanation]:
+        """Explain the variables of a table's samples."""
+        self.leave_out(vars(arguments), "format")
+        _, samples = self.read(arguments.file)
+        with naming(arguments.file):
+            return list(self.network.explain(samples))
+
+    def inspect(self, *, top: int, as_json: bool) -> str:
+        """Show variables, states, the strongest interactions, and how the network was trained."""
+        network, training = self.network, self.network._training
+        settings, edges = network.get_params() | {"l1": network.l1_}, ranked_edges(network, self.names)
+        states = dict(zip(self.names, network.categories_, strict=True))
+        report: dict[str, Any] = {
+            "variables": [{"name": name, "states": states[name].tolist()} for name in self.needed],
+            "left_out": [name for name in states if name not in self.needed],
+            "n_binned": sum(bins is not None for bins in network.bin_edges_),
+            "n_edges": len(edges),
+            "n_weights": sum(len(edge.weights) for edge in edges),
+            **{name: settings[name] for name in ("objective", "inference", "solver", "l1", "l2", "grouped", "bins")},
+            **{name: training.get(name) for name in _TRAINING},
+            "objective_value": training.get("objective"),
+            "edges": [edge.to_dict() for edge in edges],
+        }
+        return json.dumps(report, default=plain) if as_json else _rendered(report, edges, top)
+
+    def report(self, asked: ReportRequest) -> Report:
+        """Return the report of the network on a table."""
+        from ...models.explain.network_report import report_of_network
+        from ...models.training.structure import NetworkOptions
+
+        self.leave_out(asked._asdict() | {"trace": asked.trace or None}, "format", "scheme", "trace")
+        _, samples = self.read(asked.data)
+        network = self.network
+        settings = {**network.get_params(), "l1": network.l1_, "solver_options": None, "inference_options": None}
+        command = " ".join(["loglinear structure TABLE --model MODEL", *flags_of(NetworkOptions, settings)])
+        with naming(asked.data):
+            return report_of_network(network, samples, title=self.title(asked.data), command=command)
+
+
+def _as_states(column: npt.NDArray[np.object_], states: list[Any]) -> npt.NDArray[np.object_]:
+    """Return the values of a column as the network knows them, and others as they are.
+
+    Whether the digits of a file are read as numbers or as text depends on the other cells of their column.
+    """
+    state_of = {str(state): state for state in states}
+    values = np.empty(column.size, dtype=object)
+    values[:] = [None if value is None else state_of.get(str(value), value) for value in column.tolist()]
+    return values
+
+
+def _rendered(report: dict[str, Any], edges: list[Edge], top: int) -> str:
+    """Return the report for people, with the first `top` variables and interactions."""
+    variables, n = report["variables"], len(report["variables"])
+    lines = [f"variables        {n:,}, {report['n_binned']:,} of them in bins"]
+    lines += [f"                 {each['name']}: {', '.join(map(str, each['states']))}" for each in variables[:top]]
+    if n > top:
+        lines.append(f"                 and {n - top:,} more (--top {n}, or --json)")
+    if report["left_out"]:
+        lines.append(f"left out         {', '.join(report['left_out'])} (one value, or none)")
+    weights = counted(report["n_weights"], "weight")
+    lines.append(f"edges            {report['n_edges']:,} of {n * (n - 1) // 2:,} possible ones, {weights}")
+    by = f" by {report['inference'] or 'loopy_bp'}" if report["objective"] == "likelihood" else ""
+    grouped = ", grouped" if report["grouped"] else ""
+    penalty = f"l1 {report['l1']:.6g}{grouped}, l2 {report['l2']:g}"
+    lines.append(f"trained with     {report['objective']}{by}, {report['solver']}, {penalty}")
+    lines += training_lines(report | {"objective": report["objective_value"]})
+    if edges and top:
+        lines += ["", "strongest interactions"]
+    for edge in edges[:top]:
+        lines.append(f"{edge.strength:10.4f}  {' - '.join(edge.variables)}")
+        lines += [f"{'':12}{weight:+10.4f}  {a} - {b}" for a, b, weight in edge.weights]
+    return "\n".join(lines)

@@ -1,0 +1,208 @@
+"""Every kind of model beside every command: each pair has an answer, or a refusal that says what to do instead."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from loglinear import ChainCRF, GraphCRF, MaxEnt, ModelFileError, OptionError, PairwiseMRF, grid_edges
+from loglinear.cli.kinds import opened
+from loglinear.cli.kinds.kind import Kind
+from loglinear.cli.main import COMMANDS
+from loglinear.data.texts import make_vectorizer
+from loglinear.models.files.schema import KINDS, PROGRAMS
+from loglinear.models.text_classifier import TextClassifier
+
+REAL = Path(__file__).parents[1] / "models"
+X, Y = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]]], [["D", "N"], ["D", "N"]]
+
+
+def chain(folder):
+    ChainCRF().fit(X, Y).save(folder / "chain")
+    (folder / "data.crfsuite").write_text("D\tw=the\nN\tw=dog\n\n")
+    return folder / "chain", folder / "data.crfsuite"
+
+
+def maxent(folder):
+    MaxEnt().fit([["w=the"], ["w=dog"]], ["D", "N"]).save(folder / "maxent")
+    return folder / "maxent", chain(folder)[1]
+
+
+def texts(folder):
+    vectorizer, lines = make_vectorizer(), ["buy now", "see you", "buy pills", "you see"]
+    words = vectorizer.fit_transform(lines)
+    TextClassifier(MaxEnt(), vectorizer).fit(words, ["spam", "ham"] * 2).save(str(folder / "texts"))
+    (folder / "data.tsv").write_text("spam\tbuy this\nham\tsee you\n")
+    return folder / "texts", folder / "data.tsv"
+
+
+def network(folder):
+    rows = [[a, "xy"[a == "b"]] for a in "aabb" * 10]
+    PairwiseMRF(l1=0.1).fit(rows).save(folder / "network")
+    (folder / "data.csv").write_text("x1,x2\n" + "".join(f"{a},{b}\n" for a, b in [*rows, ["a", ""]]))
+    return folder / "network", folder / "data.csv"
+
+
+def graph(folder):
+    nodes = np.random.default_rng(0).normal(size=(6, 2))
+    GraphCRF(l2=1.0).fit([(nodes, grid_edges(2, 3))], [[0, 1, 1, 0, 0, 1]]).save(folder / "graph")
+    return folder / "graph", network(folder)[1]
+
+
+def crfsuite(folder):
+    ChainCRF().fit(X, Y).export(folder / "crfsuite", "crfsuite")
+    return folder / "crfsuite", chain(folder)[1]
+
+
+# Kind -> the function that writes a model and labelled data for it.
+MAKERS = {
+    "chain": chain,
+    "maxent": maxent,
+    "texts": texts,  # in files a kind of maxent
+    "network": network,
+    "graph": graph,
+    "crfsuite": crfsuite,
+    "wapiti": lambda folder: (REAL / "wapiti" / "model.txt", REAL / "wapiti" / "train.txt"),
+    "crf++": lambda folder: (REAL / "crfpp" / "model", REAL / "crfpp" / "train.txt"),
+    "crf++-text": lambda folder: (REAL / "crfpp" / "model.txt", REAL / "crfpp" / "train.txt"),
+}
+# Command that reads a model -> its arguments; MODEL, DATA and OUT stand for files.
+QUESTIONS = {
+    "train": "DATA --start MODEL -m OUT --max-iterations 1 -q",
+    "tag": "-m MODEL DATA",
+    "explain": "-m MODEL DATA",
+    "evaluate": "-m MODEL DATA",
+    "report": "MODEL --data DATA -o OUT",
+    "convert": "MODEL OUT --to loglinear",
+    "inspect": "MODEL",
+}
+# What a refusal names; all other pairs of kind and command are answered.
+REFUSALS = {
+    "maxent": {"train": "loglinear.MaxEnt"},
+    "texts": {"train": "loglinear.MaxEnt"},
+    "network": {"train": "loglinear.PairwiseMRF", "convert": "other programs have no such models"},
+    "graph": {
+        **dict.fromkeys(["train", "tag", "evaluate", "report"], "loglinear.GraphCRF"),
+        "explain": "loglinear inspect",
+        "convert": "other programs have no such models",
+    },
+}
+
+
+def reads(command):
+    """The arguments of a command that are files to read."""
+    return set(importlib.import_module(f"loglinear.cli.commands.{command}").READS)
+
+
+@pytest.fixture(scope="module", params=MAKERS)
+def model(request, tmp_path_factory):
+    """Kind of a model, its file, and labelled data."""
+    return request.param, *MAKERS[request.param](tmp_path_factory.mktemp("kinds"))
+
+
+def test_every_kind_and_format_of_models_and_every_command_that_reads_one_is_here():
+    assert set(MAKERS) == {*KINDS, *PROGRAMS, "texts"}
+    assert set(QUESTIONS) == {name for name in COMMANDS if {"model", "start"} & reads(name)}
+
+
+@pytest.mark.parametrize("command", QUESTIONS)
+def test_every_command_answers_every_model_or_names_what_does(model, command, run, tmp_path):
+    kind, path, data = model
+    places = {"MODEL": path, "DATA": data, "OUT": tmp_path / "out"}
+    finished = run(command, *(places.get(word, word) for word in QUESTIONS[command].split()))
+    refusal = REFUSALS.get(kind, {}).get(command)
+    if refusal is None:
+        assert finished.returncode == 0, finished.stderr
+        assert finished.stdout or (tmp_path / "out").stat().st_size
+    else:
+        assert (finished.returncode, finished.stdout, (tmp_path / "out").exists()) == (2, "", False)
+        assert finished.stderr.count("\n") == 1
+        assert str(path) in finished.stderr
+        assert refusal in finished.stderr
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if reads(name) and name not in QUESTIONS])
+def test_no_command_takes_a_model_for_data(model, command, misuse, tmp_path):
+    _, path, _ = model
+    output = ["-o", tmp_path / "out"] if command == "encode" else []
+    assert str(path) in misuse(command, path, *output, *([] if command == "structure" else ["--preset", "pos"]))
+
+
+def test_a_kind_that_answers_nothing_refuses_everything_with_its_class():
+    class New(Kind):
+        called, estimator = "a model of dreams", "Dreamer"
+
+    kind = New("dreams")
+    asked = {name: getattr(kind, name) for name in ("tag", "evaluate", "explain", "report")}
+    for name, ask in {**asked, "inspect": lambda _: kind.inspect(top=1, as_json=False)}.items():
+        with pytest.raises(OptionError, match=f"loglinear {name}: dreams is a model of dreams; use loglinear.Dreamer"):
+            ask(None)
+
+
+READERS = {"chain": ChainCRF, "maxent": MaxEnt, "network": PairwiseMRF, "graph": GraphCRF}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("other", KINDS)
+def test_a_reader_of_one_kind_says_of_a_file_which_other_kind_it_is(kind, other, tmp_path):
+    path, _ = MAKERS[kind](tmp_path)
+    if kind == other:
+        assert isinstance(READERS[kind].load(path), READERS[kind])
+        return
+    (called, estimator), (wanted, _) = KINDS[kind], KINDS[other]
+    assert READERS[kind].__name__ == estimator
+    with pytest.raises(
+        ModelFileError, match=re.escape(f"{path}: {called}, not {wanted}; open it with loglinear.{estimator}")
+    ):
+        READERS[other].load(path)
+
+
+def test_inspect_shows_the_weights_of_graphs(done, tmp_path):
+    rng = np.random.default_rng(1)
+    X = [(rng.normal(size=(6, 2)), grid_edges(2, 3), rng.normal(size=(7, 2))) for _ in range(4)]
+    y = [rng.choice(["a", "b", "c"], size=6) for _ in X]
+    for symmetric in (False, True):
+        crf = GraphCRF(l1=0.5, symmetric=symmetric, inference="exact").fit(X, y)
+        crf.save(tmp_path / "m")
+        report = json.loads(done("inspect", tmp_path / "m", "--json", "--top", "100").stdout)
+        assert report["labels"] == ["a", "b", "c"]
+        found = {(each["attribute"], each["label"]): each["weight"] for each in report["top_states"]}
+        weights = np.ndenumerate(crf.node_weights_)
+        assert found == {(f"node feature {k}", "abc"[at]): weight for (k, at), weight in weights if weight}
+        moves = {(each["attribute"], each["from"], each["label"]): each["weight"] for each in report["top_transitions"]}
+        weights = np.ndenumerate(crf.edge_weights_)
+        assert moves == {
+            (f"edge feature {k}", "abc"[a], "abc"[b]): weight
+            for (k, a, b), weight in weights
+            if weight and (a <= b or not symmetric)
+        }
+        assert report["n_active"] == len(found) + len(moves) == np.count_nonzero(crf._w)
+        assert (report["l1"], report["status"]) == (0.5, crf.result_.status.name.lower())
+        shown = done("inspect", tmp_path / "m", "--top", "1").stdout
+        assert f"active features  {report['n_active']}, on 4 attributes\nlabels           3: a b c\n" in shown
+        assert "l1 0.5, l2 0.0, inference exact\n" in shown
+        assert "                 on 4 samples\nended            converged" in shown
+        strongest = max(found, key=lambda name: abs(found[name]))
+        assert f"strongest states\n{found[strongest]:+10.4f}  {strongest[0]}" in shown
+
+
+@pytest.mark.parametrize("kind", ["texts", "network"])
+@pytest.mark.parametrize("question", ["tag --constraints none", "tag --n-best 2", "evaluate --format columns"])
+def test_options_that_a_kind_does_not_have_are_refused_by_name(kind, question, misuse, tmp_path):
+    path, data = MAKERS[kind](tmp_path)
+    command, option, value = question.split()
+    said = misuse(command, "-m", path, data, option, value)
+    assert said.startswith(f"{path} is ")
+    assert said.endswith(f"; leave out {option}")
+
+
+def test_kinds_are_told_apart_in_one_place():
+    sources = (Path(__file__).parents[2] / "src").rglob("*.py")
+    asking = [path.name for path in sources if re.search(r"\bkind_of\(.*\) *[!=]= *[\"']", path.read_text("utf-8"))]
+    assert asking == []
+    assert opened.__module__ == "loglinear.cli.kinds"
