@@ -75,7 +75,7 @@ def liblinear(X: Matrix, l1: float) -> Nodes:
 
 def ours(X: Matrix, l1: float, **options: Any) -> Nodes:
     found = nodewise(X, Numbering([2] * X.shape[1]), ElasticNet(l1), threads=THREADS, **options)
-    return Nodes(found.coefficients.toarray(), found.intercepts)
+    return Nodes(found.coefficients.toarray(), found.w[-X.shape[1] :])
 
 
 def plgpm(X: Matrix, l1: float) -> Nodes:

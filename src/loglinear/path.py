@@ -145,12 +145,36 @@ def path(
     with vectors.on_threads(problem.n_threads):
         strengths = _strengths(problem, l1, ratio)
     method, limits, observers = solver or GraftingLight(), stop or Stop(), tuple(callbacks)
+
+    def train(strength: float, w: npt.ArrayLike | None) -> Result:
+        penalised = Problem(problem.objective, problem.penalty.with_l1(strength))
+        return minimize(penalised, method, w, stop=limits, callbacks=observers)
+
+    return followed(strengths, train, w0, score=score, further=goes_on)
+
+
+def followed(
+    strengths: Sequence[float],
+    train: Callable[[float, npt.ArrayLike | None], Result],
+    w0: npt.ArrayLike | None = None,
+    *,
+    score: Callable[[Vector], float] | None,
+    further: bool,
+) -> Path:
+    """Return the path of trainings at falling strengths, each from the weights of the one before.
+
+    Args:
+        strengths: falling ones.
+        train: returns the result at a strength, from some weights.
+        w0: weights to start the first point from.
+        score: of weights; the higher the better.
+        further: whether to go on behind the strengths, as `onward` does.
+    """
     points: list[PathPoint] = []
     w = w0
-    for strength in onward(strengths, points, further=goes_on):
-        penalised = Problem(problem.objective, problem.penalty.with_l1(strength))
+    for strength in onward(strengths, points, further=further):
         try:
-            result = minimize(penalised, method, w, stop=limits, callbacks=observers)
+            result = train(strength, w)
         except KeyboardInterrupt:  # before the first step
             return Path(tuple(points), interrupted=True)
         w, interrupted = result.w, result.status is Status.INTERRUPTED
@@ -162,9 +186,9 @@ def path(
             interrupted = True
         if interrupted:
             return Path(tuple(points), interrupted=True)
-    found = Path(tuple(points))
-    warn_if_best_is_last(found)
-    return found
+    whole = Path(tuple(points))
+    warn_if_best_is_last(whole)
+    return whole
 
 
 def onward(strengths: Sequence[float], points: Sequence[PathPoint], *, further: bool) -> Iterator[float]:

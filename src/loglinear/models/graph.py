@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -24,6 +23,7 @@ from ..options import one_of, truth_value
 from ..vectors import Vector
 from .estimator import Estimator, check_end
 from .files import graph as graph_file
+from .files.network import check_setting
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator
 from .training.options import SolverOptions, SolverParameters
@@ -352,10 +352,8 @@ class GraphCRF(Estimator, SolverParameters, BaseEstimator):
             OSError: the file cannot be written.
         """
         check_is_fitted(self, "node_weights_")
-        given = self._options(SolverOptions).settings()
-        settings = {each.name: given[each.name] for each in fields(SolverOptions)}
-        kept = ("inference", "inference_options", "symmetric", "n_jobs", "verbose")
-        settings |= {name: getattr(self, name) for name in kept}
+        given, parameters = self._options(SolverOptions).settings(), self.get_params(deep=False)
+        settings = parameters | {name: value for name, value in given.items() if name in parameters}
         settings |= {
             "constraints": None if self.constraints is None else [list(pair) for pair in self.constraints],
             "class_weight": self.class_weight if isinstance(self.class_weight, str) else None,
@@ -381,11 +379,8 @@ class GraphCRF(Estimator, SolverParameters, BaseEstimator):
         crf._training = found.settings.get("training", {})
         crf.n_iter_ = crf._training.get("iterations", 0)
         crf._hold(found.w, found.n_node_features)
-        for name, check in (("constraints", crf._forbidden), ("inference_options", crf._method)):
-            try:
-                check()
-            except OptionError as error:
-                graph_file.refuse(f"{path}: setting {name}", getattr(crf, name), f"what it can be: {error}")
+        check_setting(os.fspath(path), "constraints", crf.constraints, crf._forbidden)
+        check_setting(os.fspath(path), "inference_options", crf.inference_options, crf._method)
         return crf
 
 

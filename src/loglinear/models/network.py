@@ -29,7 +29,6 @@ from ..result import Status
 from ..vectors import Vector
 from .estimator import Estimator, check_end
 from .files import network as network_file
-from .files.schema import refuse
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator
 from .training.options import SolverOptions
@@ -507,10 +506,8 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         found = network_file.read(os.fspath(path))
         settings, known = found.settings, cls().get_params()
         network = cls(**{name: value for name, value in settings.items() if name in known})
-        try:
-            network._approximate()
-        except OptionError as error:
-            refuse(f"{path}: setting inference_options", network.inference_options, f"what it can be: {error}")
+        given = network.inference_options
+        network_file.check_setting(os.fspath(path), "inference_options", given, network._approximate)
         bins = [None if each is None else np.array(each, dtype=np.float64) for each in settings["bin_edges"]]
         network._store_variables(settings["names"], found.categories, bins)
         network.l1_, network.inference_report_ = float(network.l1), None

@@ -10,7 +10,7 @@ and an interaction a pair i < j.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -150,35 +150,37 @@ class Numbering:
     def matrix(self, w: Vector) -> Vector:
         """Return the weights of all interactions as a dense symmetric matrix, shape (D, D)."""
         full = np.zeros((self.n_columns, self.n_columns))
-        for a in range(self.n_columns):
-            full[a, self.behind[a] :] = w[self._row[a] : self._row[a + 1]]
+        for a, later, row in self._rows(w):
+            full[a, later] = row
         return full + full.T
+
+    def _rows(self, pairs: Vector) -> Iterator[tuple[int, slice, Vector]]:
+        """Yield each column, the columns of later variables, and the numbers of their interactions."""
+        for a, first in enumerate(self.behind.tolist()):
+            yield a, slice(first, None), pairs[self._row[a] : self._row[a + 1]]
 
     def products(self, columns: Vector, out: Vector) -> Vector:
         """Write columns[a] * columns[b] for each interaction of columns a, b to ``out``, shape (n_interactions,)."""
-        for a in range(self.n_columns):
-            np.multiply(columns[self.behind[a] :], columns[a], out=out[self._row[a] : self._row[a + 1]])
+        for a, later, row in self._rows(out):
+            np.multiply(columns[later], columns[a], out=row)
         return out
 
     def scaled(self, pairs: Vector, scale: Vector) -> Vector:
         """Multiply the number of each interaction of columns a, b by scale[a] * scale[b], in place, and return all."""
-        for a in range(self.n_columns):
-            row = pairs[self._row[a] : self._row[a + 1]]
-            row *= scale[a] * scale[self.behind[a] :]
+        for a, later, row in self._rows(pairs):
+            row *= scale[a] * scale[later]
         return pairs
 
     def add_products(self, columns: Vector, pairs: Vector) -> Vector:
         """Add columns[a] * columns[b] to the number of each interaction of columns a, b, in place, and return all."""
-        for a in range(self.n_columns):
-            row = pairs[self._row[a] : self._row[a + 1]]
-            row += columns[a] * columns[self.behind[a] :]
+        for a, later, row in self._rows(pairs):
+            row += columns[a] * columns[later]
         return pairs
 
     def subtract_products(self, first: Vector, second: Vector, out: Vector) -> None:
         """Subtract first[a] second[b] + first[b] second[a] for each interaction of columns a, b from ``out``."""
-        for a in range(self.n_columns):
-            behind = slice(self.behind[a], None)
-            out[self._row[a] : self._row[a + 1]] -= first[a] * second[behind] + second[a] * first[behind]
+        for a, later, row in self._rows(out):
+            row -= first[a] * second[later] + second[a] * first[later]
 
     def checked(self, codes: npt.ArrayLike) -> Codes:
         """Return states of samples as contiguous int32, shape (n_samples, n_variables); -1 is a missing value.
@@ -216,6 +218,6 @@ class Numbering:
     def upper(self, matrix: Vector, out: Vector | None = None) -> Vector:
         """Return the entries of a D x D matrix at all interactions, lowest number first, shape (n_interactions,)."""
         out = np.empty(self.n_interactions) if out is None else out
-        for a in range(self.n_columns):
-            out[self._row[a] : self._row[a + 1]] = matrix[a, self.behind[a] :]
+        for a, later, row in self._rows(out):
+            row[:] = matrix[a, later]
         return out

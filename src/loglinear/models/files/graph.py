@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ... import _core
-from ...errors import DataError
 from ...vectors import Vector
+from .network import Array, check_order, checked_weights, listed
 from .schema import checked_settings, refuse, typed_array
 from .settings import open_as, settings_text
 
-__all__ = ["Contents", "read", "refuse", "write"]
-
-Array = npt.NDArray[Any]
+__all__ = ["Contents", "read", "write"]
 
 
 @dataclass(frozen=True)
@@ -49,11 +46,8 @@ def write(path: str, settings: dict[str, Any], classes: Array, n_features: tuple
     Raises:
         DataError: labels are neither strings, numbers nor truth values.
     """
-    kinds = {type(value) for value in classes.tolist()} - {str, int, float, bool}
-    if kinds:
-        message = f"labels of type {next(iter(kinds)).__name__} cannot be saved; use strings or numbers"
-        raise DataError(message)
-    text = {**settings, "classes": classes.tolist(), "class_type": classes.dtype.str}
+    text = dict(settings)
+    text["classes"], text["class_type"] = listed(classes, "labels")
     text["n_node_features"], text["n_edge_features"] = n_features
     at = n_features[0] * classes.size
     _core.write_network(path, settings_text("graph", text), np.zeros((0, 2), np.uint32), w[:at], w[at:])
@@ -72,18 +66,9 @@ def read(path: str) -> Contents:
     classes = typed_array(f"{path}: setting classes", given, settings.pop("class_type"))
     if classes.size < 2:
         refuse(f"{path}: setting classes", given, "two labels at least")
-    if (classes[:-1] >= classes[1:]).any():
-        refuse(f"{path}: setting classes", given, "in ascending order")
+    check_order(f"{path}: setting classes", classes)
     if file.edges.size:
         refuse(f"{path}: the list of edges", file.edges.tolist(), "empty")
-    n_labels = classes.size
-    pairs = n_labels * (n_labels + 1) // 2 if settings["symmetric"] else n_labels**2
-    nodes, edges = file.node_weights, file.edge_weights
-    if nodes.size != n * classes.size:
-        refuse(f"{path}: the weights of nodes", nodes.tolist(), f"{n} times {classes.size} numbers")
-    if edges.size != m * pairs:
-        refuse(f"{path}: the weights of edges", edges.tolist(), f"{m} times {pairs} numbers")
-    w = np.concatenate([nodes, edges])
-    if not np.isfinite(w).all():
-        refuse(f"{path}: the weights", w.tolist(), "finite numbers")
+    pairs = classes.size * (classes.size + 1) // 2 if settings["symmetric"] else classes.size**2
+    w = np.concatenate(checked_weights(path, file, n * classes.size, m * pairs))
     return Contents(settings, classes, n, w)

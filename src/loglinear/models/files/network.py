@@ -1,8 +1,8 @@
-"""The file of a pairwise Markov random field."""
+"""The file of a pairwise Markov random field, and what the file of a field on graphs has in common with it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ... import _core
-from ...errors import DataError
+from ...errors import DataError, OptionError
+from ...networks.graph import Scores
 from ...networks.numbering import Numbers
-from ...vectors import Vector
 from .schema import checked_settings, refuse, typed_array
 from .settings import open_as, settings_text
 
-__all__ = ["Contents", "read", "write"]
+__all__ = ["Contents", "check_order", "check_setting", "checked_weights", "listed", "read", "write"]
 
-Scores = tuple[Vector, Vector]
+Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -34,34 +34,24 @@ class Contents:
     """
 
     settings: dict[str, Any]
-    categories: list[npt.NDArray[Any]]
+    categories: list[Array]
     edges: Numbers
     scores: Scores
 
 
-def write(
-    path: str, settings: dict[str, Any], categories: Sequence[npt.NDArray[Any]], edges: Numbers, scores: Scores
-) -> None:
+def write(path: str, settings: dict[str, Any], categories: Sequence[Array], edges: Numbers, scores: Scores) -> None:
     """Write a network; the file is replaced whole or not at all.
 
     Raises:
         DataError: categories are neither strings, numbers nor truth values.
     """
-    for known in categories:
-        kinds = {type(value) for value in known.tolist()} - {str, int, float, bool}
-        if kinds:
-            message = f"categories of type {next(iter(kinds)).__name__} cannot be saved; use strings or numbers"
-            raise DataError(message)
-    text = {
-        **settings,
-        "categories": [known.tolist() for known in categories],
-        "category_types": ["O" if known.dtype.kind == "O" else known.dtype.str for known in categories],
-    }
+    lists = [listed(known, "categories") for known in categories]
+    text = {**settings, "categories": [values for values, _ in lists], "category_types": [kind for _, kind in lists]}
     _core.write_network(path, settings_text("network", text), edges.astype(np.uint32), *scores)
 
 
 def read(path: str) -> Contents:
-    """Return the content of a file, which is checked: every number of it is in its range.
+    """Return the content of a network's file, which is checked: every number of it is in its range.
 
     Raises:
         ModelFileError: the file is damaged, or holds another kind of model.
@@ -70,15 +60,18 @@ def read(path: str) -> Contents:
     file = open_as(_core.read_network, path, "network")
     settings = checked_settings(file.settings, path, "network")
     given, kinds = settings.pop("categories"), settings.pop("category_types")
-    for name in ("category_types", "names", "bin_edges"):
-        found = kinds if name == "category_types" else settings[name]
-        if len(given) != len(found if found is not None else given):
-            refuse(f"{path}: setting {name}", found, f"one for each of {len(given)} variables")
+    for name, values in (("category_types", kinds), ("names", settings["names"]), ("bin_edges", settings["bin_edges"])):
+        if values is not None and len(values) != len(given):
+            refuse(f"{path}: setting {name}", values, f"one for each of {len(given)} variables")
     categories = [
         typed_array(f"{path}: setting categories[{i}]", known, kind)
         for i, (known, kind) in enumerate(zip(given, kinds, strict=True))
     ]
-    _check_order(path, categories, settings["bin_edges"])
+    for i, (known, between) in enumerate(zip(categories, settings["bin_edges"], strict=True)):
+        if between is None:
+            check_order(f"{path}: setting categories[{i}]", known)
+        elif len(between) != known.size - 1 or not between or not all(low < high for low, high in pairwise(between)):
+            refuse(f"{path}: setting bin_edges[{i}]", between, f"the {known.size - 1} edges of its bins, ascending")
     states = np.array([known.size for known in categories if known.size > 1], dtype=np.int64)
     pairs = file.edges.astype(np.int64).reshape(-1, 2)
     if states.size < 2:
@@ -86,20 +79,37 @@ def read(path: str) -> Contents:
     numbers = pairs @ [states.size, 1]
     if not (pairs[:, 0] < pairs[:, 1]).all() or pairs.max(initial=0) >= states.size or (np.diff(numbers) <= 0).any():
         refuse(f"{path}: the list of edges", pairs.tolist(), f"pairs i < j of {states.size} variables, ascending")
-    scores = file.node_weights, file.edge_weights
-    for name, weights, size in zip(
-        ("variables", "edges"), scores, (states.sum(), states[pairs].prod(axis=1).sum()), strict=True
-    ):
-        if weights.size != size or not np.isfinite(weights).all():
-            refuse(f"{path}: the weights of its {name}", weights.tolist(), f"{size} finite numbers")
+    scores = checked_weights(path, file, states.sum(), states[pairs].prod(axis=1).sum())
     return Contents(settings, categories, pairs, scores)
 
 
-def _check_order(path: str, categories: Sequence[npt.NDArray[Any]], edges: Sequence[list[float] | None]) -> None:
-    """Check that states stand in the order in which they are looked up, or that there are as many as bins."""
-    for i, (known, between) in enumerate(zip(categories, edges, strict=True)):
-        if between is not None:
-            if len(between) != known.size - 1 or not between or not all(low < high for low, high in pairwise(between)):
-                refuse(f"{path}: setting bin_edges[{i}]", between, f"the {known.size - 1} edges of its bins, ascending")
-        elif known.dtype.kind != "O" and (known[:-1] > known[1:]).any():
-            refuse(f"{path}: setting categories[{i}]", known.tolist(), "in ascending order")
+def check_setting(path: str, name: str, value: object, check: Callable[[], object]) -> None:
+    """Raise ModelFileError if a check raises OptionError: a setting of a file is not what the option can be."""
+    try:
+        check()
+    except OptionError as error:
+        refuse(f"{path}: setting {name}", value, f"what it can be: {error}")
+
+
+def listed(values: Array, called: str) -> tuple[list[Any], str]:
+    """Return values as JSON has them, and the type of their array."""
+    kinds = {type(value) for value in values.tolist()} - {str, int, float, bool}
+    if kinds:
+        message = f"{called} of type {next(iter(kinds)).__name__} cannot be saved; use strings or numbers"
+        raise DataError(message)
+    return values.tolist(), "O" if values.dtype.kind == "O" else values.dtype.str
+
+
+def check_order(name: str, values: Array) -> None:
+    """Check that values are in the order in which they are looked up."""
+    if values.dtype.kind != "O" and (values[:-1] > values[1:]).any():
+        refuse(name, values.tolist(), "in ascending order")
+
+
+def checked_weights(path: str, file: _core.NetworkFile, *sizes: int) -> Scores:
+    """Return the weights of nodes and of edges, which have to have these sizes."""
+    weights = file.node_weights, file.edge_weights
+    for name, numbers, size in zip(("nodes", "edges"), weights, sizes, strict=True):
+        if numbers.size != size or not np.isfinite(numbers).all():
+            refuse(f"{path}: the weights of {name}", numbers.tolist(), f"{size} finite numbers")
+    return weights

@@ -6,7 +6,7 @@ Symbols: n samples, p variables, D columns (see ``Numbering``); x_i the state of
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,6 @@ class Nodewise:
     Attributes:
         w: symmetric weights of the numbering, shape (n_features,).
         coefficients: row a holds the weights of all columns in the score of column a, shape (D, D), sparse.
-        intercepts: shape (D,).
         nll: of each variable, nats, without penalty, shape (p,).
         violations: max-norm of the subgradient of minimum norm of each regression, shape (p,).
         steps: of the solver, for each variable, shape (p,).
@@ -41,7 +40,6 @@ class Nodewise:
 
     w: Vector = field(repr=False)
     coefficients: scipy.sparse.csr_array = field(repr=False)
-    intercepts: Vector = field(repr=False)
     nll: Vector = field(repr=False)
     violations: Vector = field(repr=False)
     steps: Numbers = field(repr=False)
@@ -92,70 +90,68 @@ def nodewise(
     """
     one_of("rule", rule, ("and", "or", "mean"))
     bound = "a finite number >= 0 (0 switches the test off)"
-    settings: dict[str, Any] = {
-        "tolerance": real_number("tolerance", tolerance, bound, lambda x: x >= 0.0),
-        "gradient_tolerance": real_number("gradient_tolerance", gradient_tolerance, bound, lambda x: x >= 0.0),
-    }
+    for name, value in (("tolerance", tolerance), ("gradient_tolerance", gradient_tolerance)):
+        real_number(name, value, bound, lambda x: x >= 0.0)
     max_steps = whole_number("max_steps", max_steps, 1, 2**31)
     if penalty.unpenalised:
         message = f"unpenalised={penalty.unpenalised}: the regressions spare their intercepts alone; leave it out"
         raise OptionError(message)
     objective = PseudoLikelihood(codes, numbering, weights, threads=threads)
     binary = np.flatnonzero(numbering.states == 2) if penalty.l1 else np.empty(0, np.int64)
-    regressions = objective.core.nodewise(binary, l1=penalty.l1, l2=penalty.l2, max_steps=max_steps, **settings)
-    nodes = {int(i): _rows(numbering, int(i), found) for i, found in zip(binary, regressions, strict=True)}
+    regressions = objective.core.nodewise(
+        binary,
+        l1=penalty.l1,
+        l2=penalty.l2,
+        max_steps=max_steps,
+        tolerance=tolerance,
+        gradient_tolerance=gradient_tolerance,
+    )
+    nodes = {
+        i: _Node(
+            np.full(each.columns.size, numbering.first[i]),
+            each.columns,
+            each.weights,
+            np.array([each.intercept]),
+            (each.nll, each.violation, each.steps, each.converged),
+        )
+        for i, each in zip(binary.tolist(), regressions, strict=True)
+    }
+    solver = (OWLQN if penalty.l1 else LBFGS)(tolerance=tolerance, gradient_tolerance=gradient_tolerance)
     for i in set(range(numbering.n_variables)) - nodes.keys():
-        nodes[i] = _softmax(objective, i, penalty, max_steps, settings)
+        nodes[i] = _softmax(objective, i, penalty, solver, Stop(max_iterations=max_steps))
     return _joined(numbering, [nodes[i] for i in range(numbering.n_variables)], rule)
 
 
-@dataclass
-class _Node:
-    """A regression: rows a, columns b and weights w[a, b] of the entries that are not 0, and the rest."""
+class _Node(NamedTuple):
+    """A regression: rows a, columns b and weights w[a, b] of the entries that are not 0, and how it ended."""
 
     rows: Numbers
     columns: Numbers
     weights: Vector
     intercepts: Vector
-    nll: float
-    violation: float
-    steps: int
-    converged: bool
+    end: tuple[float, float, int, bool]
 
 
-def _rows(numbering: Numbering, i: int, found: Any) -> _Node:
-    """Return the node of binary variable i, whose regression (`_core.Regression`) is given."""
-    rows = np.full(found.columns.size, numbering.first[i])
-    intercepts = np.array([found.intercept])
-    return _Node(
-        rows, found.columns, found.weights, intercepts, found.nll, found.violation, found.steps, found.converged
-    )
-
-
-def _softmax(
-    objective: PseudoLikelihood, i: int, penalty: ElasticNet, max_steps: int, settings: dict[str, Any]
-) -> _Node:
+def _softmax(objective: PseudoLikelihood, i: int, penalty: ElasticNet, solver: OWLQN | LBFGS, stop: Stop) -> _Node:
     """Regress a variable of any number of states."""
     numbering = objective.numbering
     own, features = objective.core.node(i)
     width = int(numbering.states[i]) - 1
-    problem = Problem(own, ElasticNet(penalty.l1, penalty.l2, width))
-    solver = OWLQN(**settings) if penalty.l1 else LBFGS(**settings)
-    result = minimize(problem, solver, stop=Stop(max_iterations=max_steps))
+    result = minimize(Problem(own, ElasticNet(penalty.l1, penalty.l2, width)), solver, stop=stop)
     pairs = np.flatnonzero(result.w[:-width])
     first, second = numbering.columns_of(features[pairs])
     mine = numbering.variable[first] == i
     rows, columns = np.where(mine, first, second), np.where(mine, second, first)
-    weights, intercepts = result.w[pairs], result.w[-width:]
-    return _Node(
-        rows, columns, weights, intercepts, result.nll, result.violation, result.iterations, result.status.converged
-    )
+    end = result.nll, result.violation, result.iterations, result.status.converged
+    return _Node(rows, columns, result.w[pairs], result.w[-width:], end)
 
 
 def _joined(numbering: Numbering, nodes: list[_Node], rule: str) -> Nodewise:
-    rows, columns = (np.concatenate([getattr(node, name) for node in nodes]) for name in ("rows", "columns"))
+    """Join the regressions of all variables by a rule."""
+    *entries, ends = zip(*nodes, strict=True)
+    rows, columns, weights, intercepts = map(np.concatenate, entries)
     shape = (numbering.n_columns, numbering.n_columns)
-    one = scipy.sparse.csr_array((np.concatenate([node.weights for node in nodes]), (rows, columns)), shape=shape)
+    one = scipy.sparse.csr_array((weights, (rows, columns)), shape=shape)
     support = (one != 0).astype(np.float64)
     votes = support + support.T
     total = one + one.T
@@ -168,14 +164,5 @@ def _joined(numbering: Numbering, nodes: list[_Node], rule: str) -> Nodewise:
     upper = scipy.sparse.coo_array(scipy.sparse.triu(joined, 1))
     w = np.zeros(numbering.n_features)
     w[numbering.interactions_of(upper.row.astype(np.int64), upper.col.astype(np.int64))] = upper.data
-    intercepts = np.concatenate([node.intercepts for node in nodes])
     w[numbering.n_interactions :] = intercepts
-    return Nodewise(
-        w=w,
-        coefficients=one,
-        intercepts=intercepts,
-        nll=np.array([node.nll for node in nodes]),
-        violations=np.array([node.violation for node in nodes]),
-        steps=np.array([node.steps for node in nodes]),
-        converged=np.array([node.converged for node in nodes]),
-    )
+    return Nodewise(w, one, *map(np.array, zip(*ends, strict=True)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
@@ -13,19 +13,18 @@ from ...errors import OptionError
 from ...minimize import Callback, Stop, minimize
 from ...networks.graph import Graph, Report
 from ...networks.inference import InferenceName, make_inference
-from ...networks.loopy_bp import LoopyBP
+from ...networks.loopy_bp import LoopyBP, Propagation
 from ...networks.numbering import Codes, Numbering, Numbers, merged
-from ...networks.tree_reweighted import TreeReweighted
 from ...objectives.network import NetworkLikelihood
 from ...objectives.pseudolikelihood import PseudoLikelihood
 from ...options import check_options, one_of, option, option_class, real_number, truth_value, whole_number
-from ...path import Path, PathPoint, falling, onward, path, warn_if_best_is_last
+from ...path import Path, falling, followed, path, warn_if_best_is_last
 from ...penalty import ElasticNet, GroupLasso
 from ...problem import Problem
 from ...result import Result, Status
 from ...solvers import LBFGS, Solver, SolverName
 from ...trace import Trace
-from ...vectors import Vector, count_nonzero
+from ...vectors import Vector
 from .nodewise import nodewise
 from .options import Minimisation, SolverOptions
 from .resampling import bootstrap_rows, in_parallel, instability, subsample_rows
@@ -235,8 +234,9 @@ class Training:
         if self.options.objective != "likelihood":
             return PseudoLikelihood(codes, self.numbering, weights, threads=self.threads)
         inference = make_inference(self.options.inference or LoopyBP.name, self.options.inference_options)
-        options: dict[str, Any] = {"inference": inference, "centred": True, "threads": self.threads}
-        return NetworkLikelihood(codes, self.numbering, weights, **options)
+        return NetworkLikelihood(
+            codes, self.numbering, weights, inference=inference, centred=True, threads=self.threads
+        )
 
     def _samples(self, rows: Any) -> tuple[Codes, Vector | None]:
         """Return some of the samples and their weights, samples that repeat others merged."""
@@ -321,7 +321,13 @@ class Training:
         """Train on some of the samples at each strength."""
         criterion = (lambda w: self._ebic(objective, w)) if score else None
         if self.options.objective == "nodewise":
-            return self._regressed_path(rows, strengths, criterion)
+            samples = self._samples(rows)
+            return followed(
+                strengths.tolist(),
+                lambda l1, _: self._regressed(l1, *samples).result,
+                score=criterion,
+                further=score and self._goes_on,
+            )
         return path(
             self.problem(objective, 0.0),
             strengths,
@@ -474,26 +480,11 @@ class Training:
         )
         return Trained(found.w, l1, result)
 
-    def _regressed_path(self, rows: Any, strengths: Vector, score: Callable[[Vector], float] | None) -> Path:
-        """Return a path of regressions, each judged by the network that joins them."""
-        points: list[PathPoint] = []
-        samples = self._samples(rows)
-        try:
-            for l1 in onward(strengths.tolist(), points, further=score is not None and self._goes_on):
-                trained = self._regressed(l1, *samples)
-                active = count_nonzero(trained.w)
-                points.append(PathPoint(l1, trained.result, active, None if score is None else score(trained.w)))
-        except KeyboardInterrupt:
-            return Path(tuple(points), interrupted=True)
-        found = Path(tuple(points))
-        warn_if_best_is_last(found)
-        return found
-
 
 def _report(objective: Objectives, w: Vector) -> Report | None:
     """Return how inference went, belief propagation at these weights last; None for an objective without inference."""
     if not isinstance(objective, NetworkLikelihood):
         return None
-    if isinstance(objective.inference, (LoopyBP, TreeReweighted)):
+    if isinstance(objective.inference, Propagation):
         objective.measure(w)
     return objective.report
