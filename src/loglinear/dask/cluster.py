@@ -8,8 +8,8 @@ import signal
 import threading
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
 from itertools import accumulate, pairwise, starmap
 from typing import Any
@@ -19,14 +19,21 @@ from distributed.comm import CommClosedError
 
 import dask
 
+from .. import version
 from ..errors import ClusterError, LogLinearError
 from ..options import whole_number
 from ..version import __version__
+from .watch import STALL, Stalled, TaskStates, Watch
 
 __all__ = ["Cluster", "client_of", "connected", "local_client", "runs"]
 
 # What Dask raises when the scheduler does not answer.
-_GONE = (CancelledError, asyncio.CancelledError, CommClosedError, TimeoutError, OSError)
+_GONE = (CancelledError, asyncio.CancelledError, CommClosedError, TimeoutError, asyncio.TimeoutError, OSError)
+# Seconds in which a scheduler or a worker answers unless it is stopped. A worker that imports SciPy on a busy machine
+# does not answer for 10.
+ANSWER = 20.0
+# Seconds between looks at tasks that are waited for.
+LOOK = 5.0
 
 
 def client_of(client: Any) -> Client:
@@ -119,31 +126,60 @@ class Cluster:
 
     Raises:
         ClusterError: the scheduler or a worker has another version of loglinear, or none.
+
+    Warns:
+        UserWarning: a worker does not answer.
     """
 
     def __init__(self, client: Client) -> None:
         self.client = client
         self._run, self._serial = uuid.uuid4().hex[:12], 0
+        self._silent: set[str] = set()
         self.check_versions()
 
     def check_versions(self) -> None:
         """Raise ClusterError if a worker has another version of loglinear, or none."""
-        with self.watched("look at the workers"):
-            found = self.client.run(_version, on_error="return")
-        for address, version in sorted(found.items()):
-            if isinstance(version, _GONE):
+        for address, answer in sorted(self._answers(getattr, version, "__version__").items()):
+            if address in self._silent:
+                message = f"worker {address} has not answered for {ANSWER:g} s; the training does without it"
+                warnings.warn(message, stacklevel=4)
+            if isinstance(answer, _GONE):
                 continue  # a worker that is being lost; each task looks at the version again
-            if isinstance(version, BaseException):
-                message = f"worker {address} has no loglinear ({version}); install loglinear {__version__} there"
+            if isinstance(answer, BaseException):
+                message = f"worker {address} has no loglinear ({answer}); install loglinear {__version__} there"
                 raise ClusterError(message)
-            if version != __version__:
-                message = f"worker {address} has loglinear {version}, this process {__version__}; they have to agree"
+            if answer != __version__:
+                message = f"worker {address} has loglinear {answer}, this process {__version__}; they have to agree"
                 raise ClusterError(message)
+
+    def _answers(self, question: Callable[..., Any], *given: Any) -> dict[str, Any]:
+        """Have a function called on each worker; return its results by address, or exceptions.
+
+        Workers that do not answer within `ANSWER` seconds get no further tasks, until they answer to another question.
+        """
+
+        async def answer(address: str) -> Any:
+            asked = self.client.run(question, *given, workers=[address], on_error="return")
+            try:
+                return (await asyncio.wait_for(asked, ANSWER))[address]
+            except asyncio.TimeoutError as error:
+                self._silent.add(address)
+                return error
+
+        async def answers() -> dict[str, Any]:
+            addresses = list(await self.client.nthreads())
+            return dict(zip(addresses, await asyncio.gather(*map(answer, addresses)), strict=True))
+
+        self._silent.clear()
+        with self.watched("look at the workers"):
+            found: dict[str, Any] = self.client.sync(answers, callback_timeout=3 * ANSWER)
+            return found
 
     def workers(self) -> dict[str, int]:
         """Return the number of threads of each worker at the moment, by address, in order of the addresses."""
         with self.watched("look at the workers"):
-            return dict(sorted(self.client.nthreads().items()))
+            threads = self.client.sync(self.client.nthreads, callback_timeout=STALL)
+        return {address: threads[address] for address in sorted(threads.keys() - self._silent)}
 
     def next_serial(self) -> int:
         """Return a number for the keys of the next tasks."""
@@ -166,20 +202,71 @@ class Cluster:
             worker: where the work is done best; another worker may do it.
         """
         settings = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
+        where: dict[str, Any] = {}
+        if self._silent:
+            where = {"workers": list(self.workers()) or None}
+        elif worker is not None:
+            where = {"workers": [worker], "allow_other_workers": True}
         with self.watched("send work to the cluster"), dask.config.set(settings):
-            where: dict[str, Any] = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
             futures: list[Future] = self.client.get(graph, list(keys), sync=False, **where)
             return futures
 
-    def results(self, futures: Sequence[Future]) -> list[Any]:
-        """Wait for futures and return what they hold.
+    def results(self, send: Callable[[], Sequence[Future]], renew: Callable[[], None]) -> list[Any]:
+        """Send tasks, wait for their results and return them: the only place that waits for work.
+
+        When no task has moved for `watch.STALL` seconds, everything is sent once more. Tasks are pure: the results are
+        the same.
+
+        Args:
+            send: sends the tasks, under new names each time, and returns futures of the results.
+            renew: sends the tasks, under new names, that make what the tasks work on.
 
         Raises:
             LogLinearError: what the work has raised, or ClusterError.
+
+        Warns:
+            UserWarning: the work is sent once more.
         """
+        try:
+            return self._gathered(send())
+        except Stalled as stall:
+            warnings.warn(f"{stall}; the work is sent once more", stacklevel=4)
+        renew()
+        try:
+            return self._gathered(send())
+        except Stalled as stall:
+            message = f"the cluster does not work, though the work was sent twice: {stall}"
+            raise ClusterError(message) from stall
+
+    def _gathered(self, futures: Sequence[Future]) -> list[Any]:
+        """Return what futures hold.
+
+        Raises:
+            Stalled: no task moves.
+        """
+        watch, loop = Watch(futures), self.client.loop
         with self.watched("wait for the cluster"):
-            found: list[Any] = self.client.gather(list(futures), direct=False)
-            return found
+            gathered = self.client.gather(list(futures), direct=False, asynchronous=True)
+            gathering = asyncio.run_coroutine_threadsafe(gathered, loop.asyncio_loop)
+            try:
+                while wait([gathering], LOOK).not_done:
+                    if watch.is_still(self._places()):
+                        watch.check(self._answers(TaskStates.of, self._run))
+                found: list[Any] = gathering.result()
+                return found
+            finally:
+                # Without its futures Dask's coroutine ends by itself, unless it waits for a worker's results.
+                for future in futures:
+                    future.release()
+                loop.add_callback(loop.call_later, ANSWER, gathering.cancel)
+
+    def _places(self) -> dict[str, list[str]] | None:
+        """Return the keys of the training's tasks on each worker, by address; None if the scheduler does not answer."""
+        try:
+            places = self.client.sync(self.client.processing, callback_timeout=ANSWER)
+        except TimeoutError:
+            return None
+        return {address: [str(key) for key in keys if self._run in str(key)] for address, keys in places.items()}
 
     @contextmanager
     def watched(self, what: str) -> Iterator[None]:
@@ -198,7 +285,7 @@ class Cluster:
         except _GONE as error:
             if (
                 isinstance(error, OSError)
-                and self._answers()
+                and self.client.status == "running"
                 and not isinstance(error, (TimeoutError, CommClosedError))
             ):
                 raise  # of the work: a file that a worker cannot read
@@ -206,12 +293,3 @@ class Cluster:
             reason = f"{type(error).__name__}: {error}".rstrip(": ")
             message = f"the cluster at {address} is gone, or has forgotten this training: could not {what} ({reason})"
             raise ClusterError(message) from error
-
-    def _answers(self) -> bool:
-        return bool(self.client.status == "running")
-
-
-def _version() -> str:
-    from loglinear.version import __version__ as version
-
-    return version

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,9 +84,15 @@ class _Sparse(NamedTuple):
 
 @dataclass(frozen=True)
 class HeldFuture:
-    """A thing that workers hold."""
+    """A thing that workers hold as long as there is a future of it, and how it is sent.
 
-    future: Future
+    Attributes:
+        send: sends the thing.
+        future: of the thing; None if it has to be sent again.
+    """
+
+    send: Callable[[], Future]
+    future: Future | None = None
 
 
 class SpreadGroup:
@@ -107,20 +115,21 @@ class SpreadGroup:
         self.cluster, self.size = cluster, len(objects)
         self.tally = Tally() if tally is None else tally
         self._count = count = bundle_size(len(objects), max(sum(cluster.workers().values()), 1))
-        self._bundles: list[Any] = [list(objects[at : at + count]) for at in range(0, len(objects), count)]
-
-    @classmethod
-    def _of(cls, like: SpreadGroup, bundles: Sequence[Future]) -> SpreadGroup:
-        if len(bundles) != len(like._bundles):
-            message = f"{len(bundles)} of {len(like._bundles)} bundles of parts were sent to the workers"
-            raise ClusterError(message)
-        made = object.__new__(cls)
-        made.cluster, made.size, made.tally = like.cluster, like.size, like.tally
-        made._count, made._bundles = like._count, list(bundles)
-        return made
+        self._first: list[Any] = [list(objects[at : at + count]) for at in range(0, len(objects), count)]
+        self._bundles = self._first
+        # Rounds that have made the bundles of the first ones.
+        self._rounds: tuple[tuple[str, Work, tuple[Any, ...]], ...] = ()
 
     def mapped(self, name: str, work: Work, *given: Any) -> SpreadGroup:
         """Return the group of what the work makes of each object, which stays on the worker."""
+        group = copy(self)
+        again = tuple(replace(thing, future=None) if isinstance(thing, HeldFuture) else thing for thing in given)
+        group._rounds += ((name, work, again),)
+        group._bundles = self._made(name, work, given)
+        return group
+
+    def _made(self, name: str, work: Work, given: tuple[Any, ...]) -> list[Future]:
+        """Return the bundles of what the work makes of each object."""
         workers = self.cluster.workers()
         graph, keys, _ = self._tasks(name, _done, work, given, workers)
         # Neighbours in the tree on the same worker, if all goes well: their sums need not travel.
@@ -129,12 +138,20 @@ class SpreadGroup:
         futures: list[Future] = []
         for worker, run in placed:
             futures += self.cluster.submit(graph | {key: tasks[key] for key in keys[run]}, keys[run], worker)
-        return SpreadGroup._of(self, futures)
+        if len(futures) != len(keys):
+            message = f"{name}: {len(futures)} of {len(keys)} bundles of parts were sent to the workers"
+            raise ClusterError(message)
+        return futures
+
+    def _renew(self) -> None:
+        """Have the workers make the objects again, from the first ones on."""
+        self._bundles = self._first
+        for round in self._rounds:
+            self._bundles = self._made(*round)
 
     def each(self, name: str, work: Work, *given: Any) -> list[Any]:
         """Return what the work returns for each object, in the order of the parts."""
-        graph, keys, _ = self._tasks(name, _done, work, given, self.cluster.workers())
-        bundles = self.cluster.results(self.cluster.submit(graph, keys))
+        bundles = self._results(name, _done, work, given)
         results = [result for bundle in bundles for result in bundle.things]
         self._check_complete(name, len(results))
         self.tally.received += sum(getattr(result, "nbytes", 0) for result in results)
@@ -142,13 +159,34 @@ class SpreadGroup:
 
     def total(self, name: str, work: Work, *given: Any) -> Any:
         """Return the sum of what the work returns, added up on the workers in a tree by the number of the part."""
-        graph, keys, serial = self._tasks(name, _summed, work, given, self.cluster.workers())
-        root = self._tree(graph, keys, f"add-up-{name}", _joined_sums, serial)
-        (total,) = self.cluster.results(self.cluster.submit(graph, [root]))
+        (total,) = self._results(name, _summed, work, given, join=("add-up", _joined_sums))
         self._check_complete(name, total.n_parts)
         self.tally.slowest = total.slowest
         self.tally.received += sum(getattr(number, "nbytes", 8) for number in total.numbers)
         return total.numbers
+
+    def joined(self, name: str, work: Work, *given: Any, join: Work) -> Any:
+        """Return what ``join`` makes, on the workers, of what the work returns."""
+        return self._results(name, _joined, work, given, _Literal(join), join=("join", join))[0]
+
+    def _results(
+        self,
+        name: str,
+        run: Callable[..., Any],
+        work: Work,
+        given: tuple[Any, ...],
+        *how: Any,
+        join: tuple[str, Work] | None = None,
+    ) -> list[Any]:
+        """Return the results of a round: of the task of each bundle, or of the tree that joins them."""
+
+        def send() -> list[Future]:
+            graph, keys, serial = self._tasks(name, run, work, given, self.cluster.workers(), *how)
+            if join is not None:
+                keys = [self._tree(graph, keys, f"{join[0]}-{name}", join[1], serial)]
+            return self.cluster.submit(graph, keys)
+
+        return self.cluster.results(send, self._renew)
 
     def _check_complete(self, name: str, n_parts: int) -> None:
         """Raise ClusterError if the result of a round does not come from all parts."""
@@ -156,20 +194,12 @@ class SpreadGroup:
             message = f"{name}: the cluster has worked on {n_parts} parts out of {self.size}"
             raise ClusterError(message)
 
-    def joined(self, name: str, work: Work, *given: Any, join: Work) -> Any:
-        """Return what ``join`` makes, on the workers, of what the work returns."""
-        graph, keys, serial = self._tasks(name, _joined, work, given, self.cluster.workers(), _Literal(join))
-        root = self._tree(graph, keys, f"join-{name}", join, serial)
-        return self.cluster.results(self.cluster.submit(graph, [root]))[0]
-
     def shared(self, name: str, thing: Any) -> HeldFuture:
         """Return a large thing that work is given, and that travels to each worker once.
 
         It is in the recipe of a task: should the workers that have it be lost, the scheduler sends it again.
         """
-        key = self.cluster.key(f"send-{name}", self.cluster.next_serial())
-        (future,) = self.cluster.submit({key: (_sent, _Literal(thing))}, [key])
-        return HeldFuture(future)
+        return HeldFuture(send := partial(_held, self.cluster, f"send-{name}", thing), send())
 
     def _tasks(
         self, name: str, run: Callable[..., Any], work: Work, given: tuple[Any, ...], workers: dict[str, int], *how: Any
@@ -191,7 +221,7 @@ class SpreadGroup:
     def _argument(self, graph: dict[str, Any], given: Any, name: str, serial: int, workers: dict[str, int]) -> Any:
         """Return what stands for an argument in the tasks: arrays are sent once to each worker that needs them."""
         if isinstance(given, HeldFuture):
-            return given.future
+            return given.send() if given.future is None else given.future
         if not isinstance(given, np.ndarray):
             return _Literal(given)
         packed, n_bytes = _packed(given)
@@ -221,6 +251,12 @@ class _Literal:
     """A value in a graph that Dask must not look into."""
 
     value: Any
+
+
+def _held(cluster: Cluster, name: str, thing: Any) -> Future:
+    """Send a thing to a worker, under a new name."""
+    key = cluster.key(name, cluster.next_serial())
+    return cluster.submit({key: (_sent, _Literal(thing))}, [key])[0]
 
 
 def _sent(literal: _Literal) -> Any:
