@@ -65,11 +65,11 @@ class Path:
         Raises:
             OptionError: there are no scores.
         """
-        scored = [point for point in self.points if point.score is not None]
+        scored = [(point.score, -number) for number, point in enumerate(self.points) if point.score is not None]
         if not scored:
             message = "no point of the path has a score; give path(..., score=...)"
             raise OptionError(message)
-        return max(scored, key=lambda point: point.score)  # type: ignore[arg-type, return-value]
+        return self.points[-max(scored)[1]]
 
     @property
     def best_is_last(self) -> bool:
@@ -178,7 +178,7 @@ def followed(
         except KeyboardInterrupt:  # before the first step
             return Path(tuple(points), interrupted=True)
         w, interrupted = result.w, result.status is Status.INTERRUPTED
-        point = PathPoint(strength, replace(result, state=None), vectors.count_nonzero(w))  # type: ignore[arg-type]
+        point = PathPoint(strength, replace(result, state=None), vectors.count_nonzero(w))
         points.append(point)
         try:
             points[-1] = point if score is None else replace(point, score=float(score(w)))
@@ -210,7 +210,8 @@ def onward(strengths: Sequence[float], points: Sequence[PathPoint], *, further: 
 
 def _has_turned(points: Sequence[PathPoint]) -> bool:
     best, last = Path(tuple(points)).best, points[-1]
-    return last.l1 * BEYOND_BEST <= best.l1 and last.score < best.score  # type: ignore[operator]
+    is_lower = last.score is not None and best.score is not None and last.score < best.score
+    return is_lower and last.l1 * BEYOND_BEST <= best.l1
 
 
 def _at_limit(points: Sequence[PathPoint]) -> bool:

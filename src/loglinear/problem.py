@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, SupportsIndex, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -451,9 +451,9 @@ class Problem:
         return float(nll)
 
 
-def _check_size(size: object, name: str) -> None:
+def _check_size(size: SupportsIndex, name: str) -> None:
     try:
-        count = operator.index(size)  # type: ignore[arg-type]
+        count = operator.index(size)
     except TypeError:
         count = 0
     if count < 1:

@@ -175,7 +175,8 @@ class Result:
         passes: effective passes over the data since ``init``.
         gradient_evaluations: calls of ``value_and_gradient`` since ``init``.
         seconds: solver time of this call, without traces and callbacks.
-        state: the solver's final state: a checkpoint, picklable, that ``minimize(..., state=state)`` continues exactly.
+        state: the solver's final state: a checkpoint, picklable, that ``minimize(..., state=state)`` continues exactly;
+            None where it was dropped.
         kept: the iteration that w, objective, nll and violation are of, if it is not the last one.
         start: what the starting weights have taken over from a model, if the training began with one.
         chosen: name and reason of the solver that ``auto`` chose, if it did.
@@ -201,7 +202,7 @@ class Result:
     passes: float
     gradient_evaluations: int
     seconds: float
-    state: State = field(repr=False)
+    state: State | None = field(repr=False)
     kept: int | None = None
     start: WarmStart | None = None
     chosen: str | None = None

@@ -207,8 +207,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         if sample_weight is not None:
             weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
         training = Training(codes, self._numbering, weights, self._options(NetworkOptions), self._threads, ())
-        trained = Trained(self._weights(), self.l1_, None, None)  # type: ignore[arg-type]
-        samples = training.bootstrap(trained, count, seed)
+        samples = training.bootstrap(self._weights(), self.l1_, count, seed)
         n_variables = self._numbering.n_variables
         found = confidence_of(samples, n_variables, level=level, observe=observe)
         return replace(found, edges=self._varying[found.edges])

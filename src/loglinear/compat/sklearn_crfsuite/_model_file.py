@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 __all__ = ["ModelFile"]
@@ -26,11 +27,12 @@ class ModelFile:
         self.auto = filename is None
         self.keep_tempfiles = keep_tempfiles
 
-    def ensure_name(self) -> None:
-        """Make a temporary file, unless there is a file."""
+    def ensure_name(self) -> str:
+        """Return the name of the file; make a temporary one unless there is a file."""
         if self.name is None:
             number, self.name = tempfile.mkstemp(prefix="model", suffix=".crfsuite")
             os.close(number)
+        return self.name
 
     def cleanup(self) -> None:
         """Remove the temporary file, if there is one."""
@@ -52,14 +54,12 @@ class ModelFile:
         state = dict(self.__dict__)
         if self.auto:
             state["name"] = None
-            with suppress(OSError, TypeError), open(self.name, "rb") as file:  # type: ignore[arg-type]
-                state["content"] = file.read()
+            with suppress(OSError):
+                state["content"] = None if self.name is None else Path(self.name).read_bytes()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         content = state.pop("content", None)
         self.__dict__.update(state)
         if content is not None:
-            self.ensure_name()
-            with open(self.name, "wb") as file:  # type: ignore[arg-type]
-                file.write(content)
+            Path(self.ensure_name()).write_bytes(content)

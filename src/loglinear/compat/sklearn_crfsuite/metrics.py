@@ -33,7 +33,7 @@ def flat_accuracy_score(y_true: Any, y_pred: Any) -> float:
         >>> float(flat_accuracy_score([["A", "B"], ["A", "A"]], [["A", "B"], ["B", "A"]]))
         0.75
     """
-    return _flat("accuracy_score", y_true, y_pred)  # type: ignore[no-any-return]
+    return float(_flat("accuracy_score", y_true, y_pred))
 
 
 def flat_precision_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -95,7 +96,7 @@ def train(
     if saving is not None:
         run = partial(saving.minimize, terms=_terms(saving, problem, options, dev, w0), memory=scores)
     result = run(problem, options.make_solver()[1], w0, stop=stop, callbacks=(*first, *observers))
-    result = replace(result, state=None)  # type: ignore[arg-type]
+    result = replace(result, state=None)
     _warn_if_empty(problem, result)
     if scores is None:
         return result
@@ -160,11 +161,13 @@ class DevScores:
 
     def _score(self, record: TraceRecord, w: Vector) -> None:
         record.dev = self._dev.score(w)
-        name = self._dev.headline
-        if self._best is None or record.dev[name] > self._best.dev[name]:  # type: ignore[index]
+        if self._best is None or self._headline(record) > self._headline(self._best):
             self._best = record
             if self._dev.options.keeps_best:
                 self._w = w.copy()
+
+    def _headline(self, record: TraceRecord) -> float:
+        return -math.inf if record.dev is None else record.dev[self._dev.headline]
 
     def memory(self) -> dict[str, Any] | None:
         """Return what a checkpoint has to keep: the iteration of the best score, and the weights to keep."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import cast
 
 from ...data.features import Feature
 from ...errors import OptionError
@@ -114,7 +115,7 @@ def grow(
     rounds.close(result)
     if not rounds.rounds:
         raise KeyboardInterrupt
-    entered = result.state.selected[: rounds.rounds[-1].n_features]  # type: ignore[attr-defined]
+    entered = cast(WorkingSetState, result.state).selected[: rounds.rounds[-1].n_features]
     return Growth(
         result,
         rounds.rounds,

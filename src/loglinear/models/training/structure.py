@@ -273,7 +273,7 @@ class Training:
             problem, solver, w0, stop=Stop(max_iterations=self.options.max_iterations), callbacks=self.callbacks
         )
         report = _report(objective, result.w)
-        result = replace(result, w=objective.natural(result.w), state=None)  # type: ignore[arg-type]
+        result = replace(result, w=objective.natural(result.w), state=None)
         return Trained(result.w, problem.penalty.l1, result, report)
 
     def along(self) -> Trained:
@@ -389,12 +389,12 @@ class Training:
             weights = None
         return Training(self.codes[rows], self.numbering, weights, self.options, 1, (stopped,))
 
-    def bootstrap(self, trained: Trained, n: int, seed: int) -> Iterator[tuple[Numbers, Vector]]:
-        """Yield the edges of bootstrap samples, at the strength of a trained network, and their strengths."""
+    def bootstrap(self, w: Vector, l1: float, n: int, seed: int) -> Iterator[tuple[Numbers, Vector]]:
+        """Yield the edges of bootstrap samples and their strengths, each trained from these weights."""
 
         def make(number: int, stopped: Callback) -> tuple[Numbers, Vector]:
             part = self.part(bootstrap_rows(len(self.codes), seed, number), stopped)
-            return self.numbering.strengths(part.at(trained.l1, trained.w).w)
+            return self.numbering.strengths(part.at(l1, w).w)
 
         return (found for _, found in in_parallel(make, n, self.n_threads))
 
@@ -476,7 +476,7 @@ class Training:
             passes=float(steps),
             gradient_evaluations=steps,
             seconds=0.0,
-            state=None,  # type: ignore[arg-type]
+            state=None,
         )
         return Trained(found.w, l1, result)
 
