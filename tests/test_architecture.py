@@ -52,7 +52,19 @@ NATIVE_FLOORS = (
 )
 # Rooms with floors of their own.
 ROOMS: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
-    "python": {},
+    "python": {
+        "models": (
+            ("files",),
+            ("training",),
+            ("explain",),
+            ("summary", "translations", "scikit_learn"),
+            ("estimator",),
+            ("chain_single", "chain_weights"),
+            ("chain", "graph", "maxent", "network"),
+            ("tagger", "text_classifier"),
+            ("__init__",),
+        ),
+    },
     "native": {"chain": (("inference",), ("features",), ("objective",), ("model",), ("tagging",), ("mod",))},
 }
 # The files that may name the native module.
