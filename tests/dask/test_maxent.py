@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+import warnings
+from inspect import signature
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +15,7 @@ import scipy.sparse
 import loglinear
 from loglinear import Checkpoint, DataError, OptionError
 from loglinear.dask import MaxEnt
+from oracles.samples import chunky
 
 
 def samples(n=120, columns=12, classes="abc"):
@@ -40,17 +44,64 @@ def test_the_optimum_is_that_of_the_whole_matrix(client, options, classes, inter
     assert (there.predict(X) == here.predict(X)).mean() > 0.98
 
 
+def test_the_options_are_those_of_one_process():
+    for name, more in (("__init__", {"client", "part_bytes"}), ("fit", {"format", "template", "tally"})):
+        here, there = (signature(getattr(kind, name)).parameters for kind in (loglinear.MaxEnt, MaxEnt))
+        assert {*there} - {*here} == more
+        assert {key: there[key].default for key in here} == {key: each.default for key, each in here.items()}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"class_weight": "balanced"},
+        {"class_weight": {"a": 3.0, "c": 0.5}},
+        {"class_weight": "balanced", "multi_class": "ovr"},
+        {"keep": "best"},
+        {"patience": 9},
+    ],
+)
+@pytest.mark.parametrize("weighted", [True, False])
+def test_weights_classes_and_development_data_count_as_in_one_process(client, options, weighted):
+    X, y = samples(150)
+    y[:120:5] = "a"  # more than others
+    weights = np.random.default_rng(1).integers(0, 3, 120) * 0.5 if weighted else None
+    at = (0, 50, 51, 120)
+    given = [(*chunk, *([] if weights is None else [weights[a:b]])) for chunk, (a, b) in
+             zip(chunks(X, y, at), pairwise(at), strict=True)]  # fmt: skip
+    dev = {} if "multi_class" in options else {"X_dev": X[120:], "y_dev": y[120:]}
+    options = {"l2": 0.01, "solver": "lbfgs", "tolerance": 1e-12, "max_iterations": 200, **options}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        here = loglinear.MaxEnt(**options).fit(X[:120], y[:120], weights, **dev)
+        there = MaxEnt(client=client, **options).fit(given, **dev)
+        plain = loglinear.MaxEnt(**{**options, "class_weight": None}).fit(X[:120], y[:120], **dev)
+    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-4)
+    np.testing.assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=1e-4)
+    assert [result.kept for result in there.results_] == [result.kept for result in here.results_]
+    if "patience" in options or "keep" in options:
+        assert there.result_.iterations == here.result_.iterations
+        assert [record.dev for record in there.result_.trace] == [record.dev for record in here.result_.trace]
+        assert (here.result_.status.name == "DEV_SCORE_TURNED") == ("patience" in options)
+    assert np.abs(here.coef_).max() > 0.1
+    assert (np.abs(plain.coef_ - here.coef_).max() > 0.01) == (weighted or "class_weight" in options)
+
+
 def test_every_road_of_the_chunks_leads_to_the_same_weights(client):
     import dask.array
 
     from dask import delayed
 
     X, y = samples()
-    given = chunks(X, y)
+    weights = np.random.default_rng(1).random(120)
+    given = [(*chunk, weights[a:b]) for chunk, (a, b) in zip(chunks(X, y), pairwise((0, 50, 51, 120)), strict=True)]
     expected = MaxEnt(l2=0.5, client=client).fit(given)
+    assert not np.array_equal(MaxEnt(l2=0.5, client=client).fit(chunks(X, y)).coef_, expected.coef_)
     dense = dask.array.from_array(X.toarray(), chunks=((50, 1, 69), 12))
     labels = dask.array.from_array(y, chunks=((50, 1, 69),))
-    for road in (([delayed(tuple)(pair) for pair in given],), (client.scatter(given),), (dense, labels)):
+    column = dask.array.from_array(weights, chunks=((50, 1, 69),))
+    for road in (([delayed(tuple)(pair) for pair in given],), (client.scatter(given),), (dense, labels, column)):
         found = MaxEnt(l2=0.5, client=client).fit(*road)
         np.testing.assert_array_equal(found.coef_, expected.coef_)
     blocks = client.compute(expected.predict(dense), sync=True)
@@ -79,6 +130,20 @@ def test_files_of_samples_are_those_of_one_process(client, tmp_path):
     assert again.predict(corpus).tolist() == here.predict(corpus).tolist()
 
 
+def test_weights_of_sentences_in_files_are_those_of_their_tokens(client, tmp_path):
+    X, y = chunky(40)
+    for number in range(2):
+        rows = [
+            {"tokens": tokens, "labels": labels, "weight": 1.0 + at % 3}
+            for at, (tokens, labels) in enumerate(zip(X[number::2], y[number::2], strict=True))
+        ]
+        (tmp_path / f"{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    paths = [tmp_path / "0.jsonl", tmp_path / "1.jsonl"]
+    here = loglinear.MaxEnt(tolerance=1e-12).fit(loglinear.Corpus.concat(map(loglinear.Corpus.read, paths)))
+    there = MaxEnt(client=client, tolerance=1e-12, part_bytes=paths[0].stat().st_size).fit(paths)
+    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-5)
+
+
 def test_a_checkpoint_resumes(client, tmp_path):
     X, y = samples()
     whole = MaxEnt(l2=0.01, client=client).fit(chunks(X, y))
@@ -99,3 +164,9 @@ def test_mistakes_are_named(client):
         model.fit([(X[:2], ["a", "a"])])
     with pytest.raises(OptionError, match="sequence of chunks"):
         model.fit(X, y)
+    with pytest.raises(DataError, match="chunk 0: the weight of a sample is not a finite number of at least 0"):
+        model.fit([(X[:3], y[:3], [1.0, -1.0, 1.0])])
+    with pytest.raises(DataError, match=r"chunk 0: X of shape \(3, 12\) and weights of shape \(2,\)"):
+        model.fit([(X[:3], y[:3], [1.0, 1.0])])
+    with pytest.raises(OptionError, match="multi_class"):
+        MaxEnt(client=client, multi_class="one").fit(chunks(X, y))

@@ -32,10 +32,10 @@ from loglinear.errors import DataError, OptionError
 from loglinear.models.training.chain import train_chain
 from loglinear.models.training.options import SolverOptions
 from loglinear.models.training.run import train
-from loglinear.objectives.chain_data import ChainData
 from loglinear.objectives.groups import in_tree
 from loglinear.objectives.part import Counts, EncodedPart
 from loglinear.objectives.parts import ChainParts
+from loglinear.objectives.training_data import ChainData
 from loglinear.problem import Mixing
 from loglinear.solvers import GraftingLight, ParameterMixing
 from loglinear.solvers.parameter_mixing import MixedPasses

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..models.training.options import DevOptions
     from ..models.training.start import Start
     from ..objectives.chain import ChainFeatures, ChainObjective
-    from ..objectives.chain_data import ChainData
+    from ..objectives.training_data import ChainData
     from .progress import Progress
 
 __all__ = [

@@ -23,7 +23,7 @@ from ..options import whole_number
 from .cluster import Cluster, client_of
 from .data import sources
 from .spread import SpreadGroup, Tally
-from .tagging import predicted
+from .tagging import localised, predicted
 
 __all__ = ["ChainCRF", "resumable", "train"]
 
@@ -136,12 +136,7 @@ class ChainCRF(local.ChainCRF):
 
     def to_local(self) -> local.ChainCRF:
         """Return the estimator without the cluster: it is small, and can be pickled."""
-        names = local.ChainCRF._get_param_names()
-        made = local.ChainCRF(**{name: getattr(self, name) for name in names if hasattr(self, name)})
-        for name in ("model_", "classes_", "_results"):
-            if name in vars(self):
-                setattr(made, name, getattr(self, name))
-        return made
+        return localised(self, local.ChainCRF)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the client out."""

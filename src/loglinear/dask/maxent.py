@@ -15,17 +15,17 @@ from ..errors import DataError, OptionError
 from ..minimize import Callback
 from ..models import maxent as local
 from ..models.estimator import check_fitted
-from ..models.training.checkpoint import Checkpoint, Saving
+from ..models.training.checkpoint import Checkpoint
 from ..objectives.chain import ChainFeatures
 from ..objectives.groups import Group
 from ..objectives.matrix_parts import ChunkOfSamples, ClassifierParts, chunk_of_part
 from ..objectives.part import Counts, EncodedPart, FeatureTable
-from ..options import truth_value, whole_number
+from ..options import whole_number
 from .chain import resumable
 from .cluster import Cluster, client_of
 from .data import are_paths, sources
 from .spread import SpreadGroup, Tally
-from .tagging import predicted
+from .tagging import localised, predicted
 
 __all__ = ["MaxEnt"]
 
@@ -33,12 +33,10 @@ __all__ = ["MaxEnt"]
 class MaxEnt(local.MaxEnt):
     """Maximum-entropy classifier whose training data a Dask cluster holds; see `loglinear.MaxEnt` for the model.
 
-    One model is trained for all classes ("softmax"). The weights depend on the chunks and the options, bitwise: not on
+    The weights depend on the chunks and the options, bitwise: not on
     the number of workers, nor on workers that are lost on the way.
 
     Args:
-        fit_intercept: whether there is an intercept.
-        min_count: attributes of samples in files in fewer samples are left out, >= 1.
         client: a `distributed.Client`; by default the current one.
         part_bytes: bytes of a part of a file, >= 1.
 
@@ -56,13 +54,14 @@ class MaxEnt(local.MaxEnt):
     client: Any = None
     part_bytes: int = PART_BYTES
 
-    multi_class, class_weight = "softmax", None
-
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         X: Any,
         y: Any = None,
+        sample_weight: Any = None,
         *,
+        X_dev: Any = None,
+        y_dev: Any = None,
         format: str | None = None,
         template: str | None = None,
         callbacks: Iterable[Callback] = (),
@@ -72,56 +71,49 @@ class MaxEnt(local.MaxEnt):
         """Train on samples that the workers of a cluster read or hold.
 
         Args:
-            X: a sequence of chunks, each a pair of a matrix, sparse or dense, and its classes, or a future or delayed
-                object of such a pair; a `dask.array` cut along its rows; or paths of files, each token or svmlight line
-                of which is a sample.
+            X: a sequence of chunks, each a pair of a matrix, sparse or dense, and its classes, or a triple with the
+                samples' weights, or a future or delayed object of such a pair or triple; a `dask.array` cut along its
+                rows; or paths of files, each token or svmlight line of which is a sample.
             y: a `dask.array` of classes beside one of samples, cut in the same way; else None.
+            sample_weight: a `dask.array` of weights beside one of samples, cut in the same way; else None.
+            X_dev: development data in this process; see `loglinear.MaxEnt.fit`.
+            y_dev: classes of the samples in X_dev.
             format: of files, see `Corpus.read`.
             template: of files of columns.
             callbacks: called as callback(record, state) after every step; True stops.
-            checkpoint: file to write the training's state to, and to go on from.
+            checkpoint: with one model only: file to write the training's state to, and to go on from.
             tally: what is counted on the way.
 
         Raises:
-            OptionError: an option is out of its range.
+            OptionError: an option is out of its range, or is not what it was before the checkpoint.
             DataError: data that cannot be used; names the chunk, or file and line.
             ClusterError: the cluster is gone, its workers have another version, or die again and again.
+            KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
         """
+        self._check_options(has_dev=X_dev is not None)
         whole_number("part_bytes", self.part_bytes, 1, 2**62)
-        min_count = whole_number("min_count", self.min_count, 1, 2**32 - 1)
-        truth_value("fit_intercept", self.fit_intercept)
-        options = self._solver_options()
-        options.check()
         cluster = Cluster(client_of(self.client))
-        self._template, self._format = None, "python"
-        self.attributes_ = None
+        self._template, self._format, self.attributes_ = None, "python", None
         with resumable(checkpoint):
             if are_paths(X):
-                parts = sources(cluster, X, y, template=template, format=format, part_bytes=self.part_bytes)
-                chunks = self._of_files(SpreadGroup(cluster, parts, tally), min_count)
+                given: dict[str, Any] = {"template": template, "format": format, "part_bytes": self.part_bytes}
+                chunks = self._of_files(SpreadGroup(cluster, sources(cluster, X, y, sample_weight, **given), tally))
             else:
-                chunks = _of_chunks(cluster, X, y, tally)
-            objective = ClassifierParts(chunks, intercept=bool(self.fit_intercept))
-            self.classes_, self.n_features_in_ = objective.classes, objective.n_columns
-            self._sizes = {"n_samples": objective.n_samples, "n_features": objective.n_features}
-            saving = None if checkpoint is None else _saving(checkpoint, objective)
-            self._train(objective, self._observers(callbacks), None, saving)  # type: ignore[arg-type]
+                chunks = _of_chunks(cluster, X, y, sample_weight, tally)
+            data = ClassifierParts(chunks, intercept=bool(self.fit_intercept), class_weights=self._class_weights)
+            self.classes_, self.n_features_in_ = data.classes, data.n_columns
+            self._fit(data, X_dev, y_dev, callbacks=callbacks, checkpoint=checkpoint)
         return self
 
-    def _of_files(self, group: Group, min_count: int) -> Group:
+    def _of_files(self, group: Group) -> Group:
         """Return the chunks that the parts of files hold, over the attributes that are frequent enough."""
         encoded = group.mapped("read", EncodedPart)
         counts = encoded.joined("count", Counts.of, 1, join=Counts.joined)
-        table = FeatureTable.of(counts, ChainFeatures(min_count=min_count))
+        table = FeatureTable.of(counts, ChainFeatures(min_count=self.min_count))
         _, self._format, self._template = counts.kinds
-        if table.core.has_bigrams:
-            message = (
-                "the template has bigram attributes (B lines that look at columns); a classifier has no use for them"
-            )
-            raise DataError(message)
         self.attributes_ = table.core.names()
         if not self.attributes_:
-            message = f"no attribute is on {min_count} samples or more; lower min_count"
+            message = f"no attribute is on {self.min_count} samples or more; lower min_count"
             raise DataError(message)
         return encoded.mapped("list", chunk_of_part, encoded.shared("names", self.attributes_))
 
@@ -137,35 +129,35 @@ class MaxEnt(local.MaxEnt):
 
     def to_local(self) -> local.MaxEnt:
         """Return the estimator without the cluster: it can be pickled."""
-        names = local.MaxEnt._get_param_names()
-        made = local.MaxEnt(**{name: getattr(self, name) for name in names if name in vars(self)})
-        for name, value in vars(self).items():
-            if name not in self._get_param_names():
-                setattr(made, name, value)
-        return made
+        return localised(self, local.MaxEnt)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the client out."""
         return {**vars(self), "client": None}
 
 
-def _of_chunks(cluster: Cluster, X: Any, y: Any, tally: Tally | None) -> Group:
+def _of_chunks(cluster: Cluster, X: Any, y: Any, sample_weight: Any, tally: Tally | None) -> Group:
     """Return the group of the chunks of a matrix."""
     if isinstance(X, DaskArray):
-        if not isinstance(y, DaskArray) or X.numblocks[1:] != (1,) or X.numblocks[0] != y.numblocks[0]:
-            message = "X and y have to be dask arrays with the same chunks of rows, and X with one chunk of columns"
+        arrays = [X, y] if sample_weight is None else [X, y, sample_weight]
+        rows = [array.numblocks[0] if isinstance(array, DaskArray) else 0 for array in arrays]
+        if X.numblocks[1:] != (1,) or len({*rows}) > 1:
+            message = (
+                "X, y and sample_weight have to be dask arrays with the same chunks of rows, and X with one chunk of "
+                "columns"
+            )
             raise DataError(message)
-        blocks = zip(X.to_delayed().ravel(), y.to_delayed().ravel(), strict=True)
-        pairs = [(*cluster.client.compute([xs, ys]),) for xs, ys in blocks]
+        blocks = zip(*(array.to_delayed().ravel() for array in arrays), strict=True)
+        pairs = [tuple(cluster.client.compute(list(block))) for block in blocks]
     else:
-        pairs = _pairs(cluster, X, y)
+        pairs = _pairs(cluster, X, y, sample_weight)
     serial = cluster.next_serial()
     graph = {cluster.key("take", serial, at): (_chunk, f"chunk {at}", *pair) for at, pair in enumerate(pairs)}
     return SpreadGroup(cluster, cluster.submit(graph, list(graph)), tally)
 
 
-def _pairs(cluster: Cluster, X: Any, y: Any) -> list[tuple[Any, ...]]:
-    if y is not None or not isinstance(X, Sequence) or not X:
+def _pairs(cluster: Cluster, X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
+    if y is not None or sample_weight is not None or not isinstance(X, Sequence) or not X:
         message = "X has to be a sequence of chunks, each a pair of a matrix and its classes, a dask array, or paths"
         raise OptionError(message)
     delayed = iter(cluster.client.compute([each for each in X if isinstance(each, Delayed)]))
@@ -181,19 +173,13 @@ class _Pair:
 
 
 def _chunk(name: str, *given: Any) -> ChunkOfSamples:
-    pair = given[0].pair if isinstance(given[0], _Pair) else given if len(given) == 2 else given[0]
+    members = given[0].pair if isinstance(given[0], _Pair) else given if len(given) > 1 else given[0]
     try:
-        X, y = pair
+        X, y, weights = (*members, None)[:3]
     except (TypeError, ValueError) as error:
-        message = f"{name} is no pair of a matrix and its classes"
+        message = f"{name} is no pair of a matrix and its classes, nor a triple of these and weights"
         raise DataError(message) from error
-    return ChunkOfSamples.of(X, y, name)
-
-
-def _saving(checkpoint: Checkpoint, objective: ClassifierParts) -> Saving:
-    """Return what writes checkpoints."""
-    options = {"model": "maxent", "fit_intercept": objective.intercept != 0.0}
-    return Saving(checkpoint, options, {"training data": objective.fingerprint()})
+    return ChunkOfSamples.of(name, X, y, weights)
 
 
 def _classes_of(block: Any, model: local.MaxEnt) -> Any:

@@ -1,15 +1,24 @@
-"""Prediction for Dask bags: the model travels once to each worker."""
+"""Estimators without their cluster, and prediction for Dask bags: the model travels once to each worker."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from dask.bag import Bag
 from dask.delayed import delayed
 
-__all__ = ["predicted"]
+__all__ = ["localised", "predicted"]
+
+T = TypeVar("T")
+
+
+def localised(estimator: object, kind: type[T]) -> T:
+    """Return an estimator of one process with the parameters and the model of one on a cluster; it can be pickled."""
+    found = kind()
+    vars(found).update({name: value for name, value in vars(estimator).items() if name not in ("client", "part_bytes")})
+    return found
 
 
 def predicted(estimator: Any, bag: Bag, **options: Any) -> Bag:

@@ -12,7 +12,7 @@ from ..options import truth_types
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["LabelNames", "LabelSequences", "check_classes", "check_ordered", "typed"]
+__all__ = ["LabelNames", "LabelSequences", "check_classes", "check_ordered", "check_several", "typed"]
 
 # The label of a name, by the labels' type.
 _OF_NAME: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "bool": "True".__eq__}
@@ -120,6 +120,13 @@ def _can_be_gone_through(items: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def check_several(classes: npt.NDArray[Any]) -> None:
+    """Raise DataError if there is only one class."""
+    if classes.size < 2:
+        message = f"the data hold only one class: {classes.tolist()[0]!r}; a classifier needs at least two"
+        raise DataError(message)
 
 
 def check_classes(y: Any) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ..minimize import Callback
-    from ..objectives.chain_data import ChainData
+    from ..objectives.training_data import ChainData
     from ..report.page import Report
     from .explain.explanation import Explanation
     from .training.checkpoint import Checkpoint

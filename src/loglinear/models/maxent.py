@@ -21,11 +21,12 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, check_is_fi
 
 from ..data.corpus import Corpus
 from ..data.fingerprint import checksum
-from ..data.labels import check_classes
+from ..data.labels import check_classes, check_several
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with
 from ..errors import DataError, OptionError
 from ..minimize import Callback
 from ..objectives.classifier import ClassifierObjective
+from ..objectives.training_data import ClassifierData
 from ..options import one_of, truth_value, whole_number
 from ..result import Result, Status
 from ..vectors import Vector
@@ -122,10 +123,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
             ObjectiveError: a stochastic solver diverged.
             KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
         """
-        self._options(DevOptions).check(given=X_dev is not None)
-        one_of("multi_class", self.multi_class, ("softmax", "ovr"))
-        truth_value("fit_intercept", self.fit_intercept)
-        min_count = whole_number("min_count", self.min_count, 1, 2**32 - 1)
+        self._check_options(has_dev=X_dev is not None)
         check_classes(y)
         corpus = attribute_corpus(X)
         self._template, self._format = (None, "python") if corpus is None else (corpus.template, corpus.format)
@@ -137,9 +135,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
             y = self._checked_classes(y, corpus)
         check_classification_targets(y)
         classes, targets = np.unique(y, return_inverse=True)
-        if classes.size < 2:
-            message = f"the data hold only one class: {classes.tolist()[0]!r}; a classifier needs at least two"
-            raise DataError(message)
+        check_several(classes)
         weights = self._weights(y, classes, targets, sample_weight)
         given: dict[str, Any] = {"n_classes": classes.size, "intercept": "scaled" if self.fit_intercept else False}
         self.attributes_: list[str] | None = None
@@ -147,23 +143,43 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
             objective = ClassifierObjective(X, targets, weights, **given, threads=self._threads)
         else:
             objective, self.attributes_ = ClassifierObjective.of_corpus(
-                corpus, targets, weights, **given, min_count=min_count, threads=self._threads
+                corpus, targets, weights, **given, min_count=self.min_count, threads=self._threads
             )
             self.n_features_in_ = len(self.attributes_)
         self.classes_ = classes
-        self._sizes = {"n_samples": objective.n_samples, "n_features": objective.n_columns * objective.n_outputs}
-        dev = None if X_dev is None else self._dev_data(objective, X_dev, y_dev)
-        self._train(objective, self._observers(callbacks), dev, self._saving(checkpoint, objective))
+        self._fit(objective, X_dev, y_dev, callbacks=callbacks, checkpoint=checkpoint)
         return self
 
-    def _saving(self, checkpoint: Checkpoint | None, objective: ClassifierObjective) -> Saving | None:
+    def _check_options(self, *, has_dev: bool) -> None:
+        """Raise OptionError if an option is out of its range: that is cheaper to find before data are read."""
+        self._options(DevOptions).check(given=has_dev)
+        self._options(SolverOptions).check()
+        one_of("multi_class", self.multi_class, ("softmax", "ovr"))
+        truth_value("fit_intercept", self.fit_intercept)
+        whole_number("min_count", self.min_count, 1, 2**32 - 1)
+
+    def _fit(
+        self,
+        data: ClassifierData,
+        X_dev: Any,
+        y_dev: Any,
+        *,
+        callbacks: Iterable[Callback],
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        """Train on data wherever they are; see `fit` for the other arguments."""
+        self._sizes = {"n_samples": data.n_samples, "n_features": data.n_features}
+        dev = None if X_dev is None else self._dev_data(data, X_dev, y_dev)
+        self._train(data, self._observers(callbacks), dev, self._saving(checkpoint, data))
+
+    def _saving(self, checkpoint: Checkpoint | None, data: ClassifierData) -> Saving | None:
         """Return what writes checkpoints."""
         if checkpoint is None:
             return None
         self._check_one_model("a checkpoint holds the state of one training")
         names = ("multi_class", "fit_intercept", "min_count", "class_weight")
         options = {name: getattr(self, name) for name in names}
-        return Saving(checkpoint, {"model": "maxent", **options}, {"training data": objective.fingerprint()})
+        return Saving(checkpoint, {"model": "maxent", **options}, {"training data": data.fingerprint()})
 
     def _check_one_model(self, reason: str) -> None:
         """Raise OptionError, with a reason, if a model is trained for each class."""
@@ -171,15 +187,15 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
             message = f"{reason}, and multi_class='ovr' trains one model for each class; use softmax"
             raise OptionError(message)
 
-    def _dev_data(self, objective: ClassifierObjective, X: Any, y: Any) -> DevData:
-        """Return the scores of the objective's weights on development data."""
+    def _dev_data(self, data: ClassifierData, X: Any, y: Any) -> DevData:
+        """Return the scores of weights on development data."""
         self._check_one_model("development data score one model")
         if isinstance(X, Corpus):
             y, _ = labels_and_weights(X, y, None)
         matrix, right = self._matrix(X), np.asarray(y)[:, None] == self.classes_
 
         def score(w: Vector) -> dict[str, float]:
-            coef, intercept = objective.coefficients(w)
+            coef, intercept = data.coefficients(w)
             best = _best(np.asarray(matrix @ coef.T) + intercept)
             return {"accuracy": float(right[np.arange(best.size), best].mean())}
 
@@ -208,22 +224,26 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
         if sample_weight is None and self.class_weight is None:
             return None
         weights = np.array(_check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True))
+        by_class = self._class_weights(classes, np.bincount(targets, weights).astype(np.float64))
+        return weights if by_class is None else np.asarray(weights * by_class[targets])
+
+    def _class_weights(self, classes: Array, totals: Vector) -> Vector | None:
+        """Return the weight of each class, None if all are 1, for the sums of the weights of the classes' samples."""
         if self.class_weight is None:
-            return weights
-        names = classes[targets]
-        by_class = compute_class_weight(self.class_weight, classes=classes, y=names, sample_weight=weights)
-        return np.asarray(weights * by_class[targets])
+            return None
+        found = compute_class_weight(self.class_weight, classes=classes, y=classes, sample_weight=totals)
+        return np.asarray(found)
 
     def _train(
         self,
-        objective: ClassifierObjective,
+        data: ClassifierData,
         callbacks: tuple[Callback, ...],
         dev: DevData | None,
         saving: Saving | None,
     ) -> None:
-        options = self._solver_options()
+        options = self._options(SolverOptions)
         apart = self.multi_class == "ovr" and self.classes_.size > 2
-        objectives = [objective.one_against_rest(k) for k in range(self.classes_.size)] if apart else [objective]
+        objectives = [data.one_against_rest(k) for k in range(self.classes_.size)] if apart else [data]
         results: list[Result] = []
         interrupted = False
         for each in objectives:
@@ -249,9 +269,6 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
         """
         check_is_fitted(self, "_results")
         return [*self._results]
-
-    def _solver_options(self) -> SolverOptions:
-        return self._options(SolverOptions)
 
     def decision_function(self, X: Any) -> Vector:
         """Scores x . w: with two classes the second one's, shape (n_samples,); else shape (n_samples, n_classes)."""
@@ -439,7 +456,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
             "min_count": self.min_count,
             "format": self._format,
             "class_weight": None if self.class_weight is None else str(self.class_weight),
-            **self._solver_options().settings(),
+            **self._options(SolverOptions).settings(),
             "training": {**self._sizes, **training_summary(self._results)},
         }
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from ..data.corpus import Corpus
+from ..data.labels import check_several
 from ..data.samples import labels_and_weights, samples_with
 from ..errors import DataError
 from ..vectors import Vector
@@ -22,6 +23,7 @@ from .parts import PartsObjective
 __all__ = ["ChunkOfSamples", "ClassifierParts", "MatrixPart", "chunk_of_part"]
 
 Array = npt.NDArray[Any]
+Recipe = tuple[Callable[..., "MatrixPart"], tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
@@ -31,36 +33,48 @@ class ChunkOfSamples:
     Attributes:
         X: shape (n_samples, n_columns).
         y: classes, shape (n_samples,).
+        weights: of the samples, >= 0, shape (n_samples,).
     """
 
     X: scipy.sparse.csr_array
     y: Array
+    weights: Vector
 
     @classmethod
-    def of(cls, X: Any, y: Any, name: str) -> ChunkOfSamples:
-        """Return a chunk of a matrix, sparse or dense, and its classes.
+    def of(cls, name: str, X: Any, y: Any, weights: Any = None) -> ChunkOfSamples:
+        """Return a chunk of a matrix, sparse or dense, its classes, and the weights of its samples, by default 1.
 
         Raises:
-            DataError: sizes do not fit, or a value is not finite; begins with the name.
+            DataError: sizes do not fit, a value is not finite, or a weight is negative; begins with the name.
         """
         matrix, classes = scipy.sparse.csr_array(X, dtype=np.float64), np.asarray(y)
-        if matrix.ndim != 2 or classes.shape != (matrix.shape[0],):
-            message = f"{name}: X of shape {matrix.shape} and y of shape {classes.shape} do not fit"
-            raise DataError(message)
+        weights = np.ones(classes.shape) if weights is None else np.asarray(weights, dtype=np.float64)
+        for column, values in (("y", classes), ("weights", weights)):
+            if matrix.ndim != 2 or values.shape != (matrix.shape[0],):
+                message = f"{name}: X of shape {matrix.shape} and {column} of shape {values.shape} do not fit"
+                raise DataError(message)
         if not np.isfinite(matrix.data).all():
             message = f"{name}: a value of X is not finite"
             raise DataError(message)
-        return cls(matrix, classes)
+        if not (np.isfinite(weights).all() and (weights >= 0.0).all()):
+            message = f"{name}: the weight of a sample is not a finite number of at least 0"
+            raise DataError(message)
+        return cls(matrix, classes, weights)
+
+    def weighed(self, classes: Array, class_weights: Vector | None) -> tuple[npt.NDArray[np.intp], Vector]:
+        """Return the number of each sample's class, and its weight times that of its class."""
+        targets = np.searchsorted(classes, self.y)
+        return targets, self.weights if class_weights is None else self.weights * class_weights[targets]
 
     def __sizeof__(self) -> int:
-        return int(self.X.data.nbytes + self.X.indices.nbytes + self.X.indptr.nbytes + self.y.nbytes)
+        arrays = (self.X.data, self.X.indices, self.X.indptr, self.y, self.weights)
+        return sum(array.nbytes for array in arrays)
 
 
 def chunk_of_part(part: EncodedPart, names: list[str]) -> ChunkOfSamples:
     """Return the tokens of a part as samples over the columns of these names."""
     corpus: Corpus = part.corpus
-    y, _ = labels_and_weights(corpus, None, None)
-    return ChunkOfSamples.of(samples_with(names, corpus), y, part.source.name)
+    return ChunkOfSamples.of(part.source.name, samples_with(names, corpus), *labels_and_weights(corpus, None, None))
 
 
 class MatrixPart:
@@ -70,20 +84,27 @@ class MatrixPart:
         chunk: rows and classes.
         classes: all classes, sorted.
         intercept: value of the intercept's column; 0 for none.
+        class_weights: weight of each class; None for 1.
     """
 
-    def __init__(self, chunk: ChunkOfSamples, classes: Array, intercept: float) -> None:
-        self._recipe: tuple[Callable[..., MatrixPart], tuple[Any, ...]] = MatrixPart, (chunk, classes, intercept)
-        targets = np.searchsorted(classes, chunk.y)
-        given: dict[str, Any] = {"n_classes": len(classes), "intercept": intercept or False, "threads": 1}
-        self.core: Any = ClassifierObjective(chunk.X, targets, **given)
+    def __init__(self, chunk: ChunkOfSamples, classes: Array, intercept: float, class_weights: Vector | None) -> None:
+        self._recipe: Recipe = MatrixPart, (chunk, classes, intercept, class_weights)
+        self._n_bytes = chunk.__sizeof__()
+        targets, weights = chunk.weighed(classes, class_weights)
+        self.core: ClassifierObjective = ClassifierObjective(
+            chunk.X, targets, weights, n_classes=len(classes), intercept=intercept or False, threads=1
+        )
 
-    def __reduce__(self) -> tuple[Callable[..., MatrixPart], tuple[Any, ...]]:
+    def _derived(self, core: ClassifierObjective, *recipe: Any) -> MatrixPart:
+        part = object.__new__(MatrixPart)
+        part._recipe, part._n_bytes, part.core = (recipe[0], recipe[1:]), self._n_bytes, core
+        return part
+
+    def __reduce__(self) -> Recipe:
         return self._recipe
 
     def __sizeof__(self) -> int:
-        # The chunk, and the copies that the objective makes.
-        return 3 * int(self._recipe[1][0].__sizeof__())
+        return 3 * self._n_bytes  # the chunk, and the copies that the objective makes
 
     @property
     def n_samples(self) -> int:
@@ -106,10 +127,12 @@ class MatrixPart:
 
     def restrict(self, features: npt.NDArray[np.int64]) -> MatrixPart:
         """Return the chunk over some of the features, the intercept's among them; the weights of all others are 0."""
-        other = object.__new__(MatrixPart)
-        other._recipe = MatrixPart.restrict, (self, features)
-        other.core = self.core.restrict(features)
-        return other
+        core: Any = self.core.restrict(features)
+        return self._derived(core, MatrixPart.restrict, self, features)
+
+    def one_against_rest(self, target: int) -> MatrixPart:
+        """Return the chunk with two classes, the target as class 1 and all others as 0."""
+        return self._derived(self.core.one_against_rest(target), MatrixPart.one_against_rest, self, target)
 
 
 class ClassifierParts(PartsObjective):
@@ -118,6 +141,8 @@ class ClassifierParts(PartsObjective):
     Args:
         chunks: a group of `ChunkOfSamples`.
         intercept: whether there is an intercept; its column has the norm of the largest other column.
+        class_weights: returns the weight of each class, None for 1, for the sorted classes and the sums of the weights
+            of their samples.
 
     Raises:
         DataError: chunks have different numbers of columns, or there is only one class.
@@ -127,19 +152,26 @@ class ClassifierParts(PartsObjective):
         n_columns: without the intercept's.
     """
 
-    def __init__(self, chunks: Group, *, intercept: bool = True) -> None:
+    def __init__(
+        self, chunks: Group, *, intercept: bool = True, class_weights: Callable[[Array, Vector], Vector | None]
+    ) -> None:
         seen: _Seen = chunks.joined("look", _seen, join=_joined)
         self.classes = seen.classes
-        if len(self.classes) < 2:
-            message = f"the data hold only one class: {self.classes.tolist()[0]!r}; a classifier needs at least two"
-            raise DataError(message)
-        self.n_columns = seen.squares.size
-        largest = float(np.sqrt(seen.squares.max(initial=0.0)))
-        self.intercept = (largest or 1.0) if intercept else 0.0
+        check_several(self.classes)
+        self.n_columns = seen.n_columns
         self.n_outputs = 1 if len(self.classes) == 2 else len(self.classes)
+        by_class = class_weights(self.classes, seen.totals)
+        self.intercept = 0.0
+        if intercept:
+            squares, total = chunks.total("measure", _measured, self.classes, by_class)
+            largest = float(np.sqrt(squares.max(initial=0.0) / total)) if total else 0.0
+            self.intercept = largest or 1.0
+        parts = chunks.mapped("lay-out", MatrixPart, self.classes, self.intercept, by_class)
+        self._set(parts, seen.n_samples)
+
+    def _set(self, parts: Group, n_samples: int) -> None:
         n_features = (self.n_columns + bool(self.intercept)) * self.n_outputs
-        parts = chunks.mapped("lay-out", MatrixPart, self.classes, self.intercept)
-        super().__init__(parts, n_features, seen.n_samples, is_convex=True)
+        super().__init__(parts, n_features, n_samples, is_convex=True)
 
     @property
     def n_unpenalised(self) -> int:
@@ -158,6 +190,13 @@ class ClassifierParts(PartsObjective):
             return None
         return super().restrict(kept)
 
+    def one_against_rest(self, target: int) -> ClassifierParts:
+        """Return the objective of two classes, the target as class 1 and all others as 0."""
+        objective = object.__new__(ClassifierParts)
+        vars(objective).update(vars(self), n_outputs=1)
+        objective._set(self.group.mapped("one-against-rest", MatrixPart.one_against_rest, target), self.n_samples)
+        return objective
+
     def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
         """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
         matrix = w.reshape(-1, self.n_outputs)
@@ -168,22 +207,32 @@ class ClassifierParts(PartsObjective):
 
 @dataclass(frozen=True)
 class _Seen:
-    """What is seen in chunks: their classes, the squared norms of the columns, the number of samples."""
+    """What is seen in chunks: their classes and the weight of each one's samples, numbers of columns and samples."""
 
     classes: Array
-    squares: Vector
+    totals: Vector
+    n_columns: int
     n_samples: int
 
 
 def _seen(chunk: ChunkOfSamples) -> _Seen:
-    squares = np.zeros(chunk.X.shape[1])
-    np.add.at(squares, chunk.X.indices, chunk.X.data**2)
-    return _Seen(np.unique(chunk.y), squares, chunk.X.shape[0])
+    classes, targets = np.unique(chunk.y, return_inverse=True)
+    totals: Vector = np.bincount(targets, chunk.weights).astype(np.float64)
+    return _Seen(classes, totals, chunk.X.shape[1], chunk.X.shape[0])
 
 
 def _joined(left: _Seen, right: _Seen) -> _Seen:
-    if left.squares.size != right.squares.size:
-        message = f"some chunks of X have {left.squares.size} columns, others {right.squares.size}"
+    if left.n_columns != right.n_columns:
+        message = f"some chunks of X have {left.n_columns} columns, others {right.n_columns}"
         raise DataError(message)
     classes = np.union1d(left.classes, right.classes)
-    return _Seen(classes, left.squares + right.squares, left.n_samples + right.n_samples)
+    totals = np.zeros(classes.size)
+    for seen in (left, right):
+        totals[np.searchsorted(classes, seen.classes)] += seen.totals
+    return _Seen(classes, totals, left.n_columns, left.n_samples + right.n_samples)
+
+
+def _measured(chunk: ChunkOfSamples, classes: Array, class_weights: Vector | None) -> tuple[Vector, float]:
+    """Return the sums of weighted squares in each column, and of weights."""
+    _, weights = chunk.weighed(classes, class_weights)
+    return np.asarray(chunk.X.power(2).T @ weights), float(weights.sum())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ...models.training.checkpoint import Checkpoint
     from ...models.training.options import DevOptions, SolverOptions
     from ...objectives.chain import ChainFeatures
-    from ...objectives.chain_data import ChainData
+    from ...objectives.training_data import ChainData
     from ...result import Result
     from ..progress import Progress
 

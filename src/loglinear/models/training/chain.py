@@ -13,7 +13,7 @@ from ...data.labels import typed
 from ...errors import warn
 from ...metrics import Evaluation, detect_scheme, evaluate
 from ...minimize import Callback
-from ...objectives.chain_data import ChainData
+from ...objectives.training_data import ChainData
 from ...result import Result
 from ...vectors import Vector
 from ..files.chain import ChainModel

@@ -10,7 +10,7 @@ from typing import cast
 from ...data.features import Feature
 from ...errors import OptionError
 from ...minimize import Callback, minimize
-from ...objectives.chain_data import ChainData
+from ...objectives.training_data import ChainData
 from ...path import Path, PathPoint, falling, largest_l1, path
 from ...problem import Problem
 from ...result import Result, Status

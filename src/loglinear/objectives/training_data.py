@@ -1,4 +1,4 @@
-"""What the training of a chain asks of its data, wherever they are."""
+"""What training asks of its data, wherever they are: the objectives of data in one process and of data in parts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,34 @@ if TYPE_CHECKING:
     from ..vectors import Vector
     from .chain import ChainFeatures, FeatureCounts
 
-__all__ = ["ChainData"]
+__all__ = ["ChainData", "ClassifierData", "TrainingData"]
 
 
-class ChainData(Objective, Protocol):
+class TrainingData(Objective, Protocol):
+    """Data as an objective that can be told from others, so that a checkpoint knows its own."""
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the sizes of the data, and a checksum of what else determines the weights."""
+
+
+class ClassifierData(TrainingData, Protocol):
+    """Labelled samples as the objective of a classifier: a matrix in this process, or chunks on any machines.
+
+    `ClassifierObjective` and `ClassifierParts` satisfy it.
+    """
+
+    @property
+    def n_unpenalised(self) -> int:
+        """Number of weights that a penalty should leave alone, the intercept's: the last ones."""
+
+    def one_against_rest(self, target: int) -> ClassifierData:
+        """Return the objective of two classes, the target as class 1 and all others as 0."""
+
+    def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
+        """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
+
+
+class ChainData(TrainingData, Protocol):
     """Labelled sentences as the objective of a chain: a corpus in this process, or parts on any machines.
 
     `ChainObjective` and `ChainParts` satisfy it.
@@ -66,9 +90,6 @@ class ChainData(Objective, Protocol):
     @property
     def template(self) -> str | None:
         """Template that formed the attributes, if there was one."""
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Return the sizes of the data, and a checksum of what else determines the weights."""
 
     def feature_names(self, numbers: npt.ArrayLike) -> list[Feature]:
         """Return the names of features by their numbers, shape (k,)."""
