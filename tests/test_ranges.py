@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,14 @@ import pytest
 import loglinear
 from loglinear import ChainFeatures, ElasticNet, OptionError, PairwiseMRF
 from loglinear.compat.pycrfsuite._online import AROW, AveragedPerceptron, PassiveAggressive
-from loglinear.models.training.options import DevOptions, thread_count
+from loglinear.models.training.options import (
+    ClassifierParameters,
+    DevOptions,
+    GraphParameters,
+    RunOptions,
+    SolverOptions,
+    thread_count,
+)
 from loglinear.models.training.structure import NetworkOptions
 from loglinear.networks.exact import Exact
 from loglinear.networks.gibbs import Gibbs
@@ -68,6 +76,7 @@ WHOLE = {
     AveragedPerceptron: {"max_iterations": (0, 2**31 - 1)},
     PassiveAggressive: {"type": (0, 2)},
     checked(NetworkOptions): {"max_states": (2, 2**16 - 1), "bins": (2, 2**16 - 1)},
+    checked(SolverOptions): {"random_state": SEED, "max_iterations": (0, 2**62)},
     checked(DevOptions): {"patience": (1, 2**31 - 1)},
 }  # fmt: skip
 FROM_0 = [0.0, 1e300], [-1e-300, -1.0]
@@ -93,6 +102,7 @@ REAL = {
     LoopyBP: {"damping": ([0.0, 0.999], [1.0, -0.001]), "tolerance": ABOVE_0},
     TreeReweighted: {"damping": ([0.0, 0.999], [1.0, -0.001]), "tolerance": ABOVE_0},
     ElasticNet: {"l1": FROM_0, "l2": FROM_0},
+    checked(SolverOptions): {"tolerance": FROM_0, "gap": ([0.0, 0.1], [-1e-300, 0.1001])},
     AveragedPerceptron: {"epsilon": FROM_0},
     PassiveAggressive: {"c": ABOVE_0},
     AROW: {"variance": ABOVE_0, "gamma": ABOVE_0},
@@ -173,6 +183,22 @@ def test_every_option_of_a_solver_and_of_inference_is_in_the_tables():
     }
     assert checked <= known
     assert len(checked) > 25
+
+
+WRONG = {
+    "l1": -1.0, "l2": "1", "tolerance": -1.0, "n_jobs": 0, "random_state": -1, "verbose": "yes", "bins": 1,
+    "max_states": 1, "order": 3,
+}  # fmt: skip
+OPTIONS = (SolverOptions, DevOptions, RunOptions, ChainFeatures, ClassifierParameters, NetworkOptions, GraphParameters)
+
+
+@pytest.mark.parametrize("kind", OPTIONS, ids=lambda kind: kind.__name__)
+def test_every_option_of_a_model_is_checked_when_options_are_made(kind):
+    assert kind()
+    for each in fields(kind):
+        wrong = WRONG.get(each.name, 1.5)
+        with pytest.raises(OptionError, match=rf"^{each.name}\b.*{re.escape(repr(wrong))}"):
+            kind(**{each.name: wrong})
 
 
 @pytest.mark.parametrize("name", SOLVERS)

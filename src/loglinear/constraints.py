@@ -5,7 +5,7 @@ The module imports the standard library alone, to load fast.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from .errors import DataError, OptionError
@@ -39,12 +39,16 @@ def check_constraints(name: str, value: Any) -> None:
     if value is None or (isinstance(value, str) and (value.upper() in _SCHEMES or value.lower() in ("auto", "none"))):
         return
     is_list = isinstance(value, (list, tuple, set, frozenset))
-    if not is_list or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in value):
+    if not is_list or not all(map(_is_pair, value)):
         message = f"{name}={value!r} stands for no constraints; {_REMEDY}"
         raise OptionError(message)
     if any(pair[0] is None and pair[1] is None for pair in value):
         message = f"{name}: the pair (None, None) has no label; {_REMEDY}"
         raise OptionError(message)
+
+
+def _is_pair(pair: Any) -> bool:
+    return isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(label, Hashable) for label in pair)
 
 
 def resolved(

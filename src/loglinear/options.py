@@ -12,7 +12,7 @@ import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .errors import OptionError
 
@@ -28,8 +28,8 @@ __all__ = [
     "USEFUL",
     "Check",
     "Options",
-    "check_options",
     "checks_of",
+    "fail",
     "limit",
     "mapping",
     "one_of",
@@ -37,7 +37,6 @@ __all__ = [
     "option_class",
     "optional",
     "real_number",
-    "shown",
     "strength",
     "text",
     "truth_types",
@@ -47,7 +46,7 @@ __all__ = [
 
 T = TypeVar("T")
 Check = Callable[[str, Any], object]
-"""Called with the name and the value of an option; raises OptionError, whose message begins with both."""
+"""Called with the name and the value of an option; raises OptionError."""
 
 USEFUL = 0.1
 """Bound of the distance from the optimum, as a share of the objective, that still says something; with l1 alone a bound
@@ -74,8 +73,16 @@ def option(*, default: T, help: str, check: Check | None = None) -> T:
 class Options:
     """Base of the classes of options, and so of the estimators, which have the fields of several of them.
 
-    Editors and type checkers read constructors and attributes from the fields.
+    Editors and type checkers read constructors and attributes from the fields. An object of a class of options has
+    passed the checks of its fields.
+
+    Raises:
+        OptionError: a value is out of its range.
     """
+
+    def __post_init__(self) -> None:
+        for name, check in checks_of(self).items():
+            check(name, getattr(self, name))
 
 
 def option_class(kind: type[T]) -> type[T]:
@@ -93,20 +100,11 @@ def checks_of(options: Any) -> dict[str, Check]:
     return {name: check for name, check in checks.items() if check is not None}
 
 
-def check_options(options: Any) -> None:
-    """Check every field of a dataclass of options.
-
-    Raises:
-        OptionError: a value is out of its range.
-    """
-    for name, check in checks_of(options).items():
-        check(name, getattr(options, name))
-
-
-def shown(value: Any) -> str:
-    """Return a value as messages show it, which may be large."""
+def fail(name: str, value: Any, problem: str) -> NoReturn:
+    """Raise OptionError: an option has a value, which may be large, with a problem."""
     text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    message = f"{name}={text if len(text) <= _SHOWN else f'{text[: _SHOWN - 3]}...'} {problem}"
+    raise OptionError(message)
 
 
 def optional(check: Check) -> Check:
@@ -117,22 +115,19 @@ def optional(check: Check) -> Check:
 def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
     """Raise OptionError if the value of an option is none of the choices."""
     if value not in choices:
-        message = f"{name}={shown(value)} is none of {', '.join(choices)}"
-        raise OptionError(message)
+        fail(name, value, f"is none of {', '.join(choices)}")
 
 
 def text(name: str, value: Any) -> None:
     """Raise OptionError if the value of an option is not a str."""
     if not isinstance(value, str):
-        message = f"{name}={shown(value)} is not a text"
-        raise OptionError(message)
+        fail(name, value, "is not a text")
 
 
 def mapping(name: str, value: Any) -> None:
     """Raise OptionError if the value of an option is not a mapping."""
     if not isinstance(value, Mapping):
-        message = f"{name}={shown(value)} is no mapping of names to values"
-        raise OptionError(message)
+        fail(name, value, "is no mapping of names to values")
 
 
 def truth_types() -> tuple[type, ...]:
@@ -144,8 +139,7 @@ def truth_types() -> tuple[type, ...]:
 def truth_value(name: str, value: Any) -> None:
     """Raise OptionError if the value of an option is not a truth value of Python or NumPy."""
     if not isinstance(value, truth_types()):
-        message = f"{name}={shown(value)} is neither True nor False"
-        raise OptionError(message)
+        fail(name, value, "is neither True nor False")
 
 
 def whole_number(name: str, value: Any, least: int, most: int, remedy: str = "") -> int:
@@ -166,9 +160,8 @@ def whole_number(name: str, value: Any, least: int, most: int, remedy: str = "")
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or not least <= number <= most:
-        message = f"{name}={shown(value)} is not a whole number of at least {least} and at most {most}"
-        message += f"; {remedy}" if remedy else ""
-        raise OptionError(message)
+        advice = f"; {remedy}" if remedy else ""
+        fail(name, value, f"is not a whole number of at least {least} and at most {most}{advice}")
     return number
 
 
@@ -186,8 +179,7 @@ def real_number(name: str, value: Any, range: str, fits: Callable[[float], bool]
     """
     # Python's integers have no bound: an integer that no float can hold is refused here.
     if not _is_number(value) or not abs(value) <= sys.float_info.max or not fits(float(value)):
-        message = f"{name}={shown(value)} is out of range; give {range}"
-        raise OptionError(message)
+        fail(name, value, f"is out of range; give {range}")
     return float(value)
 
 
@@ -206,8 +198,7 @@ def strength(name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = -1.0
     if not 0.0 <= number <= sys.float_info.max:
-        message = f"{name}={shown(value)} is not a penalty; give a finite number >= 0 (0 switches it off)"
-        raise OptionError(message)
+        fail(name, value, "is not a penalty; give a finite number >= 0 (0 switches it off)")
     return number
 
 
@@ -223,11 +214,8 @@ def limit(name: str, value: Any, most: float | None = None, *, whole: bool = Fal
     if value is None:
         return
     if not _is_number(value) or not value >= 0:
-        message = f"{name}={shown(value)} is not a limit; give a number >= 0, or None for no limit"
-        raise OptionError(message)
+        fail(name, value, "is not a limit; give a number >= 0, or None for no limit")
     if whole and value != int(min(value, 2**62)):
-        message = f"{name}={shown(value)} is not a whole number; give one, or None for no limit"
-        raise OptionError(message)
+        fail(name, value, "is not a whole number; give one, or None for no limit")
     if most is not None and value > most:
-        message = f"{name}={shown(value)} is a share of the objective; give a number from 0 to {most}, such as 0.001"
-        raise OptionError(message)
+        fail(name, value, f"is a share of the objective; give a number from 0 to {most}, such as 0.001")

@@ -473,8 +473,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             OSError: the file cannot be read.
         """
         model, settings = open_model(os.fspath(path), "chain")
-        options = {name: settings[name] for name in cls._get_param_names() if name in settings}
-        crf = cls(**options | {"template": model.template})
+        crf = cls._of_settings(settings | {"template": model.template}, os.fspath(path))
         crf.model_ = model
         crf._set_results()
         crf.classes_ = typed([model.labels], settings.get("label_type", "str"))[0]

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ..errors import OptionError, warn
 from ..options import Options
+from .files.schema import check_options
 from .training.options import RunOptions, thread_count
 from .translations import hint
 
@@ -140,6 +141,16 @@ class Estimator(RunOptions):
             raise OptionError(message)
         _base_estimator().set_params(self, **params)
         return self
+
+    @classmethod
+    def _of_settings(cls: type[E], settings: Mapping[str, Any], path: str) -> E:
+        """Return an estimator with the parameters that are among the settings in a model's file, each checked."""
+        check_options(
+            settings,
+            path,
+            *(kind for kind in reversed(cls.__mro__) if issubclass(kind, Options) and is_dataclass(kind)),
+        )
+        return cls(**{name: settings[name] for name in cls._get_param_names() if name in settings})
 
     def _options(self, kind: type[T], **changes: Any) -> T:
         """Return a dataclass of options made of the parameters of the same names."""

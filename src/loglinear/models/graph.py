@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,14 +19,13 @@ from ..minimize import Callback
 from ..networks.graph import Inference
 from ..networks.inference import make_inference
 from ..objectives.graph import LOOPY, GraphField, GraphLikelihood, weights_of_pairs
-from ..options import one_of, truth_value
 from ..vectors import Vector
 from .estimator import Estimator, check_end
 from .files import graph as graph_file
 from .files.network import check_setting
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator
-from .training.options import SolverOptions, SolverParameters
+from .training.options import GraphParameters, SolverOptions, SolverParameters
 from .training.run import train
 
 if TYPE_CHECKING:
@@ -37,11 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["GraphCRF"]
 
 Array = npt.NDArray[Any]
-GraphInference = Literal["auto", "exact", "loopy_bp", "trw"]
-INFERENCES: tuple[GraphInference, ...] = get_args(GraphInference)
 
 
-class GraphCRF(Estimator, SolverParameters, BaseEstimator):
+class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
     """Conditional random field on graphs: features of nodes with labels, and of edges with pairs of labels.
 
     Minimises the sum over graphs of -log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats. Graphs are given as
@@ -56,18 +53,6 @@ class GraphCRF(Estimator, SolverParameters, BaseEstimator):
     together strongly, belief propagation has several fixed points, and the log Z of some of them misses the labels:
     training starts it twice, from uniform messages and near the labels, and takes the larger log Z. Tree-reweighted
     belief propagation has one fixed point: the objective is convex, and above the true one.
-
-    Args:
-        inference: "exact", "loopy_bp", "trw" (tree-reweighted), or "auto": exact on trees and on graphs that are hardly
-            wider, loopy_bp elsewhere.
-        inference_options: options of an inference given by name, such as {"damping": 0.5}; see `loglinear.networks`.
-        symmetric: whether both orders of a pair of labels have the same weight, for edges without direction.
-        constraints: pairs of labels that no edge may have, the label of its first node first, as ``[("b", "a")]``; of
-            symmetric weights in either order.
-        class_weight: what a wrong label of a node costs in training, nats, by the right label, or "balanced":
-            n_nodes / (n_labels * count of the label). None for the plain likelihood. With costs the objective is the
-            softmax-margin (Gimpel & Smith 2010), which asks for a score that is higher by the cost, and so looks more
-            closely at rare labels.
 
     Attributes:
         classes_: the labels, sorted, shape (L,).
@@ -87,12 +72,6 @@ class GraphCRF(Estimator, SolverParameters, BaseEstimator):
         >>> crf.predict([graph])
         [array([1, 1, 0, 1, 1, 0])]
     """
-
-    inference: GraphInference = "auto"
-    inference_options: Mapping[str, Any] | None = None
-    symmetric: bool = False
-    constraints: Sequence[tuple[Any, Any]] | None = None
-    class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
     def fit(
         self,
@@ -116,7 +95,6 @@ class GraphCRF(Estimator, SolverParameters, BaseEstimator):
             OptionError: an option is out of its range, or exact inference is asked for on too wide a graph.
         """
         inference = self._method()
-        truth_value("symmetric", self.symmetric)
         graphs = Graphs.of(X)
         known, given = _known(y, graphs)
         labels = np.full(known.size, -1, dtype=np.int64)
@@ -153,7 +131,7 @@ class GraphCRF(Estimator, SolverParameters, BaseEstimator):
 
     def _method(self) -> Inference | None:
         """Return the method of inference; None if it depends on the graphs."""
-        one_of("inference", self.inference, INFERENCES)
+        self._options(GraphParameters)
         options = dict(self.inference_options or {})
         if self.inference == "auto":
             if options:
@@ -372,8 +350,7 @@ class GraphCRF(Estimator, SolverParameters, BaseEstimator):
             OSError: the file cannot be read.
         """
         found = graph_file.read(os.fspath(path))
-        known = cls().get_params()
-        crf = cls(**{name: value for name, value in found.settings.items() if name in known})
+        crf = cls._of_settings(found.settings, os.fspath(path))
         crf.classes_, crf.exact_ = found.classes, found.settings["exact"]
         crf._set_results()
         crf._training = found.settings.get("training", {})

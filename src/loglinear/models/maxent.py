@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,6 @@ from ..errors import DataError, OptionError
 from ..minimize import Callback
 from ..objectives.classifier import ClassifierObjective
 from ..objectives.training_data import ClassifierData
-from ..options import one_of, truth_value, whole_number
 from ..result import Result, Status
 from ..vectors import Vector
 from .estimator import Estimator, check_end
@@ -35,7 +34,13 @@ from .files import maxent as maxent_file
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator, ClassifierMixin
 from .training.checkpoint import Checkpoint, Saving
-from .training.options import DevOptions, DevParameters, SolverOptions, SolverParameters
+from .training.options import (
+    ClassifierParameters,
+    DevOptions,
+    DevParameters,
+    SolverOptions,
+    SolverParameters,
+)
 from .training.run import DevData, train
 
 if TYPE_CHECKING:
@@ -47,7 +52,7 @@ __all__ = ["MaxEnt"]
 Array = npt.NDArray[Any]
 
 
-class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEstimator):
+class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, ClassifierParameters, BaseEstimator):
     """Maximum-entropy classifier: multinomial, binary or one-vs-rest logistic regression on sparse or dense data.
 
     Minimises the sum over samples of -weight log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats; the intercept bears
@@ -61,12 +66,6 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
 
     X is a matrix; or samples with attributes, each a dict or a sequence of names, as in a token of `ChainCRF`; or a
     `Corpus`, each token of which is a sample (then y is None: its labels and weights are inside).
-
-    Args:
-        multi_class: with more than two classes, "softmax" (one model) or "ovr" (each class against the rest).
-        fit_intercept: whether there is an intercept.
-        class_weight: a dict of weights by class, "balanced" (inversely to the classes' frequencies), or None.
-        min_count: attributes in fewer samples are left out, >= 1; of columns without names none is.
 
     Attributes:
         classes_: the classes, sorted, shape (n_classes,).
@@ -87,11 +86,6 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
         >>> model.predict_proba([["word:bad"]]).round(2).tolist()
         [[0.37, 0.63]]
     """
-
-    multi_class: Literal["softmax", "ovr"] = "softmax"
-    fit_intercept: bool = True
-    class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
-    min_count: int = 1
 
     def fit(
         self,
@@ -154,9 +148,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
         """Raise OptionError if an option is out of its range: that is cheaper to find before data are read."""
         self._options(DevOptions).check(given=has_dev)
         self._options(SolverOptions).check()
-        one_of("multi_class", self.multi_class, ("softmax", "ovr"))
-        truth_value("fit_intercept", self.fit_intercept)
-        whole_number("min_count", self.min_count, 1, 2**32 - 1)
+        self._options(ClassifierParameters)
 
     def _fit(
         self,
@@ -468,15 +460,14 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, BaseEs
             ModelFileError: the file is damaged or of another kind.
             OSError: the file cannot be read.
         """
-        return cls._of(maxent_file.read(os.fspath(path)))
+        return cls._of(maxent_file.read(os.fspath(path)), os.fspath(path))
 
     @classmethod
-    def _of(cls, found: maxent_file.Contents) -> MaxEnt:
-        """Return the classifier in a file."""
+    def _of(cls, found: maxent_file.Contents, path: str) -> MaxEnt:
+        """Return the classifier that a file holds."""
         settings = found.settings
-        # A dict of weights by class is kept as text only.
-        given = {name: settings[name] for name in cls._get_param_names() if name in settings and name != "class_weight"}
-        classifier = cls(**given)
+        classifier = cls._of_settings(settings, path)
+        classifier.class_weight = None  # a dict of weights by class is kept as text only
         classifier._hold(found)
         return classifier
 

@@ -503,8 +503,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             OSError: the file cannot be read.
         """
         found = network_file.read(os.fspath(path))
-        settings, known = found.settings, cls().get_params()
-        network = cls(**{name: value for name, value in settings.items() if name in known})
+        settings, network = found.settings, cls._of_settings(found.settings, os.fspath(path))
         given = network.inference_options
         network_file.check_setting(os.fspath(path), "inference_options", given, network._approximate)
         bins = [None if each is None else np.array(each, dtype=np.float64) for each in settings["bin_edges"]]

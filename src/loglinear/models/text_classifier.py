@@ -52,7 +52,7 @@ class TextClassifier:
         if unknown := set(found.attributes or ()) - place.keys():
             refuse(f"{path}: setting text.words", words, f"a list with {min(unknown)!r}, which has weights")
         columns = [place[word] for word in found.attributes or ()]
-        return cls(MaxEnt._of(replace(found, attributes=None)), remade(settings["text"]), columns)
+        return cls(MaxEnt._of(replace(found, attributes=None), path), remade(settings["text"]), columns)
 
     def fit(
         self,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _core
 from ..constraints import check_constraints, forbidden_pairs, resolved
 from ..data.corpus import Corpus
 from ..data.features import Feature
-from ..options import Options, check_options, option, option_class, truth_value, whole_number
+from ..options import Options, option, option_class, truth_value, whole_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,14 +57,14 @@ class ChainFeatures(Options):
     min_count: int = option(
         default=1,
         help="attributes on fewer tokens are left out; >= 1",
-        check=lambda name, value: whole_number(name, value, 1, 2**32 - 1),
+        check=partial(whole_number, least=1, most=2**32 - 1),
     )
     order: int = option(
         default=1,
         help="1, or 2 for a feature for every three labels in a row that are seen, or for all if all transitions are "
         "asked for. 2 needs a batch solver and at most 256 labels. With a template, its lines decide what there is: a "
         "T line asks for triples with order 1 too, and a template with neither a T nor a plain B line has none.",
-        check=lambda name, value: whole_number(name, value, 1, 2),
+        check=partial(whole_number, least=1, most=2),
     )
     constraints: str | Sequence[tuple[Any, Any]] | None = option(
         default=None,
@@ -72,9 +73,6 @@ class ChainFeatures(Options):
         "stands for the start or the end of a sentence.",
         check=check_constraints,
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 class FeatureCounts(NamedTuple):

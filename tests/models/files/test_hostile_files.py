@@ -20,14 +20,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import ChainCRF, DataError, MaxEnt, ModelFileError, PairwiseMRF, Tagger
+from loglinear import ChainCRF, DataError, GraphCRF, MaxEnt, ModelFileError, PairwiseMRF, Tagger
 from loglinear.data.texts import read as read_texts
 from loglinear.models.files import checkpoint as checkpoint_file
-from loglinear.models.files import schema
 from loglinear.models.text_classifier import TextClassifier
 from loglinear.models.training.checkpoint import Checkpoint
-from loglinear.models.training.structure import OBJECTIVES
+from loglinear.models.training.structure import OBJECTIVES, NetworkOptions
 from loglinear.networks.inference import INFERENCES
+from loglinear.options import checks_of
 from oracles.command_line import run_command
 from oracles.model_file import ModelFile
 
@@ -340,7 +340,7 @@ def test_settings_that_are_no_settings_are_refused(models, tmp_path, kind, text,
 @pytest.mark.parametrize(
     ("kind", "way", "value", "named"),
     [
-        ("chain", ("training", "iterations"), "x", "setting training.iterations is 'x', not a whole number"),
+        ("chain", ("training", "iterations"), "x", "setting training.iterations='x' is not a whole number"),
         ("chain", ("training", "seconds"), DELETED, "setting training.seconds is missing"),
         ("chain", ("training", "n_tokens"), "x", "setting training.n_tokens"),
         ("chain", ("n_jobs",), 0, "setting n_jobs"),
@@ -357,12 +357,15 @@ def test_settings_that_are_no_settings_are_refused(models, tmp_path, kind, text,
         ("dense classifier", ("classes",), [0, 1], "setting classes"),
         ("dense classifier", ("class_type",), "<U99999999999", "setting classes"),
         ("dense classifier", ("class_type",), "O", "setting class_type"),
+        ("dense classifier", ("multi_class",), "ovo", "setting multi_class='ovo' is none of softmax, ovr"),
+        ("classifier of texts", ("tolerance",), "x", "setting tolerance"),
         ("classifier of texts", ("text", "idf"), [1.0], "setting text.idf"),
         ("classifier of texts", ("text", "words"), ["fine", "fine"], "setting text.words"),
         ("classifier of texts", ("text", "words"), ["another"] * 9, "setting text.words"),
         ("classifier of texts", ("text", "words", 0), "another", "setting text.words .* which has weights"),
         ("classifier of texts", ("format",), "columns", "setting format"),
         ("network", ("names",), ["a"], "setting names"),
+        ("network", ("rule",), "nor", "setting rule"),
         ("network", ("names", 0), 5, "setting names"),
         ("network", ("bin_edges",), [], "setting bin_edges"),
         ("network", ("bin_edges", 2), [1.0], r"setting bin_edges\[2\]"),
@@ -382,6 +385,14 @@ def test_what_is_wrong_is_named(models, tmp_path, kind, way, value, named):
         models[kind].use(write(tmp_path / "m", file))
     assert str(caught.value).startswith(f"{tmp_path / 'm'}: ")
     assert "train the model again" in str(caught.value)
+
+
+def test_options_out_of_their_range_are_refused_by_commands_that_show_them(models, tmp_path):
+    file = ModelFile.of_bytes(models["chain with a template"].content)
+    file.settings = changed(file.settings, ("order",), [2])
+    finished = run_command("inspect", write(tmp_path / "m", file))
+    assert finished.returncode == 2
+    assert "setting order=[2] is not a whole number" in finished.stderr
 
 
 def test_columns_that_a_file_does_not_hold_cost_nothing(models, tmp_path):
@@ -411,15 +422,19 @@ def test_edges_out_of_range_or_order_are_refused(models, tmp_path, edges):
         PairwiseMRF.load(write(tmp_path / "m", file))
 
 
-@pytest.mark.parametrize(("estimator", "kind"), [(ChainCRF, "chain"), (MaxEnt, "maxent"), (PairwiseMRF, "network")])
+@pytest.mark.parametrize(
+    ("estimator", "kind"), [(ChainCRF, "chain"), (MaxEnt, "maxent"), (PairwiseMRF, "network"), (GraphCRF, "graph")]
+)
 def test_every_parameter_that_loading_sets_is_checked(estimator, kind):
-    assert {*estimator().get_params()} - {"template"} <= schema._SETTINGS[kind][0].keys()
+    for name in {*estimator().get_params()} - {"template"}:
+        with pytest.raises(ModelFileError, match=f"m: setting {name}\\b"):
+            estimator._of_settings({name: float("nan")}, "m")
 
 
 def test_names_of_objectives_and_inferences_are_those_that_are_accepted():
     for name, choices in (("objective", OBJECTIVES), ("inference", INFERENCES)):
         for choice in choices:
-            schema._NETWORK[name](name, choice)
+            checks_of(NetworkOptions)[name](name, choice)
 
 
 SIZES = {"sentences": "x", "checksum": 1}

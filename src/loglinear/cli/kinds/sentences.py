@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...models.explain.answers import Answers
     from ...models.explain.explanation import Explanation
     from ...models.files.chain import ChainModel
+    from ...options import Options
     from ...report.page import Report
     from ...schemes import ChunkRule
 
@@ -254,6 +255,15 @@ class Sentences(Kind):
         pairs = forbidden_pairs(self.settings.get("constraints"), self.model.labels)
         return Explainer(self.model, pairs).explain(corpus, words, threads)
 
+    def checked_settings(self, *kinds: type[Options]) -> dict[str, Any]:
+        """Return the settings after a check of the options among them, to which those of a chain belong by default."""
+        from ...models.files.schema import check_options
+        from ...models.training.options import DevParameters, SolverParameters
+        from ...objectives.chain import ChainFeatures
+
+        check_options(self.settings, self.path, SolverParameters, DevParameters, *(kinds or (ChainFeatures,)))
+        return self.settings
+
     def inspect(self, *, top: int, as_json: bool) -> str:
         """Show features, labels, template, strongest weights, and how the model was trained."""
         from ...models.files.chain import weighted_features
@@ -261,7 +271,7 @@ class Sentences(Kind):
 
         model = self.model
         contents = Contents(list(weighted_features(model)), model.n_attributes, model.labels, model.template)
-        return shown(contents, self.settings, top=top, as_json=as_json)
+        return shown(contents, self.checked_settings(), top=top, as_json=as_json)
 
     def report(self, asked: ReportRequest) -> Report:
         """Return the report on labelled sentences."""
@@ -278,7 +288,7 @@ class Sentences(Kind):
             answers = answers._replace(words=file_words(asked.data, format, answers.corpus))
         return make_report(
             self.model,
-            self.settings,
+            self.checked_settings(),
             answers,
             title=self.title(asked.data),
             items=self.items,
@@ -316,6 +326,12 @@ class Samples(Sentences):
             message += "--marginals gives the probability of every class"
             raise OptionError(message)
         return None
+
+    def checked_settings(self, *kinds: type[Options]) -> dict[str, Any]:
+        """Return the settings after a check of the options among them."""
+        from ...models.training.options import ClassifierParameters
+
+        return super().checked_settings(ClassifierParameters, *kinds)
 
     def training_flags(self) -> list[str]:
         """Return the flags with which `train` makes a classifier."""

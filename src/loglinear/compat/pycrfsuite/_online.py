@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ...errors import ObjectiveError
-from ...options import check_options, option, real_number, whole_number
+from ...options import Options, option, option_class, real_number, whole_number
 
 if TYPE_CHECKING:
     from ...objectives.chain import ChainObjective
@@ -109,8 +109,8 @@ class Epoch:
         return count_nonzero(self.w)
 
 
-@dataclass(frozen=True, kw_only=True)
-class OnlineLearner(ABC):
+@option_class
+class OnlineLearner(Options, ABC):
     """The part that online learners share: when they stop, and the state that they start from.
 
     Raises:
@@ -125,9 +125,6 @@ class OnlineLearner(ABC):
         help="stop when the mean loss of a sentence is below it, >= 0",
         check=lambda name, value: real_number(name, value, "a finite number >= 0", lambda x: x >= 0.0),
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     def start(self, n_features: int) -> State:
         """Return the state before the first epoch."""
@@ -148,7 +145,7 @@ class OnlineLearner(ABC):
         return mean_loss < self.epsilon
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class AveragedPerceptron(OnlineLearner):
     """The averaged perceptron: w <- w + Delta; the model has the average of all iterates.
 
@@ -175,7 +172,7 @@ class AveragedPerceptron(OnlineLearner):
         return state.average()
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class PassiveAggressive(OnlineLearner):
     """Passive-aggressive learning: w <- w + tau Delta, with the least tau that makes the true labels win by their cost.
 
@@ -229,7 +226,7 @@ class PassiveAggressive(OnlineLearner):
         return state.average() if self.averaging else state.w.copy()
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class AROW(OnlineLearner):
     """Adaptive regularisation of weights: w <- w + alpha Sigma Delta, where Sigma has a variance for each weight.
 

@@ -69,8 +69,9 @@ def constrained(model: ChainModel, constraints: Any) -> ChainModel:
     """
     if constraints is None:
         return model.constrained(None) if model.is_constrained else model
-    from ...constraints import forbidden_pairs
+    from ...constraints import check_constraints, forbidden_pairs
 
+    check_constraints("constraints", constraints)
     return model.constrained(forbidden_pairs(constraints, model.labels))
 
 

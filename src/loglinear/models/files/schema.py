@@ -1,7 +1,8 @@
 """What the settings in a model file may hold: a check for each, made once, when the file is opened.
 
 A file with the right checksum can hold wrong settings all the same: it was made by hand, or by another version. Whoever
-uses a model relies on these checks. Settings without a check are notes, which nothing reads.
+uses a model relies on these checks. Options have their checks where they are defined; they are checked where an
+estimator is made of them. Settings without a check are notes, which nothing reads.
 
 The module imports the standard library alone, to load fast.
 """
@@ -12,19 +13,39 @@ import json
 import re
 import reprlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...data.formats import is_format
-from ...errors import ModelFileError
+from ...errors import ModelFileError, OptionError
+from ...options import (
+    Check,
+    Options,
+    checks_of,
+    fail,
+    one_of,
+    optional,
+    real_number,
+    strength,
+    text,
+    truth_value,
+    whole_number,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["KINDS", "PROGRAMS", "check_kind", "check_labels", "checked_settings", "refuse", "typed_array"]
-
-Check = Callable[[str, Any], None]
-"""Called with a value and with what messages call it, such as `m.loglinear: setting l2`; raises ModelFileError."""
+__all__ = [
+    "KINDS",
+    "PROGRAMS",
+    "check_kind",
+    "check_labels",
+    "check_options",
+    "checked_settings",
+    "refuse",
+    "typed_array",
+]
 
 _REMEDY = "the file is damaged or was made by another version of loglinear: train the model again, or get the file anew"
 # Kind of model, as files name it -> what messages call it, and the class that opens it.
@@ -38,10 +59,8 @@ KINDS = {
 PROGRAMS = {"crfsuite": "CRFsuite", "wapiti": "Wapiti", "crf++": "CRF++", "crf++-text": "CRF++"}
 # The deepest that lists and objects stand in each other.
 _DEEPEST = 16
-# The most of anything that is counted.
-_MOST = 2**63 - 1
 # The types of arrays: texts, whole numbers, floating-point numbers and truth values, as NumPy writes them.
-_ARRAY_TYPE = re.compile(r"[<>=|]?(?:U\d*|[iu][1248]|f[248]|b1)")
+_ARRAY_TYPE = r"[<>=|]?(?:U\d*|[iu][1248]|f[248]|b1)"
 # What stands for a format in models whose data no file of a format held.
 _NO_FORMATS = ("python", "corpus")
 
@@ -59,7 +78,7 @@ def refuse(name: str, value: Any, wanted: str) -> NoReturn:
 
 
 def checked_settings(text: str, path: str, *kinds: str) -> dict[str, Any]:
-    """Return the settings of a model as they stand in its file, checked.
+    """Return the settings of a model as they stand in its file; those that are not options are checked.
 
     Args:
         text: the settings, JSON.
@@ -72,11 +91,44 @@ def checked_settings(text: str, path: str, *kinds: str) -> dict[str, Any]:
     """
     settings = _parsed(text, path)
     check_kind(settings.get("model"), path, *kinds)
-    checks, needed = _SETTINGS[settings["model"]]
-    _check_fields(f"{path}: setting ", settings, checks, needed)
+    _check(settings, path, *_SETTINGS[settings["model"]])
     if ("text" in settings) != (settings.get("format") == "text"):
         refuse(f"{path}: setting format", settings.get("format"), "text exactly where there is a setting text")
     return settings
+
+
+def check_options(settings: Mapping[str, Any], path: str, *kinds: type[Options]) -> None:
+    """Check the options among the settings of a file.
+
+    Args:
+        settings: of the file.
+        path: of the file.
+        kinds: the classes of options; a later one replaces the checks of an earlier one.
+
+    Raises:
+        ModelFileError: an option is not what it has to be; names file and setting.
+    """
+    _check(settings, path, {name: check for kind in kinds for name, check in checks_of(kind).items()})
+
+
+def _check(settings: Mapping[str, Any], path: str, checks: Mapping[str, Check], needed: Sequence[str] = ()) -> None:
+    """Check the settings of a file, and put its name before what is wrong."""
+    try:
+        _check_fields("", settings, checks, needed)
+    except OptionError as error:
+        message = f"{path}: setting {error}; {_REMEDY}"
+        raise ModelFileError(message) from None
+
+
+def _check_fields(before: str, values: Mapping[str, Any], checks: Mapping[str, Check], needed: Sequence[str]) -> None:
+    """Check the fields of an object, whose names follow a text in messages."""
+    for name in needed:
+        if name not in values:
+            message = f"{before}{name} is missing"
+            raise OptionError(message)
+    for name, check in checks.items():
+        if name in values:
+            check(before + name, values[name])
 
 
 def check_kind(kind: object, path: str, *kinds: str) -> None:
@@ -160,198 +212,112 @@ def _is(wanted: str, fits: Callable[[Any], object]) -> Check:
 
     def check(name: str, value: Any) -> None:
         if not fits(value):
-            refuse(name, value, wanted)
+            fail(name, value, f"is not {wanted}")
 
     return check
 
 
-def _whole(least: int = 0, most: int = _MOST) -> Check:
-    wanted = f"a whole number of at least {least}" + (f" and at most {most}" if most < _MOST else "")
-    return _is(wanted, lambda value: type(value) is int and least <= value <= most)
+def _list_of(*kinds: type) -> Callable[[Any], bool]:
+    """Return the test whether something is a list of values of these types."""
+    return lambda value: type(value) is list and {*map(type, value)} <= {*kinds}
+
+
+def _object(checks: dict[str, Check], needed: Sequence[str] = ()) -> Check:
+    """Return the check of a JSON object by those of its fields, of which some are needed."""
+
+    def check(name: str, value: Any) -> None:
+        _is("a JSON object", lambda value: type(value) is dict)(name, value)
+        _check_fields(f"{name}.", value, checks, needed)
+
+    return check
 
 
 def _is_finite(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
-def _is_any_number(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     """Whether a value is a number that can be printed as one; NaN and infinity can."""
     return type(value) is float or _is_finite(value)
 
 
-def _or_none(check: Check) -> Check:
-    return lambda name, value: None if value is None else check(name, value)
-
-
-def _one_of(*choices: str) -> Check:
-    return _is(" or ".join(choices), lambda value: type(value) is str and value in choices)
-
-
-def _are(values: Any, *kinds: type) -> bool:
-    """Whether something is a list of values of these types."""
-    return type(values) is list and {*map(type, values)} <= {*kinds}
-
-
-def _fields(checks: dict[str, Check], needed: Sequence[str] = ()) -> Check:
-    """Return the check of an object by those of its fields, of which some are needed."""
-
-    def check(name: str, value: Any) -> None:
-        if type(value) is not dict:
-            refuse(name, value, "a JSON object")
-        _check_fields(f"{name}.", value, checks, needed)
-
-    return check
-
-
-def _check_fields(before: str, found: dict[str, Any], checks: dict[str, Check], needed: Sequence[str]) -> None:
-    """Check the fields of an object, whose names stand behind a text in messages."""
-    for name in needed:
-        if name not in found:
-            message = f"{before}{name} is missing; {_REMEDY}"
-            raise ModelFileError(message)
-    for name, check in checks.items():
-        if name in found:
-            check(before + name, found[name])
-
-
-def _constraints(name: str, value: Any) -> None:
-    is_list = type(value) is list and all(type(pair) is list and len(pair) == 2 for pair in value)
-    ends = {type(label) for pair in value for label in pair} if is_list else set()
-    pairs = is_list and ends <= {str, int, bool, type(None)} and [None, None] not in value
-    if not (pairs or type(value) is str or value is None):
-        refuse(name, value, "the name of a tagging scheme, or a list of pairs of labels")
-
-
 def _text_settings(name: str, value: Any) -> None:
     """Check how texts were turned into numbers: see `loglinear.data.texts.settings_of`."""
-    _fields({}, ("ngrams", "words", "idf"))(name, value)
+    _object({}, ("ngrams", "words", "idf"))(name, value)
     ngrams, words, idf = value["ngrams"], value["words"], value["idf"]
-    if not (_are(ngrams, int) and len(ngrams) == 2 and 1 <= ngrams[0] <= ngrams[1] <= 100):
-        refuse(f"{name}.ngrams", ngrams, "the least and the greatest length of word sequences, from 1 to 100")
-    if not (_are(words, str) and words and len(set(words)) == len(words)):
-        refuse(f"{name}.words", words, "a list of different words")
-    if idf is not None and not (_are(idf, int, float) and all(map(_is_finite, idf)) and len(idf) == len(words)):
-        refuse(f"{name}.idf", idf, f"a list of {len(words)} numbers, one for each word")
+    if not (_list_of(int)(ngrams) and len(ngrams) == 2 and 1 <= ngrams[0] <= ngrams[1] <= 100):
+        fail(f"{name}.ngrams", ngrams, "is not the least and the greatest length of word sequences, from 1 to 100")
+    if not (_list_of(str)(words) and words and len(set(words)) == len(words)):
+        fail(f"{name}.words", words, "is not a list of different words")
+    if idf is not None and not (_list_of(int, float)(idf) and all(map(_is_finite, idf)) and len(idf) == len(words)):
+        fail(f"{name}.idf", idf, f"is not a list of {len(words)} numbers, one for each word")
 
 
 def _training(name: str, value: Any) -> None:
     """Check the summary of a training, which is empty for a model that was loaded and saved again."""
-    _fields(_TRAINING)(name, value)
+    _object(_TRAINING)(name, value)
     if value:
         size = ("n_samples",) if "n_samples" in value else ("n_sentences", "n_tokens")
-        _check_fields(f"{name}.", value, {}, ("status", "objective", "violation", "iterations", "seconds", *size))
+        _check_fields(f"{name}.", value, {}, (*_NEEDED, *size))
 
 
-_text = _is("a text", lambda value: type(value) is str)
-_number = _is("a finite number", _is_finite)
-_strength = _is("a finite number >= 0", lambda value: _is_finite(value) and value >= 0)
-_any_number = _is("a number", _is_any_number)
-_truth = _is("true or false", lambda value: type(value) is bool)
-_scalar = _is("a single value", lambda value: type(value) not in (list, dict))
-_object = _is("a JSON object", lambda value: type(value) is dict)
-_threads = _is("a number of threads", lambda value: type(value) is int and (value == -1 or 1 <= value <= 2**16))
-_texts = _is("a list of texts", lambda value: _are(value, str))
-_format = _is("a format of data", lambda value: type(value) is str and (value in _NO_FORMATS or is_format(value)))
-_scores = _is("scores by name", lambda value: type(value) is dict and all(map(_is_any_number, value.values())))
-
+_count = partial(whole_number, least=0, most=2**63 - 1)
+_width = partial(whole_number, least=1, most=2**31)
+_number = partial(real_number, range="a finite number", fits=lambda _: True)
+_texts = _is("a list of texts", _list_of(str))
+_START: dict[str, Check] = {"model": text, "n_shared": _count, "n_features": _count, "new_labels": _texts}
+_NEEDED = ("status", "objective", "violation", "iterations", "seconds")
 _TRAINING: dict[str, Check] = {
-    "n_sentences": _whole(),
-    "n_tokens": _whole(),
-    "n_samples": _whole(),
-    "n_features": _whole(),
-    "chosen": _text,
-    "status": _text,
-    "objective": _number,
-    "nll": _number,
-    "violation": _or_none(_any_number),
-    "gap": _or_none(_number),
-    "iterations": _whole(),
-    "passes": _number,
-    "seconds": _number,
-    "kept": _whole(),
-    "dev": _scores,
-    "start": _fields(
-        {"model": _text, "n_shared": _whole(), "n_features": _whole(), "new_labels": _texts},
-        ("model", "n_shared", "n_features", "new_labels"),
-    ),
+    **dict.fromkeys(("n_sentences", "n_tokens", "n_samples", "n_features", "iterations", "kept"), _count),
+    **dict.fromkeys(("objective", "nll", "passes", "seconds"), _number),
+    **dict.fromkeys(("chosen", "status"), text),
+    "violation": optional(_is("a number", _is_number)),
+    "gap": optional(_number),
+    "dev": _is("scores by name", lambda value: type(value) is dict and all(map(_is_number, value.values()))),
+    "start": _object(_START, tuple(_START)),
 }
 _EVERY: dict[str, Check] = {
-    "loglinear": _text,
-    "format": _format,
-    "l1": _strength,
-    "l2": _strength,
-    "solver": _text,
-    "tolerance": _or_none(_number),
-    "gap": _or_none(_number),
-    "solver_options": _or_none(_object),
-    "random_state": _scalar,
-    "max_iterations": _or_none(_whole()),
-    "keep": _or_none(_text),
-    "patience": _or_none(_whole()),
-    "min_count": _whole(1),
-    "n_jobs": _or_none(_threads),
-    "verbose": _scalar,
-    "constraints": _constraints,
-    "imported": _one_of(*PROGRAMS),
+    "loglinear": text,
+    "format": _is("a format of data", lambda value: type(value) is str and (value in _NO_FORMATS or is_format(value))),
+    "imported": partial(one_of, choices=tuple(PROGRAMS)),
     "text": _text_settings,
     "training": _training,
 }
-_CHAIN: dict[str, Check] = {
-    "label_type": _one_of("str", "int", "bool"),
-    "all_states": _truth,
-    "all_transitions": _truth,
-    "order": _whole(1, 2),
+_CHAIN: dict[str, Check] = {"label_type": partial(one_of, choices=("str", "int", "bool"))}
+_CLASSES: dict[str, Check] = {
+    "classes": _is("a list of texts or numbers", _list_of(str, int, float, bool)),
+    "class_type": _is("the type of an array", lambda value: type(value) is str and re.fullmatch(_ARRAY_TYPE, value)),
 }
-_MAXENT: dict[str, Check] = {
-    "classes": _is("a list of texts or numbers", lambda value: _are(value, str, int, float, bool)),
-    "class_type": _is("the type of an array", lambda value: type(value) is str and _ARRAY_TYPE.fullmatch(value)),
-    "n_columns": _or_none(_whole(1, 2**31)),
-    "multi_class": _one_of("softmax", "ovr"),
-    "fit_intercept": _truth,
-    "class_weight": _or_none(_text),
-}
+_MAXENT = _CLASSES | {"n_columns": optional(_width)}
+_PENALTY: dict[str, Check] = {"l1": strength, "l2": strength}
 _NETWORK: dict[str, Check] = {
-    "objective": _one_of("likelihood", "pseudolikelihood", "nodewise"),
-    "inference": _or_none(_one_of("loopy_bp", "trw", "exact", "gibbs")),
-    "inference_options": _or_none(_object),
-    "path_options": _or_none(_object),
-    "cuts": _or_none(_object),
-    "grouped": _truth,
-    "rule": _text,
-    "max_states": _whole(2),
-    "bins": _or_none(_whole(2)),
-    "names": _or_none(_texts),
+    **_PENALTY,
+    "names": optional(_texts),
     "categories": _is(
         "a list of lists of texts, numbers and truth values",
-        lambda value: _are(value, list) and all(_are(each, str, int, float, bool) for each in value),
+        lambda value: _list_of(list)(value) and all(map(_list_of(str, int, float, bool), value)),
     ),
     "category_types": _is(
         "a list of types of arrays",
-        lambda value: _are(value, str) and all(each == "O" or _ARRAY_TYPE.fullmatch(each) for each in value),
+        lambda value: _list_of(str)(value) and all(each == "O" or re.fullmatch(_ARRAY_TYPE, each) for each in value),
     ),
     "bin_edges": _is(
         "a list with a list of numbers, or nothing, for each variable",
         lambda value: (
-            _are(value, list, type(None))
-            and all(type(each) is list and all(map(_is_any_number, each)) for each in value if each is not None)
+            _list_of(list, type(None))(value) and all(map(_is_number, (edge for each in value for edge in each or ())))
         ),
     ),
 }
 _GRAPH: dict[str, Check] = {
-    "inference": _one_of("auto", "exact", "loopy_bp", "trw"),
-    "inference_options": _or_none(_object),
-    "symmetric": _truth,
-    "exact": _truth,
-    "classes": _MAXENT["classes"],
-    "class_type": _MAXENT["class_type"],
-    "class_weight": _or_none(_text),
-    "n_node_features": _whole(1, 2**31),
-    "n_edge_features": _whole(1, 2**31),
+    **_CLASSES,
+    **_PENALTY,
+    **dict.fromkeys(("symmetric", "exact"), truth_value),
+    **dict.fromkeys(("n_node_features", "n_edge_features"), _width),
 }
-# Kind -> the checks of its settings, and the names of those that have to be there.
-_SETTINGS: dict[str, tuple[dict[str, Check], tuple[str, ...]]] = {
+# Kind -> the checks of what its settings say beside options, and the names of the settings that have to be there.
+_SETTINGS: dict[str, tuple[dict[str, Check], Sequence[str]]] = {
     "chain": (_EVERY | _CHAIN, ()),
-    "maxent": (_EVERY | _MAXENT, ("classes", "class_type", "n_columns")),
-    "network": (_EVERY | _NETWORK, ("l1", "l2", "objective", "names", "categories", "category_types", "bin_edges")),
-    "graph": (_EVERY | _GRAPH, ("l1", "l2", *(_GRAPH.keys() - {"class_weight", "inference_options"}))),
+    "maxent": (_EVERY | _MAXENT, tuple(_MAXENT)),
+    "network": (_EVERY | _NETWORK, ("objective", *_NETWORK)),
+    "graph": (_EVERY | _GRAPH, ("inference", *_GRAPH)),
 }

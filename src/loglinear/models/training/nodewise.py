@@ -22,7 +22,9 @@ from ...problem import Problem
 from ...solvers import LBFGS, OWLQN
 from ...vectors import Vector
 
-__all__ = ["Nodewise", "nodewise"]
+__all__ = ["RULES", "Nodewise", "nodewise"]
+
+RULES = ("and", "or", "mean")
 
 
 @dataclass
@@ -88,7 +90,7 @@ def nodewise(
         DataError: see ``PseudoLikelihood``.
         OptionError: an option is out of its range, or the penalty spares features.
     """
-    one_of("rule", rule, ("and", "or", "mean"))
+    one_of("rule", rule, RULES)
     bound = "a finite number >= 0 (0 switches the test off)"
     for name, value in (("tolerance", tolerance), ("gradient_tolerance", gradient_tolerance)):
         real_number(name, value, bound, lambda x: x >= 0.0)

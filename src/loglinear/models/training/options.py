@@ -5,11 +5,29 @@ Solvers are imported when they are made, so that a program that only labels text
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from ...constraints import check_constraints
 from ...errors import OptionError
-from ...options import Options, check_options, one_of, option, option_class, whole_number
+from ...options import (
+    USEFUL,
+    Options,
+    fail,
+    limit,
+    mapping,
+    one_of,
+    option,
+    option_class,
+    optional,
+    real_number,
+    strength,
+    text,
+    truth_types,
+    truth_value,
+    whole_number,
+)
 
 if TYPE_CHECKING:
     from ...minimize import Stop
@@ -17,14 +35,53 @@ if TYPE_CHECKING:
     from ...solvers import Solver, SolverName
 
 __all__ = [
+    "SEED",
+    "ClassifierParameters",
     "DevOptions",
     "DevParameters",
+    "GraphParameters",
     "Minimisation",
     "RunOptions",
     "SolverOptions",
     "SolverParameters",
+    "check_solver",
     "thread_count",
 ]
+
+
+def check_solver(name: str, value: Any) -> None:
+    """Raise OptionError if a value is neither a name nor a solver; names are looked up when the solver is made."""
+    if value is None or isinstance(value, str):
+        return
+    from ...solvers import is_solver
+
+    if not is_solver(value):
+        fail(name, value, "is neither the name of a solver nor an object with init and step")
+
+
+def check_verbose(name: str, value: Any) -> None:
+    """Raise OptionError if a value is neither a truth value nor a number, which scikit-learn uses for more output."""
+    if not isinstance(value, truth_types()):
+        whole_number(name, value, 0, 2**31 - 1)
+
+
+def check_class_weight(name: str, value: Any) -> None:
+    """Raise OptionError if a value is neither None, weights by class nor a name, which scikit-learn looks up."""
+    if value is not None and not isinstance(value, Mapping):
+        text(name, value)
+
+
+def thread_count(n_jobs: int | None, name: str = "n_jobs") -> int:
+    """Return the number of threads that scikit-learn's n_jobs stands for; 0 is all cores.
+
+    Raises:
+        OptionError: it is neither None, -1 nor a positive whole number.
+    """
+    return 0 if n_jobs is None or n_jobs == -1 else whole_number(name, n_jobs, 1, 2**16)
+
+
+GraphInference = Literal["auto", "exact", "loopy_bp", "trw"]
+SEED = optional(partial(whole_number, least=0, most=2**64 - 1))
 
 
 @option_class
@@ -35,29 +92,39 @@ class Minimisation(Options):
     and the settings in model files derive from the fields.
     """
 
-    l1: float = option(default=0.0, help="strength of the L1 penalty l1 * |w|_1, >= 0; CRFsuite's c1, CRF++'s 1 / C")
+    l1: float = option(
+        default=0.0,
+        help="strength of the L1 penalty l1 * |w|_1, >= 0; CRFsuite's c1, CRF++'s 1 / C",
+        check=strength,
+    )
     l2: float | None = option(
         default=None,
         help="strength of the L2 penalty (l2 / 2) * |w|^2, >= 0; twice CRFsuite's c2, CRF++'s 1 / C; by default 1 "
         "without l1, 0 with it",
+        check=optional(strength),
     )
     solver: SolverName | Solver[Any] | None = option(
         default=None,
         help="name of a solver; by default auto, which chooses one by penalty, kind and size of the problem, and says "
         "which. A solver object will do as well.",
+        check=check_solver,
     )
     tolerance: float | None = option(
         default=None,
         help="of a solver given by name or by default: when it has converged, for most solvers when the mean relative "
         "decrease of the objective over the last 5 steps is below it; by default the solver's own",
+        check=optional(partial(real_number, range="a number >= 0", fits=lambda x: x >= 0.0)),
     )
     solver_options: Mapping[str, Any] | None = option(
         default=None,
         help="further options of a solver given by name, such as passes=10; `loglinear solvers NAME` lists them. A "
         "dict.",
+        check=optional(mapping),
     )
-    random_state: int = option(default=0, help="seed of a stochastic solver given by name")
-    max_iterations: int | None = option(default=1000, help="limit on the solver's steps. None for no limit.")
+    random_state: int = option(default=0, help="seed of a stochastic solver given by name", check=SEED)
+    max_iterations: int | None = option(
+        default=1000, help="limit on the solver's steps. None for no limit.", check=partial(limit, whole=True)
+    )
 
 
 @option_class
@@ -69,6 +136,7 @@ class SolverParameters(Minimisation):
         help="stop when the objective is proved to be within this share of its optimum, such as 0.001. A solver given "
         "by name or by default then has a tolerance of 0 unless one is given. Needs a convex objective; without l2 the "
         "proof comes late. None for no such limit.",
+        check=partial(limit, most=USEFUL),
     )
 
 
@@ -77,11 +145,8 @@ class SolverOptions(SolverParameters):
     """The solver, penalty and limits that the options stand for."""
 
     def check(self) -> None:
-        """Raise OptionError if an option is out of its range: that is cheaper to find before data are read."""
-        check_options(self)
-        self.penalty()
+        """Raise OptionError if the options do not suit the solver: that is cheaper to find before data are read."""
         self.make_solver()
-        self.stop()
 
     def penalty(self) -> ElasticNet:
         """Return the penalty, with the default for l2 filled in."""
@@ -119,13 +184,10 @@ class SolverOptions(SolverParameters):
         Raises:
             OptionError: there is no such solver, or it has no such option.
         """
-        from ...solvers import SOLVERS, is_solver, make_solver, option_names, solver_name
+        from ...solvers import SOLVERS, make_solver, option_names, solver_name
 
         if self.solver is None or isinstance(self.solver, str):
             name = self.solver or default
-            if not isinstance(self.solver_options or {}, Mapping):
-                message = f"solver_options={self.solver_options!r} is no mapping of names to values"
-                raise OptionError(message)
             given: dict[str, Any] = {}
             known = option_names(SOLVERS[name]) if name in SOLVERS else []
             if self.tolerance is not None:
@@ -138,9 +200,6 @@ class SolverOptions(SolverParameters):
         if self.solver_options:
             message = f"solver_options={self.solver_options!r} go with the name of a solver; give them to the object"
             raise OptionError(message)
-        if not is_solver(self.solver):
-            message = f"solver={self.solver!r} is neither the name of a solver nor an object with init and step"
-            raise OptionError(message)
         return solver_name(self.solver), self.solver
 
 
@@ -152,12 +211,12 @@ class DevParameters(Options):
         default=None,
         help="weights to keep: last, or best by the score on development data; by default best with a patience, else "
         "last",
-        check=lambda name, value: None if value is None else one_of(name, value, ("last", "best")),
+        check=optional(partial(one_of, choices=("last", "best"))),
     )
     patience: int | None = option(
         default=None,
         help="stop when the score on development data has not risen for this many iterations. None for no such limit.",
-        check=lambda name, value: None if value is None else whole_number(name, value, 1, 2**31 - 1),
+        check=optional(partial(whole_number, least=1, most=2**31 - 1)),
     )
 
 
@@ -166,8 +225,7 @@ class DevOptions(DevParameters):
     """The use of development data, beside being scored."""
 
     def check(self, *, given: bool) -> None:
-        """Raise OptionError if an option is out of its range, or is set and no development data are given."""
-        check_options(self)
+        """Raise OptionError if an option is set and no development data are given."""
         if not given and (self.keep == "best" or self.patience is not None):
             name = "patience" if self.patience is not None else "keep='best'"
             message = f"{name} needs development data (X_dev and y_dev; on the command line --dev)"
@@ -183,14 +241,69 @@ class DevOptions(DevParameters):
 class RunOptions(Options):
     """How an estimator runs; the model does not depend on it."""
 
-    n_jobs: int | None = option(default=None, help="threads; None and -1 stand for all cores")
-    verbose: bool = option(default=False, help="whether to print a line to stderr at every iteration")
+    n_jobs: int | None = option(
+        default=None,
+        help="threads; None and -1 stand for all cores",
+        check=lambda name, value: thread_count(value, name),
+    )
+    verbose: bool = option(
+        default=False, help="whether to print a line to stderr at every iteration", check=check_verbose
+    )
 
 
-def thread_count(n_jobs: int | None) -> int:
-    """Return the number of threads that scikit-learn's n_jobs stands for; 0 is all cores.
+@option_class
+class ClassifierParameters(Options):
+    """What a classifier is."""
 
-    Raises:
-        OptionError: it is neither None, -1 nor a positive whole number.
-    """
-    return 0 if n_jobs is None or n_jobs == -1 else whole_number("n_jobs", n_jobs, 1, 2**16)
+    multi_class: Literal["softmax", "ovr"] = option(
+        default="softmax",
+        help='with more than two classes, "softmax" (one model) or "ovr" (each class against the rest)',
+        check=partial(one_of, choices=("softmax", "ovr")),
+    )
+    fit_intercept: bool = option(default=True, help="whether there is an intercept", check=truth_value)
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = option(
+        default=None,
+        help='a dict of weights by class, "balanced" (inversely to the classes\' frequencies), or None',
+        check=check_class_weight,
+    )
+    min_count: int = option(
+        default=1,
+        help="attributes in fewer samples are left out, >= 1; of columns without names none is",
+        check=partial(whole_number, least=1, most=2**32 - 1),
+    )
+
+
+@option_class
+class GraphParameters(Options):
+    """What a field on graphs is."""
+
+    inference: GraphInference = option(
+        default="auto",
+        help='"exact", "loopy_bp", "trw" (tree-reweighted), or "auto": exact on trees and on graphs that are hardly '
+        "wider, loopy_bp elsewhere",
+        check=partial(one_of, choices=get_args(GraphInference)),
+    )
+    inference_options: Mapping[str, Any] | None = option(
+        default=None,
+        help='options of an inference given by name, such as {"damping": 0.5}; see `loglinear.networks`',
+        check=optional(mapping),
+    )
+    symmetric: bool = option(
+        default=False,
+        help="whether both orders of a pair of labels have the same weight, for edges without direction",
+        check=truth_value,
+    )
+    constraints: Sequence[tuple[Any, Any]] | None = option(
+        default=None,
+        help='pairs of labels that no edge may have, the label of its first node first, as ``[("b", "a")]``; of '
+        "symmetric weights in either order",
+        check=check_constraints,
+    )
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = option(
+        default=None,
+        help='what a wrong label of a node costs in training, nats, by the right label, or "balanced": '
+        "n_nodes / (n_labels * count of the label). None for the plain likelihood. With costs the objective is the "
+        "softmax-margin (Gimpel & Smith 2010), which asks for a score that is higher by the cost, and so looks more "
+        "closely at rare labels.",
+        check=check_class_weight,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,12 +13,23 @@ import numpy as np
 from ...errors import OptionError
 from ...minimize import Callback, Stop, minimize
 from ...networks.graph import Graph, Report
-from ...networks.inference import InferenceName, make_inference
+from ...networks.inference import INFERENCES, InferenceName, make_inference
 from ...networks.loopy_bp import LoopyBP, Propagation
 from ...networks.numbering import Codes, Numbering, Numbers, merged
 from ...objectives.network import NetworkLikelihood
 from ...objectives.pseudolikelihood import PseudoLikelihood
-from ...options import check_options, one_of, option, option_class, real_number, truth_value, whole_number
+from ...options import (
+    fail,
+    mapping,
+    one_of,
+    option,
+    option_class,
+    optional,
+    real_number,
+    strength,
+    truth_value,
+    whole_number,
+)
 from ...path import Path, falling, followed, path, warn_if_best_is_last
 from ...penalty import ElasticNet, GroupLasso
 from ...problem import Problem
@@ -25,8 +37,8 @@ from ...result import Result, Status
 from ...solvers import LBFGS, Solver, SolverName
 from ...trace import Trace
 from ...vectors import Vector
-from .nodewise import nodewise
-from .options import Minimisation, SolverOptions
+from .nodewise import RULES, nodewise
+from .options import SEED, Minimisation, SolverOptions, check_solver
 from .resampling import bootstrap_rows, in_parallel, instability, subsample_rows
 
 __all__ = ["OBJECTIVES", "NetworkOptions", "NetworkParameters", "Trained", "Training", "train_network"]
@@ -52,32 +64,36 @@ class NetworkParameters(Minimisation):
         'information criterion (Foygel & Drton 2010), "cv", cross validation, or "stars", the stability of the edges '
         "on subsamples "
         "(Liu, Roeder & Wasserman 2010)",
+        check=lambda name, value: check_strength(name, value),
     )
-    l2: float = option(default=0.0, help="strength of the L2 penalty (l2 / 2) * |w|^2, >= 0")
+    l2: float = option(default=0.0, help="strength of the L2 penalty (l2 / 2) * |w|^2, >= 0", check=strength)
     solver: SolverName | Solver[Any] = option(
         default="grafting_light",
         help="name of a solver, or a solver object. The default needs an l1 > 0; groups get prox_gradient in its "
         "place. "
         '"nodewise" has solvers of its own, and no use for this option.',
+        check=check_solver,
     )
     solver_options: Mapping[str, Any] | None = option(
         default=None,
         help="further options of a solver given by name, such as steps=5. With the likelihood grafting_light selects "
         "n_variables / 10 weights at a time unless ``select`` says otherwise.",
+        check=optional(mapping),
     )
-    random_state: int = option(default=0, help="seed of all that is drawn")
+    random_state: int = option(default=0, help="seed of all that is drawn", check=SEED)
     objective: ObjectiveName = option(
         default="pseudolikelihood",
         help='"likelihood", "pseudolikelihood" (all conditionals at once, an edge\'s weights shared by both ends) or '
         '"nodewise" (each by itself; the two estimates of an edge are joined by ``rule``)',
-        check=lambda name, value: one_of(name, value, OBJECTIVES),
+        check=partial(one_of, choices=OBJECTIVES),
     )
     inference: InferenceName | None = option(
         default=None,
         help='of objective="likelihood": "loopy_bp", its default, "trw", "exact" (small tree-width) or "gibbs"',
+        check=optional(partial(one_of, choices=tuple(INFERENCES))),
     )
     inference_options: Mapping[str, Any] | None = option(
-        default=None, help="options of the inference. A dict; see `loglinear.networks`."
+        default=None, help="options of the inference. A dict; see `loglinear.networks`.", check=optional(mapping)
     )
     grouped: bool = option(
         default=False,
@@ -87,29 +103,31 @@ class NetworkParameters(Minimisation):
     rule: Literal["and", "or"] = option(
         default="and",
         help='of "nodewise": an edge needs both estimates ("and") or one ("or"); its weight is their mean',
+        check=partial(one_of, choices=RULES),
     )
     path_options: Mapping[str, Any] | None = option(
         default=None,
         help="options of a path: ``l1``, the number of strengths, behind which EBIC goes on until it has turned, or "
         "the strengths; ``ratio`` of the last to the first; ``gamma`` of EBIC; ``folds`` of cross validation; "
         "``subsamples`` and the largest ``instability`` of stars",
+        check=optional(mapping),
     )
     max_states: int = option(
         default=32,
         help="most states of a variable; a variable of more is refused",
-        check=lambda name, value: whole_number(name, value, 2, 2**16 - 1),
+        check=partial(whole_number, least=2, most=2**16 - 1),
     )
     bins: int | None = option(
         default=None,
         help="cut every column of numbers that has more different values than this into this many ranges, of about "
         "equally many values each",
-        check=lambda name, value: None if value is None else whole_number(name, value, 2, 2**16 - 1),
+        check=optional(partial(whole_number, least=2, most=2**16 - 1)),
     )
     cuts: Mapping[Any, Sequence[float]] | None = option(
         default=None,
         help="edges between the bins of columns of numbers, ascending, by the column's name, as in {'age': [18, 30, "
         "65]}. An edge belongs to the bin above it. Where columns have no names, by their number.",
-        check=lambda name, value: check_cuts(name, value),
+        check=optional(lambda name, value: check_cuts(name, value)),
     )
 
 
@@ -118,11 +136,7 @@ class NetworkOptions(NetworkParameters):
     """How to train a network."""
 
     def check(self) -> None:
-        """Raise OptionError if an option is out of its range, or contradicts another one."""
-        check_options(self)
-        if isinstance(self.l1, str) and self.l1 not in CRITERIA:
-            message = f"l1={self.l1!r} is neither a number >= 0 nor one of {', '.join(CRITERIA)}"
-            raise OptionError(message)
+        """Raise OptionError if an option contradicts another one."""
         if self.inference is not None and self.objective != "likelihood":
             message = f'inference={self.inference!r} is for objective="likelihood": {self.objective!r} needs none; '
             message += "leave one of them out"
@@ -136,14 +150,19 @@ class NetworkOptions(NetworkParameters):
         return SolverOptions(**shared | {"l1": l1} | changes)
 
 
+def check_strength(name: str, value: Any) -> None:
+    """Raise OptionError unless the value is the strength of a penalty or a criterion that chooses it."""
+    if not isinstance(value, str):
+        strength(name, value)
+    elif value not in CRITERIA:
+        fail(name, value, f"is neither a number >= 0 nor one of {', '.join(CRITERIA)}")
+
+
 def check_cuts(name: str, value: Any) -> None:
-    """Raise OptionError unless the value is None, or a mapping to ascending finite numbers."""
-    if value is None:
-        return
+    """Raise OptionError unless the value is a mapping to ascending finite numbers."""
     wanted = "a mapping of columns to numbers that ascend, such as {'age': [18, 30, 65]}"
     if not isinstance(value, Mapping):
-        message = f"{name}={value!r} is not {wanted}"
-        raise OptionError(message)
+        fail(name, value, f"is not {wanted}")
     for column, edges in value.items():
         try:
             found = np.array(edges, dtype=np.float64)
