@@ -22,6 +22,7 @@ PYTHON_FLOORS = (
     ("penalty", "trace"),
     ("problem", "result"),
     ("gap", "gain"),
+    ("certificate", "stopping"),
     ("solvers",),
     ("minimize",),
     ("path",),

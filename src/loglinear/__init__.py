@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         TemplateError,
     )
     from .metrics import evaluate
-    from .minimize import Stop, minimize
+    from .minimize import minimize
     from .models.chain import ChainCRF
     from .models.files.tagging import Span, Tagging
     from .models.graph import GraphCRF
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .problem import Objective, Problem
     from .result import Result, Status
     from .solvers import LBFGS, OWLQN, SGDL1, TwoStage, tune_learning_rate
+    from .stopping import Stop
     from .trace import Trace, TraceRecord
 
 
@@ -55,7 +56,7 @@ _HOME = {
     "OptionError": "errors",
     "TemplateError": "errors",
     "evaluate": "metrics",
-    "Stop": "minimize",
+    "Stop": "stopping",
     "minimize": "minimize",
     "ChainCRF": "models.chain",
     "Checkpoint": "models.training.checkpoint",

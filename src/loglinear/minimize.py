@@ -2,90 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from . import vectors
+from .certificate import Verdict, gap_on_the_way, verdict
 from .errors import OptionError
-from .gain import has_settled
-from .gap import cannot_be_met, duality_gap, no_bound, useful
-from .options import USEFUL, limit
+from .gap import no_bound
 from .problem import Problem
-from .result import OnSome, Result, State, Status, WithGradient
-from .solvers import Auto, Measuring, Solver
+from .result import Result, State, Status, known_violation, on_some
 from .solvers.common.needs import check
+from .solvers.common.solver import Choosing, Measuring, Solver
+from .stopping import Stop
 from .trace import Trace, TraceRecord
 
-__all__ = ["Callback", "Stop", "minimize", "with_distance"]
+__all__ = ["Callback", "minimize"]
 
 Callback = Callable[[TraceRecord, Any], "bool | None"]
-# Class and protocol -> whether instances of the class have what the protocol asks for; see `_meets`.
-_ANSWERS: dict[tuple[type, type], bool] = {}
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Limits of a minimisation; None is no limit. The limit that is reached first stops it, after a complete step.
-
-    Args:
-        max_iterations: steps since the solver's start, those before a checkpoint included, >= 0.
-        max_passes: effective passes over the data, likewise, >= 0.
-        max_seconds: solver seconds of this call, >= 0.
-        violation: stop, as converged, when the optimality violation is at most this, >= 0.
-        gap: stop, as converged, when the distance of the objective from its optimum is proved to be at most this share
-            of the objective, from 0 to 0.1; see ``loglinear.gap`` for the bound and its cost.
-
-    Raises:
-        OptionError: a limit is negative or no number; from ``minimize`` when the problem has no bound for ``gap``.
-
-    Example:
-        >>> from loglinear import LBFGS, ClassifierObjective, Problem, Stop, minimize
-        >>> objective = ClassifierObjective([[1.0], [2.0], [3.0]], [0, 1, 0], n_classes=2)
-        >>> minimize(Problem(objective), LBFGS(), stop=Stop(max_iterations=2, max_seconds=60)).iterations
-        2
-    """
-
-    max_iterations: int | None = None
-    max_passes: float | None = None
-    max_seconds: float | None = None
-    violation: float | None = None
-    gap: float | None = None
-
-    def __post_init__(self) -> None:
-        limit("max_iterations", self.max_iterations, whole=True)
-        for name in ("max_passes", "max_seconds", "violation"):
-            limit(name, getattr(self, name))
-        limit("gap", self.gap, USEFUL)
-
-    def status(self, state: State, seconds: float, gap: float | None = None) -> Status:
-        """Return why to stop in this state; the solver's own verdict comes first, RUNNING is to go on.
-
-        Args:
-            state: of the solver.
-            seconds: solver seconds so far.
-            gap: bound of the distance from the optimum, nats; None if it is not known.
-        """
-        if state.status is not Status.RUNNING:
-            return state.status
-        if self.violation is not None and _known_violation(state) <= self.violation:
-            return Status.VIOLATION_REACHED
-        if self.gap is not None and gap is not None and gap <= self.gap * abs(state.objective):
-            return Status.GAP_REACHED
-        if self.max_iterations is not None and state.iteration >= self.max_iterations:
-            return Status.MAX_ITERATIONS
-        if self.max_passes is not None and state.passes >= self.max_passes:
-            return Status.MAX_PASSES
-        if self.max_seconds is not None and seconds >= self.max_seconds:
-            return Status.MAX_SECONDS
-        return Status.RUNNING
 
 
 def minimize(
@@ -155,32 +94,22 @@ def _minimize(
     callbacks: tuple[Callback, ...],
     state: Any,
 ) -> Result:
-    seconds = 0.0
-    if state is None:
-        weights = _starting_weights(problem, w0)
-        began = time.perf_counter()
-        state = solver.init(problem, weights)
-        seconds = time.perf_counter() - began
-    elif w0 is not None:
-        message = "both w0 and state are given; a state holds its weights, so leave out w0"
-        raise OptionError(message)
-    elif np.shape(state.w) != (problem.n_features,):
-        message = f"state has weights of shape {np.shape(state.w)}, the problem has {problem.n_features} features"
-        raise OptionError(message)
+    state, seconds = _started(problem, solver, w0, state)
+    measures = solver.measure if isinstance(solver, Measuring) else None
     trace = Trace()
-    distance: list[Any] = []
+    final: Verdict | None = None
     try:
         while True:
-            state = _measured(problem, solver, state)
+            state = measures(problem, state) if measures else state
             record = _record(state, seconds)
             trace.append(record)
             status = stop.status(state, seconds)
             if status is Status.RUNNING and stop.gap is not None:
-                record.gap = _gap(problem, state, stop.gap)
+                record.gap = gap_on_the_way(problem, state, stop.gap)
                 status = stop.status(state, seconds, record.gap)
             if status is not Status.RUNNING:
-                status, *distance = _verdict(problem, state, status, record.gap)
-                record.violation, record.gap = distance
+                final = verdict(problem, state, status, record.gap)
+                status, record.violation, record.gap = final.status, final.violation, final.gap
             stopped = [callback(record, state) for callback in callbacks]
             if status is Status.RUNNING and any(stopped):
                 status = Status.STOPPED_BY_CALLBACK
@@ -191,95 +120,44 @@ def _minimize(
             seconds += time.perf_counter() - began
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-        state = _measured(problem, solver, state)
+        state = measures(problem, state) if measures else state
         if not trace or trace[-1].iteration != state.iteration:
             trace.append(_record(state, seconds))
-    if not distance:
-        distance = [_known_violation(state), None]
+    if final is None:
+        final = Verdict(status, known_violation(state), None)
         with suppress(KeyboardInterrupt):
-            _, *distance = _verdict(problem, state, status)
-        trace[-1].violation, trace[-1].gap = distance
+            final = verdict(problem, state, status)
+        trace[-1].violation, trace[-1].gap = final.violation, final.gap
     return Result(
         w=state.w.copy(),
         status=status,
         trace=trace,
         objective=state.objective,
         nll=state.nll,
-        violation=distance[0],
+        violation=final.violation,
         iterations=state.iteration,
         passes=state.passes,
         gradient_evaluations=state.gradient_evaluations,
         seconds=seconds,
         state=state,
-        chosen=str(solver.choice(problem)) if isinstance(solver, Auto) else None,
-        gap=distance[1],
+        chosen=str(solver.choice(problem)) if isinstance(solver, Choosing) else None,
+        gap=final.gap,
     )
 
 
-def with_distance(problem: Problem, result: Result) -> Result:
-    """Return a result whose violation and gap, its record's too, are evaluated at its weights: one evaluation."""
-    gradient = np.zeros_like(result.w)
-    with vectors.on_threads(problem.n_threads):
-        nll = problem.evaluate(result.w, gradient)
-        gap = duality_gap(problem, result.w, nll, gradient)
-        violation = problem.penalty.violation(result.w, gradient)
-    result.record.violation, result.record.gap = violation, useful(gap, result.objective)
-    return replace(result, violation=violation, gap=result.record.gap)
-
-
-def _gap(problem: Problem, state: Any, target: float) -> float | None:
-    """Return a bound of the distance from the optimum on the way; None where it is useless, or plainly too large."""
-    if _is_partial(state):
-        return None
-    if cannot_be_met(problem, target * abs(state.objective), state.objective, state.violation):
-        return None
-    return useful(duality_gap(problem, state.w, *_gradient(problem, state)), state.objective)
-
-
-def _gradient(problem: Problem, state: Any) -> tuple[float, vectors.Vector]:
-    """Return the NLL at the weights of a state and its gradient by all features, by an evaluation if need be."""
-    known = state.whole_gradient if isinstance(state, WithGradient) else None
-    if known is not None:
-        return state.nll, known
-    gradient = np.zeros_like(state.w)
-    return problem.evaluate(state.w, gradient), gradient
-
-
-def _verdict(
-    problem: Problem, state: Any, status: Status, gap: float | None = None
-) -> tuple[Status, float, float | None]:
-    """Return how a minimisation ended: its status, the violation by all features, and a gap, if it is not known yet.
-
-    The status is STALLED if the solver takes for convergence what is none; see ``loglinear.gain``.
-    """
-    evaluated = cache(lambda: _gradient(problem, state))
-    violation = problem.penalty.violation(state.w, evaluated()[1]) if _is_partial(state) else state.violation
-    if gap is None and not no_bound(problem):
-        gap = useful(duality_gap(problem, state.w, *evaluated()), state.objective)
-    if status is Status.CONVERGED and not has_settled(problem, state.w, *evaluated(), gap):
-        status = Status.STALLED
-    return status, violation, gap
-
-
-def _meets(thing: object, protocol: type) -> bool:
-    """Whether a solver or state has what a protocol asks for; asked of each class once, since the answer takes long."""
-    question = type(thing), protocol
-    if question not in _ANSWERS:
-        _ANSWERS[question] = isinstance(thing, protocol)
-    return _ANSWERS[question]
-
-
-def _is_partial(state: Any) -> bool:
-    return _meets(state, OnSome) and state.partial
-
-
-def _known_violation(state: Any) -> float:
-    """Return the violation by all features; NaN where the state knows it of a smaller problem only."""
-    return math.nan if _is_partial(state) else state.violation
-
-
-def _measured(problem: Problem, solver: Any, state: Any) -> Any:
-    return solver.measure(problem, state) if _meets(solver, Measuring) else state
+def _started(problem: Problem, solver: Solver[Any], w0: npt.ArrayLike | None, state: Any) -> tuple[Any, float]:
+    """Return the state to begin with, and the seconds that the solver took to make it."""
+    if state is None:
+        weights = _starting_weights(problem, w0)
+        began = time.perf_counter()
+        return solver.init(problem, weights), time.perf_counter() - began
+    if w0 is not None:
+        message = "both w0 and state are given; a state holds its weights, so leave out w0"
+        raise OptionError(message)
+    if np.shape(state.w) != (problem.n_features,):
+        message = f"state has weights of shape {np.shape(state.w)}, the problem has {problem.n_features} features"
+        raise OptionError(message)
+    return state, 0.0
 
 
 def _starting_weights(problem: Problem, w0: npt.ArrayLike | None) -> vectors.Vector:
@@ -300,7 +178,8 @@ def _starting_weights(problem: Problem, w0: npt.ArrayLike | None) -> vectors.Vec
     return weights
 
 
-def _record(state: Any, seconds: float) -> TraceRecord:
+def _record(state: State, seconds: float) -> TraceRecord:
+    small = on_some(state)
     return TraceRecord(
         iteration=state.iteration,
         passes=state.passes,
@@ -309,6 +188,6 @@ def _record(state: Any, seconds: float) -> TraceRecord:
         objective=state.objective,
         nll=state.nll,
         nnz=vectors.count_nonzero(state.w),
-        violation=_known_violation(state),
-        working_set=state.working_set if _meets(state, OnSome) else None,
+        violation=known_violation(state),
+        working_set=small.working_set if small else None,
     )

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from . import vectors
 from .errors import OptionError, warn
-from .minimize import Callback, Stop, minimize
+from .minimize import Callback, minimize
 from .options import real_number, whole_number
 from .penalty import ElasticNet
 from .problem import Problem
 from .result import Result, Status
 from .solvers import LBFGS, GraftingLight, Solver
 from .solvers.common.working_set import Block
+from .stopping import Stop
 from .vectors import Vector
 
 __all__ = ["Path", "PathPoint", "falling", "largest_l1", "onward", "path", "warn_if_best_is_last"]

@@ -3,15 +3,16 @@
 F(w) = sum over samples of -log p(y | x; w) + l1 |w|_1 + (l2 / 2) |w|^2, in nats.
 
 Any Python object with the three names of ``Objective`` can be minimised. Every other protocol here is an ability that
-an objective may have besides: a solver declares which it needs (``solvers/common/needs.py``), and one check names what
-is missing. The first line of a protocol's docstring ends the sentence "the solver needs ...".
+an objective may have besides; an ability that one solver alone asks for is in the solver's module. A solver declares
+what it needs (``solvers/common/needs.py``), and one check names what is missing. The first line of a protocol's
+docstring ends the sentence "the solver needs ...".
 """
 
 from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
-from typing import Any, Protocol, SupportsIndex, cast, runtime_checkable
+from typing import Protocol, SupportsIndex, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -21,15 +22,8 @@ from .penalty import ElasticNet, Penalty, Separable
 from .vectors import Vector
 
 __all__ = [
-    "Aggregatable",
-    "Batched",
-    "Classifier",
-    "Clusterable",
     "Convex",
     "Curved",
-    "Mixable",
-    "Mixing",
-    "NewtonStep",
     "Numbers",
     "Objective",
     "PerSample",
@@ -37,7 +31,6 @@ __all__ = [
     "Restrictable",
     "SamplePasses",
     "Threaded",
-    "TwoClasses",
     "Visits",
     "missing",
 ]
@@ -120,41 +113,6 @@ class Restrictable(Protocol):
 
 
 @runtime_checkable
-class Clusterable(Protocol):
-    """An objective that says which of its features may be clustered."""
-
-    @property
-    def clusterable(self) -> tuple[int, int]:
-        """First feature that may be clustered, and the one behind the last."""
-
-
-@runtime_checkable
-class Aggregatable(Protocol):
-    """An objective that can add up its features over clusters."""
-
-    def aggregate(self, cmap: npt.NDArray[Any], n_clusters: int) -> Objective | None:
-        """Return the objective as a function of the weights of clusters, beta_j = gamma_cmap(j).
-
-        Source: Mathur & Chakrabarti (2010), Eq. 15; the gradient is that of Eq. 14.
-
-        Args:
-            cmap: cluster of each feature, from 0 to n_clusters - 1, shape (n_features,).
-            n_clusters: number of clusters.
-
-        Returns:
-            An objective over n_clusters features; None if these clusters cannot be added up.
-        """
-
-
-@runtime_checkable
-class Batched(Protocol):
-    """An objective that can be evaluated on a batch of its samples."""
-
-    def batch(self, samples: Numbers, factor: float) -> Objective:
-        """Return the objective on some samples, over all features; the samples weigh ``factor`` times as much."""
-
-
-@runtime_checkable
 class Curved(Protocol):
     """An objective that knows, about, the diagonal of its Hessian."""
 
@@ -192,177 +150,18 @@ class Visits(SamplePasses, Protocol):
         """Ends of the runs of samples that lie together on disk; None for samples in memory."""
 
 
-@runtime_checkable
-class PerSample(Protocol):
+class PerSample(Objective, Protocol):
     """An objective that can go sample by sample."""
 
     def per_sample(self) -> SamplePasses:
         """Return the same problem for passes over its samples; made once."""
 
-    def sample(self, samples: Numbers) -> Objective:
+    def sample(self, samples: Numbers) -> PerSample:
         """Return the objective on some of the samples, over the features that occur there."""
 
     @property
     def n_unpenalised(self) -> int:
         """Number of the last weights, an intercept's, that passes spare from the penalty."""
-
-
-@dataclass(frozen=True)
-class Mixing:
-    """A pass of SGD over each part of the data, after which the parts' weights are averaged.
-
-    Attributes:
-        seed: of the sequences of visits.
-        epoch: number of the pass, from 0.
-        learning_rate: at the beginning of the pass.
-        decay: factor of the learning rate from the beginning to the end of the pass.
-        l1: penalty, over the number of samples of all parts.
-        l2: likewise.
-    """
-
-    seed: int
-    epoch: int
-    learning_rate: float
-    decay: float
-    l1: float
-    l2: float
-
-
-@runtime_checkable
-class Mixable(Protocol):
-    """An objective in parts that can go sample by sample within each."""
-
-    @property
-    def is_mixable(self) -> bool:
-        """Whether its parts can: not chains of second order."""
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether every attribute has the value 1."""
-
-    @property
-    def n_cells(self) -> int:
-        """Number of labels that the tokens may have, all tokens together."""
-
-    @property
-    def attributes_per_sample(self) -> float:
-        """Mean number of attributes of a sample."""
-
-    @property
-    def attributes_per_token(self) -> float:
-        """Mean number of attributes of a token."""
-
-    def mixed(self, w: Vector, mixing: Mixing) -> Vector:
-        """Return the average over the parts of the weights after a pass over each part from w, shape (n_features,)."""
-
-
-class Classifier(Protocol):
-    """A classifier with its design matrix."""
-
-    @property
-    def n_outputs(self) -> int:
-        """K of softmax, or 1: p(y = 1 | x) is the logistic function of x . w."""
-
-    @property
-    def design(self) -> Any:
-        """The x_ij, a SciPy CSR matrix, shape (n_samples, n_columns); n_features is n_columns * n_outputs."""
-
-    @property
-    def weights(self) -> Vector:
-        """Weights s_i of the samples, >= 0, shape (n_samples,)."""
-
-    @property
-    def targets(self) -> Numbers:
-        """Classes y_i of the samples, from 0, shape (n_samples,)."""
-
-    def probabilities(self, w: Vector) -> Vector:
-        """Return the p(k | x_i), shape (n_samples, n_outputs); with one output the p(1 | x_i)."""
-
-
-class NewtonStep(Protocol):
-    """An account of a step of ``ProxNewton``."""
-
-    @property
-    def nll(self) -> float:
-        """NLL at the weights after the step, nats."""
-
-    @property
-    def working_set(self) -> int:
-        """Number of columns in the working set."""
-
-    @property
-    def sweeps(self) -> int:
-        """Sweeps of coordinate descent over the working set."""
-
-    @property
-    def trials(self) -> int:
-        """Evaluations of the objective in the line search."""
-
-    @property
-    def moved(self) -> bool:
-        """Whether the weights changed."""
-
-    @property
-    def promised(self) -> float:
-        """Decrease of the objective that the quadratic model predicts, nats."""
-
-
-class TwoClasses(Protocol):
-    """A classifier that knows the curvature of two classes."""
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of weights of a column: 1 with two classes."""
-
-    @property
-    def n_unpenalised(self) -> int:
-        """Number of the last weights, the intercept's, that steps spare from the penalty."""
-
-    @property
-    def intercept(self) -> float:
-        """Value of the intercept's column; 0 if there is none."""
-
-    @property
-    def weights(self) -> Vector:
-        """Weights of the samples, >= 0, shape (n_samples,)."""
-
-    @property
-    def targets(self) -> Numbers:
-        """Classes of the samples, 0 or 1, shape (n_samples,)."""
-
-    def probabilities(self, w: Vector) -> Vector:
-        """Return p(1 | x) of every sample, shape (n_samples, 1)."""
-
-    def start(self, w: Vector) -> tuple[float, Vector, Vector]:
-        """Return the NLL, x . w of every sample, and the gradient."""
-
-    def newton_step(
-        self,
-        w: Vector,
-        scores: Vector,
-        gradient: Vector,
-        *,
-        l1: float,
-        l2: float,
-        precision: float,
-        sweeps: int,
-        least: int,
-    ) -> NewtonStep:
-        """Make a step of ``ProxNewton``, updating the arrays."""
-
-    def dual_start(self, alpha: Vector) -> tuple[Vector, Vector]:
-        """Return the weights that dual variables stand for, and the squared norms of the samples."""
-
-    def dual_pass(self, w: Vector, alpha: Vector, squares: Vector, visits: Numbers, l2: float) -> float:
-        """Make a pass of ``DualCD`` over the samples ``visits``, updating w and alpha.
-
-        Returns:
-            The largest difference between a sample's score and the log-odds of its dual variable.
-        """
 
 
 def missing(thing: object, protocol: type) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from .trace import Trace, TraceRecord, percentage
 from .vectors import Vector
@@ -18,12 +18,17 @@ __all__ = [
     "WarmStart",
     "WithGradient",
     "distance",
+    "is_partial",
+    "known_violation",
+    "on_some",
     "status_text",
     "violation_text",
 ]
 
 # Last steps whose mean decrease is told.
 _WINDOW = 5
+# Class of states -> whether they are of a solver that works on some of the features: asking takes long.
+_ON_SOME: dict[type, bool] = {}
 
 
 class Status(Enum):
@@ -129,6 +134,25 @@ class WithGradient(Protocol):
     @property
     def whole_gradient(self) -> Vector | None:
         """Gradient of the unpenalised NLL at w, shape (n_features,); None where the state does not hold it."""
+
+
+def on_some(state: State) -> OnSome | None:
+    """Return the state as one of a solver that works on some of the features; None if it is not one."""
+    kind = type(state)
+    if kind not in _ON_SOME:
+        _ON_SOME[kind] = isinstance(state, OnSome)
+    return cast(OnSome, state) if _ON_SOME[kind] else None
+
+
+def is_partial(state: State) -> bool:
+    """Whether the violation of a state is that of a smaller problem."""
+    small = on_some(state)
+    return small is not None and small.partial
+
+
+def known_violation(state: State) -> float:
+    """Return the violation by all features; NaN where the state knows it of a smaller problem only."""
+    return math.nan if is_partial(state) else state.violation
 
 
 @dataclass(frozen=True)

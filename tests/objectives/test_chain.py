@@ -14,8 +14,10 @@ from examples import examples
 from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet, Problem, Stop, minimize
 from loglinear.errors import DataError, OptionError
 from loglinear.models.files.chain import weighted_features
-from loglinear.problem import Aggregatable, Batched, Clusterable, Objective, PerSample, Restrictable, Threaded, missing
+from loglinear.problem import Objective, PerSample, Restrictable, Threaded, missing
 from loglinear.solvers import LBFGS, SAG, SG, AdaGrad
+from loglinear.solvers.common.projection import Aggregatable, Clusterable
+from loglinear.solvers.hybrid import Batched
 from oracles.chain_enumeration import Chain, Sentence, Token, named_features, selected_features
 
 ATTRIBUTES = ["a", "b", "c", "d:e", "é", ""]

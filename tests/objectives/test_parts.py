@@ -36,9 +36,8 @@ from loglinear.objectives.groups import in_tree
 from loglinear.objectives.part import Counts, EncodedPart
 from loglinear.objectives.parts import ChainParts
 from loglinear.objectives.training_data import ChainData
-from loglinear.problem import Mixing
 from loglinear.solvers import GraftingLight, ParameterMixing
-from loglinear.solvers.parameter_mixing import MixedPasses
+from loglinear.solvers.parameter_mixing import MixedPasses, Mixing
 from oracles.samples import chunky
 
 LAWS = examples(60)

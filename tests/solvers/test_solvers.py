@@ -106,7 +106,7 @@ class Row:
 
 def by_sample(penalties, within, options=None, problems=SAMPLES):
     """The row of a solver that goes sample by sample."""
-    return Row(problems, penalties, "per_sample|order 1|GraphPasses has no", within, options or {})
+    return Row(problems, penalties, "sample by sample|passes", within, options or {})
 
 
 MATRIX = {
@@ -163,14 +163,8 @@ def test_rows_are_solvers_and_say_what_they_miss():
 def declared(name, kind):
     """The row of a solver for one kind of problem by its `needs`."""
 
-    def suits(penalty):
-        try:
-            return not needs.unmet(problem_of(kind, penalty))
-        except OptionError:  # a chain of second order has no passes
-            return False
-
     needs = SOLVERS[name].needs
-    penalties = frozenset(penalty for penalty in STRENGTHS if suits(penalty))
+    penalties = frozenset(penalty for penalty in STRENGTHS if not needs.unmet(problem_of(kind, penalty)))
     return Row(ANY, penalties, within=0.06 if PerSample in needs.objective else 1e-6, options={})
 
 

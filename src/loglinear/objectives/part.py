@@ -15,8 +15,8 @@ from .. import _core
 from ..data.features import Feature
 from ..data.parts import Part
 from ..errors import DataError
-from ..problem import Mixing
 from ..solvers.common.per_sample import visiting
+from ..solvers.parameter_mixing import Mixing
 from ..solvers.sgd_l1 import SGDL1Passes
 
 if TYPE_CHECKING:

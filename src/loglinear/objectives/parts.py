@@ -19,8 +19,8 @@ from ..data.fingerprint import checksum
 from ..data.labels import typed
 from ..data.parts import Part
 from ..errors import DataError
-from ..problem import Mixing
 from ..schemes import detect_scheme
+from ..solvers.parameter_mixing import Mixing
 from ..vectors import Vector
 from .chain import ChainFeatures, FeatureCounts
 from .groups import Group, LocalGroup

@@ -7,22 +7,13 @@ from typing import Any, Literal
 
 from ..errors import OptionError
 from .adagrad import AdaGrad
-from .auto import Auto, Choice
+from .auto import Auto
 from .bfgs import BFGS
 from .clustered import Clustered
 from .common.listing import SolverOption, option_names, solver_options, summary
-from .common.needs import (
-    SOLVERS,
-    EndedByPasses,
-    Measuring,
-    Needs,
-    Solver,
-    Tolerant,
-    default_solver,
-    is_solver,
-    solver_name,
-    suits,
-)
+from .common.needs import Needs, suits
+from .common.registry import SOLVERS, default_solver, solver_name
+from .common.solver import Choice, Choosing, EndedByPasses, Measuring, Solver, Tolerant, is_solver
 from .common.tuning import tune_learning_rate
 from .dual_cd import DualCD
 from .grafting import GaussSeidel, Grafting, GraftingLight
@@ -52,6 +43,7 @@ __all__ = [
     "AdaGrad",
     "Auto",
     "Choice",
+    "Choosing",
     "Clustered",
     "DualCD",
     "EndedByPasses",

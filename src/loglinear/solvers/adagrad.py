@@ -14,7 +14,8 @@ import numpy as np
 from ..options import real_number, whole_number
 from ..problem import Numbers, PerSample, Problem, Visits
 from ..vectors import Vector
-from .common.needs import Needs, check, intercept_alone_is_spared, no_l1
+from .common.conditions import intercept_alone_is_spared, no_l1
+from .common.needs import Needs, check
 from .common.per_sample import (
     MOST_PASSES,
     PassState,

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
 from ..options import real_number, whole_number
 from ..penalty import Penalty
-from ..problem import Mixable, Problem, missing
+from ..problem import Problem, missing
 from ..vectors import Vector
-from .common.needs import Measuring, Needs, Solver, solver_name, suits
+from .common.needs import Needs, suits
 from .common.pruning import Prunable
+from .common.registry import solver_name
+from .common.solver import Choice, Measuring
 from .grafting import GraftingLight
 from .label_sets import LabelSets
 from .lbfgs import LBFGS
 from .owlqn import OWLQN
-from .parameter_mixing import ParameterMixing
+from .parameter_mixing import Mixable, ParameterMixing
 from .prox_gradient import ProxGradient
 from .prox_newton import ProxNewton
 from .two_stage import TwoStage
 
-__all__ = ["Auto", "Choice"]
+__all__ = ["Auto"]
 
 # Sequences with fewer cells, a cell being a label of a token, are trained in no time by any solver.
 FEW_CELLS = 200_000
@@ -35,32 +36,6 @@ MOST_RATE, RATE_TIMES_ATTRIBUTES = 0.2, 1600.0
 SPARSE: dict[str, Any] = {"passes": 8}
 SMOOTH: dict[str, Any] = {"passes": 6, "memory": 6, "tolerance": 1e-5}
 SHARE_OF_SMOOTH = 0.6
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What ``auto`` chose for a problem.
-
-    Attributes:
-        solver: the solver.
-        name: its name.
-        why: the reason, a clause.
-
-    Example:
-        >>> from loglinear import ClassifierObjective, ElasticNet, Problem
-        >>> from loglinear.solvers import Auto
-        >>> problem = Problem(ClassifierObjective([[1.0], [2.0]], [0, 1], n_classes=2), ElasticNet(l2=1.0))
-        >>> print(Auto().choice(problem))
-        lbfgs (the objective is smooth)
-    """
-
-    solver: Solver[Any] = field(repr=False)
-    name: str
-    why: str
-
-    def __str__(self) -> str:
-        """Return name and reason."""
-        return f"{self.name} ({self.why})"
 
 
 class Auto:

@@ -14,14 +14,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import OptionError
 from ..options import whole_number
 from ..penalty import Separable
 from ..problem import Problem
 from ..vectors import Vector
+from .common.conditions import no_l1
 from .common.curvature import units_if_uneven
 from .common.memory import memory_of_machine
-from .common.needs import Needs, check, no_l1
+from .common.needs import Needs, check
 from .common.quasi_newton import (
     EPSILON,
     MOST,
@@ -42,6 +42,18 @@ __all__ = ["BFGS", "InverseHessian", "updated"]
 Matrix = npt.NDArray[np.float64]
 # Entries of a block of rows that stays in the processor's cache while it is updated.
 BLOCK = 32_768
+
+
+def fits_in_memory(problem: Problem) -> str:
+    """The memory of the machine holds the matrices."""
+    n = problem.n_features
+    needed, present = 16 * n * n, memory_of_machine()
+    if needed <= present:
+        return ""
+    return (
+        f"would need {needed / 2**30:.1f} GiB for two matrices of {n} x {n}, and this machine has "
+        f"{present / 2**30:.1f} GiB of memory"
+    )
 
 
 class Aim(NamedTuple):
@@ -186,7 +198,7 @@ class BFGS:
     gradient_tolerance: float = 1e-6
     max_line_search: int = 20
 
-    needs: ClassVar[Needs] = Needs(conditions=(no_l1,))
+    needs: ClassVar[Needs] = Needs(conditions=(no_l1, fits_in_memory))
 
     def __post_init__(self) -> None:
         check_tolerances(self.tolerance, self.gradient_tolerance)
@@ -201,14 +213,6 @@ class BFGS:
             ObjectiveError: the objective or its gradient is not finite at w0.
         """
         check(self, problem)
-        n = problem.n_features
-        needed, present = 16 * n * n, memory_of_machine()
-        if needed > present:
-            message = (
-                f"bfgs would need {needed / 2**30:.1f} GiB for two matrices of {n} x {n}, and this machine has "
-                f"{present / 2**30:.1f} GiB of memory; use lbfgs"
-            )
-            raise OptionError(message)
         w = np.array(w0, dtype=np.float64)
         gradient = np.zeros_like(w)
         started = InverseHessian(scale=units_if_uneven(problem, w))

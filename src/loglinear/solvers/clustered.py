@@ -11,13 +11,23 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 from ..options import one_of, real_number, truth_value, whole_number
-from ..problem import Aggregatable, Clusterable, Problem
+from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
 from .bfgs import BFGS
 from .common.inner import inner_solver, no_more
 from .common.needs import Needs, check
-from .common.projection import ClusterMap, Projected, chunks, cluster_map, clusterable_range, k_means, project_down
+from .common.projection import (
+    Aggregatable,
+    Clusterable,
+    ClusterMap,
+    Projected,
+    chunks,
+    cluster_map,
+    clusterable_range,
+    k_means,
+    project_down,
+)
 from .common.quasi_newton import MOST, QuasiNewtonState
 from .lbfgs import LBFGS
 

@@ -8,21 +8,47 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
 from ..options import real_number, whole_number
-from ..problem import Problem, TwoClasses
+from ..problem import Numbers, Problem
 from ..result import Status
 from ..vectors import Vector
-from .common.needs import Needs, check, no_l1, two_classes, with_l2, without_intercept
+from .common.conditions import no_l1, with_l2
+from .common.needs import Needs, check
 from .common.per_sample import PassState, after_pass, check_finite, visiting, with_gradient
+from .common.two_classes import TwoClasses, two_classes
 
-__all__ = ["DualCD", "DualCDState"]
+__all__ = ["DualCD", "DualCDState", "DualPasses"]
 
 # The first alpha_i is FIRST * C_i, but at most LARGEST_FIRST (Yu, Huang & Lin 2011, section 3.2).
 FIRST, LARGEST_FIRST = 1e-3, 1e-8
+
+
+class DualPasses(TwoClasses, Protocol):
+    """A classifier of two classes that can make passes of dual coordinate descent."""
+
+    @property
+    def intercept(self) -> float:
+        """Value of the intercept's column; 0 if there is none."""
+
+    def dual_start(self, alpha: Vector) -> tuple[Vector, Vector]:
+        """Return the weights that dual variables stand for, and the squared norms of the samples."""
+
+    def dual_pass(self, w: Vector, alpha: Vector, squares: Vector, visits: Numbers, l2: float) -> float:
+        """Make a pass of ``DualCD`` over the samples ``visits``, updating w and alpha.
+
+        Returns:
+            The largest difference between a sample's score and the log-odds of its dual variable.
+        """
+
+
+def without_intercept(problem: Problem) -> str:
+    """The classifier has no intercept."""
+    intercept = cast(DualPasses, problem.objective).intercept
+    return "knows no intercept without penalty: give fit_intercept=False" if intercept else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +101,7 @@ class DualCD:
     tolerance: float = 1e-2
     seed: int = 0
 
-    needs: ClassVar[Needs] = Needs(objective=(TwoClasses,), conditions=(two_classes, without_intercept, no_l1, with_l2))
+    needs: ClassVar[Needs] = Needs(objective=(DualPasses,), conditions=(two_classes, without_intercept, no_l1, with_l2))
 
     def __post_init__(self) -> None:
         real_number("tolerance", self.tolerance, "a finite number >= 0", lambda x: x >= 0.0)
@@ -84,7 +110,7 @@ class DualCD:
     def init(self, problem: Problem, w0: Vector) -> DualCDState:
         """Return the state before the first pass."""
         check(self, problem)
-        objective = cast(TwoClasses, problem.objective)
+        objective = cast(DualPasses, problem.objective)
         w, bound = np.array(w0, dtype=np.float64), objective.weights / problem.penalty.l2
         alpha = np.minimum(FIRST * bound, LARGEST_FIRST)
         signs = np.where(objective.targets == 1, 1.0, -1.0)
@@ -98,7 +124,7 @@ class DualCD:
 
     def step(self, problem: Problem, state: DualCDState) -> DualCDState:
         """Make a pass over the samples in a new sequence; ``state`` is left as it was."""
-        objective = cast(TwoClasses, problem.objective)
+        objective = cast(DualPasses, problem.objective)
         w, alpha, n = state.w.copy(), state.alpha.copy(), state.n_samples
         visits = visiting(self.seed, state.iteration, n)
         apart = objective.dual_pass(w, alpha, state.squares, visits, problem.penalty.l2)
@@ -110,5 +136,5 @@ class DualCD:
         """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
         if not math.isnan(state.objective):
             return state
-        nll, _, gradient = cast(TwoClasses, problem.objective).start(state.w)
+        nll, _, gradient = cast(DualPasses, problem.objective).start(state.w)
         return with_gradient(problem, state, nll, gradient)

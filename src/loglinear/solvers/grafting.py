@@ -20,9 +20,10 @@ from ..options import whole_number
 from ..problem import Problem, Restrictable
 from ..result import Status
 from ..vectors import Vector, norms
+from .common.conditions import with_l1
 from .common.history import History
 from .common.inner import inner_solver, no_more
-from .common.needs import Needs, check, with_l1
+from .common.needs import Needs, check
 from .common.quasi_newton import ROUNDING, WINDOW, QuasiNewtonState, stopping_status
 from .common.working_set import Block, Features, WorkingSetState, compact, feature_numbers, penalty_on, worst
 from .owlqn import OWLQN

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 
 from ..options import real_number, whole_number
-from ..problem import Batched, Problem
+from ..problem import Numbers, Objective, Problem
 from ..result import Status
 from ..vectors import Vector
 from .common.inner import inner_solver, no_more
@@ -21,9 +21,16 @@ from .common.per_sample import measured
 from .common.quasi_newton import QuasiNewtonState
 from .lbfgs import LBFGS
 
-__all__ = ["Hybrid", "HybridState"]
+__all__ = ["Batched", "Hybrid", "HybridState"]
 
 INNER = LBFGS()
+
+
+class Batched(Protocol):
+    """An objective that can be evaluated on a batch of its samples."""
+
+    def batch(self, samples: Numbers, factor: float) -> Objective:
+        """Return the objective on some samples, over all features; the samples weigh ``factor`` times as much."""
 
 
 @dataclass(frozen=True)

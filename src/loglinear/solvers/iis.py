@@ -13,20 +13,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import vectors
-from ..errors import ObjectiveError, OptionError
-from ..problem import Classifier, Problem
+from ..errors import ObjectiveError
+from ..problem import Numbers, Problem
 from ..result import Status
 from ..vectors import Vector
-from .common.needs import Needs, check, no_l1
+from .common.conditions import no_l1
+from .common.needs import Needs, check
 from .common.quasi_newton import WINDOW, check_tolerances, stopping_status
 
-__all__ = ["IIS", "IISState", "Occurrences", "update"]
+__all__ = ["IIS", "Classifier", "IISState", "Occurrences", "update"]
 
 # A weight that would go to minus infinity goes where this fraction of its expected count is left.
 FRACTION = 1e-3
@@ -34,6 +35,43 @@ FRACTION = 1e-3
 PRECISION = 1e-7
 # Newton's method takes some five steps; a weight for which this number is not enough stays as it is.
 MOST_NEWTON_STEPS = 100
+
+
+class Classifier(Protocol):
+    """A classifier with its design matrix."""
+
+    @property
+    def n_outputs(self) -> int:
+        """K of softmax, or 1: p(y = 1 | x) is the logistic function of x . w."""
+
+    @property
+    def design(self) -> Any:
+        """The x_ij, a SciPy CSR matrix, shape (n_samples, n_columns); n_features is n_columns * n_outputs."""
+
+    @property
+    def weights(self) -> Vector:
+        """Weights s_i of the samples, >= 0, shape (n_samples,)."""
+
+    @property
+    def targets(self) -> Numbers:
+        """Classes y_i of the samples, from 0, shape (n_samples,)."""
+
+    def probabilities(self, w: Vector) -> Vector:
+        """Return the p(k | x_i), shape (n_samples, n_outputs); with one output the p(1 | x_i)."""
+
+
+def not_negative(problem: Problem) -> str:
+    """The features are finite and >= 0; looking costs a pass over the data."""
+    design = cast(Classifier, problem.objective).design
+    bad = np.flatnonzero(~((design.data >= 0.0) & np.isfinite(design.data)))
+    if not bad.size:
+        return ""
+    place = bad[np.argmin(design.indices[bad])]
+    row = int(np.searchsorted(design.indptr, place, side="right")) - 1
+    return (
+        f"needs features that are finite and >= 0, and column {design.indices[place]} of the design matrix holds "
+        f"{design.data[place]:g} in row {row}: shift the column"
+    )
 
 
 @dataclass(frozen=True)
@@ -179,7 +217,7 @@ class IIS:
     tolerance: float = 1e-5
     gradient_tolerance: float = 1e-6
 
-    needs: ClassVar[Needs] = Needs(objective=(Classifier,), conditions=(no_l1,))
+    needs: ClassVar[Needs] = Needs(objective=(Classifier,), conditions=(no_l1, not_negative))
 
     def __post_init__(self) -> None:
         check_tolerances(self.tolerance, self.gradient_tolerance)
@@ -193,9 +231,7 @@ class IIS:
         """
         check(self, problem)
         objective = cast(Classifier, problem.objective)
-        design = objective.design
-        _check_features(design)
-        occurrences = Occurrences.of(design, objective.weights)
+        occurrences = Occurrences.of(objective.design, objective.weights)
         classes = range(objective.n_outputs) if objective.n_outputs > 1 else [1]
         state = IISState(
             w=np.array(w0, dtype=np.float64),
@@ -282,19 +318,6 @@ def update(occurrences: Occurrences, terms: Vector, a: Vector, l2: Vector, w: Ve
         if not moving.any():
             break
     return np.where(moving, 0.0, delta)
-
-
-def _check_features(design: Any) -> None:
-    """Raise OptionError if a feature is negative or not finite."""
-    bad = np.flatnonzero(~((design.data >= 0.0) & np.isfinite(design.data)))
-    if bad.size:
-        place = bad[np.argmin(design.indices[bad])]
-        row = int(np.searchsorted(design.indptr, place, side="right")) - 1
-        message = (
-            f"iis needs features that are finite and >= 0, and column {design.indices[place]} of the design matrix "
-            f"holds {design.data[place]:g} in row {row}; shift the column, or use lbfgs"
-        )
-        raise OptionError(message)
 
 
 def _strengths(problem: Problem) -> Vector:

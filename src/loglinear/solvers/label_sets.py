@@ -16,9 +16,10 @@ from ..options import real_number, whole_number
 from ..problem import PerSample, Problem
 from ..result import Status
 from ..vectors import Vector
+from .common.conditions import convex
 from .common.history import History
 from .common.inner import inner_solver, no_more
-from .common.needs import Needs, check, convex, prunable, suits
+from .common.needs import Needs, check, suits
 from .common.per_sample import measured
 from .common.pruning import Likely, Prunable, of_all_features, of_first_order
 from .common.quasi_newton import ROUNDING, QuasiNewtonState, stopping_status
@@ -41,6 +42,12 @@ FEWER, SMALLER = 3, 0.25
 WEAKER, STRONGER, LEAST_GUARD = 0.5, 4.0, 1.0 / 64.0
 # Below this scale of the bounds all labels are kept.
 LEAST_SCALE = 1e-3
+
+
+def prunable(problem: Problem) -> str:
+    """The labels of the objective can be pruned."""
+    can = cast(Prunable, problem.objective).is_prunable
+    return "" if can else "cannot prune labels under attributes of bigrams"
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ import numpy as np
 from ..options import whole_number
 from ..problem import Problem
 from ..vectors import Vector
+from .common.conditions import no_l1
 from .common.history import empty_history
-from .common.needs import Needs, check, no_l1
+from .common.needs import Needs, check
 from .common.quasi_newton import (
     MOST,
     Line,

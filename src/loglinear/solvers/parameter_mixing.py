@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 
 from ..options import real_number, whole_number
-from ..problem import Mixable, Mixing, Problem
+from ..problem import Problem
 from ..vectors import Vector
 from .common.inner import inner_solver, no_more
 from .common.needs import Needs, check
@@ -17,7 +17,55 @@ from .owlqn import OWLQN
 from .sgd_l1 import SGDL1State
 from .two_stage import TwoStage
 
-__all__ = ["MixedPasses", "ParameterMixing"]
+__all__ = ["Mixable", "MixedPasses", "Mixing", "ParameterMixing"]
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """A pass of SGD over each part of the data, after which the parts' weights are averaged.
+
+    Attributes:
+        seed: of the sequences of visits.
+        epoch: number of the pass, from 0.
+        learning_rate: at the beginning of the pass.
+        decay: factor of the learning rate from the beginning to the end of the pass.
+        l1: penalty, over the number of samples of all parts.
+        l2: likewise.
+    """
+
+    seed: int
+    epoch: int
+    learning_rate: float
+    decay: float
+    l1: float
+    l2: float
+
+
+class Mixable(Protocol):
+    """An objective in parts that can go sample by sample within each."""
+
+    @property
+    def is_mixable(self) -> bool:
+        """Whether its parts can: not chains of second order."""
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every attribute has the value 1."""
+
+    @property
+    def n_cells(self) -> int:
+        """Number of labels that the tokens may have, all tokens together."""
+
+    @property
+    def attributes_per_sample(self) -> float:
+        """Mean number of attributes of a sample."""
+
+    @property
+    def attributes_per_token(self) -> float:
+        """Mean number of attributes of a token."""
+
+    def mixed(self, w: Vector, mixing: Mixing) -> Vector:
+        """Return the average over the parts of the weights after a pass over each part from w, shape (n_features,)."""
 
 
 def mixable(problem: Problem) -> str:

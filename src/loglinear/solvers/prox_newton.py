@@ -8,19 +8,67 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
 from ..errors import ObjectiveError
 from ..options import real_number, whole_number
-from ..problem import Problem, TwoClasses
+from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .common.needs import Needs, check, intercept_alone_is_spared, two_classes, with_l1
+from .common.conditions import intercept_alone_is_spared, with_l1
+from .common.needs import Needs, check
 from .common.quasi_newton import ROUNDING, check_tolerances
+from .common.two_classes import TwoClasses, two_classes
 
-__all__ = ["ProxNewton", "ProxNewtonState"]
+__all__ = ["NewtonSteps", "ProxNewton", "ProxNewtonState"]
+
+
+class NewtonStep(Protocol):
+    """An account of a step of ``ProxNewton``."""
+
+    @property
+    def nll(self) -> float:
+        """NLL at the weights after the step, nats."""
+
+    @property
+    def working_set(self) -> int:
+        """Number of columns in the working set."""
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of coordinate descent over the working set."""
+
+    @property
+    def trials(self) -> int:
+        """Evaluations of the objective in the line search."""
+
+    @property
+    def moved(self) -> bool:
+        """Whether the weights changed."""
+
+    @property
+    def promised(self) -> float:
+        """Decrease of the objective that the quadratic model predicts, nats."""
+
+
+class NewtonSteps(TwoClasses, Protocol):
+    """A classifier of two classes that can make steps of proximal Newton."""
+
+    def newton_step(
+        self,
+        w: Vector,
+        scores: Vector,
+        gradient: Vector,
+        *,
+        l1: float,
+        l2: float,
+        precision: float,
+        sweeps: int,
+        least: int,
+    ) -> NewtonStep:
+        """Make a step of ``ProxNewton``, updating the arrays."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +161,7 @@ class ProxNewton:
     max_sweeps: int = 1000
 
     needs: ClassVar[Needs] = Needs(
-        objective=(TwoClasses,), conditions=(two_classes, with_l1, intercept_alone_is_spared)
+        objective=(NewtonSteps,), conditions=(two_classes, with_l1, intercept_alone_is_spared)
     )
 
     def __post_init__(self) -> None:
@@ -130,7 +178,7 @@ class ProxNewton:
         """
         check(self, problem)
         w = np.array(w0, dtype=np.float64)
-        nll, scores, gradient = cast(TwoClasses, problem.objective).start(w)
+        nll, scores, gradient = cast(NewtonSteps, problem.objective).start(w)
         value = nll + problem.penalty.value(w)
         violation = problem.penalty.violation(w, gradient)
         if not math.isfinite(value) or not math.isfinite(violation):
@@ -141,7 +189,7 @@ class ProxNewton:
 
     def step(self, problem: Problem, state: ProxNewtonState) -> ProxNewtonState:
         """Make a step; ``state`` is left as it was."""
-        objective, penalty = cast(TwoClasses, problem.objective), problem.penalty
+        objective, penalty = cast(NewtonSteps, problem.objective), problem.penalty
         w, scores, gradient = state.w.copy(), state.scores.copy(), state.gradient.copy()
         done = objective.newton_step(
             w,

@@ -18,9 +18,11 @@ from ..options import one_of, real_number, truth_value, whole_number
 from ..problem import PerSample, Problem, SamplePasses
 from ..result import Status
 from ..vectors import Vector
+from .common.conditions import convex, intercept_alone_is_spared
 from .common.memory import memory_of_machine
-from .common.needs import Needs, check, convex, intercept_alone_is_spared
+from .common.needs import Needs, check
 from .common.per_sample import PassState, after_pass, measured, sample_passes
+from .common.registry import default_solver
 
 __all__ = ["SAG", "SAGPasses", "SAGState"]
 
@@ -153,7 +155,7 @@ class SAG:
         if needed > present:
             message = (
                 f"sag would store {needed / 2**30:.1f} GiB of marginals and the like, and this machine has "
-                f"{present / 2**30:.1f} GiB of memory; use lbfgs or sgd_l1, or fewer sentences"
+                f"{present / 2**30:.1f} GiB of memory; use {default_solver(problem.penalty)}, or fewer samples"
             )
             raise OptionError(message)
         w = np.array(w0, dtype=np.float64)

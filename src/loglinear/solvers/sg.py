@@ -14,7 +14,8 @@ import numpy as np
 from ..options import whole_number
 from ..problem import Numbers, PerSample, Problem, Visits
 from ..vectors import Vector
-from .common.needs import Needs, check, convex, intercept_alone_is_spared, no_l1, with_l2
+from .common.conditions import convex, intercept_alone_is_spared, no_l1, with_l2
+from .common.needs import Needs, check
 from .common.per_sample import (
     MOST_PASSES,
     PassState,

@@ -18,7 +18,8 @@ from ..errors import OptionError
 from ..options import one_of, real_number, truth_value, whole_number
 from ..problem import Numbers, PerSample, Problem, Visits
 from ..vectors import Vector
-from .common.needs import Needs, check, intercept_alone_is_spared
+from .common.conditions import intercept_alone_is_spared
+from .common.needs import Needs, check
 from .common.per_sample import (
     MOST_PASSES,
     PassState,

@@ -14,8 +14,9 @@ from loglinear import ChainCRF, ChainFeatures, ChainObjective, Corpus, DataError
 from loglinear.errors import ModelFileError
 from loglinear.minimize import Stop, minimize
 from loglinear.models.maxent import MaxEnt
-from loglinear.problem import Batched, PerSample
+from loglinear.problem import PerSample
 from loglinear.solvers import SOLVERS, make_solver, option_names, suits
+from loglinear.solvers.hybrid import Batched
 from oracles.samples import chunky
 
 # NEW has a label more than OLD, and numbers the others in another order.

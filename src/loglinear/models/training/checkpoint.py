@@ -11,11 +11,12 @@ from typing import Any, Protocol, runtime_checkable
 
 from ...data.writing import check_writable
 from ...errors import DataError, OptionError
-from ...minimize import Callback, Stop, minimize
+from ...minimize import Callback, minimize
 from ...options import real_number, truth_value
 from ...problem import Problem
 from ...result import Result, Status
 from ...solvers import SOLVERS, Solver, solver_name
+from ...stopping import Stop
 from ...trace import Trace, TraceRecord
 from ...vectors import Vector
 from ..files import checkpoint as checkpoint_file

@@ -13,13 +13,14 @@ import numpy.typing as npt
 import scipy.sparse
 
 from ...errors import OptionError
-from ...minimize import Stop, minimize
+from ...minimize import minimize
 from ...networks.numbering import Numbering, Numbers
 from ...objectives.pseudolikelihood import PseudoLikelihood
 from ...options import one_of, real_number, whole_number
 from ...penalty import ElasticNet
 from ...problem import Problem
 from ...solvers import LBFGS, OWLQN
+from ...stopping import Stop
 from ...vectors import Vector
 
 __all__ = ["RULES", "Nodewise", "nodewise"]

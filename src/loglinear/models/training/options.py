@@ -30,9 +30,9 @@ from ...options import (
 )
 
 if TYPE_CHECKING:
-    from ...minimize import Stop
     from ...penalty import ElasticNet
     from ...solvers import Solver, SolverName
+    from ...stopping import Stop
 
 __all__ = [
     "SEED",
@@ -159,7 +159,7 @@ class SolverOptions(SolverParameters):
 
     def stop(self) -> Stop:
         """Return the limits of the minimisation."""
-        from ...minimize import Stop
+        from ...stopping import Stop
 
         return Stop(max_iterations=self.max_iterations, gap=self.gap)
 

@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from ...certificate import with_distance
 from ...data.fingerprint import checksum
 from ...errors import warn
-from ...minimize import Callback, Stop, minimize, with_distance
+from ...minimize import Callback, minimize
 from ...path import largest_l1
 from ...problem import Objective, Problem
 from ...result import Result, Status
+from ...stopping import Stop
 from ...trace import Trace, TraceRecord
 from ...vectors import Vector, count_nonzero
 from .checkpoint import Saving

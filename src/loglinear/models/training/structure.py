@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ...errors import OptionError
-from ...minimize import Callback, Stop, minimize
+from ...minimize import Callback, minimize
 from ...networks.graph import Graph, Report
 from ...networks.inference import INFERENCES, InferenceName, make_inference
 from ...networks.loopy_bp import LoopyBP, Propagation
@@ -35,6 +35,7 @@ from ...penalty import ElasticNet, GroupLasso
 from ...problem import Problem
 from ...result import Result, Status
 from ...solvers import LBFGS, Solver, SolverName
+from ...stopping import Stop
 from ...trace import Trace
 from ...vectors import Vector
 from .nodewise import RULES, nodewise

@@ -7,17 +7,55 @@ cluster of each, shape (d,); gamma the weights of the clusters, shape (K,); C_k 
 from __future__ import annotations
 
 import warnings
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import ObjectiveError, OptionError
-from ...problem import Aggregatable, Clusterable, Objective, Problem
+from ...problem import Objective, Problem
 from ...vectors import Vector
 
-__all__ = ["ClusterMap", "Projected", "chunks", "cluster_map", "clusterable_range", "k_means", "project_down"]
+__all__ = [
+    "Aggregatable",
+    "ClusterMap",
+    "Clusterable",
+    "Projected",
+    "chunks",
+    "cluster_map",
+    "clusterable_range",
+    "k_means",
+    "project_down",
+]
 
 ClusterMap = npt.NDArray[np.intp]
+
+
+@runtime_checkable
+class Clusterable(Protocol):
+    """An objective that says which of its features may be clustered."""
+
+    @property
+    def clusterable(self) -> tuple[int, int]:
+        """First feature that may be clustered, and the one behind the last."""
+
+
+@runtime_checkable
+class Aggregatable(Protocol):
+    """An objective that can add up its features over clusters."""
+
+    def aggregate(self, cmap: npt.NDArray[Any], n_clusters: int) -> Objective | None:
+        """Return the objective as a function of the weights of clusters, beta_j = gamma_cmap(j).
+
+        Source: Mathur & Chakrabarti (2010), Eq. 15; the gradient is that of Eq. 14.
+
+        Args:
+            cmap: cluster of each feature, from 0 to n_clusters - 1, shape (n_features,).
+            n_clusters: number of clusters.
+
+        Returns:
+            An objective over n_clusters features; None if these clusters cannot be added up.
+        """
 
 
 def clusterable_range(problem: Problem) -> tuple[int, int]:

@@ -1,0 +1,84 @@
+"""The certificate of a minimisation: how far from an optimum it ended, whatever its solver says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from . import vectors
+from .gain import has_settled
+from .gap import cannot_be_met, duality_gap, no_bound, useful
+from .problem import Problem
+from .result import Result, State, Status, WithGradient, is_partial
+
+__all__ = ["Verdict", "gap_on_the_way", "verdict", "with_distance"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a minimisation ended.
+
+    Attributes:
+        status: the reason why it stopped; STALLED if the solver has converged too early (``loglinear.gain``).
+        violation: max-norm of the subgradient of minimum norm by all features; NaN if it is not known.
+        gap: bound of the distance from the optimum, nats; None where there is none, or a useless one.
+    """
+
+    status: Status
+    violation: float
+    gap: float | None
+
+
+def verdict(problem: Problem, state: State, status: Status, gap: float | None = None) -> Verdict:
+    """Return the verdict on the weights of a state: one evaluation, if the state lacks a gradient by all features.
+
+    Args:
+        problem: objective and penalty.
+        state: the solver's last.
+        status: the reason why the solver or the loop stopped.
+        gap: bound of the distance from the optimum, if it is known already.
+    """
+    evaluated = cache(lambda: _gradient(problem, state))
+    violation = problem.penalty.violation(state.w, evaluated()[1]) if is_partial(state) else state.violation
+    if gap is None and not no_bound(problem):
+        gap = useful(duality_gap(problem, state.w, *evaluated()), state.objective)
+    if status is Status.CONVERGED and not has_settled(problem, state.w, *evaluated(), gap):
+        status = Status.STALLED
+    return Verdict(status, violation, gap)
+
+
+def gap_on_the_way(problem: Problem, state: State, target: float) -> float | None:
+    """Return a bound of the distance from the optimum, nats; None where it is useless, or plainly above the target.
+
+    Args:
+        problem: objective and penalty.
+        state: of a running solver.
+        target: share of the objective.
+    """
+    if is_partial(state):
+        return None
+    if cannot_be_met(problem, target * abs(state.objective), state.objective, state.violation):
+        return None
+    return useful(duality_gap(problem, state.w, *_gradient(problem, state)), state.objective)
+
+
+def with_distance(problem: Problem, result: Result) -> Result:
+    """Return a result whose violation and gap, its record's too, are evaluated at its weights: one evaluation."""
+    gradient = np.zeros_like(result.w)
+    with vectors.on_threads(problem.n_threads):
+        nll = problem.evaluate(result.w, gradient)
+        gap = duality_gap(problem, result.w, nll, gradient)
+        violation = problem.penalty.violation(result.w, gradient)
+    result.record.violation, result.record.gap = violation, useful(gap, result.objective)
+    return replace(result, violation=violation, gap=result.record.gap)
+
+
+def _gradient(problem: Problem, state: State) -> tuple[float, vectors.Vector]:
+    """Return the NLL at the weights of a state and its gradient by all features, by an evaluation if need be."""
+    whole = state.whole_gradient if isinstance(state, WithGradient) else None
+    if whole is not None:
+        return state.nll, whole
+    gradient = np.zeros_like(state.w)
+    return problem.evaluate(state.w, gradient), gradient

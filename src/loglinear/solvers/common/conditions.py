@@ -1,0 +1,43 @@
+"""Conditions that several solvers have for a problem.
+
+A condition returns the fault of a problem, as the end of a sentence that begins with the solver's name, or an empty
+string. A condition of one solver is in that solver's module.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ...problem import PerSample, Problem
+
+__all__ = ["convex", "intercept_alone_is_spared", "no_l1", "with_l1", "with_l2"]
+
+
+def no_l1(problem: Problem) -> str:
+    """The penalty has no L1 part."""
+    return f"cannot minimise an L1 penalty (l1={problem.penalty.l1:g})" if problem.penalty.l1 else ""
+
+
+def with_l1(problem: Problem) -> str:
+    """The penalty has an L1 part."""
+    return "" if problem.penalty.l1 else "selects weights by an L1 penalty, and l1=0: give an l1 > 0"
+
+
+def with_l2(problem: Problem) -> str:
+    """The penalty has an L2 part."""
+    return "" if problem.penalty.l2 else "divides by the strength of the L2 penalty, and l2=0: give an l2 > 0"
+
+
+def convex(problem: Problem) -> str:
+    """The objective does not state that it is not convex."""
+    if problem.is_convex is not False:
+        return ""
+    return "needs a convex objective, and partial labels or approximate inference make this one not convex"
+
+
+def intercept_alone_is_spared(problem: Problem) -> str:
+    """The weights without penalty are the weights of the objective's intercept."""
+    spared, intercept = problem.penalty.unpenalised, cast(PerSample, problem.objective).n_unpenalised
+    if spared == intercept:
+        return ""
+    return f"can spare the {intercept} weights of the intercept only, and unpenalised={spared}"

@@ -1,0 +1,132 @@
+"""The protocols of solvers: what every solver has, and what some have besides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from ...problem import Problem, missing
+from ...result import State
+from ...vectors import Vector
+
+__all__ = ["Choice", "Choosing", "EndedByPasses", "Measuring", "Solver", "Tolerant", "is_solver"]
+
+S = TypeVar("S", bound=State)
+
+
+class Solver(Protocol[S]):
+    """A method of minimisation.
+
+    A solver never loops to convergence, prints, counts time or touches files. It may declare ``needs``, a ``Needs``.
+
+    Example:
+        >>> from loglinear.solvers import OWLQN, Solver, is_solver
+        >>> solver: Solver = OWLQN()
+        >>> is_solver(solver)
+        True
+    """
+
+    def init(self, problem: Problem, w0: Vector) -> S:
+        """Return the state at w0, which is copied.
+
+        Raises:
+            OptionError: the solver cannot work on the problem; see ``check``.
+        """
+
+    def step(self, problem: Problem, state: S) -> S:
+        """Return the state after one iteration of a batch method, or one pass of a stochastic one.
+
+        The arrays of ``state`` may be recycled, but only once the step is complete: an exception, Ctrl-C included,
+        leaves ``state`` as it was, or further on but whole.
+        """
+
+
+@runtime_checkable
+class Measuring(Protocol):
+    """A solver whose steps do without objective, NLL and violation.
+
+    Example:
+        >>> from loglinear.solvers import OWLQN, SAG, Measuring
+        >>> isinstance(SAG(), Measuring), isinstance(OWLQN(), Measuring)
+        (True, False)
+    """
+
+    def measure(self, problem: Problem, state: Any) -> Any:
+        """Return the state with objective, nll and violation; called for the trace, and its time is not counted."""
+
+
+@runtime_checkable
+class Tolerant(Protocol):
+    """A solver that has converged when the mean relative decrease of the objective is below its tolerance.
+
+    Example:
+        >>> from loglinear.solvers import OWLQN, SGDL1, Tolerant
+        >>> isinstance(OWLQN(), Tolerant), isinstance(SGDL1(), Tolerant)
+        (True, False)
+    """
+
+    tolerance: float
+
+
+@runtime_checkable
+class EndedByPasses(Protocol):
+    """A solver that ends after a number of passes over the data.
+
+    Example:
+        >>> from loglinear.solvers import OWLQN, SGDL1, EndedByPasses
+        >>> isinstance(SGDL1(), EndedByPasses), isinstance(OWLQN(), EndedByPasses)
+        (True, False)
+    """
+
+    passes: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The solver that ``auto`` chose for a problem.
+
+    Attributes:
+        solver: the solver.
+        name: its name.
+        why: the reason, a clause.
+
+    Example:
+        >>> from loglinear import ClassifierObjective, ElasticNet, Problem
+        >>> from loglinear.solvers import Auto
+        >>> problem = Problem(ClassifierObjective([[1.0], [2.0]], [0, 1], n_classes=2), ElasticNet(l2=1.0))
+        >>> print(Auto().choice(problem))
+        lbfgs (the objective is smooth)
+    """
+
+    solver: Solver[Any] = field(repr=False)
+    name: str
+    why: str
+
+    def __str__(self) -> str:
+        """Return name and reason."""
+        return f"{self.name} ({self.why})"
+
+
+@runtime_checkable
+class Choosing(Protocol):
+    """A solver that chooses another one for each problem.
+
+    Example:
+        >>> from loglinear.solvers import OWLQN, Auto, Choosing
+        >>> isinstance(Auto(), Choosing), isinstance(OWLQN(), Choosing)
+        (True, False)
+    """
+
+    def choice(self, problem: Problem) -> Choice:
+        """Return the solver for a problem, and why."""
+
+
+def is_solver(thing: object) -> bool:
+    """Whether an object has the methods of ``Solver``.
+
+    Example:
+        >>> from loglinear.solvers import OWLQN, is_solver
+        >>> is_solver(OWLQN()), is_solver("owlqn")
+        (True, False)
+    """
+    return not missing(thing, Solver)
