@@ -245,9 +245,10 @@ def test_work_that_takes_long_is_waited_for(client, patience):
     assert group.total("sleep", _slept) == (0.1 + 2.5 * patience,)
 
 
-def test_work_that_waits_for_the_work_of_others_is_waited_for(client, patience):
+@pytest.mark.parametrize("n_parts", [3, 40])
+def test_work_that_waits_for_the_work_of_others_is_waited_for(client, patience, n_parts):
     others = [client.submit(time.sleep, 2.5 * patience, pure=False, workers=[each]) for each in client.nthreads()]
-    assert SpreadGroup(Cluster(client), [1, 2, 3]).total("sum", _one) == (3,)
+    assert SpreadGroup(Cluster(client), range(n_parts)).total("sum", _one) == (n_parts,)
     assert all(other.done() for other in others)
 
 

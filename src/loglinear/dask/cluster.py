@@ -20,7 +20,7 @@ from distributed.comm import CommClosedError
 import dask
 
 from .. import version
-from ..errors import ClusterError, LogLinearError
+from ..errors import ClusterError, LogLinearError, warn
 from ..options import whole_number
 from ..version import __version__
 from .watch import STALL, Stalled, TaskStates, Watch
@@ -141,8 +141,7 @@ class Cluster:
         """Raise ClusterError if a worker has another version of loglinear, or none."""
         for address, answer in sorted(self._answers(getattr, version, "__version__").items()):
             if address in self._silent:
-                message = f"worker {address} has not answered for {ANSWER:g} s; the training does without it"
-                warnings.warn(message, stacklevel=4)
+                warn(f"worker {address} has not answered for {ANSWER:g} s; the training does without it")
             if isinstance(answer, _GONE):
                 continue  # a worker that is being lost; each task looks at the version again
             if isinstance(answer, BaseException):
@@ -230,7 +229,7 @@ class Cluster:
         try:
             return self._gathered(send())
         except Stalled as stall:
-            warnings.warn(f"{stall}; the work is sent once more", stacklevel=4)
+            warn(f"{stall}; the work is sent once more")
         renew()
         try:
             return self._gathered(send())
@@ -264,7 +263,7 @@ class Cluster:
         """Return the keys of the training's tasks on each worker, by address; None if the scheduler does not answer."""
         try:
             places = self.client.sync(self.client.processing, callback_timeout=ANSWER)
-        except TimeoutError:
+        except (TimeoutError, asyncio.TimeoutError):
             return None
         return {address: [str(key) for key in keys if self._run in str(key)] for address, keys in places.items()}
 

@@ -29,10 +29,12 @@ class TaskStates(NamedTuple):
     Attributes:
         unfinished: states of the tasks by their keys.
         n_running: number of tasks that run there, of this training or of others.
+        n_threads: number of tasks that can run there.
     """
 
     unfinished: dict[str, str]
     n_running: int
+    n_threads: int
 
     @classmethod
     def of(cls, run: str, dask_worker: Any) -> TaskStates:
@@ -43,7 +45,7 @@ class TaskStates(NamedTuple):
             for key, task in state.tasks.items()
             if run in str(key) and task.state not in ("memory", "released")
         }
-        return cls(unfinished, len(state.executing) + len(state.long_running))
+        return cls(unfinished, len(state.executing) + len(state.long_running), state.nthreads)
 
     @property
     def are_at_work(self) -> bool:
@@ -85,22 +87,24 @@ class Watch:
         return now - self._moved >= STALL
 
     def check(self, answers: Mapping[str, TaskStates | BaseException]) -> None:
-        """Continue the watch if a worker is at work on one of the tasks.
+        """Continue the watch if a worker is at work on one of the tasks, or all workers have work to do before them.
 
         Args:
             answers: tasks on each worker by address; an exception where the worker has not answered.
 
         Raises:
-            Stalled: none is.
+            Stalled: no worker is.
         """
         states = {address: answer for address, answer in answers.items() if isinstance(answer, TaskStates)}
-        if any(tasks.are_at_work for tasks in states.values()):
+        are_full = [tasks.n_running >= tasks.n_threads for tasks in states.values()]
+        if any(tasks.are_at_work for tasks in states.values()) or (are_full and all(are_full)):
             self._moved = time.monotonic()
             return
         held = []
         for address, keys in self._places.items():
-            tasks = states[address].unfinished if address in states else None
-            held += [f"{_name(key)} on {address} ({tasks.get(key, 'lost') if tasks else 'no answer'})" for key in keys]
+            place = states.get(address)
+            where = [place.unfinished.get(key, "lost") if place else "no answer" for key in keys]
+            held += [f"{_name(key)} on {address} ({state})" for key, state in zip(keys, where, strict=True)]
         waiting = [_name(str(future.key)) for future in self._futures if not future.done()]
         if not waiting:
             text = "the results are out of reach"
