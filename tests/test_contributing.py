@@ -81,3 +81,13 @@ def test_the_recipe_of_kinds_names_every_file_that_knows_one():
     assert len(named - {"CHANGELOG.md", "src/loglinear/__init__.py"}) <= 6
     knowing = mentions(r'\bGraphCRF\b|"graph":? |files import graph\b|"a model of graphs')
     assert set(knowing) <= named, f"{sorted(set(knowing) - named)} know graphs, and the recipe does not name them"
+
+
+def test_the_recipe_of_formats_names_every_file_that_knows_one():
+    named = {path.replace("FORMAT", "svmlight") for path in paths(recipe("Adding a file format"), "")}
+    assert len(named) <= 8
+    knowing = mentions(r"\"svmlight\"|\bSvmlight\b|\bsvmlight(::|;)")
+    assert set(knowing) <= named, f"{sorted(set(knowing) - named)} know svmlight"
+    # An arm for all other formats is refused: the compiler names every question that a new format has to answer.
+    lints = (ROOT / "native" / "src" / "text" / "format.rs").read_text(encoding="utf-8")
+    assert "#![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]" in lints

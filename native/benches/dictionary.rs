@@ -11,7 +11,8 @@
 
 use loglinear::corpus::Corpus;
 use loglinear::corpus::hash::key_of;
-use loglinear::text::encode::{Format, Reading, encode};
+use loglinear::text::encode::encode;
+use loglinear::text::format::{Format, Reading};
 use loglinear::text::input::Source;
 use loglinear::text::labels::Labels;
 use loglinear::text::template::Template;
@@ -27,9 +28,8 @@ fn read(name: &str) -> Corpus {
     let folder = std::env::var("LOGLINEAR_DATA").expect("LOGLINEAR_DATA names the folder of the data");
     let source = Source::open(Path::new(&format!("{folder}/conll2000/{name}.txt"))).expect("the data is there");
     let template = Template::parse(TEMPLATE).expect("the preset is sound");
-    let (template, interrupt) = (Some(&template), &Interrupt::default());
-    let reading = Reading { format: Format::Columns, template, labels: Labels::Whole, interrupt };
-    encode(source, reading).expect("the data is sound")
+    let reading = Reading::new(Format::Columns, Some(&template), Labels::Whole).expect("columns take a template");
+    encode(source, reading, &Interrupt::default()).expect("the data is sound")
 }
 
 /// Median nanoseconds a look-up, and the number of attributes found.

@@ -6,18 +6,16 @@ use crate::corpus::assembly::Builder;
 use crate::corpus::counting::{Counter, Kept};
 use crate::corpus::folder::Writer;
 use crate::error::{Error, Result};
-use crate::text::encode::{self, Format, Reading};
-use crate::text::input::Source;
+use crate::text::arriving::source;
+use crate::text::encode::for_each_piece;
+use crate::text::format::{Format, Reading};
 use crate::text::labels::Labels;
 use crate::text::template::Template;
 use crate::threads::{self, Interrupt, locked};
 use pyo3::prelude::*;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::Duration;
 
 /// A corpus that is being written. It may be looked at while another thread writes.
 #[pyclass(frozen, module = "loglinear._core")]
@@ -143,7 +141,7 @@ impl CorpusWriter {
         partial: bool,
         threads: usize,
     ) -> PyResult<()> {
-        let asked = Asked { path, format: format.parse()?, template, labels: labels(labelled, partial), threads };
+        let asked = Asked { path, format: format.parse()?, template, labels: Labels::new(labelled, partial), threads };
         interruptible(py, |interrupt| {
             let mut state = locked(&self.state);
             let state = &mut *state;
@@ -192,10 +190,6 @@ impl CorpusWriter {
     }
 }
 
-fn labels(labelled: bool, partial: bool) -> Labels {
-    if labelled { Labels::read(partial) } else { Labels::Ignored }
-}
-
 /// A text that is to be read.
 struct Asked<'a> {
     path: PathBuf,
@@ -212,61 +206,10 @@ impl Asked<'_> {
         mut push: impl FnMut(Builder, [bool; 3]) -> Result<()> + Send,
     ) -> Result<()> {
         let template = self.template.map(Template::parse).transpose()?;
-        let reading = Reading { format: self.format, template: template.as_ref(), labels: self.labels, interrupt };
+        let reading = Reading::new(self.format, template.as_ref(), self.labels)?;
         let source = source(&self.path, interrupt)?;
         let flags = reading.flags();
-        threads::pool(self.threads)?.install(|| encode::for_each_piece(source, reading, |piece| push(piece, flags)))
-    }
-}
-
-/// A file, or standard input for `-`, which is read piece by piece.
-fn source(path: &Path, interrupt: &Interrupt) -> Result<Source> {
-    if path.as_os_str() != "-" {
-        return Source::open(path);
-    }
-    let (sender, pieces) = sync_channel(4);
-    // The thread may wait for standard input when all else has ended: nothing waits for the thread.
-    std::thread::spawn(move || {
-        loop {
-            let mut piece = vec![0; 1 << 20];
-            let read = std::io::stdin().lock().read(&mut piece).map(|count| piece.truncate(count));
-            let is_end = piece.is_empty() || read.is_err();
-            if sender.send(read.map(|()| piece)).is_err() || is_end {
-                return;
-            }
-        }
-    });
-    Source::of_reader("<stdin>", Box::new(Piped { pieces, piece: Vec::new(), at: 0, interrupt: interrupt.clone() }))
-}
-
-/// The pieces of standard input; waiting for one ends when the work is interrupted.
-struct Piped {
-    pieces: Receiver<std::io::Result<Vec<u8>>>,
-    piece: Vec<u8>,
-    /// Bytes of the piece that have been handed over.
-    at: usize,
-    interrupt: Interrupt,
-}
-
-impl Read for Piped {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        while self.at == self.piece.len() {
-            match self.pieces.recv_timeout(Duration::from_millis(50)) {
-                Ok(piece) => (self.piece, self.at) = (piece?, 0),
-                Err(RecvTimeoutError::Disconnected) => return Ok(0),
-                // Not the kind `Interrupted`, after which a reader tries again.
-                Err(RecvTimeoutError::Timeout) if self.interrupt.is_set() => {
-                    return Err(std::io::Error::other("interrupted"));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-            if self.piece.is_empty() {
-                return Ok(0);
-            }
-        }
-        let count = into.len().min(self.piece.len() - self.at);
-        into[..count].copy_from_slice(&self.piece[self.at..self.at + count]);
-        self.at += count;
-        Ok(count)
+        let work = || for_each_piece(source, reading, interrupt, |piece| push(piece, flags));
+        threads::pool(self.threads)?.install(work)
     }
 }

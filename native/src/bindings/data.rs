@@ -2,7 +2,7 @@
 
 use crate::bindings::arrays::read;
 use crate::bindings::errors::DataError;
-use crate::bindings::interrupt::{interruptible, read_stdin};
+use crate::bindings::interrupt::interruptible;
 use crate::bindings::items::{Problem, Reader};
 use crate::corpus;
 use crate::corpus::alphabet::Alphabet;
@@ -10,8 +10,9 @@ use crate::corpus::assembly::Builder;
 use crate::corpus::folder;
 use crate::corpus::hash::key_of;
 use crate::corpus::sink::{Gold, Sink};
-use crate::text::encode::{self, Format, Reading};
-use crate::text::input::Source;
+use crate::text::arriving::source;
+use crate::text::encode::encode;
+use crate::text::format::{Format, Reading};
 use crate::text::labels::Labels;
 use crate::text::template::Template;
 use crate::threads::{self, Interrupt};
@@ -95,16 +96,11 @@ impl Corpus {
         threads: usize,
     ) -> PyResult<Self> {
         let format: Format = format.parse()?;
-        let labels = if labelled { Labels::read(partial) } else { Labels::Ignored };
-        let piped = if path.as_os_str() == "-" { Some(read_stdin(py)?) } else { None };
         let inner = interruptible(py, |interrupt| {
             let template = template.map(Template::parse).transpose()?;
-            let reading = Reading { format, template: template.as_ref(), labels, interrupt };
-            let source = match piped {
-                Some(text) => Source::of_bytes("<stdin>", text)?,
-                None => Source::open(&path)?,
-            };
-            threads::pool(threads)?.install(|| encode::encode(source, reading))
+            let reading = Reading::new(format, template.as_ref(), Labels::new(labelled, partial))?;
+            let source = source(&path, interrupt)?;
+            threads::pool(threads)?.install(|| encode(source, reading, interrupt))
         })?;
         Ok(Corpus { inner: Arc::new(inner) })
     }

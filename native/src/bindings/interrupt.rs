@@ -1,28 +1,13 @@
 //! Long native work: without the GIL, stopped by Ctrl-C, and with panics turned into exceptions.
 
-use crate::error::{Error, Result, internal};
+use crate::error::{Result, internal};
 use crate::memory::OutOfMemory;
 use crate::threads::Interrupt;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
-use std::io::{ErrorKind, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
-
-/// Reads standard input to its end; Ctrl-C ends the wait.
-pub fn read_stdin(py: Python<'_>) -> PyResult<Vec<u8>> {
-    let mut text = Vec::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match py.detach(|| std::io::stdin().lock().read(&mut buffer)) {
-            Ok(0) => return py.check_signals().map(|()| text),
-            Ok(count) => text.extend_from_slice(&buffer[..count]),
-            Err(error) if error.kind() == ErrorKind::Interrupted => py.check_signals()?,
-            Err(error) => return Err(Error::io("<stdin>", error).into()),
-        }
-    }
-}
 
 /// How often to look for a signal.
 const PERIOD: Duration = Duration::from_millis(50);

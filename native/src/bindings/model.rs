@@ -2,7 +2,7 @@
 
 use crate::bindings::data::{Corpus, label_lists};
 use crate::bindings::errors::OptionError;
-use crate::bindings::interrupt::{interruptible, read_stdin};
+use crate::bindings::interrupt::interruptible;
 use crate::bindings::single::Singles;
 use crate::bindings::stream::tag_stream;
 use crate::chain::features::source::Source as Trained;
@@ -13,9 +13,8 @@ use crate::chain::tagging::confidence::{Decode, Probabilities};
 use crate::chain::tagging::tagger;
 use crate::files::atomic::write_atomically;
 use crate::foreign;
-use crate::text::arriving::Input;
-use crate::text::encode::Format;
-use crate::text::input::Source;
+use crate::text::arriving::{Input, source};
+use crate::text::format::Format;
 use crate::text::template::Template;
 use crate::threads;
 use pyo3::prelude::*;
@@ -317,18 +316,12 @@ impl ChainModel {
         let rule = rule.map(|rule| self.rule(rule)).transpose()?;
         let probabilities = probabilities.map(|name| Probabilities::new(name, rule.as_ref())).transpose()?;
         let answer = Wanted { marginals, n_best, probabilities, layout, detail }.answer()?;
-        let piped = path.as_os_str() == "-";
         if let Some(look) = stream {
-            let (name, input) = if piped { ("<stdin>".into(), Input::stdin()) } else { Input::open(&path)? };
+            let (name, input) = Input::open(&path)?;
             return tag_stream(py, &self.inner, &name, input, format, answer, threads::pool(threads)?, look);
         }
-        let piped = if piped { Some(read_stdin(py)?) } else { None };
         let tagged = self.run(py, threads, |interrupt| {
-            let source = match piped {
-                Some(text) => Source::of_bytes("<stdin>", text)?,
-                None => Source::open(&path)?,
-            };
-            let text = source.text()?;
+            let text = source(&path, interrupt)?.text()?;
             tagger::tag(&self.inner, &text, format, answer, interrupt)
         })?;
         write_output(py, output, &tagged)?;

@@ -6,7 +6,7 @@ use crate::chain::tagging::answer::Answer;
 use crate::chain::tagging::stream::{self, Output};
 use crate::error::{Error, Result};
 use crate::text::arriving::{Input, write_interruptibly};
-use crate::text::encode::Format;
+use crate::text::format::Format;
 use crate::threads::{Interrupt, Pool};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -13,6 +13,7 @@ use crate::chain::features::table;
 use crate::chain::inference::Pair;
 use crate::chain::model::start::start_weights;
 use crate::chain::objective::part;
+use crate::text::format::Reading;
 use crate::text::labels::Labels;
 use crate::text::ranges;
 use crate::text::template::Template;
@@ -52,9 +53,8 @@ pub fn read_range(
     }
     let inner = interruptible(py, |interrupt| {
         let template = template.map(Template::parse).transpose()?;
-        let (template, labels) = (template.as_ref(), Labels::read(partial));
-        let work = || ranges::encode_range(&path, start..end, format, template, labels, interrupt);
-        threads::pool(threads)?.install(work)
+        let reading = Reading::new(format, template.as_ref(), Labels::new(true, partial))?;
+        threads::pool(threads)?.install(|| ranges::encode_range(&path, start..end, reading, interrupt))
     })?;
     Ok(Corpus { inner: Arc::new(inner) })
 }

@@ -10,7 +10,7 @@ use crate::corpus::hash::key_of;
 use crate::corpus::sink::Sink;
 use crate::error::Error;
 use crate::foreign;
-use crate::text::encode::Format;
+use crate::text::format::Format;
 use crate::text::input::Source;
 use crate::threads::{self, Interrupt, locked};
 use std::ffi::CString;

@@ -1,6 +1,8 @@
 //! The interface between readers of text and their users: one implementation encodes sentences for training, another scores
 //! them for tagging.
 
+use std::ops::Range;
+
 /// What the data say of a token's label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gold<'a> {
@@ -25,4 +27,56 @@ pub trait Sink {
     fn end_token(&mut self, label: Option<Gold<'_>>);
     /// Ends a sentence of the given weight.
     fn end_sentence(&mut self, weight: f64);
+    /// Takes the places in the text of the sentence that has ended: what they are is up to the format (`text::format::Writing`).
+    fn locate(&mut self, _places: &[Range<usize>]) {}
+}
+
+/// What a reader has given: a string for each token, its attributes and its label, and one for the end of each sentence.
+#[cfg(test)]
+#[derive(Default)]
+pub struct Recorded<'t> {
+    text: &'t [u8],
+    strings: Vec<String>,
+    attributes: String,
+}
+
+#[cfg(test)]
+impl<'t> Recorded<'t> {
+    /// What `read` gives of a text, or the place and the message of its mistake.
+    pub fn of(
+        text: &'t [u8],
+        read: impl FnOnce(&mut Self) -> Result<(), crate::error::Located>,
+    ) -> Result<Vec<String>, (usize, String)> {
+        let mut recorded = Recorded { text, ..Recorded::default() };
+        read(&mut recorded).map_err(|mistake| (mistake.offset, mistake.message))?;
+        Ok(recorded.strings)
+    }
+}
+
+#[cfg(test)]
+impl Sink for Recorded<'_> {
+    fn state(&mut self, key: u64, value: f64, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut name = Vec::new();
+        write(&mut name);
+        assert_eq!(key, super::hash::key_of(&name));
+        self.attributes += &String::from_utf8(name).unwrap();
+        self.attributes += &if value == 1.0 { " ".into() } else { format!("={value} ") };
+    }
+    fn bigram(&mut self, _key: u64, _write: impl FnOnce(&mut Vec<u8>)) {}
+    fn end_token(&mut self, label: Option<Gold<'_>>) {
+        let label = match label {
+            Some(Gold::Label(label)) => String::from_utf8_lossy(label).into_owned(),
+            Some(other) => format!("{other:?}"),
+            None => "-".into(),
+        };
+        let attributes = std::mem::take(&mut self.attributes);
+        self.strings.push(if attributes.is_empty() { format!(" {label}") } else { attributes + &label });
+    }
+    fn end_sentence(&mut self, weight: f64) {
+        self.strings.push(format!("end {weight} at"));
+    }
+    fn locate(&mut self, places: &[Range<usize>]) {
+        let end = self.strings.last_mut().expect("a sentence");
+        places.iter().for_each(|place| *end += &format!(" [{}]", String::from_utf8_lossy(&self.text[place.clone()])));
+    }
 }

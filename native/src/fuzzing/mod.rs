@@ -8,6 +8,7 @@ mod mutation;
 pub mod seeds;
 
 pub use mutation::Mutator;
+use seeds::texts;
 
 use crate::chain::model::Model;
 use crate::chain::tagging::answer::Answer;
@@ -16,10 +17,12 @@ use crate::corpus::folder;
 use crate::files::model_file;
 use crate::foreign;
 use crate::network::file::NetworkFile;
-use crate::text::encode::{Format, Reading, encode};
+use crate::text::encode::encode;
+use crate::text::format::{Format, Reading};
 use crate::text::input::Source;
 use crate::text::labels::Labels;
 use crate::text::template::Template;
+use crate::text::{columns, conllu, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
 use std::sync::LazyLock;
 
@@ -34,15 +37,19 @@ pub struct Target {
 
 /// All targets.
 pub const TARGETS: [Target; 15] = [
-    Target { name: "columns", run: |text| read(text, "columns", Some(&TEMPLATE)), seeds: seeds::columns },
-    Target { name: "conllu", run: |text| read(text, "conllu:feats", Some(&WORDS)), seeds: seeds::conllu },
-    Target { name: "crfsuite", run: |text| read(text, "crfsuite", None), seeds: seeds::crfsuite },
-    Target { name: "jsonl", run: |text| read(text, "jsonl", None), seeds: seeds::jsonl },
-    Target { name: "jsonl_cells", run: |text| read(text, "jsonl", Some(&WORDS)), seeds: seeds::jsonl_cells },
-    Target { name: "svmlight", run: |text| read(text, "svmlight", None), seeds: seeds::svmlight },
+    Target { name: "columns", run: |text| read(text, "columns", Some(&TEMPLATE)), seeds: || texts(columns::SEEDS) },
+    Target { name: "conllu", run: |text| read(text, "conllu:feats", Some(&WORDS)), seeds: || texts(conllu::SEEDS) },
+    Target { name: "crfsuite", run: |text| read(text, "crfsuite", None), seeds: || texts(crfsuite::SEEDS) },
+    Target { name: "jsonl", run: |text| read(text, "jsonl", None), seeds: || texts(jsonl::SEEDS) },
+    Target {
+        name: "jsonl_cells",
+        run: |text| read(text, "jsonl", Some(&WORDS)),
+        seeds: || texts(jsonl::SEEDS_OF_CELLS),
+    },
+    Target { name: "svmlight", run: |text| read(text, "svmlight", None), seeds: || texts(svmlight::SEEDS) },
     Target { name: "compressed", run: |bytes| read(bytes, "crfsuite", None), seeds: seeds::compressed },
     Target { name: "template", run: template, seeds: seeds::templates },
-    Target { name: "tag", run: tag, seeds: seeds::columns },
+    Target { name: "tag", run: tag, seeds: || texts(columns::SEEDS) },
     Target { name: "model", run: |bytes| model(&sealed(bytes)), seeds: seeds::models },
     Target {
         name: "network",
@@ -55,10 +62,11 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "corpus", run: |text| folder::is_sound_summary(&signed(text)), seeds: seeds::summaries },
 ];
 
-/// Runs the target of this name; for cargo-fuzz.
-pub fn run(name: &str, bytes: &[u8]) {
-    let target = TARGETS.iter().find(|target| target.name == name).expect("a target");
-    (target.run)(bytes);
+/// Runs the target that the first byte chooses on the other bytes; for cargo-fuzz.
+pub fn run(bytes: &[u8]) {
+    if let [first, rest @ ..] = bytes {
+        (TARGETS[usize::from(*first) % TARGETS.len()].run)(rest);
+    }
 }
 
 /// A template with every macro, for columns of three cells.
@@ -70,10 +78,9 @@ static MODEL: LazyLock<Model> = LazyLock::new(|| Model::from_bytes(&seeds::model
 
 /// Encodes a text, with labels known in part.
 fn read(text: &[u8], format: &str, template: Option<&Template>) -> bool {
-    let interrupt = Interrupt::default();
-    let format = format.parse().expect("a known format");
-    let reading = Reading { format, template, labels: Labels::read(true), interrupt: &interrupt };
-    Source::of_bytes("text", text.to_vec()).and_then(|source| encode(source, reading)).is_ok()
+    let format = format.parse().expect("a format");
+    let reading = Reading::new(format, template, Labels::Partial).expect("a template if the format needs one");
+    Source::of_bytes("text", text.to_vec()).and_then(|source| encode(source, reading, &Interrupt::default())).is_ok()
 }
 
 /// Parses a template and expands it on a sentence.
@@ -98,8 +105,9 @@ fn model(bytes: &[u8]) -> bool {
     let Ok(model) = foreign::of_bytes(bytes) else { return false };
     let interrupt = Interrupt::default();
     let text = b"O\tU0\\:the\tU0\\:dog:2.5\nO\tb1\\:the\nO\tU0\\:dog\n\n".to_vec();
-    let reading = Reading { format: Format::Crfsuite, template: None, labels: Labels::Ignored, interrupt: &interrupt };
-    let corpus = encode(Source::of_bytes("text", text).expect("plain text"), reading).expect("a sound text");
+    let reading = Reading::new(Format::Crfsuite, None, Labels::Ignored).expect("no template");
+    let source = Source::of_bytes("text", text).expect("plain text");
+    let corpus = encode(source, reading, &interrupt).expect("a sound text");
     let paths = model.predict(&corpus, &interrupt).expect("no interrupt");
     assert!(paths.iter().flatten().all(|&label| (label as usize) < model.labels.len()));
     let marginals = model.marginals(&corpus, &interrupt).expect("no interrupt");
@@ -128,6 +136,7 @@ fn signed(text: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::format::NAMES;
     use std::time::{Duration, Instant};
 
     /// No input may take longer.
@@ -165,7 +174,11 @@ mod tests {
 
             #[test]
             fn every_target_has_its_test() {
-                assert_eq!([$(stringify!($name)),*], TARGETS.map(|target| target.name));
+                let names = [$(stringify!($name)),*];
+                assert_eq!(names, TARGETS.map(|target| target.name));
+                for (format, _) in NAMES {
+                    assert!(names.contains(&format.split(':').next().unwrap()), "{format}");
+                }
             }
         };
     }

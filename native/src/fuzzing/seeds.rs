@@ -4,6 +4,7 @@ use crate::chain::model::{KeptByAttribute, Model, Parts};
 use crate::corpus::folder;
 use crate::foreign::{self, Format};
 use crate::network::file::NetworkFile;
+use crate::text::crfsuite;
 use crate::text::dialect::Dialect;
 use std::io::Write;
 
@@ -11,41 +12,13 @@ use std::io::Write;
 pub const TEMPLATE: &str = "C end=%m[0,0,\"..$\"]\nU0:%x[-2,0]/%X[1,1]\nU1:%t[0,0,\"^\\u\"]%T[0,1,\"N\"]\nU2:%m[0,0,\"\\d+\"]%M[0,0,\".\"]\n\
     U3:%shape[0,0] %normal[@1,0]\nU4:%substrings[0,0,3]\nU5:%drop[0,0,\"a\"]%DROP[@-1,0,\"b\"]\nU6:%length[0,0]%x[0,end]\nB7:%x[0,1]\n*8\nB\n";
 
-fn texts(all: &[&str]) -> Vec<Vec<u8>> {
+/// Texts as bytes.
+pub fn texts(all: &[&str]) -> Vec<Vec<u8>> {
     all.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
-pub fn columns() -> Vec<Vec<u8>> {
-    texts(&["The\tDT\tB\ndog\tNN\tI\n\nIL-2\tCD\tO\n", "The DT B|I\n日本 NN _\r\n\r\n# NN O\n\n\nende NN B\n"])
-}
-
-pub fn conllu() -> Vec<Vec<u8>> {
-    texts(&[
-        "# text = The dog\n1\tThe\tthe\tDET\tDT\tDefinite=Def\t2\tdet\t_\t_\n2-3\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n2\tde\tde\tADP\t_\t_\t0\troot\t_\t_\n2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_\n3\tle\tle\tDET\t_\t_\t0\troot\t_\t_\n\n",
-    ])
-}
-
-pub fn crfsuite() -> Vec<Vec<u8>> {
-    texts(&["B\tw=the\tlen:3\tc\\:d:-2.5e-1\nI\tw=dog\n@weight:2.5\n\nO\n\n", "B|I\tx\n_\ty:1\n\n@weight:0\nO\tz:.5\n"])
-}
-
-pub fn jsonl() -> Vec<Vec<u8>> {
-    texts(&[
-        "{\"tokens\": [\"a\", [\"b\", \"c\"], {\"d\": 1.5, \"e\": true, \"f\": \"g\", \"h\": [\"i\"], \"j\": {\"k\": 3}}], \"labels\": [\"A\", [\"A\", \"B\"], null], \"weight\": 2}\n\n",
-        "{\"tokens\": [], \"labels\": []}\n{\"labels\": [\"\\u00e9\"], \"tokens\": [{\"\\ud83d\\ude00\": 1e308}]}\n",
-    ])
-}
-
-pub fn jsonl_cells() -> Vec<Vec<u8>> {
-    texts(&["{\"tokens\": [[\"The\", \"DT\"], \"dog\"], \"labels\": [\"B\", \"I\"]}\n"])
-}
-
-pub fn svmlight() -> Vec<Vec<u8>> {
-    texts(&["1 1:0.5 7:-2e3 # comment\n-1 qid:3 2:1\n", "a 1:1\nb\n"])
-}
-
 pub fn compressed() -> Vec<Vec<u8>> {
-    let text = &crfsuite()[0];
+    let text = crfsuite::SEEDS[0].as_bytes();
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gzip.write_all(text).expect("memory");
     let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);

@@ -1,7 +1,7 @@
 //! Text that arrives bit by bit, through a pipe or from a terminal: a thread reads on while earlier text is worked on.
 
 use crate::error::{Error, Result};
-use crate::text::input::open_file;
+use crate::text::input::{Source, open_file};
 use crate::threads::{Interrupt, locked};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
@@ -47,13 +47,11 @@ pub struct Input {
 }
 
 impl Input {
-    /// Standard input.
-    pub fn stdin() -> Input {
-        Input { reader: Box::new(std::io::stdin()), descriptor: Some(0) }
-    }
-
-    /// A file, such as a named pipe, with its name for messages.
+    /// A file, such as a named pipe, or standard input for `-`; with its name for messages.
     pub fn open(path: &Path) -> Result<(String, Input)> {
+        if path.as_os_str() == "-" {
+            return Ok(("<stdin>".into(), Input { reader: Box::new(std::io::stdin()), descriptor: Some(0) }));
+        }
         let file = open_file(path)?;
         #[cfg(unix)]
         let descriptor = Some(std::os::fd::AsRawFd::as_raw_fd(&file));
@@ -92,6 +90,40 @@ impl Arriving {
         drop(state);
         self.shared.changed.notify_all();
         Ok(end.map_or(Ok(false), |end| end.map(|()| true)))
+    }
+}
+
+/// A file, or standard input for `-`; waiting for standard input ends when the work is interrupted.
+pub fn source(path: &Path, interrupt: &Interrupt) -> Result<Source> {
+    if path.as_os_str() != "-" {
+        return Source::open(path);
+    }
+    let (name, input) = Input::open(path)?;
+    let (arriving, interrupt) = (Arriving::new(input)?, interrupt.clone());
+    Source::of_reader(&name, Box::new(Waiting { arriving, interrupt, bytes: Vec::new(), at: 0, ended: false }))
+}
+
+/// Reads what arrives.
+struct Waiting {
+    arriving: Arriving,
+    interrupt: Interrupt,
+    bytes: Vec<u8>,
+    /// Bytes that have been handed over.
+    at: usize,
+    ended: bool,
+}
+
+impl Read for Waiting {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        while self.at == self.bytes.len() && !self.ended {
+            (self.bytes, self.at) = (Vec::new(), 0);
+            // Not the kind `Interrupted`, after which a reader tries again.
+            let taken = self.arriving.take(&mut self.bytes, &self.interrupt).map_err(std::io::Error::other)?;
+            self.ended = taken?;
+        }
+        let count = (&self.bytes[self.at..]).read(into)?;
+        self.at += count;
+        Ok(count)
     }
 }
 

@@ -1,36 +1,20 @@
 //! Column files: a token a line, cells between runs of spaces or tabs, the label last, a blank line between sentences.
 
-use crate::corpus::sink::Gold;
-use crate::error::Located;
-use crate::text::cells::Cells;
-use crate::text::input::{check_utf8, lines};
+use crate::error::{Error, Result};
+use crate::text::input::lines;
 use crate::text::labels::Labels;
-use std::ops::Range;
+use crate::text::sentence::{Sentence, is_blank};
+use crate::text::template::Template;
 
 /// The columns of every line of a column file.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Cells in a line, the label included if there is one.
-    pub columns: usize,
+    columns: usize,
     /// Cells that the template may look at, the first ones of a line.
-    pub inputs: usize,
+    inputs: usize,
     /// How to take the last cell, the label; `Ignored` if it is none.
-    pub labels: Labels,
-}
-
-/// A sentence of a column file.
-#[derive(Default)]
-pub struct ColumnSentence<'t> {
-    pub cells: Cells<'t>,
-    /// Token -> label; empty in unlabelled files.
-    pub labels: Vec<Gold<'t>>,
-    /// Token -> the bytes of its line in the text.
-    pub lines: Vec<Range<usize>>,
-}
-
-/// Whether a line holds spaces and tabs alone.
-pub fn is_blank(line: &[u8]) -> bool {
-    line.iter().all(|&byte| matches!(byte, b' ' | b'\t' | b'\r'))
+    labels: Labels,
 }
 
 /// The cells of a line.
@@ -38,107 +22,98 @@ pub fn split(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|&byte| matches!(byte, b' ' | b'\t' | b'\r')).filter(|cell| !cell.is_empty())
 }
 
-/// The number of cells in the first line that is not blank; none if all lines are blank.
-pub fn count_columns(text: &[u8]) -> Option<usize> {
-    lines(text).find(|(_, line)| !is_blank(line)).map(|(_, line)| split(line).count())
+/// The shape of a column file, read off its first line; none if all lines are blank. Fails if the template needs more columns.
+pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels) -> Result<Option<Shape>> {
+    let Some((_, line)) = lines(text).find(|(_, line)| !is_blank(line)) else { return Ok(None) };
+    let columns = split(line).count();
+    let inputs = columns - usize::from(labels.given());
+    if labels.given() && inputs == 0 {
+        let message = format!("{name}: one column; labelled data needs at least two, the label last");
+        return Err(Error::Data(message));
+    }
+    if inputs < template.columns {
+        let beside = if labels.given() { " beside the label" } else { "" };
+        return Err(Error::Template(format!(
+            "the template looks at column {} (counted from 0), but {name} has {inputs} column{}{beside}",
+            template.columns - 1,
+            if inputs == 1 { "" } else { "s" },
+        )));
+    }
+    Ok(Some(Shape { columns, inputs: template.columns, labels }))
 }
 
-/// Calls `each` for every sentence of `text[range]`. Offsets in errors count from the beginning of `text`.
-pub fn read<'t>(
-    text: &'t [u8],
-    range: Range<usize>,
-    shape: Shape,
-    mut each: impl FnMut(&ColumnSentence<'t>),
-) -> Result<(), Located> {
-    let piece = &text[range.clone()];
-    check_utf8(piece, range.start)?;
-    let mut sentence = ColumnSentence::default();
-    sentence.cells.columns = shape.inputs;
-    for (start, line) in lines(piece) {
-        let start = range.start + start;
-        if is_blank(line) {
-            end(&mut sentence, &mut each);
-            continue;
-        }
-        let mut found = 0;
+impl Shape {
+    /// Adds the token of a line, which begins `start` bytes into the text, to a sentence.
+    pub fn token<'t>(
+        self,
+        start: usize,
+        line: &'t [u8],
+        sentence: &mut Sentence<'t>,
+    ) -> std::result::Result<(), String> {
+        let mut count = 0;
         for cell in split(line) {
-            found += 1;
-            if found <= shape.inputs {
+            count += 1;
+            if count <= self.inputs {
                 sentence.cells.cells.push(cell);
             }
-            if found == shape.columns {
-                let label = shape.labels.parse(cell).map_err(|message| Located::new(start, message))?;
-                sentence.labels.extend(label);
+            if count == self.columns {
+                sentence.labels.extend(self.labels.parse(cell)?);
             }
         }
-        if found != shape.columns {
-            return Err(Located::new(start, wrong_count(found, shape)));
+        if count != self.columns {
+            return Err(self.wrong_count(count));
         }
-        sentence.lines.push(start..start + line.len());
+        sentence.places.push(start..start + line.len());
+        Ok(())
     }
-    end(&mut sentence, &mut each);
-    Ok(())
+
+    /// The message for a line with a wrong number of cells.
+    fn wrong_count(self, count: usize) -> String {
+        let plural = if count == 1 { "" } else { "s" };
+        let label = if self.labels.given() { ", the last of them the label" } else { "" };
+        format!(
+            "{count} column{plural} where the first line of the data has {}{label}; every line needs the same number",
+            self.columns
+        )
+    }
 }
 
-/// Hands a sentence that has tokens to `each`, and empties it.
-fn end<'t>(sentence: &mut ColumnSentence<'t>, each: &mut impl FnMut(&ColumnSentence<'t>)) {
-    if !sentence.lines.is_empty() {
-        each(sentence);
-        sentence.cells.clear();
-        sentence.labels.clear();
-        sentence.lines.clear();
-    }
-}
-
-/// The message for a line with a wrong number of cells.
-fn wrong_count(found: usize, shape: Shape) -> String {
-    let plural = if found == 1 { "" } else { "s" };
-    let expected = shape.columns;
-    let label = if shape.labels.given() { ", the last of them the label" } else { "" };
-    format!(
-        "{found} column{plural} where the first line of the data has {expected}{label}; every line needs the same number"
-    )
-}
+/// Sound texts to begin fuzzing with.
+#[cfg(any(test, feature = "fuzzing"))]
+pub const SEEDS: &[&str] =
+    &["The\tDT\tB\ndog\tNN\tI\n\nIL-2\tCD\tO\n", "The DT B|I\n日本 NN _\r\n\r\n# NN O\n\n\nende NN B\n"];
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::corpus::sink::Recorded;
+    use crate::text::format::{Format, Reading};
+    use crate::text::labels::Labels;
+    use crate::text::template::Template;
 
-    const SHAPE: Shape = Shape { columns: 3, inputs: 2, labels: Labels::Whole };
-
-    fn sentences(text: &str) -> Result<Vec<Vec<String>>, Located> {
-        let mut got = Vec::new();
-        read(text.as_bytes(), 0..text.len(), SHAPE, |sentence| {
-            let token = |i: usize| {
-                let Gold::Label(label) = sentence.labels[i] else { panic!("a label that is not whole") };
-                let cells = [sentence.cells.cell(i, 0), sentence.cells.cell(i, 1), label];
-                cells.map(|cell| String::from_utf8_lossy(cell).into_owned()).join("|")
-            };
-            got.push((0..sentence.cells.tokens()).map(token).collect());
-        })?;
-        Ok(got)
+    fn sentences(text: &[u8]) -> Result<Vec<String>, (usize, String)> {
+        let template = Template::parse("U%x[0,0]|%x[0,1]").unwrap();
+        let mut reading = Reading::new(Format::Columns, Some(&template), Labels::Whole).unwrap();
+        assert!(!reading.begin("text", b"\n \n").unwrap());
+        assert!(reading.begin("text", b"\n \na b c\n").unwrap());
+        Recorded::of(text, |sink| reading.read(text, 0..text.len(), sink))
     }
 
     #[test]
     fn any_run_of_blanks_separates_and_blank_lines_end_sentences() {
-        let got = sentences("a \t b  c\r\nd e\tf\n \t\n\n\ng h i").unwrap();
-        assert_eq!(got, [vec!["a|b|c", "d|e|f"], vec!["g|h|i"]]);
-        assert_eq!(count_columns(b"\n \na b c\n"), Some(3));
-        assert_eq!(count_columns(b"\n \n"), None);
+        let got = sentences(b"a \t b  c\r\nd e\tf\n \t\n\n\ng h i").unwrap();
+        assert_eq!(got, ["Ua|b c", "Ud|e f", "end 1 at [a \t b  c] [d e\tf]", "Ug|h i", "end 1 at [g h i]"]);
     }
 
     #[test]
     fn a_wrong_number_of_columns_is_located() {
-        let error = sentences("a b c\nd e\n").unwrap_err();
-        assert_eq!(error.offset, 6);
-        assert!(error.message.contains("2 columns where the first line of the data has 3"), "{}", error.message);
-        assert!(sentences("a b c d\n").is_err());
+        let (offset, message) = sentences(b"a b c\nd e\n").unwrap_err();
+        assert_eq!(offset, 6);
+        assert!(message.contains("2 columns where the first line of the data has 3"), "{message}");
+        assert!(sentences(b"a b c d\n").is_err());
     }
 
     #[test]
     fn invalid_utf8_is_located() {
-        let text = b"a b c\n\xff b c\n";
-        let error = read(text, 0..text.len(), SHAPE, |_| {}).unwrap_err();
-        assert_eq!(error.offset, 6);
+        assert_eq!(sentences(b"a b c\n\xff b c\n").unwrap_err().0, 6);
     }
 }

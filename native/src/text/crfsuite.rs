@@ -11,43 +11,44 @@
 use crate::corpus::hash::key_of;
 use crate::corpus::sink::Sink;
 use crate::error::Located;
-use crate::text::input::{check_utf8, lines};
+use crate::text::input::for_each_line;
 use crate::text::labels::Labels;
 use std::ops::Range;
 
 /// Reads `text[range]` into a sink. The first field of a line is its label.
 pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labels: Labels, sink: &mut S) -> Result<(), Located> {
-    let piece = &text[range.clone()];
-    check_utf8(piece, range.start)?;
     let (mut tokens, mut weight) = (0, 1.0);
     let mut name = Vec::new();
-    for (start, line) in lines(piece) {
-        let start = range.start + start;
+    for_each_line(text, range, |_, line| {
         if line.is_empty() {
-            if tokens > 0 {
-                sink.end_sentence(weight);
-                (tokens, weight) = (0, 1.0);
-            }
-            continue;
+            end(&mut tokens, &mut weight, sink);
+            return Ok(());
         }
         let mut fields = line.split(|&byte| byte == b'\t').filter(|field| !field.is_empty()).peekable();
         while let Some(declaration) = fields.next_if(|field| field.starts_with(b"@") && labels.given()) {
-            weight = parse_weight(declaration).map_err(|message| Located::new(start, message))?;
+            weight = parse_weight(declaration)?;
         }
-        let Some(label) = fields.next() else { continue };
+        let Some(label) = fields.next() else { return Ok(()) };
         for field in fields {
             each_attribute(field, &mut name, |name, value| {
                 sink.state(key_of(name), value, |out| out.extend_from_slice(name));
-            })
-            .map_err(|message| Located::new(start, message))?;
+            })?;
         }
-        sink.end_token(labels.parse(label).map_err(|message| Located::new(start, message))?);
+        sink.end_token(labels.parse(label)?);
         tokens += 1;
-    }
-    if tokens > 0 {
-        sink.end_sentence(weight);
-    }
+        Ok(())
+    })?;
+    end(&mut tokens, &mut weight, sink);
     Ok(())
+}
+
+/// Ends the sequence if it has tokens.
+fn end<S: Sink>(tokens: &mut usize, weight: &mut f64, sink: &mut S) {
+    if *tokens > 0 {
+        sink.end_sentence(*weight);
+        sink.locate(&[]);
+        (*tokens, *weight) = (0, 1.0);
+    }
 }
 
 /// The weight that a first field `@weight:NUMBER` declares.
@@ -58,10 +59,8 @@ fn parse_weight(declaration: &[u8]) -> Result<f64, String> {
             "'{text}': a first field that starts with @ has to be @weight:NUMBER; no label may start with @"
         ));
     };
-    match weight.parse::<f64>() {
-        Ok(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
-        _ => Err(format!("weight '{weight}' is not a finite number of at least 0")),
-    }
+    let number = weight.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| format!("weight '{weight}' is not a finite number of at least 0"))
 }
 
 /// Calls `emit` with each name and value of a field, which is split at unescaped colons.
@@ -109,10 +108,15 @@ fn parse_value(value: &[u8], field: &[u8]) -> Result<f64, String> {
     }
 }
 
+/// Sound texts to begin fuzzing with.
+#[cfg(any(test, feature = "fuzzing"))]
+pub const SEEDS: &[&str] =
+    &["B\tw=the\tlen:3\tc\\:d:-2.5e-1\nI\tw=dog\n@weight:2.5\n\nO\n\n", "B|I\tx\n_\ty:1\n\n@weight:0\nO\tz:.5\n"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::sink::Gold;
+    use crate::corpus::sink::Recorded;
 
     fn attributes(field: &str) -> Result<Vec<(String, f64)>, String> {
         let mut got = Vec::new();
@@ -139,40 +143,17 @@ mod tests {
         }
     }
 
-    /// Labels with their numbers of attributes, and weights; the number of attributes of the current token.
-    #[derive(Default)]
-    struct Summary(Vec<String>, usize);
-
-    impl Sink for Summary {
-        fn state(&mut self, _key: u64, _value: f64, _write: impl FnOnce(&mut Vec<u8>)) {
-            self.1 += 1;
-        }
-        fn bigram(&mut self, _key: u64, _write: impl FnOnce(&mut Vec<u8>)) {}
-        fn end_token(&mut self, label: Option<Gold<'_>>) {
-            let label = match label {
-                Some(Gold::Label(label)) => String::from_utf8_lossy(label).into_owned(),
-                _ => "-".into(),
-            };
-            self.0.push(format!("{label}{}", std::mem::take(&mut self.1)));
-        }
-        fn end_sentence(&mut self, weight: f64) {
-            self.0.push(format!("end {weight}"));
-        }
-    }
-
-    fn read_all(text: &str, labels: Labels) -> Result<Vec<String>, Located> {
-        let mut sink = Summary::default();
-        read(text.as_bytes(), 0..text.len(), labels, &mut sink)?;
-        Ok(sink.0)
+    fn read_all(text: &str, labels: Labels) -> Result<Vec<String>, (usize, String)> {
+        Recorded::of(text.as_bytes(), |sink| read(text.as_bytes(), 0..text.len(), labels, sink))
     }
 
     #[test]
     fn sequences_weights_and_stray_tabs() {
         let text = "@weight:2\nA\tx\ty\n\t\nB\n\n\n@weight:0.5\tC\t\tz";
-        assert_eq!(read_all(text, Labels::Whole).unwrap(), ["A2", "B0", "end 2", "C1", "end 0.5"]);
-        assert_eq!(read_all("@x\ta\n", Labels::Ignored).unwrap(), ["-1", "end 1"]);
-        let error = read_all("A\tx\n@home\tx\n", Labels::Whole).unwrap_err();
-        assert_eq!(error.offset, 4);
+        let expected = ["x y A", " B", "end 2 at", "z C", "end 0.5 at"];
+        assert_eq!(read_all(text, Labels::Whole).unwrap(), expected);
+        assert_eq!(read_all("@x\ta\n", Labels::Ignored).unwrap(), ["a -", "end 1 at"]);
+        assert_eq!(read_all("A\tx\n@home\tx\n", Labels::Whole).unwrap_err().0, 4);
         assert!(read_all("@weight:-1\nA\tx\n", Labels::Whole).is_err());
     }
 }

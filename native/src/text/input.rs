@@ -213,12 +213,23 @@ pub fn trim_newline(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Fails if a piece of a text, which begins `offset` bytes into it, is not UTF-8.
-pub fn check_utf8(piece: &[u8], offset: usize) -> std::result::Result<(), Located> {
-    std::str::from_utf8(piece).map(|_| ()).map_err(|error| {
+/// Calls `each` for every line of `text[range]` without its end, with the offset of its first byte in the text. Fails if the text is
+/// not UTF-8, or with the message of `each` at the line.
+#[inline]
+pub fn for_each_line<'t>(
+    text: &'t [u8],
+    range: Range<usize>,
+    mut each: impl FnMut(usize, &'t [u8]) -> std::result::Result<(), String>,
+) -> std::result::Result<(), Located> {
+    let (offset, piece) = (range.start, &text[range]);
+    std::str::from_utf8(piece).map_err(|error| {
         let message = "invalid UTF-8; convert the file to UTF-8 (for example with iconv)";
         Located::new(offset + error.valid_up_to(), message)
-    })
+    })?;
+    for (start, line) in lines(piece) {
+        each(offset + start, line).map_err(|message| Located::new(offset + start, message))?;
+    }
+    Ok(())
 }
 
 /// All lines of a text without their ends (LF or CRLF), each with the offset of its first byte.

@@ -9,29 +9,31 @@ use crate::corpus::sink::{Gold, Sink};
 use crate::error::Located;
 use crate::text::cells::Cells;
 use crate::text::expand::Expander;
-use crate::text::input::lines;
+use crate::text::input::for_each_line;
 use crate::text::items::Items;
 use crate::text::labels::Labels;
+use crate::text::template::Template;
 use serde_json::Value;
 use std::ops::Range;
+use std::slice;
 
 /// Reads `text[range]` into a sink. Every sentence has to have labels unless they are passed over.
 pub fn read<S: Sink>(
     text: &[u8],
     range: Range<usize>,
     labels: Labels,
-    mut expander: Option<&mut Expander<'_>>,
-    columns: usize,
+    template: Option<&Template>,
     sink: &mut S,
 ) -> Result<(), Located> {
-    for (start, line) in lines(&text[range.clone()]) {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
+    let mut expander = template.map(Expander::new);
+    let columns = template.map_or(0, |template| template.columns);
+    for_each_line(text, range, |start, line| {
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            sentence(line, labels, expander.as_mut(), columns, sink)?;
+            sink.locate(slice::from_ref(&(start..start + line.len())));
         }
-        sentence(line, labels, expander.as_deref_mut(), columns, sink)
-            .map_err(|message| Located::new(range.start + start, message))?;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Reads the sentence of a line into a sink.
@@ -174,3 +176,14 @@ fn named<S: Sink>(key: &str, value: &Value, items: &mut Items, sink: &mut S) -> 
     }
     Ok(())
 }
+
+/// Sound texts to begin fuzzing with.
+#[cfg(any(test, feature = "fuzzing"))]
+pub const SEEDS: &[&str] = &[
+    "{\"tokens\": [\"a\", [\"b\", \"c\"], {\"d\": 1.5, \"e\": true, \"f\": \"g\", \"h\": [\"i\"], \"j\": {\"k\": 3}}], \"labels\": [\"A\", [\"A\", \"B\"], null], \"weight\": 2}\n\n",
+    "{\"tokens\": [], \"labels\": []}\n{\"labels\": [\"\\u00e9\"], \"tokens\": [{\"\\ud83d\\ude00\": 1e308}]}\n",
+];
+
+/// Sound texts to begin fuzzing with, of cells for a template.
+#[cfg(any(test, feature = "fuzzing"))]
+pub const SEEDS_OF_CELLS: &[&str] = &["{\"tokens\": [[\"The\", \"DT\"], \"dog\"], \"labels\": [\"B\", \"I\"]}\n"];

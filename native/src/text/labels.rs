@@ -15,9 +15,13 @@ pub enum Labels {
 }
 
 impl Labels {
-    /// Labels that are read, partly known ones if there may be any.
-    pub fn read(partial: bool) -> Labels {
-        if partial { Labels::Partial } else { Labels::Whole }
+    /// Labels that are read if the text has any, partly known ones if there may be any.
+    pub fn new(labelled: bool, partial: bool) -> Labels {
+        match (labelled, partial) {
+            (false, _) => Labels::Ignored,
+            (true, false) => Labels::Whole,
+            (true, true) => Labels::Partial,
+        }
     }
 
     /// Whether the text has labels to read.

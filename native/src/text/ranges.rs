@@ -2,11 +2,9 @@
 
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
-use crate::text::columns;
-use crate::text::encode::{Format, Reading, encode};
+use crate::text::encode::encode;
+use crate::text::format::{Format, Reading};
 use crate::text::input::{Source, is_compressed, open_file, trim_newline, without_mark};
-use crate::text::labels::Labels;
-use crate::text::template::Template;
 use crate::threads::Interrupt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -46,15 +44,8 @@ pub fn cut(path: &Path, format: Format, size: u64) -> Result<Option<Vec<Range<u6
     Ok(Some(ranges))
 }
 
-/// Encodes a range of a file. Errors name the line of the file.
-pub fn encode_range(
-    path: &Path,
-    range: Range<u64>,
-    format: Format,
-    template: Option<&Template>,
-    labels: Labels,
-    interrupt: &Interrupt,
-) -> Result<Corpus> {
+/// Encodes a range of a file, whose lines have to look like the first line of the file. Errors name the line of the file.
+pub fn encode_range(path: &Path, range: Range<u64>, mut reading: Reading<'_>, interrupt: &Interrupt) -> Result<Corpus> {
     let mut file = open_file(path)?;
     let failed = |source| Error::io(path, source);
     file.seek(SeekFrom::Start(range.start)).map_err(failed)?;
@@ -66,45 +57,25 @@ pub fn encode_range(
     }
     if range.start > 0 && text.iter().all(u8::is_ascii_whitespace) {
         let mut corpus = Corpus::assemble(Vec::new())?;
-        corpus.labelled = labels.given();
-        corpus.transitions = template.is_none_or(|template| template.transitions);
-        corpus.triples = template.is_some_and(|template| template.triples);
+        [corpus.transitions, corpus.triples, corpus.labelled] = reading.flags();
         return Ok(corpus);
     }
-    if range.start > 0 && format == Format::Columns {
-        check_columns(&name, path, range.start, &text)?;
+    let (mut head, mut line) = (BufReader::new(open_file(path)?), Vec::new());
+    while range.start > 0 && !reading.begin(&name, without_mark(&line))? {
+        line.clear();
+        if head.read_until(b'\n', &mut line).map_err(failed)? == 0 {
+            break;
+        }
     }
-    let reading = Reading { format, template, labels, interrupt };
-    let source = Source::of_bytes(&name, text.clone())?;
-    match encode(source, reading) {
+    match encode(Source::of_bytes(&name, text.clone())?, reading, interrupt) {
         // The lines before the range are counted where a message has to name one.
         Err(Error::Data(_)) if range.start > 0 => {
             let mut source = Source::of_bytes(&name, text)?;
             source.lines_before = lines_before(path, range.start)?;
-            encode(source, reading)
+            encode(source, reading, interrupt)
         }
         encoded => encoded,
     }
-}
-
-/// Fails if the first line of a range has other columns than the first line of the file.
-fn check_columns(name: &str, path: &Path, start: u64, text: &[u8]) -> Result<()> {
-    let failed = |source| Error::io(path, source);
-    let (mut reader, mut head) = (BufReader::new(open_file(path)?), Vec::new());
-    while columns::count_columns(without_mark(&head)).is_none() {
-        head.clear();
-        if reader.read_until(b'\n', &mut head).map_err(failed)? == 0 {
-            return Ok(());
-        }
-    }
-    let (first, here) = (columns::count_columns(without_mark(&head)), columns::count_columns(text));
-    if here.is_none() || first == here {
-        return Ok(());
-    }
-    let blank = text.split(|&byte| byte == b'\n').take_while(|line| columns::is_blank(line)).count();
-    let line = lines_before(path, start)? + blank + 1;
-    let count = |found: Option<usize>| found.unwrap_or(0);
-    Err(Error::Data(format!("{name}, line {line}: {} columns, but the first line has {}", count(here), count(first))))
 }
 
 /// The number of lines before a byte of a file.
@@ -126,6 +97,9 @@ fn lines_before(path: &Path, start: u64) -> Result<usize> {
 mod tests {
     use super::*;
     use crate::text::input;
+    use crate::text::labels::Labels;
+    use crate::text::sentence::is_blank;
+    use crate::text::template::Template;
     use proptest::prelude::*;
 
     proptest! {
@@ -136,7 +110,7 @@ mod tests {
             std::fs::write(&path, &text).unwrap();
             let ranges = cut(&path, Format::Columns, size).unwrap().unwrap();
             let count = text.len().div_ceil(size as usize).max(1);
-            let pieces = input::pieces(text.as_bytes(), text.len().div_ceil(count), columns::is_blank);
+            let pieces = input::pieces(text.as_bytes(), text.len().div_ceil(count), is_blank);
             let wide: Vec<_> = pieces.into_iter().map(|piece| piece.start as u64..piece.end as u64).collect();
             prop_assert_eq!(ranges, wide);
         }
@@ -149,21 +123,13 @@ mod tests {
         std::fs::write(&path, "a A\n\nb B\n\nc C\nd\n\n\n\n").unwrap();
         let template = Template::parse("U:%x[0,0]\n").unwrap();
         let ranges = cut(&path, Format::Columns, 5).unwrap().unwrap();
-        let read = |range: &Range<u64>| {
-            encode_range(
-                &path,
-                range.clone(),
-                Format::Columns,
-                Some(&template),
-                Labels::read(false),
-                &Interrupt::default(),
-            )
-        };
+        let reading = Reading::new(Format::Columns, Some(&template), Labels::Whole).unwrap();
+        let read = |range: &Range<u64>| encode_range(&path, range.clone(), reading, &Interrupt::default());
         assert_eq!(read(&ranges[0]).unwrap().n_sentences(), 2);
         let message = read(&ranges[1]).err().unwrap().to_string();
         assert!(message.contains("line 6"), "{message}");
         std::fs::write(&path, "a A\n\nb B\n\nc x C\nd y D\n\n").unwrap();
         let message = read(&(10..23)).err().unwrap().to_string();
-        assert!(message.contains("line 5: 3 columns, but the first line has 2"), "{message}");
+        assert!(message.contains("line 5: 3 columns where the first line of the data has 2"), "{message}");
     }
 }

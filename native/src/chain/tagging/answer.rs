@@ -14,7 +14,7 @@
 
 use crate::chain::tagging::confidence::Probabilities;
 use crate::error::{Error, Result};
-use crate::text::encode::Format;
+use crate::text::format::Writing;
 use std::num::NonZeroUsize;
 
 /// What is written for a sentence.
@@ -127,26 +127,27 @@ impl<'a> Wanted<'a> {
 }
 
 impl Answer<'_> {
-    /// Error: the answer does not fit sentences of a format.
-    pub fn check(self, format: Format) -> Result<()> {
-        let message = match (self, format) {
-            (Answer::Best, _) | (Answer::As(_), Format::Columns) => return Ok(()),
-            (Answer::As(PeerFormat::Crfsuite { .. }), Format::Crfsuite) => return Ok(()),
-            (Answer::As(PeerFormat::Crfsuite { .. }), _) => {
-                "--layout crfsuite is for columns and attribute files; leave it out".into()
+    /// Error: the answer cannot be written in this way.
+    pub fn check(self, writing: Writing) -> Result<()> {
+        let option = match (self, writing) {
+            (Answer::Best, _) | (Answer::As(_), Writing::Lines) => return Ok(()),
+            (Answer::As(PeerFormat::Crfsuite { .. }), Writing::Labels { blank_lines: true }) => return Ok(()),
+            (Answer::As(peer_format), Writing::Cells | Writing::Fields | Writing::Labels { .. }) => {
+                let message = match peer_format {
+                    PeerFormat::Crfsuite { .. } => "--layout crfsuite is for columns and attribute files; leave it out",
+                    PeerFormat::Wapiti { .. } | PeerFormat::Crfpp { .. } => {
+                        "--layout is for columns; other formats keep their own, so leave it out"
+                    }
+                };
+                return Err(Error::Option(message.into()));
             }
-            (Answer::As(_), _) => "--layout is for columns; other formats keep their own, so leave it out".into(),
-            (Answer::Marginals, Format::Conllu(_)) => no_column("--marginals"),
-            (Answer::NBest(_), Format::Conllu(_)) => no_column("--n-best"),
-            (Answer::Confident(_), Format::Conllu(_)) => no_column("--probabilities"),
-            _ => return Ok(()),
+            (_, Writing::Lines | Writing::Fields | Writing::Labels { .. }) => return Ok(()),
+            (Answer::Marginals, Writing::Cells) => "--marginals",
+            (Answer::NBest(_), Writing::Cells) => "--n-best",
+            (Answer::Confident(_), Writing::Cells) => "--probabilities",
         };
-        Err(Error::Option(message))
+        Err(Error::Option(format!("CoNLL-U has no column for probabilities; leave out {option}")))
     }
-}
-
-fn no_column(option: &str) -> String {
-    format!("CoNLL-U has no column for probabilities; leave out {option}")
 }
 
 impl PeerFormat {

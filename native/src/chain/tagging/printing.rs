@@ -5,6 +5,7 @@ use crate::chain::tagging::answer::{Answer, PeerFormat};
 use crate::chain::tagging::confidence::Probabilities;
 use crate::chain::tagging::scorer::Scorer;
 use crate::text::columns;
+use crate::text::format::Writing;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::ops::Range;
@@ -13,21 +14,23 @@ use std::ops::Range;
 const NONE: &str = "?";
 
 impl<'m> Scorer<'m> {
-    /// Writes the labelled sentence whose tokens stand on these lines of a text; without lines, the labels alone.
-    pub(super) fn print_sentence(&mut self, content: &[u8], lines: Option<&[Range<usize>]>) {
+    /// Writes the labelled sentence whose tokens are these lines of the text; without lines, the labels alone.
+    pub(super) fn print_sentence(&mut self, lines: Option<&[Range<usize>]>) {
         if let Answer::As(peer_format) = self.answer {
-            return self.print_as(peer_format, content, lines);
+            return self.print_as(peer_format, lines);
         }
         self.print_labellings(|scorer| {
             for token in 0..scorer.path.len() {
                 if let Some(lines) = lines {
-                    scorer.out.extend_from_slice(content[lines[token].clone()].trim_ascii_end());
+                    scorer.out.extend_from_slice(scorer.content[lines[token].clone()].trim_ascii_end());
                     scorer.out.push(b'\t');
                 }
                 scorer.print_label(token);
                 scorer.out.push(b'\n');
             }
-            scorer.out.extend_from_slice(scorer.closing.unwrap_or(b"\n"));
+            if scorer.writing != (Writing::Labels { blank_lines: false }) {
+                scorer.out.push(b'\n');
+            }
         });
     }
 
@@ -63,7 +66,7 @@ impl<'m> Scorer<'m> {
     }
 
     /// Writes the sentence as another program does.
-    fn print_as(&mut self, peer_format: PeerFormat, content: &[u8], lines: Option<&[Range<usize>]>) {
+    fn print_as(&mut self, peer_format: PeerFormat, lines: Option<&[Range<usize>]>) {
         let mut labellings = std::mem::take(&mut self.labellings);
         if labellings.is_empty() {
             let labels = std::mem::take(&mut self.path);
@@ -76,11 +79,11 @@ impl<'m> Scorer<'m> {
                 match (peer_format, lines) {
                     (PeerFormat::Crfsuite { .. }, _) | (_, None) => {}
                     (PeerFormat::Wapiti { .. }, Some(lines)) => {
-                        self.out.extend_from_slice(&content[lines[token].clone()]);
+                        self.out.extend_from_slice(&self.content[lines[token].clone()]);
                         self.out.push(b'\t');
                     }
                     (PeerFormat::Crfpp { .. }, Some(lines)) => {
-                        for cell in columns::split(&content[lines[token].clone()]) {
+                        for cell in columns::split(&self.content[lines[token].clone()]) {
                             self.out.extend_from_slice(cell);
                             self.out.push(b'\t');
                         }

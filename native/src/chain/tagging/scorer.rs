@@ -7,6 +7,8 @@ use crate::chain::tagging::confidence::{Decode, Tagging};
 use crate::chain::tagging::sequence::Sequence;
 use crate::corpus::UNKNOWN;
 use crate::corpus::sink::{Gold, Sink};
+use crate::text::format::Writing;
+use std::ops::Range;
 
 /// Scores sentences while they are read.
 pub(super) struct Scorer<'m> {
@@ -22,9 +24,12 @@ pub(super) struct Scorer<'m> {
     /// Labelling -> token -> its score, where they are wanted.
     pub(super) token_scores: Vec<Vec<f64>>,
     pub(super) out: Vec<u8>,
-    /// Bytes to write behind a sentence's labels as soon as it ends; None where the caller writes them with the text of each
-    /// token.
-    pub(super) closing: Option<&'static [u8]>,
+    /// How the labels are written.
+    pub(super) writing: Writing,
+    /// The text, as far as it is read.
+    pub(super) content: &'m [u8],
+    /// Where the text begins that has not been copied, if it is written as it is.
+    pub(super) copied: usize,
 }
 
 impl Sink for Scorer<'_> {
@@ -43,15 +48,32 @@ impl Sink for Scorer<'_> {
 
     fn end_sentence(&mut self, _weight: f64) {
         self.decode();
-        if self.closing.is_some() {
-            self.print_sentence(&[], None);
+    }
+
+    fn locate(&mut self, places: &[Range<usize>]) {
+        match self.writing {
+            Writing::Lines => self.print_sentence(Some(places)),
+            Writing::Labels { .. } => self.print_sentence(None),
+            Writing::Fields => {
+                places.iter().for_each(|line| self.print_json(&self.content[line.clone()]));
+                // A sentence without tokens, which is not decoded, may come next.
+                self.path.clear();
+                self.tagging = Tagging::default();
+            }
+            Writing::Cells => {
+                for (token, cell) in places.iter().enumerate() {
+                    self.out.extend_from_slice(&self.content[self.copied..cell.start]);
+                    self.print_label(token);
+                    self.copied = cell.end;
+                }
+            }
         }
     }
 }
 
 impl<'m> Scorer<'m> {
     /// A scorer without buffers.
-    pub(super) fn new(model: &'m Model, answer: Answer<'m>) -> Self {
+    pub(super) fn new(model: &'m Model, answer: Answer<'m>, writing: Writing, content: &'m [u8]) -> Self {
         Scorer {
             model,
             weights: model.weights(),
@@ -62,8 +84,18 @@ impl<'m> Scorer<'m> {
             labellings: Vec::new(),
             token_scores: Vec::new(),
             out: Vec::new(),
-            closing: None,
+            writing,
+            content,
+            copied: 0,
         }
+    }
+
+    /// What has been written for the text.
+    pub(super) fn written(mut self) -> Vec<u8> {
+        if self.writing == Writing::Cells {
+            self.out.extend_from_slice(&self.content[self.copied..]);
+        }
+        self.out
     }
 
     /// Labels the sentence read so far and makes ready for the next.

@@ -5,7 +5,7 @@ use crate::chain::tagging::answer::Answer;
 use crate::chain::tagging::tagger::{PIECE, Piece, TextTagger};
 use crate::error::{Error, Result};
 use crate::text::arriving::{Arriving, Input};
-use crate::text::encode::Format;
+use crate::text::format::Format;
 use crate::text::input::{Source, is_compressed, last_end, without_mark};
 use crate::threads::{Interrupt, Pool};
 
@@ -106,7 +106,7 @@ impl<O: Output> Stream<'_, O> {
                 Ok(mut answers) => out.append(&mut answers),
                 Err(mistake) => {
                     let before = range.start..mistake.offset.clamp(range.start, range.end);
-                    let complete = last_line(&content[before.clone()], 0, self.tagger.format);
+                    let complete = last_line(&content[before.clone()], 0, self.tagger.reading.format);
                     let sound = self.tagger.piece(content, range.start..range.start + complete);
                     out.append(&mut sound.unwrap_or_default());
                     wrong = Some(mistake);

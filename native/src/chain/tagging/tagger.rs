@@ -2,17 +2,13 @@
 
 use crate::chain::model::Model;
 use crate::chain::tagging::answer::Answer;
-use crate::chain::tagging::confidence::Tagging;
 use crate::chain::tagging::scorer::Scorer;
-use crate::corpus::sink::Sink;
 use crate::error::{Located, Result};
-use crate::text::encode::{Format, column_shape};
-use crate::text::expand::Expander;
-use crate::text::input::{self, Text};
+use crate::text::encode::map_pieces;
+use crate::text::format::{Format, Reading};
+use crate::text::input::Text;
 use crate::text::labels::Labels;
-use crate::text::{columns, conllu, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Bytes of text that a thread labels at a time.
@@ -37,98 +33,31 @@ pub(super) type Piece = (Range<usize>, std::result::Result<Vec<u8>, Located>);
 /// Labels a text part by part.
 pub(super) struct TextTagger<'m> {
     model: &'m Model,
-    pub(super) format: Format,
+    pub(super) reading: Reading<'m>,
     answer: Answer<'m>,
-    /// The columns of the text, known from its first line on.
-    shape: Option<columns::Shape>,
 }
 
 impl<'m> TextTagger<'m> {
     /// Error: the format does not fit the model or the answer.
     pub(super) fn new(model: &'m Model, format: Format, answer: Answer<'m>) -> Result<Self> {
-        format.check_template(model.template.as_deref())?;
-        answer.check(format)?;
-        Ok(TextTagger { model, format, answer, shape: None })
+        answer.check(format.writing())?;
+        let reading = Reading::new(format, model.template.as_deref(), Labels::Ignored)?;
+        Ok(TextTagger { model, reading, answer })
     }
 
     /// Labels the pieces of a part of the text, in parallel. The part begins and ends between sentences.
     pub(super) fn pieces(&mut self, name: &str, content: &[u8], interrupt: &Interrupt) -> Result<Vec<Piece>> {
-        if let (Format::Columns, Some(template), None) = (self.format, self.model.template.as_deref(), self.shape) {
-            self.shape = column_shape(name, content, template, Labels::Ignored)?;
-            if self.shape.is_none() {
-                return Ok(Vec::new());
-            }
+        if !self.reading.begin(name, content)? {
+            return Ok(Vec::new());
         }
-        let pieces = input::pieces(content, PIECE, |line| self.format.ends(line));
-        let tag = |range: Range<usize>| {
-            interrupt.check()?;
-            Ok((range.clone(), self.piece(content, range)))
-        };
-        if pieces.len() == 1 {
-            pieces.into_iter().map(tag).collect()
-        } else {
-            pieces.into_par_iter().map(tag).collect()
-        }
+        map_pieces(content, PIECE, &self.reading, interrupt, |range| self.piece(content, range))
     }
 
     /// Labels a piece.
     pub(super) fn piece(&self, content: &[u8], range: Range<usize>) -> std::result::Result<Vec<u8>, Located> {
-        tag_piece(self.model, content, range, self.format, self.shape, self.answer)
+        let mut scorer = Scorer::new(self.model, self.answer, self.reading.format.writing(), &content[..range.end]);
+        scorer.copied = range.start;
+        self.reading.read(content, range, &mut scorer)?;
+        Ok(scorer.written())
     }
-}
-
-fn tag_piece(
-    model: &Model,
-    content: &[u8],
-    range: Range<usize>,
-    format: Format,
-    shape: Option<columns::Shape>,
-    answer: Answer<'_>,
-) -> std::result::Result<Vec<u8>, Located> {
-    let mut scorer = Scorer::new(model, answer);
-    let mut expander = model.template.as_deref().map(Expander::new);
-    match (format, &mut expander, shape) {
-        (Format::Columns, Some(expander), Some(shape)) => columns::read(content, range, shape, |sentence| {
-            expander.expand(&sentence.cells, &mut scorer, |_| None);
-            scorer.end_sentence(1.0);
-            scorer.print_sentence(content, Some(&sentence.lines));
-        })?,
-        (Format::Conllu(label), Some(expander), _) => {
-            let inputs = model.template.as_deref().map_or(0, |template| template.columns);
-            let mut copied = range.start;
-            conllu::read(content, range.clone(), inputs, label, Labels::Ignored, |sentence| {
-                expander.expand(&sentence.cells, &mut scorer, |_| None);
-                scorer.end_sentence(1.0);
-                for (token, cell) in sentence.labels.iter().enumerate() {
-                    scorer.out.extend_from_slice(&content[copied..cell.start]);
-                    scorer.print_label(token);
-                    copied = cell.end;
-                }
-            })?;
-            scorer.out.extend_from_slice(&content[copied..range.end]);
-        }
-        (Format::Jsonl, expander, _) => {
-            let inputs = model.template.as_deref().map_or(0, |template| template.columns);
-            for (start, line) in input::lines(&content[range.clone()]) {
-                let start = range.start + start;
-                scorer.path.clear();
-                scorer.tagging = Tagging::default();
-                if line.iter().all(u8::is_ascii_whitespace) {
-                    continue;
-                }
-                let line_range = start..start + line.len();
-                jsonl::read(content, line_range, Labels::Ignored, expander.as_mut(), inputs, &mut scorer)?;
-                scorer.print_json(line);
-            }
-        }
-        (Format::Svmlight, ..) => {
-            scorer.closing = Some(b"");
-            svmlight::read(content, range, Labels::Ignored, &mut scorer)?;
-        }
-        _ => {
-            scorer.closing = Some(b"\n");
-            crfsuite::read(content, range, Labels::Ignored, &mut scorer)?;
-        }
-    }
-    Ok(scorer.out)
 }

@@ -1,0 +1,154 @@
+//! The formats of data files. Every question about a format is a `match` of this file that names all of them, so that the compiler
+//! shows what a new format has to answer. A module of this folder reads each.
+
+#![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
+
+use crate::corpus::sink::Sink;
+use crate::error::{Error, Located, Result};
+use crate::text::columns::{self, Shape};
+use crate::text::labels::Labels;
+use crate::text::template::Template;
+use crate::text::{conllu, crfsuite, jsonl, sentence, svmlight};
+use std::ops::Range;
+use std::str::FromStr;
+
+/// A format of data files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    Columns,
+    Conllu(conllu::Label),
+    Crfsuite,
+    Jsonl,
+    Svmlight,
+}
+
+/// The names of all formats.
+pub const NAMES: [(&str, Format); 9] = [
+    ("columns", Format::Columns),
+    ("conllu", Format::Conllu(conllu::Label::Upos)),
+    ("conllu:upos", Format::Conllu(conllu::Label::Upos)),
+    ("conllu:xpos", Format::Conllu(conllu::Label::Xpos)),
+    ("conllu:feats", Format::Conllu(conllu::Label::Feats)),
+    ("conllu:deprel", Format::Conllu(conllu::Label::Deprel)),
+    ("crfsuite", Format::Crfsuite),
+    ("jsonl", Format::Jsonl),
+    ("svmlight", Format::Svmlight),
+];
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Format> {
+        let format = NAMES.iter().find(|(known, _)| *known == name).map(|&(_, format)| format);
+        format.ok_or_else(|| {
+            let [names @ .., last] = NAMES.map(|(name, _)| name);
+            Error::Option(format!("format '{name}' is unknown; choose {} or {last}", names.join(", ")))
+        })
+    }
+}
+
+/// How labels are written for a text, and the places in the text that `Sink::locate` gives for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Writing {
+    /// The line of each token, at its place, and the label after it.
+    Lines,
+    /// The text as it is, with the label of each token at its place.
+    Cells,
+    /// The JSON object of each sentence, at its place, with more fields.
+    Fields,
+    /// The label of each token on a line of its own, without places; with a blank line after each sentence if there are several tokens
+    /// in one.
+    Labels { blank_lines: bool },
+}
+
+impl Format {
+    /// Whether a text of this format can be cut after a line without cutting a sentence.
+    pub fn ends(self, line: &[u8]) -> bool {
+        match self {
+            Format::Columns | Format::Conllu(_) => sentence::is_blank(line),
+            Format::Crfsuite => line.is_empty(),
+            Format::Jsonl | Format::Svmlight => true,
+        }
+    }
+
+    /// How labels are written for a text of this format.
+    pub fn writing(self) -> Writing {
+        match self {
+            Format::Columns => Writing::Lines,
+            Format::Conllu(_) => Writing::Cells,
+            Format::Crfsuite => Writing::Labels { blank_lines: true },
+            Format::Jsonl => Writing::Fields,
+            Format::Svmlight => Writing::Labels { blank_lines: false },
+        }
+    }
+
+    /// Fails if this format needs a template and there is none, or takes none and there is one.
+    fn check_template(self, template: Option<&Template>) -> Result<()> {
+        let message = match (self, template.is_some()) {
+            (Format::Columns | Format::Conllu(_), false) => {
+                "columns need a template or a preset that says which attributes to form (see `loglinear presets`)"
+            }
+            (Format::Crfsuite | Format::Svmlight, true) => {
+                "attribute files hold their attributes already; leave out the template, or choose the format columns"
+            }
+            (Format::Conllu(label), true) => return template.map_or(Ok(()), |template| label.check_template(template)),
+            (Format::Columns, true) | (Format::Crfsuite | Format::Svmlight, false) | (Format::Jsonl, _) => {
+                return Ok(());
+            }
+        };
+        Err(Error::Option(message.into()))
+    }
+}
+
+/// How a text is read.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    pub format: Format,
+    template: Option<&'a Template>,
+    labels: Labels,
+    /// The shape of the lines, where it is read off the first of them.
+    shape: Option<Shape>,
+}
+
+impl<'a> Reading<'a> {
+    /// Fails if the template does not go with the format.
+    pub fn new(format: Format, template: Option<&'a Template>, labels: Labels) -> Result<Self> {
+        format.check_template(template)?;
+        Ok(Reading { format, template, labels, shape: None })
+    }
+
+    /// Whether label bigrams are features, whether label triples are, and whether there are labels, as `Corpus` has it.
+    pub fn flags(self) -> [bool; 3] {
+        let transitions = self.template.is_none_or(|template| template.transitions);
+        [transitions, self.template.is_some_and(|template| template.triples), self.labels.given()]
+    }
+
+    /// Looks at the beginning of a text, before anything is read. Returns false where blank lines alone leave it open what the text
+    /// looks like: there is nothing to read in them.
+    pub fn begin(&mut self, name: &str, text: &[u8]) -> Result<bool> {
+        match (self.format, self.shape, self.template) {
+            (Format::Columns, None, Some(template)) => {
+                self.shape = columns::shape(name, text, template, self.labels)?;
+                Ok(self.shape.is_some())
+            }
+            (Format::Columns | Format::Conllu(_) | Format::Crfsuite | Format::Jsonl | Format::Svmlight, ..) => Ok(true),
+        }
+    }
+
+    /// Reads the sentences of `text[range]` into a sink. Offsets in errors count from the beginning of `text`.
+    pub fn read<S: Sink>(&self, text: &[u8], range: Range<usize>, sink: &mut S) -> std::result::Result<(), Located> {
+        let Reading { format, template, labels, shape } = *self;
+        match format {
+            Format::Columns => {
+                let shape = shape.expect("`begin` has seen a line");
+                sentence::read(text, range, template, sink, |start, line, sentence| shape.token(start, line, sentence))
+            }
+            Format::Conllu(label) => sentence::read(text, range, template, sink, |start, line, sentence| {
+                label.word(labels, start, line, sentence)
+            }),
+            Format::Crfsuite => crfsuite::read(text, range, labels, sink),
+            Format::Jsonl => jsonl::read(text, range, labels, template, sink),
+            Format::Svmlight => svmlight::read(text, range, labels, sink),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Sentences whose tokens are lines of cells, with a blank line after each sentence: what the readers of columns and CoNLL-U share.
+
+use crate::corpus::sink::{Gold, Sink};
+use crate::error::Located;
+use crate::text::cells::Cells;
+use crate::text::expand::Expander;
+use crate::text::input::for_each_line;
+use crate::text::template::Template;
+use std::ops::Range;
+
+/// A sentence whose tokens are lines of cells.
+#[derive(Default)]
+pub struct Sentence<'t> {
+    pub cells: Cells<'t>,
+    /// Token -> what its label says; empty if labels are passed over.
+    pub labels: Vec<Gold<'t>>,
+    /// Token -> the bytes of the text that stand for it when its label is written.
+    pub places: Vec<Range<usize>>,
+}
+
+/// Whether a line holds spaces and tabs alone.
+pub fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|&byte| matches!(byte, b' ' | b'\t' | b'\r'))
+}
+
+/// Reads sentences between blank lines into a sink, with the attributes that a template forms. `token` adds the token of a line,
+/// which begins at an offset, to the sentence.
+pub fn read<'t, S: Sink>(
+    text: &'t [u8],
+    range: Range<usize>,
+    template: Option<&Template>,
+    sink: &mut S,
+    mut token: impl FnMut(usize, &'t [u8], &mut Sentence<'t>) -> Result<(), String>,
+) -> Result<(), Located> {
+    let template = template.expect("`Format::check_template` has seen to it");
+    let mut expander = Expander::new(template);
+    let mut sentence = Sentence::default();
+    sentence.cells.columns = template.columns;
+    let mut end = |sentence: &mut Sentence<'t>| {
+        if !sentence.places.is_empty() {
+            expander.expand(&sentence.cells, sink, |token| sentence.labels.get(token).cloned());
+            sink.end_sentence(1.0);
+            sink.locate(&sentence.places);
+            sentence.cells.clear();
+            sentence.labels.clear();
+            sentence.places.clear();
+        }
+    };
+    for_each_line(text, range, |start, line| {
+        if is_blank(line) {
+            end(&mut sentence);
+            return Ok(());
+        }
+        token(start, line, &mut sentence)
+    })?;
+    end(&mut sentence);
+    Ok(())
+}
