@@ -1,5 +1,7 @@
 """The command line: a file per command. Results go to stdout, progress and messages to stderr.
 
+READS and WRITES of a command's module name its arguments that are files to read, and files to write.
+
 Exit codes: 0 done, 1 failed, 2 misuse or bad input. Only the module of the command asked for is imported, and it
 imports heavy libraries when it needs them: labelling one sentence takes less time than importing NumPy.
 """

@@ -150,7 +150,6 @@ class Progress:
             self._show(record)
 
     def _show(self, record: TraceRecord) -> None:
-        """Print a line."""
         text = f"{self.label}, {record.line}" if self.label else record.line
         say(f"{self._before + record.seconds:7.1f} s  {text}")
         self._unshown = None

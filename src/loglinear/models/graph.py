@@ -143,7 +143,6 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         return make_inference(self.inference, options)
 
     def _hold(self, w: Vector, n_node_features: int) -> None:
-        """Keep the weights."""
         n = self.classes_.size
         self._w, at = w, n_node_features * n
         self.node_weights_ = w[:at].reshape(-1, n)
@@ -151,7 +150,6 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         self.edge_weights_ = w[at:].reshape(-1, int(weight_of.max()) + 1)[:, weight_of].reshape(-1, n, n)
 
     def _forbidden(self) -> list[tuple[int, int]]:
-        """Return the pairs of labels that no edge may have, by number."""
         number = {label: k for k, label in enumerate(self.classes_.tolist())}
         found = []
         for pair in self.constraints or ():
@@ -166,7 +164,6 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
     def _costs(
         self, labels: npt.NDArray[np.int64], graphs: Graphs, node_weight: Sequence[npt.ArrayLike] | None
     ) -> Vector | None:
-        """Return what a wrong label of each node costs."""
         if node_weight is None and self.class_weight is None:
             return None
         costs = np.ones(labels.size)
@@ -300,7 +297,6 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         )
 
     def _rows(self) -> dict[str, str]:
-        """Return the rows of the table on the field and its training."""
         from .explain.reports import settings_rows, training_rows
 
         spread = "tree-reweighted " if self.inference == "trw" else "loopy "

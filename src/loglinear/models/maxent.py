@@ -464,7 +464,6 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
 
     @classmethod
     def _of(cls, found: maxent_file.Contents, path: str) -> MaxEnt:
-        """Return the classifier that a file holds."""
         settings = found.settings
         classifier = cls._of_settings(settings, path)
         classifier.class_weight = None  # a dict of weights by class is kept as text only
@@ -472,7 +471,6 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         return classifier
 
     def _hold(self, found: maxent_file.Contents) -> None:
-        """Keep what a file holds."""
         self.classes_, self.attributes_ = found.classes, found.attributes
         self.coef_, self.intercept_ = found.coef, found.intercept
         self.n_features_in_ = found.coef.shape[1]

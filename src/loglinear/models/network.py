@@ -255,7 +255,6 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         self._hold(graph, graph.scores(w[graph.interactions], w[numbering.n_interactions :]))
 
     def _hold(self, graph: Graph, scores: Scores) -> None:
-        """Keep the graph with its weights."""
         self._graph, self._scores, self.edges_ = graph, scores, self._varying[graph.edges]
         self.node_weights_ = self._by_variable(scores[0], 0.0)
         self.weights_ = [table for _, _, table in graph.tables(scores[1])]

@@ -129,7 +129,6 @@ def _frame(across: _Axis, up: _Axis, x: Sequence[float], y: Sequence[float], wid
 
 
 def _names(x_name: str, y_name: str, width: int, height: int) -> str:
-    """Return the names of the axes."""
     middle, level = (_LEFT + width - _RIGHT) // 2, (_TOP + height - _BOTTOM) // 2
     return (
         f'<text x="{middle}" y="{height - 8}" text-anchor="middle">{x_name}</text>'

@@ -106,7 +106,6 @@ class _Picture:
             side *= _GROWTH
 
     def _note(self, n_edges: int, n_hidden: int) -> None:
-        """Say what is left out."""
         notes = []
         if len(self.edges) < n_edges:
             notes.append(f"the {len(self.edges):,} strongest of {n_edges:,} edges")

@@ -101,7 +101,6 @@ def _shared(found: Vector, boxes: Vector) -> Vector:
 
 
 def _inside(points: Vector, box: Vector) -> int:
-    """The number of points in a box."""
     return int(((points > box[:2]) & (points < box[2:])).all(axis=1).sum())
 
 

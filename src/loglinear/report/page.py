@@ -155,7 +155,6 @@ def _curves(trace: Sequence[TraceRecord]) -> list[str]:
 
 
 def _largest(found: Transitions | None) -> float:
-    """Return the largest absolute weight of a transition."""
     rows = [] if found is None else found.weights
     return max((abs(weight) for row in rows for weight in row if weight is not None), default=0.0)
 

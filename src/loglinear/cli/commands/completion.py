@@ -11,7 +11,6 @@ import shlex
 from argparse import Action, ArgumentParser, Namespace
 
 EXAMPLE = "example: source <(loglinear completion bash)"
-# Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ()
 WRITES: tuple[str, ...] = ()
 

@@ -19,7 +19,6 @@ from ...models.files.schema import PROGRAMS
 from ..kinds import opened
 
 EXAMPLE = "example: loglinear convert usaddr.crfsuite usaddr.loglinear"
-# Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ("model",)
 WRITES: tuple[str, ...] = ("output",)
 

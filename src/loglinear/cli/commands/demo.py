@@ -9,7 +9,6 @@ from ..options import add_threads
 from ..output import Interrupted
 
 EXAMPLE = "example: loglinear demo --model pos.loglinear"
-# Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ()
 WRITES: tuple[str, ...] = ("model",)
 

@@ -14,7 +14,6 @@ from ...version import __version__
 from ..options import add_json
 
 EXAMPLE = "example: loglinear doctor"
-# Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ()
 WRITES: tuple[str, ...] = ()
 

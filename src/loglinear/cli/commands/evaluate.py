@@ -14,7 +14,6 @@ from ..options import add_format, add_json, add_model, add_scheme, add_threads
 
 EXAMPLE = """example: loglinear evaluate --model chunker.loglinear test.txt
          loglinear evaluate --model chunker.loglinear test.txt --output - | perl conlleval.pl"""
-# Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ("file", "model")
 WRITES: tuple[str, ...] = ("output", "calibration")
 

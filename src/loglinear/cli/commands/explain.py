@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ...models.explain.explanation import Explanation
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear explain --model pos.loglinear"
-# Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ("file", "model")
 WRITES: tuple[str, ...] = ("output",)
 

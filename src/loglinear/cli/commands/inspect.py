@@ -15,7 +15,6 @@ from ..options import add_json, count
 from ..output import counted
 
 EXAMPLE = "example: loglinear inspect chunker.loglinear --top 10"
-# Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ("model",)
 WRITES: tuple[str, ...] = ()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 EXAMPLE = "example: loglinear presets chunking > my-template.txt"
-# Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ()
 WRITES: tuple[str, ...] = ()
 

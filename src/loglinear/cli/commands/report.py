@@ -9,14 +9,17 @@ Jinja2: pip install 'loglinear[report]'.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from ...errors import OptionError
-from ..kinds.kind import ReportRequest
+from ..kinds import opened
 from ..options import add_format, add_scheme, add_threads
-from ..reports import write_report
+from ..output import say
+
+if TYPE_CHECKING:
+    from ...report.page import Report
 
 EXAMPLE = "example: loglinear report chunker.loglinear --data dev.txt -o report.html"
-# Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ("data", "model", "trace")
 WRITES: tuple[str, ...] = ("output",)
 
@@ -47,5 +50,11 @@ def run(arguments: Namespace) -> None:
         raise OptionError(message)
     check_report(arguments.output)
     trace = () if arguments.trace is None else Trace.read(arguments.trace)
-    asked = ReportRequest(arguments.data, arguments.format, arguments.scheme, arguments.threads, trace)
-    write_report(arguments.model, arguments.output, asked)
+    save_report(opened(arguments.model).report(arguments, trace), arguments.output)
+
+
+def save_report(report: Report, output: str, *, quiet: bool = False) -> None:
+    """Write a report, whole or not at all, to a file or to standard output, and name the file."""
+    report.save(output)
+    if output != "-" and not quiet:
+        say(f"{output}: written; open it in a browser")

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 EXAMPLE = """example: loglinear select train.txt --preset chunking --dev dev.txt --size 100 --plot features.svg
          loglinear select train.txt --preset chunking --dev dev.txt --path 20 --model best.loglinear"""
-# Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ("train", "dev", "template")
 WRITES: tuple[str, ...] = ("model", "plot", "table")
 
@@ -120,7 +119,6 @@ def run(arguments: Namespace) -> None:
 
 
 def _selected(arguments: Namespace, options: SolverOptions) -> Selected:
-    """Read the data and select."""
     from ...models.training.selection import follow_path, grow
     from ...objectives.chain import ChainFeatures
     from ..progress import Progress

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 # Characters of a line that explains an option.
 WIDTH = 120
 EXAMPLE = "example: loglinear solvers sag"
-# Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ()
 WRITES: tuple[str, ...] = ()
 
@@ -100,8 +99,6 @@ def _examples() -> dict[str, Objective]:
 
 
 class _Plain:
-    """An objective that has what every objective has, and no more."""
-
     n_features = n_samples = 1
 
     def value_and_gradient(self, w: Any, out: Any = None) -> Any:
@@ -110,7 +107,6 @@ class _Plain:
 
 
 def _table(accounts: list[dict[str, Any]]) -> str:
-    """Return two lines for each solver, for people."""
     width = max(len(each["name"]) for each in accounts)
     lines = [f"{each['name']:<{width}}  {each['summary']}\n{'':<{width}}  {_needs(each)}" for each in accounts]
     hints = (
@@ -147,5 +143,4 @@ def _options(options: list[SolverOption]) -> str:
 
 
 def _written(value: Any) -> str:
-    """Return a value as -p takes it."""
     return value if isinstance(value, str) else json.dumps(value)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 EXAMPLE = """example: loglinear structure survey.csv --ignore id --edges edges.tsv --plot graph.svg --model survey.model
          loglinear structure measurements.csv --bins 4 --plot graph.html
          loglinear structure pixels.tsv.gz --objective likelihood --l1 20"""
-# Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ("table",)
 WRITES: tuple[str, ...] = ("model", "plot", "edges")
 
@@ -120,7 +119,6 @@ def run(arguments: Namespace) -> None:
 
 
 def _estimator(arguments: Namespace) -> PairwiseMRF:
-    """Return the estimator; raise OptionError where options contradict each other."""
     from ...models.network import PairwiseMRF
     from ...models.training.structure import NetworkOptions
 
@@ -136,7 +134,6 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
 
 
 def _cuts(given: list[str]) -> dict[str, list[float]] | None:
-    """Return the edges of bins by column."""
     found = {}
     for text in given:
         column, equals, edges = text.rpartition("=")
@@ -321,6 +318,5 @@ class Edges:
         return "\n".join(lines)
 
     def _choice(self) -> str:
-        """Say how l1 was chosen."""
         path = self._path
         return "" if path is None else f", chosen by {self._estimator.l1} among {len(path.points)}"

@@ -36,7 +36,6 @@ from ..kinds import opened
 from ..options import add_format, add_model, add_threads
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag --model pos.loglinear"
-# Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ("file", "model")
 WRITES: tuple[str, ...] = ("output",)
 

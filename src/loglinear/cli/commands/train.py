@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt
          loglinear train mails.tsv --model-type maxent --format text --ngrams 1-2 --tfidf --model spam.loglinear
          loglinear train 'part-*.txt' --preset chunking --l1 1.0 --model chunker.loglinear --workers 4"""
-# Arguments that are files to read, and files to write.
 READS: tuple[str, ...] = ("train", "dev", "template", "start")
 WRITES: tuple[str, ...] = ("model", "trace", "checkpoint", "report")
 
@@ -141,15 +140,15 @@ def _check_report(arguments: Namespace, *, alone: bool) -> None:
 
 def _write_report(arguments: Namespace, results: list[Result]) -> None:
     """Write the report of the model that was trained."""
-    from ..kinds.kind import ReportRequest
-    from ..reports import write_report
+    from ..kinds import opened
+    from .report import save_report
 
     remark = "the scores are of the training data, on which a model does better than on others; --dev names others"
     notes = [remark] if arguments.dev is None else []
     trace = results[0].trace if len(results) == 1 else ()
     data = arguments.train if arguments.dev is None else arguments.dev
-    asked = ReportRequest(data, arguments.format, None, arguments.threads, trace, notes)
-    write_report(arguments.model, arguments.report, asked, quiet=arguments.quiet)
+    asked = Namespace(data=data, format=arguments.format, scheme=None, threads=arguments.threads)
+    save_report(opened(arguments.model).report(asked, trace, notes), arguments.report, quiet=arguments.quiet)
 
 
 def _checkpoint(arguments: Namespace, progress: Progress) -> Checkpoint | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...data.features import Feature
 from ...models.graph import GraphCRF
-from .inspected import Contents, shown
+from .inspected import shown
 from .kind import Kind
 
 __all__ = ["Graphs"]
@@ -36,7 +36,7 @@ class Graphs(Kind):
             if a <= b or not crf.symmetric
         ]
         features = [(feature, float(w)) for feature, w in nodes + edges if w]
-        contents = Contents(features, len(crf.node_weights_) + len(crf.edge_weights_), labels)
+        about = {"n_attributes": len(crf.node_weights_) + len(crf.edge_weights_), "labels": labels, "template": None}
         inference = "exact" if crf.exact_ else crf.inference
         settings = {**crf.get_params(), "inference": inference, "training": crf._training}
-        return shown(contents, settings, top=top, as_json=as_json)
+        return shown(features, about, settings, top=top, as_json=as_json)

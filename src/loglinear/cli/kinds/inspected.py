@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ...models.files.schema import PROGRAMS
 from ..output import counted, scores_text
@@ -12,37 +12,36 @@ from ..output import counted, scores_text
 if TYPE_CHECKING:
     from ...data.features import Feature
 
-__all__ = ["Contents", "shown", "training_lines"]
+__all__ = ["shown", "training_lines"]
 
 # What the training's summary tells where it applies.
 _TOLD = ("gap", "n_sentences", "n_tokens", "n_samples", "start", "dev", "kept")
 
 
-class Contents(NamedTuple):
-    """What a model consists of.
+def shown(
+    features: Sequence[tuple[Feature, float]],
+    about: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    *,
+    top: int,
+    as_json: bool,
+) -> str:
+    """Return what a model holds and how it was trained, as JSON or for people.
 
-    Attributes:
+    Args:
         features: features with their weights.
-        n_attributes: number of attributes that the features are about.
-        labels: the labels.
-        template: text of the template; None without one.
+        about: `n_attributes`, `labels` and `template` of the model.
+        settings: how it was trained.
+        top: number of the strongest weights to show.
+        as_json: whether to return JSON.
     """
-
-    features: Sequence[tuple[Feature, float]]
-    n_attributes: int
-    labels: Sequence[str]
-    template: str | None = None
-
-
-def shown(model: Contents, settings: Mapping[str, Any], *, top: int, as_json: bool) -> str:
-    """Return features, labels, template, the `top` strongest weights and the training, as JSON or for people."""
-    states, moves = ([each for each in model.features if (len(each[0].labels) > 1) == moves] for moves in (False, True))
+    states, moves = ([each for each in features if (len(each[0].labels) > 1) == moves] for moves in (False, True))
     training = settings.get("training", {})
     report: dict[str, Any] = {
         "n_features": training.get("n_features"),
-        "n_active": len(model.features),
-        "n_attributes": model.n_attributes,
-        "labels": model.labels,
+        "n_active": len(features),
+        "n_attributes": about["n_attributes"],
+        "labels": about["labels"],
         **{name: settings.get(name) for name in ("solver", "l1", "l2", "format", "tolerance", "min_count", "order")},
         **{
             name: training.get(name)
@@ -53,7 +52,7 @@ def shown(model: Contents, settings: Mapping[str, Any], *, top: int, as_json: bo
         **{name: settings[name] for name in ("inference",) if name in settings},
         **{name: training[name] for name in _TOLD if name in training},
         **({"text": _text(settings["text"])} if "text" in settings else {}),
-        "template": model.template,
+        "template": about["template"],
         "top_states": _strongest(states, top),
         "top_transitions": _strongest(moves, top),
     }
@@ -61,7 +60,6 @@ def shown(model: Contents, settings: Mapping[str, Any], *, top: int, as_json: bo
 
 
 def _strongest(features: Sequence[tuple[Feature, float]], top: int) -> list[dict[str, Any]]:
-    """Return the features with the largest weights, for JSON."""
     found = []
     for feature, weight in sorted(features, key=lambda each: -abs(each[1]))[:top]:
         attribute = {} if feature.attribute is None else {"attribute": feature.attribute}
@@ -71,7 +69,6 @@ def _strongest(features: Sequence[tuple[Feature, float]], top: int) -> list[dict
 
 
 def _rendered(report: dict[str, Any]) -> str:
-    """Return the report for people."""
     from ...data.features import Feature
     from ...result import distance
 

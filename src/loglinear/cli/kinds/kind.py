@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ...errors import OptionError
 from ..options import option_flag
@@ -16,27 +16,9 @@ if TYPE_CHECKING:
     from ...report.page import Report
     from ...trace import TraceRecord
 
-__all__ = ["Kind", "ReportRequest"]
+    Trace = Sequence[TraceRecord]
 
-
-class ReportRequest(NamedTuple):
-    """What a report is asked about.
-
-    Attributes:
-        data: path of the labelled data.
-        format: format of the data; by default found as `evaluate` does.
-        scheme: tagging scheme of the labels.
-        threads: number of threads, 0 for all cores.
-        trace: steps of the training.
-        notes: remarks on the figures.
-    """
-
-    data: str
-    format: str | None = None
-    scheme: str | None = None
-    threads: int = 0
-    trace: Sequence[TraceRecord] = ()
-    notes: Sequence[str] = ()
+__all__ = ["Kind"]
 
 
 class Kind:
@@ -72,8 +54,8 @@ class Kind:
         """Describe the model, with its `top` strongest weights; return what to print."""
         self.refuse("inspect")
 
-    def report(self, asked: ReportRequest) -> Report:
-        """Return the report of the model on labelled data."""
+    def report(self, arguments: Namespace, trace: Trace = (), notes: Sequence[str] = ()) -> Report:
+        """Return the report on the data of `arguments`, with the steps of the training and remarks on the figures."""
         self.refuse("report")
 
     def convert(self, format: str) -> bytes:
@@ -95,5 +77,4 @@ class Kind:
 
     def title(self, data: str) -> str:
         """Return the title of the report on a file."""
-        names = [os.path.basename(os.path.normpath(path)) for path in (self.path, data)]
-        return " on ".join(names)
+        return " on ".join(os.path.basename(os.path.normpath(path)) for path in (self.path, data))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
 from ..layout import is_regular, start_of, warn_of_whole_sentences
+from ..options import flags_of
 from ..output import say
 from ..reading import naming, rereadable
-from .kind import Kind, ReportRequest
+from .kind import Kind
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
 
     from ...data.templates import TemplateText
     from ...models.explain.answers import Answers
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from ...options import Options
     from ...report.page import Report
     from ...schemes import ChunkRule
+    from .kind import Trace
 
 __all__ = ["Samples", "Sentences"]
 
@@ -166,10 +170,7 @@ class Sentences(Kind):
         from ...data.corpus import Corpus
         from ...data.writing import write_output
 
-        wanted = (
-            arguments.marginals, arguments.n_best, arguments.probabilities, arguments.layout, arguments.detail
-        )  # fmt: skip
-        if any(wanted):
+        if any(vars(arguments)[name] for name in ("marginals", "n_best", "probabilities", "layout", "detail")):
             message = f"{arguments.file} is an encoded corpus, which gets labels alone; give the text instead"
             raise OptionError(message)
         corpus = Corpus.read(arguments.file, template=self.template)
@@ -267,36 +268,62 @@ class Sentences(Kind):
     def inspect(self, *, top: int, as_json: bool) -> str:
         """Show features, labels, template, strongest weights, and how the model was trained."""
         from ...models.files.chain import weighted_features
-        from .inspected import Contents, shown
+        from .inspected import shown
 
-        model = self.model
-        contents = Contents(list(weighted_features(model)), model.n_attributes, model.labels, model.template)
-        return shown(contents, self.checked_settings(), top=top, as_json=as_json)
+        model, features = self.model, list(weighted_features(self.model))
+        about = {"n_attributes": model.n_attributes, "labels": model.labels, "template": model.template}
+        return shown(features, about, self.checked_settings(), top=top, as_json=as_json)
 
-    def report(self, asked: ReportRequest) -> Report:
+    def report(self, arguments: Namespace, trace: Trace = (), notes: Sequence[str] = ()) -> Report:
         """Return the report on labelled sentences."""
         from ...data.tokens import file_words
         from ...models.explain.reports import make_report
         from ...schemes import checked_scheme
-        from .retraining import training_command
 
-        format = self.format(asked.data, asked.format)
-        scheme = asked.scheme or self.scheme(format)
+        data, format = arguments.data, self.format(arguments.data, arguments.format)
+        scheme = arguments.scheme or self.scheme(format)
         checked_scheme((), scheme or "none", "conlleval")
-        answers = self.answers(asked.data, format, sure=self.joint, spans=scheme != "none", threads=asked.threads)
+        answers = self.answers(data, format, sure=self.joint, spans=scheme != "none", threads=arguments.threads)
         if answers.corpus is not None:
-            answers = answers._replace(words=file_words(asked.data, format, answers.corpus))
+            answers = answers._replace(words=file_words(data, format, answers.corpus))
         return make_report(
             self.model,
             self.checked_settings(),
             answers,
-            title=self.title(asked.data),
+            title=self.title(data),
             items=self.items,
             scheme=scheme,
-            command=training_command(self.settings, self.model.template, self.training_flags()),
-            trace=asked.trace,
-            notes=asked.notes,
+            command=self.training_command(),
+            trace=trace,
+            notes=notes,
         )
+
+    def training_command(self) -> str | None:
+        """Return the command that trains the model again, with names in capitals for files; None if there is none."""
+        from ...data.formats import is_format
+        from ...models.explain.reports import preset_of
+        from ...models.training.options import DevOptions, SolverOptions
+        from ...objectives.chain import ChainFeatures
+
+        settings, template = self.checked_settings(), self.model.template
+        format, training = str(settings.get("format")), settings.get("training")
+        python_only = settings.get("fit_intercept") is False or settings.get("class_weight") is not None
+        python_only = python_only or isinstance(settings.get("constraints"), list)
+        if training is None or "imported" in settings or python_only or not (format == "corpus" or is_format(format)):
+            return None
+        words = ["loglinear", "train", "TRAIN", "--model", "MODEL", *self.training_flags()]
+        words += [] if format in ("columns", "corpus", "text") else ["--format", format]
+        if template is not None and format != "corpus":
+            preset = preset_of(template)
+            words += ["--template", "TEMPLATE"] if preset is None else ["--preset", preset]
+        words += ["--start", "OLD_MODEL"] if "start" in training else []
+        words += ["--dev", "DEV"] if "dev" in training else []
+        # Values that stand for the default, which a training has replaced.
+        l2 = None if settings.get("l2") == (0.0 if settings.get("l1") else 1.0) else settings.get("l2")
+        solver = None if settings.get("solver") == "auto" else settings.get("solver")
+        for kind in (SolverOptions, ChainFeatures, DevOptions):
+            words += flags_of(kind, {**settings, "l2": l2, "solver": solver})
+        return " ".join(map(shlex.quote, words))
 
     def training_flags(self) -> list[str]:
         """Return the flags with which `train` makes a model of this kind."""

@@ -19,13 +19,15 @@ from ..options import flags_of
 from ..output import counted
 from ..reading import naming
 from .inspected import training_lines
-from .kind import Kind, ReportRequest
+from .kind import Kind
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
 
     from ...models.explain.explanation import Explanation
     from ...report.page import Report
+    from .kind import Trace
 
 __all__ = ["Tables"]
 
@@ -155,18 +157,18 @@ class Tables(Kind):
         }
         return json.dumps(report, default=plain) if as_json else _rendered(report, edges, top)
 
-    def report(self, asked: ReportRequest) -> Report:
+    def report(self, arguments: Namespace, trace: Trace = (), notes: Sequence[str] = ()) -> Report:
         """Return the report of the network on a table."""
         from ...models.explain.network_report import report_of_network
         from ...models.training.structure import NetworkOptions
 
-        self.leave_out(asked._asdict() | {"trace": asked.trace or None}, "format", "scheme", "trace")
-        _, samples = self.read(asked.data)
+        self.leave_out(vars(arguments) | {"trace": trace or None}, "format", "scheme", "trace")
+        _, samples = self.read(arguments.data)
         network = self.network
         settings = {**network.get_params(), "l1": network.l1_, "solver_options": None, "inference_options": None}
         command = " ".join(["loglinear structure TABLE --model MODEL", *flags_of(NetworkOptions, settings)])
-        with naming(asked.data):
-            return report_of_network(network, samples, title=self.title(asked.data), command=command)
+        with naming(arguments.data):
+            return report_of_network(network, samples, title=self.title(arguments.data), command=command)
 
 
 def _as_states(column: npt.NDArray[np.object_], states: list[Any]) -> npt.NDArray[np.object_]:

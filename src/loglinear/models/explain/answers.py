@@ -54,13 +54,7 @@ class Answers(NamedTuple):
     def of_samples(
         cls, gold: Sequence[Any], predicted: Sequence[Any], sure: Sequence[float] | None, words: Sequence[str]
     ) -> Answers:
-        """Return a classifier's answers, each sample by itself.
-
-        Args:
-            gold: the true classes.
-            predicted: the predicted ones.
-            sure: their probabilities; None if the classifier has none.
-            words: what is shown of each sample.
+        """Return a classifier's answers, each sample by itself; `sure` are the probabilities of its predictions.
 
         Raises:
             DataError: there are not as many true classes as samples.

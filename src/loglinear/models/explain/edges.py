@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ...vectors import Vector
 
-__all__ = ["Drawing", "Edge", "Network", "drawing", "ranked_edges"]
+__all__ = ["Edge", "Network", "drawing", "ranked_edges"]
 
 
 class Network(Protocol):
@@ -60,26 +60,13 @@ def ranked_edges(network: Network, names: Sequence[str]) -> list[Edge]:
     return edges
 
 
-class Drawing(NamedTuple):
-    """What `loglinear.report.graph` draws.
+def drawing(network: Network, names: Sequence[str]) -> tuple[list[str], list[list[int]], Vector, list[int]]:
+    """Return names of nodes, edges, strengths and signs of a network's graph, as `loglinear.report.graph` takes them.
 
-    Attributes:
-        names: names of the nodes, the variables that the network has not left out.
-        edges: pairs of nodes.
-        strengths: strengths of the edges.
-        signs: sign of each edge between two variables of two states; 0 for other edges.
+    Variables that the network has left out are not in the graph; edges with several weights have the sign 0.
     """
-
-    names: list[str]
-    edges: list[list[int]]
-    strengths: Vector
-    signs: list[int]
-
-
-def drawing(network: Network, names: Sequence[str]) -> Drawing:
-    """Return the graph of a network, whose variables have these names."""
     varying = [i for i, states in enumerate(network.categories_) if states.size > 1]
     place = {variable: at for at, variable in enumerate(varying)}
     signs = [int(np.sign(table[1, 1])) if table.shape == (2, 2) else 0 for table in network.weights_]
     edges = [[place[i], place[j]] for i, j in network.edges_.tolist()]
-    return Drawing([names[i] for i in varying], edges, network.strengths_, signs)
+    return [names[i] for i in varying], edges, network.strengths_, signs

@@ -197,7 +197,6 @@ def _difference(token: int, feature: str, weight: float) -> Iterator[Contributio
 
 
 def _rows(corpus: Corpus, names: list[str], *, bigrams: bool) -> Iterator[list[tuple[str, float]]]:
-    """Yield the attributes of each token with their values."""
     ends, ids, values = corpus.core.rows(bigrams=bigrams)
     begin = 0
     for end in ends.tolist():

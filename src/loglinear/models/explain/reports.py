@@ -111,7 +111,6 @@ def make_report(
 
 
 def _data(answers: Answers, model: ChainModel, features: Sequence[tuple[Feature, float]], items: str) -> dict[str, Any]:
-    """Return the rows of the table on the data."""
     n_tokens, n_sentences = sum(map(len, answers.gold)), len(answers.gold)
     labels = sorted({str(label) for each in answers.gold for label in each})
     rows: dict[str, Any] = {items: n_tokens}
@@ -189,7 +188,6 @@ def training_rows(training: dict[str, Any]) -> dict[str, Any]:
 
 
 def _size(training: dict[str, Any]) -> str | None:
-    """Return how many data a model was trained on."""
     names = ("sentences", "tokens", "samples")
     return ", ".join(f"{training[f'n_{name}']:,} {name}" for name in names if f"n_{name}" in training) or None
 
