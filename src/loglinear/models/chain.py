@@ -406,15 +406,14 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         model, corpus = self._inputs(X, y)
         gold = corpus.true_labels()
         taggings = tag_corpus(model, corpus, label_type=self._label_type, threads=self._threads)
-        settings = json.loads(self.model_.settings)
+        trained = "training" in json.loads(self.model_.settings)
         shown = shown_words(X, corpus) if words is None else words
         return make_report(
             model,
-            settings,
             Answers(gold, [each.labels for each in taggings], taggings, shown, corpus),
             title=title,
             items="tokens",
-            command=f"{self._call()}.fit(X_train, y_train)" if "training" in settings else None,
+            command=f"{self._call()}.fit(X_train, y_train)" if trained else None,
             trace=self._trace,
         )
 
@@ -434,7 +433,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             return {}
         return {
             "labels": labels_text(self.model_.labels, 20),
-            **model_rows(json.loads(self.model_.settings), self.model_),
+            **model_rows(self.model_),
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -5,7 +5,6 @@ Over 400 lines: a third of them are the docstrings of the estimator's methods.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -345,7 +344,6 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         model = maxent_file.model_of(self._contents(self.attributes_))
         return make_report(
             model,
-            json.loads(model.settings),
             answers._replace(corpus=corpus),
             title=title,
             items="samples",

@@ -63,15 +63,7 @@ class TextClassifier:
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
     ) -> TextClassifier:
-        """Train the classifier on the matrix that the vectorizer has made of texts.
-
-        Args:
-            X: shape (n_texts, n_words).
-            labels: label of each text.
-            dev: texts to score on and their labels.
-            callbacks: see `minimize`.
-            checkpoint: see `MaxEnt`.
-        """
+        """Train the classifier on the matrix that the vectorizer has made of texts; `dev` are texts and labels."""
         texts, y_dev = dev or (None, None)
         X_dev = None if texts is None else self._vectorizer.transform(texts)
         self.classifier.fit(X, labels, X_dev=X_dev, y_dev=y_dev, callbacks=callbacks, checkpoint=checkpoint)

@@ -43,9 +43,7 @@ def tagged_columns(model: ChainModel, file: str, threads: int) -> bytes:
 def numbered(answers: Answers, *, flat: bool) -> bytes:
     """Return a line for each token: its number in the sentence, its gold and its predicted label.
 
-    Args:
-        answers: the labels.
-        flat: whether each sequence is a sample by itself: samples are numbered, without blank lines between them.
+    With `flat` each sequence is a sample, and samples are numbered, without blank lines between them.
     """
     lines, number = [], 0
     for pair in zip(answers.gold, answers.predicted, strict=True):

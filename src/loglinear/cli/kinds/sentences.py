@@ -213,12 +213,7 @@ class Sentences(Kind):
     def answers(self, path: str, format: str, *, sure: bool, spans: bool, threads: int) -> Answers:
         """Return the model's answers to a labelled file, and name the labels that the model does not know.
 
-        Args:
-            path: path of the file.
-            format: format of the file.
-            sure: whether to find the probabilities of the answers.
-            spans: whether to find those of spans too.
-            threads: number of threads, 0 for all cores.
+        Probabilities of the labels are found if the answers have to be `sure`, those of spans with `spans` too.
         """
         from ...data.corpus import Corpus
         from ...models.explain.answers import Answers
@@ -288,7 +283,6 @@ class Sentences(Kind):
             answers = answers._replace(words=file_words(data, format, answers.corpus))
         return make_report(
             self.model,
-            self.checked_settings(),
             answers,
             title=self.title(data),
             items=self.items,

@@ -50,24 +50,21 @@ class Texts(Samples):
 
         A blank line of the input is a blank line of the output.
         """
-        from ...data.lines import arriving_lines, file_name
-        from ...data.texts import documents, read
+        from ...data.lines import arriving_lines, file_name, read_lines
+        from ...data.texts import documents
         from ...data.writing import write_output
 
         self.format(arguments.file, arguments.format)
         self.leave_out(vars(arguments), "n_best", "probabilities", "layout", "detail", "constraints")
         if arguments.marginals:
             self.need_joint("--marginals")
-        if not answered_one_by_one(arguments):
-            texts = read(arguments.file, labelled=False)
-            write_output(arguments.output, self._labelled(texts, 0, marginals=arguments.marginals))
-            return
+        streams = answered_one_by_one(arguments)
         name, seen, answered = file_name(arguments.file), 0, 0
-        for lines in arriving_lines(arguments.file):
+        for lines in arriving_lines(arguments.file) if streams else [list(read_lines(arguments.file))]:
             texts = documents(lines, name, labelled=False, first=seen + 1)
             seen += len(lines)
             if texts.texts:
-                write_output("-", self._labelled(texts, answered, marginals=arguments.marginals))
+                write_output(arguments.output, self._labelled(texts, answered, marginals=arguments.marginals))
                 answered = texts.lines[-1]
         if not answered:
             message = f"{name}: no texts; the file is empty or holds only blank lines"

@@ -44,12 +44,7 @@ class Edge:
 
 
 def ranked_edges(network: Network, names: Sequence[str]) -> list[Edge]:
-    """Return the edges of a network, the strongest first.
-
-    Args:
-        network: the network.
-        names: names of all its variables, those without edges too.
-    """
+    """Return the edges of a network, whose variables have these names, the strongest first."""
     states = [values.tolist() for values in network.categories_]
     edges = []
     for at in (-network.strengths_).argsort(kind="stable").tolist():

@@ -28,13 +28,7 @@ def report_of_network(network: Any, X: Any, *, title: str, command: str | None =
     """Return the report of a network on a table: how well each value is told from the others of its row.
 
     A row is a sentence whose tokens are the observed values, such as ``colour=red``; the label predicted for a value
-    is the most probable state of its variable given all other variables.
-
-    Args:
-        network: a trained `PairwiseMRF`.
-        X: the table, shape (n_samples, n_variables).
-        title: of the page.
-        command: how to train the network again; by default the Python that does.
+    is the most probable state of its variable given all other variables. See `PairwiseMRF.report`.
 
     Raises:
         DataError: no value is observed.
@@ -67,7 +61,7 @@ def report_of_network(network: Any, X: Any, *, title: str, command: str | None =
             "values that are their variable's most frequent one": f"{100.0 * _most_frequent(codes):.2f} %",
         },
         settings=network_rows(network),
-        command=command or f"{network._call()}.fit(X_train)",
+        command=command or f"{network!r}.fit(X_train)",
         trace=network._trace,
         strongest=_strongest_states(network, states),
         edges=[(" - ".join(edge.variables), edge.strength) for edge in edges],

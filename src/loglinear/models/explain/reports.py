@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -44,13 +45,7 @@ class Judged(TypedDict):
 
 
 def judged(answers: Answers, items: str, scheme: str | None = "none") -> Judged:
-    """Return what a report says of answers.
-
-    Args:
-        answers: the answers of a model.
-        items: what has labels, such as "tokens".
-        scheme: tagging scheme of the labels, as in `evaluate`.
-    """
+    """Return what a report says of a model's answers; `items`, such as "tokens", is what has labels."""
     gold, predicted = answers.gold, answers.predicted
     scores = evaluate(gold, predicted, scheme=scheme)
     sure = None if answers.taggings is None else [each.probabilities for each in answers.taggings]
@@ -66,28 +61,16 @@ def judged(answers: Answers, items: str, scheme: str | None = "none") -> Judged:
 
 def make_report(
     model: ChainModel,
-    settings: dict[str, Any],
     answers: Answers,
     *,
     title: str,
     items: str,
+    command: str | None,
+    trace: Sequence[TraceRecord],
     scheme: str | None = None,
-    command: str | None = None,
-    trace: Sequence[TraceRecord] = (),
     notes: Sequence[str] = (),
 ) -> Report:
-    """Return the report of a chain or a classifier on labelled data.
-
-    Args:
-        model: the model.
-        settings: settings of the model.
-        answers: its answers.
-        title: title of the page.
-        items: what has labels: "tokens", or "samples" of a classifier.
-        scheme: tagging scheme of the labels, as in `evaluate`.
-        command: how to train the model again.
-        trace: steps of the training.
-        notes: remarks on the figures.
+    """Return the report of a chain or a classifier on labelled data; see `Report` for the other arguments.
 
     Raises:
         DataError: there are no tokens.
@@ -100,7 +83,7 @@ def make_report(
         **judged(answers, items, scheme),
         title=title,
         data=_data(answers, model, features, items),
-        settings=model_rows(settings, model),
+        settings=model_rows(model),
         command=command,
         template=model.template,
         notes=[*notes, *([] if answers.taggings is not None else [_NO_PROBABILITIES])],
@@ -138,8 +121,9 @@ def _attributes(corpus: Corpus, known: set[str | None]) -> dict[str, Any]:
     return rows
 
 
-def model_rows(settings: dict[str, Any], model: ChainModel) -> dict[str, str]:
+def model_rows(model: ChainModel) -> dict[str, str]:
     """Return the rows of the table on the model and its training, without those that its file knows nothing of."""
+    settings = json.loads(model.settings)
     training = settings.get("training") or {}
     kind = "classifier" if settings.get("model") == "maxent" else "linear-chain CRF"
     order = {1: ", first order", 2: ", second order"}.get(settings.get("order", 0), "")
