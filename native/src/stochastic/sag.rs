@@ -93,7 +93,7 @@ fn present(objective: &ChainObjective) -> Aligned {
     let features = &objective.features;
     let width = numeric::padded(features.n_labels);
     let mut present = Aligned::new((features.n_labels + features.n_dense) * width, 0.0);
-    features.transitions.iter().for_each(|&(from, to)| present[usize::from(from) * width + usize::from(to)] = 1.0);
+    features.transitions.iter().for_each(|&[from, to]| present[usize::from(from) * width + usize::from(to)] = 1.0);
     let dense = present[features.n_labels * width..].chunks_exact_mut(width).enumerate();
     dense.for_each(|(row, ones)| features.labels(row).iter().for_each(|&label| ones[usize::from(label)] = 1.0));
     present

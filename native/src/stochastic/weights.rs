@@ -155,7 +155,7 @@ impl<'a> Weights<'a> {
     fn exchange(&mut self, load: bool) {
         let features = self.features;
         let pairs = 0..features.transitions.len();
-        let places = features.transitions.iter().map(|&(from, to)| (usize::from(from), usize::from(to)));
+        let places = features.transitions.iter().map(|&[from, to]| (usize::from(from), usize::from(to)));
         self.pairs.exchange(places, &mut self.w[pairs.clone()], &mut self.kept[pairs], load);
         let dense = features.state_range(0..features.n_dense);
         let states = features.first_state()..features.first_state() + dense.end;

@@ -4,36 +4,16 @@
 //! Attributes and labels have the sequence of their first appearance, part after part: joined counts are those of the joined
 //! data, however these were cut.
 
-use crate::chain::features::seen::{for_each_row, observed_labels, token_counts, transitions, triples};
-use crate::chain::features::too_many_labels;
+use crate::chain::features::seen::{LabelLists, Occurrences, Seen};
+use crate::chain::features::{blocks, too_many_labels};
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::hash::key_of;
 use crate::corpus::{Corpus, FIRST_SET};
 use crate::error::Result;
 use crate::files::packed::{Packer, Unpacker};
 use bytemuck::Pod;
+use std::cmp::Reverse;
 use std::collections::HashMap;
-
-/// Lists of labels or of pairs of labels, of any lengths, one after the other.
-#[derive(Clone, Default, PartialEq, Debug)]
-pub struct LabelLists<T> {
-    ends: Vec<u64>,
-    entries: Vec<T>,
-}
-
-impl<T: Copy> LabelLists<T> {
-    /// The list with this number; an empty one behind the last.
-    pub fn get(&self, at: usize) -> &[T] {
-        let end = |at: usize| self.ends[at] as usize;
-        if at >= self.ends.len() { &[] } else { &self.entries[if at == 0 { 0 } else { end(at - 1) }..end(at)] }
-    }
-
-    /// Appends a list.
-    pub fn push(&mut self, list: &[T]) {
-        self.entries.extend_from_slice(list);
-        self.ends.push(self.entries.len() as u64);
-    }
-}
 
 /// What is seen in a part of a data set, or in several.
 #[derive(Clone, Default)]
@@ -43,26 +23,10 @@ pub struct Counts {
     /// Label -> the number of tokens that have this label alone.
     pub label_tokens: Vec<u64>,
     pub attributes: Alphabet,
-    /// Attribute -> how often it occurs as an attribute of states.
-    pub occurrences: Vec<u64>,
-    /// Attribute -> the number of tokens it is on as an attribute of states.
-    pub tokens: Vec<u64>,
-    /// Attribute -> the labels that the data name with it, ascending.
-    pub states: LabelLists<u16>,
-    /// Attribute -> the number of tokens it is on as an attribute of bigrams; empty where there is none.
-    pub bigram_tokens: Vec<u64>,
-    /// Attribute -> the pairs of labels that the data name with it, ascending.
-    pub bigrams: LabelLists<[u16; 2]>,
-    /// Transitions that are seen, ascending.
-    pub transitions: Vec<[u16; 2]>,
-    /// Triples that are seen, ascending.
-    pub triples: Vec<[u16; 3]>,
+    /// What is seen, with the numbers of these labels and attributes, in no blocks.
+    pub seen: Seen,
     /// Sentences, tokens, attributes of all tokens together.
     pub sizes: [u64; 3],
-    /// Whether transitions are features, as `Corpus::transitions`.
-    pub has_transitions: bool,
-    /// Whether triples are features, as `Corpus::triples`.
-    pub has_triples: bool,
     /// Whether every attribute has the value 1.
     pub is_binary: bool,
     /// Whether some tokens have not a single label.
@@ -76,31 +40,15 @@ impl Counts {
         too_many_labels(n_labels, order)?;
         let mut label_tokens = vec![0; n_labels];
         corpus.gold.iter().filter(|&&label| label < FIRST_SET).for_each(|&label| label_tokens[label as usize] += 1);
-        let wide = |counts: Vec<u32>| -> Vec<u64> { counts.into_iter().map(u64::from).collect() };
-        let mut occurrences = vec![0u32; corpus.attributes.len()];
-        corpus.states.ids.iter().for_each(|&attribute| occurrences[attribute as usize] += 1);
-        let labels_of = observed_labels(corpus, &occurrences);
-        let mut states = LabelLists::default();
-        (0..corpus.attributes.len()).for_each(|attribute| states.push(labels_of.of(attribute)));
-        let has_bigrams = !corpus.bigrams.ids.is_empty();
+        // Tokens are counted for any `min_count`.
+        let mut seen = Seen::of(corpus, &blocks(corpus, 1), order, u32::MAX);
+        seen.states = Occurrences::without_blocks(seen.states.counts, seen.states.tokens);
         Ok(Counts {
             labels: corpus.labels.to_vec(),
             label_tokens,
             attributes: (*corpus.attributes).clone(),
-            tokens: wide(token_counts(corpus, |token| corpus.states.row(token))),
-            occurrences: wide(occurrences),
-            states,
-            bigram_tokens: if has_bigrams {
-                wide(token_counts(corpus, |token| corpus.bigrams_of(token)))
-            } else {
-                vec![]
-            },
-            bigrams: if has_bigrams { bigram_lists(corpus) } else { LabelLists::default() },
-            transitions: transitions(corpus, false, None).into_iter().map(|(from, to)| [from, to]).collect(),
-            triples: if order == 2 || corpus.triples { triples(corpus, false) } else { Vec::new() },
+            seen,
             sizes: [corpus.n_sentences(), corpus.n_tokens(), corpus.states.ids.len()].map(|size| size as u64),
-            has_transitions: corpus.transitions,
-            has_triples: corpus.triples,
             is_binary: corpus.values.is_empty(),
             is_partial: corpus.is_partial(),
         })
@@ -109,31 +57,48 @@ impl Counts {
     /// Adds the counts of the part that follows. Error: too many labels.
     pub fn join(&mut self, next: &Counts) -> Result<()> {
         let label_map = self.join_labels(next);
-        too_many_labels(self.labels.len(), if self.triples.is_empty() && next.triples.is_empty() { 1 } else { 2 })?;
         let map = self.attributes.absorb(&next.attributes);
         let n = self.attributes.len();
-        add(&mut self.occurrences, &next.occurrences, &map, n);
-        add(&mut self.tokens, &next.tokens, &map, n);
-        if !self.bigram_tokens.is_empty() || !next.bigram_tokens.is_empty() {
-            add(&mut self.bigram_tokens, &next.bigram_tokens, &map, n);
-        }
         let mut of_next = vec![None; n];
         map.iter().enumerate().for_each(|(theirs, &ours)| of_next[ours as usize] = Some(theirs));
         let label = |label: u16| label_map[usize::from(label)];
-        self.states = union(&self.states, &next.states, &of_next, label);
-        if !self.bigram_tokens.is_empty() {
-            self.bigrams = union(&self.bigrams, &next.bigrams, &of_next, |pair: [u16; 2]| pair.map(label));
+        let (seen, next_seen) = (&mut self.seen, &next.seen);
+        let has_triples = !seen.triples.is_empty() || !next_seen.triples.is_empty();
+        too_many_labels(self.labels.len(), if has_triples { 2 } else { 1 })?;
+        add(&mut seen.states.counts, &next_seen.states.counts, &map, n);
+        add(&mut seen.states.tokens, &next_seen.states.tokens, &map, n);
+        seen.labels = union(&seen.labels, &next_seen.labels, &of_next, label);
+        if !seen.bigram_tokens.is_empty() || !next_seen.bigram_tokens.is_empty() {
+            add(&mut seen.bigram_tokens, &next_seen.bigram_tokens, &map, n);
+            seen.bigrams = union(&seen.bigrams, &next_seen.bigrams, &of_next, |pair: [u16; 2]| pair.map(label));
         }
-        self.transitions.extend(next.transitions.iter().map(|pair| pair.map(label)));
-        self.triples.extend(next.triples.iter().map(|labels| labels.map(label)));
-        sort(&mut self.transitions);
-        sort(&mut self.triples);
+        seen.transitions.extend(next_seen.transitions.iter().map(|pair| pair.map(label)));
+        seen.triples.extend(next_seen.triples.iter().map(|labels| labels.map(label)));
+        sort(&mut seen.transitions);
+        sort(&mut seen.triples);
+        seen.has_transitions |= next_seen.has_transitions;
+        seen.has_triples |= next_seen.has_triples;
         self.sizes.iter_mut().zip(next.sizes).for_each(|(size, more)| *size += more);
-        self.has_transitions |= next.has_transitions;
-        self.has_triples |= next.has_triples;
         self.is_binary &= next.is_binary;
         self.is_partial |= next.is_partial;
         Ok(())
+    }
+
+    /// The names of the labels in the sequence of a corpus, and what is seen with the labels' numbers in that sequence.
+    pub fn with_sorted_labels(&self) -> (Vec<String>, Seen) {
+        let mut sorted: Vec<usize> = (0..self.labels.len()).collect();
+        sorted.sort_by_key(|&label| (Reverse(self.label_tokens[label]), self.labels[label].as_bytes()));
+        let mut rank = vec![0; sorted.len()];
+        sorted.iter().zip(0..).for_each(|(&old, new)| rank[old] = new);
+        let mut seen = self.seen.clone();
+        let renamed = |label: u16| rank[usize::from(label)];
+        rename(&mut seen.labels, renamed);
+        rename(&mut seen.bigrams, |pair: [u16; 2]| pair.map(renamed));
+        seen.transitions.iter_mut().flatten().for_each(|label| *label = renamed(*label));
+        seen.triples.iter_mut().flatten().for_each(|label| *label = renamed(*label));
+        sort(&mut seen.transitions);
+        sort(&mut seen.triples);
+        (sorted.iter().map(|&label| self.labels[label].clone()).collect(), seen)
     }
 
     /// Adds the labels of the part that follows; returns the map from its labels to the labels here.
@@ -154,19 +119,19 @@ impl Counts {
 
     /// The counts as bytes.
     pub fn pack(&self) -> Vec<u8> {
-        let mut packer = Packer::new("counts");
+        let (mut packer, seen) = (Packer::new("counts"), &self.seen);
         packer.texts(&self.labels);
         packer.list(&self.label_tokens);
         pack_names(&self.attributes, &mut packer);
-        packer.list(&self.occurrences);
-        packer.list(&self.tokens);
-        pack_lists(&self.states, &mut packer);
-        packer.list(&self.bigram_tokens);
-        pack_lists(&self.bigrams, &mut packer);
-        packer.list(&self.transitions);
-        packer.list(&self.triples);
+        packer.list(&seen.states.counts);
+        packer.list(&seen.states.tokens);
+        pack_lists(&seen.labels, &mut packer);
+        packer.list(&seen.bigram_tokens);
+        pack_lists(&seen.bigrams, &mut packer);
+        packer.list(&seen.transitions);
+        packer.list(&seen.triples);
         packer.list(&self.sizes);
-        packer.list(&[self.has_transitions, self.has_triples, self.is_binary, self.is_partial].map(u8::from));
+        packer.list(&[seen.has_transitions, seen.has_triples, self.is_binary, self.is_partial].map(u8::from));
         packer.finish()
     }
 
@@ -177,13 +142,15 @@ impl Counts {
             labels: unpacker.texts()?,
             label_tokens: unpacker.list()?,
             attributes: unpack_names(&mut unpacker)?,
-            occurrences: unpacker.list()?,
-            tokens: unpacker.list()?,
-            states: unpack_lists(&mut unpacker)?,
-            bigram_tokens: unpacker.list()?,
-            bigrams: unpack_lists(&mut unpacker)?,
-            transitions: unpacker.list()?,
-            triples: unpacker.list()?,
+            seen: Seen {
+                states: Occurrences::without_blocks(unpacker.list()?, unpacker.list()?),
+                labels: unpack_lists(&mut unpacker)?,
+                bigram_tokens: unpacker.list()?,
+                bigrams: unpack_lists(&mut unpacker)?,
+                transitions: unpacker.list()?,
+                triples: unpacker.list()?,
+                ..Seen::default()
+            },
             ..Counts::default()
         };
         let (sizes, flags): (Vec<u64>, Vec<u8>) = (unpacker.list()?, unpacker.list()?);
@@ -191,45 +158,23 @@ impl Counts {
         unpacker.finish(is_sound)?;
         counts.sizes.copy_from_slice(&sizes);
         let flags = [flags[0] != 0, flags[1] != 0, flags[2] != 0, flags[3] != 0];
-        [counts.has_transitions, counts.has_triples, counts.is_binary, counts.is_partial] = flags;
+        [counts.seen.has_transitions, counts.seen.has_triples, counts.is_binary, counts.is_partial] = flags;
         Ok(counts)
     }
 
     /// Whether all lists have the lengths they should, and name labels that there are.
     fn is_sound(&self) -> bool {
-        let (n, n_labels) = (self.attributes.len(), self.labels.len());
-        let known = |label: &u16| usize::from(*label) < n_labels;
-        let is_bigram = [0, n].contains(&self.bigram_tokens.len());
+        let (seen, n, n_labels) = (&self.seen, self.attributes.len(), self.labels.len());
+        let is_label = |label: &u16| usize::from(*label) < n_labels;
         self.label_tokens.len() == n_labels
-            && self.occurrences.len() == n
-            && self.tokens.len() == n
-            && self.states.ends.len() == n
-            && is_bigram
-            && self.bigrams.ends.len() == self.bigram_tokens.len()
-            && self.states.entries.iter().all(known)
-            && self.bigrams.entries.iter().flatten().all(known)
-            && self.transitions.iter().flatten().all(known)
-            && self.triples.iter().flatten().all(known)
+            && [seen.states.counts.len(), seen.states.tokens.len(), seen.labels.ends.len()] == [n; 3]
+            && [0, n].contains(&seen.bigram_tokens.len())
+            && seen.bigrams.ends.len() == seen.bigram_tokens.len()
+            && seen.labels.entries.iter().all(is_label)
+            && seen.bigrams.entries.iter().flatten().all(is_label)
+            && seen.transitions.iter().flatten().all(is_label)
+            && seen.triples.iter().flatten().all(is_label)
     }
-}
-
-/// Attribute -> the pairs of labels that the data name with it.
-fn bigram_lists(corpus: &Corpus) -> LabelLists<[u16; 2]> {
-    let mut seen = vec![Vec::new(); corpus.attributes.len()];
-    for sentence in 0..corpus.n_sentences() {
-        for token in corpus.tokens(sentence).skip(1) {
-            for_each_row(corpus, [token - 1, token], |[from, to]| {
-                let pair = [from as u16, to as u16];
-                corpus.bigrams_of(token).iter().for_each(|&attribute| seen[attribute as usize].push(pair));
-            });
-        }
-    }
-    let mut lists = LabelLists::default();
-    for mut pairs in seen {
-        sort(&mut pairs);
-        lists.push(&pairs);
-    }
-    lists
 }
 
 /// Sorts a list and keeps each entry once.
@@ -239,13 +184,24 @@ fn sort<T: Ord>(list: &mut Vec<T>) {
 }
 
 /// Adds the numbers of the part that follows, by its attributes.
-fn add(ours: &mut Vec<u64>, theirs: &[u64], map: &[u32], n: usize) {
+fn add(ours: &mut Vec<u32>, theirs: &[u32], map: &[u32], n: usize) {
     ours.resize(n, 0);
-    theirs.iter().zip(map).for_each(|(number, &attribute)| ours[attribute as usize] += number);
+    for (number, &attribute) in theirs.iter().zip(map) {
+        ours[attribute as usize] = ours[attribute as usize].saturating_add(*number);
+    }
+}
+
+/// Gives the labels in lists new numbers.
+fn rename<T: Copy + Ord>(lists: &mut LabelLists<T>, name: impl Fn(T) -> T) {
+    lists.entries.iter_mut().for_each(|entry| *entry = name(*entry));
+    for list in 0..lists.ends.len() {
+        let range = lists.range(list);
+        lists.entries[range].sort_unstable();
+    }
 }
 
 /// The lists of two parts, joined attribute by attribute. `of_next` has the attributes' numbers in the part that follows, and
-/// `label` gives its labels the numbers here.
+/// `label` gives its labels the numbers here. Lists that a part does not have are empty.
 fn union<T: Copy + Ord>(
     ours: &LabelLists<T>,
     next: &LabelLists<T>,
@@ -257,12 +213,14 @@ fn union<T: Copy + Ord>(
     let mut both = Vec::new();
     for (attribute, theirs) in of_next.iter().enumerate() {
         both.clear();
-        both.extend_from_slice(ours.get(attribute));
-        if let Some(theirs) = *theirs {
+        if attribute < ours.ends.len() {
+            both.extend_from_slice(ours.get(attribute));
+        }
+        if let Some(theirs) = theirs.filter(|&theirs| theirs < next.ends.len()) {
             both.extend(next.get(theirs).iter().map(|&entry| label(entry)));
             sort(&mut both);
         }
-        joined.push(&both);
+        joined.push(both.iter().copied());
     }
     joined
 }

@@ -18,8 +18,8 @@ pub fn feature_names<'a>(features: &Features, attributes: &'a Alphabet, numbers:
 }
 
 fn feature_name<'a>(features: &Features, attributes: &'a Alphabet, number: usize) -> FeatureName<'a> {
-    if let Some(&(from, to)) = features.transitions.get(number) {
-        return FeatureName { attribute: None, labels: vec![from, to] };
+    if let Some(&pair) = features.transitions.get(number) {
+        return FeatureName { attribute: None, labels: pair.to_vec() };
     }
     if number < features.first_bigram() {
         let labels = features.triples[number - features.transitions.len()];
@@ -28,8 +28,10 @@ fn feature_name<'a>(features: &Features, attributes: &'a Alphabet, number: usize
     if number < features.first_state() {
         let bigram = number - features.first_bigram();
         let attribute = features.bigram_ranges.partition_point(|range| range.end as usize <= bigram);
-        let (from, to) = features.bigram_pairs[bigram];
-        return FeatureName { attribute: Some(attributes.text(attribute as u32)), labels: vec![from, to] };
+        return FeatureName {
+            attribute: Some(attributes.text(attribute as u32)),
+            labels: features.bigram_pairs[bigram].to_vec(),
+        };
     }
     let state = number - features.first_state();
     let place = features.state_attributes.partition_point(|&(_, end)| end as usize <= state);
@@ -51,10 +53,10 @@ mod tests {
         // a has no bigram features; the state features begin with c, and b has none.
         let features = Features {
             n_labels: 2,
-            transitions: vec![(0, 1)],
+            transitions: vec![[0, 1]],
             triples: vec![[1, 0, 1]],
             bigram_ranges: vec![0..0, 0..2, 2..3],
-            bigram_pairs: vec![(0, 0), (1, 0), (1, 1)],
+            bigram_pairs: vec![[0, 0], [1, 0], [1, 1]],
             state_attributes: vec![(2, 2), (0, 3)],
             state_labels: vec![0, 1, 1],
             n_dense: 0,

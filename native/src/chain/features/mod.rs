@@ -1,5 +1,5 @@
-//! Which features a chain model has, and the sequence of its weights. The other files find them, in a corpus (`seen`) or in its
-//! parts (`counting`, `table`), and name them (`feature_names`), also for a model (`source`).
+//! Which features a chain model has, and the sequence of its weights. They follow from what is seen in a corpus (`seen`), or in
+//! its parts (`counting`, `table`), and from the selection. Other files name them (`feature_names`), also for a model (`source`).
 //!
 //! Sequence: transitions by (from, to); triples by their three labels; bigram features by attribute, then (from, to); state
 //! features by class, then attribute, then label. The classes of attributes serve the layout in memory (`objective::layout`):
@@ -14,12 +14,9 @@ pub(super) mod seen;
 pub mod source;
 pub mod table;
 
-use crate::chain::features::seen::{
-    ObservedLabels, Seen, for_each_row, labels_by_sum, observed_labels, pairs_of, token_counts, transitions, triples,
-};
+use crate::chain::features::seen::{Occurrences, Seen, pairs_of};
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Which features to make of a corpus. Python hands it over as an object with these attributes (`loglinear.ChainFeatures`), which
@@ -58,8 +55,6 @@ fn is_dense(labels: usize, tokens: u32, width: usize) -> bool {
 const BLOCK: usize = 400_000;
 const MOST_BLOCKS: usize = 64;
 const LARGEST: usize = 8_000_000;
-/// Occurrences of bigram attributes that are kept before repetitions are left out.
-const FEW_PAIRS: usize = 4_000_000;
 /// The most labels: every thread holds several tables of all pairs of labels, 128 MiB each with this number.
 pub const MOST_LABELS: usize = 4096;
 /// The most labels of a chain of second order, whose tables hold all triples of labels.
@@ -82,18 +77,22 @@ fn too_many_labels(n_labels: usize, order: u8) -> Result<()> {
     Ok(())
 }
 
+/// The error of data that have no features.
+pub(super) const NO_FEATURES: &str =
+    "no features: every attribute was left out, and there are no transitions; lower min_count";
+
 /// The features of a chain, in the sequence of its weights.
 #[derive(Clone)]
 pub struct Features {
     pub n_labels: usize,
     /// (from, to) of each transition feature. Transitions are the first features.
-    pub transitions: Vec<(u16, u16)>,
+    pub transitions: Vec<[u16; 2]>,
     /// The three labels in a row of each triple feature. Triples come next.
     pub triples: Vec<[u16; 3]>,
     /// Attribute -> its range in `bigram_pairs`; empty where the corpus has no attributes of bigrams.
     pub bigram_ranges: Vec<Range<u32>>,
     /// (from, to) of each bigram feature.
-    pub bigram_pairs: Vec<(u16, u16)>,
+    pub bigram_pairs: Vec<[u16; 2]>,
     /// The attributes that have state features, in the sequence of the weights, each with the end of its range in `state_labels`.
     pub state_attributes: Vec<(u32, u32)>,
     /// Label of each state feature.
@@ -138,26 +137,27 @@ impl Features {
         let n_labels = corpus.labels.len();
         too_many_labels(n_labels, selection.order)?;
         let sentences = blocks(corpus, MOST_BLOCKS);
-        let seen = Seen::new(corpus, &sentences, selection.min_count);
-        let mut labels_of = observed_labels(corpus, &seen.counts);
+        let mut seen = Seen::of(corpus, &sentences, selection.order, selection.min_count);
         if let Some(least) = selection.min_sum {
-            labels_of = labels_by_sum(corpus, labels_of, least, selection.all_states);
+            seen.bound(corpus, least, selection.all_states, selection.all_transitions);
         }
-        let all_pairs = selection.all_transitions;
-        let pairs = transitions(corpus, all_pairs, selection.min_sum);
-        let triples = if selection.order == 2 { triples(corpus, all_pairs) } else { Vec::new() };
-        let mut features = Features::of_labels(n_labels, pairs, triples);
-        features.add_bigrams(corpus, selection.min_count, all_pairs)?;
-        features.add_states(&seen, &labels_of, selection, sentences)?;
-        Ok(features)
+        Features::of(n_labels, &seen, selection, sentences)
     }
 
-    /// The features of labels alone, without attributes.
-    pub(super) fn of_labels(n_labels: usize, transitions: Vec<(u16, u16)>, triples: Vec<[u16; 3]>) -> Features {
-        Features {
+    /// The features that a selection makes of what is seen in these blocks of sentences; without blocks, attributes are shared or
+    /// dense. Error: too many labels or features.
+    pub(super) fn of(
+        n_labels: usize,
+        seen: &Seen,
+        selection: Selection,
+        sentences: Vec<Range<usize>>,
+    ) -> Result<Features> {
+        too_many_labels(n_labels, selection.order)?;
+        let every = Every::new(n_labels, selection);
+        let mut features = Features {
             n_labels,
-            transitions,
-            triples,
+            transitions: transitions(seen, selection, &every),
+            triples: triples(n_labels, seen, selection, &every),
             bigram_ranges: Vec::new(),
             bigram_pairs: Vec::new(),
             state_attributes: Vec::new(),
@@ -165,7 +165,10 @@ impl Features {
             n_dense: 0,
             n_shared: 0,
             blocks: Vec::new(),
-        }
+        };
+        features.add_bigrams(|attribute| bigram_pairs(seen, selection, &every, attribute), seen.bigram_tokens.len())?;
+        features.add_states(&seen.states, |attribute| state_labels(seen, selection, &every, attribute), sentences)?;
+        Ok(features)
     }
 
     /// The features of samples that are one token each, with every column of a matrix as an attribute: with two labels a column
@@ -239,73 +242,39 @@ impl Features {
         &self.state_labels[self.state_range(attribute..attribute + 1)]
     }
 
-    fn add_bigrams(&mut self, corpus: &Corpus, min_count: u32, all_pairs: bool) -> Result<()> {
-        if corpus.bigrams.ids.is_empty() {
-            return Ok(());
-        }
-        let counts = token_counts(corpus, |token| corpus.bigrams_of(token));
-        let (mut seen, mut most) = (Vec::new(), FEW_PAIRS);
-        for sentence in corpus.sweep() {
-            for token in corpus.tokens(sentence).skip(1) {
-                for_each_row(corpus, [token - 1, token], |[from, to]| {
-                    let (from, to) = (from as u16, to as u16);
-                    seen.extend(corpus.bigrams_of(token).iter().map(|&attribute| (attribute, from, to)));
-                });
-            }
-            // Repetitions are left out now and then, so that memory is that of the features.
-            if seen.len() > most {
-                seen.par_sort_unstable();
-                seen.dedup();
-                most = FEW_PAIRS.max(2 * seen.len());
-            }
-        }
-        seen.par_sort_unstable();
-        seen.dedup();
-        let kept = counts.iter().filter(|&&count| count >= min_count.max(1)).count();
-        check_count(if all_pairs { kept * self.n_labels * self.n_labels } else { seen.len() })?;
-        let mut next = seen.iter().peekable();
-        for (attribute, &count) in counts.iter().enumerate() {
+    /// Adds the bigram features of attributes with these pairs of labels.
+    fn add_bigrams<'s>(&mut self, pairs_of: impl Fn(usize) -> &'s [[u16; 2]], n_attributes: usize) -> Result<()> {
+        let attributes = 0..n_attributes;
+        // Before memory is asked for.
+        check_count(attributes.clone().map(|attribute| pairs_of(attribute).len()).sum())?;
+        for attribute in attributes {
             let start = self.bigram_pairs.len() as u32;
-            let kept = count >= min_count.max(1);
-            while let Some(&&(_, from, to)) = next.peek().filter(|seen| seen.0 as usize == attribute) {
-                next.next();
-                if kept && !all_pairs {
-                    self.bigram_pairs.push((from, to));
-                }
-            }
-            if kept && all_pairs {
-                self.bigram_pairs.extend(pairs_of(self.n_labels));
-            }
+            self.bigram_pairs.extend_from_slice(pairs_of(attribute));
             self.bigram_ranges.push(start..self.bigram_pairs.len() as u32);
         }
         Ok(())
     }
 
-    pub(super) fn add_states(
+    /// Adds the state features of attributes with these labels.
+    fn add_states<'s>(
         &mut self,
-        seen: &Seen,
-        labels_of: &ObservedLabels,
-        selection: Selection,
+        occurrences: &Occurrences,
+        labels_of: impl Fn(usize) -> &'s [u16],
         sentences: Vec<Range<usize>>,
     ) -> Result<()> {
         let width = crate::numeric::padded(self.n_labels);
-        let n_blocks = sentences.len();
-        // A bound on the sums has looked at all labels already.
-        let all_states = selection.all_states && selection.min_sum.is_none();
         // Class -> its attributes: 0 dense, 1 shared by blocks, 2 + b found in block b only.
-        let mut classes: Vec<Vec<u32>> = vec![Vec::new(); 2 + n_blocks];
+        let mut classes: Vec<Vec<u32>> = vec![Vec::new(); 2 + sentences.len()];
         let mut total = 0;
-        for (attribute, &count) in seen.counts.iter().enumerate() {
-            let n_labels = if all_states { self.n_labels } else { labels_of.of(attribute).len() };
-            if count == 0 || n_labels == 0 || seen.tokens[attribute] < selection.min_count {
+        for (attribute, &count) in occurrences.counts.iter().enumerate() {
+            let n_labels = labels_of(attribute).len();
+            if n_labels == 0 {
                 continue;
             }
-            let class = if is_dense(n_labels, count, width) {
-                0
-            } else if seen.first[attribute] == seen.last[attribute] {
-                2 + usize::from(seen.first[attribute])
-            } else {
-                1
+            let class = match occurrences.block(attribute) {
+                _ if is_dense(n_labels, count, width) => 0,
+                Some(block) => 2 + block,
+                None => 1,
             };
             classes[class].push(attribute as u32);
             total += n_labels;
@@ -313,23 +282,73 @@ impl Features {
         // Before memory is asked for.
         check_count(total)?;
         (self.n_dense, self.n_shared) = (classes[0].len(), classes[1].len());
-        let mut block_ranges = Vec::with_capacity(n_blocks);
-        for (class, attributes) in classes.iter().enumerate() {
+        let mut class_ranges = Vec::with_capacity(classes.len());
+        for attributes in &classes {
             let start = self.state_labels.len();
             for &attribute in attributes {
-                if all_states {
-                    self.state_labels.extend(0..self.n_labels as u16);
-                } else {
-                    self.state_labels.extend_from_slice(labels_of.of(attribute as usize));
-                }
+                self.state_labels.extend_from_slice(labels_of(attribute as usize));
                 self.state_attributes.push((attribute, self.state_labels.len() as u32));
             }
-            if class >= 2 {
-                block_ranges.push(start..self.state_labels.len());
-            }
+            class_ranges.push(start..self.state_labels.len());
         }
-        self.blocks = sentences.into_iter().zip(block_ranges).collect();
+        self.blocks = sentences.into_iter().zip(class_ranges.drain(2..)).collect();
         Ok(())
+    }
+}
+
+/// All labels, and all pairs of labels, where a selection asks for features with all of them.
+struct Every {
+    labels: Option<Vec<u16>>,
+    pairs: Option<Vec<[u16; 2]>>,
+}
+
+impl Every {
+    fn new(n_labels: usize, selection: Selection) -> Every {
+        // A bound on the sums has looked at all labels already.
+        let all_states = selection.all_states && selection.min_sum.is_none();
+        Every {
+            labels: all_states.then(|| (0..n_labels as u16).collect()),
+            pairs: selection.all_transitions.then(|| pairs_of(n_labels).collect()),
+        }
+    }
+}
+
+/// The transitions that are features, ascending.
+fn transitions(seen: &Seen, selection: Selection, every: &Every) -> Vec<[u16; 2]> {
+    match &every.pairs {
+        // A bound on the sums has looked at all transitions already.
+        Some(pairs) if seen.has_transitions && selection.min_sum.is_none() => pairs.clone(),
+        _ => seen.transitions.clone(),
+    }
+}
+
+/// The triples that are features, ascending.
+fn triples(n_labels: usize, seen: &Seen, selection: Selection, every: &Every) -> Vec<[u16; 3]> {
+    let labels = 0..n_labels as u16;
+    match &every.pairs {
+        _ if selection.order != 2 => Vec::new(),
+        Some(pairs) if seen.has_transitions || seen.has_triples => {
+            pairs.iter().flat_map(|&[a, b]| labels.clone().map(move |c| [a, b, c])).collect()
+        }
+        _ => seen.triples.clone(),
+    }
+}
+
+/// The pairs of labels with which an attribute has bigram features; none for an attribute that is too rare.
+fn bigram_pairs<'s>(seen: &'s Seen, selection: Selection, every: &'s Every, attribute: usize) -> &'s [[u16; 2]] {
+    match &every.pairs {
+        _ if seen.bigram_tokens[attribute] < selection.min_count.max(1) => &[],
+        Some(pairs) => pairs,
+        None => seen.bigrams.get(attribute),
+    }
+}
+
+/// The labels with which an attribute has state features; none for an attribute that is too rare.
+fn state_labels<'s>(seen: &'s Seen, selection: Selection, every: &'s Every, attribute: usize) -> &'s [u16] {
+    match &every.labels {
+        _ if seen.states.tokens[attribute] < selection.min_count.max(1) => &[],
+        Some(labels) => labels,
+        None => seen.labels.get(attribute),
     }
 }
 

@@ -3,17 +3,100 @@
 
 use crate::corpus::Corpus;
 use crate::numeric::store::Soon;
+use rayon::prelude::*;
 use std::ops::Range;
 
+/// Occurrences of bigram attributes that are collected before repetitions are left out.
+const FEW_PAIRS: usize = 4_000_000;
+
+/// What is seen in labelled data: all that decides which features they have.
+#[derive(Clone, Default)]
+pub struct Seen {
+    /// Whether transitions are features, as `Corpus::transitions`.
+    pub has_transitions: bool,
+    /// Whether the template asks for triples, as `Corpus::triples`.
+    pub has_triples: bool,
+    /// Transitions that are seen, ascending.
+    pub transitions: Vec<[u16; 2]>,
+    /// Triples that are seen, ascending; none if only transitions are looked at.
+    pub triples: Vec<[u16; 3]>,
+    pub states: Occurrences,
+    /// Attribute of states -> the labels that the data name with it, ascending.
+    pub labels: LabelLists<u16>,
+    /// Attribute -> the number of tokens it is on as an attribute of bigrams; empty where there is none.
+    pub bigram_tokens: Vec<u32>,
+    /// Attribute of bigrams -> the pairs of labels that the data name with it, ascending; empty where there is none.
+    pub bigrams: LabelLists<[u16; 2]>,
+}
+
+impl Seen {
+    /// What is seen in a corpus of these blocks; with order 1 triples are looked at only if the template asks for them. Tokens are
+    /// counted apart from occurrences if there is a bound on their number.
+    pub fn of(corpus: &Corpus, blocks: &[Range<usize>], order: u8, min_count: u32) -> Seen {
+        let states = Occurrences::new(corpus, blocks, min_count);
+        let labels = observed_labels(corpus, &states.counts);
+        let has_bigrams = !corpus.bigrams.ids.is_empty();
+        let of_bigrams = |token| corpus.bigrams_of(token);
+        Seen {
+            has_transitions: corpus.transitions,
+            has_triples: corpus.triples,
+            transitions: transitions(corpus, false, None),
+            triples: if order == 2 || corpus.triples { triples(corpus) } else { Vec::new() },
+            states,
+            labels,
+            bigram_tokens: if has_bigrams { token_counts(corpus, of_bigrams) } else { Vec::new() },
+            bigrams: if has_bigrams { bigrams(corpus) } else { LabelLists::default() },
+        }
+    }
+
+    /// Leaves out the transitions, and the labels of attributes, whose occurrences and values, times the weights of the sentences,
+    /// add up to less than `least`. Those that are not seen add up to 0, and count only where all states or pairs are wanted.
+    pub fn bound(&mut self, corpus: &Corpus, least: f64, all_states: bool, all_pairs: bool) {
+        self.transitions = transitions(corpus, all_pairs, Some(least));
+        self.labels = labels_by_sum(corpus, std::mem::take(&mut self.labels), least, all_states);
+    }
+}
+
+/// Lists of labels or of pairs of labels, of any lengths, one after the other.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct LabelLists<T> {
+    pub ends: Vec<u64>,
+    pub entries: Vec<T>,
+}
+
+impl<T: Copy> LabelLists<T> {
+    /// The range of a list in `entries`.
+    pub fn range(&self, at: usize) -> Range<usize> {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
+        start..self.ends[at] as usize
+    }
+
+    /// The list with this number.
+    pub fn get(&self, at: usize) -> &[T] {
+        &self.entries[self.range(at)]
+    }
+
+    /// Ends a list with the last of the entries.
+    pub fn end(&mut self) {
+        self.ends.push(self.entries.len() as u64);
+    }
+
+    /// Appends a list.
+    pub fn push(&mut self, list: impl IntoIterator<Item = T>) {
+        self.entries.extend(list);
+        self.end();
+    }
+}
+
 /// All pairs of labels (from, to), ascending.
-pub fn pairs_of(n_labels: usize) -> impl Iterator<Item = (u16, u16)> {
+pub fn pairs_of(n_labels: usize) -> impl Iterator<Item = [u16; 2]> {
     let n = n_labels as u16;
-    (0..n).flat_map(move |from| (0..n).map(move |to| (from, to)))
+    (0..n).flat_map(move |from| (0..n).map(move |to| [from, to]))
 }
 
 /// Calls `each` with every row of labels that the data name for tokens in a row: one row if each token has a single label.
 #[inline(always)]
-pub(super) fn for_each_row<const N: usize>(corpus: &Corpus, tokens: [usize; N], mut each: impl FnMut([usize; N])) {
+fn for_each_row<const N: usize>(corpus: &Corpus, tokens: [usize; N], mut each: impl FnMut([usize; N])) {
     let named = tokens.map(|token| corpus.named_labels(token));
     let count: usize = named.iter().map(|labels| labels.len()).product();
     for number in 0..count {
@@ -26,9 +109,8 @@ pub(super) fn for_each_row<const N: usize>(corpus: &Corpus, tokens: [usize; N], 
     }
 }
 
-/// The transitions that are features: those that are seen, or all, whose occurrences, times the weights of their sentences, add up to
-/// `min_sum` or more.
-pub(super) fn transitions(corpus: &Corpus, all: bool, min_sum: Option<f64>) -> Vec<(u16, u16)> {
+/// The transitions that are seen, or all, whose occurrences, times the weights of their sentences, add up to `least` or more.
+fn transitions(corpus: &Corpus, all: bool, least: Option<f64>) -> Vec<[u16; 2]> {
     if !corpus.transitions {
         return Vec::new();
     }
@@ -43,17 +125,17 @@ pub(super) fn transitions(corpus: &Corpus, all: bool, min_sum: Option<f64>) -> V
             });
         }
     }
-    let kept = |sum: f64| min_sum.is_none_or(|least| sum >= least);
-    pairs_of(n_labels).zip(sums).filter_map(|(pair, sum)| sum.is_some_and(kept).then_some(pair)).collect()
+    let is_frequent = |sum: f64| least.is_none_or(|least| sum >= least);
+    pairs_of(n_labels).zip(sums).filter_map(|(pair, sum)| sum.is_some_and(is_frequent).then_some(pair)).collect()
 }
 
-/// The triples that are features. A corpus without transitions has triples only if its template asks for them.
-pub(super) fn triples(corpus: &Corpus, all: bool) -> Vec<[u16; 3]> {
+/// The triples that are seen. A corpus without transitions has triples only if its template asks for them.
+fn triples(corpus: &Corpus) -> Vec<[u16; 3]> {
     if !corpus.transitions && !corpus.triples {
         return Vec::new();
     }
     let n = corpus.labels.len();
-    let mut seen = vec![all; n * n * n];
+    let mut seen = vec![false; n * n * n];
     for sentence in corpus.sweep() {
         for token in corpus.tokens(sentence).skip(2) {
             for_each_row(corpus, [token - 2, token - 1, token], |[a, b, c]| seen[(a * n + b) * n + c] = true);
@@ -64,7 +146,7 @@ pub(super) fn triples(corpus: &Corpus, all: bool) -> Vec<[u16; 3]> {
 }
 
 /// Attribute -> the number of tokens it is on.
-pub(super) fn token_counts<'c>(corpus: &'c Corpus, attributes_of: impl Fn(usize) -> &'c [u32]) -> Vec<u32> {
+fn token_counts<'c>(corpus: &'c Corpus, attributes_of: impl Fn(usize) -> &'c [u32]) -> Vec<u32> {
     let mut counts = vec![0u32; corpus.attributes.len()];
     let mut last = vec![usize::MAX; corpus.attributes.len()];
     for token in corpus.sweep().flat_map(|sentence| corpus.tokens(sentence)) {
@@ -77,61 +159,80 @@ pub(super) fn token_counts<'c>(corpus: &'c Corpus, attributes_of: impl Fn(usize)
     counts
 }
 
-/// A first pass over the corpus: of each attribute its occurrences, its tokens, its first and its last block.
-pub struct Seen {
-    pub counts: Vec<u32>,
-    pub tokens: Vec<u32>,
-    pub first: Vec<u16>,
-    pub last: Vec<u16>,
+/// Attribute of bigrams -> the pairs of labels that the data name with it, ascending.
+fn bigrams(corpus: &Corpus) -> LabelLists<[u16; 2]> {
+    let (mut seen, mut most) = (Vec::new(), FEW_PAIRS);
+    for sentence in corpus.sweep() {
+        for token in corpus.tokens(sentence).skip(1) {
+            for_each_row(corpus, [token - 1, token], |[from, to]| {
+                let pair = [from as u16, to as u16];
+                seen.extend(corpus.bigrams_of(token).iter().map(|&attribute| (attribute, pair)));
+            });
+        }
+        // Repetitions are left out now and then, so that memory is that of the features.
+        if seen.len() > most {
+            seen.par_sort_unstable();
+            seen.dedup();
+            most = FEW_PAIRS.max(2 * seen.len());
+        }
+    }
+    seen.par_sort_unstable();
+    seen.dedup();
+    let mut lists = LabelLists { ends: Vec::with_capacity(corpus.attributes.len()), entries: Vec::new() };
+    let mut pairs = seen.into_iter().peekable();
+    for attribute in 0..corpus.attributes.len() as u32 {
+        lists.push(std::iter::from_fn(|| pairs.next_if(|pair| pair.0 == attribute)).map(|(_, pair)| pair));
+    }
+    lists
 }
 
-impl Seen {
-    pub fn new(corpus: &Corpus, blocks: &[Range<usize>], min_count: u32) -> Seen {
+/// Of each attribute of states its occurrences, its tokens, its first and its last block.
+#[derive(Clone, Default)]
+pub struct Occurrences {
+    /// Attribute -> how often it occurs.
+    pub counts: Vec<u32>,
+    /// Attribute -> the number of tokens it is on.
+    pub tokens: Vec<u32>,
+    /// Attribute -> the first block that it occurs in; empty where blocks do not matter.
+    first: Vec<u16>,
+    last: Vec<u16>,
+}
+
+impl Occurrences {
+    /// The numbers of attributes without blocks.
+    pub fn without_blocks(counts: Vec<u32>, tokens: Vec<u32>) -> Occurrences {
+        Occurrences { counts, tokens, ..Occurrences::default() }
+    }
+
+    /// A pass over the corpus, and a second one to count tokens where a bound on their number has an effect; without it, they
+    /// are as many as the occurrences.
+    pub fn new(corpus: &Corpus, blocks: &[Range<usize>], min_count: u32) -> Occurrences {
         let n = corpus.attributes.len();
-        let mut seen = Seen { counts: vec![0; n], tokens: Vec::new(), first: vec![0; n], last: vec![0; n] };
+        let (mut counts, mut first, mut last) = (vec![0u32; n], vec![0; n], vec![0; n]);
         for (block, sentences) in blocks.iter().enumerate() {
             for sentence in sentences.clone() {
                 for token in corpus.tokens(sentence) {
                     for &attribute in corpus.states.row(token) {
                         let attribute = attribute as usize;
-                        if seen.counts[attribute] == 0 {
-                            seen.first[attribute] = block as u16;
+                        if counts[attribute] == 0 {
+                            first[attribute] = block as u16;
                         }
-                        seen.last[attribute] = block as u16;
-                        seen.counts[attribute] = seen.counts[attribute].saturating_add(1);
+                        last[attribute] = block as u16;
+                        counts[attribute] = counts[attribute].saturating_add(1);
                     }
                 }
             }
             corpus.advise(sentences.clone(), Soon::Unwanted);
         }
-        // Tokens are counted apart from occurrences only where a bound on their number has an effect.
-        seen.tokens =
-            if min_count > 1 { token_counts(corpus, |token| corpus.states.row(token)) } else { seen.counts.clone() };
-        seen
-    }
-}
-
-/// Attribute -> the labels that the data name for its tokens, sorted.
-pub struct ObservedLabels {
-    starts: Vec<usize>,
-    lengths: Vec<u16>,
-    labels: Vec<u16>,
-}
-
-impl ObservedLabels {
-    /// These lists of labels, attribute by attribute.
-    pub fn given<'l>(lists: impl Iterator<Item = &'l [u16]>) -> ObservedLabels {
-        let mut given = ObservedLabels { starts: Vec::new(), lengths: Vec::new(), labels: Vec::new() };
-        for list in lists {
-            given.starts.push(given.labels.len());
-            given.lengths.push(list.len() as u16);
-            given.labels.extend_from_slice(list);
-        }
-        given
+        let tokens =
+            if min_count > 1 { token_counts(corpus, |token| corpus.states.row(token)) } else { counts.clone() };
+        Occurrences { counts, tokens, first, last }
     }
 
-    pub fn of(&self, attribute: usize) -> &[u16] {
-        &self.labels[self.starts[attribute]..][..usize::from(self.lengths[attribute])]
+    /// The only block that an attribute occurs in, if there is one.
+    pub fn block(&self, attribute: usize) -> Option<usize> {
+        let (first, last) = (self.first.get(attribute)?, self.last.get(attribute)?);
+        (first == last).then_some(usize::from(*first))
     }
 }
 
@@ -139,7 +240,7 @@ impl ObservedLabels {
 ///
 /// Memory: that of the labels found, and in between for each attribute a list of its occurrences' labels or a set with a bit for
 /// each label, whichever is smaller.
-pub(super) fn observed_labels(corpus: &Corpus, occurrences: &[u32]) -> ObservedLabels {
+fn observed_labels(corpus: &Corpus, occurrences: &[u32]) -> LabelLists<u16> {
     const BITS: usize = 16;
     let set = corpus.labels.len().div_ceil(BITS);
     let is_partial = corpus.is_partial();
@@ -179,54 +280,48 @@ pub(super) fn observed_labels(corpus: &Corpus, occurrences: &[u32]) -> ObservedL
             }
         }
     }
-    let mut observed = ObservedLabels { starts: Vec::new(), lengths: Vec::new(), labels: Vec::new() };
+    let mut observed = LabelLists { ends: Vec::with_capacity(occurrences.len()), entries: Vec::new() };
     for (attribute, &count) in occurrences.iter().enumerate() {
-        let first = observed.labels.len();
         let some = &mut found[ends[attribute] - room(count)..ends[attribute]];
         if is_list(count) {
             some.sort_unstable();
-            let chunks = some.chunk_by(|a, b| a == b).map(|same| same[0]);
-            observed.labels.extend(chunks);
+            observed.push(some.chunk_by(|a, b| a == b).map(|same| same[0]));
         } else {
             let labels = (0..some.len() * BITS).filter(|&label| some[label / BITS] >> (label % BITS) & 1 > 0);
-            observed.labels.extend(labels.map(|label| label as u16));
+            observed.push(labels.map(|label| label as u16));
         }
-        observed.starts.push(first);
-        observed.lengths.push((observed.labels.len() - first) as u16);
     }
     observed
 }
 
 /// The labels of every attribute with which its values, times the weights of their sentences, add up to `least` or more: among
 /// the labels seen with it, or among all labels, for all labels of attributes that occur. Each token has a single label.
-pub(super) fn labels_by_sum(corpus: &Corpus, seen: ObservedLabels, least: f64, all: bool) -> ObservedLabels {
+fn labels_by_sum(corpus: &Corpus, seen: LabelLists<u16>, least: f64, all: bool) -> LabelLists<u16> {
     let is_plain = corpus.values.iter().all(|&value| value >= 0.0);
     if least <= 0.0 && is_plain && !all {
         return seen;
     }
-    let mut sums = vec![0.0; seen.labels.len()];
+    let mut sums = vec![0.0; seen.entries.len()];
     for sentence in corpus.sweep() {
         for token in corpus.tokens(sentence) {
             let label = corpus.gold[token] as u16;
             for at in corpus.states.range(token) {
                 let attribute = corpus.states.ids[at] as usize;
                 let place =
-                    seen.of(attribute).binary_search(&label).expect("the label has been seen with the attribute");
-                sums[seen.starts[attribute] + place] += corpus.value(at) * corpus.weight(sentence);
+                    seen.get(attribute).binary_search(&label).expect("the label has been seen with the attribute");
+                sums[seen.range(attribute).start + place] += corpus.value(at) * corpus.weight(sentence);
             }
         }
     }
-    let mut kept = ObservedLabels { starts: Vec::new(), lengths: Vec::new(), labels: Vec::new() };
-    for (attribute, &start) in seen.starts.iter().enumerate() {
-        let (labels, first) = (seen.of(attribute), kept.labels.len());
-        let sum_of = |label: u16| labels.binary_search(&label).map_or(0.0, |place| sums[start + place]);
+    let mut frequent = LabelLists::default();
+    for attribute in 0..seen.ends.len() {
+        let (labels, sums) = (seen.get(attribute), &sums[seen.range(attribute)]);
+        let is_frequent = |label: &u16| labels.binary_search(label).map_or(0.0, |place| sums[place]) >= least;
         if all && !labels.is_empty() {
-            kept.labels.extend((0..corpus.labels.len() as u16).filter(|&label| sum_of(label) >= least));
+            frequent.push((0..corpus.labels.len() as u16).filter(is_frequent));
         } else {
-            kept.labels.extend(labels.iter().filter(|&&label| sum_of(label) >= least));
+            frequent.push(labels.iter().copied().filter(is_frequent));
         }
-        kept.starts.push(first);
-        kept.lengths.push((kept.labels.len() - first) as u16);
     }
-    kept
+    frequent
 }

@@ -33,12 +33,12 @@ fn names(corpus: &Corpus, selection: Selection) -> BTreeSet<String> {
     let label = |label: &u16| corpus.labels[usize::from(*label)].as_str();
     let attribute = |id: u32| String::from_utf8_lossy(corpus.attributes.text(id)).into_owned();
     let mut names: Vec<String> = Vec::new();
-    names.extend(features.transitions.iter().map(|(from, to)| [label(from), label(to)].concat()));
+    names.extend(features.transitions.iter().map(|pair| pair.each_ref().map(label).concat()));
     names.extend(features.triples.iter().map(|labels| labels.each_ref().map(label).concat()));
     for (id, range) in features.bigram_ranges.iter().enumerate() {
         let pairs = &features.bigram_pairs[range.start as usize..range.end as usize];
         let name = attribute(id as u32);
-        names.extend(pairs.iter().map(|(from, to)| format!("{name} {}{}", label(from), label(to))));
+        names.extend(pairs.iter().map(|[from, to]| format!("{name} {}{}", label(from), label(to))));
     }
     for (index, &(id, _)) in features.state_attributes.iter().enumerate() {
         names.extend(features.labels(index).iter().map(|at| format!("{} {}", attribute(id), label(at))));

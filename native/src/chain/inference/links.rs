@@ -168,16 +168,16 @@ impl BundledLists {
 
 impl Links {
     /// The links of a chain in which `pairs` are the transitions with features, and `triples` the triples.
-    pub fn new(transitions: &Transitions, pairs: &[(u16, u16)], triples: &[[u16; 3]]) -> Links {
+    pub fn new(transitions: &Transitions, pairs: &[[u16; 2]], triples: &[[u16; 3]]) -> Links {
         Links::with(transitions, pairs, triples, false)
     }
 
     /// The links with centred scores.
-    pub fn centred(transitions: &Transitions, pairs: &[(u16, u16)], triples: &[[u16; 3]]) -> Links {
+    pub fn centred(transitions: &Transitions, pairs: &[[u16; 2]], triples: &[[u16; 3]]) -> Links {
         Links::with(transitions, pairs, triples, true)
     }
 
-    fn with(transitions: &Transitions, pairs: &[(u16, u16)], triples: &[[u16; 3]], centred: bool) -> Links {
+    fn with(transitions: &Transitions, pairs: &[[u16; 2]], triples: &[[u16; 3]], centred: bool) -> Links {
         let labels = transitions.labels;
         let score = |from: usize, to: usize| transitions.scores[from * transitions.width + to];
         let all = || (0..labels).flat_map(|from| (0..labels).map(move |to| (from, to)));
@@ -204,7 +204,7 @@ impl Links {
         }
         let Some(scores) = &transitions.triples else {
             let link = |(from, to)| (from as u32, to as u32, score(from, to));
-            let featured = pairs.iter().map(|&(from, to)| (usize::from(from), usize::from(to)));
+            let featured = pairs.iter().map(|&[from, to]| (usize::from(from), usize::from(to)));
             let Some(constraints) = &transitions.constraints else {
                 links.set(labels, transitions, featured.map(link).collect(), || all().map(link).collect());
                 return links;

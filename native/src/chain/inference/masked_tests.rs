@@ -179,12 +179,12 @@ impl Problem {
     }
 
     /// The transitions and triples with features: those with a score other than 0.
-    fn featured(&self) -> (Vec<(u16, u16)>, Vec<[u16; 3]>) {
+    fn featured(&self) -> (Vec<[u16; 2]>, Vec<[u16; 3]>) {
         let l = self.labels;
         let pairs = (0..l * l).filter(|&at| self.transitions[at] != 0.0);
         let triples = (0..l.pow(3)).filter(|&at| self.triples.as_ref().is_some_and(|triples| triples[at] != 0.0));
         let labels = |at: usize| [at / (l * l), at / l % l, at % l].map(|label| label as u16);
-        (pairs.map(|at| ((at / l) as u16, (at % l) as u16)).collect(), triples.map(labels).collect())
+        (pairs.map(|at| [(at / l) as u16, (at % l) as u16]).collect(), triples.map(labels).collect())
     }
 
     /// The sentences abreast, with the counts of all of them in the first one's answers; none if a number leaves the range.

@@ -91,9 +91,8 @@ impl<T> KeptByAttribute<T> {
 }
 
 /// The features whose weights are not 0.
-fn nonzero<T: Copy, U>(features: &[T], weights: &[f64], labels: impl Fn(T) -> U) -> Kept<U> {
-    let both = features.iter().zip(weights).filter(|(_, weight)| **weight != 0.0);
-    both.map(|(&feature, &weight)| (labels(feature), weight)).unzip()
+fn nonzero<T: Copy>(features: &[T], weights: &[f64]) -> Kept<T> {
+    features.iter().zip(weights).filter(|(_, weight)| **weight != 0.0).unzip()
 }
 
 /// The file of the model of some features at weights `w`; weights of 0 are left out. Error: a weight is not finite.
@@ -102,16 +101,15 @@ pub(super) fn encode(source: Source<'_>, w: &[f64]) -> Result<Storage> {
     if let Some(bad) = w.iter().find(|weight| !weight.is_finite()) {
         return Err(Error::Data(format!("a weight is {bad}; a model needs finite weights")));
     }
-    let pair = |(from, to): (u16, u16)| [from, to];
     let (transition_weights, rest) = w.split_at(features.transitions.len());
     let (triple_weights, rest) = rest.split_at(features.triples.len());
     let (bigram_weights, state_weights) = rest.split_at(features.n_bigrams());
-    let transitions = nonzero(&features.transitions, transition_weights, pair);
-    let triples = nonzero(&features.triples, triple_weights, |labels| labels);
+    let transitions = nonzero(&features.transitions, transition_weights);
+    let triples = nonzero(&features.triples, triple_weights);
     let mut bigrams = KeptByAttribute::default();
     for (attribute, range) in features.bigram_ranges.iter().enumerate() {
         let range = range.start as usize..range.end as usize;
-        let kept = nonzero(&features.bigram_pairs[range.clone()], &bigram_weights[range], pair);
+        let kept = nonzero(&features.bigram_pairs[range.clone()], &bigram_weights[range]);
         bigrams.push(attributes.text(attribute as u32), kept);
     }
     let mut states = KeptByAttribute::default();
@@ -121,7 +119,7 @@ pub(super) fn encode(source: Source<'_>, w: &[f64]) -> Result<Storage> {
     sequence[features.n_dense..].sort_unstable_by_key(|&(_, attribute)| attribute);
     for (index, attribute) in sequence {
         let range = features.state_range(index..index + 1);
-        let kept = nonzero(&features.state_labels[range.clone()], &state_weights[range], |label| label);
+        let kept = nonzero(&features.state_labels[range.clone()], &state_weights[range]);
         states.push(attributes.text(attribute), kept);
     }
     let (labels, settings) = (source.labels.to_vec(), source.settings);

@@ -37,8 +37,8 @@ impl Start<'_> {
         self.label_of[usize::from(label)]
     }
 
-    fn pair(&self, [from, to]: [u16; 2]) -> Option<(u16, u16)> {
-        Some((self.label(from)?, self.label(to)?))
+    fn pair(&self, [from, to]: [u16; 2]) -> Option<[u16; 2]> {
+        Some([self.label(from)?, self.label(to)?])
     }
 
     fn of_transitions(&self, features: &Features, w: &mut [f64]) -> usize {

@@ -51,7 +51,7 @@ fn count_states(features: &Features, block: &Block, sentence: usize, gold: &[u32
 
 /// Adds the weight for the transitions, triples and bigram features of a sentence.
 fn count_pairs(corpus: &Corpus, features: &Features, tokens: Range<usize>, weight: f64, counts: &mut [f64]) {
-    let find = |pairs: &[(u16, u16)], from: u32, to: u32| pairs.binary_search(&(from as u16, to as u16)).ok();
+    let find = |pairs: &[[u16; 2]], from: u32, to: u32| pairs.binary_search(&[from as u16, to as u16]).ok();
     for labels in corpus.gold[tokens.clone()].windows(3) {
         let labels = [labels[0], labels[1], labels[2]].map(|label| label as u16);
         if let Ok(found) = features.triples.binary_search(&labels) {

@@ -28,7 +28,7 @@ pub(crate) mod states;
 mod sums;
 mod weighted;
 
-use crate::chain::features::{Features, Selection};
+use crate::chain::features::{Features, NO_FEATURES, Selection};
 use crate::chain::inference::{Constraints, Links, PairCounts, Transitions, Triples};
 use crate::chain::objective::counts::empirical_counts;
 use crate::chain::objective::layout::Block;
@@ -102,8 +102,7 @@ impl ChainObjective {
         })?;
         // CRFsuite trains without features, too.
         if features.is_empty() && selection.min_sum.is_none() {
-            let message = "no features: every attribute was left out, and there are no transitions; lower min_count";
-            return Err(Error::Data(message.into()));
+            return Err(Error::Data(NO_FEATURES.into()));
         }
         Ok(ChainObjective::of_parts(corpus, features, blocks, masks, selection, 0, pool))
     }
@@ -300,7 +299,7 @@ impl ChainObjective {
         let mut transitions = Transitions::new(features.n_labels);
         transitions.constrain(self.masks.constraints.clone());
         let pairs = features.transitions.iter().zip(w);
-        transitions.set(pairs.map(|(&(from, to), &score)| (usize::from(from), usize::from(to), score)));
+        transitions.set(pairs.map(|(&[from, to], &score)| (usize::from(from), usize::from(to), score)));
         let triples = &features.triples;
         if !triples.is_empty() {
             let scores = triples.iter().zip(&w[features.transitions.len()..]);
@@ -402,7 +401,7 @@ impl ChainObjective {
         let width = transitions.width;
         let features = &self.features;
         let (transition_part, rest) = leading.split_at_mut(features.transitions.len());
-        for (gradient, &(from, to)) in transition_part.iter_mut().zip(&features.transitions) {
+        for (gradient, &[from, to]) in transition_part.iter_mut().zip(&features.transitions) {
             *gradient = total.pairs.expected(transitions, usize::from(from) * width + usize::from(to));
         }
         let (triple_part, rest) = rest.split_at_mut(features.triples.len());

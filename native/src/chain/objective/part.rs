@@ -1,7 +1,7 @@
 //! A part of a data set as an objective over the features of the whole: an objective over the features that the part can meet, and
 //! where these stand among all features.
 
-use crate::chain::features::seen::{ObservedLabels, Seen};
+use crate::chain::features::seen::{LabelLists, Occurrences, Seen};
 use crate::chain::features::table::FeatureTable;
 use crate::chain::features::{Features, NOWHERE, Selection, blocks};
 use crate::chain::inference::Constraints;
@@ -109,26 +109,30 @@ fn relabelled(corpus: Arc<Corpus>, table: &FeatureTable) -> Result<Corpus> {
 fn features_of(corpus: &Corpus, table: &FeatureTable) -> Result<Features> {
     let known: Vec<Option<u32>> =
         (0..corpus.attributes.len() as u32).map(|id| table.attributes.get(corpus.attributes.key(id))).collect();
-    let whole = &table.features;
-    let mut features = Features::of_labels(whole.n_labels, whole.transitions.clone(), whole.triples.clone());
-    if !corpus.bigrams.ids.is_empty() {
-        for id in &known {
-            let start = features.bigram_pairs.len() as u32;
-            if let Some(range) = id.and_then(|id| whole.bigram_ranges.get(id as usize)) {
-                features.bigram_pairs.extend_from_slice(&whole.bigram_pairs[range.start as usize..range.end as usize]);
-            }
-            features.bigram_ranges.push(start..features.bigram_pairs.len() as u32);
+    let (whole, sentences) = (&table.features, blocks(corpus, BLOCKS));
+    let selection = Selection::seen(table.order);
+    let (mut labels, mut bigrams, mut bigram_tokens) = (LabelLists::default(), LabelLists::default(), Vec::new());
+    for id in &known {
+        let place = id.map(|id| table.places[id as usize]).filter(|place| place.index != NOWHERE);
+        let range = place.map_or(0..0, |place| place.start as usize..place.end as usize);
+        labels.push(whole.state_labels[range].iter().copied());
+        if !corpus.bigrams.ids.is_empty() {
+            let range = id.and_then(|id| whole.bigram_ranges.get(id as usize)).cloned().unwrap_or_default();
+            bigrams.push(whole.bigram_pairs[range.start as usize..range.end as usize].iter().copied());
+            bigram_tokens.push(1);
         }
     }
-    let labels = |id: &Option<u32>| match id.map(|id| table.places[id as usize]) {
-        Some(place) if place.index != NOWHERE => &whole.state_labels[place.start as usize..place.end as usize],
-        _ => &[],
+    let seen = Seen {
+        has_transitions: corpus.transitions,
+        has_triples: corpus.triples,
+        transitions: whole.transitions.clone(),
+        triples: whole.triples.clone(),
+        states: Occurrences::new(corpus, &sentences, selection.min_count),
+        labels,
+        bigram_tokens,
+        bigrams,
     };
-    let labels_of = ObservedLabels::given(known.iter().map(labels));
-    let sentences = blocks(corpus, BLOCKS);
-    let seen = Seen::new(corpus, &sentences, 1);
-    features.add_states(&seen, &labels_of, Selection::seen(table.order), sentences)?;
-    Ok(features)
+    Features::of(whole.n_labels, &seen, selection, sentences)
 }
 
 /// Where the features of a corpus stand in the table.

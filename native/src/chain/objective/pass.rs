@@ -281,7 +281,7 @@ pub(crate) fn fill_edges(
         lattice.overlap = lattice.overlap.max(entries.len());
         for met in entries {
             for (feature, place) in met.features.clone().zip(met.place..) {
-                let (from, to) = features.bigram_pairs[feature as usize];
+                let [from, to] = features.bigram_pairs[feature as usize];
                 let (from, to, score) = (from.into(), to.into(), weight(feature as usize));
                 lattice.edges.push(Edge { from, to, score, feature, place, marginal: 0.0 });
             }

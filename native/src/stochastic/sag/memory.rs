@@ -99,7 +99,7 @@ impl<'a> Gradients<'a> {
             let n = features.transitions.len();
             let stored = &mut self.transitions[sample * n..][..n];
             let direct = &mut inference.expected.direct;
-            for (stored, &(from, to)) in stored.iter_mut().zip(&features.transitions) {
+            for (stored, &[from, to]) in stored.iter_mut().zip(&features.transitions) {
                 swap(stored, &mut direct[usize::from(from) * width + usize::from(to)]);
             }
         }

@@ -93,7 +93,7 @@ impl Problem {
         let transitions = self.transitions(second_order);
         let label = |at: usize| at as u16;
         let l = self.labels;
-        let pairs: Vec<_> = self.pairs.iter().map(|&(at, _)| (label(at / l), label(at % l))).collect();
+        let pairs: Vec<_> = self.pairs.iter().map(|&(at, _)| [at / l, at % l].map(label)).collect();
         let triples: Vec<_> =
             self.triples.iter().map(|&(at, _)| [at / (l * l), at / l % l, at % l].map(label)).collect();
         let links = Links::new(&transitions, &pairs, &triples);

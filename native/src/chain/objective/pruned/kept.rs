@@ -65,7 +65,7 @@ impl<'a> KeptFeatures<'a> {
         let (transitions, triples) = (&self.features.transitions, &self.features.triples);
         let (of_pairs, of_triples) = counts.split_at_mut(transitions.len());
         for labels in gold.windows(2) {
-            if let Ok(found) = transitions.binary_search(&(labels[0] as u16, labels[1] as u16)) {
+            if let Ok(found) = transitions.binary_search(&[labels[0] as u16, labels[1] as u16]) {
                 of_pairs[found] += weight;
             }
         }

@@ -207,7 +207,7 @@ impl PrunedObjective {
         let (transitions, triples) = (&self.features.transitions, &self.features.triples);
         let blocks = || scratch.iter().map(|scratch| &scratch.counts);
         let (of_pairs, of_triples) = links.split_at_mut(transitions.len());
-        for (link, &(from, to)) in of_pairs.iter_mut().zip(transitions) {
+        for (link, &[from, to]) in of_pairs.iter_mut().zip(transitions) {
             *link = blocks().map(|counts| counts.transition(factors, usize::from(from), usize::from(to))).sum();
         }
         for (link, labels) in of_triples.iter_mut().zip(triples) {
