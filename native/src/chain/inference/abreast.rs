@@ -600,5 +600,3 @@ fn zero(buffer: &mut Aligned, len: usize) {
 }
 
 mod centred;
-#[cfg(test)]
-mod tests;

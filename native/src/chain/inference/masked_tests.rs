@@ -1,4 +1,4 @@
-//! Inference under constraints and masks against enumeration of the labellings that they allow.
+//! Inference under constraints and masks, sentence by sentence and abreast, against enumeration of the labellings that they allow.
 
 use crate::chain::inference::{
     Abreast, Constraints, LabelSets, Lattice, Links, Pair, PairCounts, Transitions, Triples,
@@ -29,7 +29,7 @@ struct Problem {
 }
 
 fn problem(scale: f64) -> impl Strategy<Value = Problem> {
-    (1usize..5).prop_flat_map(move |labels| {
+    (1usize..6).prop_flat_map(move |labels| {
         let score = -scale..scale;
         let pairs: Vec<Pair> = (0..labels as u32 + 1)
             .flat_map(|from| (0..labels as u32 + 1).map(move |to| (from, to)))
@@ -46,7 +46,7 @@ fn problem(scale: f64) -> impl Strategy<Value = Problem> {
                 .prop_map(|(allowed, states)| Sentence { allowed, states })
         });
         (
-            prop::collection::vec(sentence, 1..4),
+            prop::collection::vec(sentence, 1..=LANES),
             prop::collection::vec(score.clone(), labels * labels),
             prop::option::of(prop::collection::vec(score, labels.pow(3))),
             prop::sample::subsequence(pairs, 0..=n / 2),
@@ -68,6 +68,24 @@ struct Answers {
     best: f64,
     marginals: Vec<f64>,
     pairs: Vec<f64>,
+    /// Expected counts of triples; empty in first order.
+    triples: Vec<f64>,
+}
+
+/// Sentences that were inferred abreast.
+struct Together {
+    log_z: [f64; LANES],
+    /// The sentences whose numbers mean something: not those on centred scores that cannot be centred.
+    sentences: Vec<usize>,
+    /// Sentence -> marginals times `factor`.
+    marginals: Vec<Vec<f64>>,
+    /// Expected counts of all sentences, each times its `factor`.
+    counts: PairCounts,
+}
+
+/// The factor of a sentence's marginals and counts.
+fn factor(sentence: usize) -> f64 {
+    (1.0 + sentence as f64) * if sentence.is_multiple_of(2) { 1.0 } else { -1.0 }
 }
 
 impl Problem {
@@ -96,13 +114,24 @@ impl Problem {
         let scores: Vec<f64> = paths.iter().map(|path| self.score(sentence, path)).collect();
         let log_z = log_sum_exp(scores.iter().copied());
         let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mut answers = Answers { log_z, best, marginals: vec![0.0; tokens * l], pairs: vec![0.0; l * l] };
+        let triples = self.triples.as_ref().map_or_else(Vec::new, |triples| vec![0.0; triples.len()]);
+        let mut answers = Answers { log_z, best, marginals: vec![0.0; tokens * l], pairs: vec![0.0; l * l], triples };
         for (path, score) in paths.iter().zip(&scores) {
             let p = (score - log_z).exp();
             path.iter().enumerate().for_each(|(t, &label)| answers.marginals[t * l + label as usize] += p);
             path.windows(2).for_each(|pair| answers.pairs[pair[0] as usize * l + pair[1] as usize] += p);
+            for triple in path.windows(3).filter(|_| self.triples.is_some()) {
+                answers.triples[(triple[0] as usize * l + triple[1] as usize) * l + triple[2] as usize] += p;
+            }
         }
         answers
+    }
+
+    /// Makes the scores of some transitions and triples 0, those of links without features.
+    fn keep(&mut self, kept: &[bool]) {
+        for scores in [&mut self.transitions].into_iter().chain(&mut self.triples) {
+            scores.iter_mut().zip(kept.iter().cycle()).filter(|(_, kept)| !**kept).for_each(|(score, _)| *score = 0.0);
+        }
     }
 
     /// The largest |score|.
@@ -114,16 +143,21 @@ impl Problem {
             .fold(0.0, |most, score| most.max(score.abs()))
     }
 
+    /// The labels of a triple, by its place among all triples.
+    fn triple(&self, at: usize) -> [usize; 3] {
+        [at / self.labels.pow(2), at / self.labels % self.labels, at % self.labels]
+    }
+
     fn transitions(&self) -> Transitions {
         let l = self.labels;
         let mut transitions = Transitions::new(l);
         let constraints = Constraints::new(l, self.forbidden.clone());
         transitions.constrain((!self.forbidden.is_empty()).then(|| Arc::new(constraints)));
         transitions.set((0..l * l).map(|at| (at / l, at % l, self.transitions[at])));
-        transitions.triples = self.triples.as_ref().map(|triples| {
-            let of = |at: usize| [at / (l * l), at / l % l, at % l];
-            Triples::new(l, triples.iter().enumerate().map(|(at, &score)| (of(at), score)))
-        });
+        transitions.triples = self
+            .triples
+            .as_ref()
+            .map(|triples| Triples::new(l, triples.iter().enumerate().map(|(at, &score)| (self.triple(at), score))));
         transitions
     }
 
@@ -142,17 +176,15 @@ impl Problem {
         lattice.prepare(&transitions);
         let answers = self.sentences.iter().map(|sentence| {
             let tokens = sentence.allowed.len();
-            let fill = |lattice: &mut Lattice| {
+            let begin = |lattice: &mut Lattice| {
                 lattice.begin(tokens, &transitions);
-                for (row, states) in lattice.scores.chunks_exact_mut(width).zip(sentence.states.chunks_exact(l)) {
-                    row[..l].copy_from_slice(states);
-                }
+                fill(&mut lattice.scores, &sentence.states, l, width);
                 lattice.scores[..l].iter_mut().for_each(|score| *score += shift);
                 let mut nothing = LabelSets::full(1, l);
                 nothing.set(0, []);
                 lattice.mask.add(self.sets(sentence).as_ref().unwrap_or(&nothing), width);
             };
-            fill(&mut lattice);
+            begin(&mut lattice);
             let mut path = Vec::new();
             let best = lattice.viterbi(simd, &transitions, &mut path);
             if best == f64::NEG_INFINITY {
@@ -161,19 +193,19 @@ impl Problem {
                 assert!(self.is_allowed(sentence, &path));
                 assert!((self.score(sentence, &path) + shift - best).abs() <= 1e-9 * best.abs().max(1.0));
             }
-            fill(&mut lattice);
+            begin(&mut lattice);
             let mut pairs = PairCounts::new(&transitions);
             let log_z = lattice.forward(simd, &transitions);
             lattice.backward(simd, &transitions, -2.0, &mut pairs);
             let marginal = |i: usize| lattice.marginals[i / l * width + i % l] / -2.0;
             let marginals: Vec<f64> = (0..tokens * l).map(marginal).collect();
-            fill(&mut lattice);
+            begin(&mut lattice);
             let all = lattice.pair_marginals(&transitions);
             let at_each: Vec<f64> = (0..l * l).map(|pair| all.iter().skip(pair).step_by(l * l).sum()).collect();
             let pairs: Vec<f64> =
                 (0..l * l).map(|i| pairs.expected(&transitions, i / l * width + i % l) / -2.0).collect();
             pairs.iter().zip(&at_each).for_each(|(a, b)| assert!((a - b).abs() < 1e-9, "{pairs:?}, {at_each:?}"));
-            Answers { log_z: log_z - shift, best: best - shift, marginals, pairs }
+            Answers { log_z: log_z - shift, best: best - shift, marginals, pairs, triples: Vec::new() }
         });
         answers.collect()
     }
@@ -183,43 +215,71 @@ impl Problem {
         let l = self.labels;
         let pairs = (0..l * l).filter(|&at| self.transitions[at] != 0.0);
         let triples = (0..l.pow(3)).filter(|&at| self.triples.as_ref().is_some_and(|triples| triples[at] != 0.0));
-        let labels = |at: usize| [at / (l * l), at / l % l, at % l].map(|label| label as u16);
+        let labels = |at: usize| self.triple(at).map(|label| label as u16);
         (pairs.map(|at| [(at / l) as u16, (at % l) as u16]).collect(), triples.map(labels).collect())
     }
 
-    /// The sentences abreast, with the counts of all of them in the first one's answers; none if a number leaves the range.
-    fn abreast<S: Simd>(&self, simd: S) -> Option<Vec<Answers>> {
-        let (transitions, l) = (self.transitions(), self.labels);
-        let width = transitions.width;
-        let (featured, triples) = self.featured();
-        let links = Links::new(&transitions, &featured, &triples);
-        let mut abreast = Abreast::default();
-        abreast.begin(self.sentences.iter().map(|sentence| sentence.allowed.len()), &links);
-        for (lane, sentence) in self.sentences.iter().enumerate() {
-            let rows = abreast.rows(lane, &links).chunks_exact_mut(width);
-            rows.zip(sentence.states.chunks_exact(l)).for_each(|(row, states)| row[..l].copy_from_slice(states));
-            let sets = self.sets(sentence)?;
-            for token in 0..sentence.allowed.len() {
-                let mut row = vec![0.0; width];
-                sets.labels(token).for_each(|label| row[label] = 1.0);
-                abreast.forbid(lane, token, &row);
+    /// The sentences abreast, on centred scores or not; none if a number leaves the range, or if no labelling of a sentence is
+    /// allowed.
+    fn abreast<S: Simd>(&self, simd: S, transitions: &Transitions, centred: bool) -> Option<Together> {
+        let (l, width) = (self.labels, transitions.width);
+        let (pairs, triples) = self.featured();
+        let plain = Links::new(transitions, &pairs, &triples);
+        let of_centred = centred.then(|| Links::centred(transitions, &pairs, &triples));
+        let links = of_centred.as_ref().unwrap_or(&plain);
+        let (mut abreast, mut together) = (Abreast::default(), None);
+        // What comes after must not see what was before.
+        for sentences in [&self.sentences[..1], &self.sentences] {
+            abreast.begin(sentences.iter().map(|sentence| sentence.allowed.len()), &plain);
+            for (lane, sentence) in sentences.iter().enumerate() {
+                fill(abreast.rows(lane, links), &sentence.states, l, width);
+                let sets = self.sets(sentence)?;
+                for token in 0..sentence.allowed.len() {
+                    let mut row = vec![0.0; width];
+                    sets.labels(token).for_each(|label| row[label] = 1.0);
+                    abreast.forbid(lane, token, &row);
+                }
             }
+            if !abreast.fits(simd, links) {
+                assert!(!centred, "all scores can be tried to be centred");
+                return None;
+            }
+            let log_z = abreast.forward(simd, links)?;
+            let are_right = abreast.backward(simd, links, std::array::from_fn(factor));
+            let mut counts = PairCounts::new(transitions);
+            abreast.take_counts(&plain, of_centred.as_ref(), &mut counts);
+            let mut marginals =
+                |lane| abreast.rows(lane, links).chunks_exact(width).flat_map(|row| &row[..l]).copied().collect();
+            together = Some(Together {
+                log_z,
+                sentences: (0..sentences.len()).filter(|&at| are_right[at]).collect(),
+                marginals: (0..sentences.len()).map(&mut marginals).collect(),
+                counts,
+            });
         }
-        if !abreast.fits(simd, &links) {
-            return None;
+        together
+    }
+
+    /// Checks sentences abreast. Transitions and triples without a feature are not counted, but for transitions in second order.
+    fn check_abreast(&self, transitions: &Transitions, got: &Together, want: &[Answers], tolerance: f64) {
+        let l = self.labels;
+        for &at in &got.sentences {
+            let marginals: Vec<f64> = got.marginals[at].iter().map(|p| p / factor(at)).collect();
+            close(&[got.log_z[at]], &[want[at].log_z], tolerance, "log Z abreast");
+            close(&marginals, &want[at].marginals, tolerance, "marginals abreast");
         }
-        let log_z = abreast.forward(simd, &links)?;
-        abreast.backward(simd, &links, [2.0; LANES]);
-        let mut counts = PairCounts::new(&transitions);
-        abreast.take_counts(&links, None, &mut counts);
-        let pairs = (0..l * l).map(|i| counts.expected(&transitions, i / l * width + i % l) / 2.0);
-        let mut pairs = Some(pairs.collect::<Vec<f64>>());
-        let mut answers = |lane: usize| {
-            let row = abreast.rows(lane, &links);
-            let marginals = row.chunks_exact(width).flat_map(|row| &row[..l]).map(|p| p / 2.0).collect();
-            Answers { log_z: log_z[lane], best: 0.0, marginals, pairs: pairs.take().unwrap_or_default() }
+        let total = |count: &dyn Fn(&Answers) -> f64| -> f64 {
+            got.sentences.iter().map(|&at| factor(at) * count(&want[at])).sum()
         };
-        Some((0..self.sentences.len()).map(&mut answers).collect())
+        for pair in (0..l * l).filter(|&pair| self.triples.is_some() || self.transitions[pair] != 0.0) {
+            let count = got.counts.expected(transitions, pair / l * transitions.width + pair % l);
+            close(&[count], &[total(&|want| want.pairs[pair])], 10.0 * tolerance, "pairs abreast");
+        }
+        let (Some(scores), Some(triples)) = (&self.triples, &transitions.triples) else { return };
+        for at in (0..scores.len()).filter(|&at| scores[at] != 0.0) {
+            let count = got.counts.triples.expected(triples, self.triple(at));
+            close(&[count], &[total(&|want| want.triples[at])], 10.0 * tolerance, "triples abreast");
+        }
     }
 }
 
@@ -229,51 +289,57 @@ fn fill(rows: &mut [f64], states: &[f64], labels: usize, width: usize) {
     }
 }
 
-fn close(got: &[f64], want: &[f64], what: &str) {
+fn close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
     for (a, b) in got.iter().zip(want) {
-        assert!(a == b || (a - b).abs() <= 1e-9 * b.abs().max(1.0), "{what}: {a}, not {b}");
+        assert!(a == b || (a - b).abs() <= tolerance * b.abs().max(1.0), "{what}: {a}, not {b}");
     }
 }
 
-struct Check<'a>(&'a Problem);
+/// A problem with what enumeration says of its sentences.
+struct Check<'a>(&'a Problem, &'a [Answers]);
 
 impl WithSimd for Check<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Check(problem) = self;
-        let want: Vec<Answers> = problem.sentences.iter().map(|sentence| problem.enumerate(sentence)).collect();
+        let Check(problem, want) = self;
         // The second time in log space.
         for shift in [0.0, 1e3] {
-            for (got, want) in problem.one_by_one(simd, shift).iter().zip(&want) {
-                close(&[got.log_z, got.best], &[want.log_z, want.best], "log Z, best");
-                close(&got.pairs, &want.pairs, "pairs");
+            for (got, want) in problem.one_by_one(simd, shift).iter().zip(want) {
+                close(&[got.log_z, got.best], &[want.log_z, want.best], 1e-9, "log Z, best");
+                close(&got.pairs, &want.pairs, 1e-9, "pairs");
                 if want.log_z != f64::NEG_INFINITY {
-                    close(&got.marginals, &want.marginals, "marginals");
+                    close(&got.marginals, &want.marginals, 1e-9, "marginals");
                 }
             }
         }
-        let (got, possible) = (problem.abreast(simd), want.iter().all(|want| want.log_z != f64::NEG_INFINITY));
+        let transitions = problem.transitions();
+        let got = problem.abreast(simd, &transitions, false);
+        let possible = want.iter().all(|want| want.log_z != f64::NEG_INFINITY);
         // No mask keeps a sentence off the fast recursion: scores that are too large do.
-        assert!(got.is_some() || !possible || problem.most() > 20.0, "a mask keeps sentences from going abreast");
-        let Some(got) = got else { return };
-        for (got, want) in got.iter().zip(&want) {
-            close(&[got.log_z], &[want.log_z], "log Z abreast");
-            close(&got.marginals, &want.marginals, "marginals abreast");
-        }
-        // Transitions without a feature are not counted.
-        let l = problem.labels;
-        for pair in (0..l * l).filter(|&pair| problem.triples.is_some() || problem.transitions[pair] != 0.0) {
-            close(&[got[0].pairs[pair]], &[want.iter().map(|want| want.pairs[pair]).sum()], "pairs abreast");
+        assert!(got.is_some() || !possible || problem.most() > 50.0, "a mask keeps sentences from going abreast");
+        if let Some(got) = got {
+            assert_eq!(got.sentences.len(), want.len());
+            problem.check_abreast(&transitions, &got, want, 1e-10);
         }
     }
 }
 
+/// Runs `check` on every instruction set.
+fn on_each<'a, C: WithSimd<Output = ()>>(check: impl Fn() -> C + 'a) {
+    Arch::new().dispatch(check());
+    check().with_simd(pulp::Scalar);
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V3::try_new() {
+        Simd::vectorize(simd, check());
+    }
+}
+
 fn check(problem: &Problem) {
-    Arch::new().dispatch(Check(problem));
-    Check(problem).with_simd(pulp::Scalar);
+    let want: Vec<Answers> = problem.sentences.iter().map(|sentence| problem.enumerate(sentence)).collect();
+    on_each(|| Check(problem, &want));
 }
 
 proptest! {
@@ -283,8 +349,16 @@ proptest! {
     }
 
     #[test]
-    fn transitions_without_features_take_part(mut problem in problem(4.0), kept in prop::collection::vec(any::<bool>(), 16)) {
-        problem.transitions.iter_mut().zip(kept).filter(|(_, kept)| !kept).for_each(|(score, _)| *score = 0.0);
+    fn links_without_features_take_part(mut problem in problem(4.0), kept in prop::collection::vec(any::<bool>(), 16)) {
+        problem.keep(&kept);
+        check(&problem);
+    }
+
+    #[test]
+    fn links_that_are_all_but_forbidden_lose_no_digits(mut problem in problem(4.0), kept in prop::collection::vec(any::<bool>(), 16)) {
+        let scores = problem.transitions.iter_mut().chain(problem.triples.iter_mut().flatten());
+        scores.for_each(|score| *score = 5.0 * *score - 18.0);
+        problem.keep(&kept);
         check(&problem);
     }
 
@@ -314,14 +388,12 @@ fn a_label_that_falls_behind_for_long_is_not_lost() {
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) {
             let answers = &self.0.one_by_one(simd, 0.0)[0];
-            close(&answers.marginals[..2], &[0.5, 0.5], "marginals");
-            close(&[answers.log_z], &[30.0 * 40.0 + 5.9 + 2f64.ln()], "log Z");
-            assert!(self.0.abreast(simd).is_none());
+            close(&answers.marginals[..2], &[0.5, 0.5], 1e-9, "marginals");
+            close(&[answers.log_z], &[30.0 * 40.0 + 5.9 + 2f64.ln()], 1e-9, "log Z");
+            assert!(self.0.abreast(simd, &self.0.transitions(), false).is_none());
         }
     }
-    let first = apart(false);
-    Arch::new().dispatch(Run(&first));
-    let mut second = apart(true);
-    second.transitions = vec![0.1, 0.0, 0.0, 0.1];
-    Arch::new().dispatch(Run(&second));
+    for problem in [apart(false), apart(true)] {
+        Arch::new().dispatch(Run(&problem));
+    }
 }

@@ -1,6 +1,6 @@
 //! The n best labellings against enumeration of every labelling.
 
-use crate::chain::inference::second::tests::{Problem, problem};
+use crate::chain::inference::tests::{Problem, problem};
 use crate::chain::inference::{Labelling, Lattice};
 use crate::corpus::UNKNOWN;
 use crate::numeric::log_sum_exp;
@@ -92,27 +92,21 @@ impl Problem {
     }
 }
 
-/// Problems of first order and of second.
-fn any_order(scale: f64) -> impl Strategy<Value = Problem> {
-    (problem(scale), any::<bool>())
-        .prop_map(|(problem, second)| if second { problem } else { problem.in_first_order() })
-}
-
 proptest! {
     #[test]
-    fn labellings_are_the_best_of_all_with_their_probabilities(problem in any_order(5.0)) {
+    fn labellings_are_the_best_of_all_with_their_probabilities(problem in problem(5.0)) {
         problem.check_all();
     }
 
     #[test]
     fn of_labellings_that_tie_the_one_with_the_first_label_at_the_last_difference_comes_first(
-        problem in any_order(1.5),
+        problem in problem(1.5),
     ) {
         problem.coarse(f64::NEG_INFINITY).check_all();
     }
 
     #[test]
-    fn labellings_with_forbidden_labels_or_transitions_are_left_out(problem in any_order(2.5)) {
+    fn labellings_with_forbidden_labels_or_transitions_are_left_out(problem in problem(2.5)) {
         let problem = problem.coarse(-1.5);
         problem.check_all();
         let (found, masked) = (problem.n_best(5), problem.n_best_masked(5));
@@ -124,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn probabilities_of_all_labellings_sum_to_one_and_fall(problem in any_order(30.0)) {
+    fn probabilities_of_all_labellings_sum_to_one_and_fall(problem in problem(30.0)) {
         let found = problem.n_best(10_000);
         prop_assert_eq!(found.len(), problem.labels.pow(problem.tokens as u32));
         let total: f64 = found.iter().map(|found| found.1.exp()).sum();

@@ -14,6 +14,3 @@
 pub mod buffers;
 pub mod scaled;
 pub mod viterbi;
-
-#[cfg(test)]
-pub(super) mod tests;
