@@ -36,6 +36,14 @@ impl Error {
     }
 }
 
+/// Fails if a weight of one of some things, such as samples, is not a finite number of at least 0.
+pub fn check_weights(weights: &[f64], thing: &str) -> Result<()> {
+    let wrong = weights.iter().position(|weight| !(0.0..f64::INFINITY).contains(weight));
+    wrong.map_or(Ok(()), |at| {
+        Err(Error::Data(format!("weight {} of {thing} {at} is not a finite number of at least 0", weights[at])))
+    })
+}
+
 /// The message of a panic that was caught.
 pub fn internal(panic: &(dyn Any + Send)) -> String {
     let message = panic.downcast_ref::<String>().map(String::as_str);

@@ -24,6 +24,7 @@ class Corpus:
         *,
         labelled: bool = True,
         partial: bool = False,
+        range: tuple[int, int] | None = None,
         threads: int = 0,
     ) -> Corpus: ...
     @staticmethod
@@ -714,16 +715,6 @@ class ChainModel:
     ) -> int: ...
 
 def cut_file(path: str, format: str, size: int) -> list[tuple[int, int]] | None: ...
-def read_range(
-    path: str,
-    start: int,
-    end: int,
-    format: str,
-    template: str | None = None,
-    *,
-    partial: bool = False,
-    threads: int = 1,
-) -> Corpus: ...
 def tag_lists(
     model: ChainModel, sentences: Iterable[Any], *, probabilities: bool = False, threads: int = 0
 ) -> tuple[list[list[Any]], tuple[list[list[float]], list[float]] | None]: ...

@@ -441,7 +441,7 @@ def test_errors_are_of_the_library_and_name_the_place(tmp_path):
         _core.Corpus.read(str(path), "columns", "U:%x[0,0]")
     with pytest.raises(OptionError, match="template"):
         Corpus.read(path)
-    with pytest.raises(OptionError, match=r"columns, conllu.*crfsuite, jsonl or svmlight"):
+    with pytest.raises(OptionError, match=r"'nope' is unknown; choose columns, conllu"):
         Corpus.read(path, format="nope")
     with pytest.raises(OptionError, match="neither a preset"):
         Corpus.read(path, template="nope")

@@ -10,10 +10,12 @@ use crate::corpus::assembly::Builder;
 use crate::corpus::folder;
 use crate::corpus::hash::key_of;
 use crate::corpus::sink::{Gold, Sink};
+use crate::error::check_weights;
 use crate::text::arriving::source;
 use crate::text::encode::encode;
 use crate::text::format::{Format, Reading};
 use crate::text::labels::Labels;
+use crate::text::ranges::encode_range;
 use crate::text::template::Template;
 use crate::threads::{self, Interrupt};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -84,8 +86,10 @@ impl Corpus {
         Ok(Corpus { inner: Arc::new(made) })
     }
 
+    /// The sentences of a file, `-` for standard input, or of a range of its bytes that `cut_file` has found.
     #[staticmethod]
-    #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, partial=false, threads=0))]
+    #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, partial=false, range=None, threads=0))]
+    #[expect(clippy::too_many_arguments)]
     fn read(
         py: Python<'_>,
         path: PathBuf,
@@ -93,14 +97,17 @@ impl Corpus {
         template: Option<&str>,
         labelled: bool,
         partial: bool,
+        range: Option<(u64, u64)>,
         threads: usize,
     ) -> PyResult<Self> {
         let format: Format = format.parse()?;
         let inner = interruptible(py, |interrupt| {
             let template = template.map(Template::parse).transpose()?;
             let reading = Reading::new(format, template.as_ref(), Labels::new(labelled, partial))?;
-            let source = source(&path, interrupt)?;
-            threads::pool(threads)?.install(|| encode(source, reading, interrupt))
+            threads::pool(threads)?.install(|| match range {
+                Some((start, end)) => encode_range(&path, start..end, reading, interrupt),
+                None => encode(source(&path, interrupt)?, reading, interrupt),
+            })
         })?;
         Ok(Corpus { inner: Arc::new(inner) })
     }
@@ -114,6 +121,7 @@ impl Corpus {
         template: Option<&str>,
     ) -> PyResult<Self> {
         let template = template.map(Template::parse).transpose()?;
+        check_weights(weights.as_deref().unwrap_or_default(), "sentence")?;
         let mut reader = Reader::new(template.as_ref());
         let mut builder = Builder::default();
         let labelled = labels.is_some();
@@ -127,10 +135,7 @@ impl Corpus {
                 },
                 None => None,
             };
-            let weight = match &weights {
-                Some(weights) => checked_weight(weights, index)?,
-                None => 1.0,
-            };
+            let weight = weights.as_ref().and_then(|weights| weights.get(index)).map_or(1.0, |&weight| weight);
             add_sentence(&mut reader, &mut builder, &sentence?, sequence.as_deref(), weight)
                 .map_err(|problem| problem.located(sentences.py(), Some(index)))?;
             count = index + 1;
@@ -355,16 +360,6 @@ fn label_names(sequence: &Bound<'_, PyAny>, index: usize) -> PyResult<Vec<Label>
     }
     let labels = sequence.try_iter().map_err(|_| wrong())?;
     labels.map(|label| label_of(&label?).map_err(|_| wrong())).collect()
-}
-
-fn checked_weight(weights: &[f64], index: usize) -> PyResult<f64> {
-    match weights.get(index) {
-        Some(&weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
-        Some(weight) => {
-            Err(DataError::new_err(format!("weight {weight} of sentence {index} is not a finite number of at least 0")))
-        }
-        None => Err(DataError::new_err(format!("{} weights for more sentences than that", weights.len()))),
-    }
 }
 
 /// Adds a sentence and its labels to a builder. Error: there are not as many labels as tokens.

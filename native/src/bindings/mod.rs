@@ -65,7 +65,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(samples::classifier_of_corpus, module)?)?;
     module.add_function(wrap_pyfunction!(batch::tag_lists, module)?)?;
     module.add_function(wrap_pyfunction!(table::cut_file, module)?)?;
-    module.add_function(wrap_pyfunction!(table::read_range, module)?)?;
     module.add_function(wrap_pyfunction!(batch::tag_arrow, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_output, module)?)?;
     module.add_function(wrap_pyfunction!(network::symmetric_inverse, module)?)?;

@@ -13,10 +13,7 @@ use crate::chain::features::table;
 use crate::chain::inference::Pair;
 use crate::chain::model::start::start_weights;
 use crate::chain::objective::part;
-use crate::text::format::Reading;
-use crate::text::labels::Labels;
 use crate::text::ranges;
-use crate::text::template::Template;
 use crate::threads;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -31,32 +28,6 @@ pub fn cut_file(py: Python<'_>, path: PathBuf, format: &str, size: u64) -> PyRes
     let format = format.parse()?;
     let cut = interruptible(py, |_| ranges::cut(&path, format, size))?;
     Ok(cut.map(|ranges| ranges.into_iter().map(|range| (range.start, range.end)).collect()))
-}
-
-/// The labelled sentences in a range of bytes of a file.
-#[pyfunction]
-#[pyo3(signature = (path, start, end, format, template=None, *, partial=false, threads=1))]
-#[expect(clippy::too_many_arguments)]
-pub fn read_range(
-    py: Python<'_>,
-    path: PathBuf,
-    start: u64,
-    end: u64,
-    format: &str,
-    template: Option<&str>,
-    partial: bool,
-    threads: usize,
-) -> PyResult<Corpus> {
-    let format = format.parse()?;
-    if end < start {
-        return Err(OptionError::new_err(format!("the range {start}..{end} ends before it begins")));
-    }
-    let inner = interruptible(py, |interrupt| {
-        let template = template.map(Template::parse).transpose()?;
-        let reading = Reading::new(format, template.as_ref(), Labels::new(true, partial))?;
-        threads::pool(threads)?.install(|| ranges::encode_range(&path, start..end, reading, interrupt))
-    })?;
-    Ok(Corpus { inner: Arc::new(inner) })
 }
 
 /// What is seen in a part of a data set.

@@ -11,7 +11,7 @@
 use crate::classifier::matrix::Design;
 use crate::classifier::residuals::{Binary, Classes, ColumnSums, Multinomial, Purpose, Scored};
 use crate::classifier::sliced::Sliced;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_weights};
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
 use crate::numeric::arch::arch;
@@ -68,10 +68,7 @@ impl Classifier {
             let message = format!("{n_classes} classes are too few: two or more are needed, and one for each target");
             return Err(Error::Data(message));
         }
-        if let Some(at) = weights.iter().position(|weight| !(0.0..f64::INFINITY).contains(weight)) {
-            let message = format!("weight {} of sample {at} is not a finite number of at least 0", weights[at]);
-            return Err(Error::Data(message));
-        }
+        check_weights(&weights, "sample")?;
         if intercept.is_none() && design.n_columns() == 0 {
             return Err(Error::Data("no columns and no intercept: there is nothing to train".into()));
         }

@@ -98,22 +98,7 @@ impl Assembly {
 
     /// Appends the sentences of a corpus. Errors: too many labels.
     pub fn push_corpus(&mut self, corpus: &Corpus) -> Result<()> {
-        let (mut labels, mut sets, mut bigrams) = (Labels::default(), LabelSets::default(), corpus.bigrams.clone());
-        corpus.labels.iter().for_each(|name| _ = labels.intern(name.as_bytes()));
-        corpus.label_sets.iter().for_each(|set| _ = sets.intern(set.clone()));
-        bigrams.ends.to_mut().resize(corpus.n_tokens(), corpus.bigrams.ids.len());
-        let piece = Builder {
-            attributes: Alphabet::clone(&corpus.attributes),
-            labels,
-            sets,
-            sentence_ends: corpus.sentence_ends.to_vec(),
-            states: corpus.states.clone(),
-            values: corpus.values.to_vec(),
-            bigrams,
-            gold: corpus.gold.to_vec(),
-            weights: corpus.weights.to_vec(),
-        };
-        self.push(piece)
+        self.push(Builder::of(corpus.clone(), &[]))
     }
 
     /// The sentences appended since the last call, with the ids of the assembly; their ends count from the first of them.
@@ -215,7 +200,7 @@ pub struct Mark {
 }
 
 impl Builder {
-    /// A piece with the sentences of a corpus whose tokens have a single label each, and with the labels numbered in this order.
+    /// A piece with the sentences of a corpus, and with the labels numbered in this order, others after them.
     pub fn of(mut corpus: Corpus, labels: &[String]) -> Builder {
         let mut builder = Builder {
             attributes: Arc::unwrap_or_clone(corpus.attributes),
@@ -229,7 +214,10 @@ impl Builder {
         };
         labels.iter().for_each(|label| _ = builder.labels.intern(label.as_bytes()));
         let number: Vec<u32> = corpus.labels.iter().map(|label| builder.labels.intern(label.as_bytes())).collect();
-        builder.gold.iter_mut().for_each(|label| *label = number[*label as usize]);
+        builder.gold.iter_mut().for_each(|label| *label = ranked(*label, &number));
+        for set in corpus.label_sets.iter() {
+            builder.sets.intern(set.iter().map(|&label| number[label as usize]).collect());
+        }
         let n_bigrams = builder.bigrams.ids.len();
         builder.bigrams.ends.to_mut().resize(builder.states.ends.len(), n_bigrams);
         builder

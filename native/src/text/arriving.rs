@@ -100,7 +100,7 @@ pub fn source(path: &Path, interrupt: &Interrupt) -> Result<Source> {
     }
     let (name, input) = Input::open(path)?;
     let (arriving, interrupt) = (Arriving::new(input)?, interrupt.clone());
-    Source::of_reader(&name, Box::new(Waiting { arriving, interrupt, bytes: Vec::new(), at: 0, ended: false }))
+    Source::new(&name, Box::new(Waiting { arriving, interrupt, bytes: Vec::new(), at: 0, ended: false }))
 }
 
 /// Reads what arrives.

@@ -42,13 +42,8 @@ impl Source {
         Source::new(name, Box::new(std::io::Cursor::new(text)))
     }
 
-    /// A text that comes piece by piece, with its name for messages.
-    pub fn of_reader(name: &str, reader: Box<dyn Read + Send>) -> Result<Source> {
-        Source::new(name, reader)
-    }
-
-    /// A source that decompresses what `raw` gives if its first bytes ask for it.
-    fn new(name: &str, mut raw: Box<dyn Read + Send>) -> Result<Source> {
+    /// A text that `raw` gives, which is decompressed if its first bytes ask for it; with its name for messages.
+    pub fn new(name: &str, mut raw: Box<dyn Read + Send>) -> Result<Source> {
         let mut start = Vec::with_capacity(6);
         raw.by_ref().take(6).read_to_end(&mut start).map_err(|source| Error::io(name, source))?;
         let (gzip, xz) = (start.starts_with(GZIP), start == XZ);

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from .. import _core
 from ..errors import OptionError
@@ -39,7 +39,7 @@ class Format(NamedTuple):
     columns: tuple[str, ...] = ()
 
 
-def word(token: Any) -> str:
+def word(token: object) -> str:
     """Return what stands for a token: itself, its first column or attribute, its first attribute that is a text."""
     if isinstance(token, str):
         return token

@@ -68,10 +68,9 @@ class TextPart:
 
     def read(self) -> Corpus:
         """Return the sentences; errors name the line of the file."""
-        if self.range is None:
-            given: dict[str, Any] = {"format": self.format, "template": self.template, "partial": self.partial}
-            return Corpus.read(self.path, **given, threads=1)
-        core = _core.read_range(self.path, *self.range, self.format, self.template, partial=self.partial)
+        core = _core.Corpus.read(
+            self.path, self.format, self.template, partial=self.partial, range=self.range, threads=1
+        )
         return Corpus(core, self.template, self.format)
 
 

@@ -262,8 +262,6 @@ def _text(
 class _Whole:
     """The values of all samples."""
 
-    counts = None
-
     def __init__(self, width: int) -> None:
         self.columns: list[list[str | None]] = [[] for _ in range(width)]
 
@@ -271,6 +269,11 @@ class _Whole:
         """Add samples, by columns."""
         for values, more in zip(self.columns, columns, strict=True):
             values.extend(more)
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64] | None:
+        """Samples of the file for each sample; None if each stands for itself."""
+        return None
 
 
 class _Counted(_Whole):
@@ -286,7 +289,7 @@ class _Counted(_Whole):
         self._read = 0
 
     @property
-    def counts(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
+    def counts(self) -> npt.NDArray[np.int64]:
         """Samples of the file for each sample."""
         return np.array(self._counts, dtype=np.int64)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DataError, OptionError
 from .lines import decoded, file_name, read_lines
+
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import CountVectorizer
 
 __all__ = ["Documents", "documents", "make_vectorizer", "read", "remade", "settings_of"]
 
@@ -90,9 +93,11 @@ def make_vectorizer(ngrams: str = "1", *, tfidf: bool = False, min_count: int = 
     return kind(ngram_range=(int(first), int(last or first)), min_df=min_count)
 
 
-def settings_of(vectorizer: Any) -> dict[str, Any]:
+def settings_of(vectorizer: CountVectorizer) -> dict[str, Any]:
     """Return the settings of a fitted vectorizer from which `remade` makes an equal one, ready for JSON."""
-    idf = getattr(vectorizer, "idf_", None)
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    idf = vectorizer.idf_ if isinstance(vectorizer, TfidfVectorizer) else None
     return {
         "ngrams": list(vectorizer.ngram_range),
         "words": vectorizer.get_feature_names_out().tolist(),

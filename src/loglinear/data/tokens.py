@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -58,7 +58,7 @@ def sample_texts(X: Any, corpus: Corpus | None, n_samples: int) -> list[str]:
     return [" ".join(islice(_named(each), _ATTRIBUTES)) for each in X]
 
 
-def _named(sample: Any) -> Iterator[str]:
+def _named(sample: Iterable[object]) -> Iterator[str]:
     """Yield the attributes of a sample."""
     if isinstance(sample, Mapping):
         yield from (f"{name}={value}" for name, value in sample.items())

@@ -2,7 +2,7 @@
 
 use crate::corpus::array::Array;
 use crate::corpus::folder::layout::BLOCK;
-use crate::corpus::folder::summary::Stored;
+use crate::corpus::folder::summary::{Stored, damaged};
 use crate::error::{Error, Result};
 use bytemuck::{NoUninit, cast_slice};
 use std::fs::File;
@@ -46,7 +46,7 @@ impl Growing {
         let mut sum = Xxh3::new();
         if begun > 0 {
             if stored.sums.pop() != Some(xxh3_64(&last)) {
-                return Err(Error::Data(format!("{}: the file is damaged; encode the corpus again", path.display())));
+                return Err(damaged(&path, "the file is damaged"));
             }
             sum.update(&last);
         }

@@ -3,7 +3,7 @@
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::array::Array;
 use crate::corpus::folder::layout::{BLOCK, SUMMARY};
-use crate::corpus::folder::summary::{Stored, Summary};
+use crate::corpus::folder::summary::{Stored, Summary, damaged};
 use crate::corpus::{Compare, Corpus, Folder, Rows, Wanted};
 use crate::error::{Error, Result};
 use crate::numeric::store::{self, Store};
@@ -85,10 +85,6 @@ fn numbers<T: Pod>(path: &Path, summary: &Summary, array: Array) -> Result<Store
     }
     let map = store::map(&file).map_err(|source| Error::io(&path, source))?;
     Store::mapped(&map, 0..stored.bytes).ok_or_else(|| damaged(&path, "the file is damaged"))
-}
-
-pub(super) fn damaged(path: &Path, what: &str) -> Error {
-    Error::Data(format!("{}: {what}; encode the corpus again", path.display()))
 }
 
 /// Compares the checksums of the blocks that some numbers of each array lie in, on the threads of the pool.

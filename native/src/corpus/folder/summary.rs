@@ -88,13 +88,12 @@ impl Summary {
     /// Reads the file. Errors: it is damaged, or of another version.
     pub fn read(folder: &Path) -> Result<Summary> {
         let path = folder.join(SUMMARY);
-        let bytes = std::fs::read(&path).map_err(|source| Error::io(&path, source))?;
-        Summary::parse(&bytes, &path.display().to_string())
+        Summary::parse(&std::fs::read(&path).map_err(|source| Error::io(&path, source))?, &path)
     }
 
-    /// The summary that is the content of the file `name`.
-    pub fn parse(bytes: &[u8], name: &str) -> Result<Summary> {
-        let damaged = |what: &str| Error::Data(format!("{name}: {what}; encode the corpus again"));
+    /// The summary that is the content of a file.
+    pub fn parse(bytes: &[u8], path: &Path) -> Result<Summary> {
+        let damaged = |what: &str| damaged(path, what);
         let text = std::str::from_utf8(bytes).map_err(|_| damaged("the file is damaged"))?;
         let end = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
         let (content, sum) = text.split_at(end);
@@ -107,9 +106,7 @@ impl Summary {
         }
         if json["version"] != VERSION || json["block"] != BLOCK {
             let version = &json["version"];
-            let message =
-                format!("{name}: version {version} of encoded corpora is another than {VERSION}; encode again");
-            return Err(Error::Data(message));
+            return Err(damaged(&format!("version {version} of encoded corpora is another than {VERSION}")));
         }
         Summary::of_json(&json).ok_or_else(|| damaged("a field is missing or of the wrong kind"))
     }
@@ -145,10 +142,15 @@ impl Summary {
     }
 }
 
+/// The error for a file of a corpus that is not as it was written.
+pub(super) fn damaged(path: &Path, what: &str) -> Error {
+    Error::Data(format!("{}: {what}; encode the corpus again", path.display()))
+}
+
 /// Whether these bytes are a summary.
 #[cfg(any(test, feature = "fuzzing"))]
 pub fn is_sound_summary(bytes: &[u8]) -> bool {
-    Summary::parse(bytes, "summary").is_ok()
+    Summary::parse(bytes, Path::new("summary")).is_ok()
 }
 
 /// A summary without the line of its checksum.

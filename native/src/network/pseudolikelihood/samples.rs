@@ -5,7 +5,7 @@
 //! `loglinear.networks.numbering`.
 
 use crate::classifier::matrix::Design;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_weights};
 use std::ops::Range;
 
 /// The state of a variable that was not observed.
@@ -51,10 +51,7 @@ impl Samples {
         if ![0, n].contains(&weights.len()) {
             return Err(Error::Data(format!("{n} samples, but {} weights", weights.len())));
         }
-        if let Some(at) = weights.iter().position(|weight| !(0.0..f64::INFINITY).contains(weight)) {
-            let message = format!("weight {} of sample {at} is not a finite number of at least 0", weights[at]);
-            return Err(Error::Data(message));
-        }
+        check_weights(weights, "sample")?;
         let weight = |sample: usize| weights.get(sample).copied().unwrap_or(1.0);
         let mut samples = Samples::numbered(n, states)?;
         samples.take(codes)?;
